@@ -1,0 +1,83 @@
+"""What tinygpu says to people: a place in a text, and a message about it.
+
+Comes in: a code of the catalogue, a title in words, labelled spans, one smallest case, helps.
+Goes out: one frozen `Diagnostic`, which `tinygpu.report` renders for terminals, JSON, SARIF and GitHub.
+The one idea: every stage raises or returns this value and nothing else, so no traceback reaches a user.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Span:
+    """Characters `start` to `end` (exclusive) of `file`, with 1-based line and column of both ends."""
+
+    file: str = ""
+    start: int = 0
+    end: int = 0
+    line: int = 0
+    column: int = 0
+    end_line: int = 0
+    end_column: int = 0
+
+    def to(self, other: Span) -> Span:
+        """The span from the start of this one to the end of the other.
+
+        >>> Span("f", 0, 1, 1, 1, 1, 2).to(Span("f", 4, 5, 1, 5, 1, 6)).end
+        5
+        """
+        return Span(self.file, self.start, other.end, self.line, self.column, other.end_line, other.end_column)
+
+
+NOWHERE = Span()
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A span and what is to be said of it."""
+
+    span: Span
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """The smallest counterexample, as rows `name: one value or two side by side`, all in the user's names."""
+
+    rows: tuple[tuple[str, tuple[str, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One message. `verdict` is `error` (bad input), `refuted`, `unknown`, `note`; the first label is the place that is wrong."""
+
+    code: str
+    title: str
+    labels: tuple[Label, ...] = ()
+    verdict: str = "error"
+    case: Case | None = None
+    notes: tuple[str, ...] = ()
+    helps: tuple[str, ...] = field(default=())
+
+    @property
+    def span(self) -> Span:
+        return self.labels[0].span if self.labels else NOWHERE
+
+
+class TinygpuError(Exception):
+    """Bad input, carried to the edge of the program as diagnostics.
+
+    >>> TinygpuError.of("TG101", "unknown name q").diagnostics[0].code
+    'TG101'
+    """
+
+    def __init__(self, *diagnostics: Diagnostic):
+        super().__init__("\n".join(f"{d.code} {d.title}" for d in diagnostics))
+        self.diagnostics = diagnostics
+
+    @classmethod
+    def of(cls, code: str, title: str, span: Span = NOWHERE, text: str = "", help: str = "", *labels: Label) -> TinygpuError:
+        first = (Label(span, text),) if span is not NOWHERE else ()
+        return cls(Diagnostic(code, title, first + labels, helps=(help,) if help else ()))
