@@ -1,0 +1,50 @@
+"""How a diagnostic is shown: for a person at a terminal, on one line, and for machines.
+
+Comes in: `Diagnostic` values and the texts of the files they point into. Goes out: text.
+The one idea: every format is a function of the same value, so no stage knows who is reading.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import TextIO
+
+from tinygpu.diagnostic import Diagnostic
+from tinygpu.report.formats import concise, github, to_json, to_sarif
+from tinygpu.report.human import render
+
+FORMATS = ("human", "concise", "json", "github", "sarif")
+
+__all__ = ["FORMATS", "concise", "github", "render", "report", "to_json", "to_sarif", "wants_color"]
+
+
+def report(diagnostics: Iterable[Diagnostic], sources: Mapping[str, str], style: str = "human", color: bool = False) -> str:
+    """`diagnostics → text` in one of FORMATS; without a final newline, and empty for no diagnostic but in `json` and `sarif`.
+
+    >>> report([Diagnostic("TG101", "unknown name q")], {}, "concise")
+    'TG101 [error] unknown name q'
+    """
+    found = tuple(diagnostics)
+    match style:
+        case "human":
+            return "\n\n".join(render(d, sources, color) for d in found)
+        case "concise":
+            return "\n".join(map(concise, found))
+        case "github":
+            return "\n".join(map(github, found))
+        case "json":
+            return to_json(found)
+        case "sarif":
+            return to_sarif(found)
+    raise ValueError(f"no format {style!r}: one of {', '.join(FORMATS)}")
+
+
+def wants_color(stream: TextIO) -> bool:
+    """Whether `stream` is a terminal that may be coloured: never into a pipe, never with NO_COLOR set or TERM=dumb."""
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return False
+    try:
+        return stream.isatty()
+    except ValueError:  # a closed stream
+        return False
