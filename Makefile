@@ -1,0 +1,43 @@
+# The two commands of a fresh machine are `make demo` and `make test`; both need only Python 3.11 or newer and make.
+# The environment is .venv; PYTHON=… chooses the interpreter it is made with.
+
+PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3 python; do \
+  $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $$p && break; done)
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet install
+
+.PHONY: help demo test tidy golden clean
+
+help:  ## what can be made
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: .venv/base  ## check, build and run the matrix product on this machine's CPU
+	$(BIN)/tinygpu check specs/matmul.tgpu
+	$(BIN)/tinygpu run specs/matmul.tgpu M=1024 N=1024 K=1024
+
+test: .venv/dev  ## the tests
+	$(BIN)/python -m pytest -q
+
+tidy: .venv/dev  ## lint, format and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+golden: .venv/dev  ## write the golden files again; read the difference before committing it
+	$(BIN)/python -m pytest -q --update-golden
+
+clean:  ## remove the environment and everything made
+	rm -rf .venv build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+.venv/python:
+	@test -n "$(PYTHON)" || { echo "no Python 3.11 or newer found; say PYTHON=/path/to/python" >&2; exit 1; }
+	$(PYTHON) -m venv .venv
+	@touch $@
+
+.venv/base: .venv/python pyproject.toml
+	$(PIP) -e .
+	@touch $@
+
+.venv/dev: .venv/base
+	$(PIP) -e '.[dev,cuda]'
+	@touch $@
