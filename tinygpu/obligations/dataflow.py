@@ -1,0 +1,370 @@
+"""What every read delivers: the program executed symbolically, for all threads and all sizes at once, to value terms.
+
+    a cell is a function of its index;  a write makes `new(f) = value if f == index and guard else old(f)`;
+    an accumulation makes `new(f) = old(f) ⊕ contribution`;  a loop is closed by `recurrence.close`
+
+Comes in: a program. Goes out: its stores, its accesses and its ghost facts, each at its point, with every read of a local
+replaced by the latest write that it sees. Inputs are uninterpreted; a cell that nobody wrote is a fresh symbol `cell?`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from tinygpu.category.settle import settle
+from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.term import (
+    Axis,
+    App,
+    Const,
+    Fold,
+    Read,
+    Term,
+    Var,
+    conjunction,
+    conjuncts,
+    equal,
+    negation,
+    rebuild,
+    select,
+    substitute,
+    variables,
+    walk,
+)
+from tinygpu.diagnostic import Label, Span
+from tinygpu.obligations.obligation import Gap, Point
+from tinygpu.obligations.recurrence import close, mentions
+from tinygpu.program.step import Assign, For, Holds, If, Local, Program, Step
+
+FRESH = "?"
+UNROLLED = 64  # a loop that has no closed form is executed iteration by iteration up to this many
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """A local array as a function: its value at the index `formals`."""
+
+    local: Local
+    formals: tuple[str, ...]
+    value: Term
+
+    def at(self, index: tuple[Term, ...]) -> Term:
+        return substitute(self.value, dict(zip(self.formals, index, strict=True)))
+
+
+State = dict[str, Cells]
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """`tensor[index] = value`, or `⊕= value` where `update` names the monoid, at a point."""
+
+    tensor: str
+    index: tuple[Term, ...]
+    value: Term
+    point: Point
+    step: Assign
+    update: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """A read or a write of `array[index]` at a point; `index` is resolved, `source` is how it was written."""
+
+    array: str
+    index: tuple[Term, ...]
+    extents: tuple[Term, ...]
+    point: Point
+    span: Span
+    write: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Ghost:
+    """A `holds`: `value` is what the cell holds, `claim` what the program says of it."""
+
+    value: Term
+    claim: Term
+    point: Point
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """Everything the program does, in closed form. `values` are the evaluated expressions (also guards) with their points."""
+
+    stores: tuple[Store, ...] = ()
+    accesses: tuple[Access, ...] = ()
+    ghosts: tuple[Ghost, ...] = ()
+    values: tuple[tuple[Term, Point, Span], ...] = ()
+    gaps: tuple[Gap, ...] = ()
+
+    def plus(self, other: Trace) -> Trace:
+        return Trace(
+            self.stores + other.stores,
+            self.accesses + other.accesses,
+            self.ghosts + other.ghosts,
+            self.values + other.values,
+            self.gaps + other.gaps,
+        )
+
+
+@dataclass(slots=True)
+class Execution:
+    """One run over a program: the state of the locals and what was seen so far."""
+
+    program: Program
+    state: State = field(default_factory=dict)
+    trace: Trace = field(default_factory=Trace)
+    loops: int = 0
+
+    # ── values ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def resolve(self, term: Term, point: Point) -> Term:
+        """The term with every read of a local replaced by what the cell holds."""
+        return settle(self._resolve(term), point.extents, frozenset(point.guard))
+
+    def _resolve(self, term: Term) -> Term:
+        match term:
+            case Read(name, index) if name in self.state:
+                return self.state[name].at(tuple(map(self._resolve, index)))
+        return rebuild(term, self._resolve)
+
+    def observe(self, term: Term, point: Point, span: Span) -> Term:
+        """`resolve`, with every access of the term recorded under the conditions that guard it."""
+        for read, where in guarded_reads(term, point):
+            index = tuple(self.resolve(i, where) for i in read.index)
+            self.access(read.tensor, index, where, span if read.span.line == 0 else read.span)
+        value = self.resolve(term, point)
+        self.add(Trace(values=((value, point, span),)))
+        return value
+
+    def access(self, name: str, index: tuple[Term, ...], point: Point, span: Span, write: bool = False) -> None:
+        if name in self.state:
+            extents = self.state[name].local.extents
+        else:
+            extents = self.program.op.tensor(name).shape
+        self.add(Trace(accesses=(Access(name, index, extents, point, span, write),)))
+
+    def add(self, more: Trace) -> None:
+        self.trace = self.trace.plus(more)
+
+    # ── steps ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def run(self, body: tuple[Step, ...], point: Point) -> None:
+        for step in body:
+            match step:
+                case Local(name, dtype, extents):
+                    formals = tuple(f"{name}.{axis}" for axis in range(len(extents)))
+                    self.state[name] = Cells(step, formals, Read(name + FRESH, tuple(map(Var, formals)), dtype))
+                case Assign():
+                    self.assign(step, point)
+                case For():
+                    self.loop(step, point)
+                case If(guard, inner, span):
+                    self.run(inner, point.under(self.observe(guard, point, span)))
+                case Holds(name, index, claim, span):
+                    self.holds(name, index, claim, point, span)
+
+    def assign(self, step: Assign, point: Point) -> None:
+        guard = self.observe(step.guard, point, step.span)
+        inner = point.under(guard)
+        index = tuple(self.observe(i, inner, step.span) for i in step.index)
+        value = self.observe(step.value, inner, step.span)
+        self.access(step.target, index, inner, step.span, write=True)
+        if step.target not in self.state:
+            self.add(Trace(stores=(Store(step.target, index, value, inner, step, step.update),)))
+            return
+        cells = self.state[step.target]
+        here = conjunction(*inner.guard, *(equal(Var(f), i) for f, i in zip(cells.formals, index, strict=True)))
+        self.keep(cells, written(cells, value, here, step.update), point)
+
+    def holds(self, name: str, index: tuple[Term, ...], claim: Term, point: Point, span: Span) -> None:
+        cells = self.state[name]
+        index = tuple(self.resolve(i, point) for i in index)
+        claim = self.resolve(claim, point)
+        self.add(Trace(ghosts=(Ghost(self.resolve(Read(name, index, claim.dtype), point), claim, point, span),)))
+        here = conjunction(*point.guard, *(equal(Var(f), i) for f, i in zip(cells.formals, index, strict=True)))
+        self.keep(cells, written(cells, claim, here, ""), point)
+
+    def keep(self, cells: Cells, value: Term, point: Point) -> None:
+        """The new value of a cell. Only the preconditions may settle it: the guards around a write end before the value does."""
+        self.state[cells.local.name] = replace(cells, value=self.settled(cells, value, point))
+
+    def settled(self, cells: Cells, value: Term, point: Point) -> Term:
+        return settle(value, self.extents(cells, point), self.always)
+
+    @property
+    def always(self) -> frozenset[Term]:
+        return frozenset(preconditions(self.program))
+
+    @staticmethod
+    def extents(cells: Cells, point: Point) -> dict[str, Term]:
+        """The ranges of a point's axes and of a cell's index: that it is inside is an obligation of its own."""
+        return {**point.extents, **dict(zip(cells.formals, cells.local.extents, strict=True))}
+
+    # ── loops ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def loop(self, step: For, point: Point) -> None:
+        axis = Axis(step.axis.name, self.observe(step.axis.extent, point, step.span), step.axis.sort, step.axis.span)
+        before, seen, self.trace = dict(self.state), self.trace, Trace()
+        self.loops += 1
+        assigned = sorted(assigned_in(step.body) & set(before))
+        previous = {name: f"{name}@{self.loops}" for name in assigned}
+        for name in assigned:
+            cells = before[name]
+            self.state[name] = replace(cells, value=Read(previous[name], tuple(map(Var, cells.formals)), cells.local.dtype))
+        self.run(step.body, point.inside(axis))
+        closed = self.close(axis, previous, before, point)
+        if closed is None:
+            self.state, self.trace = before, seen
+            self.unroll(step, axis, previous, point)
+            return
+        begin, after = closed
+        inside, self.trace = self.trace, seen
+        starts = {previous[name]: begin[name] for name in assigned}
+        self.add(started(inside, starts))
+        self.state = {**before, **after}
+
+    def close(self, axis: Axis, previous: dict[str, str], before: State, point: Point) -> tuple[State, State] | None:
+        """The cells before an iteration and after the loop, each solved once those that it reads are."""
+        begin: State = {}
+        after: State = {}
+        waiting = dict.fromkeys(previous)
+        while waiting:
+            ready = [n for n in waiting if not any(mentions(self.state[n].value, previous[m]) for m in waiting if m != n)]
+            if not ready:
+                return None
+            for name in ready:
+                cells = self.state[name]
+                known = {previous[m]: begin[m] for m in begin}
+                forms = close(axis, previous[name], replaced(cells.value, known), before[name].value)
+                if forms is None:
+                    return None
+                begin[name] = replace(cells, value=self.settled(cells, forms[0], point.inside(axis)))
+                after[name] = replace(cells, value=self.settled(cells, forms[1], point))
+                del waiting[name]
+        return begin, after
+
+    def unroll(self, step: For, axis: Axis, previous: dict[str, str], point: Point) -> None:
+        match axis.extent:
+            case Const(int(count)) if count <= UNROLLED:
+                for value in range(count):
+                    self.run(tuple(bound(s, axis.name, value) for s in step.body), point)
+            case _:
+                cells = ", ".join(sorted(previous))
+                reason = f"the loop over {axis.name} carries {cells} from one iteration to the next in a way that is no fold"
+                labels = (Label(step.span, "this loop"),)
+                self.add(Trace(gaps=(Gap("dataflow", "TG501", "a loop has no closed form", reason, labels),)))
+                for name in previous:
+                    fresh = Read(name + FRESH, tuple(map(Var, self.state[name].formals)), self.state[name].local.dtype)
+                    self.state[name] = replace(self.state[name], value=fresh)
+
+
+def written(cells: Cells, value: Term, here: Term, update: str) -> Term:
+    """The cells after a plain write, or after an accumulation, of `value` where `here` holds."""
+    if not update:
+        return select(here, value, cells.value)
+    monoid, dtype = MONOIDS[update], cells.local.dtype
+    return App(monoid.op, (cells.value, Fold(monoid.name, (), here, value, dtype)), dtype)
+
+
+def guarded_reads(term: Term, point: Point) -> list[tuple[Read, Point]]:
+    """Every read of a term, with the point at which it is really evaluated: only the branch that is taken, inside its folds."""
+    match term:
+        case App("select", (condition, then, otherwise)):
+            yes, no = point.under(condition), point.under(negation(condition))
+            return guarded_reads(condition, point) + guarded_reads(then, yes) + guarded_reads(otherwise, no)
+        case Fold(_, axes, guard, body):
+            inner = point.inside(*axes)
+            outer = [r for a in axes for r in guarded_reads(a.extent, point)]
+            return outer + guarded_reads(guard, inner) + guarded_reads(body, inner.under(guard))
+        case Read(_, index):
+            return [r for i in index for r in guarded_reads(i, point)] + [(term, point)]
+        case App(_, args):
+            return [r for a in args for r in guarded_reads(a, point)]
+    return []
+
+
+def assigned_in(body: tuple[Step, ...]) -> set[str]:
+    """The arrays that a body writes or declares facts of."""
+    out: set[str] = set()
+    for step in body:
+        match step:
+            case Assign(target) | Holds(target):
+                out.add(target)
+            case For(_, inner) | If(_, inner):
+                out |= assigned_in(inner)
+    return out
+
+
+def bound(step: Step, name: str, value: int) -> Step:
+    """A step of an unrolled loop: its axis replaced by a number."""
+    put = {name: Const(value)}
+    match step:
+        case Assign(target, index, term, update, guard, span):
+            index = tuple(substitute(i, put) for i in index)
+            return Assign(target, index, substitute(term, put), update, substitute(guard, put), span)
+        case For(axis, inner, span):
+            axis = Axis(axis.name, substitute(axis.extent, put), axis.sort, axis.span)
+            return For(axis, tuple(bound(s, name, value) for s in inner), span)
+        case If(guard, inner, span):
+            return If(substitute(guard, put), tuple(bound(s, name, value) for s in inner), span)
+        case Holds(target, index, term, span):
+            return Holds(target, tuple(substitute(i, put) for i in index), substitute(term, put), span)
+        case Local():
+            return step
+
+
+def replaced(term: Term, cells: State) -> Term:
+    """The term with reads of the named placeholders replaced by cells."""
+    match term:
+        case Read(name, index) if name in cells:
+            return cells[name].at(tuple(replaced(i, cells) for i in index))
+    return rebuild(term, lambda t: replaced(t, cells))
+
+
+def started(trace: Trace, starts: State) -> Trace:
+    """A body's trace with the values at the start of an iteration put in for their placeholders."""
+
+    def put(term: Term, point: Point) -> Term:
+        return settle(replaced(term, starts), point.extents, frozenset(point.guard))
+
+    def at(point: Point) -> Point:
+        plain = Point(point.axes)
+        return plain.under(*(put(g, plain) for g in point.guard))
+
+    if not starts:
+        return trace
+    stores = tuple(
+        replace(s, index=tuple(put(i, s.point) for i in s.index), value=put(s.value, at(s.point)), point=at(s.point)) for s in trace.stores
+    )
+    accesses = tuple(replace(a, index=tuple(put(i, a.point) for i in a.index), point=at(a.point)) for a in trace.accesses)
+    ghosts = tuple(
+        replace(g, value=put(g.value, g.point), claim=put(g.claim, g.point), point=at(g.point)) for g in trace.ghosts
+    )
+    values = tuple((put(v, p), at(p), s) for v, p, s in trace.values)
+    return Trace(stores, accesses, ghosts, values, trace.gaps)
+
+
+def preconditions(program: Program) -> tuple[Term, ...]:
+    """The op's and the machine's `where`, as single facts."""
+    return tuple(c for w in program.where for c in conjuncts(w))
+
+
+def execute(program: Program) -> Trace:
+    """`Program → Trace`: every launch executed from fresh locals; sizes and preconditions are facts of every point."""
+    trace = Trace()
+    for launch in program.launches:
+        run = Execution(program)
+        run.run(launch.body, Point(launch.grid + launch.block, preconditions(program)))
+        trace = trace.plus(run.trace)
+    return trace
+
+
+def unwritten(term: Term) -> tuple[Read, ...]:
+    """The fresh symbols in a value: cells that nobody wrote."""
+    return tuple(t for t in walk(term) if isinstance(t, Read) and t.tensor.endswith(FRESH))
+
+
+__all__ = ["Access", "Ghost", "Store", "Trace", "execute", "guarded_reads", "unwritten", "variables"]

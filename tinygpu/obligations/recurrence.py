@@ -1,0 +1,144 @@
+"""Loops in closed form: what a cell holds before iteration x, and after the loop.
+
+    new(f) without the previous value          →  after the loop, the value of the last iteration
+    new(f) = previous(f) ⊕ contributions       →  old(f) ⊕ the fold of the contributions over the iterations
+    new(f) = value if f == e(x) else previous  →  the value at x = e⁻¹(f), or old(f)
+
+Comes in: the value of a cell at the end of one iteration, over its value at the start. Goes out: two closed forms, or None.
+"""
+
+from __future__ import annotations
+
+from tinygpu.category.settle import solve, within
+from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.term import (
+    TRUE,
+    App,
+    Axis,
+    Fold,
+    Read,
+    Term,
+    Var,
+    conjunction,
+    conjuncts,
+    lift,
+    select,
+    substitute,
+    variables,
+    walk,
+)
+
+
+def mentions(term: Term, tensor: str) -> bool:
+    """Whether a term reads `tensor`."""
+    return any(isinstance(t, Read) and t.tensor == tensor for t in walk(term))
+
+
+def flatten(op: str, term: Term) -> tuple[Term, ...]:
+    """The operands of nested applications of one operation.
+
+    >>> a, b = Read("a", (), "f32"), Read("b", (), "f32")
+    >>> len(flatten("add", App("add", (App("add", (a, b), "f32"), a), "f32")))
+    3
+    """
+    match term:
+        case App(name, args) if name == op:
+            return tuple(part for a in args for part in flatten(op, a))
+    return (term,)
+
+
+def combine(op: str, dtype: str, *parts: Term) -> Term:
+    """The parts combined from the left."""
+    out = parts[0]
+    for part in parts[1:]:
+        out = App(op, (out, part), dtype)
+    return out
+
+
+def one_point(fold: Fold) -> Fold:
+    """Law 2: an axis that the guard fixes is no axis. `⊕[x < n, x == s] b` is `b at x = s if 0 <= s < n`.
+
+    >>> x, f = Var("x"), Var("f")
+    >>> fold = Fold("sum", (Axis("x", lift(8)),), App("eq", (f, x), "bool"), Read("a", (x,), "f32"), "f32")
+    >>> one_point(fold).axes, one_point(fold).body
+    ((), Read(tensor='a', index=(Var(name='f', dtype='index'),), dtype='f32'))
+    """
+    for axis in fold.axes:
+        for part in conjuncts(fold.guard):
+            match part:
+                case App("eq", (a, b)):
+                    point = solve(a, b, axis.name)
+                    if point is None:
+                        continue
+                    bind = {axis.name: point}
+                    rest = tuple(x for x in fold.axes if x is not axis)
+                    guard = conjunction(within(point, axis.extent), substitute(fold.guard, bind))
+                    return one_point(Fold(fold.monoid, rest, guard, substitute(fold.body, bind), fold.dtype, fold.span))
+    return fold
+
+
+def over(fold: Fold, axis: Axis) -> Fold:
+    """The fold of a fold over one more axis, outermost (Fubini)."""
+    return one_point(Fold(fold.monoid, (axis, *fold.axes), fold.guard, fold.body, fold.dtype, fold.span))
+
+
+def close(axis: Axis, previous: str, new: Term, old: Term) -> tuple[Term, Term] | None:
+    """`(value before iteration x, value after the loop)` of one cell, both over its formals; None where no form fits.
+
+    `new` is the value after an iteration; in it `previous[…]` stands for the value before; `old` is the value before the loop.
+    """
+    x = axis.name
+    if not mentions(new, previous):
+        if x not in variables(new):
+            return select(Var(x) > 0, new, old), select(axis.extent > 0, new, old)
+        before = select(Var(x) > 0, substitute(new, {x: Var(x) - 1}), old)
+        return before, select(axis.extent > 0, substitute(new, {x: axis.extent - 1}), old)
+    match new:
+        case Read(name) if name == previous:
+            return old, old
+        case App("select", (condition, value, rest)):
+            return _close_guarded(axis, previous, condition, value, rest, old)
+    return _close_fold(axis, previous, new, old)
+
+
+def _close_guarded(axis: Axis, previous: str, condition: Term, value: Term, rest: Term, old: Term) -> tuple[Term, Term] | None:
+    x = axis.name
+    if x not in variables(condition) and not mentions(condition, previous):
+        yes, no = close(axis, previous, value, old), close(axis, previous, rest, old)
+        if yes is None or no is None:
+            return None
+        return select(condition, yes[0], no[0]), select(condition, yes[1], no[1])
+    if not (isinstance(rest, Read) and rest.tensor == previous) or mentions(value, previous) or mentions(condition, previous):
+        return None
+    for part in conjuncts(condition):
+        match part:
+            case App("eq", (a, b)):
+                point = solve(a, b, x)
+                if point is None:
+                    continue
+                there = substitute(condition, {x: point})
+                written = substitute(value, {x: point})
+                before = conjunction(within(point, Var(x)), there)
+                after = conjunction(within(point, axis.extent), there)
+                return select(before, written, old), select(after, written, old)
+    return None
+
+
+def _close_fold(axis: Axis, previous: str, new: Term, old: Term) -> tuple[Term, Term] | None:
+    for monoid in MONOIDS.values():
+        operands = flatten(monoid.op, new)
+        parts = [p for p in operands if not (isinstance(p, Read) and p.tensor == previous)]
+        if len(parts) != len(operands) - 1 or any(mentions(p, previous) for p in parts):
+            continue
+        folds = [p if isinstance(p, Fold) and p.monoid == monoid.name else Fold(monoid.name, (), TRUE, p, new.dtype) for p in parts]
+        earlier = f"{axis.name}'"
+        past = [over(_renamed(f, axis.name, earlier), Axis(earlier, Var(axis.name), axis.sort)) for f in folds]
+        every = [over(f, axis) for f in folds]
+        return combine(monoid.op, new.dtype, old, *past), combine(monoid.op, new.dtype, old, *every)
+    return None
+
+
+def _renamed(fold: Fold, name: str, other: str) -> Fold:
+    renamed = substitute(fold, {name: Var(other)})
+    assert isinstance(renamed, Fold)
+    return renamed
