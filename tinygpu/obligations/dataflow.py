@@ -348,8 +348,8 @@ def started(trace: Trace, starts: State) -> Trace:
 
 
 def preconditions(program: Program) -> tuple[Term, ...]:
-    """The op's and the machine's `where`, as single facts."""
-    return tuple(c for w in program.where for c in conjuncts(w))
+    """The op's and the machine's `where`, as single facts, and that no size is negative."""
+    return tuple(Var(s) >= 0 for s in program.op.sizes) + tuple(c for w in program.where for c in conjuncts(w))
 
 
 def execute(program: Program) -> Trace:

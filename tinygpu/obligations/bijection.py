@@ -1,0 +1,68 @@
+"""Onto and one-to-one, for families of arrows into one box.
+
+    onto:        every target point k in the guard is φₚ(w) for some part p, with the witness w = φₚ⁻¹(k)
+    one-to-one:  φₚ(d) = φ_q(d')  ⊢  p = q and d = d'
+
+Comes in: the parts (points and terms) and the target. Goes out: the two kinds of formulas, which cover, once and fold share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tinygpu.category.preimage import preimage
+from tinygpu.category.settle import settle, within
+from tinygpu.category.term import BOOL, FALSE, App, Axis, Const, Term, Var, conjunction, equal, substitute
+from tinygpu.category.to_z3 import box_facts
+from tinygpu.obligations.obligation import Point
+
+PRIME = "'"  # marks the second of two points
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """An arrow from the box `axes | guard` into the target, by one term for each axis of the target."""
+
+    axes: tuple[Axis, ...]
+    guard: tuple[Term, ...]
+    terms: tuple[Term, ...]
+
+    @property
+    def facts(self) -> tuple[Term, ...]:
+        return box_facts(self.axes) + self.guard
+
+    def renamed(self, suffix: str) -> Part:
+        """The same arrow at another point."""
+        names = {a.name: Var(a.name + suffix) for a in self.axes}
+        axes = tuple(Axis(a.name + suffix, substitute(a.extent, names), a.sort, a.span) for a in self.axes)
+        return Part(axes, tuple(substitute(g, names) for g in self.guard), tuple(substitute(t, names) for t in self.terms))
+
+
+def onto(parts: tuple[Part, ...], target: tuple[Term, ...], extents: dict[str, Term]) -> Term:
+    """The goal that `target` is reached: by the witness of one of the parts."""
+    ways = []
+    for part in parts:
+        witness = preimage(part.terms, part.axes, target, conjunction(*part.guard))
+        inside = [substitute(within(Var(a.name), a.extent), witness) for a in part.axes]
+        guard = [substitute(g, witness) for g in part.guard]
+        lands = [equal(substitute(t, witness), k) for t, k in zip(part.terms, target, strict=True)]
+        ways.append(settle(conjunction(*inside, *guard, *lands), extents))
+    if not ways:
+        return FALSE
+    return ways[0] if len(ways) == 1 else App("or", tuple(ways), BOOL)
+
+
+def collisions(parts: tuple[Part, ...], context: Point) -> Iterator[tuple[int, int, tuple[Term, ...], Term]]:
+    """For each pair of parts `(p, q, hypotheses, goal)`: two points with one image are one point of one part."""
+    for p, first in enumerate(parts):
+        for q, second in enumerate(parts[: p + 1]):
+            other = second.renamed(PRIME)
+            meet = tuple(equal(a, b) for a, b in zip(first.terms, other.terms, strict=True))
+            hypotheses = context.facts + first.facts + other.facts + meet
+            if p == q:
+                same = conjunction(*(equal(Var(a.name), Var(a.name + PRIME)) for a in first.axes))
+                if same != Const(True, BOOL):
+                    yield p, q, hypotheses, same
+            else:
+                yield p, q, hypotheses, FALSE

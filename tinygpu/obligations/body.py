@@ -1,0 +1,154 @@
+"""The value that the program computes is the value that the equation names.
+
+    value(w)  =  claim(owner(w))        over the reals, tensors and `exp` and friends uninterpreted, integers modulo 2ʷ
+
+Comes in: two values at a point. Goes out: formulas. Folds are matched first and then stand as one symbol on both sides, so that
+what remains has no binder and is one question to the solver; a condition over folds is split into its two cases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+
+from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.settle import settle
+from tinygpu.category.term import App, Const, Fold, Read, Term, Var, equal, negation, reads, rebuild, select, substitute, text, walk
+from tinygpu.diagnostic import Label
+from tinygpu.obligations.fold import match, parts_of
+from tinygpu.obligations.obligation import Claim, Obligation, Point
+from tinygpu.obligations.recurrence import combine, flatten
+
+EXPANDED = 64  # a fold over at most this many points may be written out
+
+
+def same(value: Term, claim: Term, point: Point, labels: tuple[Label, ...] = ()) -> Iterator[Claim]:
+    """The formulas that say `value = claim` at a point."""
+    condition = split_on(value) or split_on(claim)
+    if condition is not None:
+        for case in (condition, negation(condition)):
+            there = point.under(case)
+            given = frozenset(there.guard)
+            yield from same(settle(value, there.extents, given), settle(claim, there.extents, given), there, labels)
+        return
+    count = 0
+    for wanted in outer_folds(claim):
+        wanted = one_fold(wanted)
+        region = find_region(value, wanted)
+        if region is None:
+            continue
+        parts, rest = divide(parts_of(wanted.monoid, region), wanted, claim)
+        symbol = Var(f"fold {len(point.axes)}.{count}", wanted.dtype)
+        count += 1
+        yield from match(parts, wanted, point, labels, lambda a, b, p: same(a, b, p, labels))
+        op = MONOIDS[wanted.monoid].op
+        value = put(value, region, combine(op, wanted.dtype, symbol, *rest))
+        claim = put(claim, wanted, symbol, one_fold)
+    value, claim = expand(value), expand(claim)
+    sentence = f"{text(value)} is {text(claim)}" if value != claim else f"the value is {text(claim)}"
+    title = "the value stored is not the equation's"
+    yield Obligation("body", "TG502", title, sentence, point.facts, equal(value, claim), labels)
+
+
+def split_on(term: Term) -> Term | None:
+    """The condition of a choice between values with folds, outermost first, not inside a fold."""
+    match term:
+        case Fold():
+            return None
+        case App("select", (condition, then, otherwise)) if outer_folds(then) or outer_folds(otherwise):
+            return condition
+        case App(_, args):
+            return next((c for c in map(split_on, args) if c is not None), None)
+    return None
+
+
+def outer_folds(term: Term) -> tuple[Fold, ...]:
+    """The folds of a term that are inside no other, each once."""
+    match term:
+        case Fold():
+            return (term,)
+        case App(_, args):
+            return tuple(dict.fromkeys(f for a in args for f in outer_folds(a)))
+    return ()
+
+
+def one_fold(fold: Fold) -> Fold:
+    """Nested folds of one monoid as one fold over both boxes."""
+    parts = parts_of(fold.monoid, fold)
+    return parts[0] if len(parts) == 1 and isinstance(parts[0], Fold) else fold
+
+
+def find_region(value: Term, wanted: Fold) -> Term | None:
+    """The largest subterm that combines, with the wanted monoid, at least one fold over the same tensors (or failing that, any)."""
+    law = MONOIDS[wanted.monoid]
+    names = {r.tensor for r in reads(wanted.body)}
+    candidates = []
+    for term in outside_folds(value):
+        folds = [p for p in flatten(law.op, term) if isinstance(p, Fold) and p.monoid == wanted.monoid]
+        if folds and term.dtype == wanted.dtype:
+            candidates.append((any({r.tensor for r in reads(f.body)} == names for f in folds), term))
+    best = [t for exact, t in candidates if exact] or [t for _, t in candidates]
+    return best[0] if best else None
+
+
+def outside_folds(term: Term) -> Iterator[Term]:
+    """The subterms that are inside no fold, outermost first."""
+    yield term
+    if isinstance(term, App):
+        for a in term.args:
+            yield from outside_folds(a)
+
+
+def divide(parts: tuple[Term, ...], wanted: Fold, claim: Term) -> tuple[tuple[Term, ...], tuple[Term, ...]]:
+    """Which parts of a combination belong to the wanted fold, and which stand beside it in the claim too."""
+    names = {r.tensor for r in reads(wanted.body)}
+    beside = set(outside_folds(claim))
+    ours, rest = [], []
+    for part in parts:
+        if isinstance(part, Fold) and part.monoid == wanted.monoid:
+            mine = {r.tensor for r in reads(part.body)} == names or not any(
+                isinstance(f, Fold) and f is not wanted and f.monoid == wanted.monoid for f in outer_folds(claim) if f != wanted
+            )
+        else:
+            mine = part not in beside and {r.tensor for r in reads(part)} == names and bool(names)
+        (ours if mine else rest).append(part)
+    return tuple(ours), tuple(rest)
+
+
+def put(term: Term, old: Term, new: Term, view: object = None) -> Term:
+    """The term with one subterm, seen through `view` where it is a fold, replaced."""
+    if term == old or (view is not None and isinstance(term, Fold) and view(term) == old):  # type: ignore[operator]
+        return new
+    if isinstance(term, Fold):
+        return term
+    return rebuild(term, lambda t: put(t, old, new, view))
+
+
+def expand(term: Term) -> Term:
+    """Folds over a small constant box, written out."""
+    match term:
+        case Fold(monoid, axes, guard, body, dtype) if all(isinstance(a.extent, Const) for a in axes):
+            extents = [int(a.extent.value) for a in axes if isinstance(a.extent, Const)]
+            unit = MONOIDS[monoid].unit(dtype)
+            total = 1
+            for e in extents:
+                total *= e
+            if total > EXPANDED or unit is None:
+                return term
+            out: Term = unit
+            for point in product(*map(range, extents)):
+                bind = {a.name: Const(v) for a, v in zip(axes, point, strict=True)}
+                piece = select(substitute(guard, bind), expand(substitute(body, bind)), unit)
+                out = App(MONOIDS[monoid].op, (out, piece), dtype)
+            return out
+        case Fold():
+            return term
+    return rebuild(term, expand)
+
+
+def has_fold(term: Term) -> bool:
+    """Whether any fold is left."""
+    return any(isinstance(t, Fold) for t in walk(term))
+
+
+__all__ = ["Read", "same"]

@@ -1,0 +1,184 @@
+"""The program's folds are the equation's: the same terms, each once, and units elsewhere.
+
+    parts ⊕ₚ ⊕[d ∈ Dₚ | gₚ] bₚ(d)   =   ⊕[k ∈ K | g] b(k)      when there are arrows φₚ : Dₚ → K with
+    bₚ = b ∘ φₚ where φₚ lands in K,   bₚ = unit elsewhere,   together onto,   together one-to-one (unless idempotent)
+
+Comes in: the parts of one value and a fold of the equation. Goes out: those four kinds of formulas. The reads of the two
+bodies suggest φ; nothing about the suggestion is trusted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.settle import linear, settle, solve, within
+from tinygpu.category.term import (
+    FALSE,
+    TRUE,
+    App,
+    Axis,
+    Const,
+    Fold,
+    Read,
+    Term,
+    Var,
+    conjunction,
+    conjuncts,
+    equal,
+    negation,
+    reads,
+    substitute,
+    text,
+    variables,
+)
+from tinygpu.diagnostic import Label
+from tinygpu.obligations.bijection import Part, collisions, onto
+from tinygpu.obligations.obligation import Claim, Gap, Obligation, Point
+from tinygpu.obligations.recurrence import flatten
+
+Same = Callable[[Term, Term, Point], Iterator[Claim]]
+
+
+def parts_of(monoid: str, term: Term) -> tuple[Term, ...]:
+    """What is combined in a value: nested folds of one monoid are one fold (Fubini), and units are nothing."""
+    law = MONOIDS[monoid]
+    out: list[Term] = []
+    for piece in flatten(law.op, term):
+        match piece:
+            case Fold(name, axes, guard, body, dtype, span) if name == monoid and _folds(monoid, body):
+                for inner in parts_of(monoid, body):
+                    if isinstance(inner, Fold) and inner.monoid == monoid:
+                        inner = fresh(inner, {a.name for a in axes} | variables(guard))
+                        out.append(Fold(name, axes + inner.axes, conjunction(guard, inner.guard), inner.body, dtype, span))
+                    else:
+                        out.append(Fold(name, axes, guard, inner, dtype, span))
+            case Const() if piece == law.unit(piece.dtype):
+                pass
+            case _:
+                out.append(piece)
+    return tuple(out)
+
+
+def _folds(monoid: str, body: Term) -> bool:
+    return any(isinstance(p, Fold) and p.monoid == monoid for p in flatten(MONOIDS[monoid].op, body))
+
+
+def fresh(fold: Fold, taken: set[str]) -> Fold:
+    """The fold with binders that no name in `taken` clashes with."""
+    renamed: dict[str, Term] = {}
+    axes = []
+    for axis in fold.axes:
+        name = axis.name
+        while name in taken or name in {a.name for a in axes}:
+            name += "_"
+        if name != axis.name:
+            renamed[axis.name] = Var(name)
+        axes.append(Axis(name, axis.extent, axis.sort, axis.span))
+    return Fold(fold.monoid, tuple(axes), substitute(fold.guard, renamed), substitute(fold.body, renamed), fold.dtype, fold.span)
+
+
+def arrow(body: Term, wanted: Fold) -> tuple[Term, ...] | None:
+    """The arrow that the reads of two bodies suggest: for each axis of the wanted fold a term over the axes around `body`."""
+    best: tuple[int, tuple[Term, ...]] | None = None
+    binders = {a.name for a in wanted.axes}
+    for choice in _choices(body, wanted):
+        found: dict[str, Term] = {}
+        agreed = 0
+        for ours, theirs in choice:
+            for here, there in zip(ours.index, theirs.index, strict=True):
+                there = substitute(there, found)
+                unknown = sorted(variables(there) & binders - set(found))
+                if len(unknown) == 1:
+                    point = solve(there, here, unknown[0])
+                    if point is not None:
+                        found[unknown[0]] = point
+                elif linear(here) == linear(there):
+                    agreed += 1
+        if binders <= set(found) and (best is None or agreed > best[0]):
+            best = agreed, tuple(found[a.name] for a in wanted.axes)
+    if best is None and not binders:
+        return ()
+    return best[1] if best else None
+
+
+def _choices(body: Term, wanted: Fold) -> Iterator[list[tuple[Read, Read]]]:
+    """Ways to pair the reads of the wanted body with reads of ours: for each, the first of its tensor, or the second, …"""
+    ours, theirs = reads(body), [r for r in reads(wanted.body) if variables(r) & {a.name for a in wanted.axes}]
+    for shift in range(max((sum(o.tensor == t.tensor for o in ours) for t in theirs), default=0)):
+        pairs = []
+        for position, their in enumerate(theirs):
+            same = [o for o in ours if o.tensor == their.tensor and len(o.index) == len(their.index)]
+            earlier = sum(t.tensor == their.tensor for t in theirs[:position])
+            if same:
+                pairs.append((same[(shift + earlier) % len(same)], their))
+        yield pairs
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """A part of the program's value with its arrow into the wanted fold."""
+
+    fold: Fold
+    arrow: tuple[Term, ...]
+
+
+def match(parts: tuple[Term, ...], wanted: Fold, point: Point, labels: tuple[Label, ...], same: Same) -> Iterator[Claim]:
+    """The formulas that say `⊕ parts = wanted` at a point."""
+    taken = {a.name for a in point.axes}
+    wanted = fresh(wanted, taken)
+    taken |= {a.name for a in wanted.axes}
+    matched = []
+    for part in parts:
+        fold = part if isinstance(part, Fold) and part.monoid == wanted.monoid else Fold(wanted.monoid, (), TRUE, part, wanted.dtype)
+        fold = fresh(fold, taken)
+        phi = arrow(fold.body, wanted)
+        if phi is None:
+            reason = f"nothing in {text(fold.body)} tells which term of {text(wanted)} it is"
+            yield Gap("fold", "TG503", "the fold could not be matched with the equation's", reason, labels)
+            return
+        matched.append(Matched(fold, phi))
+    for m in matched:
+        yield from _body(m, wanted, point, labels, same)
+    yield from _bijection(tuple(matched), wanted, point, labels)
+
+
+def _lands(m: Matched, wanted: Fold) -> Term:
+    bind = {a.name: term for a, term in zip(wanted.axes, m.arrow, strict=True)}
+    inside = (within(term, a.extent) for a, term in zip(wanted.axes, m.arrow, strict=True))
+    return conjunction(*inside, substitute(wanted.guard, bind))
+
+
+def _body(m: Matched, wanted: Fold, point: Point, labels: tuple[Label, ...], same: Same) -> Iterator[Claim]:
+    inner = point.inside(*m.fold.axes).under(m.fold.guard)
+    lands = settle(_lands(m, wanted), inner.extents, frozenset(inner.guard))
+    bind = {a.name: term for a, term in zip(wanted.axes, m.arrow, strict=True)}
+    there = inner.under(lands)
+    given = frozenset(there.guard)
+    ours, theirs = settle(m.fold.body, there.extents, given), settle(substitute(wanted.body, bind), there.extents, given)
+    yield from same(ours, theirs, there)
+    if lands != TRUE:
+        unit = MONOIDS[wanted.monoid].unit(wanted.dtype)
+        goal = equal(m.fold.body, unit) if unit is not None else FALSE
+        sentence = f"outside of {text(wanted)} the program contributes the unit of {wanted.monoid}"
+        hypotheses = inner.under(negation(lands)).facts
+        yield Obligation("fold", "TG504", "a point outside the fold contributes to it", sentence, hypotheses, goal, labels)
+
+
+def _bijection(matched: tuple[Matched, ...], wanted: Fold, point: Point, labels: tuple[Label, ...]) -> Iterator[Claim]:
+    parts = tuple(Part(m.fold.axes, conjuncts(m.fold.guard), m.arrow) for m in matched)
+    inner = point.inside(*wanted.axes).under(wanted.guard)
+    goal = onto(parts, tuple(Var(a.name) for a in wanted.axes), inner.extents)
+    sentence = f"every term of {text(wanted)} is contributed"
+    yield Obligation("fold", "TG505", "a term of the fold is never contributed", sentence, inner.facts, goal, labels)
+    if MONOIDS[wanted.monoid].idempotent:
+        return
+    landing = tuple(Part(p.axes, p.guard + conjuncts(_lands(m, wanted)), p.terms) for p, m in zip(parts, matched, strict=True))
+    for p, q, hypotheses, goal in collisions(landing, point):
+        which = "" if p == q else f" (parts {q + 1} and {p + 1} of the program's sum)"
+        sentence = f"no term of {text(wanted)} is contributed twice{which}"
+        yield Obligation("fold", "TG506", "a term of the fold is contributed twice", sentence, hypotheses, goal, labels)
+
+
+__all__ = ["App", "match", "parts_of"]
