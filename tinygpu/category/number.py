@@ -1,0 +1,139 @@
+"""Numbers of the dtypes, in numpy: how values are held, rounded, cast, and what the functions of the language compute.
+
+Comes in: a dtype of `category.term` and arrays. Goes out: arrays whose every value is one that the dtype has.
+The one idea: bf16 is held as float32 whose lower half is zero, and `exact` holds every float as float64 (integers still wrap).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from tinygpu.category.term import BOOL, FLOATS, INDEX
+
+Array: TypeAlias = np.ndarray[Any, Any]
+Value: TypeAlias = Any  # an int or a bool, a numpy scalar, or an array of them
+
+HELD: Mapping[str, np.dtype[Any]] = {
+    INDEX: np.dtype(np.int64),
+    BOOL: np.dtype(np.bool_),
+    "f64": np.dtype(np.float64),
+    "f32": np.dtype(np.float32),
+    "f16": np.dtype(np.float16),
+    "bf16": np.dtype(np.float32),
+    "i64": np.dtype(np.int64),
+    "i32": np.dtype(np.int32),
+    "i8": np.dtype(np.int8),
+    "u32": np.dtype(np.uint32),
+    "u8": np.dtype(np.uint8),
+}
+EPSILON: Mapping[str, float] = {"f64": 2.0**-52, "f32": 2.0**-23, "f16": 2.0**-10, "bf16": 2.0**-7}
+
+
+def held(dtype: str, exact: bool = False) -> np.dtype[Any]:
+    """The numpy dtype in which values of `dtype` are held.
+
+    >>> held("bf16").name, held("f16", exact=True).name, held("u8", exact=True).name
+    ('float32', 'float64', 'uint8')
+    """
+    return HELD["f64"] if exact and dtype in FLOATS else HELD[dtype]
+
+
+def round_bf16(values: Value) -> Value:
+    """float32 values to the nearest bf16 (ties to even), still in float32.
+
+    >>> float(round_bf16(np.float32(1.005859375))), bool(np.isnan(round_bf16(np.float32("nan"))))
+    (1.0078125, True)
+    """
+    single = np.asarray(values, np.float32)
+    bits = single.view(np.uint32)
+    rounded = (bits + (np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1)))) & np.uint32(0xFFFF0000)
+    return np.where(np.isfinite(single), rounded.view(np.float32), single)[()]
+
+
+def rounded(values: Value, dtype: str, exact: bool = False) -> Value:
+    """Values of the right kind, rounded (floats) or wrapped (integers) to `dtype`. Index values may stay Python integers."""
+    if dtype == INDEX and isinstance(values, int):
+        return values
+    target = held(dtype, exact)
+    if not isinstance(values, np.ndarray | np.generic):
+        values = np.asarray(values)
+    out = values if values.dtype == target else values.astype(target)
+    return round_bf16(out) if dtype == "bf16" and not exact else out
+
+
+def cast(values: Value, dtype: str, exact: bool = False) -> Value:
+    """The language's cast: to a float rounds, float to integer truncates towards zero and saturates (NaN gives 0), integers wrap.
+
+    >>> cast(np.array([-1.5, 300.0, 2.9]), "u8").tolist(), cast(np.array([300]), "u8").tolist(), cast(7, "f32")
+    ([0, 255, 2], [44], np.float32(7.0))
+    """
+    array = np.asarray(values)
+    if array.dtype.kind == "f" and dtype != BOOL and dtype not in FLOATS:
+        limits = np.iinfo(held(dtype))
+        below, above = array <= limits.min, array >= limits.max
+        inside = np.where(below | above | np.isnan(array), 0, np.trunc(array)).astype(held(dtype))
+        return np.where(below, limits.min, np.where(above, limits.max, inside)).astype(held(dtype))[()]
+    return rounded(array[()], dtype, exact)
+
+
+def constant(value: int | float | bool, dtype: str, exact: bool = False) -> Value:
+    """A literal of that dtype; index literals are Python integers."""
+    if dtype == INDEX:
+        return int(value)
+    return rounded(np.asarray(value)[()], dtype, exact)
+
+
+def load(array: Any, dtype: str, exact: bool = False) -> Array:
+    """An array of the outside, held as `dtype`: also ml_dtypes' bfloat16, and 16-bit floats given as their bits in uint16."""
+    outside = np.asarray(array)
+    if outside.dtype == np.uint16 and dtype == "bf16":
+        outside = (outside.astype(np.uint32) << np.uint32(16)).view(np.float32)
+    elif outside.dtype == np.uint16 and dtype == "f16":
+        outside = outside.view(np.float16)
+    elif outside.dtype.kind not in "biuf":
+        outside = outside.astype(np.float32)
+    return np.asarray(rounded(rounded(outside, dtype), dtype, exact))
+
+
+def outside_dtype(dtype: str) -> np.dtype[Any]:
+    """The numpy dtype that people use for `dtype`: ml_dtypes' bfloat16 for bf16 where that is installed, else float32."""
+    if dtype == "bf16":
+        try:
+            import ml_dtypes
+        except ImportError:
+            return np.dtype(np.float32)
+        return np.dtype(ml_dtypes.bfloat16)
+    return HELD[dtype]
+
+
+def unit(monoid: str, dtype: str, exact: bool = False) -> Value:
+    """What a fold over nothing gives; an integer minimum or maximum gives the end of its range, which changes nothing either."""
+    if monoid in ("min", "max") and dtype not in FLOATS:
+        limits = np.iinfo(held(dtype))
+        return held(dtype).type(limits.max if monoid == "min" else limits.min)
+    plain = {"sum": 0, "prod": 1, "min": math.inf, "max": -math.inf, "any": False, "all": True}
+    return rounded(np.asarray(plain[monoid])[()], dtype, exact)
+
+
+def _erf(x: Value) -> Value:
+    return np.asarray(np.frompyfunc(math.erf, 1, 1)(np.asarray(x, np.float64)), np.float64)[()]
+
+
+FUNCTION: Mapping[str, Callable[[Value], Value]] = {
+    "exp": np.exp,
+    "exp2": np.exp2,
+    "log": np.log,
+    "sqrt": np.sqrt,
+    "rsqrt": lambda x: 1 / np.sqrt(x),
+    "tanh": np.tanh,
+    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "erf": _erf,
+    "sin": np.sin,
+    "cos": np.cos,
+    "abs": np.abs,
+    "floor": np.floor,
+}

@@ -1,0 +1,229 @@
+"""The functor from terms to numpy: a term over arrays of points gives the array of its values.
+
+Comes in: a term, for each variable an integer or an array, a function that reads tensors, a mask of the points that count.
+Goes out: an array that broadcasts with the variables'. The one idea: a point that is masked out is computed with whatever is there,
+but is never read, never reported, and never divides by zero, so `select` and guards mean what they say.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from typing import TypeAlias
+
+import numpy as np
+
+from tinygpu.category.number import FUNCTION, Array, Value, cast, constant, rounded, unit
+from tinygpu.category.term import BOOL, FLOATS, TRUE, App, Const, Fold, Read, Term, Var, variables
+
+Mask: TypeAlias = Array | None
+Reader: TypeAlias = Callable[[Read, tuple[Value, ...], Mask], Value]
+CHUNK = 1 << 20  # points of a fold that are held at once
+
+UFUNC: Mapping[str, np.ufunc] = {
+    "sum": np.add,
+    "prod": np.multiply,
+    "min": np.minimum,
+    "max": np.maximum,
+    "any": np.logical_or,
+    "all": np.logical_and,
+}
+BINARY: Mapping[str, Callable[[Value, Value], Value]] = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "div": operator.truediv,
+    "min": lambda a, b: min(a, b) if isinstance(a, int) and isinstance(b, int) else np.minimum(a, b),
+    "max": lambda a, b: max(a, b) if isinstance(a, int) and isinstance(b, int) else np.maximum(a, b),
+    "xor": operator.xor,
+    "lt": operator.lt,
+    "le": operator.le,
+    "gt": operator.gt,
+    "ge": operator.ge,
+    "eq": operator.eq,
+    "ne": operator.ne,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Context:
+    """What stays the same through one evaluation."""
+
+    read: Reader
+    exact: bool
+    on_zero: Callable[[Term, Array], None]
+
+
+def no_reads(read: Read, index: tuple[Value, ...], mask: Mask) -> Value:
+    """The reader of terms that read nothing."""
+    raise KeyError(read.tensor)
+
+
+def raise_zero(term: Term, where: Array) -> None:
+    """What a division by zero does where nobody wants to know more."""
+    raise ZeroDivisionError(f"an integer is divided by zero at {int(where.sum())} points")
+
+
+def evaluate(
+    term: Term,
+    env: Mapping[str, Value],
+    read: Reader = no_reads,
+    mask: Mask = None,
+    *,
+    exact: bool = False,
+    on_zero: Callable[[Term, Array], None] = raise_zero,
+) -> Value:
+    """The values of `term` at the points `env`, in the term's dtype, or with all floats in float64 (`exact`; integers still wrap).
+
+    `read(node, index, mask)` gives the elements at the index arrays, and answers for the points of the mask only (None is all).
+    `on_zero(term, where)` hears of integer divisions by zero; they go on with 1 as the divisor. The result is an integer, a numpy
+    scalar or an array that broadcasts with the variables.
+
+    >>> i = Var("i")
+    >>> evaluate(i // 4 * 4 + i % 4, {"i": np.arange(-3, 6)}).tolist(), evaluate(i // 2, {"i": -3})
+    ([-3, -2, -1, 0, 1, 2, 3, 4, 5], -2)
+    """
+    with np.errstate(all="ignore"):
+        return _value(term, env, mask, _Context(read, exact, on_zero))
+
+
+def _value(term: Term, env: Mapping[str, Value], mask: Mask, c: _Context) -> Value:
+    match term:
+        case Const(value, dtype):
+            return constant(value, dtype, c.exact)
+        case Var(name):
+            return env[name]
+        case Read(_, index):
+            return c.read(term, tuple([_value(i, env, mask, c) for i in index]), mask)
+        case App("select", (condition, then, otherwise)):
+            return _select(_value(condition, env, mask, c), then, otherwise, env, mask, c)
+        case App("and" | "or" as op, args):
+            return _logic(op, args, env, mask, c)
+        case App("table", (place, *entries), dtype):
+            return _table(_value(place, env, mask, c), [_value(e, env, mask, c) for e in entries])
+        case App(op, args, dtype):
+            return _apply(term, [_value(a, env, mask, c) for a in args], mask, c)
+        case Fold():
+            return _fold(term, env, mask, c)
+    raise TypeError(f"not a term: {term!r}")
+
+
+def narrow(mask: Mask, guard: Value) -> Mask:
+    """The mask where the guard holds too; None is everywhere.
+
+    >>> narrow(None, True) is None, narrow(np.array([True, True]), np.array([False, True])).tolist()
+    (True, [False, True])
+    """
+    if guard is True:
+        return mask
+    return np.asarray(guard) if mask is None else np.logical_and(mask, guard)
+
+
+def _select(condition: Value, then: Term, otherwise: Term, env: Mapping[str, Value], mask: Mask, c: _Context) -> Value:
+    """Each branch under its own mask; a branch that no point takes is not evaluated."""
+    if np.ndim(condition) == 0:
+        return _value(then if condition else otherwise, env, mask, c)
+    yes, no = narrow(mask, condition), narrow(mask, np.logical_not(condition))
+    if yes is not None and not yes.any():
+        return _value(otherwise, env, no, c)
+    if no is not None and not no.any():
+        return _value(then, env, yes, c)
+    return np.where(condition, _value(then, env, yes, c), _value(otherwise, env, no, c))
+
+
+def _logic(op: str, args: tuple[Term, ...], env: Mapping[str, Value], mask: Mask, c: _Context) -> Value:
+    """`and`, `or` from left to right, as the emitted code does: what follows is evaluated only where it is needed."""
+    known = _value(args[0], env, mask, c)
+    for arg in args[1:]:
+        if np.ndim(known) == 0 and bool(known) == (op == "or"):
+            return known
+        open_ = narrow(mask, known if op == "and" else np.logical_not(known))
+        more = _value(arg, env, open_, c)
+        known = np.logical_and(known, more) if op == "and" else np.logical_or(known, more)
+    return known
+
+
+def _table(place: Value, entries: list[Value]) -> Value:
+    shape = np.broadcast_shapes(*(np.shape(e) for e in (place, *entries)))
+    table = np.stack([np.broadcast_to(e, shape) for e in entries])
+    return np.take_along_axis(table, np.clip(np.broadcast_to(place, shape), 0, len(entries) - 1)[None], 0)[0]
+
+
+def _apply(term: App, args: list[Value], mask: Mask, c: _Context) -> Value:
+    match term.op:
+        case "not":
+            return np.logical_not(args[0])
+        case "cast":
+            return cast(args[0], term.dtype, c.exact)
+        case "neg":
+            out = -args[0]
+        case "floordiv" | "mod" | "ceildiv":
+            out = _divide(term, args[0], args[1], mask, c)
+        case "div" if term.dtype not in FLOATS:
+            out = _divide(term, args[0], args[1], mask, c)
+        case op if op in FUNCTION:
+            out = FUNCTION[op](args[0])
+        case op:
+            out = reduce(BINARY[op], args)
+    return out if term.dtype == BOOL else rounded(out, term.dtype, c.exact)
+
+
+def _divide(term: App, a: Value, b: Value, mask: Mask, c: _Context) -> Value:
+    """Euclidean: the remainder is never negative. For a positive divisor that is Python's and numpy's own division."""
+    if isinstance(b, np.ndarray | np.generic) and b.dtype.kind == "f":
+        return {"mod": np.mod, "floordiv": np.floor_divide, "ceildiv": lambda x, y: -np.floor_divide(-x, y)}[term.op](a, b)
+    zero = np.asarray(b == 0)
+    if zero.any():
+        where = zero if mask is None else np.logical_and(zero, mask)
+        if where.any():
+            c.on_zero(term, where)
+        b = np.where(zero, np.asarray(b).dtype.type(1), b)
+    down = not np.less(b, 0).any()
+    size = b if down else abs(b)
+    match term.op:
+        case "mod":
+            return a % size
+        case "ceildiv":
+            return -(-a // b)
+    quotient = a // size
+    return quotient if down else np.where(np.less(b, 0), -quotient, quotient)
+
+
+def _fold(fold: Fold, env: Mapping[str, Value], mask: Mask, c: _Context) -> Value:
+    """The fold's points become a new first axis, as many at a time as CHUNK allows."""
+    rank = max([np.ndim(v) for v in env.values()] + [np.ndim(mask) if mask is not None else 0])
+    extents = [_value(axis.extent, env, mask, c) for axis in fold.axes]
+    box = tuple(max(0, int(np.max(e, initial=0))) for e in extents)
+    points = int(np.prod(box, dtype=np.int64))
+    used = variables(fold)
+    width = np.broadcast_shapes(*(np.shape(env[name]) for name in used if name in env), () if mask is None else mask.shape)
+    step = max(1, CHUNK // max(1, int(np.prod(width, dtype=np.int64))))
+    total = unit(fold.monoid, fold.dtype, c.exact)
+    for low in range(0, points, step):
+        count = min(step, points - low)
+        places = np.unravel_index(np.arange(low, low + count), box)
+        inner = dict(env)
+        inside = mask
+        for axis, place, extent in zip(fold.axes, places, extents, strict=True):
+            inner[axis.name] = place.reshape((count,) + (1,) * rank)
+            if np.ndim(extent):
+                inside = narrow(inside, inner[axis.name] < extent)
+        if fold.guard != TRUE:
+            inside = narrow(inside, _value(fold.guard, inner, inside, c))
+        values = _value(fold.body, inner, inside, c)
+        held = inside if fold.guard != TRUE or any(map(np.ndim, extents)) else None
+        total = _combine(fold, total, values, held, (count,) + (1,) * rank, c)
+    return total
+
+
+def _combine(fold: Fold, total: Value, values: Value, held: Mask, shape: tuple[int, ...], c: _Context) -> Value:
+    """The total so far, combined with the values along their first axis; outside `held` a value is the unit."""
+    nothing = unit(fold.monoid, fold.dtype, c.exact)
+    values = rounded(values if held is None else np.where(held, values, nothing), fold.dtype, c.exact)
+    values = np.broadcast_to(values, np.broadcast_shapes(np.shape(values), shape))
+    ufunc = UFUNC[fold.monoid]
+    if fold.dtype == "bf16" and not c.exact:
+        return reduce(lambda a, b: rounded(ufunc(a, b), "bf16"), values, total)
+    return ufunc(total, ufunc.reduce(values, axis=0, dtype=values.dtype))

@@ -1,0 +1,77 @@
+"""Inputs to try an op on: random, finite, of order one, the same for the same seed.
+
+Comes in: an op, its sizes, a seed. Goes out: one array for each input. The one idea: the equation says what an input may be —
+an index stays inside the axis it addresses, and what is divided by, or goes under a root or a logarithm, is positive.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from tinygpu.category.number import Array, outside_dtype
+from tinygpu.category.term import FLOATS, App, Read, Term, reads, walk
+from tinygpu.category.to_numpy import evaluate
+from tinygpu.model.op import Op, Tensor
+
+POSITIVE = ("log", "sqrt", "rsqrt")
+
+
+def random_inputs(op: Op, sizes: Mapping[str, int], seed: int = 0) -> dict[str, Array]:
+    """Floats in [-2, 2) (in [0.5, 2) where the equation wants positive ones), integers in [-8, 8] or [0, 8], indices in range.
+
+    bf16 arrays have ml_dtypes' bfloat16 where that is installed, else they are float32 with bf16 values.
+    """
+    env: dict[str, Any] = {name: int(sizes[name]) for name in op.sizes}
+    ranges, positive = dict(_index_ranges(op, env)), set(_positive(op))
+    return {tensor.name: _random(tensor, env, seed, ranges.get(tensor.name), tensor.name in positive) for tensor in op.inputs}
+
+
+def _random(tensor: Tensor, env: Mapping[str, Any], seed: int, extent: int | None, positive: bool) -> Array:
+    shape = tuple(max(0, int(evaluate(e, env))) for e in tensor.shape)
+    # Each tensor has its own stream, so that adding an input leaves the others as they are.
+    chance = np.random.default_rng([seed, zlib.crc32(tensor.name.encode())])
+    if tensor.dtype in FLOATS:
+        values = chance.uniform(0.5 if positive else -2.0, 2.0, shape)
+        if tensor.dtype == "bf16":
+            from tinygpu.category.number import round_bf16
+
+            return np.asarray(round_bf16(values)).astype(outside_dtype("bf16"))
+        return np.asarray(values).astype(outside_dtype(tensor.dtype))
+    if tensor.dtype == "bool":
+        return np.asarray(chance.integers(0, 2, shape)).astype(np.bool_)
+    low, high = (-8, 9) if tensor.dtype.startswith("i") else (0, 9)
+    if extent is not None:
+        low, high = 0, max(1, extent)
+    elif positive:
+        low = 1
+    return np.asarray(chance.integers(low, high, shape)).astype(outside_dtype(tensor.dtype))
+
+
+def _terms(op: Op) -> Iterator[Term]:
+    for equation in op.equations:
+        yield from walk(equation.value)
+
+
+def _index_ranges(op: Op, env: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
+    """For each integer input read inside an index: the smallest extent it addresses."""
+    least: dict[str, int] = {}
+    for read in (term for term in _terms(op) if isinstance(term, Read)):
+        for place, extent in zip(read.index, op.tensor(read.tensor).shape, strict=True):
+            for inner in reads(place):
+                size = int(evaluate(extent, env))
+                least[inner.tensor] = min(size, least.get(inner.tensor, size))
+    yield from least.items()
+
+
+def _positive(op: Op) -> Iterator[str]:
+    """The inputs under a root or a logarithm, or that are divided by."""
+    for term in _terms(op):
+        match term:
+            case App(name, (argument,)) if name in POSITIVE:
+                yield from (read.tensor for read in reads(argument))
+            case App("div" | "floordiv" | "mod", (_, argument), dtype) if dtype != "index":
+                yield from (read.tensor for read in reads(argument))

@@ -1,0 +1,59 @@
+"""Which loops the simulator may run at once: nests around one assignment whose iterations do not depend on each other.
+
+Comes in: a loop. Goes out: its axes and the one assignment, or None. The one idea: if no iteration reads what another writes and
+all write distinct cells, their order does not matter, and numpy may do them all in one step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tinygpu.category.number import Value
+from tinygpu.category.term import Axis, Read, Term, conjunction, reads, variables
+from tinygpu.category.to_numpy import evaluate
+from tinygpu.program.memory import flat
+from tinygpu.program.step import Assign, For, If, Step
+
+
+@dataclass(frozen=True, slots=True)
+class Nest:
+    """The axes, outermost first, and the assignment, with the guards between them."""
+
+    axes: tuple[Axis, ...]
+    assign: Assign
+
+    def distinct(self, env: Mapping[str, Value], extents: tuple[int, ...], box: tuple[int, ...]) -> bool:
+        """Whether the iterations write different cells, the same ones in every lane."""
+        if any(reads(i) for i in self.assign.index):
+            return False
+        cells = flat(tuple(evaluate(i, env) for i in self.assign.index), extents)
+        if np.ndim(cells) and np.shape(cells)[-1] != 1:
+            return False
+        everything = np.broadcast_to(cells, (*box, 1))
+        return len(np.unique(everything)) == everything.size
+
+
+def find_nest(step: For) -> Nest | None:
+    """The nest that the loop opens, if it has this form; an output is stored plainly, a local is not read by the iterations."""
+    axes: list[Axis] = []
+    guards: list[Term] = []
+    inner: Step = step
+    while isinstance(inner, For | If):
+        if isinstance(inner, For):
+            if variables(inner.axis.extent) & {a.name for a in axes}:
+                return None
+            axes.append(inner.axis)
+        else:
+            guards.append(inner.guard)
+        if len(inner.body) != 1:
+            return None
+        inner = inner.body[0]
+    if not isinstance(inner, Assign):
+        return None
+    touched: tuple[Read, ...] = sum((reads(t) for t in (*guards, inner.guard, inner.value, *inner.index)), ())
+    if any(read.tensor == inner.target for read in touched):
+        return None
+    return Nest(tuple(axes), replace(inner, guard=conjunction(*guards, inner.guard)))
