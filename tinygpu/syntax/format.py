@@ -1,0 +1,103 @@
+"""The one style: a tree as text, such that `parse(format_file(tree)) == tree`, comments in place.
+
+Comes in: any node of `tree`, read from a text or made in Python. Goes out: text, lines of at most 100 characters where that can be.
+The one idea: each node is a list of rows; `expression` prints what is inside a row, `arrange` puts rows and comments together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tinygpu.diagnostic import NOWHERE, Span
+from tinygpu.syntax import tree
+from tinygpu.syntax.arrange import INDENT, WIDTH, Comments, Row, arrange, block, closing
+from tinygpu.syntax.clauses import clause_rows
+from tinygpu.syntax.expression import BREAK, show, show_all
+from tinygpu.syntax.steps import statement_rows
+
+
+def format_file(file: tree.File) -> str:
+    """`tree.File → text`.
+
+    >>> from tinygpu.syntax.parse import parse
+    >>> print(format_file(parse("op f(x:f32[n])->(y:f32[n]){y[i]=2*x[i]} # twice")), end="")
+    op f(x: f32[n]) -> (y: f32[n]) {
+      y[i] = 2 * x[i]
+    }  # twice
+    """
+    comments = Comments(file.comments)
+    return arrange([row for d in file.declarations for row in _declaration_rows(d, comments)], file.comments)
+
+
+def format_statements(statements: tuple[tree.Statement, ...]) -> str:
+    """Steps as lines, without comments."""
+    return arrange([row for step in statements for row in statement_rows(step, 0, Comments())], ())
+
+
+def format_expr(expr: tree.Expr) -> str:
+    """An expression on one line.
+
+    >>> format_expr(tree.Binary("*", tree.Binary("+", tree.Name("a"), tree.Name("b")), tree.Number("4")))
+    '(a + b) * 4'
+    """
+    return show(expr).replace(BREAK, " ")
+
+
+def _declaration_rows(declaration: tree.Declaration, comments: Comments) -> list[Row]:
+    match declaration:
+        case tree.Import(path):
+            return [Row(0, f'import "{path}"', declaration.span)]
+        case tree.Op():
+            rows = _op_rows(declaration, comments)
+        case tree.Machine(name, ops, clauses, arch, where):
+            on = f" on {arch}" if arch else ""
+            header = f"machine {name} : {', '.join(op.name for op in ops)}{on}{_where(where)}"
+            rows = block(header, clause_rows(clauses, 1, comments), declaration.span, 0, comments, flat=False)
+        case _:
+            return clause_rows((declaration,), 0, comments)
+    rows[0].apart = rows[-1].apart = True
+    return rows
+
+
+def _op_rows(op: tree.Op, comments: Comments) -> list[Row]:
+    """The header on one line, or a line for each tensor; then the equations with their `=` in one column."""
+    family = f"[{op.family.variable} in {{{', '.join(op.family.dtypes)}}}]" if op.family else ""
+    name = f"op {op.name}{family}"
+    inputs, outputs = ([_tensor(t) for t in side] for side in (op.inputs, op.outputs))
+    header = f"{name}({f',{BREAK}'.join(inputs)}) -> ({f',{BREAK}'.join(outputs)}){_where(op.where)} {{"
+    tensors = op.span.to(op.outputs[-1].span) if op.span is not NOWHERE else NOWHERE
+    if len(header) <= WIDTH and not comments.inside(tensors):
+        rows = [Row(0, header, op.span, "open")]
+    else:
+        rows = [Row(0, f"{name}(", replace(op.span, end=op.span.start), "open")]
+        rows += _tensor_rows(op.inputs)
+        rows.append(Row(0, ") -> (", _after(op.inputs, op.span, comments), "turn"))
+        rows += _tensor_rows(op.outputs)
+        rows.append(Row(0, f"){_where(op.where)} {{", _after(op.outputs, op.span, comments), "turn"))
+    return [*rows, *_equation_rows(op), closing(op.span, 0)]
+
+
+def _equation_rows(op: tree.Op) -> list[Row]:
+    targets = [show(e.targets[0]) if len(e.targets) == 1 else f"({show_all(e.targets)})" for e in op.equations]
+    column = max(map(len, targets), default=0)
+    rows = zip(op.equations, targets, strict=True)
+    return [Row(1, f"{target:<{column}} ={BREAK}{show(e.value)}", e.span) for e, target in rows]
+
+
+def _tensor_rows(tensors: tuple[tree.TensorDecl, ...]) -> list[Row]:
+    commas = [","] * (len(tensors) - 1) + [""]
+    return [Row(1, _tensor(t) + comma, t.span) for t, comma in zip(tensors, commas, strict=False)]
+
+
+def _after(tensors: tuple[tree.TensorDecl, ...], span: Span, comments: Comments) -> Span:
+    """The place of the parenthesis after tensors: behind the comment that follows the last one."""
+    return comments.line_end(tensors[-1].span if tensors else replace(span, end=span.start, end_line=span.line))
+
+
+def _tensor(tensor: tree.TensorDecl) -> str:
+    shape = "" if tensor.shape is None else f"[{show_all(tensor.shape)}]"
+    return f"{tensor.name}: {tensor.dtype}{shape}"
+
+
+def _where(conditions: tuple[tree.Expr, ...]) -> str:
+    return f" where {show_all(conditions)}" if conditions else ""
