@@ -35,7 +35,10 @@ class Equation:
 
 @dataclass(frozen=True, slots=True)
 class Op:
-    """A compute object. `sizes` in order of first use; `where` are guards over the sizes."""
+    """A compute object. `sizes` in order of first use; `where` are guards over the sizes.
+
+    `promises` are guards over the values of inputs, such as `all[t] 0 <= idx[t]`: assumed, or checked on request at a call.
+    """
 
     name: str
     sizes: tuple[str, ...]
@@ -45,6 +48,7 @@ class Op:
     equations: tuple[Equation, ...]
     where: tuple[Term, ...] = ()
     span: Span = field(default=NOWHERE, compare=False, repr=False)
+    promises: tuple[Term, ...] = ()
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:

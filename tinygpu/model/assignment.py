@@ -1,0 +1,203 @@
+"""The assignment of one equation: the owner arrow from the factors it uses to its indices, with the guard of its tails.
+
+Comes in: an equation, its placements, the table of factors. Goes out: `owner : D → axes × fold axes`, an iso where the factors say so.
+The one idea: each placement is an arrow (digits, merged digits, or a term), and the owner is all of them side by side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from tinygpu.category.arrow import Arrow
+from tinygpu.category.box import Box
+from tinygpu.category.digits import digits, inferred, merged
+from tinygpu.category.term import TRUE, App, Axis, Const, Fold, Term, conjunction, text, variables, walk
+from tinygpu.diagnostic import NOWHERE, Label, Span
+from tinygpu.model.extent import same
+from tinygpu.model.op import Equation
+from tinygpu.model.placing import Placement, doubly_placed
+from tinygpu.model.problems import UNKNOWN
+from tinygpu.model.scope import Scope
+from tinygpu.model.value import index
+from tinygpu.model.work import CARRIED, Factor
+
+CONSTANT = ("block", "register", "vector")
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What the equations of one machine share: names, factors, hypotheses, the place of its work object.
+
+    `inferred` and `used` grow: the extents found so far (and for which equation), the factors that some equation has.
+    """
+
+    scope: Scope
+    table: Mapping[str, Factor]
+    where: Term = TRUE
+    place: Span = NOWHERE
+    inferred: dict[str, tuple[Term, str]] = field(default_factory=dict)
+    used: set[str] = field(default_factory=set)
+
+
+def indices(equation: Equation, scope: Scope) -> tuple[Axis, ...]:
+    """The axes of an equation, then those of its folds; folds that bind one name share it."""
+    axes = {a.name: a for a in equation.axes}
+    for term in walk(equation.value):
+        for axis in term.axes if isinstance(term, Fold) else ():
+            first = axes.setdefault(axis.name, axis)
+            if not same(first.extent, axis.extent):
+                scope.problems.add("TG112", f"{axis.name} would run over {text(first.extent)} and over {text(axis.extent)}", axis.span, text(axis.extent),
+                                   Label(first.span, text(first.extent)), help=f"the same factors serve both folds: rename one {axis.name}")
+    return tuple(axes.values())
+
+
+def owner(equation: Equation, placed: Mapping[str, Placement | None], setting: Setting) -> Arrow | None:
+    """The owner arrow of an equation; None after a message."""
+    axes = {a.name: a for a in indices(equation, setting.scope)}
+    chosen = _chosen(equation, axes, placed, setting)
+    for one in chosen or ():
+        setting.used.update(one.factors)
+    if chosen is None or doubly_placed(chosen, setting.scope.problems):
+        return None
+    arrows = [_arrow(one, axes, equation, setting) for one in chosen]
+    whole = [a for a in arrows if a is not None]
+    if len(whole) < len(arrows):
+        return None
+    return _side_by_side(whole, tuple(axes.values()), chosen, setting)
+
+
+def _chosen(equation: Equation, axes: Mapping[str, Axis], placed: Mapping[str, Placement | None], setting: Setting) -> list[Placement] | None:
+    """One placement for each index (merged ones once); None after a message."""
+    chosen: list[Placement] = []
+    complete = True
+    for name, axis in axes.items():
+        one = placed[name] if name in placed else _own(axis, setting.table)
+        if name in placed and one is None:
+            complete = False  # said already
+        elif one is None or not set(one.indices) <= set(axes):
+            _unplaced(equation, axis, one, setting)
+            complete = False
+        elif one not in chosen:
+            chosen.append(one)
+    return chosen if complete else None
+
+
+def _own(axis: Axis, table: Mapping[str, Factor]) -> Placement | None:
+    factor = table.get(axis.name)
+    return Placement((axis.name,), (axis.name,), factor.span) if factor else None
+
+
+def _unplaced(equation: Equation, axis: Axis, one: Placement | None, setting: Setting) -> None:
+    name, where = axis.name, f"an index of {equation.target}"
+    if one is not None:
+        missing = [i for i in one.indices if i not in (a.name for a in indices(equation, setting.scope))]
+        setting.scope.problems.add("TG133", f"the index {name} of {equation.target} is not placed", one.span, f"{name} is merged with {' and '.join(missing)}",
+                                   Label(axis.span, f"{where}, which has no {' and '.join(missing)}"),
+                                   help=f"place it for this equation: compute {equation.target}: {name} = (…)")
+        return
+    role = f"{where}, folded" if axis.sort == "reduction" else where
+    setting.scope.problems.add("TG133", f"the index {name} of {equation.target} is not placed", setting.place, f"nothing of this machine is {name}",
+                               Label(axis.span, role), help=f"let each thread run over it (time {name}), or place it: compute {name} = (…)")
+
+
+def _arrow(one: Placement, axes: Mapping[str, Axis], equation: Equation, setting: Setting) -> Arrow | None:
+    """`factors → indices` of one placement."""
+    targets = tuple(axes[i] for i in one.indices)
+    if one.term is not None:
+        return _by_term(one, targets[0], setting)
+    total = Box(targets).size
+    factors = _with_extents(one, total, equation, setting)
+    if factors is None or not all([_lawful(f, one, axes, setting) for f in factors]):
+        return None
+    if len(targets) > 1:
+        return merged(targets, factors, setting.where)
+    return digits(targets[0], factors, setting.where)
+
+
+def _with_extents(one: Placement, total: Term, equation: Equation, setting: Setting) -> tuple[Axis, ...] | None:
+    """The factors as axes; the one without an extent covers the index."""
+    table = [setting.table[name] for name in one.factors]
+    if any(f.extent is not None and f.extent.dtype == UNKNOWN for f in table):
+        return None
+    open_ = [f for f in table if f.extent is None]
+    if len(open_) > 1:
+        setting.scope.problems.add("TG132", f"{' and '.join(f.name for f in open_)} are both to be inferred", one.span,
+                                   f"{' and '.join(one.indices)} can infer one extent",
+                                   *(Label(f.span, f"{f.name} has no extent") for f in open_), help=f"give one: {open_[-1].name}: 4")
+        return None
+    known = tuple(Axis(f.name, f.extent, f.sort, f.span) for f in table if f.extent is not None)
+    if not open_:
+        return known
+    extent = inferred(total, known, setting.where)
+    if not _agreed(open_[0], extent, equation, one, setting):
+        return None
+    return tuple(Axis(f.name, extent if f.extent is None else f.extent, f.sort, f.span) for f in table)
+
+
+def _agreed(factor: Factor, extent: Term, equation: Equation, one: Placement, setting: Setting) -> bool:
+    """Whether a factor of the work object gets one extent from all equations; says so if not. Loops may differ."""
+    before, target = setting.inferred.setdefault(factor.name, (extent, equation.target))
+    if not factor.carried or same(before, extent):
+        return True
+    setting.scope.problems.add("TG137", f"the factor {factor.name} has two extents", factor.span,
+                               f"{text(before)} to cover {target}, {text(extent)} to cover {equation.target}", Label(one.span, "inferred here"),
+                               help=f"give it: {factor.name}: … in the work object")
+    return False
+
+
+def _lawful(factor: Axis, one: Placement, axes: Mapping[str, Axis], setting: Setting) -> bool:
+    """The rules of a single factor of an index."""
+    problems, name, sort = setting.scope.problems, factor.name, factor.sort
+    if sort in CONSTANT and not isinstance(factor.extent, Const):
+        fix = f"give it: {name}: 4" if sort != "block" else f"give it: {name}: 256, and let a factor of the grid be inferred"
+        problems.add("TG136", f"the extent of {name} is not a number", factor.span, f"a {sort} factor of extent {text(factor.extent)}", help=fix)
+        return False
+    if sort == "vector" and one.term is None and name != one.factors[-1]:
+        problems.add("TG135", f"the vector factor {name} is not the last of its index", one.span, f"{one.factors[-1]} comes after {name}",
+                     Label(factor.span, f"{name} is a vector factor"), help=f"let {name} be the last factor, or declare it: register {name}")
+        return False
+    folded = [i for i in one.indices if axes[i].sort == "reduction"]
+    if folded and setting.table[name].carried:
+        problems.add("TG141", f"the fold over {folded[0]} would cross threads", one.span, f"{name} is carried by {CARRIED[sort]}",
+                     Label(factor.span, f"{name}"), help="folds across threads come in a later version: put the factors of "
+                     f"{folded[0]} under time or register")  # fmt: skip
+        return False
+    return True
+
+
+def _by_term(one: Placement, target: Axis, setting: Setting) -> Arrow | None:
+    """An index that is given by a term: nothing is claimed, all of it will be proved."""
+    assert one.term is not None
+    term = index(one.term, setting.scope.with_indices(dict.fromkeys(setting.table)))
+    if term.dtype == UNKNOWN:
+        return None
+    names = [n for n in setting.table if n in variables(term)]
+    setting.used.update(names)
+    table = [setting.table[n] for n in names]
+    for factor in table:
+        if factor.extent is None:
+            setting.scope.problems.add("TG138", f"the factor {factor.name} has no extent", factor.span, "its extent is not given",
+                                       Label(one.span, "a term infers nothing"), help=f"give it: {factor.name}: 4")
+    factors = tuple(Axis(f.name, f.extent, f.sort, f.span) for f in table if f.extent is not None)
+    if len(factors) < len(table) or not all([_lawful(f, one, {target.name: target}, setting) for f in factors]):
+        return None
+    below = any(isinstance(t, App) and t.op in ("sub", "neg") for t in walk(term))
+    guard = conjunction(term >= 0 if below else TRUE, term < target.extent)
+    return Arrow(Box(factors, guard), Box((target,)), (term,))
+
+
+def _side_by_side(arrows: list[Arrow], axes: tuple[Axis, ...], chosen: Iterable[Placement], setting: Setting) -> Arrow:
+    """All placements as one arrow, its domain in the order of the table, its codomain in the order of the equation."""
+    domain = {a.name: a for arrow in arrows for a in arrow.domain.axes}
+    ordered = [n for n in setting.table if n in domain]
+    terms = {n: t for arrow in arrows for n, t in zip(arrow.codomain.names, arrow.terms, strict=True)}
+    spans = {i: one.span for one in chosen for i in one.indices}
+    inverse = None
+    if all(arrow.inverse is not None for arrow in arrows):
+        back = {n: t for arrow in arrows for n, t in zip(arrow.domain.names, arrow.inverse or (), strict=True)}
+        inverse = tuple(back[n] for n in ordered)
+    guard = conjunction(*(arrow.domain.guard for arrow in arrows))
+    codomain = Box(tuple(replace(a, span=spans[a.name]) for a in axes))
+    flags = all(a.mono for a in arrows), all(a.epi for a in arrows)
+    return Arrow(Box(tuple(domain[n] for n in ordered), guard), codomain, tuple(terms[a.name] for a in axes), inverse, *flags)

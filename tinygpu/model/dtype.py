@@ -1,0 +1,148 @@
+"""Dtypes of terms: what a literal becomes where it meets a value, and when two values do not mix.
+
+Comes in: terms whose dtype may still be open (`literal`: only numbers; `index`: sizes and indices).
+Goes out: terms of one dtype, with the literals converted and the index terms cast.
+The one idea: a literal has no dtype of its own, an index term has one and is cast, and every other mixture is said aloud by the user.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tinygpu.category.term import (
+    BOOL,
+    COMPARISONS,
+    FLOATS,
+    FUNCTIONS,
+    INDEX,
+    INTEGERS,
+    App,
+    Const,
+    Fold,
+    Term,
+    apply,
+    select,
+    text,
+)
+from tinygpu.diagnostic import Label, Span
+from tinygpu.model.problems import UNKNOWN, WRONG, Problems
+
+LITERAL = "literal"
+OPEN = (LITERAL, INDEX)
+RANGE = {"i8": (-(2**7), 2**7), "u8": (0, 2**8), "i32": (-(2**31), 2**31), "u32": (0, 2**32), "i64": (-(2**63), 2**63)}
+WIDER = ("i8", "u8", "i32", "u32", "i64", "f16", "bf16", "f32", "f64")  # a cast is advised towards the right
+ONLY_FLOATS = ("div", *(f for f in FUNCTIONS if f != "abs"))
+ONLY_INTEGERS = ("floordiv", "mod", "xor", "ceildiv")
+SIGN = {"add": "+", "sub": "-", "mul": "*", "div": "/", "floordiv": "//", "mod": "%", "xor": "^"}
+
+
+def constant(value: int | float | bool, dtype: str) -> Const | None:
+    """A literal in a dtype, or None if the dtype does not have it.
+
+    >>> constant(2, "f32"), constant(300, "u8"), constant(0.5, "i32")
+    (Const(value=2.0, dtype='f32'), None, None)
+    """
+    if dtype in FLOATS:
+        return Const(float(value), dtype)
+    if isinstance(value, float) and not value.is_integer():
+        return None
+    low, high = RANGE.get(dtype, (-(2**63), 2**63))
+    return Const(int(value), dtype) if low <= int(value) < high else None
+
+
+def settle(term: Term, dtype: str, span: Span, problems: Problems) -> Term:
+    """The term in `dtype`: literals take it, index terms are cast to it. A term of another dtype is left as it is."""
+    if term.dtype == dtype or term.dtype not in OPEN or dtype == UNKNOWN:
+        return term
+    if dtype == BOOL:
+        return problems.add("TG123", "a number stands where a condition is needed", span, "this is a number", help="compare it: … != 0")
+    match term:
+        case Const(value) if term.dtype == LITERAL:
+            settled = constant(value, dtype)
+            return settled or problems.add("TG124", f"{text(term)} is no {dtype}", span, f"the {dtype} that it meets cannot hold {text(term)}")
+        case App("select", (condition, a, b)):
+            return select(condition, settle(a, dtype, span, problems), settle(b, dtype, span, problems))
+        case Fold(_, _, _, body):
+            return replace(term, body=settle(body, dtype, span, problems), dtype=dtype)
+        case App("cast", (inner,)) if term.dtype == LITERAL:
+            return App("cast", (inner,), dtype)
+        case App(op, args) if term.dtype == LITERAL:
+            if not offered(op, dtype):
+                return not_offered(op, dtype, span, problems)
+            settled_args = tuple(settle(a, dtype, span, problems) for a in args)
+            return apply(op, *settled_args) if dtype == INDEX else App(op, settled_args, dtype)
+    return App("cast", (term,), dtype)
+
+
+def offered(op: str, dtype: str) -> bool:
+    """Whether a value of `dtype` has the operation.
+
+    >>> offered("div", "i32"), offered("exp", "f16"), offered("mod", "f32"), offered("abs", "i32")
+    (False, True, False, True)
+    """
+    if dtype == BOOL:
+        return op in COMPARISONS
+    if op in ONLY_FLOATS:
+        return dtype in (*FLOATS, LITERAL)
+    return op not in ONLY_INTEGERS or dtype not in FLOATS
+
+
+def not_offered(op: str, dtype: str, span: Span, problems: Problems) -> Const:
+    """The message for an operation that a dtype does not have."""
+    sign, kind = SIGN.get(op, op), "an index" if dtype == INDEX else dtype
+    fix = {
+        "div": "write // for the whole quotient, or cast both sides: f32(a) / f32(b)",
+        "floordiv": "write floor(a / b)",
+        "mod": "write a - floor(a / b)*b",
+    }.get(op, f"cast the argument: {sign}(f32(…))" if op in FUNCTIONS else "cast it: f32(…)")
+    if dtype == BOOL:
+        fix = "choose the numbers: 1 if condition else 0"
+    return problems.add("TG122", f"{sign} is not defined for {kind}", span, f"{sign} of {kind}", help=fix)
+
+
+def meet(left: Term, right: Term, spans: tuple[Span, Span], problems: Problems) -> tuple[Term, Term, str]:
+    """Two terms in one dtype, and that dtype; `?` if they do not mix."""
+    if UNKNOWN in (left.dtype, right.dtype):
+        return WRONG, WRONG, UNKNOWN
+    if left.dtype == LITERAL or (left.dtype == INDEX and right.dtype not in (LITERAL, BOOL)):
+        left = settle(left, right.dtype, spans[0], problems)
+    elif right.dtype in OPEN and (left.dtype != BOOL or right.dtype == LITERAL):
+        right = settle(right, left.dtype, spans[1], problems)
+    if UNKNOWN in (left.dtype, right.dtype):
+        return WRONG, WRONG, UNKNOWN
+    if left.dtype == right.dtype:
+        return left, right, left.dtype
+    problems.add(
+        "TG120",
+        f"{_kind(left.dtype)} meets {_kind(right.dtype)} without a cast",
+        spans[0],
+        f"this is {_kind(left.dtype)}",
+        Label(spans[1], f"this is {_kind(right.dtype)}"),
+        help=_advice(left, right),
+    )
+    return WRONG, WRONG, UNKNOWN
+
+
+def _kind(dtype: str) -> str:
+    return "an index" if dtype == INDEX else dtype
+
+
+def _advice(left: Term, right: Term) -> str:
+    """Which side to cast: the narrower one to the wider, both to f32 where neither holds the other."""
+    a, b = left.dtype, right.dtype
+    if BOOL in (a, b):
+        return f"make the condition a number: 1 if {text(left if a == BOOL else right)} else 0"
+    if {a, b} == {"f16", "bf16"}:
+        return f"write f32({text(left)}) and f32({text(right)})"
+    return f"write {a}({text(right)})" if WIDER.index(a) > WIDER.index(b) else f"write {b}({text(left)})"
+
+
+def to_index(term: Term, span: Span, problems: Problems) -> Term:
+    """The term as an index: literals become index constants, integer values are cast, floats and conditions are refused."""
+    term = settle(term, INDEX, span, problems)
+    if term.dtype in INTEGERS:
+        return App("cast", (term,), INDEX)
+    if term.dtype in FLOATS or term.dtype == BOOL or (isinstance(term, Fold) and term.dtype == INDEX):
+        kind = "a fold" if isinstance(term, Fold) else term.dtype
+        return problems.add("TG119", f"{kind} cannot be an index", span, "an index is a whole number", help="cast it: i32(…)")
+    return term

@@ -1,0 +1,102 @@
+"""Elaboration: from a file's tree to its operations and machines, with names, dtypes, ranges and extents settled.
+
+Comes in: a syntax tree, parsed or built in Python. Goes out: a `Spec`, or `TinygpuError` with everything that is wrong.
+The one idea: after this nothing is a name any more; what follows works on terms, boxes and arrows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tinygpu.diagnostic import Label, Span
+from tinygpu.model.clauses import names_in
+from tinygpu.model.elaborate_machine import Instance, elaborate_machine
+from tinygpu.model.elaborate_op import elaborate_op
+from tinygpu.model.machine import Machine
+from tinygpu.model.op import Op
+from tinygpu.model.params import Choice, choices
+from tinygpu.model.problems import Problems, listing, suggestion
+from tinygpu.syntax import tree
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """A file, elaborated: its ops (one for each dtype of a family) and its machines (one for each op, dtype and choice of params)."""
+
+    ops: tuple[Op, ...]
+    machines: tuple[Machine, ...]
+
+    def op(self, name: str) -> Op:
+        """The op of that name. Raises KeyError."""
+        return {o.name: o for o in self.ops}[name]
+
+    def machine(self, title: str) -> Machine:
+        """The machine of that title (`saxpy_v4`, `relu_v4[T=f16]`), or the first of that name. Raises KeyError."""
+        names = {m.name: m for m in reversed(self.machines)}
+        return {**names, **{m.title: m for m in self.machines}}[title]
+
+
+
+def elaborate(file: tree.File) -> Spec:
+    """`tree.File → Spec`; raises `TinygpuError` with all the TG1xx diagnostics of the file."""
+    problems = Problems()
+    params = _params(file, problems)
+    fixed = {c.name: c.values[0] for c in params.values() if c.fixed and c.values}
+    served = _ops(file, fixed, problems)
+    names: dict[str, Span] = {}
+    machines: list[Machine] = []
+    for declaration in file.declarations:
+        if isinstance(declaration, tree.Op | tree.Machine):
+            _once(declaration, names, problems)
+        if isinstance(declaration, tree.Import):
+            problems.add("TG109", "import is not in this version yet", declaration.span, help="put the declarations into one file")
+        if isinstance(declaration, tree.Machine):
+            instances = _instances(declaration, served, problems)
+            machines += elaborate_machine(declaration, instances, params, problems)
+    problems.stop()
+    return Spec(tuple(i.op for several in served.values() for i in several or ()), tuple(machines))
+
+
+def _params(file: tree.File, problems: Problems) -> dict[str, Choice]:
+    params = choices((d for d in file.declarations if isinstance(d, tree.Param)), {}, problems)
+    used = set(names_in(file.declarations))
+    for param in params.values():
+        if param.name not in used:
+            problems.add("TG104", f"the param {param.name} is never used", param.span, "nothing in the file has this name", help="remove it")
+    return params
+
+
+def _ops(file: tree.File, constants: Mapping[str, int], problems: Problems) -> dict[str, list[Instance] | None]:
+    """The ops by name, each with its dtypes; None for one that is wrong, whose machines are then passed over."""
+    served: dict[str, list[Instance] | None] = {}
+    for op in file.declarations:
+        if not isinstance(op, tree.Op) or op.name in served:
+            continue
+        before = len(problems)
+        made = elaborate_op(op, constants, problems)
+        dtypes = op.family.dtypes if op.family else ()
+        variants = [((op.family.variable, d),) for d in dtypes] if op.family else [()]
+        served[op.name] = None if len(problems) > before else [Instance(o, v) for o, v in zip(made, variants, strict=True)]
+    return served
+
+
+def _once(declaration: tree.Op | tree.Machine, names: dict[str, Span], problems: Problems) -> None:
+    kind = "op" if isinstance(declaration, tree.Op) else "machine"
+    if declaration.name in names:
+        problems.add("TG102", f"the name {declaration.name} is declared twice", declaration.span, f"a second declaration, of a {kind}",
+                     Label(names[declaration.name], "the first"), help="take another name")
+    names.setdefault(declaration.name, declaration.span)
+
+
+def _instances(machine: tree.Machine, served: Mapping[str, list[Instance] | None], problems: Problems) -> list[Instance]:
+    """The ops that a machine serves; the op is part of the variant where there are several."""
+    found: list[Instance] = []
+    for name in machine.ops:
+        if name.name not in served:
+            fix = suggestion(name.name, served) or (f"the ops are {listing(sorted(served))}" if served else f"declare it: op {name.name}(…) -> (…) {{ … }}")
+            problems.add("TG105", f"unknown operation {name.name}", name.span, "no op of this file has this name", help=fix)
+        for instance in served.get(name.name) or ():
+            choice = (("op", name.name),) if len(machine.ops) > 1 else ()
+            found.append(Instance(instance.op, (*choice, *instance.variant)))
+    return found

@@ -1,0 +1,65 @@
+"""The messages of one elaboration, gathered: elaboration goes on after a mistake, and reports everything it found.
+
+Comes in: a code of the catalogue, a title in words, spans, a fix. Goes out: `TinygpuError` with all of them, each once.
+The one idea: a mistake becomes a term of dtype `?` that every operation passes on in silence, so one mistake is one message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+
+from tinygpu.category.term import Const
+from tinygpu.diagnostic import Diagnostic, Label, Span, TinygpuError
+
+UNKNOWN = "?"
+WRONG = Const(0, UNKNOWN)  # what stands for a term that has been complained about
+
+
+@dataclass(slots=True)
+class Problems:
+    """A list of diagnostics that only grows.
+
+    >>> problems = Problems()
+    >>> _ = problems.add("TG101", "unknown name q", Span(), "not a size", help="declare it")
+    >>> [d.code for d in problems.found]
+    ['TG101']
+    """
+
+    found: list[Diagnostic] = field(default_factory=list)
+
+    def add(self, code: str, title: str, span: Span, text: str = "", *labels: Label, help: str = "") -> Const:
+        """Records one message, unless the same one stands at the same place already; gives the term that replaces what is wrong."""
+        diagnostic = Diagnostic(code, title, (Label(span, text), *labels), helps=(help,) if help else ())
+        if (code, title, span) not in {(d.code, d.title, d.span) for d in self.found}:
+            self.found.append(diagnostic)
+        return WRONG
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+    def stop(self) -> None:
+        """Raises `TinygpuError` with everything found, in the order of the text; does nothing if there is nothing."""
+        if self.found:
+            raise TinygpuError(*sorted(self.found, key=lambda d: (d.span.file, d.span.start)))
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """A known name that is close to a mistyped one, as a help; empty if there is none.
+
+    >>> suggestion("matmull", ["matmul", "saxpy"])
+    'did you mean matmul?'
+    """
+    close = get_close_matches(name, sorted(set(known)), 1, 0.6)
+    return f"did you mean {close[0]}?" if close else ""
+
+
+def listing(names: Iterable[str], word: str = "and") -> str:
+    """Names as people list them.
+
+    >>> listing(["a", "b", "c"]), listing(["a"])
+    ('a, b and c', 'a')
+    """
+    names = list(names)
+    return f"{', '.join(names[:-1])} {word} {names[-1]}" if len(names) > 1 else "".join(names)

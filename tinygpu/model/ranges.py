@@ -1,0 +1,105 @@
+"""Over what an index runs: the extent of the axes that it stands at bare.
+
+Comes in: an expression and the name of an index. Goes out: the extent, or a message where there is none or two.
+The one idea: a plain read decides; a read in a branch of a condition decides only where no plain one does, a padded read last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import assert_never
+
+from tinygpu.category.term import Term, text
+from tinygpu.diagnostic import Label, Span
+from tinygpu.model.extent import difference, same
+from tinygpu.model.problems import UNKNOWN
+from tinygpu.model.scope import Scope
+from tinygpu.syntax import tree
+
+PLAIN, BRANCH, PADDED = range(3)
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrence:
+    """An index, bare, at an axis of a tensor; `strength` is PLAIN, BRANCH (under a condition) or PADDED (with a fill)."""
+
+    extent: Term
+    span: Span
+    tensor: str
+    strength: int
+
+
+def occurrences(expr: tree.Expr, name: str, scope: Scope, strength: int = PLAIN) -> Iterator[Occurrence]:
+    """Every place where `name` stands bare at an axis, in the order of the text."""
+    match expr:
+        case tree.Cell(tensor, index, fill):
+            yield from _in_cell(expr, name, scope, strength)
+            for inner in (*index, *((fill,) if fill else ())):
+                yield from occurrences(inner, name, scope, strength)
+        case tree.IfElse(a, c, b) | tree.Call("where", (c, a, b)):
+            yield from occurrences(c, name, scope, strength)
+            for branch in (a, b):
+                yield from occurrences(branch, name, scope, max(strength, BRANCH))
+        case tree.FoldExpr(_, binders, body):
+            bounds = [b.bound for b in binders if b.bound]
+            hidden = name in (b.name for b in binders)
+            for inner in (*bounds, *(() if hidden else (body,))):
+                yield from occurrences(inner, name, scope, strength)
+        case tree.Call(_, args) | tree.Group(args):
+            for inner in args:
+                yield from occurrences(inner, name, scope, strength)
+        case tree.Binary(_, left, right):
+            for inner in (left, right):
+                yield from occurrences(inner, name, scope, strength)
+        case tree.Unary(_, inner) | tree.Field(inner) | tree.Sized(_, inner):
+            yield from occurrences(inner, name, scope, strength)
+        case tree.Number() | tree.Name():
+            pass
+        case _:
+            assert_never(expr)
+
+
+def _in_cell(cell: tree.Cell, name: str, scope: Scope, strength: int) -> Iterator[Occurrence]:
+    tensor = scope.tensors.get(cell.name)
+    if tensor is None or len(tensor.shape) != len(cell.index):
+        return
+    for place, extent in zip(cell.index, tensor.shape, strict=True):
+        if isinstance(place, tree.Name) and place.name == name:
+            yield Occurrence(extent, place.span, cell.name, PADDED if cell.fill else strength)
+
+
+def inferred(name: str, span: Span, body: tree.Expr, scope: Scope) -> Term | None:
+    """The extent that the reads of `body` give to `name`; None after a message."""
+    found = list(occurrences(body, name, scope))
+    strongest = [o for o in found if o.strength == min((o.strength for o in found), default=PLAIN)]
+    if not strongest:
+        scope.problems.add("TG113", f"the range of {name} is not known", span, f"{name} stands alone at no axis of a tensor",
+                           help=f"give it: {name} < 8, or read a tensor at [{name}]")
+        return None
+    first = strongest[0]
+    if any(o.extent.dtype == UNKNOWN for o in strongest):
+        return None  # said already
+    for other in strongest[1:]:
+        if not same(first.extent, other.extent):
+            _two(name, first, other, scope)
+            return None
+    return first.extent
+
+
+def checked(name: str, extent: Term, span: Span, tensor: str, body: tree.Expr, scope: Scope) -> None:
+    """Says where `body` reads an axis at the bare `name` that is not as long as `extent` (an axis longer by a constant is no mistake)."""
+    for other in occurrences(body, name, scope):
+        longer = difference(other.extent, extent)
+        if other.strength == PLAIN and other.extent.dtype != UNKNOWN and (longer is None or longer < 0):
+            _two(name, Occurrence(extent, span, tensor, PLAIN), other, scope)
+            return
+
+
+def _two(name: str, first: Occurrence, second: Occurrence, scope: Scope) -> None:
+    a, b = text(first.extent), text(second.extent)
+    scope.problems.add(
+        "TG112", f"{name} would run over {a} and over {b}", second.span, f"this axis of {second.tensor} has extent {b}",
+        Label(first.span, f"this axis of {first.tensor} has extent {a}"),
+        help=f"let both tensors have one extent, or pad the shorter one: {second.tensor}[{name} | 0]",
+    )  # fmt: skip

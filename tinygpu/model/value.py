@@ -1,0 +1,229 @@
+"""Expressions: from the tree of a formula to a term of `category.term`, names resolved and dtypes checked.
+
+Comes in: a tree expression and the scope it stands in. Goes out: one term; what is wrong becomes a term of dtype `?`.
+The one idea: one recursive function over the closed union of expressions; each kind of node has its rule, and all rules share `meet`.
+"""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.term import BOOL, COMPARISONS, DTYPES, FUNCTIONS, INDEX, INTEGERS, App, Const, Read, Term, apply, ceildiv, conjunction, negation, select
+from tinygpu.diagnostic import Label, Span
+from tinygpu.model.dtype import LITERAL, meet, not_offered, offered, settle, to_index
+from tinygpu.model.folds import fold
+from tinygpu.model.problems import UNKNOWN, WRONG, listing, suggestion
+from tinygpu.model.scope import Scope
+from tinygpu.syntax import tree
+
+BINARY = {"+": "add", "-": "sub", "*": "mul", "/": "div", "//": "floordiv", "%": "mod", "^": "xor",
+          "<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}  # fmt: skip
+CALLS = (*FUNCTIONS, "min", "max", "where", "ceil", *DTYPES)
+
+
+def value(expr: tree.Expr, scope: Scope) -> Term:
+    """`Expr × Scope → Term`. The dtype may still be open (`literal`, `index`); `settle` closes it."""
+    match expr:
+        case tree.Number():
+            return _number(expr, scope)
+        case tree.Name():
+            return _named(expr, scope)
+        case tree.Cell():
+            return _cell(expr, scope)
+        case tree.Call():
+            return _call(expr, scope)
+        case tree.Unary():
+            return negation(condition(expr.operand, scope)) if expr.op == "not" else _negative(expr, scope)
+        case tree.Binary(op, left, right):
+            if op == "and":
+                return conjunction(condition(left, scope), condition(right, scope))
+            if op == "or":
+                return App("or", (condition(left, scope), condition(right, scope)), BOOL)
+            return _compare(expr, scope) if BINARY[op] in COMPARISONS else _arithmetic(expr, scope)
+        case tree.IfElse(a, c, b):
+            return _choose(c, a, b, scope)
+        case tree.FoldExpr():
+            return fold(expr, scope, value)
+        case tree.Group((tree.Sized() | tree.Group(),)) | tree.Group(()) | tree.Sized():
+            return scope.problems.add("TG127", "a list of factors is no value", expr.span, "a value is needed here")
+        case tree.Group((inner,)):
+            return value(inner, scope)
+        case tree.Group():
+            return scope.problems.add("TG127", "a list is no value", expr.span, "one value is needed here")
+        case tree.Field():
+            return scope.problems.add("TG109", "tuples are not in this version yet", expr.span, "a component of a tuple")
+    assert_never(expr)
+
+
+def index(expr: tree.Expr, scope: Scope) -> Term:
+    """An index term: integers read from tensors are cast, floats are refused."""
+    return to_index(value(expr, scope.inside_brackets()), expr.span, scope.problems)
+
+
+def condition(expr: tree.Expr, scope: Scope) -> Term:
+    """A guard: a term of dtype bool."""
+    term = value(expr, scope)
+    if term.dtype in (BOOL, UNKNOWN):
+        return term
+    return scope.problems.add("TG123", "a number stands where a condition is needed", expr.span, f"this is {_kind(term.dtype)}", help="compare it: … != 0")
+
+
+def _kind(dtype: str) -> str:
+    return {LITERAL: "a number", INDEX: "an index"}.get(dtype, dtype)
+
+
+def _number(expr: tree.Number, scope: Scope) -> Term:
+    text = expr.text.replace("_", "")
+    try:
+        return Const(int(text), LITERAL)
+    except ValueError:
+        return Const(float(text), LITERAL)
+
+
+def _named(expr: tree.Name, scope: Scope) -> Term:
+    term = scope.name(expr.name, expr.span)
+    return _as_index(term, scope)
+
+
+def _as_index(term: Term, scope: Scope) -> Term:
+    return App("cast", (term,), INDEX) if scope.as_index and term.dtype in INTEGERS else term
+
+
+def _cell(expr: tree.Cell, scope: Scope) -> Term:
+    tensor = scope.tensor(expr.name, expr.span)
+    inside = tuple(index(e, scope) for e in expr.index)
+    if tensor is None or WRONG in inside:
+        return WRONG
+    if len(inside) != len(tensor.shape):
+        rank = len(tensor.shape)
+        return scope.problems.add("TG110", f"{expr.name} has {rank} axes, not {len(inside)}" if rank != 1 else f"{expr.name} has 1 axis, not {len(inside)}",
+                                  expr.span, f"{len(inside)} given here", Label(tensor.span, f"{expr.name} is declared here"))
+    read = Read(expr.name, inside, tensor.dtype, expr.span)
+    if expr.fill is None:
+        return _as_index(read, scope)
+    guards: list[Term] = []
+    for term, extent in zip(inside, tensor.shape, strict=True):
+        guards += () if _within(term, extent, scope) else (apply("ge", term, 0), apply("lt", term, extent))
+    fill = value(expr.fill, scope)
+    _, filled, dtype = meet(read, fill, (expr.span, expr.fill.span), scope.problems)
+    return WRONG if dtype == UNKNOWN else _as_index(select(conjunction(*guards), read, filled), scope)
+
+
+def _within(term: Term, extent: Term, scope: Scope) -> bool:
+    """Whether a bare index runs over exactly this extent, so that a padded read cannot leave it."""
+    return scope.indices.get(getattr(term, "name", "")) == extent
+
+
+def _negative(expr: tree.Unary, scope: Scope) -> Term:
+    term = value(expr.operand, scope)
+    if isinstance(term, Const) and term.dtype == LITERAL:
+        return Const(-term.value, LITERAL)
+    if term.dtype == UNKNOWN:
+        return WRONG
+    if term.dtype == BOOL:
+        return not_offered("sub", BOOL, expr.span, scope.problems)
+    return apply("sub", 0, term) if term.dtype == INDEX else App("neg", (term,), term.dtype)
+
+
+def _pair(a: tree.Expr, b: tree.Expr, scope: Scope) -> tuple[Term, Term, str]:
+    return meet(value(a, scope), value(b, scope), (a.span, b.span), scope.problems)
+
+
+def _arithmetic(expr: tree.Binary, scope: Scope) -> Term:
+    op = BINARY[expr.op]
+    left, right, dtype = _pair(expr.left, expr.right, scope)
+    if dtype == UNKNOWN:
+        return WRONG
+    if op in ("floordiv", "mod") and dtype in (INDEX, LITERAL) and isinstance(right, Const) and right.value <= 0:
+        return scope.problems.add("TG128", "a divisor must be positive", expr.right.span, "// and % take a divisor of at least 1")
+    if not offered(op, dtype):
+        return not_offered(op, dtype, expr.span, scope.problems)
+    return apply(op, left, right) if dtype == INDEX else App(op, (left, right), dtype)
+
+
+def _compare(expr: tree.Binary, scope: Scope) -> Term:
+    op = BINARY[expr.op]
+    left, right, dtype = _pair(expr.left, expr.right, scope)
+    if dtype == UNKNOWN:
+        return WRONG
+    if dtype == LITERAL:  # two numbers: indices, if they are whole
+        left, right = settle(left, INDEX, expr.left.span, scope.problems), settle(right, INDEX, expr.right.span, scope.problems)
+        dtype = INDEX
+    return apply(op, left, right) if dtype == INDEX else App(op, (left, right), BOOL)
+
+
+def _choose(c: tree.Expr, a: tree.Expr, b: tree.Expr, scope: Scope) -> Term:
+    guard = condition(c, scope)
+    then, otherwise, dtype = _pair(a, b, scope)
+    if UNKNOWN in (dtype, guard.dtype):
+        return WRONG
+    return select(guard, then, otherwise)
+
+
+def _call(expr: tree.Call, scope: Scope) -> Term:
+    name = scope.dtypes.get(expr.function, expr.function)
+    if name not in CALLS:
+        fix = "a tensor's element is written with brackets" if name in scope.tensors else suggestion(name, (*CALLS, *MONOIDS))
+        fix = fix or f"the functions are {listing((*FUNCTIONS, 'min', 'max', 'where'))}"
+        return scope.problems.add("TG107", f"unknown function {name}", expr.span, "no function has this name", help=fix)
+    least, most = {"where": (3, 3), "min": (2, 99), "max": (2, 99)}.get(name, (1, 1))
+    if not least <= len(expr.args) <= most:
+        needed = f"{least} arguments" if least > 1 else "1 argument"
+        fold_fix = f"to fold over an index, write {name}[k] …" if name in ("min", "max") else ""
+        return scope.problems.add("TG125", f"{name} takes {needed}{' or more' if most > 3 else ''}", expr.span, f"{len(expr.args)} given", help=fold_fix)
+    if name == "where":
+        return _choose(*expr.args, scope)
+    if name in ("min", "max"):
+        return _extremum(name, expr.args, scope)
+    if name == "ceil":
+        return _ceiling(expr, scope)
+    argument = value(expr.args[0], scope)
+    if argument.dtype == UNKNOWN:
+        return WRONG
+    return cast(argument, name, expr.span, scope) if name in DTYPES else _function(name, argument, expr, scope)
+
+
+def cast(term: Term, dtype: str, span: Span, scope: Scope) -> Term:
+    """`dtype(term)`, nothing where the term has the dtype already."""
+    scope.used.add(dtype)
+    if dtype == BOOL and term.dtype != BOOL:
+        return scope.problems.add("TG122", "a number is not cast to bool", span, "a cast to bool", help="compare it: … != 0")
+    settled = settle(term, dtype, span, scope.problems)
+    if settled.dtype in (dtype, UNKNOWN):
+        return _as_index(settled, scope)
+    return _as_index(App("cast", (settled,), dtype), scope)
+
+
+def _function(name: str, argument: Term, expr: tree.Call, scope: Scope) -> Term:
+    if argument.dtype == INDEX:
+        if name == "abs":
+            return apply("max", argument, apply("sub", 0, argument))
+        argument = App("cast", (argument,), LITERAL)  # takes the dtype of what it meets
+    if not offered(name, argument.dtype):
+        return not_offered(name, argument.dtype, expr.span, scope.problems)
+    return App(name, (argument,), argument.dtype)
+
+
+def _extremum(name: str, args: tuple[tree.Expr, ...], scope: Scope) -> Term:
+    left, span = value(args[0], scope), args[0].span
+    for arg in args[1:]:
+        a, b, dtype = meet(left, value(arg, scope), (span, arg.span), scope.problems)
+        if dtype == UNKNOWN:
+            return WRONG
+        if dtype == BOOL:
+            return not_offered(name, BOOL, arg.span, scope.problems)
+        left = apply(name, a, b) if dtype == INDEX else App(name, (a, b), dtype)
+    return left
+
+
+def _ceiling(expr: tree.Call, scope: Scope) -> Term:
+    match expr.args:
+        case (tree.Binary("/", a, b),):
+            top, bottom = index(a, scope), index(b, scope)
+            if WRONG in (top, bottom):
+                return WRONG
+            if isinstance(bottom, Const) and bottom.value <= 0:
+                return scope.problems.add("TG128", "a divisor must be positive", b.span, "ceil takes a divisor of at least 1")
+            return ceildiv(top, bottom)
+    return scope.problems.add("TG122", "ceil is for a quotient of sizes", expr.span, "not of the form ceil(a / b)", help="for values write -floor(-x)")
