@@ -1,0 +1,127 @@
+"""Derivation: from a machine, what every thread does, as a program.
+
+Comes in: a machine whose threads do not cooperate (or one with its own `program`, which is read). Goes out: a program.
+The one idea: an equation becomes a nest, the loops of its output outside, its folds inside, its store last, and each part of the
+guard stands where the loops around it know its factors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from tinygpu.category.term import Axis, Read, Term, conjunction, variables, walk
+from tinygpu.diagnostic import Label, TinygpuError
+from tinygpu.model import machine as model
+from tinygpu.program.derive_fold import Place, folded, outermost
+from tinygpu.program.derive_nest import Build, cells, guarded, loops, point
+from tinygpu.program.derive_plan import Plan, plans
+from tinygpu.program.read import read
+from tinygpu.program.step import Assign, Launch, Program, Step
+
+
+def derive(machine: model.Machine) -> Program:
+    """`machine → program`. Raises TinygpuError where the machine needs what this version does not derive."""
+    if machine.program is not None:
+        return read(machine)
+    op = machine.op
+    # An intermediate has no memory, so the local that holds it may bear its name.
+    taken = {*op.sizes, *(t.name for t in op.tensors), *(name for name, _ in machine.constants)}
+    taken |= {a.name for one in machine.launches for a in factors(one)}
+    build = Build(taken, frozenset(t.name for t in op.tensors))
+    launches = tuple(launched(build, machine, one) for one in machine.launches)
+    where = tuple(dict.fromkeys((*op.where, *machine.where)))
+    return Program(machine.title, op, launches, where, machine.arch, machine.span)
+
+
+def launched(build: Build, machine: model.Machine, launch: model.Launch) -> Launch:
+    """`launch → launch` of steps: the locals first, then the equations in order."""
+    build.time, build.locals, build.alive = launch.time, [], {}
+    body = sequence(build, plans(build, machine.op, launch), Around())
+    return Launch(launch.grid, launch.block, (*build.locals, *body), launch.span)
+
+
+def factors(launch: model.Launch) -> tuple[Axis, ...]:
+    """Every factor of a launch: its workers', and the thread's own."""
+    return (*launch.grid, *launch.block, *(a for phase in launch.phases for a in phase.owner.domain.axes))
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What stands around a step: the loops, which turn of the derivation opened them, and the parts of guards asked already."""
+
+    opened: tuple[Axis, ...] = ()
+    path: tuple[int, ...] = ()
+    given: frozenset[Term] = frozenset()
+
+
+def sequence(build: Build, todo: Iterable[Plan], around: Around) -> tuple[Step, ...]:
+    """Plans in order. Neighbours that have the same next loop share it, and neighbours that ask the same guard share one `if`."""
+    items: list[tuple[tuple[Term, ...], tuple[Step, ...]]] = []
+    for axis, run in groupby(todo, lambda p: next((a for a in p.time if a not in around.opened), None)):
+        if axis is None:
+            items.extend(one(build, plan, around) for plan in run)
+        else:
+            items.append(shared(build, axis, tuple(run), around))
+    steps: list[Step] = []
+    for parts, same in groupby(items, lambda item: item[0]):
+        inner = tuple(step for _, body in same for step in body)
+        steps.extend(guarded(parts, inner, inner[0].span))
+    return tuple(steps)
+
+
+def shared(build: Build, axis: Axis, run: tuple[Plan, ...], around: Around) -> tuple[tuple[Term, ...], tuple[Step, ...]]:
+    """One loop of the output around several plans, and the parts of their guards that they all ask before it."""
+    parts = tuple(p for p in known(run[0], around) if all(p in known(plan, around) for plan in run))
+    build.turns += 1
+    inside = Around((*around.opened, axis), (*around.path, build.turns), around.given.union(parts))
+    return parts, loops((axis,), sequence(build, run, inside), run[0].span)
+
+
+def known(plan: Plan, around: Around) -> tuple[Term, ...]:
+    """The parts of a plan's guard that can be asked here: they need no factor of a loop that is not open, and are not asked yet."""
+    later = {a.name for a in plan.cells + plan.time} - {a.name for a in around.opened}
+    parts = plan.parts if plan.kept else plan.parts + plan.absent
+    return tuple(p for p in parts if p not in around.given and not variables(p) & later)
+
+
+def one(build: Build, plan: Plan, around: Around) -> tuple[tuple[Term, ...], tuple[Step, ...]]:
+    """One equation, all of whose output loops are open: folds, then the value into its local or its output."""
+    check_alive(build, plan, around)
+    parts = known(plan, around) if outermost(plan.value) else ()
+    asked = around.given.union(parts)
+    rest = tuple(p for p in plan.parts if p not in asked)
+    steps, value = folded(build, plan.value, Place(plan.cells, rest, plan.span), plan.kept)
+    if plan.kept:
+        build.alive[plan.kept] = around.path
+        steps, value = steps + keep(build, plan, value, rest), Read(plan.kept, point(plan.cells), plan.dtype)
+    if plan.stored:
+        guard = conjunction(*rest, *(p for p in plan.absent if p not in asked))
+        steps += cells(build, plan.cells, (Assign(plan.target, plan.index, value, guard=guard, span=plan.span),), plan.span)
+    return parts, steps
+
+
+def keep(build: Build, plan: Plan, value: Term, rest: Sequence[Term]) -> tuple[Step, ...]:
+    """The value into the local that later equations read, unless it is the accumulator already."""
+    here = point(plan.cells)
+    if value == Read(plan.kept, here, plan.dtype):
+        return ()
+    build.local(plan.kept, plan.dtype, plan.cells, plan.span)
+    return cells(build, plan.cells, (Assign(plan.kept, here, value, guard=conjunction(*rest), span=plan.span),), plan.span)
+
+
+def check_alive(build: Build, plan: Plan, around: Around) -> None:
+    """Every kept value is read inside the turn of the loops that computed it. Raises TG530."""
+    for term in walk(plan.value):
+        if isinstance(term, Read) and term.tensor in build.alive:
+            made = build.alive[term.tensor]
+            if around.path[: len(made)] != made:
+                raise TinygpuError.of(
+                    "TG530",
+                    f"{term.tensor} is used outside the loop that computes it: it must be staged",
+                    term.span,
+                    "each turn of that loop overwrites the value",
+                    "write the equations that share the loop next to each other",
+                    Label(plan.span, "in this equation"),
+                )

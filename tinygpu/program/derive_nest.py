@@ -1,0 +1,110 @@
+"""What every derivation needs: names that never clash, loops around steps, and which loop may be wide.
+
+Comes in: axes with their sorts and the steps that stand inside them. Goes out: nested `For` steps; a growing list of locals.
+The one idea: of the vector factors around an access, the innermost loop is the one that walks the access's fastest axis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from tinygpu.category.term import Axis, Term, Var, conjunction, reads, variables
+from tinygpu.diagnostic import Span
+from tinygpu.program.step import Assign, For, If, Local, Step
+
+VECTOR = "vector"
+REGISTER = "register"
+
+
+@dataclass(slots=True)
+class Build:
+    """What grows while a program is derived: the names taken, the locals declared, and in which loops each kept value is alive.
+
+    `tensors` are the op's arguments, by name; `time` is the nesting order of the launch.
+
+    >>> build = Build({"x"})
+    >>> build.fresh("acc"), build.fresh("acc"), build.fresh("x")
+    ('acc', 'acc2', 'x2')
+    """
+
+    taken: set[str]
+    tensors: frozenset[str] = frozenset()
+    time: tuple[str, ...] = ()
+    locals: list[Local] = field(default_factory=list)
+    alive: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    turns: int = 0
+
+    def fresh(self, base: str) -> str:
+        """A name not taken yet, as close to `base` as can be; it is taken from now on."""
+        name, count = base, 1
+        while name in self.taken:
+            count += 1
+            name = f"{base}{count}"
+        self.taken.add(name)
+        return name
+
+    def local(self, name: str, dtype: str, cells: Sequence[Axis], span: Span) -> None:
+        """Declares a local with one cell for each point of the register and vector factors."""
+        self.locals.append(Local(name, dtype, tuple(a.extent for a in cells), span))
+
+    def ordered(self, axes: Iterable[Axis]) -> tuple[Axis, ...]:
+        """The time axes among `axes`, in the nesting order of the machine."""
+        loops = [a for a in axes if a.sort == "time"]
+        return tuple(sorted(loops, key=lambda a: self.time.index(a.name) if a.name in self.time else len(self.time)))
+
+
+def own(axes: Iterable[Axis]) -> tuple[Axis, ...]:
+    """The register and vector axes: those whose points are cells."""
+    return tuple(a for a in axes if a.sort in (REGISTER, VECTOR))
+
+
+def within(term: Term, axes: Iterable[Axis]) -> tuple[Axis, ...]:
+    """The axes that a term depends on, in order."""
+    free = variables(term)
+    return tuple(a for a in axes if a.name in free)
+
+
+def point(axes: Iterable[Axis]) -> tuple[Term, ...]:
+    """The index that names the cell of a point."""
+    return tuple(Var(a.name) for a in axes)
+
+
+def loops(axes: Sequence[Axis], body: tuple[Step, ...], span: Span) -> tuple[Step, ...]:
+    """The body inside one loop for each axis, the first outermost."""
+    for axis in reversed(axes):
+        body = (For(axis, body, span),)
+    return body
+
+
+def guarded(parts: Sequence[Term], body: tuple[Step, ...], span: Span) -> tuple[Step, ...]:
+    """The body inside `if`, or itself when there is nothing to ask."""
+    return (If(conjunction(*parts), body, span),) if parts else body
+
+
+def cells(build: Build, axes: Sequence[Axis], body: tuple[Assign, ...], span: Span) -> tuple[Step, ...]:
+    """The assignments at every cell: register loops, and innermost one vector loop if an access of theirs is contiguous in it."""
+    wide = next((a for access in accesses(build, body) for a in axes if a.sort == VECTOR and contiguous(access, a.name)), None)
+    rest = tuple(replace(a, sort=REGISTER) for a in axes if a != wide)
+    return loops(rest + ((wide,) if wide else ()), body, span)
+
+
+def accesses(build: Build, body: Iterable[Assign]) -> Iterable[tuple[Term, ...]]:
+    """The indices of every access to an argument in memory, the stores first."""
+    for step in body:
+        if step.target in build.tensors:
+            yield step.index
+    for step in body:
+        for read in reads(step.value):
+            if read.tensor in build.tensors:
+                yield read.index
+
+
+def contiguous(index: tuple[Term, ...], name: str) -> bool:
+    """Whether the last axis of an access carries the factor, and no other axis does.
+
+    >>> i, v = Var("i"), Var("v")
+    >>> contiguous((i, i * 4 + v), "v"), contiguous((v, i), "v"), contiguous((), "v")
+    (True, False, False)
+    """
+    return bool(index) and name in variables(index[-1]) and not any(name in variables(t) for t in index[:-1])

@@ -1,0 +1,206 @@
+"""Plans: each equation of a launch over the factors of its machine, ready to become loops.
+
+Comes in: a phase (an equation and its owner arrow). Goes out: the value pulled back to factors, so that a fold over `k` is a
+fold over `ko, ki`, and what is stored, kept for later equations, or computed again where it is used.
+The one idea: pulling back is substitution along the owner arrow, and a fold takes with it the parts of the guard that are its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tinygpu.category.box import Box
+from tinygpu.category.simplify import holds
+from tinygpu.category.term import (
+    Axis,
+    Fold,
+    Read,
+    Term,
+    Var,
+    conjunction,
+    conjuncts,
+    equal,
+    rebuild,
+    substitute,
+    text,
+    variables,
+    walk,
+)
+from tinygpu.diagnostic import Label, Span, TinygpuError
+from tinygpu.model.machine import Launch, Phase
+from tinygpu.model.op import Equation, Op
+from tinygpu.program.derive_nest import Build, own, point
+
+WORK = ("grid", "block")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One equation over factors.
+
+    `index` is where its value is stored; `cells` and `time` are the factors of the output that are registers and loops;
+    `parts` guard the output, `absent` says that this worker is the one of its replicas that stores; `kept` is the name of the
+    local that later equations read, if any do.
+    """
+
+    target: str
+    dtype: str
+    index: tuple[Term, ...]
+    value: Term
+    cells: tuple[Axis, ...]
+    time: tuple[Axis, ...]
+    parts: tuple[Term, ...]
+    absent: tuple[Term, ...]
+    stored: bool
+    kept: str = ""
+    span: Span = field(default_factory=Span, compare=False)
+
+
+def plans(build: Build, op: Op, launch: Launch) -> tuple[Plan, ...]:
+    """`launch → plans`, in the order of the equations; intermediates without a fold are gone, put in where they are used."""
+    values = inlined(op, launch)
+    used = {read.tensor for value in values.values() for read in walk(value) if isinstance(read, Read)}
+    outputs = {t.name for t in op.outputs}
+    made: dict[str, Plan] = {}
+    for phase in launch.phases:
+        target = phase.equation.target
+        folds = any(isinstance(t, Fold) for t in walk(values[target]))
+        later = target in used and folds
+        if target in outputs or later:
+            kept = build.fresh(target if target not in outputs else f"{target}_cell") if later else ""
+            made[target] = plan(build, phase, launch, values[target], made, target in outputs, kept)
+    return tuple(made.values())
+
+
+def inlined(op: Op, launch: Launch) -> dict[str, Term]:
+    """The value of each equation, over its indices, with every value that is no fold put in where it is read."""
+    done: dict[str, tuple[Equation, Term]] = {}
+
+    def put(term: Term) -> Term:
+        term = rebuild(term, put)
+        if not isinstance(term, Read) or term.tensor not in done:
+            return term
+        equation, value = done[term.tensor]
+        if any(isinstance(inner, Fold) for inner in walk(value)):
+            return term
+        return substitute(value, dict(zip((a.name for a in equation.axes), term.index, strict=True)))
+
+    inputs = {t.name for t in op.inputs}
+    for phase in launch.phases:
+        value = put(phase.equation.value)
+        for read in walk(value):
+            if isinstance(read, Read) and read.tensor not in inputs and read.tensor not in done:
+                raise crossing(read)
+        done[phase.equation.target] = (phase.equation, value)
+    return {target: value for target, (_, value) in done.items()}
+
+
+def plan(build: Build, phase: Phase, launch: Launch, value: Term, made: Mapping[str, Plan], stored: bool, kept: str) -> Plan:
+    """`phase → plan`: everything over factors."""
+    domain, equation = phase.owner.domain, phase.equation
+    owner = dict(zip(phase.owner.codomain.names, phase.owner.terms, strict=True))
+    index = tuple(owner[a.name] for a in equation.axes)
+    free = frozenset().union(*map(variables, index))
+    output = tuple(a for a in domain.axes if a.name in free)
+    parts = tuple(p for p in conjuncts(domain.guard) if holds(p, Box(domain.axes)) is not True)
+    folded = frozenset(domain.names) - free
+    pulled = Pull(owner, domain.axes, parts, made, frozenset(a.name for a in output), phase.span)(value)
+    check_order(build, output, pulled, phase)
+    absent = tuple(equal(Var(a.name), 0) for a in launch.grid + launch.block if a.name not in free)
+    mine = tuple(p for p in parts if not variables(p) & folded)
+    loops = build.ordered(output)
+    return Plan(equation.target, equation.value.dtype, index, pulled, own(output), loops, mine, absent, stored, kept, equation.span)
+
+
+@dataclass(frozen=True, slots=True)
+class Pull:
+    """The functor along the owner arrow: terms over indices to terms over factors. `scope` are the factors known so far."""
+
+    owner: Mapping[str, Term]
+    axes: tuple[Axis, ...]
+    parts: tuple[Term, ...]
+    made: Mapping[str, Plan]
+    scope: frozenset[str]
+    span: Span
+
+    def __call__(self, term: Term) -> Term:
+        """`term over indices → term over factors`."""
+        match term:
+            case Var(name):
+                return self.owner.get(name, term)
+            case Fold():
+                return self.fold(term)
+        term = rebuild(term, self)
+        if isinstance(term, Read) and term.tensor in self.made:
+            return self.keep(term)
+        return term
+
+    def fold(self, fold: Fold) -> Fold:
+        """A fold over indices is a fold over the factors of its indices, where the guard says that there is such a point."""
+        bound = frozenset().union(*(variables(self.owner[a.name]) for a in fold.axes))
+        axes = tuple(a for a in self.axes if a.name in bound)
+        for axis in axes:
+            if axis.sort in WORK or axis.name in self.scope:
+                raise across(fold, axis, self.span)
+        scope = self.scope | {a.name for a in axes}
+        names = frozenset(a.name for a in self.axes)
+        mine = (p for p in self.parts if variables(p) & bound and variables(p) & names <= scope)
+        inner = Pull(self.owner, self.axes, self.parts, self.made, scope, self.span)
+        guard = conjunction(*mine, *conjuncts(inner(fold.guard)))
+        return Fold(fold.monoid, axes, guard, inner(fold.body), fold.dtype, fold.span)
+
+    def keep(self, read: Read) -> Read:
+        """An earlier value at its own owner is the local that holds it."""
+        source = self.made[read.tensor]
+        if read.index != source.index:
+            raise elsewhere(read, source)
+        return Read(source.kept, point(source.cells), read.dtype, read.span)
+
+
+def check_order(build: Build, output: tuple[Axis, ...], value: Term, phase: Phase) -> None:
+    """Every loop of the output stands outside every loop of a fold. Raises TG533."""
+    inner = [a.name for t in walk(value) if isinstance(t, Fold) for a in build.ordered(t.axes)]
+    outer = [a.name for a in build.ordered(output)]
+    wrong = [(o, i) for o in outer for i in inner if build.time.index(o) > build.time.index(i)]
+    if wrong:
+        o, i = wrong[0]
+        order = ", ".join([n for n in build.time if n in outer] + [n for n in build.time if n not in outer])
+        raise TinygpuError.of(
+            "TG533",
+            f"the loop {o} over outputs stands inside the loop {i} of a fold",
+            phase.span,
+            f"every turn of {o} needs its own accumulator, and {i} would have to keep all of them",
+            f"write `time {order}`, or put {o} under register with a constant extent",
+        )
+
+
+def across(fold: Fold, axis: Axis, span: Span) -> TinygpuError:
+    """A fold over workers, or one that shares a factor with its output."""
+    if axis.sort in WORK:
+        title = f"{fold.monoid} is folded across workers: its factor {axis.name} is carried by the {axis.sort}"
+        help = f"take {axis.name} out of the {axis.sort} and put it under time or register: the thread folds its own part"
+        return TinygpuError.of("TG531", title, fold.span, "combining threads is not in this version yet", help, Label(span, "placed here"))
+    title = f"the factor {axis.name} is part of the output and of the fold {fold.monoid}"
+    return TinygpuError.of("TG532", title, fold.span, "a fold needs factors of its own", "split the indices by separate factors")
+
+
+def elsewhere(read: Read, source: Plan) -> TinygpuError:
+    """A kept value at an index that another thread, or another turn of a loop, owns."""
+    title = f"{read.tensor} is used at an index that this thread does not hold: it must be staged"
+    here, there = (", ".join(map(text, index)) for index in (read.index, source.index))
+    return TinygpuError.of(
+        "TG530",
+        title,
+        read.span,
+        f"read at [{here}], held at [{there}]",
+        f"give both indices the same factors, or write the fold of {read.tensor} where it is used",
+        Label(source.span, f"{source.target} is computed here"),
+    )
+
+
+def crossing(read: Read) -> TinygpuError:
+    """A value that another launch computes."""
+    title = f"{read.tensor} is not computed in this launch before it is read"
+    help = "put both equations into one launch, the one that is read first"
+    return TinygpuError.of("TG534", title, read.span, "values that cross launches are not in this version yet", help)

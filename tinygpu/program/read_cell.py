@@ -1,0 +1,113 @@
+"""Reading the statements that write: assignments, updates, and ghost facts about cells.
+
+Comes in: the tree of a statement and the scope around it. Goes out: a step, or None after a message.
+The one idea: the target decides the dtype; the value takes it if it is a literal or an index, and has to have it otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.term import TRUE, Fold, Term, walk
+from tinygpu.diagnostic import Label
+from tinygpu.model.dtype import settle
+from tinygpu.model.op import Tensor
+from tinygpu.model.problems import UNKNOWN, WRONG
+from tinygpu.model.scope import Scope
+from tinygpu.model.value import condition, index, value
+from tinygpu.program.step import Assign, Holds
+from tinygpu.syntax import tree
+
+
+def assign(statement: tree.Assign, scope: Scope, locals: Mapping[str, Tensor]) -> Assign | None:
+    """`target[index] = value if guard`, `target[index] += value`, `target[index] max= value`."""
+    if statement.atomic:
+        scope.problems.add("TG109", "atomic is not in this version yet", statement.span, "cooperation of threads comes in a later version",
+                           help="let one thread own each element")
+        return None
+    target = statement.target
+    tensor = written(target, scope, locals)
+    place = cell(target, tensor, scope)
+    guard = TRUE if statement.guard is None else folding(condition(statement.guard, scope), statement.guard, scope)
+    term = folding(value(statement.value, scope), statement.value, scope)
+    if tensor is None or place is None:
+        return None
+    if statement.update and not accepted(statement, tensor, scope):
+        return None
+    term = typed(term, tensor, statement.value, scope)
+    if UNKNOWN in (term.dtype, guard.dtype):
+        return None
+    return Assign(target.name, place, term, statement.update, guard, statement.span)
+
+
+def holds(statement: tree.Holds, scope: Scope, locals: Mapping[str, Tensor]) -> Holds | None:
+    """`cell holds value`: the one place of a program where a fold may stand."""
+    target = statement.target
+    tensor = written(target, scope, locals)
+    place = cell(target, tensor, scope)
+    term = value(statement.value, scope)
+    if tensor is None or place is None:
+        return None
+    term = typed(term, tensor, statement.value, scope)
+    return None if term.dtype == UNKNOWN else Holds(target.name, place, term, statement.span)
+
+
+def written(target: tree.Cell, scope: Scope, locals: Mapping[str, Tensor]) -> Tensor | None:
+    """The local or output that a statement is about; None after a message."""
+    found = scope.tensors.get(target.name)
+    if found is not None and (found.role == "output" or target.name in locals):
+        return found
+    if found is None:
+        scope.unknown(target.name, target.span)
+        return None
+    outputs = ", ".join(t.name for t in scope.tensors.values() if t.role == "output")
+    scope.problems.add("TG150", f"the input {target.name} is assigned", target.span, "inputs are only read", Label(found.span, f"{target.name} is an input"),
+                       help=f"assign to an output ({outputs}) or to a local")
+    return None
+
+
+def cell(target: tree.Cell, tensor: Tensor | None, scope: Scope) -> tuple[Term, ...] | None:
+    """The index of the cell, of the right rank; None after a message."""
+    place = tuple(index(e, scope) for e in target.index)
+    if target.fill is not None:
+        scope.problems.add("TG151", "a fill has no meaning where a cell is written", target.fill.span, "a fill", help="guard the assignment: … if condition")
+        return None
+    if tensor is None or WRONG in place:
+        return None
+    if len(place) != len(tensor.shape):
+        rank = f"{len(tensor.shape)} axes" if len(tensor.shape) != 1 else "1 axis"
+        scope.problems.add("TG110", f"{target.name} has {rank}, not {len(place)}", target.span, f"{len(place)} given here",
+                           Label(tensor.span, f"{target.name} is declared here"))
+        return None
+    return place
+
+
+def accepted(statement: tree.Assign, tensor: Tensor, scope: Scope) -> bool:
+    """Whether the monoid of an update is known, and is one of values of the target's dtype."""
+    monoid = MONOIDS.get(statement.update)
+    if monoid is None:
+        scope.problems.add("TG109", f"{statement.update} is not in this version yet", statement.span, "a monoid of pairs", help="update with += *= max= min=")
+        return False
+    if not monoid.accepts(tensor.dtype):
+        scope.problems.add("TG122", f"{statement.update} is not defined for {tensor.dtype}", statement.span, f"{tensor.name} holds {tensor.dtype}",
+                           Label(tensor.span, "declared here"), help="any= and all= update conditions, += *= max= min= numbers")
+        return False
+    return True
+
+
+def typed(term: Term, tensor: Tensor, expr: tree.Expr, scope: Scope) -> Term:
+    """The value in the dtype of its target."""
+    term = settle(term, tensor.dtype, expr.span, scope.problems)
+    if term.dtype in (tensor.dtype, UNKNOWN):
+        return term
+    return scope.problems.add("TG121", f"{tensor.name} holds {tensor.dtype}, the value is {term.dtype}", expr.span, f"this is {term.dtype}",
+                              Label(tensor.span, f"{tensor.name} is {tensor.dtype}"), help=f"write {tensor.dtype}(…)")
+
+
+def folding(term: Term, expr: tree.Expr, scope: Scope) -> Term:
+    """The term, refused if a fold is in it: a program folds by loops."""
+    if any(isinstance(t, Fold) for t in walk(term)):
+        help = "fold in a loop: acc[] += …; what a cell holds may be written as a fold: acc[] holds …"
+        return scope.problems.add("TG156", "a fold is no step of a program", expr.span, "a fold", help=help)
+    return term
