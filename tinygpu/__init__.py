@@ -1,0 +1,20 @@
+"""tinygpu: a language for tiny, operation-specific GPU machines, each proved for all sizes, then built for CUDA and the CPU.
+
+Comes in: a spec. Goes out: a proof, and a launcher to call: `load(path)`, `check(machine)`, `build(proof)`.
+The one idea: nothing heavy is imported before it is asked for, so a command starts at once.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+__version__ = "0.1.0"
+__all__ = ["build", "check", "load"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        from tinygpu import pipeline
+
+        return getattr(pipeline, name)
+    raise AttributeError(f"module 'tinygpu' has no attribute {name!r}")

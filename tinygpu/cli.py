@@ -1,0 +1,102 @@
+"""The command line: `tinygpu check build run show explain fmt new`.
+
+Comes in: arguments. Goes out: an exit code: 0 proved or done, 1 refuted, 2 bad input or usage, 3 unknown.
+The one idea: whatever happens, the user sees a diagnostic and never a traceback (but with `--debug`, which is for us).
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+from tinygpu.commands.common import BAD, show_error
+from tinygpu.diagnostic import Diagnostic, TinygpuError
+
+COMMANDS = {
+    "check": "prove each machine, for all sizes",
+    "build": "write proved machines as Python modules for CUDA and the CPU",
+    "run": "build a machine, run it, and compare it with its equation",
+    "show": "print a stage of a machine: its work, its program, its kernels",
+    "explain": "print the page of an error code",
+    "fmt": "write specs in the one style",
+    "new": "start a spec from a template that is proved",
+}
+INTERRUPTED = 130
+
+
+def parser() -> argparse.ArgumentParser:
+    """The arguments of every command."""
+    top = argparse.ArgumentParser(
+        prog="tinygpu",
+        description="A language for tiny GPU machines: each proved for all sizes, then built for CUDA and the CPU.",
+        epilog="example:\n  tinygpu check specs/\n\nexit codes: 0 proved or done, 1 refuted, 2 bad input or usage, 3 unknown",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    top.add_argument("--version", action="store_true", help="print the version")
+    top.add_argument("--debug", action="store_true", help="show the traceback of a bug of tinygpu")
+    commands = top.add_subparsers(dest="command", metavar="COMMAND", title="commands")
+    for name, purpose in COMMANDS.items():
+        module = importlib.import_module(f"tinygpu.commands.{name}")
+        command = commands.add_parser(
+            name,
+            help=purpose,
+            description=f"{purpose[0].upper()}{purpose[1:]}.",
+            epilog=f"example:\n  {module.EXAMPLE}",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        module.configure(command)
+        command.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
+        command.set_defaults(run=module.run)
+    return top
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command: `arguments → exit code`. argparse itself exits with 2 on bad usage and with 0 after `--help`."""
+    _plain_streams()
+    arguments = parser().parse_args(argv)
+    if arguments.version:
+        from tinygpu import __version__
+
+        print(f"tinygpu {__version__}")
+        return 0
+    if arguments.command is None:
+        parser().print_help()
+        return BAD
+    try:
+        code: int = arguments.run(arguments)
+        sys.stdout.flush()
+        return code
+    except TinygpuError as error:
+        show_error(error, getattr(arguments, "output_format", "human"))
+        return BAD
+    except BrokenPipeError:  # the reader of our output left, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BAD
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except Exception as error:  # noqa: BLE001 - the edge of the program: a bug of ours becomes a message
+        if arguments.debug:
+            raise
+        show_error(TinygpuError(bug(error)), getattr(arguments, "output_format", "human"))
+        return BAD
+
+
+def bug(error: Exception) -> Diagnostic:
+    """What is said of an exception that should not have been."""
+    what = f"{type(error).__name__}: {error}".split("\n")[0][:200]
+    helps = (
+        "nothing was proved and nothing was written by this command; the input may well be right",
+        "run it again with --debug, and report what it prints together with the input",
+    )
+    return Diagnostic("TG901", "a bug of tinygpu", notes=(what,), helps=helps)
+
+
+def _plain_streams() -> None:
+    """Output that cannot be written in the terminal's encoding is replaced, not an error."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")

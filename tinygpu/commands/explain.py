@@ -1,0 +1,56 @@
+"""`tinygpu explain TG203`: the page of an error code, or the list of all of them.
+
+Comes in: a code, or nothing. Goes out: the page of `docs/errors`. The one idea: the page ships with the program.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+from importlib import resources
+from pathlib import Path
+
+from tinygpu.commands.common import BAD, PROVED
+from tinygpu.diagnostic import Diagnostic, TinygpuError
+
+EXAMPLE = "tinygpu explain TG203"
+CHECKOUT = Path(__file__).resolve().parents[2] / "docs" / "errors"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("code", nargs="?", help="a code such as TG203; without one, every code with its title")
+
+
+def pages() -> dict[str, str]:
+    """`code → page`, sorted by code; from the installed package, or from the checkout."""
+    try:
+        folder = resources.files("tinygpu.errors")
+    except ModuleNotFoundError:
+        folder = CHECKOUT
+    found = [(f.name.removesuffix(".md"), f) for f in folder.iterdir() if f.name.startswith("TG") and f.name.endswith(".md")]
+    return {code: page.read_text(encoding="utf-8") for code, page in sorted(found, key=lambda pair: pair[0])}
+
+
+def title(page: str) -> str:
+    """The first line of a page without its mark.
+
+    >>> title("# TG203: written twice\\n\\nText.")
+    'TG203: written twice'
+    """
+    return page.lstrip().split("\n", 1)[0].lstrip("# ").strip()
+
+
+def run(arguments: argparse.Namespace) -> int:
+    known = pages()
+    if arguments.code is None:
+        for page in known.values():
+            print(title(page))
+        return PROVED if known else BAD
+    code = arguments.code.strip().upper()
+    code = code if code.startswith("TG") else f"TG{code}"
+    if code not in known:
+        near = difflib.get_close_matches(code, known, n=3, cutoff=0.5)
+        helps = (f"near it: {', '.join(near)}",) if near else ()
+        raise TinygpuError(Diagnostic("TG906", f"there is no error {arguments.code}", helps=(*helps, "tinygpu explain lists them all")))
+    print(known[code].strip())
+    return PROVED

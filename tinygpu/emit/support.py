@@ -1,0 +1,164 @@
+"""What every emitted module does with the arrays it is given: look at them without copying, and refuse what was not proved.
+
+Comes in: arrays of numpy, torch, CuPy, numba, or anything with a CUDA array interface or DLPack. Goes out: `_View` values.
+The one idea: this file is itself copied into each emitted module, so the module needs no tinygpu, and what ships is what is tested.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import sys
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+
+# ── support: arguments ─────────────────────────────────────────────────────────────────────────────────────────────
+
+_HELD = {  # dtype of the language: what may hold it, and its bytes
+    "f64": (("float64",), 8), "f32": (("float32",), 4), "f16": (("float16",), 2), "bf16": (("bfloat16", "uint16"), 2),
+    "i64": (("int64",), 8), "i32": (("int32",), 4), "u32": (("uint32",), 4), "i8": (("int8",), 1), "u8": (("uint8",), 1),
+    "bool": (("bool",), 1),
+}  # fmt: skip
+_BEYOND = {"f64": math.inf, "f32": 2.0**128 - 2.0**103, "f16": 65520.0, "bf16": 2.0**128 - 2.0**119}  # these round to infinity
+_TYPESTR = {"V2": "bfloat16", "u2": "uint16", "b1": "bool"}  # in a CUDA array interface, where numpy's own reading is not wanted
+_DLPACK_CUDA = (2, 13)  # kDLCUDA, kDLCUDAManaged
+
+
+class _View(NamedTuple):
+    """An array looked at: `device` is -1 on the CPU, else the ordinal of the GPU; `base` is what the CPU kernel is given."""
+
+    name: str
+    owner: Any
+    family: str
+    device: int
+    pointer: int
+    shape: tuple[int, ...]
+    nbytes: int
+    readonly: bool
+    base: Any
+
+
+def _fail(error: type[Exception], code: str, function: str, message: str) -> NoReturn:
+    raise error(f"{code} {function}: {message}")
+
+
+def _view(function: str, name: str, value: Any, dtype: str, shape: str, rank: int) -> _View:
+    """`value` as an argument: an array of `dtype` and `rank`, C-contiguous, aligned to its elements. `shape` is for messages only."""
+    wanted = f"{name} must be {'an' if dtype[0] in 'iu' and dtype != 'u8' else 'a'} {_HELD[dtype][0][0]} array of shape {shape}"
+    family, device, pointer, extents, kind, contiguous, readonly, base = _look(function, name, value, wanted)
+    names, size = _HELD[dtype]
+    if kind not in names:
+        _fail(
+            TypeError, "TG802", function, f"{wanted}; its dtype is {kind}. Convert it, for example with {name}.astype({names[0]!r})"
+        )
+    if len(extents) != rank:
+        _fail(ValueError, "TG803", function, f"{wanted}; its shape is {tuple(extents)}, of rank {len(extents)} instead of {rank}")
+    if not contiguous:
+        _fail(ValueError, "TG805", function, f"{wanted}, C-contiguous; its strides are not. Pass a contiguous copy of it")
+    if pointer % size:
+        _fail(ValueError, "TG813", function, f"{wanted}; its memory is not aligned to the {size} bytes of an element")
+    if base is not None and dtype in ("f16", "bf16"):
+        base = base.view(np.uint16)  # numba has no 16-bit floats on the CPU: the kernel is given the bits
+    return _View(name, value, family, device, pointer, tuple(extents), math.prod(extents) * size, readonly, base)
+
+
+def _look(function: str, name: str, value: Any, wanted: str) -> tuple[Any, ...]:
+    """(family, device, pointer, shape, dtype name, C-contiguous, read-only, numpy array or None) of anything that is an array."""
+    if isinstance(value, np.ndarray):
+        if isinstance(value, np.ma.MaskedArray):
+            _fail(TypeError, "TG801", function, f"{wanted}; it is a masked array, whose mask would be lost. Pass {name}.filled(…)")
+        array = value if type(value) is np.ndarray else value.view(np.ndarray)
+        kind = array.dtype.name if array.dtype.isnative else array.dtype.str
+        flags = array.flags
+        pointer = array.__array_interface__["data"][0]
+        return "numpy", -1, pointer, array.shape, kind, flags.c_contiguous, not flags.writeable, array
+    family = type(value).__module__.partition(".")[0]
+    if family == "torch" and hasattr(value, "data_ptr"):
+        return _look_torch(function, name, value)
+    interface = getattr(value, "__cuda_array_interface__", None)
+    if interface is not None:
+        return _look_interface(family, value, interface)
+    if hasattr(value, "__dlpack_device__") and value.__dlpack_device__()[0] in _DLPACK_CUDA:
+        from cuda.core.utils import StridedMemoryView
+
+        seen = StridedMemoryView.from_dlpack(value, stream_ptr=-1)
+        return family, seen.device_id, seen.ptr, seen.shape, np.dtype(seen.dtype).name, seen.is_c_contiguous, seen.readonly, None
+    _fail(TypeError, "TG801", function, f"{wanted}, of numpy or on a GPU; it is {_article(type(value).__name__)}")
+
+
+def _look_torch(function: str, name: str, value: Any) -> tuple[Any, ...]:
+    torch = sys.modules["torch"]
+    if value.requires_grad and torch.is_grad_enabled():
+        _fail(TypeError, "TG801", function, f"{name} requires a gradient, which the kernel does not give. Pass {name}.detach()")
+    kind = str(value.dtype).removeprefix("torch.")
+    if value.is_cuda:
+        return "torch", value.device.index, value.data_ptr(), tuple(value.shape), kind, value.is_contiguous(), False, None
+    if value.device.type != "cpu":
+        _fail(TypeError, "TG801", function, f"{name} is on device {value.device}; only the CPU and CUDA devices are served")
+    plain = value.detach()
+    base = plain.view(torch.int16).numpy().view(np.uint16) if kind == "bfloat16" and plain.is_contiguous() else None
+    base = plain.numpy() if kind != "bfloat16" else base
+    return "torch", -1, value.data_ptr(), tuple(value.shape), kind, value.is_contiguous(), False, base
+
+
+def _look_interface(family: str, value: Any, interface: dict[str, Any]) -> tuple[Any, ...]:
+    pointer, readonly = interface["data"]
+    typestr = interface["typestr"]
+    kind = _TYPESTR.get(typestr[1:]) or (np.dtype(typestr).name if np.dtype(typestr).isnative else typestr)
+    shape, strides = tuple(interface["shape"]), interface.get("strides")
+    expected, contiguous = np.dtype(typestr).itemsize, True
+    for extent, stride in zip(reversed(shape), reversed(strides or ()), strict=False):
+        contiguous &= extent == 1 or stride == expected
+        expected *= extent
+    device = _device_of(pointer or 0)
+    return family, device, pointer or 0, shape, kind, contiguous or 0 in shape, readonly, None
+
+
+def _scalar(function: str, name: str, value: Any, dtype: str) -> Any:
+    """A number of `dtype`, checked for kind and range: a numpy scalar, of 16-bit floats the bits."""
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if not isinstance(value, (int, float, np.generic)) or isinstance(value, (str, bytes)):
+        _fail(TypeError, "TG812", function, f"{name} must be one number ({dtype}), not {_article(type(value).__name__)}")
+    if dtype == "bool":
+        if not isinstance(value, (bool, np.bool_)):
+            _fail(TypeError, "TG812", function, f"{name} must be True or False, not {value!r}")
+        return np.bool_(value)
+    if dtype[0] in "iu":
+        kind = np.dtype(_HELD[dtype][0][0])
+        if isinstance(value, (bool, np.bool_)) or not hasattr(value, "__index__"):
+            _fail(TypeError, "TG812", function, f"{name} must be an integer ({dtype}), not {value!r}")
+        whole, bounds = operator.index(value), np.iinfo(kind)
+        if not bounds.min <= whole <= bounds.max:
+            _fail(ValueError, "TG812", function, f"{name} must be within {bounds.min} to {bounds.max} ({dtype}); it is {whole}")
+        return kind.type(whole)
+    return _real(function, name, value, dtype)
+
+
+def _real(function: str, name: str, value: Any, dtype: str) -> Any:
+    if isinstance(value, (bool, np.bool_, np.complexfloating)):
+        _fail(TypeError, "TG812", function, f"{name} must be a real number ({dtype}), not {value!r}")
+    try:
+        double = float(value)
+    except OverflowError:  # an int beyond f64
+        double = sys.float_info.max if dtype != "f64" else math.nan
+    if math.isfinite(double) and abs(double) >= _BEYOND[dtype] or (double != double and value == value):
+        _fail(ValueError, "TG812", function, f"{name} must be within the range of {dtype}; it is {value!r}")
+    if dtype == "f64":
+        return np.float64(double)
+    return np.float32(double) if dtype == "f32" else _bits(double, dtype)
+
+
+def _bits(double: float, dtype: str) -> Any:
+    """The 16 bits of a number as f16 or bf16, rounded to nearest even."""
+    if dtype == "f16":
+        return np.float16(double).view(np.uint16)
+    word = int(np.float32(double).view(np.uint32))
+    if math.isnan(double):
+        return np.uint16(word >> 16 | 0x40)
+    return np.uint16((word + 0x7FFF + (word >> 16 & 1)) >> 16)
+
+
+def _article(word: str) -> str:
+    return f"an {word}" if word[0] in "aeiou" else f"a {word}"

@@ -1,0 +1,142 @@
+"""What every emitted module does around a call: sizes against shapes, preconditions, outputs made or checked, the CPU's lock.
+
+Comes in: `_View` values of `support`. Goes out: errors that name the argument, and arrays for the kernel to write.
+The one idea: what the proof assumed is checked here, each assumption once, before anything is written.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from typing import Any, NoReturn
+
+import numpy as np
+
+from tinygpu.emit.support import _HELD, _fail, _View, _view
+
+# ── support: calls ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _shape_error(function: str, view: _View, shape: str, expected: tuple[int, ...], sizes: dict[str, int]) -> NoReturn:
+    """The shape is not what the sizes say, or no sizes fit it."""
+    known = ", ".join(f"{name} = {value}" for name, value in sizes.items() if value >= 0)
+    if any(value < 0 for value in sizes.values()):
+        _fail(ValueError, "TG804", function, f"{view.name} has shape {view.shape}, which is too small for {shape}: no size fits it")
+    reason = f", with {known}" if known else ""
+    _fail(ValueError, "TG804", function, f"{view.name} has shape {view.shape}; {shape} has to be {expected}{reason}")
+
+
+def _size_given(function: str, name: str, value: Any) -> int:
+    """A size that no input's shape tells, given as a keyword."""
+    if value is None or isinstance(value, bool) or not hasattr(value, "__index__"):
+        _fail(TypeError, "TG804", function, f"no input's shape tells {name}: give it as {name}=…, a whole number")
+    if value < 0:
+        _fail(ValueError, "TG804", function, f"{name} is {value}; a size is at least 0")
+    return int(value)
+
+
+def _precondition(function: str, condition: str, sizes: dict[str, int]) -> NoReturn:
+    known = ", ".join(f"{name} = {value}" for name, value in sizes.items())
+    _fail(ValueError, "TG808", function, f"proved only where {condition}; here {known}")
+
+
+def _too_large(function: str, what: str, limit: int, sizes: dict[str, int]) -> NoReturn:
+    known = ", ".join(f"{name} = {value}" for name, value in sizes.items())
+    _fail(ValueError, "TG810", function, f"too large: {what} has to be at most {limit}; here {known}")
+
+
+def _same_device(function: str, views: tuple[_View, ...]) -> _View | None:
+    """All on the CPU, or all on one GPU: the first of them."""
+    if not views:
+        return None
+    first = views[0]
+    for view in views[1:]:
+        if view.device != first.device:
+            places = f"{first.name} is {_place(first)} and {view.name} is {_place(view)}"
+            _fail(ValueError, "TG809", function, f"all arrays have to be on one device; {places}")
+    return first
+
+
+def _place(view: _View) -> str:
+    return "on the CPU" if view.device < 0 else f"on GPU {view.device}"
+
+
+def _given(function: str, out: Any, count: int) -> tuple[Any, ...]:
+    """`out=` as a tuple of `count` arrays."""
+    many = out if isinstance(out, (tuple, list)) else (out,)
+    if len(many) != count:
+        plural = "an array" if count == 1 else f"a tuple of {count} arrays"
+        _fail(TypeError, "TG811", function, f"out must be {plural}, not {len(many)}")
+    return tuple(many)
+
+
+def _writable(function: str, name: str, value: Any, dtype: str, shape: str, rank: int) -> _View:
+    """An array given as `out=`."""
+    view = _view(function, name, value, dtype, shape, rank)
+    if view.readonly:
+        _fail(ValueError, "TG806", function, f"{name} is read-only, and the kernel writes it")
+    return view
+
+
+def _allocate(function: str, name: str, like: _View | None, dtype: str, shape: tuple[int, ...]) -> _View:
+    """A new array of the same library and device as the first argument; its elements are not set."""
+    kind = _HELD[dtype][0][0]
+    if like is None or like.family == "numpy":
+        made: Any = np.empty(shape, _numpy_dtype(kind))
+    elif like.family == "torch":
+        torch = sys.modules["torch"]
+        made = torch.empty(shape, dtype=getattr(torch, kind), device=like.owner.device)
+    elif like.family == "cupy":
+        cupy = sys.modules["cupy"]
+        with cupy.cuda.Device(like.device):
+            made = cupy.empty(shape, _numpy_dtype(kind))
+    elif like.family == "numba":
+        from numba import cuda
+
+        with cuda.gpus[like.device]:
+            made = cuda.device_array(shape, _numpy_dtype(kind))
+    else:
+        _fail(TypeError, "TG811", function, f"cannot make arrays of {like.family}: pass out= with one for {name}")
+    return _view(function, name, made, dtype, str(list(shape)), len(shape))
+
+
+def _numpy_dtype(kind: str) -> Any:
+    """numpy's dtype; for bfloat16 the one of ml_dtypes where that is installed, else the bits as uint16."""
+    if kind != "bfloat16":
+        return np.dtype(kind)
+    try:
+        import ml_dtypes
+    except ImportError:
+        return np.dtype(np.uint16)
+    return np.dtype(ml_dtypes.bfloat16)
+
+
+def _distinct(function: str, outputs: tuple[_View, ...], inputs: tuple[_View, ...]) -> None:
+    """No output shares memory with an input or with another output."""
+    for number, output in enumerate(outputs):
+        for other in inputs + outputs[:number]:
+            apart = output.pointer + output.nbytes <= other.pointer or other.pointer + other.nbytes <= output.pointer
+            if not apart and output.nbytes and other.nbytes and output.device == other.device:
+                _fail(ValueError, "TG807", function, f"{output.name} shares memory with {other.name}; outputs need memory of their own")
+
+
+_LOCK: Any = None
+
+
+def _on_cpu(kernel: Any, *arguments: Any) -> None:
+    """Run a CPU kernel. numba's own threading layer aborts when two Python threads launch at once, so with that layer calls wait
+    for each other, over all modules of tinygpu in this process; `NUMBA_THREADING_LAYER=tbb` or `omp` lets them run together."""
+    global _LOCK
+    import numba
+
+    if _LOCK is None:
+        _LOCK = vars(numba).setdefault("_tinygpu_launch_lock", threading.RLock())
+    try:
+        serial = numba.threading_layer() == "workqueue"
+    except ValueError:  # not chosen yet: it is, at the first parallel call
+        serial = True
+    if serial:
+        with _LOCK:
+            kernel(*arguments)
+    else:
+        kernel(*arguments)
