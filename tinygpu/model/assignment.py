@@ -47,8 +47,14 @@ def indices(equation: Equation, scope: Scope) -> tuple[Axis, ...]:
         for axis in term.axes if isinstance(term, Fold) else ():
             first = axes.setdefault(axis.name, axis)
             if not same(first.extent, axis.extent):
-                scope.problems.add("TG112", f"{axis.name} would run over {text(first.extent)} and over {text(axis.extent)}", axis.span, text(axis.extent),
-                                   Label(first.span, text(first.extent)), help=f"the same factors serve both folds: rename one {axis.name}")
+                scope.problems.add(
+                    "TG112",
+                    f"{axis.name} would run over {text(first.extent)} and over {text(axis.extent)}",
+                    axis.span,
+                    text(axis.extent),
+                    Label(first.span, text(first.extent)),
+                    help=f"the same factors serve both folds: rename one {axis.name}",
+                )
     return tuple(axes.values())
 
 
@@ -67,7 +73,9 @@ def owner(equation: Equation, placed: Mapping[str, Placement | None], setting: S
     return _side_by_side(whole, tuple(axes.values()), chosen, setting)
 
 
-def _chosen(equation: Equation, axes: Mapping[str, Axis], placed: Mapping[str, Placement | None], setting: Setting) -> list[Placement] | None:
+def _chosen(
+    equation: Equation, axes: Mapping[str, Axis], placed: Mapping[str, Placement | None], setting: Setting
+) -> list[Placement] | None:
     """One placement for each index (merged ones once); None after a message."""
     chosen: list[Placement] = []
     complete = True
@@ -92,13 +100,24 @@ def _unplaced(equation: Equation, axis: Axis, one: Placement | None, setting: Se
     name, where = axis.name, f"an index of {equation.target}"
     if one is not None:
         missing = [i for i in one.indices if i not in (a.name for a in indices(equation, setting.scope))]
-        setting.scope.problems.add("TG133", f"the index {name} of {equation.target} is not placed", one.span, f"{name} is merged with {' and '.join(missing)}",
-                                   Label(axis.span, f"{where}, which has no {' and '.join(missing)}"),
-                                   help=f"place it for this equation: compute {equation.target}: {name} = (…)")
+        setting.scope.problems.add(
+            "TG133",
+            f"the index {name} of {equation.target} is not placed",
+            one.span,
+            f"{name} is merged with {' and '.join(missing)}",
+            Label(axis.span, f"{where}, which has no {' and '.join(missing)}"),
+            help=f"place it for this equation: compute {equation.target}: {name} = (…)",
+        )
         return
     role = f"{where}, folded" if axis.sort == "reduction" else where
-    setting.scope.problems.add("TG133", f"the index {name} of {equation.target} is not placed", setting.place, f"nothing of this machine is {name}",
-                               Label(axis.span, role), help=f"let each thread run over it (time {name}), or place it: compute {name} = (…)")
+    setting.scope.problems.add(
+        "TG133",
+        f"the index {name} of {equation.target} is not placed",
+        setting.place,
+        f"nothing of this machine is {name}",
+        Label(axis.span, role),
+        help=f"let each thread run over it (time {name}), or place it: compute {name} = (…)",
+    )
 
 
 def _arrow(one: Placement, axes: Mapping[str, Axis], equation: Equation, setting: Setting) -> Arrow | None:
@@ -108,7 +127,7 @@ def _arrow(one: Placement, axes: Mapping[str, Axis], equation: Equation, setting
         return _by_term(one, targets[0], setting)
     total = Box(targets).size
     factors = _with_extents(one, total, equation, setting)
-    if factors is None or not all([_lawful(f, one, axes, setting) for f in factors]):
+    if factors is None or not _all_lawful(factors, one, axes, setting):
         return None
     if len(targets) > 1:
         return merged(targets, factors, setting.where)
@@ -122,9 +141,14 @@ def _with_extents(one: Placement, total: Term, equation: Equation, setting: Sett
         return None
     open_ = [f for f in table if f.extent is None]
     if len(open_) > 1:
-        setting.scope.problems.add("TG132", f"{' and '.join(f.name for f in open_)} are both to be inferred", one.span,
-                                   f"{' and '.join(one.indices)} can infer one extent",
-                                   *(Label(f.span, f"{f.name} has no extent") for f in open_), help=f"give one: {open_[-1].name}: 4")
+        setting.scope.problems.add(
+            "TG132",
+            f"{' and '.join(f.name for f in open_)} are both to be inferred",
+            one.span,
+            f"{' and '.join(one.indices)} can infer one extent",
+            *(Label(f.span, f"{f.name} has no extent") for f in open_),
+            help=f"give one: {open_[-1].name}: 4",
+        )
         return None
     known = tuple(Axis(f.name, f.extent, f.sort, f.span) for f in table if f.extent is not None)
     if not open_:
@@ -140,10 +164,20 @@ def _agreed(factor: Factor, extent: Term, equation: Equation, one: Placement, se
     before, target = setting.inferred.setdefault(factor.name, (extent, equation.target))
     if not factor.carried or same(before, extent):
         return True
-    setting.scope.problems.add("TG137", f"the factor {factor.name} has two extents", factor.span,
-                               f"{text(before)} to cover {target}, {text(extent)} to cover {equation.target}", Label(one.span, "inferred here"),
-                               help=f"give it: {factor.name}: … in the work object")
+    setting.scope.problems.add(
+        "TG137",
+        f"the factor {factor.name} has two extents",
+        factor.span,
+        f"{text(before)} to cover {target}, {text(extent)} to cover {equation.target}",
+        Label(one.span, "inferred here"),
+        help=f"give it: {factor.name}: … in the work object",
+    )
     return False
+
+
+def _all_lawful(factors: Iterable[Axis], one: Placement, axes: Mapping[str, Axis], setting: Setting) -> bool:
+    checked = [_lawful(f, one, axes, setting) for f in factors]  # each of them, so that all mistakes are said
+    return all(checked)
 
 
 def _lawful(factor: Axis, one: Placement, axes: Mapping[str, Axis], setting: Setting) -> bool:
@@ -151,11 +185,23 @@ def _lawful(factor: Axis, one: Placement, axes: Mapping[str, Axis], setting: Set
     problems, name, sort = setting.scope.problems, factor.name, factor.sort
     if sort in CONSTANT and not isinstance(factor.extent, Const):
         fix = f"give it: {name}: 4" if sort != "block" else f"give it: {name}: 256, and let a factor of the grid be inferred"
-        problems.add("TG136", f"the extent of {name} is not a number", factor.span, f"a {sort} factor of extent {text(factor.extent)}", help=fix)
+        problems.add(
+            "TG136",
+            f"the extent of {name} is not a number",
+            factor.span,
+            f"a {sort} factor of extent {text(factor.extent)}",
+            help=fix,
+        )
         return False
     if sort == "vector" and one.term is None and name != one.factors[-1]:
-        problems.add("TG135", f"the vector factor {name} is not the last of its index", one.span, f"{one.factors[-1]} comes after {name}",
-                     Label(factor.span, f"{name} is a vector factor"), help=f"let {name} be the last factor, or declare it: register {name}")
+        problems.add(
+            "TG135",
+            f"the vector factor {name} is not the last of its index",
+            one.span,
+            f"{one.factors[-1]} comes after {name}",
+            Label(factor.span, f"{name} is a vector factor"),
+            help=f"let {name} be the last factor, or declare it: register {name}",
+        )
         return False
     folded = [i for i in one.indices if axes[i].sort == "reduction"]
     if folded and setting.table[name].carried:
@@ -177,10 +223,16 @@ def _by_term(one: Placement, target: Axis, setting: Setting) -> Arrow | None:
     table = [setting.table[n] for n in names]
     for factor in table:
         if factor.extent is None:
-            setting.scope.problems.add("TG138", f"the factor {factor.name} has no extent", factor.span, "its extent is not given",
-                                       Label(one.span, "a term infers nothing"), help=f"give it: {factor.name}: 4")
+            setting.scope.problems.add(
+                "TG138",
+                f"the factor {factor.name} has no extent",
+                factor.span,
+                "its extent is not given",
+                Label(one.span, "a term infers nothing"),
+                help=f"give it: {factor.name}: 4",
+            )
     factors = tuple(Axis(f.name, f.extent, f.sort, f.span) for f in table if f.extent is not None)
-    if len(factors) < len(table) or not all([_lawful(f, one, {target.name: target}, setting) for f in factors]):
+    if len(factors) < len(table) or not _all_lawful(factors, one, {target.name: target}, setting):
         return None
     below = any(isinstance(t, App) and t.op in ("sub", "neg") for t in walk(term))
     guard = conjunction(term >= 0 if below else TRUE, term < target.extent)

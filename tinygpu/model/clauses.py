@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass
+from typing import TypeVar
 
 from tinygpu.diagnostic import Label, Span
 from tinygpu.model.problems import Problems
@@ -19,6 +20,9 @@ NOT_YET = {
     tree.Keep: ("keep", "leave it out: each equation reads the tensor itself"),
     tree.Layout: ("layout", "layouts belong to stages, which come later"),
 }
+
+
+Kind = TypeVar("Kind", tree.Work, tree.ProgramClause)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +67,14 @@ def _opened(machine: tree.Machine, problems: Problems) -> tuple[tuple[tree.Claus
     launches = [c for c in machine.clauses if isinstance(c, tree.LaunchClause)]
     others = tuple(c for c in machine.clauses if not isinstance(c, tree.LaunchClause))
     for launch in launches[1:]:
-        problems.add("TG109", "several launches are not in this version yet", launch.span, "a second launch", Label(launches[0].span, "the first"),
-                     help="write one launch, or one machine for each")
+        problems.add(
+            "TG109",
+            "several launches are not in this version yet",
+            launch.span,
+            "a second launch",
+            Label(launches[0].span, "the first"),
+            help="write one launch, or one machine for each",
+        )
     if not launches:
         return others, "main"
     return (*others, *launches[0].clauses), launches[0].name
@@ -73,15 +83,19 @@ def _opened(machine: tree.Machine, problems: Problems) -> tuple[tuple[tree.Claus
 def _refuse(clause: tree.Clause, problems: Problems) -> None:
     word, fix = NOT_YET.get(type(clause), ("", ""))
     if word:
-        problems.add("TG109", f"{word} is not in this version yet", clause.span, "cooperation of threads comes in a later version", help=fix)
+        problems.add(
+            "TG109", f"{word} is not in this version yet", clause.span, "cooperation of threads comes in a later version", help=fix
+        )
     if isinstance(clause, tree.LaunchClause):
         problems.add("TG109", "a launch inside a launch is not in this version yet", clause.span, help="take it out")
 
 
-def _single(kind: type, clauses: tuple[tree.Clause, ...], word: str, problems: Problems):  # type: ignore[no-untyped-def]
+def _single(kind: type[Kind], clauses: tuple[tree.Clause, ...], word: str, problems: Problems) -> Kind | None:
     found = [c for c in clauses if isinstance(c, kind)]
     for clause in found[1:]:
-        problems.add("TG102", f"{word} stands twice", clause.span, f"a second {word}", Label(found[0].span, "the first"), help="join them")
+        problems.add(
+            "TG102", f"{word} stands twice", clause.span, f"a second {word}", Label(found[0].span, "the first"), help="join them"
+        )
     return found[0] if found else None
 
 

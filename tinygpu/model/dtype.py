@@ -55,11 +55,15 @@ def settle(term: Term, dtype: str, span: Span, problems: Problems) -> Term:
     if term.dtype == dtype or term.dtype not in OPEN or dtype == UNKNOWN:
         return term
     if dtype == BOOL:
-        return problems.add("TG123", "a number stands where a condition is needed", span, "this is a number", help="compare it: … != 0")
+        return problems.add(
+            "TG123", "a number stands where a condition is needed", span, "this is a number", help="compare it: … != 0"
+        )
     match term:
         case Const(value) if term.dtype == LITERAL:
             settled = constant(value, dtype)
-            return settled or problems.add("TG124", f"{text(term)} is no {dtype}", span, f"the {dtype} that it meets cannot hold {text(term)}")
+            return settled or problems.add(
+                "TG124", f"{text(term)} is no {dtype}", span, f"the {dtype} that it meets cannot hold {text(term)}"
+            )
         case App("select", (condition, a, b)):
             return select(condition, settle(a, dtype, span, problems), settle(b, dtype, span, problems))
         case Fold(_, _, _, body):

@@ -15,7 +15,7 @@ from tinygpu.model.elaborate_machine import Instance, elaborate_machine
 from tinygpu.model.elaborate_op import elaborate_op
 from tinygpu.model.machine import Machine
 from tinygpu.model.op import Op
-from tinygpu.model.params import Choice, choices
+from tinygpu.model.params import Params, combinations, declared, fixed
 from tinygpu.model.problems import Problems, listing, suggestion
 from tinygpu.syntax import tree
 
@@ -37,13 +37,12 @@ class Spec:
         return {**names, **{m.title: m for m in self.machines}}[title]
 
 
-
 def elaborate(file: tree.File) -> Spec:
     """`tree.File → Spec`; raises `TinygpuError` with all the TG1xx diagnostics of the file."""
     problems = Problems()
     params = _params(file, problems)
-    fixed = {c.name: c.values[0] for c in params.values() if c.fixed and c.values}
-    served = _ops(file, fixed, problems)
+    known = combinations(_constant(params), problems)
+    served = _ops(file, known[0] if known else {}, problems)
     names: dict[str, Span] = {}
     machines: list[Machine] = []
     for declaration in file.declarations:
@@ -58,13 +57,24 @@ def elaborate(file: tree.File) -> Spec:
     return Spec(tuple(i.op for several in served.values() for i in several or ()), tuple(machines))
 
 
-def _params(file: tree.File, problems: Problems) -> dict[str, Choice]:
-    params = choices((d for d in file.declarations if isinstance(d, tree.Param)), {}, problems)
+def _params(file: tree.File, problems: Problems) -> dict[str, tree.Param]:
+    params = declared((d for d in file.declarations if isinstance(d, tree.Param)), {}, problems)
     used = set(names_in(file.declarations))
     for param in params.values():
         if param.name not in used:
-            problems.add("TG104", f"the param {param.name} is never used", param.span, "nothing in the file has this name", help="remove it")
+            problems.add(
+                "TG104", f"the param {param.name} is never used", param.span, "nothing in the file has this name", help="remove it"
+            )
     return params
+
+
+def _constant(params: Params) -> dict[str, tree.Param]:
+    """The params that are one number: fixed, and made of fixed ones. Shapes may speak of these only."""
+    found: dict[str, tree.Param] = {}
+    for name, param in params.items():
+        if fixed(param) and not set(names_in(param.value)) & (set(params) - set(found)):
+            found[name] = param
+    return found
 
 
 def _ops(file: tree.File, constants: Mapping[str, int], problems: Problems) -> dict[str, list[Instance] | None]:
@@ -84,8 +94,14 @@ def _ops(file: tree.File, constants: Mapping[str, int], problems: Problems) -> d
 def _once(declaration: tree.Op | tree.Machine, names: dict[str, Span], problems: Problems) -> None:
     kind = "op" if isinstance(declaration, tree.Op) else "machine"
     if declaration.name in names:
-        problems.add("TG102", f"the name {declaration.name} is declared twice", declaration.span, f"a second declaration, of a {kind}",
-                     Label(names[declaration.name], "the first"), help="take another name")
+        problems.add(
+            "TG102",
+            f"the name {declaration.name} is declared twice",
+            declaration.span,
+            f"a second declaration, of a {kind}",
+            Label(names[declaration.name], "the first"),
+            help="take another name",
+        )
     names.setdefault(declaration.name, declaration.span)
 
 
@@ -94,7 +110,9 @@ def _instances(machine: tree.Machine, served: Mapping[str, list[Instance] | None
     found: list[Instance] = []
     for name in machine.ops:
         if name.name not in served:
-            fix = suggestion(name.name, served) or (f"the ops are {listing(sorted(served))}" if served else f"declare it: op {name.name}(…) -> (…) {{ … }}")
+            fix = suggestion(name.name, served) or (
+                f"the ops are {listing(sorted(served))}" if served else f"declare it: op {name.name}(…) -> (…) {{ … }}"
+            )
             problems.add("TG105", f"unknown operation {name.name}", name.span, "no op of this file has this name", help=fix)
         for instance in served.get(name.name) or ():
             choice = (("op", name.name),) if len(machine.ops) > 1 else ()

@@ -15,7 +15,7 @@ from tinygpu.model.clauses import Clauses, names_in, sort_clauses
 from tinygpu.model.launch import derived, explicit
 from tinygpu.model.machine import Machine
 from tinygpu.model.op import Op
-from tinygpu.model.params import Choice, choices, combinations
+from tinygpu.model.params import Params, combinations, declared, fixed
 from tinygpu.model.problems import Problems, listing, suggestion
 from tinygpu.model.scope import Scope
 from tinygpu.model.value import condition
@@ -35,29 +35,49 @@ class Instance:
     variant: Variant
 
 
-def elaborate_machine(machine: tree.Machine, ops: Iterable[Instance], file: Mapping[str, Choice], problems: Problems) -> tuple[Machine, ...]:
+def elaborate_machine(machine: tree.Machine, ops: Iterable[Instance], file: Params, problems: Problems) -> tuple[Machine, ...]:
     """`tree.Machine → Machine` for each op and each choice of params. Mistakes are added to `problems`."""
     before, clauses = len(problems), sort_clauses(machine, problems)
     _arch(machine, problems)
-    names = set(names_in(machine.clauses)) | set(names_in(machine.where))
-    own = choices(clauses.params, file, problems)
+    names = _needed(set(names_in(machine.clauses)) | set(names_in(machine.where)), file)
+    own = declared(clauses.params, file, problems)
     for param in own.values():
         if param.name not in names:
-            problems.add("TG104", f"the param {param.name} is never used", param.span, "nothing in the machine has this name", help="remove it")
+            problems.add(
+                "TG104",
+                f"the param {param.name} is never used",
+                param.span,
+                "nothing in the machine has this name",
+                help="remove it",
+            )
     params = {n: c for n, c in {**file, **own}.items() if n in names}
     made: list[Machine] = []
     for instance in ops:
         if len(problems) > before:
             break  # the other ops would say the same
-        several = [one for one in combinations(params) if _holds(clauses, instance.op, one, params, problems)]
-        if not several and all(c.values for c in params.values()) and len(problems) == before:
-            problems.add("TG144", "no choice of the params satisfies the preconditions", machine.span, "never", help="widen a set, or drop a precondition")
+        several = [one for one in combinations(params, problems) if _holds(clauses, instance.op, one, params, problems)]
+        if not several and len(problems) == before:
+            problems.add(
+                "TG144",
+                "no choice of the params satisfies the preconditions",
+                machine.span,
+                "never",
+                help="widen a set, or drop a precondition",
+            )
         for constants in several:
             if len(problems) > before:
                 break
-            chosen = tuple((n, str(v)) for n, v in constants.items() if not params[n].fixed)
+            chosen = tuple((n, str(v)) for n, v in constants.items() if not fixed(params[n]))
             made += _one(machine, clauses, instance, constants, chosen, problems)
     return tuple(made)
+
+
+def _needed(names: set[str], file: Params) -> set[str]:
+    """The names with those that the file's params among them are made of."""
+    for name in reversed(list(file)):
+        if name in names:
+            names |= set(names_in(file[name]))
+    return names
 
 
 def _arch(machine: tree.Machine, problems: Problems) -> None:
@@ -74,23 +94,39 @@ def _preconditions(clauses: Clauses, scope: Scope) -> list[tuple[Term, tree.Expr
     return [(condition(expr, scope), expr) for expr in clauses.where]
 
 
-def _holds(clauses: Clauses, op: Op, constants: Mapping[str, int], params: Mapping[str, Choice], problems: Problems) -> bool:
+def _holds(clauses: Clauses, op: Op, constants: Mapping[str, int], params: Params, problems: Problems) -> bool:
     """Whether a choice is allowed: a precondition that is false for it drops it; one that is false for all is said."""
     false = [expr for guard, expr in _preconditions(clauses, _scope(op, constants, problems)) if guard == FALSE]
-    if false and all(p.fixed for p in params.values()):
-        problems.add("TG144", "a precondition is never true", false[0].span, "false for these numbers", help="change it, or the params it speaks of")
+    if false and all(map(fixed, params.values())):
+        problems.add(
+            "TG144",
+            "a precondition is never true",
+            false[0].span,
+            "false for these numbers",
+            help="change it, or the params it speaks of",
+        )
     return not false
 
 
-def _one(machine: tree.Machine, clauses: Clauses, instance: Instance, constants: Mapping[str, int], chosen: Variant, problems: Problems) -> list[Machine]:
+def _one(
+    machine: tree.Machine, clauses: Clauses, instance: Instance, constants: Mapping[str, int], chosen: Variant, problems: Problems
+) -> list[Machine]:
     """The machine of one op and one choice, as a list of one; empty after a message."""
     before, op = len(problems), instance.op
     scope = _scope(op, constants, problems)
     where = tuple(guard for guard, _ in _preconditions(clauses, scope) if guard != TRUE)
     hiding = replace(scope, tensors={t.name: t for t in (*op.tensors, *op.intermediates)}, sizes=dict.fromkeys(op.sizes, Span()))
     table = factor_table(clauses, hiding)
-    launch = explicit(clauses, table, scope, machine.span) if clauses.program else derived(clauses, op, table, scope, conjunction(*op.where, *where), machine.span)
+    launch = (
+        explicit(clauses, table, scope, machine.span)
+        if clauses.program
+        else derived(clauses, op, table, scope, conjunction(*op.where, *where), machine.span)
+    )
     if launch is None or len(problems) > before:
         return []
     variant = (*instance.variant, *chosen)
-    return [Machine(machine.name, op, (launch,), clauses.program, where, tuple(constants.items()), machine.arch or "", variant, machine.span)]
+    return [
+        Machine(
+            machine.name, op, (launch,), clauses.program, where, tuple(constants.items()), machine.arch or "", variant, machine.span
+        )
+    ]

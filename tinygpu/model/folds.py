@@ -23,8 +23,13 @@ Elaborate = Callable[[tree.Expr, Scope], Term]
 def fold(expr: tree.FoldExpr, scope: Scope, value: Elaborate) -> Term:
     """`FoldExpr × Scope → Fold`; `value` elaborates what stands inside."""
     if expr.named or expr.monoid in LATER:
-        return scope.problems.add("TG109", f"fold {expr.monoid} is not in this version yet", expr.span, "a fold with a monoid of pairs, or of the user",
-                                  help=f"this version folds with {listing(MONOIDS)}")
+        return scope.problems.add(
+            "TG109",
+            f"fold {expr.monoid} is not in this version yet",
+            expr.span,
+            "a fold with a monoid of pairs, or of the user",
+            help=f"this version folds with {listing(MONOIDS)}",
+        )
     if expr.monoid not in MONOIDS:
         fix = suggestion(expr.monoid, MONOIDS) or f"folds are {listing(MONOIDS)}"
         return scope.problems.add("TG107", f"unknown fold {expr.monoid}", expr.span, "no fold has this name", help=fix)
@@ -46,7 +51,9 @@ def fold(expr: tree.FoldExpr, scope: Scope, value: Elaborate) -> Term:
 def _twice(binder: tree.Binder, axes: list[Axis], scope: Scope) -> bool:
     twice = binder.name in (a.name for a in axes)
     if twice:
-        scope.problems.add("TG102", f"{binder.name} is bound twice", binder.span, "bound a second time in one fold", help="take another name")
+        scope.problems.add(
+            "TG102", f"{binder.name} is bound twice", binder.span, "bound a second time in one fold", help="take another name"
+        )
     return twice
 
 
@@ -77,6 +84,10 @@ def _folded(expr: tree.FoldExpr, axes: tuple[Axis, ...], guard: Term, body: Term
     if not MONOIDS[expr.monoid].accepts(INDEX if body.dtype == LITERAL else body.dtype):
         if body.dtype == BOOL:
             help = f"write {expr.monoid}[…] (1 if condition else 0), or fold with any or all"
-            return scope.problems.add("TG122", f"{expr.monoid} is not defined for bool", expr.body.span, "this is a condition", help=help)
-        return scope.problems.add("TG123", f"{expr.monoid} folds conditions", expr.body.span, "this is a number", help="compare it: … != 0")
+            return scope.problems.add(
+                "TG122", f"{expr.monoid} is not defined for bool", expr.body.span, "this is a condition", help=help
+            )
+        return scope.problems.add(
+            "TG123", f"{expr.monoid} folds conditions", expr.body.span, "this is a number", help="compare it: … != 0"
+        )
     return Fold(expr.monoid, axes, guard, body, body.dtype, expr.span)

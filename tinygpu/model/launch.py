@@ -24,15 +24,27 @@ from tinygpu.syntax import tree
 def explicit(clauses: Clauses, table: Mapping[str, Factor], scope: Scope, place: Span) -> Launch | None:
     """The work object of a machine that gives its `program` itself: every extent is written, nothing is placed."""
     problems = scope.problems
-    for clause in (*clauses.compute, *clauses.own, *clauses.per):
-        problems.add("TG145", "a machine with a program has no assignment", clause.span, "the program says what each thread does",
-                     help="remove this clause, or the program")
+    extra: tuple[tree.Compute | tree.Own | tree.ForEquation, ...] = (*clauses.compute, *clauses.own, *clauses.per)
+    for clause in extra:
+        problems.add(
+            "TG145",
+            "a machine with a program has no assignment",
+            clause.span,
+            "the program says what each thread does",
+            help="remove this clause, or the program",
+        )
     statements = clauses.program.body if clauses.program else ()
     if clauses.work is None and not any(isinstance(s, tree.LaunchStatement) for s in statements):
         _no_work(place, scope)
     for factor in table.values():
         if factor.extent is None:
-            problems.add("TG138", f"the factor {factor.name} has no extent", factor.span, "a program infers nothing", help=f"give it: {factor.name}: 4")
+            problems.add(
+                "TG138",
+                f"the factor {factor.name} has no extent",
+                factor.span,
+                "a program infers nothing",
+                help=f"give it: {factor.name}: 4",
+            )
     grid, block = (_axes(sort, table, {}, scope) for sort in ("grid", "block"))
     return Launch(clauses.launch, grid, block, (), (), clauses.work.span if clauses.work else place)
 
@@ -43,9 +55,11 @@ def derived(clauses: Clauses, op: Op, table: Mapping[str, Factor], scope: Scope,
         _no_work(place, scope)
         return None
     work = clauses.work.span
-    own = [c for c in clauses.compute if c.equation is None]
+    own = [c for c in clauses.compute if not c.equation]
     special = _special(clauses, op, scope)
-    table = with_written_extents(table, (b for c in (*own, *(s for several in special.values() for s in several)) for b in c.bindings), scope)
+    table = with_written_extents(
+        table, (b for c in (*own, *(s for several in special.values() for s in several)) for b in c.bindings), scope
+    )
     setting = Setting(scope, table, where, work)
     everyone = frozenset(a.name for e in op.equations for a in indices(e, scope))
     general = by_index(own, table, everyone, scope)
@@ -62,15 +76,20 @@ def derived(clauses: Clauses, op: Op, table: Mapping[str, Factor], scope: Scope,
 
 
 def _no_work(place: Span, scope: Scope) -> None:
-    scope.problems.add("TG139", "the machine has no work object", place, "nothing says how many threads there are",
-                       help="add work grid = (g), block = (t: 256), or for one thread work grid = (), block = ()")
+    scope.problems.add(
+        "TG139",
+        "the machine has no work object",
+        place,
+        "nothing says how many threads there are",
+        help="add work grid = (g), block = (t: 256), or for one thread work grid = (), block = ()",
+    )
 
 
 def _special(clauses: Clauses, op: Op, scope: Scope) -> dict[str, tuple[tree.Compute, ...]]:
     """The compute clauses that are for one equation only, by its name."""
     found: dict[str, tuple[tree.Compute, ...]] = {}
     targets = [e.target for e in op.equations]
-    per = [(c.equation, c.span, (c,)) for c in clauses.compute if c.equation is not None]
+    per: list[tuple[str, Span, tuple[tree.Compute, ...]]] = [(c.equation, c.span, (c,)) for c in clauses.compute if c.equation]
     per += [(p.equation, p.span, tuple(c for c in p.clauses if isinstance(c, tree.Compute))) for p in clauses.per]
     for name, span, computes in per:
         if name not in targets:
@@ -78,17 +97,35 @@ def _special(clauses: Clauses, op: Op, scope: Scope) -> dict[str, tuple[tree.Com
             scope.problems.add("TG101", f"unknown equation {name}", span, f"no equation computes {name}", help=fix)
         found[name] = (*found.get(name, ()), *computes)
     for clause in (c for p in clauses.per for c in p.clauses if not isinstance(c, tree.Compute | tree.Own)):
-        scope.problems.add("TG109", "this clause for one equation is not in this version yet", clause.span, "only compute and the thread's own factors")
+        scope.problems.add(
+            "TG109",
+            "this clause for one equation is not in this version yet",
+            clause.span,
+            "only compute and the thread's own factors",
+        )
     for clause in clauses.equations:
         for name in (n for n in clause.names if n not in targets):
-            scope.problems.add("TG101", f"unknown equation {name}", clause.span, f"no equation computes {name}", help=f"the equations are {listing(targets)}")
+            scope.problems.add(
+                "TG101",
+                f"unknown equation {name}",
+                clause.span,
+                f"no equation computes {name}",
+                help=f"the equations are {listing(targets)}",
+            )
         if missing := [t for t in targets if t not in clause.names]:
-            scope.problems.add("TG109", "several launches are not in this version yet", clause.span, f"{listing(missing)} would need another launch",
-                               help="leave out the clause: one launch evaluates all equations")
+            scope.problems.add(
+                "TG109",
+                "several launches are not in this version yet",
+                clause.span,
+                f"{listing(missing)} would need another launch",
+                help="leave out the clause: one launch evaluates all equations",
+            )
     return found
 
 
-def _phase(equation: Equation, general: Mapping[str, Placement | None], special: Iterable[tree.Compute], setting: Setting, span: Span) -> Phase | None:
+def _phase(
+    equation: Equation, general: Mapping[str, Placement | None], special: Iterable[tree.Compute], setting: Setting, span: Span
+) -> Phase | None:
     """One equation with its owner: the general placements, those of this equation before them."""
     special = tuple(special)
     known = frozenset(a.name for a in indices(equation, setting.scope))
@@ -96,7 +133,7 @@ def _phase(equation: Equation, general: Mapping[str, Placement | None], special:
     _hidden(own.values(), setting.table, known, setting.scope)
     kept = {n: p for n, p in general.items() if p is None or not set(p.indices) & set(own)}
     arrow = owner(equation, {**kept, **own}, setting)
-    return arrow and Phase(equation, arrow, special[0].span if special else span)
+    return Phase(equation, arrow, special[0].span if special else span) if arrow else None
 
 
 def _hidden(placements: Iterable[Placement | None], table: Mapping[str, Factor], everyone: frozenset[str], scope: Scope) -> None:
@@ -105,8 +142,14 @@ def _hidden(placements: Iterable[Placement | None], table: Mapping[str, Factor],
         names = () if one is None else one.factors if one.term is None else tuple(n for n in names_in(one.term) if n in table)
         for name in names:
             if one and name in everyone and name not in one.indices:
-                scope.problems.add("TG103", f"the factor {name} hides the index of the same name", one.span, f"{name} is a digit of {listing(one.indices)} here",
-                                   Label(table[name].span, f"{name} is declared here"), help="take another name for the factor")
+                scope.problems.add(
+                    "TG103",
+                    f"the factor {name} hides the index of the same name",
+                    one.span,
+                    f"{name} is a digit of {listing(one.indices)} here",
+                    Label(table[name].span, f"{name} is declared here"),
+                    help="take another name for the factor",
+                )
 
 
 def _idle(setting: Setting) -> None:
@@ -114,7 +157,9 @@ def _idle(setting: Setting) -> None:
     for factor in setting.table.values():
         if factor.name not in setting.used and not len(setting.scope.problems):
             fix = f"make it a digit of an index: compute i = (…, {factor.name})" if factor.carried else "remove it, or place it"
-            setting.scope.problems.add("TG134", f"the factor {factor.name} is in no equation", factor.span, "no index is computed from it", help=fix)
+            setting.scope.problems.add(
+                "TG134", f"the factor {factor.name} is in no equation", factor.span, "no index is computed from it", help=fix
+            )
 
 
 def _loops(phase: Phase, setting: Setting) -> None:
@@ -132,9 +177,13 @@ def _loops(phase: Phase, setting: Setting) -> None:
     for axis in of_output:
         outside = [n for n in time[: time.index(axis.name)] if n in of_fold]
         if outside and not isinstance(axis.extent, Const):
-            setting.scope.problems.add("TG140", f"the loop {axis.name} of the output stands inside the loop {outside[0]} of its fold", axis.span,
-                                       f"each turn of {outside[0]} would need all its cells",
-                                       help=f"let {axis.name} come first (time {axis.name}, {outside[0]}), or give it a number as its extent")
+            setting.scope.problems.add(
+                "TG140",
+                f"the loop {axis.name} of the output stands inside the loop {outside[0]} of its fold",
+                axis.span,
+                f"each turn of {outside[0]} would need all its cells",
+                help=f"let {axis.name} come first (time {axis.name}, {outside[0]}), or give it a number as its extent",
+            )
 
 
 def _axes(sort: str, table: Mapping[str, Factor], inferred: Mapping[str, tuple[Term, str]], scope: Scope) -> tuple[Axis, ...]:
@@ -145,7 +194,12 @@ def _axes(sort: str, table: Mapping[str, Factor], inferred: Mapping[str, tuple[T
         if extent is None or extent.dtype == UNKNOWN:
             continue  # said already
         if sort == "block" and not isinstance(extent, Const):
-            scope.problems.add("TG136", f"the extent of {factor.name} is not a number", factor.span, f"{CARRIED[sort]} needs a constant",
-                               help=f"give it: {factor.name}: 256")
+            scope.problems.add(
+                "TG136",
+                f"the extent of {factor.name} is not a number",
+                factor.span,
+                f"{CARRIED[sort]} needs a constant",
+                help=f"give it: {factor.name}: 256",
+            )
         axes.append(Axis(factor.name, extent, sort, factor.span))
     return tuple(axes)

@@ -31,8 +31,13 @@ def placement(binding: tree.Binding, table: Mapping[str, Factor], scope: Scope) 
     items = _items(binding.value, table, scope)
     if items is None:
         if len(binding.indices) > 1:
-            scope.problems.add("TG127", "merged indices are a product of factors", binding.value.span, "not a list of factors",
-                               help=f"write ({', '.join(binding.indices)}) = (g, t)")
+            scope.problems.add(
+                "TG127",
+                "merged indices are a product of factors",
+                binding.value.span,
+                "not a list of factors",
+                help=f"write ({', '.join(binding.indices)}) = (g, t)",
+            )
             return None
         return Placement(binding.indices, (), binding.span, binding.value)
     missing = [i for i in items if i.name not in table]
@@ -43,7 +48,13 @@ def placement(binding: tree.Binding, table: Mapping[str, Factor], scope: Scope) 
     names = [i.name for i in items]
     for place, item in enumerate(items):
         if item.name in names[:place]:
-            scope.problems.add("TG131", f"the factor {item.name} is placed twice", item.span, "the second time", help="a factor counts one digit of one index")
+            scope.problems.add(
+                "TG131",
+                f"the factor {item.name} is placed twice",
+                item.span,
+                "the second time",
+                help="a factor counts one digit of one index",
+            )
             return None
     return None if missing else Placement(binding.indices, tuple(names), binding.span)
 
@@ -60,13 +71,20 @@ def _items(value: tree.Expr, table: Mapping[str, Factor], scope: Scope) -> list[
         case tree.Group(items):
             for item in items:
                 if not isinstance(item, tree.Name | tree.Sized):
-                    scope.problems.add("TG127", "a product of factors is a list of names", item.span, "not the name of a factor",
-                                       help="write i = (g, t, v: 4), or give the index by one term: i = g*1024 + t")
+                    scope.problems.add(
+                        "TG127",
+                        "a product of factors is a list of names",
+                        item.span,
+                        "not the name of a factor",
+                        help="write i = (g, t, v: 4), or give the index by one term: i = g*1024 + t",
+                    )
             return [i for i in items if isinstance(i, tree.Name | tree.Sized)]
     return None
 
 
-def by_index(computes: Iterable[tree.Compute], table: Mapping[str, Factor], known: frozenset[str], scope: Scope) -> dict[str, Placement | None]:
+def by_index(
+    computes: Iterable[tree.Compute], table: Mapping[str, Factor], known: frozenset[str], scope: Scope
+) -> dict[str, Placement | None]:
     """The placement of each index that has one; None stands for one that is wrong."""
     found: dict[str, Placement | None] = {}
     first: dict[str, Span] = {}
@@ -75,11 +93,22 @@ def by_index(computes: Iterable[tree.Compute], table: Mapping[str, Factor], know
             made = placement(binding, table, scope)
             for name in binding.indices:
                 if name not in known:
-                    scope.problems.add("TG142", f"no equation has the index {name}", binding.span, f"{name} is no index",
-                                       help=f"the indices are {', '.join(sorted(known))}" if known else "")
+                    scope.problems.add(
+                        "TG142",
+                        f"no equation has the index {name}",
+                        binding.span,
+                        f"{name} is no index",
+                        help=f"the indices are {', '.join(sorted(known))}" if known else "",
+                    )
                 elif name in found:
-                    scope.problems.add("TG102", f"the index {name} is computed twice", binding.span, "the second time", Label(first[name], "the first"),
-                                       help="write one line for each index")
+                    scope.problems.add(
+                        "TG102",
+                        f"the index {name} is computed twice",
+                        binding.span,
+                        "the second time",
+                        Label(first[name], "the first"),
+                        help="write one line for each index",
+                    )
                 else:
                     found[name], first[name] = made, binding.span
     return found
@@ -93,7 +122,13 @@ def doubly_placed(placements: Iterable[Placement], problems: Problems) -> bool:
         for name in one.factors:
             if name in seen:
                 twice = True
-                problems.add("TG131", f"the factor {name} is placed twice", one.span, f"{name} is a digit of {' and '.join(one.indices)}",
-                             Label(seen[name].span, f"and of {' and '.join(seen[name].indices)}"), help="take two factors, one for each index")
+                problems.add(
+                    "TG131",
+                    f"the factor {name} is placed twice",
+                    one.span,
+                    f"{name} is a digit of {' and '.join(one.indices)}",
+                    Label(seen[name].span, f"and of {' and '.join(seen[name].indices)}"),
+                    help="take two factors, one for each index",
+                )
             seen[name] = one
     return twice

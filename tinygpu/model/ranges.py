@@ -33,7 +33,7 @@ class Occurrence:
 def occurrences(expr: tree.Expr, name: str, scope: Scope, strength: int = PLAIN) -> Iterator[Occurrence]:
     """Every place where `name` stands bare at an axis, in the order of the text."""
     match expr:
-        case tree.Cell(tensor, index, fill):
+        case tree.Cell(_, index, fill):
             yield from _in_cell(expr, name, scope, strength)
             for inner in (*index, *((fill,) if fill else ())):
                 yield from occurrences(inner, name, scope, strength)
@@ -74,8 +74,13 @@ def inferred(name: str, span: Span, body: tree.Expr, scope: Scope) -> Term | Non
     found = list(occurrences(body, name, scope))
     strongest = [o for o in found if o.strength == min((o.strength for o in found), default=PLAIN)]
     if not strongest:
-        scope.problems.add("TG113", f"the range of {name} is not known", span, f"{name} stands alone at no axis of a tensor",
-                           help=f"give it: {name} < 8, or read a tensor at [{name}]")
+        scope.problems.add(
+            "TG113",
+            f"the range of {name} is not known",
+            span,
+            f"{name} stands alone at no axis of a tensor",
+            help=f"give it: {name} < 8, or read a tensor at [{name}]",
+        )
         return None
     first = strongest[0]
     if any(o.extent.dtype == UNKNOWN for o in strongest):

@@ -73,8 +73,14 @@ class Scope:
             if not tensor.shape:
                 return Read(name, (), tensor.dtype, span)
             axes = ", ".join("…" for _ in tensor.shape)
-            return self.problems.add("TG110", f"{name} needs {_count(len(tensor.shape))}", span, "a tensor, not one element of it",
-                                     Label(tensor.span, f"{name} is declared here"), help=f"write {name}[{axes}]")
+            return self.problems.add(
+                "TG110",
+                f"{name} needs {_count(len(tensor.shape))}",
+                span,
+                "a tensor, not one element of it",
+                Label(tensor.span, f"{name} is declared here"),
+                help=f"write {name}[{axes}]",
+            )
         return self.unknown(name, span)
 
     def tensor(self, name: str, span: Span) -> Tensor | None:
@@ -84,16 +90,28 @@ class Scope:
         if found is None:
             self.unknown(name, span)
         elif found.role == "output":
-            self.problems.add("TG116", f"the output {name} is read", span, "outputs are only written", Label(found.span, f"{name} is an output"),
-                              help=f"give the value a name of its own (t[…] = …), read t, and let {name}[…] = t[…]")
+            self.problems.add(
+                "TG116",
+                f"the output {name} is read",
+                span,
+                "outputs are only written",
+                Label(found.span, f"{name} is an output"),
+                help=f"give the value a name of its own (t[…] = …), read t, and let {name}[…] = t[…]",
+            )
             return None
         return found
 
     def unknown(self, name: str, span: Span) -> Const:
         """The message for a name that stands for nothing."""
         if name in self.later:
-            return self.problems.add("TG117", f"{name} is read before it is computed", span, f"{name} is not known yet here",
-                                     Label(self.later[name], f"{name} is computed here"), help=f"move the equation of {name} up")
+            return self.problems.add(
+                "TG117",
+                f"{name} is read before it is computed",
+                span,
+                f"{name} is not known yet here",
+                Label(self.later[name], f"{name} is computed here"),
+                help=f"move the equation of {name} up",
+            )
         fix = suggestion(name, self.everything()) or self._offer()
         return self.problems.add("TG101", f"unknown name {name}", span, "nothing here has this name", help=fix)
 
@@ -107,13 +125,25 @@ class Scope:
 
     def hides(self, name: str, span: Span, kind: str, but: Iterable[str] = ()) -> bool:
         """Whether a new name would hide another one; says so."""
-        kinds = {"a size": self.sizes, "a tensor": self.tensors, "a param": self.constants, "an index": self.indices, "a word of the language": SPECIAL}
+        kinds = {
+            "a size": self.sizes,
+            "a tensor": self.tensors,
+            "a param": self.constants,
+            "an index": self.indices,
+            "a word of the language": SPECIAL,
+        }
         for other, names in kinds.items():
             if name in names and name not in set(but):
                 first = self.sizes.get(name) or (self.tensors[name].span if name in self.tensors else None)
                 labels = (Label(first, f"{name} is {other}"),) if first else ()
-                self.problems.add("TG103", f"{kind} {name} hides {other} of the same name", span, f"{name} is {other} already", *labels,
-                                  help="take another name")
+                self.problems.add(
+                    "TG103",
+                    f"{kind} {name} hides {other} of the same name",
+                    span,
+                    f"{name} is {other} already",
+                    *labels,
+                    help="take another name",
+                )
                 return True
         return False
 

@@ -9,7 +9,23 @@ from __future__ import annotations
 from typing import assert_never
 
 from tinygpu.category.monoid import MONOIDS
-from tinygpu.category.term import BOOL, COMPARISONS, DTYPES, FUNCTIONS, INDEX, INTEGERS, App, Const, Read, Term, apply, ceildiv, conjunction, negation, select
+from tinygpu.category.term import (
+    BOOL,
+    COMPARISONS,
+    DTYPES,
+    FUNCTIONS,
+    INDEX,
+    INTEGERS,
+    App,
+    Const,
+    Read,
+    Term,
+    apply,
+    ceildiv,
+    conjunction,
+    negation,
+    select,
+)
 from tinygpu.diagnostic import Label, Span
 from tinygpu.model.dtype import LITERAL, meet, not_offered, offered, settle, to_index
 from tinygpu.model.folds import fold
@@ -66,7 +82,9 @@ def condition(expr: tree.Expr, scope: Scope) -> Term:
     term = value(expr, scope)
     if term.dtype in (BOOL, UNKNOWN):
         return term
-    return scope.problems.add("TG123", "a number stands where a condition is needed", expr.span, f"this is {_kind(term.dtype)}", help="compare it: … != 0")
+    return scope.problems.add(
+        "TG123", "a number stands where a condition is needed", expr.span, f"this is {_kind(term.dtype)}", help="compare it: … != 0"
+    )
 
 
 def _kind(dtype: str) -> str:
@@ -97,8 +115,13 @@ def _cell(expr: tree.Cell, scope: Scope) -> Term:
         return WRONG
     if len(inside) != len(tensor.shape):
         rank = len(tensor.shape)
-        return scope.problems.add("TG110", f"{expr.name} has {rank} axes, not {len(inside)}" if rank != 1 else f"{expr.name} has 1 axis, not {len(inside)}",
-                                  expr.span, f"{len(inside)} given here", Label(tensor.span, f"{expr.name} is declared here"))
+        return scope.problems.add(
+            "TG110",
+            f"{expr.name} has {rank} axes, not {len(inside)}" if rank != 1 else f"{expr.name} has 1 axis, not {len(inside)}",
+            expr.span,
+            f"{len(inside)} given here",
+            Label(tensor.span, f"{expr.name} is declared here"),
+        )
     read = Read(expr.name, inside, tensor.dtype, expr.span)
     if expr.fill is None:
         return _as_index(read, scope)
@@ -171,9 +194,11 @@ def _call(expr: tree.Call, scope: Scope) -> Term:
     if not least <= len(expr.args) <= most:
         needed = f"{least} arguments" if least > 1 else "1 argument"
         fold_fix = f"to fold over an index, write {name}[k] …" if name in ("min", "max") else ""
-        return scope.problems.add("TG125", f"{name} takes {needed}{' or more' if most > 3 else ''}", expr.span, f"{len(expr.args)} given", help=fold_fix)
+        return scope.problems.add(
+            "TG125", f"{name} takes {needed}{' or more' if most > 3 else ''}", expr.span, f"{len(expr.args)} given", help=fold_fix
+        )
     if name == "where":
-        return _choose(*expr.args, scope)
+        return _choose(expr.args[0], expr.args[1], expr.args[2], scope)
     if name in ("min", "max"):
         return _extremum(name, expr.args, scope)
     if name == "ceil":
@@ -226,4 +251,6 @@ def _ceiling(expr: tree.Call, scope: Scope) -> Term:
             if isinstance(bottom, Const) and bottom.value <= 0:
                 return scope.problems.add("TG128", "a divisor must be positive", b.span, "ceil takes a divisor of at least 1")
             return ceildiv(top, bottom)
-    return scope.problems.add("TG122", "ceil is for a quotient of sizes", expr.span, "not of the form ceil(a / b)", help="for values write -floor(-x)")
+    return scope.problems.add(
+        "TG122", "ceil is for a quotient of sizes", expr.span, "not of the form ceil(a / b)", help="for values write -floor(-x)"
+    )

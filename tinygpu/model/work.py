@@ -19,7 +19,14 @@ from tinygpu.model.value import index
 from tinygpu.syntax import tree
 
 LEVELS = ("grid", "block")
-CARRIED = {"grid": "the grid", "cluster": "the cluster", "block": "the block", "time": "time", "register": "register", "vector": "vector"}
+CARRIED = {
+    "grid": "the grid",
+    "cluster": "the cluster",
+    "block": "the block",
+    "time": "time",
+    "register": "register",
+    "vector": "vector",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +65,25 @@ def _levels(work: tree.Work, scope: Scope) -> Iterable[tree.Level]:
     seen: dict[str, tree.Level] = {}
     for level in work.levels:
         if level.name == "cluster":
-            scope.problems.add("TG109", "clusters are not in this version yet", level.span, "the cluster level", help="use the levels grid and block")
+            scope.problems.add(
+                "TG109",
+                "clusters are not in this version yet",
+                level.span,
+                "the cluster level",
+                help="use the levels grid and block",
+            )
         elif level.name not in LEVELS:
             fix = suggestion(level.name, LEVELS) or "the levels are grid and block"
             scope.problems.add("TG101", f"unknown level {level.name}", level.span, "no level of the work object", help=fix)
         elif level.name in seen:
-            scope.problems.add("TG102", f"the level {level.name} stands twice", level.span, "a second time", Label(seen[level.name].span, "the first"),
-                               help="join them")
+            scope.problems.add(
+                "TG102",
+                f"the level {level.name} stands twice",
+                level.span,
+                "a second time",
+                Label(seen[level.name].span, "the first"),
+                help="join them",
+            )
         else:
             seen[level.name] = level
     return [seen[name] for name in LEVELS if name in seen]
@@ -78,7 +97,9 @@ def _carried(level: tree.Level, scope: Scope) -> Iterable[Factor]:
             case tree.Sized(name, extent):
                 yield Factor(name, level.name, _extent(extent, scope), item.span, extent.span)
             case _:
-                scope.problems.add("TG127", f"{level.name} is a list of factors", item.span, "not a factor", help=f"write {level.name} = (t: 256)")
+                scope.problems.add(
+                    "TG127", f"{level.name} is a list of factors", item.span, "not a factor", help=f"write {level.name} = (t: 256)"
+                )
 
 
 def _extent(expr: tree.Expr, scope: Scope) -> Term:
@@ -94,7 +115,14 @@ def _declare(factor: Factor, table: dict[str, Factor], scope: Scope) -> None:
         there, here = CARRIED[first.sort], CARRIED[factor.sort]
         title = f"the factor {factor.name} is declared twice"
         text_ = f"declared again, in {here}" if there != here else "declared again"
-        scope.problems.add("TG102", title, factor.span, text_, Label(first.span, f"declared first here, in {there}"), help="take another name, or remove one")
+        scope.problems.add(
+            "TG102",
+            title,
+            factor.span,
+            text_,
+            Label(first.span, f"declared first here, in {there}"),
+            help="take another name, or remove one",
+        )
     else:
         scope.hides(factor.name, factor.span, "the factor")
         table[factor.name] = factor
@@ -111,6 +139,12 @@ def with_written_extents(table: Mapping[str, Factor], bindings: Iterable[tree.Bi
             if known.extent is None:
                 result[item.name] = replace(known, extent=extent, extent_span=item.extent.span)
             elif known.extent is not WRONG and extent is not WRONG and not same(known.extent, extent):
-                scope.problems.add("TG137", f"the factor {item.name} has two extents", item.span, f"{text(extent)} here",
-                                   Label(known.extent_span, f"{text(known.extent)} here"), help="write it once")
+                scope.problems.add(
+                    "TG137",
+                    f"the factor {item.name} has two extents",
+                    item.span,
+                    f"{text(extent)} here",
+                    Label(known.extent_span, f"{text(known.extent)} here"),
+                    help="write it once",
+                )
     return result
