@@ -22,6 +22,7 @@ Point: TypeAlias = tuple[int, ...]
 class Box:
     """A list of axes and a guard. The empty list is the unit, one point, of the product `@`.
 
+    >>> from tinygpu.category.term import Const
     >>> x, y = Box((Axis("i", Var("n")),)), Box((Axis("j", lift(4)),))
     >>> (x @ y).names, x @ UNIT == x == UNIT @ x, (x @ y) @ y.rename({"j": "k"}) == x @ (y @ y.rename({"j": "k"}))
     (('i', 'j'), True, True)
