@@ -1,0 +1,226 @@
+"""Axes that only ever stand in one mixed-radix sum become one axis, and guards over it become its bound.
+
+Comes in: the axes and the body of a launch, after `cpu_lift`. Goes out: a `Nest`, in which `(g*256 + t)*4 + v < n` is `i < n`.
+The one idea: threads that do not cooperate may run in any order, so only the numbers that the indices take matter, not the
+factors they were cut into.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from tinygpu.category.term import TRUE, App, Axis, Const, Read, Term, Var, conjunction, conjuncts, rebuild, select, variables, walk
+from tinygpu.emit.cpu_lift import sites
+from tinygpu.emit.cpu_polynomial import coefficient, normal, plus, polynomial, positive, rewrite, term, times, uses, without
+from tinygpu.program.step import Assign, For, Holds, If, Local, Step, steps
+
+
+@dataclass(frozen=True, slots=True)
+class Nest:
+    """Points of `axes` at which every guard holds, in any order; each runs `body`. Axes run over `[0, extent)`."""
+
+    axes: tuple[Axis, ...]
+    guards: tuple[Term, ...]
+    body: tuple[Step, ...]
+
+
+def terms_of(body: tuple[Step, ...]) -> list[Term]:
+    """Every index, guard and value of a body."""
+    return [t for site in sites(body) for t in site.terms]
+
+
+def change_terms(body: tuple[Step, ...], change: Callable[[Term], Term]) -> tuple[Step, ...]:
+    """The body with `change` applied to every index, guard, value and extent of a loop."""
+    out: list[Step] = []
+    for step in body:
+        match step:
+            case Assign(_, index, value, _, guard):
+                out.append(replace(step, index=tuple(map(change, index)), value=change(value), guard=change(guard)))
+            case For(axis, inner):
+                out.append(replace(step, axis=replace(axis, extent=change(axis.extent)), body=change_terms(inner, change)))
+            case If(guard, inner):
+                out.append(replace(step, guard=change(guard), body=change_terms(inner, change)))
+            case Local():
+                out.append(step)
+            case Holds():
+                pass
+    return tuple(out)
+
+
+def merge(axes: tuple[Axis, ...], body: tuple[Step, ...], taken: frozenset[str]) -> tuple[tuple[Axis, ...], tuple[Step, ...]]:
+    """Pairs of axes that stand only as `p·extent(q) + q` become one, until there are none.
+
+    >>> from tinygpu.category.term import text
+    >>> g, t, n = Var("g"), Var("t"), Var("n")
+    >>> store = Assign("z", (g * 4 + t,), Read("x", (g * 4 + t,), "f32"))
+    >>> axes, (store,) = merge((Axis("g", n), Axis("t", Const(4))), (store,), frozenset())
+    >>> [(a.name, text(a.extent)) for a in axes], text(store.index[0])
+    ([('g_t', 'n*4')], 'g_t')
+    """
+    body = change_terms(body, normal)
+    while True:
+        pair = _pair(axes, uses(terms_of(body)))
+        if pair is None:
+            return axes, body
+        slow, fast = pair
+        name = _fresh(f"{slow.name}_{fast.name}", taken | {a.name for a in axes})
+        merged = Axis(name, term(times(polynomial(slow.extent), polynomial(fast.extent))), slow.sort)
+        body = _merged(body, slow, fast, name)
+        axes = tuple(merged if a == slow else a for a in axes if a != fast)
+
+
+def _merged(body: tuple[Step, ...], slow: Axis, fast: Axis, name: str) -> tuple[Step, ...]:
+    def change(p: dict[tuple[Term, ...], int]) -> dict[tuple[Term, ...], int]:
+        scale = coefficient(p, fast.name)
+        return plus(without(without(p, slow.name), fast.name), times(scale, polynomial(Var(name)))) if scale else p
+
+    return change_terms(body, lambda t: rewrite(t, change))
+
+
+def _pair(axes: tuple[Axis, ...], polynomials: list[dict[tuple[Term, ...], int]]) -> tuple[Axis, Axis] | None:
+    """Two axes of which the first always stands with the second's extent times the second's coefficient."""
+    table = {a.name: [coefficient(p, a.name) for p in polynomials] for a in axes}
+    for slow in axes:
+        for fast in axes:
+            if slow is fast or None in table[slow.name] or None in table[fast.name]:
+                continue
+            extent = polynomial(fast.extent)
+            both = zip(table[slow.name], table[fast.name], strict=True)
+            if all(a == times(b or {}, extent) for a, b in both) and any(table[fast.name]):
+                return slow, fast
+    return None
+
+
+def _fresh(name: str, taken: frozenset[str] | set[str]) -> str:
+    while name in taken:
+        name += "_"
+    return name
+
+
+def merge_loops(body: tuple[Step, ...], taken: frozenset[str]) -> tuple[Step, ...]:
+    """Perfectly nested loops that only stand as one mixed-radix sum, slow outside, become one loop over the same order."""
+    out: list[Step] = []
+    for step in body:
+        match step:
+            case For(slow, (For(fast, inner) as nested,)):
+                axes, merged = merge((slow, fast), inner, taken)
+                if len(axes) == 1 and _pair((slow, fast), uses(terms_of(inner))) == (slow, fast):
+                    out.extend(merge_loops((For(axes[0], merged),), taken | {axes[0].name}))
+                else:
+                    out.append(replace(step, body=merge_loops((nested,), taken | {slow.name, fast.name})))
+            case For(axis, inner):
+                out.append(replace(step, body=merge_loops(inner, taken | {axis.name})))
+            case If(_, inner):
+                out.append(replace(step, body=merge_loops(inner, taken)))
+            case _:
+                out.append(step)
+    return tuple(out)
+
+
+def bound(axes: tuple[Axis, ...], body: tuple[Step, ...], outputs: frozenset[str]) -> Nest:
+    """Guards that every store has become bounds of the axes, or guards of the nest; inside they are facts."""
+    facts = _common(body, outputs, frozenset(a.name for a in axes))
+    guards: list[Term] = []
+    new = {a.name: a for a in axes}
+    for fact in facts:
+        limit = _limit(fact, new)
+        if limit is None:
+            guards.append(fact)
+        else:
+            name, top = limit
+            new[name] = replace(new[name], extent=smaller(new[name].extent, top))
+    return Nest(tuple(new[a.name] for a in axes), tuple(guards), bound_loops(assume(body, facts), frozenset(new)))
+
+
+def _common(body: tuple[Step, ...], outputs: frozenset[str], names: frozenset[str]) -> tuple[Term, ...]:
+    """The conjuncts over axes and sizes that stand over every store."""
+    stores = [site for site in sites(body) if site.step.target in outputs]
+    found: list[dict[Term, None]] = []
+    for site in stores:
+        inner = {loop.axis.name for loop in site.loops}
+        parts = conjuncts(conjunction(*site.guards, site.step.guard))
+        found.append({p: None for p in parts if pure(p) and not variables(p) & inner})
+    if not found:
+        return ()
+    return tuple(p for p in found[0] if all(p in other for other in found) and variables(p) & names)
+
+
+def pure(t: Term) -> bool:
+    """Whether a term reads nothing."""
+    return not any(isinstance(x, Read) for x in walk(t))
+
+
+def _limit(fact: Term, axes: dict[str, Axis]) -> tuple[str, Term] | None:
+    """`(name, top)` when the fact says `name < top` and top is over the sizes alone."""
+    p = positive(fact)
+    if p is None:
+        return None
+    inside = [name for name in axes if any(name in variables(atom) for m in p for atom in m)]
+    if len(inside) != 1 or coefficient(p, inside[0]) != {(): -1}:
+        return None
+    return inside[0], term(without(p, inside[0]))
+
+
+def smaller(extent: Term, top: Term) -> Term:
+    """`min(extent, top)`, which is `top` where the extent is `⌈top/c⌉·c`."""
+    parts = polynomial(extent)
+    if len(parts) == 1:
+        ((monomial, c),) = parts.items()
+        match monomial:
+            case (App("ceildiv", (a, Const(d))),) if d == c and polynomial(a) == polynomial(top):
+                return top
+    if polynomial(extent) == polynomial(top):
+        return top
+    return App("min", (extent, top))
+
+
+def assume(body: tuple[Step, ...], facts: Iterable[Term]) -> tuple[Step, ...]:
+    """The body with conditions that are among the facts gone."""
+    known = set(facts)
+    shapes = [p for p in map(positive, known) if p is not None]
+
+    def change(t: Term) -> Term:
+        if t in known or (positive(t) in shapes and shapes):
+            return TRUE
+        match t:
+            case App("select", (condition, then, otherwise)):
+                return select(change(condition), change(then), change(otherwise))
+            case App("and", args):
+                return conjunction(*map(change, args))
+        return rebuild(t, change)
+
+    return _flat(change_terms(body, change))
+
+
+def _flat(body: tuple[Step, ...]) -> tuple[Step, ...]:
+    """Without `if true`."""
+    out: list[Step] = []
+    for step in body:
+        match step:
+            case If(guard, inner) if guard == TRUE:
+                out.extend(_flat(inner))
+            case If(_, inner) | For(_, inner):
+                out.append(replace(step, body=_flat(inner)))
+            case _:
+                out.append(step)
+    return tuple(out)
+
+
+def bound_loops(body: tuple[Step, ...], names: frozenset[str]) -> tuple[Step, ...]:
+    """Loops whose every assignment has the guard `k < top` end there; a loop that does nothing beyond may stop."""
+    out: list[Step] = []
+    for step in body:
+        match step:
+            case For(axis, inner):
+                targets = frozenset(s.target for s in steps(inner) if isinstance(s, Assign))
+                facts = [f for f in _common(inner, targets, frozenset({axis.name})) if _limit(f, {axis.name: axis})]
+                for fact in facts:
+                    top = _limit(fact, {axis.name: axis})
+                    axis = replace(axis, extent=smaller(axis.extent, top[1])) if top else axis
+                out.append(replace(step, axis=axis, body=bound_loops(assume(inner, facts), names | {axis.name})))
+            case If(_, inner):
+                out.append(replace(step, body=bound_loops(inner, names)))
+            case _:
+                out.append(step)
+    return tuple(out)

@@ -1,0 +1,175 @@
+"""A nest of independent points as Python text: which axis runs innermost, what one item of parallel work is, and the loops.
+
+Comes in: a `Nest` of `cpu_merge`. Goes out: the lines of a work function, and the text of how many items there are.
+The one idea: the innermost axis is the one along which memory is contiguous, cut into chunks; all others are digits of the item.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tinygpu.category.term import TRUE, App, Axis, Const, Read, Term, Var, conjunction, variables, walk
+from tinygpu.emit.cpu_lift import sites
+from tinygpu.emit.cpu_merge import Nest
+from tinygpu.emit.cpu_polynomial import coefficient, plus, polynomial, positive, term, without
+from tinygpu.emit.cpu_text import REGISTER, Writer, flat, mangle
+from tinygpu.program.step import Assign, For, If, Local, Step, steps
+
+CHUNK = 8192
+HEAVY_CHUNK = 16
+UPDATE = {"sum": "add", "prod": "mul", "max": "max", "min": "min", "any": "or", "all": "and"}
+
+
+def is_long(axis: Axis) -> bool:
+    """A loop that may run long: its extent is no small number."""
+    return not (isinstance(axis.extent, Const) and axis.extent.value <= 64)
+
+
+def heavy(nest: Nest) -> bool:
+    """Whether one point runs a long loop."""
+    return any(isinstance(s, For) and is_long(s.axis) for s in steps(nest.body))
+
+
+def innermost(nest: Nest, writer: Writer) -> Axis | None:
+    """The axis along which most accesses are contiguous; the last one if they tie; None for a single point."""
+    if not nest.axes:
+        return None
+    return max(reversed(nest.axes), key=lambda axis: contiguity(nest, axis.name, writer))
+
+
+def contiguity(nest: Nest, name: str, writer: Writer) -> int:
+    """Contiguous accesses count for an axis, strided ones against it, stores double."""
+    score = 0
+    for site in sites(nest.body):
+        accesses = [(site.step.target, site.step.index, 2)] if site.step.target in writer.tensors else []
+        accesses += [
+            (r.tensor, r.index, 1) for t in site.terms for r in walk(t) if isinstance(r, Read) and r.tensor in writer.tensors
+        ]
+        for tensor, index, weight in accesses:
+            step = coefficient(polynomial(flat(index, writer.tensors[tensor].shape)), name)
+            score += weight * (0 if step == {} else 2 if step == {(): 1} else 1 if step == {(): -1} else -1)
+    return score
+
+
+def extent_text(writer: Writer, axis: Axis) -> str:
+    """The extent, never negative."""
+    source = writer.index(axis.extent)
+    bare = isinstance(axis.extent, Const | Var) or not any(op in source for op in ("-", "min("))
+    return source if bare else f"max(0, {source})"
+
+
+def item_count(nest: Nest, lane: Axis | None, writer: Writer) -> str:
+    """How many items of work there are, over the sizes."""
+    parts = [extent_text(writer, a) for a in nest.axes if a != lane]
+    if lane:
+        parts.append(f"({extent_text(writer, lane)} + {chunk(nest) - 1}) // {chunk(nest)}")
+    return " * ".join(f"({p})" if "+" in p and len(parts) > 1 and not p.startswith("max(") else p for p in parts) or "1"
+
+
+def chunk(nest: Nest) -> int:
+    return HEAVY_CHUNK if heavy(nest) else CHUNK
+
+
+def nest_lines(nest: Nest, writer: Writer) -> list[str]:
+    """The body of `work(first, last, …)`: items decoded, the lane loop, the steps of a point."""
+    lane = innermost(nest, writer)
+    outer = [a for a in nest.axes if a != lane]
+    lines = arrays(nest.body, writer)
+    lines.append("for item in range(first, last):")
+    inside = decode(outer, lane, nest, writer)
+    if lane is None:
+        inside += point(nest, list(nest.guards), writer)
+        return lines + indent(inside)
+    guards, lower, upper = lane_bounds(nest, lane)
+    early = [g for g in guards if lane.name not in variables(g)]
+    late = [g for g in guards if lane.name in variables(g)]
+    low = f"max({', '.join(['start', *map(writer.index, lower)])})" if lower else "start"
+    high = f"min({', '.join([f'start + {chunk(nest)}', extent_text(writer, lane), *map(writer.index, upper)])})"
+    loop = [f"for {mangle(lane.name)} in range({low}, {high}):", *indent(point(nest, late, writer))]
+    if early:
+        loop = [f"if {writer.guard(conjunction(*early))}:", *indent(loop)]
+    return lines + indent(inside + loop)
+
+
+def decode(outer: Sequence[Axis], lane: Axis | None, nest: Nest, writer: Writer) -> list[str]:
+    """`item` as the digits of the outer axes, slowest first, and the start of the lane's chunk."""
+    digits = [(mangle(a.name), extent_text(writer, a), 1) for a in outer]
+    if lane:
+        digits.append(("start", f"({extent_text(writer, lane)} + {chunk(nest) - 1}) // {chunk(nest)}", chunk(nest)))
+    lines = []
+    rest = "item"
+    for position in reversed(range(len(digits))):
+        name, extent, scale = digits[position]
+        digit = writer.call("remainder", rest, extent) if position else rest
+        lines.append(f"{name} = {digit}" + (f" * {scale}" if scale > 1 else ""))
+        if position:
+            lines.append(f"rest = {writer.call('quotient', rest, extent)}")
+            rest = "rest"
+    return lines
+
+
+def lane_bounds(nest: Nest, lane: Axis) -> tuple[list[Term], list[Term], list[Term]]:
+    """The nest's guards that stay, and the bounds `low <= lane`, `lane < high` that the others give."""
+    stay, lower, upper = [], [], []
+    for guard in nest.guards:
+        p = positive(guard)
+        scale = coefficient(p, lane.name) if p is not None else None
+        if p is not None and scale == {(): -1}:
+            upper.append(term(without(p, lane.name)))
+        elif p is not None and scale == {(): 1}:
+            lower.append(term(plus({(): 1}, without(p, lane.name), -1)))
+        else:
+            stay.append(guard)
+    return stay, lower, upper
+
+
+def point(nest: Nest, guards: list[Term], writer: Writer) -> list[str]:
+    """One point: its steps, under the guards that are left."""
+    body = step_lines(nest.body, writer) or ["pass"]
+    return [f"if {writer.guard(conjunction(*guards))}:", *indent(body)] if guards else body
+
+
+def arrays(body: tuple[Step, ...], writer: Writer) -> list[str]:
+    """The small arrays of a point, made once for a worker; every use writes a cell before it reads it."""
+    lines = []
+    for local in (s for s in steps(body) if isinstance(s, Local) and s.extents):
+        size = 1
+        for extent in local.extents:
+            assert isinstance(extent, Const), f"the extent of {local.name} is no number"
+            size *= int(extent.value)
+        lines.append(f"{mangle(local.name)} = np.empty({size}, {REGISTER[local.dtype]})")
+    return lines
+
+
+def step_lines(body: tuple[Step, ...], writer: Writer) -> list[str]:
+    """Steps as statements, in order."""
+    lines: list[str] = []
+    for step in body:
+        match step:
+            case Assign():
+                lines += assign_lines(step, writer)
+            case For(axis, inner):
+                head = f"for {mangle(axis.name)} in range({writer.index(axis.extent)}):"
+                lines += [head, *indent(step_lines(inner, writer) or ["pass"])]
+            case If(guard, inner):
+                lines += [f"if {writer.guard(guard)}:", *indent(step_lines(inner, writer) or ["pass"])]
+    return lines
+
+
+def assign_lines(step: Assign, writer: Writer) -> list[str]:
+    """`target = value`, under its guard."""
+    local = step.target in writer.locals
+    dtype = writer.locals[step.target].dtype if local else writer.tensors[step.target].dtype
+    value = step.value
+    if step.update:
+        value = App(UPDATE[step.update], (Read(step.target, step.index, dtype), value), dtype)
+    source = writer.value(value)
+    if local:
+        line = f"{writer.cell(step.target, step.index)} = {source}"
+    else:
+        line = f"{mangle(step.target)}[{writer.address(step.target, step.index)}] = {writer.stored(source, dtype)}"
+    return [line] if step.guard == TRUE else [f"if {writer.guard(step.guard)}:", *indent([line])]
+
+
+def indent(lines: Sequence[str]) -> list[str]:
+    return ["    " + line for line in lines]

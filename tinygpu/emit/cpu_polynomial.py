@@ -1,0 +1,151 @@
+"""Index terms as polynomials, so that two ways to write one address are one value.
+
+Comes in: index terms over axes and sizes. Goes out: sums of monomials with integer coefficients, and terms again.
+The one idea: what is not a sum or a product (`//`, `%`, `ceil`, `min`, a gather) is an atom with its own arguments in normal form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeAlias
+
+from tinygpu.category.term import INDEX, App, Const, Term, Var, children, rebuild, variables
+
+Monomial: TypeAlias = tuple[Term, ...]
+Polynomial: TypeAlias = dict[Monomial, int]
+ZERO: Polynomial = {}
+ONE: Polynomial = {(): 1}
+
+
+def plus(a: Mapping[Monomial, int], b: Mapping[Monomial, int], sign: int = 1) -> Polynomial:
+    """`a + sign·b`."""
+    out = dict(a)
+    for monomial, c in b.items():
+        out[monomial] = out.get(monomial, 0) + sign * c
+    return {m: c for m, c in out.items() if c}
+
+
+def times(a: Mapping[Monomial, int], b: Mapping[Monomial, int]) -> Polynomial:
+    """`a · b`."""
+    out: Polynomial = {}
+    for m, c in a.items():
+        for n, d in b.items():
+            key = tuple(sorted(m + n, key=repr))
+            out[key] = out.get(key, 0) + c * d
+    return {m: c for m, c in out.items() if c}
+
+
+def polynomial(term: Term) -> Polynomial:
+    """The normal form of an index term.
+
+    >>> g, t = Var("g"), Var("t")
+    >>> polynomial((g * 4 + t) * 2) == polynomial(t * 2 + g * 8)
+    True
+    """
+    match term:
+        case Const(int(value)):
+            return {(): value} if value else {}
+        case App("add", (a, b)):
+            return plus(polynomial(a), polynomial(b))
+        case App("sub", (a, b)):
+            return plus(polynomial(a), polynomial(b), -1)
+        case App("neg", (a,)):
+            return plus({}, polynomial(a), -1)
+        case App("mul", (a, b)):
+            return times(polynomial(a), polynomial(b))
+    return {(rebuild(term, normal),): 1}
+
+
+def term(p: Mapping[Monomial, int]) -> Term:
+    """A term again: positive monomials first, in a fixed order, the constant last.
+
+    >>> from tinygpu.category.term import text
+    >>> text(term(polynomial(1 - Var("n") + Var("i") * Var("n"))))
+    'i*n - n + 1'
+    """
+    out: Term | None = None
+    for monomial, c in sorted(p.items(), key=lambda item: (not item[0], item[1] < 0, -len(item[0]), repr(item[0]))):
+        piece: Term = Const(abs(c))
+        if monomial:
+            piece = monomial[0]
+            for atom in monomial[1:]:
+                piece = piece * atom
+            piece = piece * abs(c)
+        if out is None:
+            out = piece if c > 0 else (Const(c) if not monomial else Const(0) - piece)
+        else:
+            out = out + piece if c > 0 else out - piece
+    return Const(0) if out is None else out
+
+
+def normal(t: Term) -> Term:
+    """A term with every index term inside it in normal form; values and guards keep their shape."""
+    return term(polynomial(t)) if t.dtype == INDEX else rebuild(t, normal)
+
+
+def coefficient(p: Mapping[Monomial, int], name: str) -> Polynomial | None:
+    """What `name` is multiplied by; None if it does not stand linearly.
+
+    >>> i, n = Var("i"), Var("n")
+    >>> coefficient(polynomial(i * n + i * 2 + 5), "i") == polynomial(n + 2), coefficient(polynomial(i // 2), "i")
+    (True, None)
+    """
+    out: Polynomial = {}
+    for monomial, c in p.items():
+        holders = [atom for atom in monomial if name in variables(atom)]
+        if not holders:
+            continue
+        if holders != [Var(name)]:
+            return None
+        rest = list(monomial)
+        rest.remove(Var(name))
+        out[tuple(rest)] = c
+    return out
+
+
+def without(p: Mapping[Monomial, int], name: str) -> Polynomial:
+    """The monomials in which `name` does not stand."""
+    return {m: c for m, c in p.items() if not any(name in variables(atom) for atom in m)}
+
+
+def uses(terms: Iterable[Term]) -> list[Polynomial]:
+    """Every largest index term, and those inside its atoms, as polynomials."""
+    found: dict[Term, Polynomial] = {}
+    stack = list(terms)
+    while stack:
+        t = stack.pop()
+        if t.dtype == INDEX and not isinstance(t, Const):
+            if t in found:
+                continue
+            found[t] = polynomial(t)
+            stack.extend(c for monomial in found[t] for atom in monomial for c in children(atom))
+        else:
+            stack.extend(children(t))
+    return list(found.values())
+
+
+def rewrite(t: Term, change: Callable[[Polynomial], Polynomial]) -> Term:
+    """The term with `change` applied to every index polynomial, innermost first."""
+    if t.dtype != INDEX:
+        return rebuild(t, lambda c: rewrite(c, change))
+    out: Polynomial = {}
+    for monomial, c in polynomial(t).items():
+        product: Polynomial = {(): c}
+        for atom in monomial:
+            inner = atom if isinstance(atom, Var) else rebuild(atom, lambda x: rewrite(x, change))
+            product = times(product, {(inner,): 1})
+        out = plus(out, product)
+    return term(change(out))
+
+
+def positive(condition: Term) -> Polynomial | None:
+    """`p` with `condition ⇔ p > 0`, for an inequality of index terms.
+
+    >>> positive(Var("i") < Var("n")) == polynomial(Var("n") - Var("i")), positive(Var("i") >= 1) == polynomial(Var("i"))
+    (True, True)
+    """
+    match condition:
+        case App(op, (a, b)) if a.dtype == INDEX == b.dtype and op in ("lt", "le", "gt", "ge"):
+            low, high = (a, b) if op in ("lt", "le") else (b, a)
+            return plus(plus(polynomial(high), polynomial(low), -1), ONE if op in ("le", "ge") else {})
+    return None
