@@ -13,8 +13,9 @@ from itertools import product
 
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.settle import settle
-from tinygpu.category.term import App, Const, Fold, Read, Term, Var, equal, negation, reads, rebuild, select, substitute, text, walk
+from tinygpu.category.term import App, Const, Fold, Term, Var, equal, negation, reads, rebuild, select, substitute, text
 from tinygpu.diagnostic import Label
+from tinygpu.obligations.defined import defined
 from tinygpu.obligations.fold import match, parts_of
 from tinygpu.obligations.obligation import Claim, Obligation, Point
 from tinygpu.obligations.recurrence import combine, flatten
@@ -48,6 +49,7 @@ def same(value: Term, claim: Term, point: Point, labels: tuple[Label, ...] = ())
     sentence = f"{text(value)} is {text(claim)}" if value != claim else f"the value is {text(claim)}"
     title = "the value stored is not the equation's"
     yield Obligation("body", "TG502", title, sentence, point.facts, equal(value, claim), labels)
+    yield from defined(value, claim, point, labels)
 
 
 def split_on(term: Term) -> Term | None:
@@ -144,11 +146,3 @@ def expand(term: Term) -> Term:
         case Fold():
             return term
     return rebuild(term, expand)
-
-
-def has_fold(term: Term) -> bool:
-    """Whether any fold is left."""
-    return any(isinstance(t, Fold) for t in walk(term))
-
-
-__all__ = ["Read", "same"]

@@ -28,7 +28,6 @@ from tinygpu.category.term import (
     rebuild,
     select,
     substitute,
-    variables,
     walk,
 )
 from tinygpu.diagnostic import Label, Span
@@ -332,7 +331,7 @@ def started(trace: Trace, starts: State) -> Trace:
 
     def at(point: Point) -> Point:
         plain = Point(point.axes)
-        return plain.under(*(put(g, plain) for g in point.guard))
+        return plain.under(*(g if replaced(g, starts) == g else put(g, plain) for g in point.guard))
 
     if not starts:
         return trace
@@ -366,5 +365,3 @@ def unwritten(term: Term) -> tuple[Read, ...]:
     """The fresh symbols in a value: cells that nobody wrote."""
     return tuple(t for t in walk(term) if isinstance(t, Read) and t.tensor.endswith(FRESH))
 
-
-__all__ = ["Access", "Ghost", "Store", "Trace", "execute", "guarded_reads", "unwritten", "variables"]

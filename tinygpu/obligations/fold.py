@@ -17,7 +17,6 @@ from tinygpu.category.settle import linear, settle, solve, within
 from tinygpu.category.term import (
     FALSE,
     TRUE,
-    App,
     Axis,
     Const,
     Fold,
@@ -35,6 +34,7 @@ from tinygpu.category.term import (
 )
 from tinygpu.diagnostic import Label
 from tinygpu.obligations.bijection import Part, collisions, onto
+from tinygpu.obligations.defined import defined
 from tinygpu.obligations.obligation import Claim, Gap, Obligation, Point
 from tinygpu.obligations.recurrence import flatten
 
@@ -164,6 +164,7 @@ def _body(m: Matched, wanted: Fold, point: Point, labels: tuple[Label, ...], sam
         sentence = f"outside of {text(wanted)} the program contributes the unit of {wanted.monoid}"
         hypotheses = inner.under(negation(lands)).facts
         yield Obligation("fold", "TG504", "a point outside the fold contributes to it", sentence, hypotheses, goal, labels)
+        yield from defined(m.fold.body, goal, inner.under(negation(lands)), labels)
 
 
 def _bijection(matched: tuple[Matched, ...], wanted: Fold, point: Point, labels: tuple[Label, ...]) -> Iterator[Claim]:
@@ -179,6 +180,3 @@ def _bijection(matched: tuple[Matched, ...], wanted: Fold, point: Point, labels:
         which = "" if p == q else f" (parts {q + 1} and {p + 1} of the program's sum)"
         sentence = f"no term of {text(wanted)} is contributed twice{which}"
         yield Obligation("fold", "TG506", "a term of the fold is contributed twice", sentence, hypotheses, goal, labels)
-
-
-__all__ = ["App", "match", "parts_of"]

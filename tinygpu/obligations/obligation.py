@@ -40,7 +40,20 @@ class Gap:
     labels: tuple[Label, ...] = ()
 
 
-Claim: TypeAlias = Obligation | Gap
+@dataclass(frozen=True, slots=True)
+class Inhabited:
+    """Some point satisfies the hypotheses: a proof about nothing is no proof."""
+
+    kind: str
+    code: str
+    title: str
+    sentence: str
+    hypotheses: tuple[Term, ...]
+    labels: tuple[Label, ...] = ()
+    help: str = ""
+
+
+Claim: TypeAlias = Obligation | Inhabited | Gap
 
 
 @dataclass(frozen=True, slots=True)

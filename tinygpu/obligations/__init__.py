@@ -1,0 +1,39 @@
+"""The obligations of a program: what must be proved so that it computes its equation, for all sizes, without fault.
+
+Comes in: a program. Goes out: claims, property by property in the order of the table below.
+The one idea: a property is one file with one formula at its top, and this table is the whole list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from tinygpu.obligations import alignment, bounds, cover, holds, initialised, limits, once, store, vacuity, width
+from tinygpu.obligations.dataflow import Trace, execute
+from tinygpu.obligations.obligation import Claim
+from tinygpu.program.step import Program
+
+PROPERTIES: tuple[tuple[str, Callable[[Program, Trace], Iterator[Claim]]], ...] = (
+    ("vacuity", vacuity.state),
+    ("limits", limits.state),
+    ("bounds", bounds.state),
+    ("once", once.state),
+    ("cover", cover.state),
+    ("initialised", initialised.state),
+    ("store", store.state),
+    ("holds", holds.state),
+    ("alignment", alignment.state),
+    ("width", width.state),
+)
+
+
+def state(program: Program) -> Iterator[Claim]:
+    """`Program → claims`: all of them proved is what a proof is."""
+    trace = execute(program)
+    yield from trace.gaps
+    seen: set[Claim] = set()
+    for _, property in PROPERTIES:
+        for claim in property(program, trace):
+            if claim not in seen:
+                seen.add(claim)
+                yield claim

@@ -1,0 +1,33 @@
+"""A wide access starts at a multiple of its width, for all sizes that the wide kernel is taken for.
+
+    asks(sizes)  ⊢  first % lanes = 0        and where the shared condition of the loop holds, every lane is inside
+
+Comes in: the wide accesses of the program. Goes out: one formula for each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tinygpu.category.settle import settle
+from tinygpu.category.term import Read, conjunction, text
+from tinygpu.diagnostic import Label
+from tinygpu.obligations.dataflow import Trace, preconditions
+from tinygpu.obligations.obligation import Claim, Obligation, Point
+from tinygpu.program.step import Program
+from tinygpu.program.wide import wide_accesses
+
+
+def state(program: Program, trace: Trace) -> Iterator[Claim]:
+    """The claims of this property."""
+    wides = wide_accesses(program)
+    for wide in wides:
+        asked = conjunction(*(w.asks for w in wides))
+        point = Point(wide.axes, preconditions(program)).under(wide.condition, asked)
+        span = wide.access.span if isinstance(wide.access, Read) else wide.access.span
+        labels = (Label(span, f"{wide.lanes} elements at once"),)
+        element = f"{wide.tensor}[{', '.join(map(text, wide.first))}]"
+        sentence = f"the wide access at {element} is aligned to {wide.bytes} bytes"
+        title = f"the wide access at {element} may not be aligned"
+        goal = settle(wide.aligned, point.extents, frozenset(point.guard))
+        yield Obligation("alignment", "TG405", title, sentence, point.facts, goal, labels)

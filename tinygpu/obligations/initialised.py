@@ -1,0 +1,31 @@
+"""No result contains a cell that nobody wrote.
+
+    a fresh symbol `cell?` in a stored value, or in the guard of a store, stands only where its condition is impossible
+
+Comes in: the trace. Goes out: one formula for each fresh symbol that a result could contain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tinygpu.category.term import FALSE
+from tinygpu.diagnostic import Label
+from tinygpu.obligations.dataflow import FRESH, Trace, guarded_reads
+from tinygpu.obligations.obligation import Claim, Obligation, Point
+from tinygpu.program.step import Program
+
+
+def state(program: Program, trace: Trace) -> Iterator[Claim]:
+    """The claims of this property."""
+    for store in trace.stores:
+        plain = Point(store.point.axes)
+        seen = [pair for guard in store.point.guard for pair in guarded_reads(guard, plain)]
+        for read, point in seen + guarded_reads(store.value, store.point):
+            if read.tensor.endswith(FRESH):
+                name = read.tensor.removesuffix(FRESH)
+                labels = (Label(store.step.span, f"stored to {store.tensor}"), Label(program.locals[name].span, "declared here"))
+                title = f"{store.tensor} may receive {name}, which nobody wrote"
+                sentence = f"{name} is written before {store.tensor} needs it"
+                help = f"initialise {name} before the loop"
+                yield Obligation("initialised", "TG301", title, sentence, point.facts, FALSE, labels, help)

@@ -1,0 +1,29 @@
+"""No element of an output is stored twice, not even with the same value.
+
+    e_p(w) = e_q(w')  ⊢  p = q and w = w'        w, w' over the grid, the block and every loop
+
+Comes in: the trace. Goes out: one formula for each pair of stores to one output.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tinygpu.diagnostic import Label
+from tinygpu.obligations.bijection import collisions
+from tinygpu.obligations.cover import part, stores_of
+from tinygpu.obligations.dataflow import Trace, preconditions
+from tinygpu.obligations.obligation import Claim, Obligation, Point
+from tinygpu.program.step import Program
+
+
+def state(program: Program, trace: Trace) -> Iterator[Claim]:
+    """The claims of this property."""
+    for output in program.op.outputs:
+        stores = stores_of(trace, output.name)
+        for p, q, hypotheses, goal in collisions(tuple(map(part, stores)), Point((), preconditions(program))):
+            labels = [Label(stores[p].step.span, "stored here")]
+            labels += [Label(stores[q].step.span, "and here")] if p != q else []
+            title = f"one element of {output.name} is stored twice"
+            sentence = f"no two points of {'the work' if p == q else 'two stores'} store one element of {output.name}"
+            yield Obligation("once", "TG202", title, sentence, hypotheses, goal, tuple(labels))

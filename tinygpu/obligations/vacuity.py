@@ -1,0 +1,30 @@
+"""A proof of nothing is not a proof: some sizes, none of them 0, satisfy the preconditions, and every store is reached.
+
+    there are sizes ≥ 1 with where(sizes);   for every store there is a point that its guard admits
+
+Comes in: the program and its trace. Goes out: claims that something exists, which the solver answers with a model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tinygpu.category.term import Var
+from tinygpu.diagnostic import Label
+from tinygpu.obligations.dataflow import Trace, preconditions
+from tinygpu.obligations.obligation import Claim, Inhabited
+from tinygpu.program.step import Program
+
+
+def state(program: Program, trace: Trace) -> Iterator[Claim]:
+    """The claims of this property."""
+    positive = tuple(Var(s) >= 1 for s in program.op.sizes)
+    title = "no sizes satisfy the preconditions"
+    labels = (Label(program.span, "so this machine is for nothing"),)
+    sentence = "some sizes, all at least 1, satisfy the preconditions"
+    yield Inhabited("vacuity", "TG511", title, sentence, preconditions(program) + positive, labels, "weaken a where clause")
+    for store in trace.stores:
+        title = f"this store to {store.tensor} is never reached"
+        labels = (Label(store.step.span, "no point satisfies its guards"),)
+        sentence = f"the store to {store.tensor} is reached"
+        yield Inhabited("vacuity", "TG512", title, sentence, store.point.facts, labels, "drop it, or weaken its guard")

@@ -1,0 +1,107 @@
+"""Every subterm of every index, guard and extent fits the integer type it is emitted in.
+
+    limits(sizes) ≤ 2³¹ − 1  ⊢  −2³¹ ≤ t ≤ 2³¹ − 1        for every subterm t, guards on the unguarded box
+    the operands of // and % are not negative, divisors at least 1
+
+Comes in: the program and its trace. Goes out: formulas, and through `limits` the terms over the sizes that the launcher compares
+with 2³¹ − 1 before it takes the 32-bit kernel (and with 2⁶³ − 1 for the 64-bit one).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tinygpu.category.box import Box
+from tinygpu.category.interval import upper
+from tinygpu.category.settle import settle
+from tinygpu.category.term import INDEX, App, Axis, Const, Term, Var, conjunction, lift, text, variables, walk
+from tinygpu.diagnostic import Label, Span
+from tinygpu.obligations.dataflow import Trace, execute, preconditions
+from tinygpu.obligations.limits import grid_blocks, product
+from tinygpu.obligations.obligation import Claim, Obligation, Point
+from tinygpu.program.address import address
+from tinygpu.program.step import Program
+
+INT32 = 2**31 - 1
+
+
+def state(program: Program, trace: Trace) -> Iterator[Claim]:
+    """The claims of this property."""
+    bounds = tuple(t <= INT32 for t in size_limits(program, trace))
+    for term, point, span in evaluated(trace):
+        labels = (Label(span, ""),)
+        ends = [e for t in subterms(term) for e in (t <= INT32, t >= -INT32 - 1)]
+        goal = settle(conjunction(*ends), point.extents, frozenset(point.guard))
+        sentence = f"{text(term)} fits 32 bits wherever the launcher takes the 32-bit kernel"
+        title = f"{text(term)} may not fit its integer type"
+        yield Obligation("width", "TG403", title, sentence, point.facts + bounds, goal, labels)
+        yield from _divisions(term, point, labels)
+    for tensor in program.op.tensors:
+        if len(tensor.shape) > 1:
+            axes = tuple(Axis(f"{tensor.name}.{a}", e) for a, e in enumerate(tensor.shape))
+            offset = address(tensor.shape, tuple(Var(a.name) for a in axes))
+            point = Point(axes, preconditions(program))
+            sentence = f"an address in {tensor.name} is less than its number of elements"
+            goal = conjunction(offset >= 0, offset < product(tensor.shape))
+            yield Obligation("width", "TG403", f"an address in {tensor.name} may not fit", sentence, point.facts, goal)
+
+
+def _divisions(term: Term, point: Point, labels: tuple[Label, ...]) -> Iterator[Claim]:
+    for part in subterms(term):
+        match part:
+            case App("floordiv" | "mod" | "ceildiv", (a, b), "index"):
+                goal = settle(conjunction(a >= 0, b >= 1), point.extents, frozenset(point.guard))
+                title = f"{text(part)} divides a negative number, or by less than 1"
+                sentence = f"in {text(part)} nothing is negative"
+                yield Obligation("width", "TG404", title, sentence, point.facts, goal, labels)
+
+
+def evaluated(trace: Trace) -> Iterator[tuple[Term, Point, Span]]:
+    """Every index term that a kernel computes, at the point where it does: indices under their guards, guards without."""
+    seen: set[tuple[Term, Point]] = set()
+    for access in trace.accesses:
+        for index in access.index:
+            if (index, access.point) not in seen and not isinstance(index, Var | Const):
+                seen.add((index, access.point))
+                yield index, access.point, access.span
+    for value, point, span in trace.values:
+        for term in outermost(value):
+            if (term, point) not in seen and not isinstance(term, Var | Const):
+                seen.add((term, point))
+                yield term, point, span
+
+
+def outermost(value: Term) -> Iterator[Term]:
+    """The largest index terms inside a guard or an extent (those inside reads are indices of accesses)."""
+    if value.dtype == INDEX:
+        yield value
+    elif isinstance(value, App) and value.op not in ("select",):
+        for a in value.args:
+            yield from outermost(a)
+
+
+def subterms(term: Term) -> Iterator[Term]:
+    """The index subterms of a term that are computed, outermost first."""
+    for part in walk(term):
+        if part.dtype == INDEX and isinstance(part, App):
+            yield part
+
+
+def size_limits(program: Program, trace: Trace) -> tuple[Term, ...]:
+    """The terms over the sizes that must be at most 2³¹ − 1: bounds of all subterms, elements of all tensors, the sizes."""
+    out: dict[Term, None] = dict.fromkeys(Var(s) for s in program.op.sizes)
+    out.update(dict.fromkeys(product(t.shape) for t in program.op.tensors))
+    out.update(dict.fromkeys(grid_blocks(launch) for launch in program.launches))
+    for term, point, _ in evaluated(trace):
+        box = Box(point.axes, conjunction(*point.guard))
+        for part in subterms(term):
+            bound = upper(part, box)
+            # a bound that nobody sees is one that no size meets: then only the 64-bit kernel is taken
+            out[bound if bound is not None and variables(bound) <= set(program.op.sizes) else lift(INT32 + 1)] = None
+    kept = [t for t in out if not (isinstance(t, Const) and t.value <= INT32)]
+    return tuple(sorted(kept, key=text))
+
+
+def limits(program: Program) -> tuple[Term, ...]:
+    """`size_limits` of a program, for the launcher."""
+    return size_limits(program, execute(program))

@@ -1,0 +1,54 @@
+"""The verdict on a program: a `Proof`, a `Refutation` that was replayed, or `Unknown` with what is open.
+
+Comes in: a program. Goes out: one of the three, never a guess. The one idea: a claim that is false in the solver but misbehaves
+nowhere in the simulator is a weakness of the checker, and is reported as unknown.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from tinygpu.diagnostic import Diagnostic
+from tinygpu.program.step import Program
+from tinygpu.proof.counterexample import find
+from tinygpu.proof.kernel import BUDGET, Open, Proof, prove
+
+
+@dataclass(frozen=True, slots=True)
+class Refutation:
+    """The program is wrong: one diagnostic with the smallest case found, and the sizes of it."""
+
+    program: Program
+    diagnostic: Diagnostic
+    sizes: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """Neither: what could not be proved, and why."""
+
+    program: Program
+    diagnostics: tuple[Diagnostic, ...]
+
+
+Verdict: TypeAlias = Proof | Refutation | Unknown
+
+
+def check(program: Program, budget: int = BUDGET) -> Verdict:
+    """`Program → Verdict`."""
+    result = prove(program, budget)
+    if isinstance(result, Proof):
+        return result
+    found = find(program, result)
+    if found is not None:
+        return Refutation(program, found.diagnostic, tuple(found.sizes.items()))
+    return Unknown(program, tuple(dict.fromkeys(map(_unknown, result))))
+
+
+def _unknown(open: Open) -> Diagnostic:
+    claim = open.claim
+    statement = getattr(claim, "sentence", claim.title)
+    why = open.reason or "the solver has a counterexample that does not misbehave when it is run: a weakness of the checker, not of the machine"
+    helps = ("state what a cell holds with `holds`, or raise the budget",)
+    return Diagnostic(claim.code, f"not proved: {statement}", claim.labels, "unknown", notes=(why,), helps=helps)

@@ -1,0 +1,205 @@
+"""The smallest counterexample, in the user's names.
+
+Comes in: a program and the claims that were not proved. Goes out: a diagnostic with one replayed case, or None if nothing that was
+tried misbehaves. The one idea: the solver suggests sizes, smallest first; what is shown is what the simulator saw.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice, product
+
+import z3
+
+from tinygpu.category.term import App, Const, Var, text, variables, walk
+from tinygpu.diagnostic import Case, Diagnostic, Label
+from tinygpu.obligations.obligation import Inhabited, Obligation
+from tinygpu.program.fault import (
+    At,
+    DivisionByZero,
+    DoubleStore,
+    HoldsViolated,
+    NeverStored,
+    OutOfBounds,
+    ReadOutput,
+    Uninitialised,
+    element,
+)
+from tinygpu.program.step import Program, steps
+from tinygpu.program.tolerance import Mismatch
+from tinygpu.proof.kernel import BUDGET, Open, ask
+from tinygpu.proof.replay import Misbehaviour, admitted, evaluates_false, replay
+
+TRIED = 48  # assignments of sizes that are tried when the solver has no suggestion
+EXPLAINS = {  # what a misbehaviour is a case of, most telling code first
+    OutOfBounds: ("TG203",),
+    DoubleStore: ("TG202", "TG505"),
+    NeverStored: ("TG201",),
+    Uninitialised: ("TG301",),
+    ReadOutput: ("TG508", "TG507"),
+    DivisionByZero: ("TG404", "TG510"),
+    HoldsViolated: ("TG509",),
+    Mismatch: ("TG504", "TG505", "TG506", "TG502", "TG503", "TG501", "TG301"),
+}
+TITLES = {  # for misbehaviour that no open claim speaks of
+    OutOfBounds: "an access is outside its array",
+    DoubleStore: "an element is stored twice",
+    NeverStored: "an element is never stored",
+    Uninitialised: "a cell is read before it is written",
+    ReadOutput: "an output is read",
+    DivisionByZero: "an integer is divided by zero",
+    HoldsViolated: "the cell does not hold what is said",
+    Mismatch: "the value stored is not the equation's",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Counterexample:
+    """A diagnostic, the sizes, and what the replay saw (None where plain evaluation of a formula is the replay)."""
+
+    diagnostic: Diagnostic
+    sizes: dict[str, int]
+    seen: Misbehaviour | None
+
+
+def find(program: Program, left: tuple[Open, ...]) -> Counterexample | None:
+    """The smallest counterexample that replays, or None."""
+    for open in left:
+        direct = _without_running(open)
+        if direct is not None:
+            return direct
+    tried: set[tuple[int, ...]] = set()
+    for sizes in [s for o in left for s in suggested(program, o)] + list(islice(small(program), TRIED)):
+        key = tuple(sizes[s] for s in program.op.sizes)
+        if key in tried or not admitted(program, sizes):
+            continue
+        tried.add(key)
+        for order in (None, 1):
+            seen = replay(program, sizes, order)
+            if seen is not None:
+                return Counterexample(_diagnose(program, left, sizes, seen), sizes, seen)
+    return None
+
+
+def _without_running(open: Open) -> Counterexample | None:
+    """Claims about constants, widths and preconditions: the formula itself, evaluated, is the replay."""
+    claim = open.claim
+    match claim:
+        case Inhabited() if open.model is not None:
+            diagnostic = Diagnostic(claim.code, claim.title, claim.labels, "refuted", helps=(claim.help,) if claim.help else ())
+            return Counterexample(diagnostic, {}, None)
+        case Obligation(kind="limits" | "width" | "alignment") if open.model is not None:
+            if evaluates_false(claim, open.model):
+                names = sorted(n for n in variables(claim.goal) | set(open.model) if n in open.model)
+                case = Case(tuple((n, (str(open.model[n]),)) for n in names)) if names else None
+                return Counterexample(_of(claim, case), {}, None)
+    return None
+
+
+def suggested(program: Program, open: Open) -> Iterator[dict[str, int]]:
+    """The smallest sizes at which the solver says that a claim is false."""
+    if open.model is None or not isinstance(open.claim, Obligation):
+        return
+    sizes = program.op.sizes
+    for cap in (1, 2, 3, 4, 5, 8, 9, 16, 17, 32, 33, 64, 65, 128, 129, 256, 512, 1024, 4096):
+        under = tuple(Var(s) <= cap for s in sizes)
+        verdict, model, _ = ask(open.claim.hypotheses, open.claim.goal, BUDGET // 10, under)
+        if verdict == z3.sat:
+            yield descend(program, open.claim, {s: model.get(s, 1) for s in sizes})
+            return
+    yield {s: open.model.get(s, 1) for s in sizes}
+
+
+def descend(program: Program, claim: Obligation, sizes: dict[str, int]) -> dict[str, int]:
+    """One size after the other made as small as the claim's falsity allows."""
+    for name in program.op.sizes:
+        for smaller in range(min(sizes[name], 16)):
+            fixed = tuple(App("eq", (Var(s), Const(smaller if s == name else v)), "bool") for s, v in sizes.items() if s <= name or s == name)
+            rest = tuple(Var(s) <= v for s, v in sizes.items())
+            verdict, model, _ = ask(claim.hypotheses, claim.goal, BUDGET // 10, fixed + rest)
+            if verdict == z3.sat:
+                sizes = {s: model.get(s, sizes[s]) for s in sizes}
+                break
+    return sizes
+
+
+def small(program: Program) -> Iterator[dict[str, int]]:
+    """Sizes around every constant of the program's extents, smallest first."""
+    constants = {int(t.value) for t in _index_terms(program) if isinstance(t, Const) and isinstance(t.value, int) and 1 < t.value < 4096}
+    near = sorted({0, 1, 2, 3, 5} | {c + d for c in constants for d in (-1, 0, 1) if c + d < 600})
+    sizes = program.op.sizes
+    choices = sorted(product(near, repeat=len(sizes)), key=lambda p: (sum(p), p)) if len(near) ** len(sizes) < 20000 else [(n,) * len(sizes) for n in near]
+    step = max(1, len(choices) // TRIED)
+    for choice in choices[:TRIED // 2] + choices[TRIED // 2 :: step]:
+        yield dict(zip(sizes, choice, strict=True))
+
+
+def _index_terms(program: Program) -> Iterator[object]:
+    for launch in program.launches:
+        for axis in launch.grid + launch.block:
+            yield from walk(axis.extent)
+        for step in steps(launch.body):
+            if hasattr(step, "guard"):
+                yield from walk(step.guard)
+            if hasattr(step, "axis"):
+                yield from walk(step.axis.extent)
+    for where in program.where:
+        yield from walk(where)
+
+
+def _diagnose(program: Program, left: tuple[Open, ...], sizes: dict[str, int], seen: Misbehaviour) -> Diagnostic:
+    """The open claim that the misbehaviour is a case of, with the case."""
+    codes = EXPLAINS[type(seen)]
+    claims = [o.claim for code in codes for o in left if o.claim.code == code]
+    case = Case(tuple(rows(program, sizes, seen)))
+    if claims:
+        return _of(claims[0], case)
+    labels = (Label(seen.at.span, "here"),) if hasattr(seen, "at") else (Label(program.span, ""),)
+    return Diagnostic(codes[0], TITLES[type(seen)], labels, "refuted", case)
+
+
+def _of(claim: object, case: Case | None) -> Diagnostic:
+    help = getattr(claim, "help", "")
+    return Diagnostic(claim.code, claim.title, claim.labels, "refuted", case, helps=(help,) if help else ())  # type: ignore[attr-defined]
+
+
+def rows(program: Program, sizes: dict[str, int], seen: Misbehaviour) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The case as rows: sizes, threads, element, values."""
+    if sizes:
+        yield ", ".join(sizes), (", ".join(str(v) for v in sizes.values()),)
+    match seen:
+        case OutOfBounds(at, array, index, axis, extent):
+            yield from _where(at)
+            yield "element", (element(array, index),)
+            yield "shape", (f"axis {axis} of {array} has extent {extent}",)
+        case DoubleStore(at, array, index, first):
+            yield from _where(first, at)
+            yield "element", (element(array, index), element(array, index))
+        case NeverStored(array, index):
+            yield "element", (element(array, index),)
+        case Uninitialised(at, array, index) | ReadOutput(at, array, index):
+            yield from _where(at)
+            yield "cell" if isinstance(seen, Uninitialised) else "element", (element(array, index),)
+        case DivisionByZero(at, term):
+            yield from _where(at)
+            yield "term", (term,)
+        case HoldsViolated(at, array, index, got, want):
+            yield from _where(at)
+            yield "cell", (f"{element(array, index)} is {got:.6g}, said to be {want:.6g}",)
+        case Mismatch(tensor, index, got, want):
+            yield "element", (element(tensor, index),)
+            yield "stored", (f"{got:.6g}",)
+            yield "equation", (f"{want:.6g}",)
+
+
+def _where(*places: At) -> Iterator[tuple[str, tuple[str, ...]]]:
+    lanes = [", ".join(f"{n} {v}" for n, v in at.lane) for at in places]
+    if any(lanes):
+        yield "thread", tuple(f"({lane})" for lane in lanes)
+    loops = [", ".join(f"{n} {v}" for n, v in at.loops) for at in places]
+    if any(loops):
+        yield "iteration", tuple(f"({loop})" for loop in loops)
+
+
+__all__ = ["Counterexample", "find", "text"]

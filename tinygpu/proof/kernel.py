@@ -1,0 +1,146 @@
+"""The trusted kernel: the only place where a `Proof` is made.
+
+Comes in: a program. Goes out: a `Proof` with one theorem for each obligation of `obligations.state`, or the claims that are left open.
+The one idea: a claim is a theorem when the negation of its goal is impossible under its hypotheses, in a fresh solver with a
+fixed seed and a budget counted in steps, so the answer is the same on every machine and in any order.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import z3
+
+from tinygpu.category.settle import settle
+from tinygpu.category.term import INDEX, TRUE, App, Const, Term, Var, variables
+from tinygpu.category.to_z3 import Z3
+from tinygpu.obligations import state
+from tinygpu.obligations.obligation import Claim, Gap, Inhabited, Obligation
+from tinygpu.program.render import render
+from tinygpu.program.step import Program
+
+BUDGET = 20_000_000  # z3's resource units for one claim: a few seconds
+_KEY = object()
+
+
+@dataclass(frozen=True, slots=True)
+class Theorem:
+    """A claim that holds; `method` is structure, z3 or model, `effort` the resource units spent."""
+
+    claim: Claim
+    method: str
+    effort: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """A claim that was not proved: `model` makes it false (names to integers), or is None where the solver gave up for `reason`."""
+
+    claim: Claim
+    model: dict[str, int] | None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """Every obligation of `program` is a theorem. Only `prove` makes one."""
+
+    program: Program
+    theorems: tuple[Theorem, ...]
+    _key: object = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self._key is not _KEY:
+            raise TypeError("a Proof is made by tinygpu.proof.kernel.prove alone")
+
+    @property
+    def digest(self) -> str:
+        """A hash of what was proved, of which program, by which solver."""
+        lines = [render(self.program), z3.get_full_version()]
+        lines += [f"{t.method} {t.claim!r}" for t in self.theorems]
+        return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+Result: TypeAlias = Proof | tuple[Open, ...]
+
+
+def prove(program: Program, budget: int = BUDGET) -> Result:
+    """`Program → Proof`, or what is open. No obligation is skipped: one open claim is no proof."""
+    theorems: list[Theorem] = []
+    left: list[Open] = []
+    for claim in state(program):
+        match discharge(claim, budget):
+            case Theorem() as theorem:
+                theorems.append(theorem)
+            case Open() as open:
+                left.append(open)
+    return tuple(left) if left else Proof(program, tuple(theorems), _KEY)
+
+
+def discharge(claim: Claim, budget: int = BUDGET) -> Theorem | Open:
+    """One claim: by structure where intervals decide it, else by the solver."""
+    match claim:
+        case Gap():
+            return Open(claim, None, claim.reason)
+        case Obligation(hypotheses=hypotheses, goal=goal):
+            if evident(hypotheses, goal):
+                return Theorem(claim, "structure")
+            verdict, model, effort = ask(hypotheses, goal, budget)
+            if verdict == z3.unsat:
+                return Theorem(claim, "z3", effort)
+        case Inhabited(hypotheses=hypotheses):
+            verdict, model, effort = ask(hypotheses, None, budget)
+            if verdict == z3.sat:
+                return Theorem(claim, "model", effort)
+            if verdict == z3.unsat:
+                return Open(claim, {})
+    if verdict == z3.sat:
+        return Open(claim, model)
+    return Open(claim, None, f"the budget of {budget:,} solver steps was not enough")
+
+
+def evident(hypotheses: tuple[Term, ...], goal: Term) -> bool:
+    """Whether the goal follows from the ranges among the hypotheses alone.
+
+    >>> i = Var("i")
+    >>> evident((i >= 0, i < 8), i < 9), evident((i < 8,), i < 9), evident((i >= 0,), i < 9)
+    (True, False, False)
+    """
+    natural = {_natural(h) for h in hypotheses}
+    if not all(v in natural for t in (goal, *hypotheses) for v in variables(t) if " " not in v):
+        return False
+    ranges = [h for h in hypotheses if isinstance(h, App) and h.op == "lt" and isinstance(h.args[0], Var)]
+    extents = {h.args[0].name: h.args[1] for h in ranges if isinstance(h.args[0], Var) and h.args[0].dtype == INDEX}
+    return settle(goal, extents, frozenset(hypotheses)) == TRUE
+
+
+def _natural(hypothesis: Term) -> str:
+    """The variable that a hypothesis says is at least 0 (or 1), if it says so."""
+    match hypothesis:
+        case App("le", (Const(int(low)), Var(name))) | App("ge", (Var(name), Const(int(low)))) if low >= 0:
+            return name
+    return ""
+
+
+def ask(hypotheses: tuple[Term, ...], goal: Term | None, budget: int, more: tuple[Term, ...] = ()) -> tuple[Any, dict[str, int], int]:
+    """`(unsat | sat | unknown, a model of the integers, resource units)` of `hypotheses ∧ more ∧ ¬goal`."""
+    translation = Z3()
+    solver = z3.Solver(ctx=translation.context)
+    solver.set("rlimit", budget)
+    solver.set("random_seed", 0)
+    for hypothesis in dict.fromkeys((*hypotheses, *more)):
+        solver.add(translation.term(hypothesis))
+    if goal is not None:
+        solver.add(z3.Not(translation.term(goal)))
+    solver.add(*translation.facts())
+    verdict = solver.check()
+    effort = next((int(v) for k, v in solver.statistics() if k == "rlimit count"), 0)
+    model = _integers(solver.model()) if verdict == z3.sat else {}
+    return verdict, model, effort
+
+
+def _integers(model: Any) -> dict[str, int]:
+    found = {d.name(): model[d] for d in model.decls() if d.arity() == 0}
+    return {name: value.as_long() for name, value in sorted(found.items()) if z3.is_int_value(value)}

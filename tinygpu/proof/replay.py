@@ -1,0 +1,56 @@
+"""Replay: a suspected counterexample is run before anybody sees it.
+
+Comes in: a program and sizes, or an open claim with a model. Goes out: what really went wrong, or None.
+The one idea: the simulator and plain integer evaluation share nothing with the prover, so a counterexample that both agree on is real.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from tinygpu.category.evaluate import evaluate
+from tinygpu.category.term import variables
+from tinygpu.obligations.obligation import Obligation
+from tinygpu.program.fault import Fault, SimulationBudget
+from tinygpu.program.inputs import random_inputs
+from tinygpu.program.reference import reference
+from tinygpu.program.simulate import simulate
+from tinygpu.program.step import Program
+from tinygpu.program.tolerance import Mismatch, compare, tolerance
+
+SIMULATED = 1 << 24  # lane-steps of one replay
+
+Misbehaviour: TypeAlias = Fault | Mismatch
+
+
+def admitted(program: Program, sizes: dict[str, int]) -> bool:
+    """Whether sizes satisfy the preconditions."""
+    try:
+        return all(evaluate(w, sizes) for w in program.where)
+    except ZeroDivisionError:
+        return False
+
+
+def replay(program: Program, sizes: dict[str, int], order: int | None = None) -> Misbehaviour | None:
+    """The first thing that goes wrong at these sizes, on random inputs, in a permuted order of threads if `order` is a seed."""
+    inputs = random_inputs(program.op, sizes)
+    try:
+        outcome = simulate(program, sizes, inputs, order=order, budget=SIMULATED)
+        if outcome.faults:
+            return outcome.faults[0]
+        wanted = reference(program.op, sizes, inputs)
+    except (SimulationBudget, IndexError, ZeroDivisionError):
+        return None  # too large to run, or the equation itself has no value here
+    rtol, atol = tolerance(program.op, sizes)
+    found = compare(program.op, outcome.outputs, wanted, rtol=rtol, atol=atol)
+    return found[0] if found else None
+
+
+def evaluates_false(claim: Obligation, model: dict[str, int]) -> bool:
+    """Whether plain integers confirm a model: every hypothesis true, the goal false. Claims about tensors are not for this."""
+    terms = (*claim.hypotheses, claim.goal)
+    env = {name: 0 for term in terms for name in variables(term)} | model
+    try:
+        return all(evaluate(h, env) for h in claim.hypotheses) and not evaluate(claim.goal, env)
+    except (ZeroDivisionError, ValueError):
+        return False
