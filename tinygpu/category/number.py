@@ -68,8 +68,8 @@ def rounded(values: Value, dtype: str, exact: bool = False) -> Value:
 def cast(values: Value, dtype: str, exact: bool = False) -> Value:
     """The language's cast: to a float rounds, float to integer truncates towards zero and saturates (NaN gives 0), integers wrap.
 
-    >>> cast(np.array([-1.5, 300.0, 2.9]), "u8").tolist(), cast(np.array([300]), "u8").tolist(), cast(7, "f32")
-    ([0, 255, 2], [44], np.float32(7.0))
+    >>> cast(np.array([-1.5, 300.0, 2.9]), "u8").tolist(), cast(np.array([300]), "u8").tolist(), float(cast(7, "f32"))
+    ([0, 255, 2], [44], 7.0)
     """
     array = np.asarray(values)
     if array.dtype.kind == "f" and dtype != BOOL and dtype not in FLOATS:

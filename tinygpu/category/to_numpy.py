@@ -172,23 +172,24 @@ def _apply(term: App, args: list[Value], mask: Mask, c: _Context) -> Value:
 
 def _divide(term: App, a: Value, b: Value, mask: Mask, c: _Context) -> Value:
     """Euclidean: the remainder is never negative. For a positive divisor that is Python's and numpy's own division."""
-    if isinstance(b, np.ndarray | np.generic) and b.dtype.kind == "f":
-        return {"mod": np.mod, "floordiv": np.floor_divide, "ceildiv": lambda x, y: -np.floor_divide(-x, y)}[term.op](a, b)
+    if np.asarray(b).dtype.kind == "f":
+        down = np.floor_divide(a, b) if term.op == "floordiv" else -np.floor_divide(-a, b)
+        return np.mod(a, b) if term.op == "mod" else down
     zero = np.asarray(b == 0)
     if zero.any():
         where = zero if mask is None else np.logical_and(zero, mask)
         if where.any():
             c.on_zero(term, where)
         b = np.where(zero, np.asarray(b).dtype.type(1), b)
-    down = not np.less(b, 0).any()
-    size = b if down else abs(b)
+    negative = np.less(b, 0)
+    size = np.where(negative, -b, b) if negative.any() else b
     match term.op:
         case "mod":
             return a % size
         case "ceildiv":
             return -(-a // b)
     quotient = a // size
-    return quotient if down else np.where(np.less(b, 0), -quotient, quotient)
+    return np.where(negative, -quotient, quotient) if negative.any() else quotient
 
 
 def _fold(fold: Fold, env: Mapping[str, Value], mask: Mask, c: _Context) -> Value:

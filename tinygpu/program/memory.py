@@ -164,12 +164,24 @@ class Cells:
             np.copyto(self.values[int(address)], value, where=points)
             self.written[int(address)] |= points
             return
+        if address.shape[-1] == 1 and np.ndim(address) > 1:
+            self._rows(address[..., 0], value, points)
+            return
         lanes = np.arange(self.values.shape[1])
         shape = np.broadcast_shapes(np.shape(address), np.shape(points), np.shape(value), lanes.shape)
         where = np.broadcast_to(points, shape)
         spots = np.broadcast_to(address, shape)[where], np.broadcast_to(lanes, shape)[where]
         self.values[spots] = np.broadcast_to(value, shape)[where]
         self.written[spots] = True
+
+    def _rows(self, rows: Array, value: Value, points: Array) -> None:
+        """The same cells in all lanes, distinct ones."""
+        if points.all():
+            self.values[rows] = value
+            self.written[rows] = True
+        else:
+            self.values[rows] = np.where(points, value, self.values[rows])
+            self.written[rows] |= points
 
 
 @dataclass(slots=True)

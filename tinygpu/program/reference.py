@@ -31,6 +31,7 @@ class _Values:
 
     op: Op
     sizes: dict[str, Value]
+    sampled: bool
     arrays: dict[str, Array] = field(default_factory=dict)
 
     def read(self, node: Read, index: tuple[Value, ...], mask: Mask) -> Value:
@@ -39,7 +40,7 @@ class _Values:
         index = tuple(self._inside(node, axis, i, n, mask) for axis, (i, n) in enumerate(zip(index, shape, strict=True)))
         if node.tensor not in self.arrays:
             points = int(np.prod(np.broadcast_shapes(*map(np.shape, index)), dtype=np.int64))
-            if points < int(np.prod(shape, dtype=np.int64)):
+            if self.sampled and points < int(np.prod(shape, dtype=np.int64)):
                 equation = self.op.equation(node.tensor)
                 return self.at(equation, index, mask)
             self.arrays[node.tensor] = self.whole(node.tensor)
@@ -77,7 +78,7 @@ def reference(
     With `sample` (output name → one index array for each axis), only those outputs, and of them only those elements.
     Raises IndexError where an equation reads outside a tensor, ZeroDivisionError where it divides an integer by zero.
     """
-    values = _Values(op, {name: int(sizes[name]) for name in op.sizes})
+    values = _Values(op, {name: int(sizes[name]) for name in op.sizes}, sample is not None)
     values.arrays.update((t.name, load(inputs[t.name], t.dtype, exact=True)) for t in op.inputs)
     if sample is None:
         for tensor in op.outputs:

@@ -59,7 +59,7 @@ def tolerances(dtype: str, length: int) -> tuple[float, float]:
     """`rtol, atol` of a value of that dtype at the end of a fold of that length; exact for integers.
 
     >>> tolerances("i32", 1000), tolerances("f64", 1)
-    ((0.0, 0.0), (5.329070518200751e-15, 5.329070518200751e-15))
+    ((0.0, 0.0), (3.552713678800501e-15, 3.552713678800501e-15))
     """
     if dtype not in FLOATS:
         return 0.0, 0.0

@@ -1,0 +1,128 @@
+"""Which sizes to try a program at: nothing, one, primes, and just around every boundary of its tiles.
+
+Comes in: a program. Goes out: size assignments that its preconditions allow, small ones first, the same every time.
+The one idea: a program can change its mind about a size only where an extent of it does, so that is where mistakes lie.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from tinygpu.category.number import Array, Value
+from tinygpu.category.term import App, Const, Term, Var, conjuncts, variables, walk
+from tinygpu.category.to_numpy import evaluate
+from tinygpu.program.step import For, Program, steps
+
+SMALL = (0, 1, 2, 3, 5, 7, 13)
+COMBINATIONS = 200_000
+
+
+def sizes_to_try(program: Program, limit: int = 60, volume: int = 1 << 22) -> list[dict[str, int]]:
+    """At most `limit` assignments of the op's sizes, each size taking each of its candidates at least once where that is allowed.
+
+    `volume` bounds the product of the sizes of one assignment; it gives way if nothing else is left. The result is empty only
+    if no candidates satisfy the `where` conditions.
+    """
+    guards = tuple(part for guard in (*program.op.where, *program.where) for part in conjuncts(guard))
+    names = program.op.sizes
+    if not names:
+        return [{}]
+    solved = dict(_solved(guards, names))
+    free = tuple(name for name in names if name not in solved)
+    columns = _combinations([candidates(program, name, guards) for name in free])
+    env: dict[str, Value] = dict(zip(free, columns, strict=True))
+    for name, term in solved.items():
+        env[name] = np.broadcast_to(evaluate(term, env), columns.shape[1:])
+    rows = np.stack([np.asarray(env[name], np.int64) for name in names], axis=1)
+    allowed = np.all(rows >= 0, axis=1)
+    for guard in guards:
+        allowed &= np.asarray(evaluate(guard, env, mask=allowed), np.bool_)
+    rows = rows[allowed]
+    bulk = np.prod(np.maximum(rows, 1).astype(np.float64), axis=1)
+    if (bulk <= volume).any():
+        rows, bulk = rows[bulk <= volume], bulk[bulk <= volume]
+    chosen = [tuple(map(int, row)) for row in rows[np.argsort(bulk, kind="stable")]]
+    return [dict(zip(names, row, strict=True)) for row in _spread(chosen, limit)]
+
+
+def candidates(program: Program, name: str, guards: tuple[Term, ...]) -> tuple[int, ...]:
+    """The values of one size that are worth trying, in order."""
+    found = set(SMALL)
+    marks = {c for extent in _extents(program) if name in variables(extent) for c in boundaries(extent)}
+    for mark in marks:
+        found |= {mark - 1, mark, mark + 1, 2 * mark, 2 * mark + 1}
+    for guard in (g for g in guards if name in variables(g)):
+        for node in walk(guard):
+            match node:
+                case App("mod", (_, Const(int(step)))):
+                    found |= {step * n for n in (1, 2, 3, 5)} | {mark // step * step for mark in marks}
+                    found |= {-(-mark // step) * step + step for mark in marks}
+                case Const(int(bound)) if bound not in (True, False):
+                    found |= {bound - 1, bound, bound + 1}
+    return tuple(sorted(c for c in found if c >= 0))
+
+
+def boundaries(extent: Term) -> frozenset[int]:
+    """The tile extents in a term: constant divisors, and the products of nested ones.
+
+    >>> sorted(boundaries((Var("n") // 4 + 3) // 64))
+    [4, 64, 256]
+    """
+    found: set[int] = set()
+    for node in walk(extent):
+        match node:
+            case App("floordiv" | "ceildiv" | "mod", (inner, Const(int(divisor)))) if divisor > 1:
+                found |= {divisor} | {divisor * mark for mark in boundaries(inner)}
+    return frozenset(found)
+
+
+def _extents(program: Program) -> Iterator[Term]:
+    for launch in program.launches:
+        yield from (axis.extent for axis in launch.grid + launch.block)
+        yield from (step.axis.extent for step in steps(launch.body) if isinstance(step, For))
+
+
+def _solved(guards: tuple[Term, ...], names: tuple[str, ...]) -> Iterator[tuple[str, Term]]:
+    """Sizes that an equation among the conditions gives by others, as in `P == M - 2`."""
+    taken: set[str] = set()
+    for guard in guards:
+        match guard:
+            case App("eq", (Var(name), term)) | App("eq", (term, Var(name))):
+                needed = variables(term)
+                if needed and needed <= set(names) - {name} and not needed & taken and name not in taken:
+                    taken |= {name} | needed
+                    yield name, term
+
+
+def _combinations(columns: list[tuple[int, ...]]) -> Array:
+    """All combinations as an array of one row for each column, or chance's choice of them (of a fixed seed) if they are too many."""
+    if not columns:
+        return np.zeros((0, 1), np.int64)
+    if int(np.prod([len(c) for c in columns], dtype=np.float64)) <= COMBINATIONS:
+        return np.array(list(itertools.product(*columns)), np.int64).T
+    chance = random.Random(0)
+    return np.array([[chance.choice(c) for c in columns] for _ in range(COMBINATIONS // 10)], np.int64).T
+
+
+def _spread(rows: list[tuple[int, ...]], limit: int) -> list[tuple[int, ...]]:
+    """At most `limit` of the rows, in their order: first those that bring a new value of some size, then a choice of the others."""
+    shuffled = rows[:1] + random.Random(0).sample(rows, len(rows))
+    seen: set[tuple[int, int]] = set()
+    chosen: dict[tuple[int, ...], None] = {}
+    for row in shuffled:
+        if not seen.issuperset(enumerate(row)) and len(chosen) < limit:
+            chosen[row] = None
+            seen.update(enumerate(row))
+    for row in shuffled:
+        if len(chosen) < limit:
+            chosen[row] = None
+    return [row for row in dict.fromkeys(rows) if row in chosen]
+
+
+def text_of(sizes: Mapping[str, int]) -> str:
+    """`M = 3, N = 4`."""
+    return ", ".join(f"{name} = {value}" for name, value in sizes.items())
