@@ -1,0 +1,60 @@
+"""Values on boxes: reindexing `f*` and pushing forward `f!`, by brute force on small sizes.
+
+Comes in: an arrow, and a value at each point of a box. Goes out: a value at each point of the other box.
+The one idea: loads and broadcasts are `f*`, reductions are `f!`, and that tiling changes nothing is the laws between the two.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping
+from typing import TypeAlias, TypeVar
+
+from tinygpu.category.arrow import Arrow
+from tinygpu.category.box import Point
+from tinygpu.category.monoid import Monoid
+
+V = TypeVar("V")
+Values: TypeAlias = dict[Point, V]
+
+SCALAR: Mapping[str, Callable[..., object]] = {
+    "add": operator.add, "mul": operator.mul, "min": min, "max": max, "and": operator.and_, "or": operator.or_,
+}  # fmt: skip
+
+
+def pull_back(f: Arrow, values: Mapping[Point, V], sizes: Mapping[str, int]) -> Values[V]:
+    """`f* : Vʸ → Vˣ`, the value read through f: `(f* v)(x) = v(f(x))`.
+
+    >>> from tinygpu.category.box import box
+    >>> from tinygpu.category.generators import project
+    >>> pull_back(project(box(i=2, j=2), "j"), {(0,): "a", (1,): "b"}, {})
+    {(0, 0): 'a', (0, 1): 'a', (1, 0): 'b', (1, 1): 'b'}
+    """
+    return {x: values[y] for x, y in f.graph(sizes).items()}
+
+
+def push_forward(f: Arrow, values: Mapping[Point, V], combine: Callable[[V, V], V], unit: V, sizes: Mapping[str, int]) -> Values[V]:
+    """`f! : Vˣ → Vʸ`, the values combined along the fibres of f, in row-major order: `(f! v)(y) = ⊕_{f(x) = y} v(x)`.
+
+    >>> from tinygpu.category.box import box
+    >>> from tinygpu.category.generators import project
+    >>> push_forward(project(box(i=2, j=2), "j"), {(0, 0): 1, (0, 1): 2, (1, 0): 3, (1, 1): 4}, operator.add, 0, {})
+    {(0,): 3, (1,): 7}
+    """
+    out = dict.fromkeys(f.codomain.points(sizes), unit)
+    for x, y in f.graph(sizes).items():
+        out[y] = combine(out[y], values[x])
+    return out
+
+
+def scalars(monoid: Monoid, dtype: str = "f64") -> tuple[Callable[..., object], object]:
+    """The operation and the unit of a monoid on Python's numbers, for `push_forward`. Raises ValueError where there is no unit.
+
+    >>> from tinygpu.category.monoid import MONOIDS
+    >>> scalars(MONOIDS["max"])[1]
+    -inf
+    """
+    unit = monoid.unit(dtype)
+    if unit is None:
+        raise ValueError(f"{monoid.name} has no unit in {dtype}")
+    return SCALAR[monoid.op], unit.value
