@@ -189,18 +189,20 @@ def settle(term: Term, extents: Extents, given: frozenset[Term] = frozenset()) -
 
 
 def solve(left: Term, right: Term, name: str) -> Term | None:
-    """The term `s` with `left = right ⇔ name = s`, when `name` stands once with coefficient ±1.
+    """The term `s` with `left = right ⇔ name = s`, when `name` stands once and its coefficient divides the rest.
 
     >>> from tinygpu.category.term import text
     >>> text(solve(Var("p") + Var("r") - 1, Var("q"), "r"))
     'q - p + 1'
+    >>> text(solve(Var("c") * 2, Var("k") * 4 + 6, "c")), solve(Var("c") * 2, Var("k"), "c")
+    ('k*2 + 3', None)
     """
     difference = linear(left).plus(linear(right), -1)
     c = difference.coefficient(Var(name))
     rest = difference.without(Var(name))
-    if abs(c) != 1 or any(name in variables(atom) for atom, _ in rest.parts):
+    if not c or any(name in variables(atom) for atom, _ in rest.parts) or any(k % c for _, k in rest.parts) or rest.constant % c:
         return None
-    return rest.scaled(-c).term()
+    return Linear(tuple((atom, -k // c) for atom, k in rest.parts), -rest.constant // c).term()
 
 
 def within(term: Term, extent: Term) -> Term:

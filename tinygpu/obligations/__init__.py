@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from tinygpu.obligations import alignment, bounds, cover, holds, initialised, limits, once, store, vacuity, width
-from tinygpu.obligations.dataflow import Trace, execute
+from tinygpu.obligations.dataflow import Trace, execute, gaps
 from tinygpu.obligations.obligation import Claim
 from tinygpu.program.step import Program
 
@@ -30,7 +30,7 @@ PROPERTIES: tuple[tuple[str, Callable[[Program, Trace], Iterator[Claim]]], ...] 
 def state(program: Program) -> Iterator[Claim]:
     """`Program → claims`: all of them proved is what a proof is."""
     trace = execute(program)
-    yield from trace.gaps
+    yield from gaps(trace)
     seen: set[Claim] = set()
     for _, property in PROPERTIES:
         for claim in property(program, trace):

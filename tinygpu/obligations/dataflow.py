@@ -9,13 +9,15 @@ replaced by the latest write that it sees. Inputs are uninterpreted; a cell that
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from tinygpu.category.settle import settle
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.term import (
-    Axis,
+    TRUE,
     App,
+    Axis,
     Const,
     Fold,
     Read,
@@ -28,14 +30,16 @@ from tinygpu.category.term import (
     rebuild,
     select,
     substitute,
+    variables,
     walk,
 )
 from tinygpu.diagnostic import Label, Span
 from tinygpu.obligations.obligation import Gap, Point
-from tinygpu.obligations.recurrence import close, mentions
+from tinygpu.obligations.recurrence import close, combine, flatten, mentions
 from tinygpu.program.step import Assign, For, Holds, If, Local, Program, Step
 
-FRESH = "?"
+FRESH = "?"  # a cell that nobody wrote
+UNSOLVED = "!"  # a cell whose loop has no closed form
 UNROLLED = 64  # a loop that has no closed form is executed iteration by iteration up to this many
 
 
@@ -96,7 +100,6 @@ class Trace:
     accesses: tuple[Access, ...] = ()
     ghosts: tuple[Ghost, ...] = ()
     values: tuple[tuple[Term, Point, Span], ...] = ()
-    gaps: tuple[Gap, ...] = ()
 
     def plus(self, other: Trace) -> Trace:
         return Trace(
@@ -104,7 +107,6 @@ class Trace:
             self.accesses + other.accesses,
             self.ghosts + other.ghosts,
             self.values + other.values,
-            self.gaps + other.gaps,
         )
 
 
@@ -160,8 +162,8 @@ class Execution:
                     self.assign(step, point)
                 case For():
                     self.loop(step, point)
-                case If(guard, inner, span):
-                    self.run(inner, point.under(self.observe(guard, point, span)))
+                case If():
+                    self.branch(step, point)
                 case Holds(name, index, claim, span):
                     self.holds(name, index, claim, point, span)
 
@@ -175,15 +177,24 @@ class Execution:
             self.add(Trace(stores=(Store(step.target, index, value, inner, step, step.update),)))
             return
         cells = self.state[step.target]
-        here = conjunction(*inner.guard, *(equal(Var(f), i) for f, i in zip(cells.formals, index, strict=True)))
+        here = conjunction(guard, *(equal(Var(f), i) for f, i in zip(cells.formals, index, strict=True)))
         self.keep(cells, written(cells, value, here, step.update), point)
+
+    def branch(self, step: If, point: Point) -> None:
+        """A conditional body: afterwards a cell is what the body made of it where the guard held, else what it was."""
+        guard = self.observe(step.guard, point, step.span)
+        before = dict(self.state)
+        self.run(step.body, point.under(guard))
+        inside, self.state = self.state, before
+        for name in sorted(assigned_in(step.body) & set(before)):
+            self.keep(before[name], merged(guard, inside[name].value, before[name].value), point)
 
     def holds(self, name: str, index: tuple[Term, ...], claim: Term, point: Point, span: Span) -> None:
         cells = self.state[name]
         index = tuple(self.resolve(i, point) for i in index)
         claim = self.resolve(claim, point)
         self.add(Trace(ghosts=(Ghost(self.resolve(Read(name, index, claim.dtype), point), claim, point, span),)))
-        here = conjunction(*point.guard, *(equal(Var(f), i) for f, i in zip(cells.formals, index, strict=True)))
+        here = conjunction(*(equal(Var(f), i) for f, i in zip(cells.formals, index, strict=True)))
         self.keep(cells, written(cells, claim, here, ""), point)
 
     def keep(self, cells: Cells, value: Term, point: Point) -> None:
@@ -214,50 +225,36 @@ class Execution:
             cells = before[name]
             self.state[name] = replace(cells, value=Read(previous[name], tuple(map(Var, cells.formals)), cells.local.dtype))
         self.run(step.body, point.inside(axis))
-        closed = self.close(axis, previous, before, point)
-        if closed is None:
+        begin, after, solved = self.close(axis, previous, before, point)
+        if not solved and isinstance(axis.extent, Const) and axis.extent.value <= UNROLLED:
             self.state, self.trace = before, seen
-            self.unroll(step, axis, previous, point)
+            for value in range(int(axis.extent.value)):
+                self.run(tuple(bound(s, axis.name, value) for s in step.body), point)
             return
-        begin, after = closed
         inside, self.trace = self.trace, seen
         starts = {previous[name]: begin[name] for name in assigned}
         self.add(started(inside, starts))
         self.state = {**before, **after}
 
-    def close(self, axis: Axis, previous: dict[str, str], before: State, point: Point) -> tuple[State, State] | None:
-        """The cells before an iteration and after the loop, each solved once those that it reads are."""
+    def close(self, axis: Axis, previous: dict[str, str], before: State, point: Point) -> tuple[State, State, bool]:
+        """The cells before an iteration and after the loop, each solved once those that it reads are, and whether all were."""
         begin: State = {}
         after: State = {}
-        waiting = dict.fromkeys(previous)
+        waiting, solved = dict.fromkeys(previous), True
         while waiting:
             ready = [n for n in waiting if not any(mentions(self.state[n].value, previous[m]) for m in waiting if m != n)]
-            if not ready:
-                return None
-            for name in ready:
+            for name in ready or list(waiting):
                 cells = self.state[name]
                 known = {previous[m]: begin[m] for m in begin}
-                forms = close(axis, previous[name], replaced(cells.value, known), before[name].value)
+                forms = close(axis, previous[name], replaced(cells.value, known), before[name].value) if ready else None
                 if forms is None:
-                    return None
+                    solved = False
+                    nobody_knows = Read(f"{name}{UNSOLVED}", tuple(map(Var, cells.formals)), cells.local.dtype)
+                    forms = nobody_knows, nobody_knows
                 begin[name] = replace(cells, value=self.settled(cells, forms[0], point.inside(axis)))
                 after[name] = replace(cells, value=self.settled(cells, forms[1], point))
                 del waiting[name]
-        return begin, after
-
-    def unroll(self, step: For, axis: Axis, previous: dict[str, str], point: Point) -> None:
-        match axis.extent:
-            case Const(int(count)) if count <= UNROLLED:
-                for value in range(count):
-                    self.run(tuple(bound(s, axis.name, value) for s in step.body), point)
-            case _:
-                cells = ", ".join(sorted(previous))
-                reason = f"the loop over {axis.name} carries {cells} from one iteration to the next in a way that is no fold"
-                labels = (Label(step.span, "this loop"),)
-                self.add(Trace(gaps=(Gap("dataflow", "TG501", "a loop has no closed form", reason, labels),)))
-                for name in previous:
-                    fresh = Read(name + FRESH, tuple(map(Var, self.state[name].formals)), self.state[name].local.dtype)
-                    self.state[name] = replace(self.state[name], value=fresh)
+        return begin, after, solved
 
 
 def written(cells: Cells, value: Term, here: Term, update: str) -> Term:
@@ -266,6 +263,25 @@ def written(cells: Cells, value: Term, here: Term, update: str) -> Term:
         return select(here, value, cells.value)
     monoid, dtype = MONOIDS[update], cells.local.dtype
     return App(monoid.op, (cells.value, Fold(monoid.name, (), here, value, dtype)), dtype)
+
+
+def merged(guard: Term, new: Term, old: Term) -> Term:
+    """`new` where the guard holds, else `old`; an accumulation onto `old` stays one, of guarded contributions."""
+    for monoid in MONOIDS.values():
+        operands = flatten(monoid.op, new)
+        if old in operands and len(operands) > 1:
+            parts = list(operands)
+            parts.remove(old)
+            folds = [p if isinstance(p, Fold) and p.monoid == monoid.name else Fold(monoid.name, (), TRUE, p, new.dtype) for p in parts]
+            under = [replace(f, guard=conjunction(guard, f.guard)) for f in folds if not shadows(f, guard)]
+            if len(under) == len(parts):
+                return combine(monoid.op, new.dtype, old, *under)
+    return select(guard, new, old)
+
+
+def shadows(fold: Fold, guard: Term) -> bool:
+    """Whether a binder of the fold has the name of a free variable of the guard."""
+    return any(a.name in variables(guard) for a in fold.axes)
 
 
 def guarded_reads(term: Term, point: Point) -> list[tuple[Read, Point]]:
@@ -343,7 +359,7 @@ def started(trace: Trace, starts: State) -> Trace:
         replace(g, value=put(g.value, g.point), claim=put(g.claim, g.point), point=at(g.point)) for g in trace.ghosts
     )
     values = tuple((put(v, p), at(p), s) for v, p, s in trace.values)
-    return Trace(stores, accesses, ghosts, values, trace.gaps)
+    return Trace(stores, accesses, ghosts, values)
 
 
 def preconditions(program: Program) -> tuple[Term, ...]:
@@ -361,7 +377,13 @@ def execute(program: Program) -> Trace:
     return trace
 
 
-def unwritten(term: Term) -> tuple[Read, ...]:
-    """The fresh symbols in a value: cells that nobody wrote."""
-    return tuple(t for t in walk(term) if isinstance(t, Read) and t.tensor.endswith(FRESH))
+def gaps(trace: Trace) -> Iterator[Gap]:
+    """The stores that need a cell whose loop has no closed form."""
+    for store in trace.stores:
+        for term in (store.value, *store.index, *store.point.guard):
+            for read in walk(term):
+                if isinstance(read, Read) and read.tensor.endswith(UNSOLVED):
+                    name = read.tensor.removesuffix(UNSOLVED)
+                    reason = f"{name} goes from one iteration to the next in a way that is no fold; say with `holds` what it is"
+                    yield Gap("dataflow", "TG501", f"the loop that computes {name} has no closed form", reason, (Label(store.step.span, "stored here"),))
 
