@@ -25,12 +25,11 @@ from tinygpu.category.term import (
     conjuncts,
     rebuild,
     select,
-    substitute,
     variables,
     walk,
 )
 from tinygpu.diagnostic import Span, TinygpuError
-from tinygpu.program.derive_nest import Build, cells, loops, own, point, within
+from tinygpu.program.derive_nest import Build, at, cells, loops, own, point, within
 from tinygpu.program.step import Assign, Step
 
 TOTAL = ("add", "sub", "mul", "neg", "min", "max", "abs", "select", "cast", "not", "and", "or", "lt", "le", "gt", "ge", "eq", "ne")
@@ -143,8 +142,8 @@ def start(build: Build, fold: Fold, name: str, place: Place) -> tuple[Step, ...]
         raise TinygpuError.of("TG535", title, fold.span, f"no {fold.dtype} value leaves every other unchanged", "cast the body to f32 or f64")
     # Taking the first element twice is harmless: the monoid is idempotent.
     zeros: dict[str, Term] = {a.name: Const(0) for a in fold.axes}
-    guard = conjunction(*place.rest, *conjuncts(substitute(fold.guard, zeros)))
-    first = Assign(name, point(place.cells), substitute(fold.body, zeros), guard=guard, span=fold.span)
+    guard = conjunction(*place.rest, *conjuncts(at(fold.guard, zeros)))
+    first = Assign(name, point(place.cells), at(fold.body, zeros), guard=guard, span=fold.span)
     return cells(build, place.cells, (first,), fold.span)
 
 

@@ -6,10 +6,10 @@ The one idea: of the vector factors around an access, the innermost loop is the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from tinygpu.category.term import Axis, Term, Var, conjunction, reads, variables
+from tinygpu.category.term import FLOATS, App, Axis, Const, Term, Var, conjunction, reads, rebuild, substitute, variables
 from tinygpu.diagnostic import Span
 from tinygpu.program.step import Assign, For, If, Local, Step
 
@@ -98,6 +98,23 @@ def accesses(build: Build, body: Iterable[Assign]) -> Iterable[tuple[Term, ...]]
         for read in reads(step.value):
             if read.tensor in build.tensors:
                 yield read.index
+
+
+def at(term: Term, values: Mapping[str, Term]) -> Term:
+    """The term with factors replaced, and casts of what became numbers done.
+
+    >>> at(App("cast", (Var("k"),), "f32"), {"k": Const(0)})
+    Const(value=0.0, dtype='f32')
+    """
+
+    def done(inner: Term) -> Term:
+        inner = rebuild(inner, done)
+        match inner:
+            case App("cast", (Const(int(value), "index"),), dtype) if dtype != "index":
+                return Const(float(value) if dtype in FLOATS else value, dtype)
+        return inner
+
+    return done(substitute(term, values))
 
 
 def contiguous(index: tuple[Term, ...], name: str) -> bool:

@@ -30,7 +30,7 @@ from tinygpu.category.term import (
 from tinygpu.diagnostic import Label, Span, TinygpuError
 from tinygpu.model.machine import Launch, Phase
 from tinygpu.model.op import Equation, Op
-from tinygpu.program.derive_nest import Build, own, point
+from tinygpu.program.derive_nest import Build, at, own, point
 
 WORK = ("grid", "block")
 
@@ -105,7 +105,7 @@ def plan(build: Build, phase: Phase, launch: Launch, value: Term, made: Mapping[
     output = tuple(a for a in domain.axes if a.name in free)
     parts = tuple(p for p in conjuncts(domain.guard) if holds(p, Box(domain.axes)) is not True)
     folded = frozenset(domain.names) - free
-    pulled = Pull(owner, domain.axes, parts, made, frozenset(a.name for a in output), phase.span)(value)
+    pulled = at(Pull(owner, domain.axes, parts, made, frozenset(a.name for a in output), phase.span)(value), {})
     check_order(build, output, pulled, phase)
     absent = tuple(equal(Var(a.name), 0) for a in launch.grid + launch.block if a.name not in free)
     mine = tuple(p for p in parts if not variables(p) & folded)

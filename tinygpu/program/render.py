@@ -9,26 +9,28 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import assert_never
 
-from tinygpu.category.term import COMPARISONS, SYMBOL, App, Axis, Const, Fold, Read, Term, Var
+from tinygpu.category.term import COMPARISONS, SYMBOL, TRUE, App, Axis, Const, Fold, Read, Term, Var
 from tinygpu.program.step import Assign, For, Holds, If, Launch, Local, Program, Step
 from tinygpu.syntax import tree
 
 OPERATORS: Mapping[str, str] = {op: symbol.strip() for op, (symbol, _) in SYMBOL.items()}
 EXACT = 2**53  # integers up to here are floats without loss, and are written without a point
+Scalars = frozenset[str]  # the arguments of rank 0, which are read by their bare name
 
 
 def render(program: Program) -> str:
     """`program → text`: the `program { … }` clause. It parses, and reads back to an equal program."""
     from tinygpu.syntax.format import format_statements
 
-    body = format_statements(to_statements(program)).rstrip("\n")
-    inner = "\n".join(f"  {line}" if line else "" for line in body.split("\n")) if body else ""
-    return f"program {{\n{inner}\n}}\n" if inner else "program {}\n"
+    body = format_statements(to_statements(program)).rstrip("\n").split("\n")
+    return "\n".join(["program {", *(f"  {line}" if line else "" for line in body), "}", ""])
 
 
-def to_tree(program: Program) -> tree.ProgramClause:
-    """`program → program { … }`. One launch is its body, several are `launch` statements with their work objects."""
-    return tree.ProgramClause(to_statements(program), program.span)
+def render_machine(program: Program) -> str:
+    """`program → text`: a whole explicit machine, with its work object, for the op of the program."""
+    from tinygpu.syntax.format import format_file
+
+    return format_file(tree.File((to_machine(program),)))
 
 
 def to_machine(program: Program) -> tree.Machine:
@@ -36,14 +38,21 @@ def to_machine(program: Program) -> tree.Machine:
     name = "".join(c if c.isalnum() else "_" for c in program.name).strip("_")
     where = tuple(expression(guard) for guard in program.where if guard not in program.op.where)
     work = (tree.Work(levels(program.launches[0])),) if len(program.launches) == 1 else ()
-    return tree.Machine(name, (tree.Name(program.op.name),), (*work, to_tree(program)), program.arch or None, where, program.span)
+    return tree.Machine(name, (tree.Name(program.op.name.partition("[")[0]),), (*work, to_tree(program)), program.arch or None, where)
+
+
+def to_tree(program: Program) -> tree.ProgramClause:
+    """`program → program { … }`."""
+    return tree.ProgramClause(to_statements(program))
 
 
 def to_statements(program: Program) -> tuple[tree.Statement, ...]:
-    """`program → statements`: what stands between the braces."""
-    if len(program.launches) == 1:
-        return tuple(map(statement, program.launches[0].body))
-    return tuple(tree.LaunchStatement(levels(one), tuple(map(statement, one.body)), one.span) for one in program.launches)
+    """`program → statements`, without spans. One launch is its body, several are `launch` statements with their work objects."""
+    scalars = frozenset(t.name for t in program.op.inputs if not t.shape)
+    bodies = [tuple(statement(step, scalars) for step in launch.body) for launch in program.launches]
+    if len(bodies) == 1:
+        return bodies[0]
+    return tuple(tree.LaunchStatement(levels(one), body) for one, body in zip(program.launches, bodies, strict=True))
 
 
 def levels(launch: Launch) -> tuple[tree.Level, ...]:
@@ -56,45 +65,64 @@ def group(axes: tuple[Axis, ...]) -> tree.Group:
     return tree.Group(tuple(tree.Sized(axis.name, expression(axis.extent)) for axis in axes))
 
 
-def statement(step: Step) -> tree.Statement:
+def statement(step: Step, scalars: Scalars = frozenset()) -> tree.Statement:
     """`step → statement`."""
     match step:
-        case Local(name, dtype, extents, span):
-            return tree.Array("local", name, dtype, tuple(map(expression, extents)), span=span)
-        case Assign(target, index, value, update, guard, span):
-            condition = None if guard == Const(True, "bool") else expression(guard)
-            return tree.Assign(cell(target, index), expression(value), update, condition, span=span)
-        case For(axis, body, span):
-            return tree.For(axis.name, expression(axis.extent), tuple(map(statement, body)), axis.sort, span=span)
-        case If(guard, body, span):
-            return tree.If(expression(guard), tuple(map(statement, body)), span)
-        case Holds(target, index, value, span):
-            return tree.Holds(cell(target, index), expression(value), span)
+        case Local(name, dtype, extents):
+            return tree.Array("local", name, dtype, tuple(map(expression, extents)))
+        case Assign(target, index, value, update, guard):
+            condition = None if guard == TRUE else expression(guard, scalars)
+            return tree.Assign(cell(target, index, scalars), expression(value, scalars), update, condition)
+        case For(axis, body):
+            inner = tuple(statement(s, scalars) for s in body)
+            return tree.For(axis.name, expression(axis.extent), inner, axis.sort)
+        case If(guard, body):
+            return tree.If(expression(guard, scalars), tuple(statement(s, scalars) for s in body))
+        case Holds(target, index, value):
+            return tree.Holds(cell(target, index, scalars), expression(value, scalars))
     assert_never(step)
 
 
-def cell(name: str, index: tuple[Term, ...]) -> tree.Cell:
+def cell(name: str, index: tuple[Term, ...], scalars: Scalars) -> tree.Cell:
     """`name[index]`."""
-    return tree.Cell(name, tuple(map(expression, index)))
+    return tree.Cell(name, tuple(expression(i, scalars) for i in index))
 
 
-def expression(term: Term) -> tree.Expr:
-    """`term → expression`, without parentheses: the formatter puts them where they are needed."""
+def expression(term: Term, scalars: Scalars = frozenset()) -> tree.Expr:
+    """`term → expression`, without parentheses: the formatter puts them where they are needed.
+
+    >>> expression(Read("a", (), "f32"), frozenset("a")), expression(Const(-1.0, "f32"))
+    (Name(name='a'), Unary(op='-', operand=Number(text='1')))
+    """
     match term:
         case Const(value):
             return constant(value)
         case Var(name):
             return tree.Name(name)
+        case Read(tensor, ()) if tensor in scalars:
+            return tree.Name(tensor)
         case Read(tensor, index):
-            return cell(tensor, index)
+            return cell(tensor, index, scalars)
+        case App("neg", (Const(_, dtype) as inner,)):  # `-2` is a literal, this is an operation
+            return tree.Unary("-", tree.Call(dtype, (expression(inner),)))
         case App(op, args, dtype):
-            return application(op, tuple(map(expression, args)), dtype)
+            return application(op, tuple(expression(a, scalars) for a in args), dtype)
         case Fold(monoid, axes, guard, body):
-            binders = tuple(tree.Binder(axis.name, "<", expression(axis.extent)) for axis in axes)
-            if guard != Const(True, "bool"):
-                raise NotImplementedError("a fold with a guard has no text yet")
-            return tree.FoldExpr(monoid, binders, expression(body))
+            return folded(monoid, axes, guard, expression(body, scalars), scalars)
     assert_never(term)
+
+
+def folded(monoid: str, axes: tuple[Axis, ...], guard: Term, body: tree.Expr, scalars: Scalars) -> tree.Expr:
+    """`sum[k < K] body`; a guard of the last binder, `k < e` or `k <= e`, stands as its bound when the body gives the range."""
+    bounds = {axis.name: ("<", expression(axis.extent, scalars)) for axis in axes}
+    match guard:
+        case Const(True):
+            pass
+        case App(("lt" | "le") as op, (Var(name), bound)) if name in bounds:
+            bounds[name] = ("<" if op == "lt" else "<=", expression(bound, scalars))
+        case _:
+            raise ValueError("this guard of a fold cannot be written as a bound")
+    return tree.FoldExpr(monoid, tuple(tree.Binder(name, *bound) for name, bound in bounds.items()), body)
 
 
 def application(op: str, args: tuple[tree.Expr, ...], dtype: str) -> tree.Expr:
@@ -117,11 +145,17 @@ def application(op: str, args: tuple[tree.Expr, ...], dtype: str) -> tree.Expr:
 
 
 def constant(value: int | float | bool) -> tree.Expr:
-    """A literal: `true`, `inf`, `3`, `0.5`, and what is negative with its sign before it."""
+    """A literal: `true`, `inf`, `3`, `0.5`, and what is negative with its sign before it.
+
+    >>> constant(True), constant(-0.0), constant(1e300)
+    (Name(name='true'), Unary(op='-', operand=Number(text='0.0')), Number(text='1e+300'))
+    """
     if isinstance(value, bool):
         return tree.Name("true" if value else "false")
-    if value < 0 or (value == 0 and str(value).startswith("-")):
+    if value < 0:
         return tree.Unary("-", constant(-value))
+    if value == 0 and str(value) == "-0.0":
+        return tree.Unary("-", tree.Number("0.0"))
     if value == float("inf"):
         return tree.Name("inf")
     whole = isinstance(value, int) or (value.is_integer() and value < EXACT)

@@ -1,0 +1,81 @@
+"""What the tests of the program folder share: machines from text, sizes around the boundaries of a machine, and runs of programs.
+
+Goes out: `machines(text)`, `edges(program)`, `agrees(program, sizes)`.
+The one idea: the sizes that matter are 0, 1, a prime, and one less, one more and just as many as a constant extent covers.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from tinygpu.category.evaluate import evaluate
+from tinygpu.category.term import Const
+from tinygpu.model.elaborate import elaborate
+from tinygpu.model.machine import Machine
+from tinygpu.program.inputs import random_inputs
+from tinygpu.program.read import read
+from tinygpu.program.reference import compare, reference, tolerance
+from tinygpu.program.render import render
+from tinygpu.program.simulate import simulate
+from tinygpu.program.step import For, Program, steps
+from tinygpu.syntax import tree
+from tinygpu.syntax.parse import parse
+
+PRIMES = (2, 3, 5, 7, 13)
+MOST = 1 << 17  # points that the sizes of one run may have together
+
+
+def machines(text: str) -> dict[str, Machine]:
+    """The machines of a text, by title."""
+    return {m.title: m for m in elaborate(parse(text)).machines}
+
+
+def reread(program: Program, machine: Machine) -> Program:
+    """The program that its own text gives, on the same work object."""
+    file = parse(f"machine m : o {{\n{render(program)}}}")
+    clause = file.declarations[0].clauses[0]
+    assert isinstance(clause, tree.ProgramClause)
+    launches = tuple(replace(one, phases=(), time=()) for one in machine.launches)
+    return read(replace(machine, program=clause, launches=launches))
+
+
+def boundaries(program: Program) -> list[int]:
+    """Extents around which tails begin: what the constant factors of a launch cover, alone and together."""
+    marks: set[int] = set()
+    for launch in program.launches:
+        axes = [*launch.grid, *launch.block, *(s.axis for s in steps(launch.body) if isinstance(s, For))]
+        constant = [a.extent.value for a in axes if isinstance(a.extent, Const)]
+        marks.update(int(c) for c in constant if c <= 64)
+        marks.add(min(256, math.prod(int(c) for c in constant if c <= 8)))
+    return sorted(marks)
+
+
+def edges(program: Program, count: int, seed: int = 0) -> Iterator[dict[str, int]]:
+    """`count` choices of sizes that the preconditions allow: all 0, all 1, each alone 0, then 0, 1, primes and boundaries at random."""
+    names = program.op.sizes
+    chance = random.Random(f"{seed} {program.name}")
+    fixed = [dict.fromkeys(names, 0), dict.fromkeys(names, 1)]
+    fixed += [{**dict.fromkeys(names, 5), name: 0} for name in names if len(names) > 1]
+    marks = [m + d for m in boundaries(program) for d in (-1, 0, 1)]
+    found = 0
+    for number in range(100 * count):
+        sizes = fixed[number] if number < len(fixed) else {n: chance.choice((0, 1, *PRIMES, *marks, *marks)) for n in names}
+        if math.prod(max(1, s) for s in sizes.values()) <= MOST and all(evaluate(guard, sizes) for guard in program.where):
+            yield sizes
+            found += 1
+        if found == count:
+            return
+
+
+def agrees(program: Program, sizes: Mapping[str, int], seed: int = 0) -> str:
+    """Whether a run at these sizes has no fault and gives what the equation gives: empty, or what went wrong."""
+    inputs = random_inputs(program.op, sizes, seed)
+    outcome = simulate(program, sizes, inputs, order=seed or None, budget=1 << 28)
+    if outcome.faults:
+        return f"{program.name} at {dict(sizes)}: {outcome.faults[0]}"
+    rtol, atol = tolerance(program.op, sizes)
+    wrong = compare(program.op, outcome.outputs, reference(program.op, sizes, inputs), rtol=rtol, atol=atol)
+    return f"{program.name} at {dict(sizes)}: {wrong[0]}" if wrong else ""
