@@ -6,7 +6,6 @@ The one idea: a block is a header and its lines, so a generator is an expression
 
 from __future__ import annotations
 
-import builtins
 import keyword
 import re
 import textwrap
@@ -14,7 +13,7 @@ from collections.abc import Collection, Iterable
 
 Lines = list[str]
 WIDTH = 132
-TAKEN = frozenset(keyword.kwlist) | frozenset(keyword.softkwlist) | frozenset(dir(builtins))
+TAKEN = frozenset(keyword.kwlist)
 
 
 def indent(lines: Iterable[str]) -> Lines:

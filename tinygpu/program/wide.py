@@ -27,7 +27,7 @@ from tinygpu.category.term import (
     substitute,
     variables,
 )
-from tinygpu.program.step import Assign, For, If, Local, Program, Step, steps
+from tinygpu.program.step import Assign, For, If, Program, Step, steps
 
 ITEM_BYTES = {"f64": 8, "i64": 8, "f32": 4, "i32": 4, "u32": 4, "f16": 2, "bf16": 2, "u8": 1, "i8": 1, "bool": 1}
 WIDEST_BYTES = 16
@@ -98,19 +98,29 @@ def vector_loops(body: tuple[Step, ...], axes: tuple[Axis, ...]) -> Iterator[tup
 def wide_in(program: Program, launch: int, loop: For, axes: tuple[Axis, ...]) -> tuple[Wide, ...]:
     """The wide accesses of one vector loop, each under the condition that all of them share."""
     extent = loop.axis.extent
-    assigns = [s for s in loop.body if isinstance(s, Assign)]
-    if not isinstance(extent, Const) or any(isinstance(s, Local) for s in loop.body):
+    if not isinstance(extent, Const):
         return ()
     found: list[tuple[Read | Assign, Term, tuple[Term, ...]]] = []
     touched = [s.target for s in steps(loop.body) if isinstance(s, Assign)]
     looked = {r.tensor for s in steps(loop.body) for r in _reads(s)}
-    for assign in assigns:
-        for read, path in conditional_reads(assign.value, conjuncts(assign.guard)):
+    for assign, around in assigns(loop.body):
+        inside = (*around, *conjuncts(assign.guard))
+        for read, path in conditional_reads(assign.value, inside):
             _consider(program, loop, axes, read, path, found)
         if not assign.update and touched.count(assign.target) == 1 and assign.target not in looked:
-            _consider(program, loop, axes, assign, conjuncts(assign.guard), found)
+            _consider(program, loop, axes, assign, inside, found)
     condition = conjunction(*(c for _, c, _ in found))
     return tuple(_wide(program, launch, loop, axes, access, first, condition) for access, _, first in found)
+
+
+def assigns(body: tuple[Step, ...], path: tuple[Term, ...] = ()) -> Iterator[tuple[Assign, tuple[Term, ...]]]:
+    """Every assignment of a body that stands in no further loop, with the conditions around it."""
+    for step in body:
+        match step:
+            case Assign():
+                yield step, path
+            case If(guard, inner):
+                yield from assigns(inner, (*path, *conjuncts(guard)))
 
 
 def _reads(step: Step) -> tuple[Read, ...]:

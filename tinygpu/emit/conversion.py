@@ -1,0 +1,72 @@
+"""Conversions for kernels: 16-bit floats, which live in memory as their bits, and floats to integers.
+
+Comes in: a conversion's name. Goes out: a numba intrinsic of one argument that is one PTX instruction, or a few.
+The one idea: each rounds once, to nearest even, from whatever it is given: where PTX has no instruction, it first rounds to odd, which
+a later rounding cannot tell from the exact value. This file is pasted into emitted modules.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+
+@functools.cache
+def conversion(name: str) -> Any:
+    """The intrinsic of that name: `f16_bits bf16_bits` (a number to bits), `f16_value bf16_value` (bits to f32), `round_f16 round_bf16`
+    (a number to the f32 nearest to it that has 16 bits), `trunc_i32 trunc_u32 trunc_i64` (towards zero, saturating, NaN to 0)."""
+    from llvmlite import ir
+    from numba import types
+    from numba.cuda.extending import intrinsic
+
+    letters = {"float32": "f", "float64": "d", "uint16": "h", "int32": "r", "uint32": "r", "int64": "l"}
+    result, texts = conversion_text(name)
+    kind = getattr(types, result)
+
+    @intrinsic
+    def convert(typingctx: Any, x: Any) -> Any:
+        text = texts.get(str(x))
+        if text is None:
+            return None
+
+        def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            shape = ir.FunctionType(context.get_data_type(kind), [arguments[0].type])
+            asm = ir.InlineAsm(shape, text, f"={letters[result]},{letters[str(x)]}", False)
+            return builder.call(asm, arguments)
+
+        return kind(x), build
+
+    return convert
+
+
+def conversion_text(name: str) -> tuple[str, dict[str, str]]:
+    """The result's type and, for each argument's type, the PTX. `odd` sets the last bit of an inexact value: rounding to odd."""
+    odd_f64 = (
+        "{ .reg .f32 t; .reg .b32 u, v; .reg .f64 d; .reg .pred p; cvt.rz.f32.f64 t, $1; cvt.f64.f32 d, t;"
+        " setp.neu.f64 p, d, $1; mov.b32 u, t; or.b32 v, u, 1; selp.b32 u, v, u, p; mov.b32 t, u; "
+    )
+    odd_i64 = (
+        "{ .reg .f32 t; .reg .b32 u, v; .reg .s64 d; .reg .pred p; cvt.rz.f32.s64 t, $1; cvt.rzi.s64.f32 d, t;"
+        " setp.ne.s64 p, d, $1; mov.b32 u, t; or.b32 v, u, 1; selp.b32 u, v, u, p; mov.b32 t, u; "
+    )
+    widen = "{ .reg .b16 z; mov.b16 z, 0; mov.b32 $0, {z, $1}; }"
+    back = {"f16": "cvt.f32.f16 $0, h; }", "bf16": "mov.b16 z, 0; mov.b32 $0, {z, h}; }"}
+    match name:
+        case "f16_value":
+            return "float32", {"uint16": "cvt.f32.f16 $0, $1;"}
+        case "bf16_value":
+            return "float32", {"uint16": widen}
+        case "f16_bits":
+            return "uint16", {t: f"cvt.rn.f16.{p} $0, $1;" for t, p in (("float32", "f32"), ("float64", "f64"), ("int64", "s64"))}
+        case "bf16_bits":
+            once = "cvt.rn.bf16.f32 $0, "
+            return "uint16", {"float32": once + "$1;", "float64": odd_f64 + once + "t; }", "int64": odd_i64 + once + "t; }"}
+        case "round_f16" | "round_bf16":
+            half = name.removeprefix("round_")
+            bits = conversion_text(f"{half}_bits")[1]
+            return "float32", {t: "{ .reg .b16 h, z; " + text.replace("$0", "h") + " " + back[half] for t, text in bits.items()}
+    target = name.removeprefix("trunc_")
+    ptx = {"i32": "s32", "u32": "u32", "i64": "s64"}[target]
+    numba = {"i32": "int32", "u32": "uint32", "i64": "int64"}[target]
+    clean = "{{ .reg .pred p; .reg .b{0} t; setp.nan.{1} p, $1, $1; cvt.rzi.{2}.{1} t, $1; selp.b{0} $0, 0, t, p; }}"
+    return numba, {t: clean.format(ptx[1:], p, ptx) for t, p in (("float32", "f32"), ("float64", "f64"))}

@@ -1,0 +1,146 @@
+"""CUDA kernels of a program, as readable Python for numba.cuda with the spec's names.
+
+Comes in: a program. Goes out: for each launch one function that makes its kernel, for 32- or 64-bit indices, with wide accesses or not.
+The one idea: the text is the program. Loops stay loops over local arrays, which the compiler keeps in registers; a tensor is a pointer;
+the grid is flat and is decoded by division.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+
+from tinygpu.category.term import Axis, Const, Term, lift, text
+from tinygpu.emit.cuda_body import Build, body_lines, index_names
+from tinygpu.emit.cuda_text import HALVES, Scope, index, stored
+from tinygpu.emit.prelude import ANGLES, CONVERSIONS, made_by
+from tinygpu.emit.python import Lines, block, docstring, identifier, python_names, source
+from tinygpu.program.step import For, Launch, Local, Program, steps
+
+LIBDEVICE = ("exp", "exp2", "log", "sqrt", "rsqrt", "tanh", "erf", "floor", "fabs")
+TYPES = ("f64", "f32", "i64", "i32", "i8", "u32", "u16", "u8", "ix", "ux")
+BUILTIN = ("range", "min", "max", "abs", "int", "float", "bool")
+OURS = frozenset((*TYPES, *BUILTIN, *CONVERSIONS, *ANGLES, *LIBDEVICE, *(f + "f" for f in LIBDEVICE), "cuda", "names", "bits", "wide", "inf"))
+OURS |= frozenset(("block", "thread", "pointer", "void", *(f"{m}{n}" for m in ("load", "store") for n in range(1, 129))))
+NUMERICS = "Products and sums may be contracted to fused multiply-adds; nothing else is relaxed, and reductions keep their order."
+HALF = "Arithmetic of 16-bit floats is done in f32, and rounded to 16 bits to nearest even after every operation."
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A kernel's parameter. `kind`: `pointer` (to elements of `dtype`), `scalar` (of `dtype`), `size` (an index). `dtype` is memory's:
+    16-bit floats are `u16`, truth values `u8`."""
+
+    name: str
+    kind: str
+    dtype: str
+
+
+def kernel_parameters(program: Program) -> tuple[Parameter, ...]:
+    """The parameters of every kernel of a program, in order: pointers of inputs, of outputs, scalar inputs, sizes."""
+    op = program.op
+    pointers = [Parameter(t.name, "pointer", stored(t.dtype)) for t in (*(t for t in op.inputs if t.shape), *op.outputs)]
+    scalars = [Parameter(t.name, "scalar", stored(t.dtype)) for t in op.inputs if not t.shape]
+    return (*pointers, *scalars, *(Parameter(s, "size", "ix") for s in op.sizes))
+
+
+def grid_blocks(launch: Launch) -> Term:
+    """The number of blocks: the product of the grid's extents, a term over the sizes."""
+    return reduce(lambda a, b: a * b, (a.extent for a in launch.grid), lift(1))
+
+
+def block_threads(launch: Launch) -> int:
+    """The number of threads of a block."""
+    extents = [a.extent for a in launch.block]
+    assert all(isinstance(e, Const) for e in extents), "a block's extents are constants"
+    return reduce(lambda a, b: a * b, (int(e.value) for e in extents if isinstance(e, Const)), 1)
+
+
+def kernel_name(program: Program, number: int) -> str:
+    """The function that makes the kernel of a launch: `saxpy_v4_kernel`, with the number of the launch where there are several.
+
+    Called with `(bits, wide)` it returns the kernel and its signature.
+    """
+    return identifier(program.name) + "_kernel" + (f"_{number}" if len(program.launches) > 1 else "")
+
+
+def cuda_source(program: Program) -> str:
+    """`program → source` of its kernels; `prelude_source(cuda_uses(program))` gives what they call. Raises ValueError for an ill-formed term."""
+    return "\n\n".join(kernel_source(program, number)[0] for number in range(len(program.launches)))
+
+
+def cuda_uses(program: Program) -> frozenset[str]:
+    """The names of the prelude that the kernels use."""
+    return frozenset().union(*(kernel_source(program, number)[1] for number in range(len(program.launches))))
+
+
+def kernel_source(program: Program, number: int) -> tuple[str, frozenset[str]]:
+    """The source of one launch's kernel, and the names of the prelude that it uses."""
+    launch = program.launches[number]
+    scope = kernel_scope(program, launch)
+    labels = index_names(program, launch)
+    spelled = python_names(labels.values(), {*OURS, *scope.names.values()})
+    counted: dict[str, int] = {}
+    for term, name in labels.items():  # a name for each term: i, i2, …
+        counted[name] = counted.get(name, 0) + 1
+        labels[term] = spelled[name] + (str(counted[name]) if counted[name] > 1 else "")
+    build = Build(program, number, labels, taken={*OURS, *scope.names.values(), *labels.values()})
+    decoded = thread_lines(launch, scope)
+    lines = body_lines(build, launch.body, scope, launch.grid + launch.block)
+    name = identifier(program.name)
+    parameters = kernel_parameters(program)
+    inner = block(f"def {name}({', '.join(scope.names[p.name] for p in parameters)})", [*decoded, *build.declared, *lines])
+    signature = ", ".join(f"pointer({p.dtype})" if p.kind == "pointer" else p.dtype for p in parameters)
+    uses = frozenset(scope.uses - {"wide"} | {p.dtype for p in parameters})
+    body = [*docstring(*remarks(program, number)), "names = cuda_names(bits)", *made(uses), "", *inner, ""]
+    body += [f"return {name}, names.void({signature})"]
+    return source(block(f"def {kernel_name(program, number)}(bits: int, wide: bool) -> Any", body)), uses | {"pointer"}
+
+
+def made(uses: frozenset[str]) -> Lines:
+    """The lines that give the prelude's names to a kernel."""
+    given = sorted(n for n in uses | {"pointer"} if made_by(n).startswith("names."))
+    lines = [f"{', '.join(given)} = {', '.join('names.' + n for n in given)}"]
+    return lines + [f"{n} = {made_by(n)}" for n in sorted(uses) if not made_by(n).startswith("names.")]
+
+
+def remarks(program: Program, number: int) -> tuple[str, ...]:
+    """The docstring: the equations, the work, and what is done to numbers."""
+    op, launch = program.op, program.launches[number]
+    equations = [f"{e.target}[{', '.join(a.name for a in e.axes)}] = {text(e.value)}" for e in op.equations]
+    grid, block_ = (", ".join(f"{a.name}: {text(a.extent)}" for a in axes) for axes in (launch.grid, launch.block))
+    half = any(t.dtype in HALVES for t in op.tensors) or any(s.dtype in HALVES for s in steps(launch.body) if isinstance(s, Local))
+    which = f"launch {number + 1} of {len(program.launches)}, " if len(program.launches) > 1 else ""
+    first = f"The kernel of {program.name}, {which}for indices of 32 or 64 bits, with wide accesses or without."
+    return (first, "\n".join(equations), f"grid = ({grid}), block = ({block_})", NUMERICS, HALF if half else "")
+
+
+def kernel_scope(program: Program, launch: Launch) -> Scope:
+    """The Python names of everything in a launch; tensors that are pointers with their shapes, and the thread's own cells."""
+    op = program.op
+    loops = [s.axis for s in steps(launch.body) if isinstance(s, For)]
+    local = [s.name for s in steps(launch.body) if isinstance(s, Local)]
+    spec = [*(t.name for t in op.tensors), *op.sizes, *(a.name for a in (*launch.grid, *launch.block, *loops)), *local]
+    shapes = {t.name: t.shape for t in op.tensors if t.shape or t.role == "output"}
+    return Scope(python_names(spec, OURS), shapes, frozenset(local))
+
+
+def thread_lines(launch: Launch, scope: Scope) -> Lines:
+    """The factors of the grid from blockIdx.x, and of the block from threadIdx.x, slowest first."""
+    return decode("block", "blockIdx", launch.grid, scope) + decode("thread", "threadIdx", launch.block, scope)
+
+
+def decode(flat: str, register: str, axes: tuple[Axis, ...], scope: Scope) -> Lines:
+    """A flat number as its digits, in 32 unsigned bits: a grid has less than 2³¹ blocks. One factor is the number itself."""
+    if not axes:
+        return []
+    cuda, ix = scope.use("cuda"), scope.use("ix")
+    if len(axes) == 1:
+        return [f"{scope.names[axes[0].name]} = {ix}({cuda}.{register}.x)"]
+    u32 = scope.use("u32")
+    lines = [f"{flat} = {u32}({cuda}.{register}.x)"]
+    for axis in reversed(axes[1:]):
+        extent = f"{u32}({index(axis.extent, scope)})"
+        lines.append(f"{scope.names[axis.name]} = {ix}({flat} % {extent})")
+        lines.append(f"{flat} = {u32}({flat} // {extent})")
+    return [*lines, f"{scope.names[axes[0].name]} = {ix}({flat})"]

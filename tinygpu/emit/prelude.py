@@ -1,0 +1,75 @@
+"""The prelude of emitted modules: what kernels call things, and every PTX instruction that they name.
+
+Comes in: the names that kernels use. Goes out: the source of the functions that give them, taken from this folder's files as text.
+The one idea: kernels only call names, so another compiler than numba-cuda needs another prelude and nothing else. What is pasted imports
+numba when it is called and not before, and needs nothing of tinygpu; here the same text is tested as code.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Collection
+from typing import Any
+
+from tinygpu.emit.conversion import conversion, conversion_text
+from tinygpu.emit.trigonometry import angle_function, angle_reduced, angle_series
+from tinygpu.emit.wide_access import wide_cell, wide_load, wide_place, wide_shape, wide_slots, wide_store
+
+CONVERSIONS = ("f16_bits", "f16_value", "bf16_bits", "bf16_value", "round_f16", "round_bf16", "trunc_i32", "trunc_u32", "trunc_i64")
+ANGLES = ("sinf", "cosf", "sin", "cos")
+IMPORTS = ("import functools", "from typing import Any")
+
+
+def made_by(name: str) -> str:
+    """How the prelude makes a name that a kernel uses.
+
+    >>> made_by("load4"), made_by("f16_bits"), made_by("sinf"), made_by("expf")
+    ('wide_load(4)', "conversion('f16_bits')", "angle_function('sinf')", 'names.expf')
+    """
+    if name.startswith(("load", "store")) and name.lstrip("loadstre").isdigit():
+        return f"wide_{name.rstrip('0123456789')}({name.lstrip('loadstre')})"
+    if name in CONVERSIONS:
+        return f"conversion({name!r})"
+    return f"angle_function({name!r})" if name in ANGLES else f"names.{name}"
+
+
+def prelude_source(uses: Collection[str]) -> str:
+    """The prelude's text, without imports (`IMPORTS`): `cuda_names` always, the rest where one of the names used is made by it.
+
+    >>> text = prelude_source(["load4"])
+    >>> "def wide_load" in text, "def conversion" in text, "tinygpu" in text
+    (True, False, False)
+    """
+    makers = {made_by(name).partition("(")[0] for name in uses}
+    parts: list[Any] = [cuda_names]
+    if makers & {"wide_load", "wide_store"}:
+        parts += [wide_shape, wide_slots, wide_place, wide_cell, wide_load, wide_store]
+    if "conversion" in makers:
+        parts += [conversion, conversion_text]
+    if "angle_function" in makers:
+        parts += [angle_function, angle_reduced, angle_series]
+    return "\n\n".join(inspect.getsource(part) for part in parts)
+
+
+@functools.cache
+def cuda_names(bits: int) -> Any:
+    """What kernels call things: `cuda`, the dtypes, `ix` and `ux` (indices of that many bits, signed and not), libdevice's functions."""
+    import math
+    from types import SimpleNamespace
+
+    import numpy
+
+    if not hasattr(numpy, "row_stack"):  # numba-cuda asks for a name that numpy 2.5 dropped
+        numpy.row_stack = numpy.vstack  # type: ignore[attr-defined]
+    from numba import cuda, types
+    from numba.cuda import libdevice
+
+    ix, ux = (types.int32, types.uint32) if bits == 32 else (types.int64, types.uint64)
+    names = SimpleNamespace(cuda=cuda, ix=ix, ux=ux, inf=math.inf, pointer=types.CPointer, void=types.void)
+    names.f64, names.f32, names.i64, names.i32, names.i8 = types.float64, types.float32, types.int64, types.int32, types.int8
+    names.u32, names.u16, names.u8 = types.uint32, types.uint16, types.uint8
+    for function in ("exp", "exp2", "log", "sqrt", "rsqrt", "tanh", "erf", "floor", "fabs"):
+        setattr(names, function, getattr(libdevice, function))
+        setattr(names, function + "f", getattr(libdevice, function + "f"))
+    return names
