@@ -20,7 +20,7 @@ from tinygpu.model.placing import Placement, doubly_placed
 from tinygpu.model.problems import UNKNOWN
 from tinygpu.model.scope import Scope
 from tinygpu.model.value import index
-from tinygpu.model.work import CARRIED, Factor
+from tinygpu.model.work import Factor
 
 CONSTANT = ("block", "register", "vector")
 
@@ -29,6 +29,8 @@ CONSTANT = ("block", "register", "vector")
 class Setting:
     """What the equations of one machine share: names, factors, hypotheses, the place of its work object.
 
+    `misplaced`: a compute line names no index, and that has been said; then an index without a line is not complained about.
+
     `inferred` and `used` grow: the extents found so far (and for which equation), the factors that some equation has.
     """
 
@@ -36,6 +38,7 @@ class Setting:
     table: Mapping[str, Factor]
     where: Term = TRUE
     place: Span = NOWHERE
+    misplaced: bool = False
     inferred: dict[str, tuple[Term, str]] = field(default_factory=dict)
     used: set[str] = field(default_factory=set)
 
@@ -97,6 +100,8 @@ def _own(axis: Axis, table: Mapping[str, Factor]) -> Placement | None:
 
 
 def _unplaced(equation: Equation, axis: Axis, one: Placement | None, setting: Setting) -> None:
+    if setting.misplaced:
+        return
     name, where = axis.name, f"an index of {equation.target}"
     if one is not None:
         missing = [i for i in one.indices if i not in (a.name for a in indices(equation, setting.scope))]
@@ -127,7 +132,7 @@ def _arrow(one: Placement, axes: Mapping[str, Axis], equation: Equation, setting
         return _by_term(one, targets[0], setting)
     total = Box(targets).size
     factors = _with_extents(one, total, equation, setting)
-    if factors is None or not _all_lawful(factors, one, axes, setting):
+    if factors is None or not _all_lawful(factors, one, setting):
         return None
     if len(targets) > 1:
         return merged(targets, factors, setting.where)
@@ -175,12 +180,12 @@ def _agreed(factor: Factor, extent: Term, equation: Equation, one: Placement, se
     return False
 
 
-def _all_lawful(factors: Iterable[Axis], one: Placement, axes: Mapping[str, Axis], setting: Setting) -> bool:
-    checked = [_lawful(f, one, axes, setting) for f in factors]  # each of them, so that all mistakes are said
+def _all_lawful(factors: Iterable[Axis], one: Placement, setting: Setting) -> bool:
+    checked = [_lawful(f, one, setting) for f in factors]  # each of them, so that all mistakes are said
     return all(checked)
 
 
-def _lawful(factor: Axis, one: Placement, axes: Mapping[str, Axis], setting: Setting) -> bool:
+def _lawful(factor: Axis, one: Placement, setting: Setting) -> bool:
     """The rules of a single factor of an index."""
     problems, name, sort = setting.scope.problems, factor.name, factor.sort
     if sort in CONSTANT and not isinstance(factor.extent, Const):
@@ -202,12 +207,6 @@ def _lawful(factor: Axis, one: Placement, axes: Mapping[str, Axis], setting: Set
             Label(factor.span, f"{name} is a vector factor"),
             help=f"let {name} be the last factor, or declare it: register {name}",
         )
-        return False
-    folded = [i for i in one.indices if axes[i].sort == "reduction"]
-    if folded and setting.table[name].carried:
-        problems.add("TG141", f"the fold over {folded[0]} would cross threads", one.span, f"{name} is carried by {CARRIED[sort]}",
-                     Label(factor.span, f"{name}"), help="folds across threads come in a later version: put the factors of "
-                     f"{folded[0]} under time or register")  # fmt: skip
         return False
     return True
 
@@ -232,7 +231,7 @@ def _by_term(one: Placement, target: Axis, setting: Setting) -> Arrow | None:
                 help=f"give it: {factor.name}: 4",
             )
     factors = tuple(Axis(f.name, f.extent, f.sort, f.span) for f in table if f.extent is not None)
-    if len(factors) < len(table) or not _all_lawful(factors, one, {target.name: target}, setting):
+    if len(factors) < len(table) or not _all_lawful(factors, one, setting):
         return None
     below = any(isinstance(t, App) and t.op in ("sub", "neg") for t in walk(term))
     guard = conjunction(term >= 0 if below else TRUE, term < target.extent)

@@ -52,13 +52,14 @@ def elaborate_machine(machine: tree.Machine, ops: Iterable[Instance], file: Para
             )
     params = {n: c for n, c in {**file, **own}.items() if n in names}
     made: list[Machine] = []
+    chosen = combinations(params, problems)
     for instance in ops:
         if len(problems) > before:
             break  # the other ops would say the same
-        several = [one for one in combinations(params, problems) if _holds(clauses, instance.op, one, params, problems)]
-        if not several and len(problems) == before:
+        several = [one for one in chosen if _holds(clauses, instance.op, one, params, problems)]
+        if chosen and not several and len(problems) == before:
             problems.add(
-                "TG144",
+                "TG142",
                 "no choice of the params satisfies the preconditions",
                 machine.span,
                 "never",
@@ -67,8 +68,8 @@ def elaborate_machine(machine: tree.Machine, ops: Iterable[Instance], file: Para
         for constants in several:
             if len(problems) > before:
                 break
-            chosen = tuple((n, str(v)) for n, v in constants.items() if not fixed(params[n]))
-            made += _one(machine, clauses, instance, constants, chosen, problems)
+            variant = tuple((n, str(v)) for n, v in constants.items() if not fixed(params[n]))
+            made += _one(machine, clauses, instance, constants, variant, problems)
     return tuple(made)
 
 
@@ -99,7 +100,7 @@ def _holds(clauses: Clauses, op: Op, constants: Mapping[str, int], params: Param
     false = [expr for guard, expr in _preconditions(clauses, _scope(op, constants, problems)) if guard == FALSE]
     if false and all(map(fixed, params.values())):
         problems.add(
-            "TG144",
+            "TG142",
             "a precondition is never true",
             false[0].span,
             "false for these numbers",

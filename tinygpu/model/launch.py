@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tinygpu.category.term import Axis, Const, Term, variables
+from tinygpu.category.term import Axis, Const, Term
 from tinygpu.diagnostic import Label, Span
 from tinygpu.model.assignment import Setting, indices, owner
 from tinygpu.model.clauses import Clauses, names_in
@@ -27,7 +27,7 @@ def explicit(clauses: Clauses, table: Mapping[str, Factor], scope: Scope, place:
     extra: tuple[tree.Compute | tree.Own | tree.ForEquation, ...] = (*clauses.compute, *clauses.own, *clauses.per)
     for clause in extra:
         problems.add(
-            "TG145",
+            "TG143",
             "a machine with a program has no assignment",
             clause.span,
             "the program says what each thread does",
@@ -60,16 +60,15 @@ def derived(clauses: Clauses, op: Op, table: Mapping[str, Factor], scope: Scope,
     table = with_written_extents(
         table, (b for c in (*own, *(s for several in special.values() for s in several)) for b in c.bindings), scope
     )
-    setting = Setting(scope, table, where, work)
     everyone = frozenset(a.name for e in op.equations for a in indices(e, scope))
+    before = len(scope.problems)
     general = by_index(own, table, everyone, scope)
+    setting = Setting(scope, table, where, work, len(scope.problems) > before)
     _hidden(general.values(), table, everyone, scope)
     span = own[0].span.to(own[-1].span) if own else work
     phases = [_phase(e, general, special.get(e.target, ()), setting, span) for e in op.equations]
     _idle(setting)
     whole = [p for p in phases if p is not None]
-    for phase in whole:
-        _loops(phase, setting)
     grid, block = (_axes(sort, table, setting.inferred, scope) for sort in ("grid", "block"))
     time = tuple(f.name for f in table.values() if f.sort == "time")
     return Launch(clauses.launch, grid, block, tuple(whole), time, work) if len(whole) == len(phases) else None
@@ -159,30 +158,6 @@ def _idle(setting: Setting) -> None:
             fix = f"make it a digit of an index: compute i = (…, {factor.name})" if factor.carried else "remove it, or place it"
             setting.scope.problems.add(
                 "TG134", f"the factor {factor.name} is in no equation", factor.span, "no index is computed from it", help=fix
-            )
-
-
-def _loops(phase: Phase, setting: Setting) -> None:
-    """A loop over the output inside a loop of the fold needs one cell for each of its points, so a constant extent."""
-    folded = {a.name for a in phase.owner.codomain.axes if a.sort == "reduction"}
-    time = [f.name for f in setting.table.values() if f.sort == "time"]
-    of_fold: set[str] = set()
-    of_output: list[Axis] = []
-    for axis, term in zip(phase.owner.codomain.axes, phase.owner.terms, strict=True):
-        factors = [a for a in phase.owner.domain.axes if a.sort == "time" and a.name in variables(term)]
-        if axis.name in folded:
-            of_fold |= {a.name for a in factors}
-        else:
-            of_output += factors
-    for axis in of_output:
-        outside = [n for n in time[: time.index(axis.name)] if n in of_fold]
-        if outside and not isinstance(axis.extent, Const):
-            setting.scope.problems.add(
-                "TG140",
-                f"the loop {axis.name} of the output stands inside the loop {outside[0]} of its fold",
-                axis.span,
-                f"each turn of {outside[0]} would need all its cells",
-                help=f"let {axis.name} come first (time {axis.name}, {outside[0]}), or give it a number as its extent",
             )
 
 

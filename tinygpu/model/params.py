@@ -7,6 +7,7 @@ The one idea: a param is gone after elaboration; extents that use it are numbers
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from tinygpu.category.term import Const
 from tinygpu.diagnostic import Label
@@ -64,12 +65,19 @@ def _numbers(exprs: tuple[tree.Expr, ...], before: Mapping[str, int], problems: 
 
 
 def _number(expr: tree.Expr, scope: Scope) -> int | None:
-    match index(expr, scope):
+    private = Problems()
+    match index(expr, replace(scope, problems=private)):
         case Const(int(value), dtype) if dtype != UNKNOWN:
             return value
-        case term:
-            if term.dtype != UNKNOWN:
-                scope.problems.add(
-                    "TG143", "a param is a whole number", expr.span, "not a number", help="params are known before any size is"
-                )
+    unknown = [d for d in private.found if d.code == "TG101"]
+    if unknown:
+        scope.problems.found += unknown
+    else:
+        scope.problems.add(
+            "TG141",
+            "a param is a whole number",
+            expr.span,
+            "not a whole number",
+            help="write a literal, or a term over params before it",
+        )
     return None

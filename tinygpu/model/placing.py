@@ -94,7 +94,7 @@ def by_index(
             for name in binding.indices:
                 if name not in known:
                     scope.problems.add(
-                        "TG142",
+                        "TG140",
                         f"no equation has the index {name}",
                         binding.span,
                         f"{name} is no index",

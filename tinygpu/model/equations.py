@@ -1,0 +1,170 @@
+"""The equations of an operation: what each says of its tensor, in the order of the text.
+
+Comes in: the tree of an op and a scope with its inputs and outputs. Goes out: the equations, and the scope with the intermediates.
+The one idea: a left side names one element by bare indices; the output's shape, or the reads, say over what they run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from tinygpu.category.term import BOOL, INDEX, Axis, Read
+from tinygpu.diagnostic import Label
+from tinygpu.model.dtype import LITERAL, settle
+from tinygpu.model.op import Equation, Tensor
+from tinygpu.model.problems import UNKNOWN
+from tinygpu.model.ranges import checked, inferred
+from tinygpu.model.scope import Scope
+from tinygpu.model.value import value
+from tinygpu.syntax import tree
+
+
+def equations_of(op: tree.Op, scope: Scope) -> tuple[Scope, tuple[Equation, ...]]:
+    """The equations in order, and the scope with the intermediates that they bring."""
+    places = {t.name: t.span for e in op.equations for t in e.targets}
+    equations: dict[str, Equation] = {}
+    for equation in op.equations:
+        target = equation.targets[0]
+        if len(equation.targets) > 1:
+            title = "equations with several targets are not in this version yet"
+            scope.problems.add("TG109", title, equation.span, "a tuple on the left side", help="write one equation for each")
+        elif _may_define(target, equations, scope):
+            later = {n: s for n, s in places.items() if n not in equations and n not in scope.tensors}
+            done = _equation(target, equation, replace(scope, later=later))
+            if target.name not in scope.tensors:
+                scope = replace(scope, tensors={**scope.tensors, target.name: _intermediate(target, done)})
+            if done:
+                equations[target.name] = done
+    for output in scope.tensors.values():
+        if output.role == "output" and output.name not in places:
+            axes = ", ".join("ijklmn"[: len(output.shape)])
+            title, fix = f"the output {output.name} is never computed", f"add an equation {output.name}[{axes}] = …"
+            scope.problems.add("TG115", title, output.span, "no equation has it on its left side", help=fix)
+    return scope, tuple(equations.values())
+
+
+def _intermediate(target: tree.Cell, done: Equation | None) -> Tensor:
+    """The tensor that an equation brings; of dtype `?` where the equation is wrong, so that its reads are not complained about."""
+    if done is None:
+        return Tensor(target.name, UNKNOWN, tuple(Read("", (), UNKNOWN) for _ in target.index), "intermediate", target.span)
+    return Tensor(target.name, done.value.dtype, tuple(a.extent for a in done.axes), "intermediate", target.span)
+
+
+def _may_define(target: tree.Cell, equations: Mapping[str, Equation], scope: Scope) -> bool:
+    known = scope.tensors.get(target.name)
+    if known and known.role == "input":
+        scope.problems.add(
+            "TG114",
+            f"the input {target.name} is assigned",
+            target.span,
+            "on the left side of an equation",
+            Label(known.span, f"{target.name} is an input"),
+            help="write to an output, or take another name for the value",
+        )
+        return False
+    if target.name in equations:
+        scope.problems.add(
+            "TG114",
+            f"{target.name} is computed twice",
+            target.span,
+            "computed again",
+            Label(equations[target.name].span, "computed first here"),
+            help="one equation for each tensor: join them, or take another name",
+        )
+        return False
+    return known is not None or not scope.hides(target.name, target.span, "the tensor")
+
+
+def _equation(target: tree.Cell, equation: tree.Equation, scope: Scope) -> Equation | None:
+    axes = _axes(target, equation.value, scope)
+    if axes is None:
+        return None
+    inner = scope.with_indices({a.name: a.extent for a in axes})
+    term = value(equation.value, inner)
+    declared = scope.tensors.get(target.name)
+    if declared is None and term.dtype in (LITERAL, INDEX):
+        scope.problems.add(
+            "TG126",
+            f"the dtype of {target.name} is not known",
+            equation.value.span,
+            "only numbers and indices stand here",
+            help="say it with a cast: f32(…)",
+        )
+        return None
+    dtype = declared.dtype if declared else term.dtype
+    term = settle(term, dtype, equation.value.span, scope.problems)
+    if UNKNOWN in (term.dtype, dtype):
+        return None
+    if declared and term.dtype != dtype:
+        fix = "1 if … else 0 makes a number of a condition" if term.dtype == BOOL else f"write {dtype}(…) around the right side"
+        fix = (
+            f"compare it: … != 0, or declare {target.name}: {term.dtype}"
+            if dtype == BOOL
+            else f"{fix}, or declare {target.name}: {term.dtype}"
+        )
+        scope.problems.add(
+            "TG121",
+            f"{target.name} is {dtype} but its value is {term.dtype}",
+            equation.value.span,
+            f"this is {term.dtype}",
+            Label(declared.span, f"{target.name} is declared {dtype}"),
+            help=fix,
+        )
+        return None
+    return Equation(target.name, axes, term, equation.span)
+
+
+def _axes(target: tree.Cell, body: tree.Expr, scope: Scope) -> tuple[Axis, ...] | None:
+    """The axes of the left side: distinct bare names, with the extents of the output, or those that the reads give."""
+    declared = scope.tensors.get(target.name)
+    if declared and len(declared.shape) != len(target.index):
+        scope.problems.add(
+            "TG110",
+            f"{target.name} has {len(declared.shape)} axes, not {len(target.index)}",
+            target.span,
+            f"{len(target.index)} given here",
+            Label(declared.span, f"{target.name} is declared here"),
+        )
+        return None
+    names = _bare(target, scope)
+    if names is None:
+        return None
+    axes = []
+    for place, name in enumerate(names):
+        extent = declared.shape[place] if declared else inferred(name.name, name.span, body, scope)
+        if extent is None:
+            return None
+        if declared:
+            checked(name.name, extent, name.span, target.name, body, scope)
+        axes.append(Axis(name.name, extent, "data", name.span))
+    return tuple(axes)
+
+
+def _bare(target: tree.Cell, scope: Scope) -> list[tree.Name] | None:
+    names: list[tree.Name] = []
+    before = len(scope.problems)
+    if target.fill is not None:
+        scope.problems.add(
+            "TG111", "a left side has no fill", target.span, "a fill belongs to a read", help="leave out the part after |"
+        )
+    for place in target.index:
+        if not isinstance(place, tree.Name):
+            scope.problems.add(
+                "TG111",
+                "only bare indices stand on the left side",
+                place.span,
+                "a term, not the name of an index",
+                help="name the index of the element that is computed, and put the arithmetic into the reads",
+            )
+        elif place.name in (n.name for n in names):
+            scope.problems.add(
+                "TG111",
+                f"{place.name} stands twice on the left side",
+                place.span,
+                "the second time",
+                help="give each axis its own index",
+            )
+        elif not scope.hides(place.name, place.span, "the index"):
+            names.append(place)
+    return names if len(scope.problems) == before else None
