@@ -13,6 +13,7 @@ from tinygpu.category.term import BOOL, TRUE, App, Axis, Const, Fold, Read, Term
 from tinygpu.model.op import Equation, Op, Tensor
 from tinygpu.program.agree import disagreements, first_disagreement
 from tinygpu.program.fault import HoldsViolated, Outcome, SimulationBudget, Uninitialised
+from tinygpu.program.inputs import promised
 from tinygpu.program.simulate import random_inputs, simulate
 from tinygpu.program.step import Assign, For, Holds, If, Launch, Local, Program, Step
 
@@ -75,6 +76,8 @@ def test_budget() -> None:
     crowd = replace(saxpy(), launches=(replace(saxpy().launches[0], grid=(Axis("g", Const(1 << 40), "grid"),)),))
     with pytest.raises(SimulationBudget):
         simulate(crowd, {"n": 0}, inputs)
+    with pytest.raises(SimulationBudget):
+        random_inputs(matmul().op, {"M": 1 << 20, "N": 1, "K": 1 << 20})
 
 
 def one_output(name: str, extent: Term, value: Term, *inputs: Tensor) -> Op:
@@ -125,6 +128,22 @@ def counted(*, inside: bool, limit: Term) -> Program:
     return Program("count", op, (Launch((), (Axis("t", Const(8), "block"),), (*body, Assign("z", (t,), total, span=at(4)))),))
 
 
+def test_a_nest_of_one_iteration_under_a_guard() -> None:
+    """y[i] = Σ x[k] for k <= i: at n = 1 the loop is a nest of one point, and the guard still has an axis for it."""
+    i, k = Var("g") * 32 + Var("t"), Var("k")
+    upto = Fold("sum", (Axis("k", Var("n")),), App("le", (k, Var("i")), BOOL), Read("x", (k,), "f32"), "f32")
+    op = one_output("prefix", Var("n"), upto, Tensor("x", "f32", (Var("n"),), "input"))
+    more = Assign("s", (), Read("x", (k,), "f32"), "sum", App("le", (k, i), BOOL), at(3))
+    body = (
+        Local("s", "f32", (), at(1)),
+        Assign("s", (), ZERO, span=at(2)),
+        For(Axis("k", Var("n"), "time"), (more,)),
+        Assign("z", (i,), Read("s", (), "f32"), "", i < Var("n"), at(4)),
+    )
+    launch = Launch((Axis("g", ceildiv(Var("n"), 32), "grid"),), (Axis("t", Const(32), "block"),), body)
+    assert first_disagreement(Program("prefix", op, (launch,))) == ""
+
+
 def test_lanes_may_loop_differently_long() -> None:
     assert disagreements(counted(inside=False, limit=Var("t")), {}) == ()
     assert disagreements(counted(inside=False, limit=Const(5)), {}) == ()
@@ -171,7 +190,11 @@ def test_a_gather_stays_in_range() -> None:
     body = Assign("z", (Var("g"),), Read("w", (App("cast", (Read("idx", (Var("g"),), "i32"),), "index"),), "f32"), span=at(1))
     program = Program("gather", op, (Launch((Axis("g", Var("n"), "grid"),), (), (body,)),))
     assert first_disagreement(program) == ""
+    place = Read("idx", (Var("t"),), "i32")
+    inside = App("and", (App("le", (Const(0, "i32"), place), BOOL), App("lt", (place, Const(7, "i32")), BOOL)), BOOL)
+    op = replace(op, promises=(Fold("all", (Axis("t", Var("n")),), TRUE, inside, BOOL),))
     inputs = random_inputs(op, {"n": 3})
+    assert promised(op, {"n": 3}, inputs) and not promised(op, {"n": 3}, {**inputs, "idx": np.array([0, 7, 6], np.int32)})
     outcome = simulate(program, {"n": 3}, {**inputs, "idx": np.array([0, 7, 6], np.int32)})
     assert [type(f).__name__ for f in outcome.faults] == ["OutOfBounds"]
 

@@ -161,6 +161,7 @@ class Cells:
             return
         address = flat(kept, self.extents)
         if np.ndim(address) == 0:
+            points = points.reshape(points.shape[-1:])  # a nest of one iteration has more axes than the cell
             np.copyto(self.values[int(address)], value, where=points)
             self.written[int(address)] |= points
             return

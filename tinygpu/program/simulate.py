@@ -6,6 +6,7 @@ The one idea: nothing of the proof is used here, so what the prover says about a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -89,6 +90,9 @@ def simulate(
     nest whose one statement writes distinct cells run at once. Raises ValueError for inputs of a wrong shape.
     """
     env: dict[str, Value] = {name: int(sizes[name]) for name in program.op.sizes}
+    elements = sum(math.prod(_shape(t.shape, env)) for t in program.op.outputs)
+    if elements > budget:  # each of them takes a store
+        raise SimulationBudget(f"{elements} output elements are more than the budget of {budget} lane-steps")
     outputs = {t.name: _output(t.name, t.dtype, _shape(t.shape, env)) for t in program.op.outputs}
     arrays: dict[str, Input | Output | Cells] = {**_inputs(program, env, inputs), **outputs}
     faults, left = Faults(cap), [budget]
