@@ -1,0 +1,117 @@
+"""The whole compiler on one screen: every arrow from text to call, in order.
+
+    text ─parse→ tree ─elaborate→ machine ─derive→ program ─check→ proof ─emit→ module ─load→ call
+
+Comes in: the text of a spec. Goes out: whatever stage is asked for. The one idea: nothing else calls two stages, so here every
+stage is timed, and `watch` sees every result.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from tinygpu.model.elaborate import Spec, elaborate
+from tinygpu.model.machine import Machine
+from tinygpu.program.derive import derive
+from tinygpu.program.step import Program
+from tinygpu.proof import check as verdicts
+from tinygpu.proof.check import Refutation, Unknown, Verdict
+from tinygpu.proof.kernel import BUDGET, Proof
+from tinygpu.syntax.parse import parse
+from tinygpu.syntax.tree import File
+
+if TYPE_CHECKING:
+    from tinygpu.emit.module import Built
+
+T = TypeVar("T")
+seconds: dict[str, float] = {}  # spent in each stage by this process
+watchers: list[Callable[[str, object], None]] = []  # called with each stage's name and result
+
+
+def stage(name: str, run: Callable[[], T]) -> T:
+    """One arrow: run, timed and shown to the watchers."""
+    start = time.perf_counter()
+    result = run()
+    seconds[name] = seconds.get(name, 0.0) + time.perf_counter() - start
+    for watch in watchers:
+        watch(name, result)
+    return result
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A spec with its text. Machines are attributes by name: `spec.matmul_tile`."""
+
+    path: str
+    text: str
+    tree: File
+    spec: Spec
+
+    @property
+    def machines(self) -> tuple[Machine, ...]:
+        return self.spec.machines
+
+    def __getattr__(self, name: str) -> Machine:
+        try:
+            return self.spec.machine(name)
+        except KeyError:
+            known = ", ".join(dict.fromkeys(m.name for m in self.machines))
+            raise AttributeError(f"{self.path} has no machine {name!r}; it has {known}") from None
+
+
+def load_text(text: str, path: str = "") -> Loaded:
+    """`text → spec`. Raises TinygpuError with everything that is wrong in it."""
+    tree = stage("parse", lambda: parse(text, path))
+    return Loaded(path, text, tree, stage("elaborate", lambda: elaborate(tree)))
+
+
+def load(path: str | Path) -> Loaded:
+    """`path of a spec → spec`. Raises TinygpuError; OSError where the file cannot be read."""
+    return load_text(Path(path).read_text(encoding="utf-8"), str(path))
+
+
+def program(machine: Machine) -> Program:
+    """`machine → program`, derived or read. Raises TinygpuError."""
+    return stage("derive", lambda: derive(machine))
+
+
+def check(machine: Machine, budget: int = BUDGET) -> Verdict:
+    """`machine → Proof, Refutation or Unknown`, for all sizes. Raises TinygpuError where the machine has no program."""
+    steps = program(machine)
+    return stage("check", lambda: verdicts.check(steps, budget))
+
+
+def built(proof: Proof, machine: Machine | None = None) -> Built:
+    """A proved machine with what the emitter needs to know of its proof. Raises TypeError for anything but a `Proof`."""
+    from tinygpu.emit.module import Built
+    from tinygpu.obligations.width import limits
+    from tinygpu.proof.summary import facts
+
+    if not isinstance(proof, Proof):
+        raise TypeError(f"build needs a Proof, not {type(proof).__name__}: a machine that is not proved is not built")
+    machine = machine or Machine(proof.program.name, proof.program.op, ())
+    return Built(machine, proof.program, facts(proof), limits(proof.program))
+
+
+def module(title: str, machines: Sequence[Built]) -> str:
+    """`proved machines → text of a module` that needs numpy and numba only."""
+    from tinygpu.emit.module import emit
+
+    return stage("emit", lambda: emit(title, machines))
+
+
+def build(proof: Proof, machine: Machine | None = None) -> Callable[..., Any]:
+    """`proof → launcher`, compiled at its first call."""
+    from tinygpu.emit.python import identifier
+    from tinygpu.run.load import load as load_module
+
+    text = module(proof.program.name, [built(proof, machine)])
+    loaded = stage("load", lambda: load_module(text, identifier(proof.program.op.name)))
+    return getattr(loaded, identifier(proof.program.name))  # type: ignore[no-any-return]
+
+
+__all__ = ["Proof", "Refutation", "Unknown", "Verdict", "build", "built", "check", "load", "load_text", "module", "program"]
