@@ -13,6 +13,7 @@ from tinygpu.syntax.lexer import WORD, Token
 from tinygpu.syntax.tables import END, Rule, Tables
 
 DEPTH = 120  # what every later stage may descend into by recursion
+OPEN = 8 * DEPTH  # what is begun and not ended; a level of nesting begins at most eight parts
 
 Build = Callable[[str, list[Any], int, int], Any]
 
@@ -20,9 +21,9 @@ Build = Callable[[str, list[Any], int, int], Any]
 class Unexpected(Exception):
     """A word that cannot stand where it stands."""
 
-    def __init__(self, token: Token, previous: Token | None, stack: list[int], too_deep: bool = False):
+    def __init__(self, token: Token, stack: list[int], too_deep: bool = False):
         super().__init__(token.text)
-        self.token, self.previous, self.stack, self.too_deep = token, previous, stack, too_deep
+        self.token, self.stack, self.too_deep = token, stack, too_deep
 
 
 class Item:
@@ -46,23 +47,23 @@ def symbol(token: Token, row: dict[str, int], tables: Tables) -> str:
 def run(tokens: Iterable[Token], tables: Tables, build: Build) -> Any:
     """The value of the whole text."""
     states, items = [0], [Item(None, 0, 0, 0)]
-    previous: Token | None = None
     for token in tokens:
         name = symbol(token, tables.rows[states[-1]], tables)
         while True:
             action = tables.rows[states[-1]].get(name)
             if action is None:
-                raise Unexpected(token, previous, states)
+                raise Unexpected(token, states)
             if action >= 0:
                 states.append(action)
                 items.append(Item(token, token.start, token.end, 0))
+                if len(states) > OPEN:
+                    raise Unexpected(token, states, too_deep=True)
                 break
             _reduce(tables.rules[-1 - action], states, items, tables, build, token)
             if items[-1].depth > DEPTH:
-                raise Unexpected(token, previous, states, too_deep=True)
+                raise Unexpected(token, states, too_deep=True)
             if name == END and states[-1] == tables.end:
                 return items[-1].value
-        previous = token
     raise AssertionError("a text ends with its end")
 
 

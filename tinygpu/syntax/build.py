@@ -105,7 +105,7 @@ def clauses(span: Span, *parts: tree.Clause) -> tuple[tree.Clause, ...]:
                 joined[-1] = replace(last, bindings=(*last.bindings, part), span=last.span.to(part.span))
             case tree.Binding(indices), _:
                 name = indices[0]
-                title = f"{name} = … stands without a clause"
+                title = f"`{name} = …` stands without a clause"
                 wanted = f"write `compute {name} = …` for an index, or `work {name} = (…)` for a level, joined by commas to the line above"
                 raise TinygpuError.of("TG008", title, part.span, "which clause is this?", wanted)
             case _:

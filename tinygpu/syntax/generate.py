@@ -30,7 +30,7 @@ def lark_parser(postlex: Any = None) -> Any:
 
 
 def generate() -> Tables:
-    """`tgpu.lark → Tables`, without the mistakes."""
+    """`tgpu.lark → Tables`."""
     from lark.lexer import PatternStr
 
     lark = lark_parser()

@@ -17,7 +17,7 @@ from tinygpu.syntax.tables import END, load
 
 NEWLINE, WORD, STRAY = "_NL", "WORD", "STRAY"
 # what a writer of another language may type: read as one word, so that the message can speak of it
-FOREIGN = ("**", "&&", "||", ":=", "=>", "!", "&", "~", "@", "?", ";", "'", "<-", "++", "--", "-=", "/=", "%=", "<<", ">>", "...", "..", "`", "$", "\\")
+FOREIGN = ("**", "&&", "||", ":=", "=>", "!", "&", "~", "@", "?", ";", "'", "-=", "/=", "%=", "<<", ">>", "`", "$", "\\")
 OPEN_ENDED = frozenset("( [ { , : = -> | + - * / // % ^ < <= > >= == != += *= if else and or not".split())
 
 
@@ -39,6 +39,10 @@ class Source:
         self.text, self.file = text, file
         self._starts = [0, *(m.end() for m in re.finditer("\n", text))]
 
+    def line(self, offset: int) -> int:
+        """The line of an offset, from 1."""
+        return bisect_right(self._starts, offset)
+
     def span(self, start: int, end: int) -> Span:
         """Characters `start` to `end` (exclusive) as a span, lines and columns from 1."""
         first, last = bisect_right(self._starts, start), bisect_right(self._starts, end)
@@ -50,23 +54,23 @@ def _scanner() -> re.Pattern[str]:
     """One pattern for every word; the longest literal first."""
     tables = load()
     signs = sorted((w for w in (*tables.literals, *FOREIGN) if not w[0].isalpha()), key=lambda w: (-len(w), w))
-    number = tables.patterns["NUMBER"] + r"(?![A-Za-z0-9_])"
+    number = tables.patterns["NUMBER"] + r"(?!\w)"
     kinds = [
         rf"(?P<{NEWLINE}>{tables.patterns[NEWLINE]})",
-        r"(?P<SPACE>[ \t]+)",
+        r"(?P<SPACE>[ \t]+|\A\ufeff)",  # some editors open a file with a mark
         r"(?P<COMMENT>\#[^\n]*)",
-        rf"(?P<{WORD}>[A-Za-z_][A-Za-z0-9_]*)",
+        rf"(?P<{WORD}>[A-Za-z_][A-Za-z0-9_]*(?!\w))",
         rf"(?P<NUMBER>{number})",
         rf"(?P<STRING>{tables.patterns['STRING']})",
         rf"(?P<SIGN>{'|'.join(map(re.escape, signs))})",
-        rf"(?P<{STRAY}>[0-9][A-Za-z0-9_]*|\"[^\"\n]*|.)",
+        rf"(?P<{STRAY}>\w+|\"[^\"\n]*|.)",
     ]
     return re.compile("|".join(kinds), re.DOTALL)
 
 
-def scan(text: str) -> Iterator[Token]:
-    """Every word of the text, newlines and comments too; then the end."""
-    for match in _scanner().finditer(text):
+def scan(text: str, start: int = 0) -> Iterator[Token]:
+    """Every word of the text from an offset on, newlines and comments too; then the end."""
+    for match in _scanner().finditer(text, start):
         kind = match.lastgroup or STRAY
         if kind != "SPACE":
             word = match.group()

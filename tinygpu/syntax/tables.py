@@ -1,6 +1,6 @@
 """The parser's tables: `grammar/tgpu.lark` compiled by Lark to LALR(1) actions, kept as `grammar/tables.json`.
 
-Comes in: the grammar and the mistakes. Goes out: `load() → Tables` for every parse, and `python -m tinygpu.syntax.tables`,
+Comes in: the grammar. Goes out: `load() → Tables` for every parse, and `python -m tinygpu.syntax.tables`,
 which writes the file anew. The one idea: Lark is needed where the grammar changes, so that reading a file starts at once.
 """
 
@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -42,13 +41,14 @@ class Tables:
     literals: tuple[str, ...]
     reserved: frozenset[str]
     folds: frozenset[str]
-    mistakes: tuple[tuple[int, str, str, str], ...] = ()
 
 
 def read_grammar_file(name: str) -> str:
-    """The text of a file of `grammar/`: package data of an installed tinygpu, the top-level folder of a checkout."""
-    if (SOURCE / name).is_file() and (SOURCE / "tgpu.lark").is_file():
+    """The text of a file of `grammar/`: the folder of a checkout, else the package data of an installed tinygpu."""
+    if (SOURCE / "tgpu.lark").is_file():
         return (SOURCE / name).read_text(encoding="utf-8")
+    from importlib import resources  # late: its import takes longer than a parse
+
     return (resources.files("tinygpu.grammar") / name).read_text(encoding="utf-8")
 
 
@@ -61,23 +61,21 @@ def load() -> Tables:
 def from_json(data: dict[str, Any]) -> Tables:
     """Tables from what `to_json` gave."""
     rules = tuple(Rule(head, size, name, single, tuple(parts)) for head, size, name, single, parts in data["rules"])
-    mistakes = tuple((s, a, b, code) for s, a, b, code in data["mistakes"])
     reserved, folds = frozenset(data["reserved"]), frozenset(data["folds"])
-    return Tables(tuple(data["rows"]), data["end"], rules, data["patterns"], tuple(data["literals"]), reserved, folds, mistakes)
+    return Tables(tuple(data["rows"]), data["end"], rules, data["patterns"], tuple(data["literals"]), reserved, folds)
 
 
 def to_json(tables: Tables) -> str:
     """The tables as text: the same for the same grammar, one state or rule a line."""
     rows = ",\n".join(json.dumps(row, sort_keys=True, separators=(",", ":")) for row in tables.rows)
     rules = ",\n".join(json.dumps([r.head, r.size, r.name, r.single, r.parts], separators=(",", ":")) for r in tables.rules)
-    mistakes = ",\n".join(json.dumps(m) for m in tables.mistakes)
     words = f'"patterns":{json.dumps(tables.patterns, sort_keys=True)},\n"literals":{json.dumps(tables.literals)},\n'
     words += f'"reserved":{json.dumps(sorted(tables.reserved))},\n"folds":{json.dumps(sorted(tables.folds))}'
-    return f'{{"end":{tables.end},\n{words},\n"rows":[\n{rows}],\n"rules":[\n{rules}],\n"mistakes":[\n{mistakes}]}}\n'
+    return f'{{"end":{tables.end},\n{words},\n"rows":[\n{rows}],\n"rules":[\n{rules}]}}\n'
 
 
 def main() -> None:
-    """Write `grammar/tables.json` from `grammar/tgpu.lark` and `grammar/mistakes.toml`."""
+    """Write `grammar/tables.json` from `grammar/tgpu.lark`."""
     from tinygpu.syntax.generate import generate
 
     (SOURCE / "tables.json").write_text(to_json(generate()), encoding="utf-8")
