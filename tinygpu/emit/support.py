@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import operator
 import sys
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -20,23 +20,25 @@ _HELD = {  # dtype of the language: what may hold it, and its bytes
     "i64": (("int64",), 8), "i32": (("int32",), 4), "u32": (("uint32",), 4), "i8": (("int8",), 1), "u8": (("uint8",), 1),
     "bool": (("bool",), 1),
 }  # fmt: skip
+_USUAL = {dtype: {np.dtype(n) for n in names if n != "bfloat16"} for dtype, (names, _) in _HELD.items()}
 _BEYOND = {"f64": math.inf, "f32": 2.0**128 - 2.0**103, "f16": 65520.0, "bf16": 2.0**128 - 2.0**119}  # these round to infinity
 _TYPESTR = {"V2": "bfloat16", "u2": "uint16", "b1": "bool"}  # in a CUDA array interface, where numpy's own reading is not wanted
 _DLPACK_CUDA = (2, 13)  # kDLCUDA, kDLCUDAManaged
 
 
-class _View(NamedTuple):
+class _View:
     """An array looked at: `device` is -1 on the CPU, else the ordinal of the GPU; `base` is what the CPU kernel is given."""
 
-    name: str
-    owner: Any
-    family: str
-    device: int
-    pointer: int
-    shape: tuple[int, ...]
-    nbytes: int
-    readonly: bool
-    base: Any
+    __slots__ = ("base", "device", "family", "held", "name", "nbytes", "owner", "readonly", "shape")
+
+    def __init__(self, name: str, owner: Any, family: str, device: int, held: int | None, shape: Any, nbytes: int, readonly: bool, base: Any):
+        self.name, self.owner, self.family, self.device, self.held = name, owner, family, device, held
+        self.shape, self.nbytes, self.readonly, self.base = shape, nbytes, readonly, base
+
+    @property
+    def pointer(self) -> int:
+        """The address of the first element; numpy is asked only where it matters, since asking takes longer than all the rest."""
+        return int(self.base.__array_interface__["data"][0]) if self.held is None else self.held
 
 
 def _fail(error: type[Exception], code: str, function: str, message: str) -> NoReturn:
@@ -45,21 +47,21 @@ def _fail(error: type[Exception], code: str, function: str, message: str) -> NoR
 
 def _view(function: str, name: str, value: Any, dtype: str, shape: str, rank: int) -> _View:
     """`value` as an argument: an array of `dtype` and `rank`, C-contiguous, aligned to its elements. `shape` is for messages only."""
-    wanted = f"{name} must be {'an' if dtype[0] in 'iu' and dtype != 'u8' else 'a'} {_HELD[dtype][0][0]} array of shape {shape}"
+    if type(value) is np.ndarray and value.dtype in _USUAL[dtype] and value.ndim == rank:
+        flags = value.flags
+        if flags.c_contiguous and flags.aligned:
+            return _View(name, value, "numpy", -1, None, value.shape, value.nbytes, not flags.writeable, value)
+    wanted = f"{name} must be {_article(_HELD[dtype][0][0])} array of shape {shape}"
     family, device, pointer, extents, kind, contiguous, readonly, base = _look(function, name, value, wanted)
     names, size = _HELD[dtype]
     if kind not in names:
-        _fail(
-            TypeError, "TG802", function, f"{wanted}; its dtype is {kind}. Convert it, for example with {name}.astype({names[0]!r})"
-        )
+        _fail(TypeError, "TG802", function, f"{wanted}; its dtype is {kind}. Convert it, for example with {name}.astype({names[0]!r})")
     if len(extents) != rank:
         _fail(ValueError, "TG803", function, f"{wanted}; its shape is {tuple(extents)}, of rank {len(extents)} instead of {rank}")
     if not contiguous:
         _fail(ValueError, "TG805", function, f"{wanted}, C-contiguous; its strides are not. Pass a contiguous copy of it")
     if pointer % size:
         _fail(ValueError, "TG813", function, f"{wanted}; its memory is not aligned to the {size} bytes of an element")
-    if base is not None and dtype in ("f16", "bf16"):
-        base = base.view(np.uint16)  # numba has no 16-bit floats on the CPU: the kernel is given the bits
     return _View(name, value, family, device, pointer, tuple(extents), math.prod(extents) * size, readonly, base)
 
 
@@ -116,7 +118,7 @@ def _look_interface(family: str, value: Any, interface: dict[str, Any]) -> tuple
 
 
 def _scalar(function: str, name: str, value: Any, dtype: str) -> Any:
-    """A number of `dtype`, checked for kind and range: a numpy scalar, of 16-bit floats the bits."""
+    """A number of `dtype`, checked for kind and range: a numpy scalar; a 16-bit float as the f32 that it is."""
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
     if not isinstance(value, (int, float, np.generic)) or isinstance(value, (str, bytes)):
@@ -147,18 +149,29 @@ def _real(function: str, name: str, value: Any, dtype: str) -> Any:
         _fail(ValueError, "TG812", function, f"{name} must be within the range of {dtype}; it is {value!r}")
     if dtype == "f64":
         return np.float64(double)
-    return np.float32(double) if dtype == "f32" else _bits(double, dtype)
+    return np.float32(double if dtype == "f32" else _rounded(double, dtype))
 
 
-def _bits(double: float, dtype: str) -> Any:
-    """The 16 bits of a number as f16 or bf16, rounded to nearest even."""
-    if dtype == "f16":
-        return np.float16(double).view(np.uint16)
+def _rounded(double: float, dtype: str) -> float:
+    """The nearest number of f16 or bf16, ties to even."""
+    if dtype == "f16" or not math.isfinite(double):
+        return float(np.float16(double)) if dtype == "f16" else double
     word = int(np.float32(double).view(np.uint32))
-    if math.isnan(double):
-        return np.uint16(word >> 16 | 0x40)
-    return np.uint16((word + 0x7FFF + (word >> 16 & 1)) >> 16)
+    return float(np.uint32((word + 0x7FFF + (word >> 16 & 1)) & 0xFFFF0000).view(np.float32))
+
+
+def _device_of(pointer: int) -> int:
+    """The GPU that a pointer belongs to; of an empty array, which has none, the current one."""
+    from cuda.bindings import driver
+    from cuda.core import Device
+
+    if pointer:
+        attribute = driver.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
+        error, ordinal = driver.cuPointerGetAttribute(attribute, pointer)
+        if not int(error):
+            return int(ordinal)
+    return int(Device().device_id)
 
 
 def _article(word: str) -> str:
-    return f"an {word}" if word[0] in "aeiou" else f"a {word}"
+    return f"an {word}" if word[0] in "aeio" else f"a {word}"

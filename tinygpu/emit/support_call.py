@@ -113,30 +113,37 @@ def _numpy_dtype(kind: str) -> Any:
 
 def _distinct(function: str, outputs: tuple[_View, ...], inputs: tuple[_View, ...]) -> None:
     """No output shares memory with an input or with another output."""
-    for number, output in enumerate(outputs):
-        for other in inputs + outputs[:number]:
-            apart = output.pointer + output.nbytes <= other.pointer or other.pointer + other.nbytes <= output.pointer
-            if not apart and output.nbytes and other.nbytes and output.device == other.device:
-                _fail(ValueError, "TG807", function, f"{output.name} shares memory with {other.name}; outputs need memory of their own")
+    spans = [(view, view.pointer) for view in inputs + outputs if view.nbytes]
+    for number, (output, start) in enumerate(spans):
+        if any(output is o for o in outputs):
+            for other, begin in spans[:number]:
+                if start < begin + other.nbytes and begin < start + output.nbytes:
+                    _fail(ValueError, "TG807", function, f"{output.name} shares memory with {other.name}; outputs need memory of their own")
 
 
-_LOCK: Any = None
+def _no_stream(function: str, stream: Any) -> None:
+    if stream is not None:
+        _fail(TypeError, "TG816", function, "stream is for arrays on a GPU; these are on the CPU, where a call returns when it is done")
+
+
+_LAYER: list[Any] = []  # the lock that CPU calls hold; None where they need none; empty before the first call
 
 
 def _on_cpu(kernel: Any, *arguments: Any) -> None:
     """Run a CPU kernel. numba's own threading layer aborts when two Python threads launch at once, so with that layer calls wait
     for each other, over all modules of tinygpu in this process; `NUMBA_THREADING_LAYER=tbb` or `omp` lets them run together."""
-    global _LOCK
-    import numba
+    if not _LAYER:
+        import numba
 
-    if _LOCK is None:
-        _LOCK = vars(numba).setdefault("_tinygpu_launch_lock", threading.RLock())
-    try:
-        serial = numba.threading_layer() == "workqueue"
-    except ValueError:  # not chosen yet: it is, at the first parallel call
-        serial = True
-    if serial:
-        with _LOCK:
+        lock = vars(numba).setdefault("_tinygpu_launch_lock", threading.RLock())
+        with lock:
             kernel(*arguments)
-    else:
+            try:
+                _LAYER.append(lock if numba.threading_layer() == "workqueue" else None)
+            except ValueError:  # still not chosen: no kernel had anything to do in parallel
+                return
+    elif _LAYER[0] is None:
         kernel(*arguments)
+    else:
+        with _LAYER[0]:
+            kernel(*arguments)

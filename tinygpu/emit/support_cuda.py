@@ -16,22 +16,11 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from tinygpu.emit.support import _fail
 
 # ── support: CUDA ──────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def _device_of(pointer: int) -> int:
-    """The GPU that a pointer belongs to; of an empty array, which has none, the current one."""
-    from cuda.bindings import driver
-    from cuda.core import Device
-
-    if pointer:
-        attribute = driver.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
-        error, ordinal = driver.cuPointerGetAttribute(attribute, pointer)
-        if not int(error):
-            return int(ordinal)
-    return int(Device().device_id)
 
 
 def _stream_of(function: str, stream: Any, family: str, device: int) -> int:
@@ -82,61 +71,88 @@ def _store(path: Path, content: bytes) -> None:
         return
 
 
-class _Cuda:
-    """One kernel: its function and signature, compiled for each architecture it meets."""
+def _aligned(*pairs: tuple[Any, int]) -> bool:
+    """Whether the memory of each view starts at a multiple of that many bytes, as wide accesses need it."""
+    return all(view.pointer % count == 0 for view, count in pairs)
 
-    def __init__(self, name: str, kernel: Any, signature: Any, threads: int, source: str):
-        self.name, self.kernel, self.signature, self.threads, self.source = name, kernel, signature, threads, source
-        self.loaded: dict[int, Any] = {}
+
+def _memory(number: Any, dtype: str) -> Any:
+    """A scalar as the kernel takes it: of 16-bit floats the bits, of a truth value a byte."""
+    if dtype == "f16":
+        return np.float16(number).view(np.uint16)
+    if dtype == "bf16":
+        return np.uint16(int(np.float32(number).view(np.uint32)) >> 16)
+    return np.uint8(number) if dtype == "bool" else number
+
+
+class _Cuda:
+    """The kernel of one launch: `make(bits, wide)` gives its function and signature; compiled for each architecture that it meets."""
+
+    def __init__(self, name: str, make: Any, threads: int, least: tuple[int, int], key: str):
+        self.name, self.make, self.threads, self.least, self.key = name, make, threads, least, key
+        self.loaded: dict[tuple[int, int, bool], Any] = {}
         self.lock = threading.Lock()
 
-    def cubin(self, arch: tuple[int, int]) -> bytes:
+    def cubin(self, arch: tuple[int, int], bits: int, wide: bool) -> bytes:
         """The machine code for `arch`, from the disk if it was made before. Needs no GPU."""
-        versions = [f"{p}={metadata.version(p)}" for p in ("numba", "numba-cuda", "cuda-core", "nvidia-nvvm", "nvidia-nvjitlink")]
-        key = "\n".join([self.source, self.name, repr(self.signature), repr(arch), str(self.threads), *versions])
+        versions = [f"{p} {metadata.version(p)}" for p in ("numba", "numba-cuda", "cuda-core", "nvidia-nvvm", "nvidia-nvjitlink")]
+        key = "\n".join([self.key, self.name, str(arch), str(bits), str(wide), str(self.threads), *versions])
         path = _cache_folder() / "cubin" / (hashlib.sha256(key.encode()).hexdigest() + ".cubin")
         held = _stored(path)
         if held is None:
-            held = self.compile(arch)
+            held = self.compile(arch, bits, wide)
             _store(path, held)
         return held
 
-    def compile(self, arch: tuple[int, int]) -> bytes:
+    def compile(self, arch: tuple[int, int], bits: int, wide: bool) -> bytes:
         """numba's NVVM for the text of PTX, nvJitLink for the assembly."""
         from cuda.core import Linker, LinkerOptions, ObjectCode
         from numba import cuda
 
-        ptx, _ = cuda.compile_ptx(self.kernel, self.signature, cc=arch, launch_bounds=self.threads)
+        kernel, signature = self.make(bits, wide)
+        ptx, _ = cuda.compile_ptx(kernel, signature, cc=arch, launch_bounds=self.threads)
         entry = re.search(r"\.entry\s+(\w+)", ptx)
         assert entry is not None
         ptx = ptx.replace(entry[1], self.name)
         linker = Linker(ObjectCode.from_ptx(ptx.encode()), options=LinkerOptions(arch=f"sm_{arch[0]}{arch[1]}"))
         return bytes(linker.link("cubin").code)
 
-    def __call__(self, view: Any, stream: int, blocks: int, *arguments: Any) -> None:
-        """Launch on the GPU of `view`; the caller's current device is as it was."""
+    def __call__(self, view: Any, stream: int, bits: int, wide: bool, blocks: int, *arguments: Any) -> None:
+        """Launch on the GPU of `view`, without waiting; the caller's current device is as it was."""
+        if blocks == 0:
+            return
         from cuda.core import Device, LaunchConfig, Stream, launch
 
-        before, device = Device(), Device(view.device)
-        if before.device_id != device.device_id:
-            device.set_current()
+        before = Device()
+        device = Device(view.device)
+        device.set_current()
         try:
-            code = self.loaded.get(view.device)
-            if code is None:
-                device.set_current()
-                code = self.load(device)
+            code = self.loaded.get((view.device, bits, wide)) or self.load(device, bits, wide)
             queue = Stream.from_handle(stream) if stream else device.default_stream
             launch(queue, LaunchConfig(grid=blocks, block=self.threads), code, *arguments)
         finally:
             if before.device_id != device.device_id:
                 before.set_current()
 
-    def load(self, device: Any) -> Any:
+    def load(self, device: Any, bits: int, wide: bool) -> Any:
         from cuda.core import ObjectCode
 
         with self.lock:
-            if device.device_id not in self.loaded:
+            key = (device.device_id, bits, wide)
+            if key not in self.loaded:
                 capability = device.compute_capability
-                code = ObjectCode.from_cubin(self.cubin((capability.major, capability.minor)))
-                self.loaded[device.device_id] = code.get_kernel(self.name)
-            return self.loaded[device.device_id]
+                arch = (capability.major, capability.minor)
+                if arch < self.least:
+                    has, needs = (f"sm_{a}{b}" for a, b in (arch, self.least))
+                    _fail(RuntimeError, "TG815", self.name, f"proved on {needs} and newer; GPU {device.device_id} is {has}")
+                self.loaded[key] = ObjectCode.from_cubin(self.cubin(arch, bits, wide)).get_kernel(self.name)
+            return self.loaded[key]
+
+
+def _need_cuda(function: str) -> None:
+    """The libraries of the GPU path, or what to install."""
+    try:
+        import cuda.core
+        import numba.cuda  # noqa: F401
+    except ImportError as error:
+        _fail(ImportError, "TG815", function, f"arrays on a GPU need numba-cuda[cu13] and cuda-core: {error}")

@@ -1,0 +1,262 @@
+"""The launcher of a machine: the typed function that users call, which checks everything that the proof assumed.
+
+Comes in: a program, and the terms that have to stay below 2³¹ for the 32-bit kernels. Goes out: Python source of one function.
+The one idea: every check is one line of the emitted text in the spec's own names, so a reader sees the contract where it is kept.
+"""
+
+from __future__ import annotations
+
+import json
+import keyword
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from tinygpu.category.term import TRUE, App, Const, Fold, Read, Term, Var, text, walk
+from tinygpu.emit import support, support_call, support_cuda
+from tinygpu.emit.cpu import cpu_name
+from tinygpu.emit.cuda import Parameter, grid_blocks, kernel_parameters
+from tinygpu.emit.python import Lines, block, docstring, fresh, identifier, source
+from tinygpu.emit.sizes import Solved, divisors, python, solve
+from tinygpu.model.op import Tensor
+from tinygpu.program.step import Program
+from tinygpu.program.wide import wide_accesses
+
+INT32_MAX = 2**31 - 1
+INT64_MAX = 2**63 - 1
+SUPPORT = (support, support_call, support_cuda)
+KEPT = frozenset(keyword.kwlist) | {"out", "stream", "Array", "Any", "np", "range", "tuple", "float", "int", "bool", "min", "max", "abs"}
+TAKEN = KEPT | {name for module in SUPPORT for name in vars(module)} | {"_sizes", "_first", "_bits", "_stream", "_wide", "_index", "_blocks"}
+
+
+@dataclass(frozen=True, slots=True)
+class Spelled:
+    """A program with the Python names of its sizes and tensors."""
+
+    program: Program
+    function: str
+    names: dict[str, str]
+    views: dict[str, str]
+
+    @property
+    def title(self) -> str:
+        return quoted(self.function)
+
+    def view(self, tensor: Tensor) -> str:
+        """The local variable that holds the view of a tensor."""
+        return self.views[tensor.name]
+
+    def shape(self, tensor: Tensor) -> str:
+        """The extents as a tuple in Python."""
+        parts = [python(e, self.names) for e in tensor.shape]
+        return f"({parts[0]},)" if len(parts) == 1 else f"({', '.join(parts)})"
+
+
+def launcher_source(program: Program, limits: tuple[Term, ...] = (), header: tuple[str, ...] = ()) -> str:
+    """`program → source of def NAME(inputs, *, sizes no input tells, out=None, stream=None)`.
+
+    `limits` are terms over the sizes that the 32-bit kernels need to be at most 2³¹ - 1; `header` are paragraphs of the docstring.
+    """
+    spelled = spell(program)
+    solved, missing = solve(program.op)
+    body = docstring(*header) if header else []
+    body += _inputs(spelled)
+    body += _sizes(spelled, solved, missing)
+    body += _preconditions(spelled)
+    body += _outputs(spelled)
+    body += _launch(spelled, limits)
+    return source(block(_signature(spelled, missing), body))
+
+
+def spell(program: Program) -> Spelled:
+    """The program with names that Python allows: the user's own wherever they can stay."""
+    taken = set(TAKEN)
+    names: dict[str, str] = {}
+    views: dict[str, str] = {}
+    for name in dict.fromkeys([*(t.name for t in program.op.tensors), *program.op.sizes]):
+        names[name] = fresh(name, taken)
+        taken.add(names[name])
+    for tensor in program.op.tensors:
+        views[tensor.name] = fresh(f"_{names[tensor.name]}", taken)
+        taken.add(views[tensor.name])
+    return Spelled(program, identifier(program.name), names, views)
+
+
+def quoted(text: str) -> str:
+    """A string in Python, in double quotes."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _signature(spelled: Spelled, missing: tuple[str, ...]) -> str:
+    op = spelled.program.op
+    inputs = [f"{spelled.names[t.name]}: {'Array' if t.shape else _scalar_type(t.dtype)}" for t in op.inputs]
+    keywords = [f"{spelled.names[s]}: int" for s in missing] + ["out: Array = None", "stream: Any = None"]
+    result = "Array" if len(op.outputs) == 1 else f"tuple[{', '.join('Array' for _ in op.outputs)}]"
+    return f"def {spelled.function}({', '.join([*inputs, '*', *keywords])}) -> {result}"
+
+
+def _scalar_type(dtype: str) -> str:
+    return "bool" if dtype == "bool" else "float" if "f" in dtype else "int"
+
+
+def _inputs(spelled: Spelled) -> Lines:
+    lines = []
+    for tensor in spelled.program.op.inputs:
+        name = spelled.names[tensor.name]
+        if tensor.shape:
+            seen = f"_view({spelled.title}, {quoted(tensor.name)}, {name}, {quoted(tensor.dtype)}, {quoted(_shown(tensor))}, {len(tensor.shape)})"
+            lines.append(f"{spelled.view(tensor)} = {seen}")
+        else:
+            lines.append(f"{spelled.view(tensor)} = _scalar({spelled.title}, {quoted(tensor.name)}, {name}, {quoted(tensor.dtype)})")
+    return lines
+
+
+def _shown(tensor: Tensor) -> str:
+    return f"[{', '.join(map(text, tensor.shape))}]"
+
+
+def _sizes(spelled: Spelled, solved: tuple[Solved, ...], missing: tuple[str, ...]) -> Lines:
+    """Every size from a shape or a keyword, then every extent against the sizes."""
+    op, names = spelled.program.op, spelled.names
+    lines = [f"{names[s]} = _size_given({spelled.title}, {quoted(s)}, {names[s]})" for s in missing]
+    for found in solved:
+        place: Term = Var(f"{spelled.view(op.tensor(found.tensor))}.shape[{found.axis}]")
+        value = App("floordiv", (place - found.offset, found.factor)) if found.factor != Const(1) else place - found.offset
+        lines.append(f"{names[found.size]} = {python(value, names)}")
+    if not op.sizes:
+        return [*lines, *_shape_checks(spelled, (), "{}")]
+    entries = ", ".join(f"{quoted(s)}: {names[s]}" for s in op.sizes)
+    lines.append(f"_sizes = {{{entries}}}")
+    return lines + _shape_checks(spelled, solved, "_sizes")
+
+
+def _shape_checks(spelled: Spelled, solved: tuple[Solved, ...], sizes: str) -> Lines:
+    lines: Lines = []
+    plain = {(s.tensor, s.axis) for s in solved if isinstance(spelled.program.op.tensor(s.tensor).shape[s.axis], Var)}
+    for tensor in spelled.program.op.inputs:
+        if all((tensor.name, axis) in plain for axis in range(len(tensor.shape))):
+            continue
+        view, shape = spelled.view(tensor), spelled.shape(tensor)
+        signs = [f"{spelled.names[s.size]} < 0" for s in solved if s.tensor == tensor.name and (s.tensor, s.axis) not in plain]
+        tests = " or ".join([*signs, f"{view}.shape != {shape}"])
+        lines += block(f"if {tests}", [f"_shape_error({spelled.title}, {view}, {quoted(_shown(tensor))}, {shape}, {sizes})"])
+    return lines
+
+
+def _preconditions(spelled: Spelled) -> Lines:
+    """Every `where` of the op and the machine. A divisor that is 0 counts as a precondition that does not hold."""
+    lines: Lines = []
+    for guard in dict.fromkeys((*spelled.program.op.where, *spelled.program.where)):
+        if any(isinstance(t, Read | Fold) for t in walk(guard)):
+            continue  # of data: an assumption that the docstring states
+        tests = [f"{python(d, spelled.names, 5)} == 0" for d in divisors(guard)]
+        tests.append(f"not {python(guard, spelled.names, 9)}")
+        lines += block(f"if {' or '.join(tests)}", [f"_precondition({spelled.title}, {quoted(text(guard))}, _sizes)"])
+    return lines
+
+
+def _outputs(spelled: Spelled) -> Lines:
+    """Outputs made, or those of `out=` checked; then the early return, if all of them are empty."""
+    op, title = spelled.program.op, spelled.title
+    inputs = _tuple(spelled.view(t) for t in op.inputs if t.shape)
+    views = [spelled.view(t) for t in op.outputs]
+    lines = _output_extents(spelled) + [f"_first = _same_device({title}, {inputs})"]
+    made = [f"{v} = _allocate({title}, {quoted(t.name)}, _first, {quoted(t.dtype)}, {spelled.shape(t)})" for v, t in zip(views, op.outputs, strict=True)]
+    given = [f"{_tuple(views)} = _given({title}, out, {len(views)})"]
+    for number, (view, tensor) in enumerate(zip(views, op.outputs, strict=True)):
+        name = "out" if len(views) == 1 else f"out[{number}]"
+        given.append(f"{view} = _writable({title}, {quoted(name)}, {view}, {quoted(tensor.dtype)}, {quoted(_shown(tensor))}, {len(tensor.shape)})")
+        wrong = f"_shape_error({title}, {view}, {quoted(_shown(tensor))}, {spelled.shape(tensor)}, {'_sizes' if op.sizes else '{}'})"
+        given += block(f"if {view}.shape != {spelled.shape(tensor)}", [wrong])
+    given.append(f"_same_device({title}, {_sum(inputs, _tuple(views))})")
+    given.append(f"_distinct({title}, {_tuple(views)}, {inputs})")
+    lines += block("if out is None", made) + block("else", given)
+    empty = " and ".join(f"not {v}.nbytes" for v in views)
+    return lines + block(f"if {empty}", [f"return {_result(spelled)}"])
+
+
+def _output_extents(spelled: Spelled) -> Lines:
+    """An output's extent may come out negative where it is a difference of sizes; then no output fits."""
+    lines: Lines = []
+    for tensor in spelled.program.op.outputs:
+        risky = [e for e in tensor.shape if any(isinstance(t, App) and t.op in ("sub", "neg") for t in walk(e))]
+        if risky:
+            tests = " or ".join(f"{python(e, spelled.names, 5)} < 0" for e in risky)
+            condition = f"{tensor.name} of shape {_shown(tensor)} exists, so every extent is at least 0"
+            lines += block(f"if {tests}", [f"_precondition({spelled.title}, {quoted(condition)}, _sizes)"])
+    return lines
+
+
+def _tuple(parts: Iterable[str]) -> str:
+    parts = list(parts)
+    return f"({parts[0]},)" if len(parts) == 1 else f"({', '.join(parts)})"
+
+
+def _sum(first: str, second: str) -> str:
+    return second if first == "()" else f"{first} + {second}"
+
+
+def _result(spelled: Spelled) -> str:
+    owners = [f"{spelled.view(t)}.owner" for t in spelled.program.op.outputs]
+    return owners[0] if len(owners) == 1 else f"({', '.join(owners)})"
+
+
+def _launch(spelled: Spelled, limits: tuple[Term, ...]) -> Lines:
+    """The kernels of the device that the outputs are on."""
+    op, title = spelled.program.op, spelled.title
+    device = f"{spelled.view(op.outputs[0])}.device"
+    arguments = [f"{spelled.view(t)}.base" if t.shape or t.role == "output" else spelled.view(t) for t in op.tensors]
+    arguments += [spelled.names[s] for s in op.sizes]
+    cpu = [f"_no_stream({title}, stream)", f"_on_cpu({cpu_name(spelled.program)}, {', '.join(arguments)})"]
+    lines = _width(spelled, limits)
+    return lines + block(f"if {device} < 0", cpu) + block("else", _launch_cuda(spelled)) + [f"return {_result(spelled)}"]
+
+
+def _width(spelled: Spelled, limits: tuple[Term, ...]) -> Lines:
+    """The bits of an index: 32 where the proof says that they are enough, else 64, where everything has to fit those."""
+    terms = [python(t, spelled.names, 5) for t in limits]
+    narrow = " and ".join(f"{t} <= {INT32_MAX}" for t in terms)
+    if not terms:
+        return ["_bits = 32"]
+    lines = [f"_bits = 32 if {narrow} else 64"] if len(narrow) < 90 else ["_bits = 64", *block(f"if {narrow}", ["_bits = 32"])]
+    wrong = f"_too_large({spelled.title}, {quoted(' and '.join(map(text, limits)))}, {INT64_MAX}, _sizes)"
+    return lines + block(f"if _bits == 64 and max({', '.join(terms)}, 0) > {INT64_MAX}", [wrong])
+
+
+def _launch_cuda(spelled: Spelled) -> Lines:
+    """One call for each launch: the device's view, the stream, the variant, the blocks, then the kernel's own arguments."""
+    program, title = spelled.program, spelled.title
+    view = spelled.view(program.op.outputs[0])
+    wides = wide_accesses(program)
+    widths: dict[str, int] = {}
+    for wide in wides:
+        widths[wide.tensor] = max(wide.bytes, widths.get(wide.tensor, 0))
+    asks = [python(g, spelled.names, 3) for g in dict.fromkeys(w.asks for w in wides) if g != TRUE]
+    pairs = [f"({spelled.view(program.op.tensor(name))}, {size})" for name, size in widths.items()]
+    wide_text = " and ".join([*asks, f"_aligned({', '.join(pairs)})"]) if wides else "False"
+    lines = [f"_need_cuda({title})", f"_stream = _stream_of({title}, stream, {view}.family, {view}.device)"]
+    lines += [f"_wide = {wide_text}", "_index = np.int32 if _bits == 32 else np.int64"]
+    arguments = ", ".join(_kernel_argument(spelled, p) for p in kernel_parameters(program))
+    for number, launch in enumerate(program.launches):
+        blocks = python(grid_blocks(launch), spelled.names)
+        if not isinstance(grid_blocks(launch), Const):
+            wrong = f"_too_large({title}, {quoted('the number of blocks, ' + text(grid_blocks(launch)) + ',')}, {INT32_MAX}, _sizes)"
+            lines += [f"_blocks = {blocks}", *block(f"if _blocks > {INT32_MAX}", [wrong])]
+            blocks = "_blocks"
+        lines.append(f"{cuda_object(spelled.function, program, number)}({view}, _stream, _bits, _wide, {blocks}, {arguments})")
+    return lines
+
+
+def cuda_object(function: str, program: Program, number: int) -> str:
+    """The module's name for the compiled kernels of a launch."""
+    return f"_{function}_cuda" + (f"_{number}" if len(program.launches) > 1 else "")
+
+
+def _kernel_argument(spelled: Spelled, parameter: Parameter) -> str:
+    """A kernel's argument: the address of an array, a scalar as memory holds it, a size with the bits of an index."""
+    match parameter.kind:
+        case "pointer":
+            return f"{spelled.views[parameter.name]}.pointer"
+        case "scalar":
+            return f"_memory({spelled.views[parameter.name]}, {quoted(spelled.program.op.tensor(parameter.name).dtype)})"
+        case _:
+            return f"_index({spelled.names[parameter.name]})"
