@@ -26,10 +26,13 @@ class Nest:
     assign: Assign
 
     def distinct(self, env: Mapping[str, Value], extents: tuple[int, ...], box: tuple[int, ...]) -> bool:
-        """Whether the iterations write different cells, the same ones in every lane."""
+        """Whether the iterations write different cells that exist, the same ones in every lane."""
         if any(reads(i) for i in self.assign.index):
             return False
-        cells = flat(tuple(evaluate(i, env) for i in self.assign.index), extents)
+        index = tuple(evaluate(i, env) for i in self.assign.index)
+        if any(np.less(i, 0).any() or np.greater_equal(i, n).any() for i, n in zip(index, extents, strict=True)):
+            return False
+        cells = flat(index, extents)
         if np.ndim(cells) and np.shape(cells)[-1] != 1:
             return False
         everything = np.broadcast_to(cells, (*box, 1))
