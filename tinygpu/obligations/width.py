@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from tinygpu.category.box import Box
 from tinygpu.category.interval import upper
-from tinygpu.category.settle import settle
+from tinygpu.category.settle import linear, settle
 from tinygpu.category.term import INDEX, App, Axis, Const, Term, Var, conjunction, lift, text, variables, walk
 from tinygpu.diagnostic import Label, Span
 from tinygpu.obligations.dataflow import Trace, execute, preconditions
@@ -57,17 +57,22 @@ def _divisions(term: Term, point: Point, labels: tuple[Label, ...]) -> Iterator[
 
 
 def evaluated(trace: Trace) -> Iterator[tuple[Term, Point, Span]]:
-    """Every index term that a kernel computes, at the point where it does: indices under their guards, guards without."""
-    seen: set[tuple[Term, Point]] = set()
-    for access in trace.accesses:
-        for index in access.index:
-            if (index, access.point) not in seen and not isinstance(index, Var | Const):
-                seen.add((index, access.point))
-                yield index, access.point, access.span
-    for value, point, span in trace.values:
-        for term in outermost(value):
-            if (term, point) not in seen and not isinstance(term, Var | Const):
-                seen.add((term, point))
+    """Every index term that a kernel computes, at the point where it does: indices under their guards, guards without.
+
+    A term that is also computed under fewer guards is left to that place, where more has to be shown.
+    """
+    places: dict[tuple[Term, tuple[str, ...]], list[tuple[Point, Span]]] = {}
+    found = [(index, a.point, a.span) for a in trace.accesses for index in a.index]
+    found += [(term, point, span) for value, point, span in trace.values for term in outermost(value)]
+    for term, point, span in found:
+        if not isinstance(term, Var | Const):
+            around = tuple(a.name for a in point.axes if a.name in variables(term))
+            places.setdefault((term, around), []).append((point, span))
+    for (term, _), where in places.items():
+        kept: list[Point] = []
+        for point, span in sorted(where, key=lambda w: len(w[0].guard)):
+            if not any(set(k.guard) <= set(point.guard) and k.extents.items() <= point.extents.items() for k in kept):
+                kept.append(point)
                 yield term, point, span
 
 
@@ -98,8 +103,14 @@ def size_limits(program: Program, trace: Trace) -> tuple[Term, ...]:
             bound = upper(part, box)
             # a bound that nobody sees is one that no size meets: then only the 64-bit kernel is taken
             out[bound if bound is not None and variables(bound) <= set(program.op.sizes) else lift(INT32 + 1)] = None
-    kept = [t for t in out if not (isinstance(t, Const) and t.value <= INT32)]
+    kept = [t for t in out if not (isinstance(t, Const) and t.value <= INT32) and not any(_below(t, u) for u in out)]
     return tuple(sorted(kept, key=text))
+
+
+def _below(term: Term, other: Term) -> bool:
+    """Whether `term < other` by a constant, so that a limit for `other` serves."""
+    difference = linear(other).plus(linear(term), -1)
+    return not difference.parts and difference.constant > 0
 
 
 def limits(program: Program) -> tuple[Term, ...]:

@@ -11,7 +11,6 @@ from typing import TypeAlias
 
 from tinygpu.diagnostic import Diagnostic
 from tinygpu.program.step import Program
-from tinygpu.proof.counterexample import find
 from tinygpu.proof.kernel import BUDGET, Open, Proof, prove
 
 
@@ -40,6 +39,8 @@ def check(program: Program, budget: int = BUDGET) -> Verdict:
     result = prove(program, budget)
     if isinstance(result, Proof):
         return result
+    from tinygpu.proof.counterexample import find  # the simulator and numpy are loaded only when there is something to show
+
     found = find(program, result)
     if found is not None:
         return Refutation(program, found.diagnostic, tuple(found.sizes.items()))
