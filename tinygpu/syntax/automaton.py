@@ -29,7 +29,7 @@ class Unexpected(Exception):
 class Item:
     """A value on the stack, the characters it was read from, and its depth."""
 
-    __slots__ = ("value", "start", "end", "depth")
+    __slots__ = ("depth", "end", "start", "value")
 
     def __init__(self, value: Any, start: int, end: int, depth: int):
         self.value, self.start, self.end, self.depth = value, start, end, depth

@@ -62,9 +62,11 @@ def _list_rows(clause: Table, column: int, indent: int, comments: Comments) -> l
     parts, between = _parts(clause)
     head = f"{_word(clause):<{column}} "
     flat = head + f"{between}{BREAK}".join(text for text, _ in parts)
-    split = isinstance(clause, Compute) and (len(parts) > 2 or len(parts) > 1 and len(INDENT) * indent + len(flat) > WIDTH)
+    split = isinstance(clause, Compute) and (len(parts) > 2 or (len(parts) > 1 and len(INDENT) * indent + len(flat) > WIDTH))
     if split or (isinstance(clause, Work | Compute) and len(parts) > 1 and comments.inside(clause.span)):
-        lines = [(head if first else " " * len(head), *part) for first, part in zip([True] + [False] * len(parts), parts, strict=False)]
+        lines = [
+            (head if first else " " * len(head), *part) for first, part in zip([True] + [False] * len(parts), parts, strict=False)
+        ]
         ends = [between if isinstance(clause, Work) else ""] * (len(parts) - 1) + [""]
         return [Row(indent, lead + text + end, span) for (lead, text, span), end in zip(lines, ends, strict=True)]
     return [Row(indent, flat.rstrip(), clause.span)]

@@ -13,9 +13,30 @@ from tinygpu.syntax.lexer import NEWLINE, STRAY, Token
 from tinygpu.syntax.tables import END, Tables
 
 Stack = list[int]
-CLAUSES = ("work", "compute", "time", "register", "vector", "param", "where", "stage", "layout", "launch", "equations", "reduce", "keep", "program")
+CLAUSES = (
+    "work",
+    "compute",
+    "time",
+    "register",
+    "vector",
+    "param",
+    "where",
+    "stage",
+    "layout",
+    "launch",
+    "equations",
+    "reduce",
+    "keep",
+    "program",
+)
 STEPS = ("local", "shared", "workspace", "atomic", "for", "if", "barrier", "warp", "commit", "wait", "launch")
-KINDS = {"NAME": "a name", "NUMBER": "a number", "STRING": "a file name in quotes", NEWLINE: "a new line", END: "the end of the file"}
+KINDS = {
+    "NAME": "a name",
+    "NUMBER": "a number",
+    "STRING": "a file name in quotes",
+    NEWLINE: "a new line",
+    END: "the end of the file",
+}
 OPERAND = {"NAME", "NUMBER", "(", "-", "not", "fold", "where", "FOLD"}
 OPERATORS = {"+", "-", "*", "/", "//", "%", "^", "<", "<=", ">", ">=", "==", "!=", "and", "or", "if", ".", "[", "("}
 INSERTABLE = (NEWLINE, ")", "]", "}", ",", ":", "=", "(", "[", "{", "->", "else", "in", "at", "by", "over")

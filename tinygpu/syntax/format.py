@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from tinygpu.diagnostic import NOWHERE, Span
 from tinygpu.syntax import tree
-from tinygpu.syntax.arrange import INDENT, WIDTH, Comments, Row, arrange, block, closing
+from tinygpu.syntax.arrange import WIDTH, Comments, Row, arrange, block, closing
 from tinygpu.syntax.clauses import clause_rows
 from tinygpu.syntax.expression import BREAK, show, show_all
 from tinygpu.syntax.steps import statement_rows

@@ -18,7 +18,8 @@ from tinygpu.syntax.tables import END, load
 NEWLINE, WORD, STRAY = "_NL", "WORD", "STRAY"
 # what a writer of another language may type: read as one word, so that the message can speak of it
 FOREIGN = ("**", "&&", "||", ":=", "=>", "!", "&", "~", "@", "?", ";", "'", "-=", "/=", "%=", "<<", ">>", "`", "$", "\\")
-OPEN_ENDED = frozenset("( [ { , : = -> | + - * / // % ^ < <= > >= == != += *= if else and or not".split())
+SIGNS = ("(", "[", "{", ",", ":", "=", "->", "|", "+", "-", "*", "/", "//", "%", "^", "<", "<=", ">", ">=", "==", "!=", "+=", "*=")
+OPEN_ENDED = frozenset((*SIGNS, "if", "else", "and", "or", "not"))  # after these a line goes on
 
 
 class Token(NamedTuple):
@@ -33,7 +34,7 @@ class Token(NamedTuple):
 class Source:
     """A text that can tell the line and column of an offset."""
 
-    __slots__ = ("file", "text", "_starts")
+    __slots__ = ("_starts", "file", "text")
 
     def __init__(self, text: str, file: str = ""):
         self.text, self.file = text, file

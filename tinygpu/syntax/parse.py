@@ -28,32 +28,43 @@ def parse(text: str, file: str = "") -> tree.File:
     """
     source = Source(text, file)
     comments: list[Token] = []
-    problems: list[Diagnostic] = []
-    begin: int | None = 0
-
-    def build(rule: str, parts: list[Any], start: int, end: int) -> Any:
-        return BUILD[rule](source.span(start, end), *parts)
-
-    while begin is not None and len(problems) < ENOUGH:
+    problems: dict[Diagnostic, None] = {}
+    begin = 0
+    while True:
         try:
-            result: tree.File = run(significant(scan(text, begin), comments), load(), build)
-            begin = None
+            result = _read(source, begin, comments)
+            break
         except Unexpected as unexpected:
-            from tinygpu.syntax.mistakes import explain  # late: a text without mistakes does not need it
+            from tinygpu.syntax.explain import explain  # late: a text without mistakes does not need it
 
-            problems.append(explain(unexpected, source, begin))
-            begin = _next_declaration(text, max(begin, unexpected.token.start))
+            problem, offset = explain(unexpected, source, begin), unexpected.token.start
         except TinygpuError as error:
-            problems += error.diagnostics
-            begin = _next_declaration(text, error.diagnostics[0].span.start)
+            problem = error.diagnostics[0]
+            offset = problem.span.start
+        problems[problem] = None
+        after = _next_declaration(text, offset, begin if problem.code == "TG003" else offset)
+        if after is None or len(problems) == ENOUGH:
+            break
+        begin = after
     if problems:
         raise TinygpuError(*problems)
     return tree.File(result.declarations, tuple(_comment(c, source) for c in comments), source.span(0, len(text)))
 
 
-def _next_declaration(text: str, offset: int) -> int | None:
-    """Where to read on after a mistake: the next declaration at the start of a line."""
-    match = re.compile(r"^(?:op|machine|param|import)\b", re.MULTILINE).search(text, offset + 1)
+def _read(source: Source, begin: int, comments: list[Token]) -> tree.File:
+    """The declarations of a text from an offset on."""
+
+    def build(rule: str, parts: list[Any], start: int, end: int) -> Any:
+        return BUILD[rule](source.span(start, end), *parts)
+
+    result: tree.File = run(significant(scan(source.text, begin), comments), load(), build)
+    return result
+
+
+def _next_declaration(text: str, offset: int, begin: int) -> int | None:
+    """Where to read on after a mistake: the next declaration at the start of a line, behind `begin`; it may be the mistake's own line."""
+    line = text.rfind("\n", 0, offset) + 1
+    match = re.compile(r"^(?:op|machine|param|import)\b", re.MULTILINE).search(text, max(line, begin + 1))
     return match and match.start()
 
 

@@ -1,0 +1,142 @@
+"""Why a text is not a program of the language, in the user's words.
+
+Comes in: the word at which the automaton stopped. Goes out: one diagnostic with a place, a reason and a fix.
+The one idea: first what is surely wrong (a bracket never closed), then the known mistakes of `grammar/mistakes.toml`, then a
+single missing word, then what could stand there.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from difflib import get_close_matches
+
+from tinygpu.diagnostic import Diagnostic, Label
+from tinygpu.syntax.automaton import DEPTH, Unexpected, symbol
+from tinygpu.syntax.expected import advance, describe, in_words, missing, trace
+from tinygpu.syntax.lexer import NEWLINE, STRAY, WORD, Source, Token
+from tinygpu.syntax.mistakes import known
+from tinygpu.syntax.place import CLOSERS, Place, after_previous, at_word, name_of, place_of
+from tinygpu.syntax.tables import END, Tables, load
+
+DECLARATIONS = ("op", "machine", "param", "import")
+
+
+def explain(unexpected: Unexpected, source: Source, begin: int = 0) -> Diagnostic:
+    """The diagnostic of a word that cannot stand where it stands, in a text that the automaton reads from `begin` on."""
+    token = unexpected.token
+    if unexpected.too_deep:
+        help = "give parts names of their own, as intermediates of the op"
+        return at_word(source, "TG005", f"nested too deeply: more than {DEPTH} levels", token, help=help)
+    place = place_of(unexpected, source, begin)
+    return (
+        _unclosed(place, source)
+        or known(place, source)
+        or _keyword(place, source)
+        or _stray(place, source)
+        or _missing(place, source)
+        or _general(place, source)
+    )
+
+
+# ── brackets ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _unclosed(place: Place, source: Source) -> Diagnostic | None:
+    """A bracket that is never closed, or one that closes nothing."""
+    token = place.token
+    opener = place.open[-1] if place.open else None
+    if token.kind in CLOSERS.values() and (opener is None or CLOSERS[opener.kind] != token.kind):
+        if opener is None or opener.kind == "{":
+            return at_word(
+                source,
+                "TG003",
+                f"`{token.text}` closes nothing",
+                token,
+                help=f"take it away, or open it before with `{_opener(token)}`",
+            )
+        other = Label(source.span(opener.start, opener.end), f"`{opener.text}` is open here")
+        title = f"`{opener.text}` is {'never closed' if token.kind == '}' else f'closed by `{token.text}`'}"
+        return after_previous(source, "TG003", title, place, f"`{CLOSERS[opener.kind]}` is missing", "", other)
+    if opener is None or not _never_closed(place, source):
+        return None
+    closer = CLOSERS[opener.kind]
+    here = Label(source.span(opener.start, opener.end), f"no `{closer}` follows")
+    found = Label(source.span(token.start, token.end), f"{name_of(token)} stands inside of it")
+    return Diagnostic("TG003", f"`{opener.text}` is never closed", (here, found), helps=(f"close it with `{closer}`",))
+
+
+def _never_closed(place: Place, source: Source) -> bool:
+    """Does the innermost open bracket stay open to the end of its block, or an open brace to the next declaration?"""
+    if place.open[-1].kind == "{":
+        previous = place.previous
+        heads = [w for w in (place.token, previous) if w and w.text in DECLARATIONS and source.span(w.start, w.end).column == 1]
+        return place.token.kind == END or bool(heads)
+    depth = 1
+    for word in place.words[place.at :]:
+        depth += (word.kind in ("(", "[")) - (word.kind in (")", "]"))
+        if not depth:
+            return False
+        if word.kind in ("{", "}", END):
+            return True
+    return True
+
+
+def _opener(token: Token) -> str:
+    return next(opener for opener, closer in CLOSERS.items() if closer == token.kind)
+
+
+# ── the rest ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _keyword(place: Place, source: Source) -> Diagnostic | None:
+    """A word of the language where a name is wanted."""
+    tables = load()
+    token, previous = place.token, place.previous
+    if _is_keyword(token, tables) and "NAME" in place.accepted:
+        title = f"`{token.text}` is a word of the language and cannot be a name here"
+        return at_word(source, "TG006", title, token, help="choose another name")
+    if previous and _is_keyword(previous, tables):
+        stack = advance(trace(place.words[: place.at - 1], tables), "NAME", tables)
+        if stack and advance(stack, symbol(token, tables.rows[stack[-1]], tables), tables):
+            title = f"`{previous.text}` is a word of the language and cannot be a name here"
+            return at_word(source, "TG006", title, previous, help="choose another name")
+    return None
+
+
+def _is_keyword(token: Token, tables: Tables) -> bool:
+    return token.kind == WORD and (token.text in tables.literals or token.text in tables.folds)
+
+
+def _stray(place: Place, source: Source) -> Diagnostic | None:
+    """A character that no text of the language holds."""
+    token = place.token
+    if token.kind != STRAY:
+        return None
+    if token.text == "\0":
+        return at_word(source, "TG002", "the text holds a NUL byte", token, help="is this a .tgpu file? save it as UTF-8 text")
+    character = next((c for c in token.text if not c.isascii()), token.text[0])
+    name = unicodedata.name(character, "a control character").lower()
+    help = "names are made of the letters a to z and A to Z, digits and `_`"
+    return at_word(
+        source, "TG002", f"{name_of(token)} cannot stand in a .tgpu text", token, f"{name}, U+{ord(character):04X}", help
+    )
+
+
+def _missing(place: Place, source: Source) -> Diagnostic | None:
+    """One word whose absence explains the error."""
+    wanted = missing(list(place.stack), place.words[place.at :], load())
+    if wanted is None:
+        return None
+    words = "an operator or a new line" if wanted == NEWLINE and "*" in place.accepted else in_words(wanted)
+    return after_previous(source, "TG001", f"{words} is missing before {name_of(place.token)}", place, "it is missing here")
+
+
+def _general(place: Place, source: Source) -> Diagnostic:
+    could = describe(place.accepted)
+    close = get_close_matches(place.token.text, [name for name in place.accepted if name[0].islower()], 1)
+    help = f"did you mean `{close[0]}`?" if close else ""
+    if " or " not in could:
+        return after_previous(
+            source, "TG001", f"{could} is missing before {name_of(place.token)}", place, "it is missing here", help
+        )
+    return after_previous(source, "TG001", f"{name_of(place.token)} cannot stand here", place, f"here could stand {could}", help)
