@@ -55,13 +55,12 @@ def angle_reduced(builder: Any, value: Any) -> Any:
 
     f64 = ir.DoubleType()
     x = builder.fpext(value, f64) if value.type != f64 else value
-    fma = builder.module.declare_intrinsic("llvm.fma", [f64])
     rounder = f64(1.5 * 2.0**52)
-    shifted = builder.call(fma, [x, f64(0.6366197723675814), rounder])
+    shifted = builder.fma(x, f64(0.6366197723675814), rounder)
     whole = builder.fsub(shifted, rounder)
     minus = builder.fsub(f64(-0.0), whole)
     for part in (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33):  # π/2, and what each rounding lost
-        x = builder.call(fma, [minus, f64(part), x])
+        x = builder.fma(minus, f64(part), x)
     rest = builder.fptrunc(x, value.type) if value.type != f64 else x
     return rest, builder.bitcast(shifted, ir.IntType(64))
 
@@ -70,8 +69,7 @@ def angle_series(builder: Any, square: Any, first: int, terms: int) -> Any:
     """`Σ (−1)ᵏ sᵏ / (2k + first)!`: the cosine of √s for first 0, the sine over √s for first 1."""
     from math import factorial
 
-    fma = builder.module.declare_intrinsic("llvm.fma", [square.type])
     total = square.type(0.0)
     for k in reversed(range(terms)):
-        total = builder.call(fma, [total, square, square.type((-1.0) ** k / factorial(2 * k + first))])
+        total = builder.fma(total, square, square.type((-1.0) ** k / factorial(2 * k + first)))
     return total

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import subprocess
 import tempfile
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +21,7 @@ from tinygpu.program.step import Program
 from tinygpu.program.wide import wide_accesses
 
 Arch = tuple[int, int] | tuple[int, int, str]
-INSTRUCTION = re.compile(r"^\s+/\*([0-9a-f]{4,})\*/\s+(?:@!?U?P[\dT]+\s+)?([A-Z][A-Z0-9_.]*)([^;]*);", re.M)
+INSTRUCTION = re.compile(r"^\s+/\*([0-9a-f]{4,})\*/\s+(?:@!?U?P[\dT]+\s+)?([A-Z][A-Z0-9_.]*)([^;]*);")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,15 +65,13 @@ class Report:
     def hot_loop(self) -> tuple[Instruction, ...]:
         """The innermost loop with the most fused multiply-adds; everything, where there is no loop with one."""
         places = {i.address: n for n, i in enumerate(self.instructions)}
-        best: tuple[Instruction, ...] = ()
+        loops = [()]
         for end, branch in enumerate(self.instructions):
             target = re.search(r"0x([0-9a-f]+)", branch.operands) if branch.name.startswith("BRA") else None
-            start = places.get(int(target[1], 16)) if target else None
-            if start is not None and start <= end:
-                body = self.instructions[start : end + 1]
-                if share(body) * len(body) > share(best) * len(best) or (best and share(body) > share(best) and len(body) < len(best)):
-                    best = body
-        return best or self.instructions
+            start = places.get(int(target[1], 16), end + 1) if target else end + 1
+            loops.append(self.instructions[start : end + 1])
+        best = max(loops, key=lambda body: share(body) ** 2 * len(body))
+        return best if share(best) else self.instructions
 
 
 def share(instructions: tuple[Instruction, ...]) -> float:
@@ -151,8 +148,31 @@ def disassembled(code: bytes) -> tuple[Instruction, ...]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "kernel.cubin"
         path.write_bytes(code)
-        shown = subprocess.run([tool, "-c", "-plr", str(path)], capture_output=True, text=True, check=True).stdout
-    return tuple(Instruction(int(a, 16), name, rest.strip()) for a, name, rest in INSTRUCTION.findall(shown))
+        shown = subprocess.run([tool, "-c", str(path)], capture_output=True, text=True, check=True).stdout
+    return read_disassembly(shown)
+
+
+def read_disassembly(shown: str) -> tuple[Instruction, ...]:
+    """The instructions of nvdisasm's text, with the addresses of labels in their place.
+
+    >>> text = ".L_x_0:\\n        /*0010*/  @!P0 FFMA R1, R2, R3, R1 ;\\n        /*0020*/  BRA `(.L_x_0) ;"
+    >>> [(i.address, i.name, i.operands) for i in read_disassembly(text)]
+    [(16, 'FFMA', 'R1, R2, R3, R1'), (32, 'BRA', '0x10')]
+    """
+    found: list[Instruction] = []
+    waiting: list[str] = []
+    places: dict[str, str] = {}
+    for line in shown.splitlines():
+        if label := re.match(r"(\.L_\w+):", line):
+            waiting.append(label[1])
+        elif instruction := INSTRUCTION.match(line):
+            address, name, operands = instruction.groups()
+            places |= dict.fromkeys(waiting, f"0x{int(address, 16):x}")
+            waiting = []
+            found.append(Instruction(int(address, 16), name, operands.strip()))
+    return tuple(
+        Instruction(i.address, i.name, re.sub(r"`\((\.L_\w+)\)", lambda m: places.get(m[1], m[1]), i.operands)) for i in found
+    )
 
 
 def disassembler() -> str | None:
