@@ -61,7 +61,7 @@ class Plain:
             match step:
                 case Local(name, _, extents):
                     self.cells[name] = {}
-                    self.shapes[name] = tuple(int(self.value(e)) for e in extents)
+                    self.shapes[name] = tuple(max(0, int(self.value(e))) for e in extents)
                 case For(axis, inner):
                     for k in range(int(self.value(axis.extent))):
                         self.env[axis.name] = k
@@ -190,3 +190,9 @@ def test_the_changes_bring_every_kind_of_fault_that_they_can() -> None:
     assert seen == {"OutOfBounds", "Uninitialised", "DoubleStore", "NeverStored"}
     assert agree(matmul(2, 2), sizes, 3) == set()
     assert agree(broken(matmul(2, 2), 8, lambda s: replace(s, update="sum")), sizes, None) == {"ReadOutput"}
+
+
+def test_extents_below_zero_are_empty() -> None:
+    count = sum(1 for _ in constants(matmul(2, 2)))
+    for number in range(count):
+        agree(change(matmul(2, 2), number, -4), {"M": 3, "N": 2, "K": 1}, None)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tinygpu.category.number import Value
-from tinygpu.category.term import Axis, Read, Term, conjunction, reads, variables
+from tinygpu.category.term import App, Axis, Const, Read, Term, conjunction, reads, variables, walk
 from tinygpu.category.to_numpy import evaluate
 from tinygpu.program.memory import flat
 from tinygpu.program.step import Assign, For, If, Step
@@ -46,7 +46,7 @@ def find_nest(step: For) -> Nest | None:
     inner: Step = step
     while isinstance(inner, For | If):
         if isinstance(inner, For):
-            if variables(inner.axis.extent) & {a.name for a in axes}:
+            if variables(inner.axis.extent) & {a.name for a in axes} or (axes and not _plain(inner.axis.extent)):
                 return None
             axes.append(inner.axis)
         else:
@@ -60,3 +60,14 @@ def find_nest(step: For) -> Nest | None:
     if any(read.tensor == inner.target for read in touched):
         return None
     return Nest(tuple(axes), replace(inner, guard=conjunction(*guards, inner.guard)))
+
+
+def _plain(extent: Term) -> bool:
+    """Whether an extent may be evaluated before the loops and guards around it: it reads nothing and divides by constants only."""
+    for node in walk(extent):
+        match node:
+            case Read():
+                return False
+            case App("floordiv" | "mod" | "ceildiv", (_, divisor)) if not isinstance(divisor, Const):
+                return False
+    return True

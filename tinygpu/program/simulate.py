@@ -219,25 +219,27 @@ def _vectorised(run: _Run, step: For, mask: Array) -> bool:
     nest = run.nests[id(step)]
     if nest is None:
         return False
-    extents = [run.value(axis.extent, mask) for axis in nest.axes]
-    if any(np.ndim(e) for e in extents) or run.lanes * int(np.prod(extents, dtype=np.int64)) > WIDE:
+    values = [run.value(axis.extent, mask) for axis in nest.axes]
+    if any(np.ndim(e) for e in values):
         return False
-    rank = len(extents)
+    box = tuple(max(0, int(e)) for e in values)
+    if 0 in box:
+        return True
+    if run.lanes * math.prod(box) > WIDE:
+        return False
     loops = {
-        axis.name: np.arange(int(e)).reshape((-1,) + (1,) * (rank - n))
-        for n, (axis, e) in enumerate(zip(nest.axes, extents, strict=True))
+        axis.name: np.arange(extent).reshape((-1,) + (1,) * (len(box) - n))
+        for n, (axis, extent) in enumerate(zip(nest.axes, box, strict=True))
     }
     target = run.arrays[nest.assign.target]
     if isinstance(target, Output) and nest.assign.update:
         return False
-    if isinstance(target, Cells) and not nest.distinct({**run.env, **loops}, target.extents, tuple(map(int, extents))):
+    if isinstance(target, Cells) and not nest.distinct({**run.env, **loops}, target.extents, box):
         return False
-    if 0 in extents:
-        return True
     outer, run.loops = run.loops, (*run.loops, *loops)
     run.env.update(loops)
     run.enter(nest.assign)
-    run.spend(run.lanes * int(np.prod(extents, dtype=np.int64)))
+    run.spend(run.lanes * math.prod(box))
     _assign(run, nest.assign, mask)
     for name in loops:
         del run.env[name]
