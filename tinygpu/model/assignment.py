@@ -54,8 +54,8 @@ def indices(equation: Equation, scope: Scope) -> tuple[Axis, ...]:
                     "TG112",
                     f"{axis.name} would run over {text(first.extent)} and over {text(axis.extent)}",
                     axis.span,
-                    text(axis.extent),
-                    Label(first.span, text(first.extent)),
+                    f"over {text(axis.extent)} here",
+                    Label(first.span, f"over {text(first.extent)} here"),
                     help=f"the same factors serve both folds: rename one {axis.name}",
                 )
     return tuple(axes.values())
@@ -96,7 +96,7 @@ def _chosen(
 
 def _own(axis: Axis, table: Mapping[str, Factor]) -> Placement | None:
     factor = table.get(axis.name)
-    return Placement((axis.name,), (axis.name,), factor.span) if factor else None
+    return Placement((axis.name,), (axis.name,), factor.span, (factor.span,)) if factor else None
 
 
 def _unplaced(equation: Equation, axis: Axis, one: Placement | None, setting: Setting) -> None:
@@ -152,7 +152,7 @@ def _with_extents(one: Placement, total: Term, equation: Equation, setting: Sett
             one.span,
             f"{' and '.join(one.indices)} can infer one extent",
             *(Label(f.span, f"{f.name} has no extent") for f in open_),
-            help=f"give one: {open_[-1].name}: 4",
+            help=f"give one of them an extent: {_example(next((f for f in open_ if f.carried), open_[-1]), total)}",
         )
         return None
     known = tuple(Axis(f.name, f.extent, f.sort, f.span) for f in table if f.extent is not None)
@@ -162,6 +162,11 @@ def _with_extents(one: Placement, total: Term, equation: Equation, setting: Sett
     if not _agreed(open_[0], extent, equation, one, setting):
         return None
     return tuple(Axis(f.name, extent if f.extent is None else f.extent, f.sort, f.span) for f in table)
+
+
+def _example(factor: Factor, extent: Term) -> str:
+    """A factor with an extent, as one might write it."""
+    return f"{factor.name}: ceil({text(extent)} / 1024)" if factor.sort == "grid" else f"{factor.name}: 4"
 
 
 def _agreed(factor: Factor, extent: Term, equation: Equation, one: Placement, setting: Setting) -> bool:
@@ -175,7 +180,7 @@ def _agreed(factor: Factor, extent: Term, equation: Equation, one: Placement, se
         factor.span,
         f"{text(before)} to cover {target}, {text(extent)} to cover {equation.target}",
         Label(one.span, "inferred here"),
-        help=f"give it: {factor.name}: … in the work object",
+        help=f"write it in the work object, the larger of the two: {factor.name}: …",
     )
     return False
 
@@ -202,8 +207,8 @@ def _lawful(factor: Axis, one: Placement, setting: Setting) -> bool:
         problems.add(
             "TG135",
             f"the vector factor {name} is not the last of its index",
-            one.span,
-            f"{one.factors[-1]} comes after {name}",
+            one.place(name),
+            f"{one.factors[-1]} comes after it",
             Label(factor.span, f"{name} is a vector factor"),
             help=f"let {name} be the last factor, or declare it: register {name}",
         )
@@ -228,7 +233,7 @@ def _by_term(one: Placement, target: Axis, setting: Setting) -> Arrow | None:
                 factor.span,
                 "its extent is not given",
                 Label(one.span, "a term infers nothing"),
-                help=f"give it: {factor.name}: 4",
+                help=f"write it: {_example(factor, target.extent)}",
             )
     factors = tuple(Axis(f.name, f.extent, f.sort, f.span) for f in table if f.extent is not None)
     if len(factors) < len(table) or not _all_lawful(factors, one, setting):

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass
-from typing import TypeVar
 
 from tinygpu.diagnostic import Label, Span
-from tinygpu.model.problems import Problems
+from tinygpu.model.problems import Problems, head
 from tinygpu.syntax import tree
 
 NOT_YET = {
@@ -20,9 +19,6 @@ NOT_YET = {
     tree.Keep: ("keep", "leave it out: each equation reads the tensor itself"),
     tree.Layout: ("layout", "layouts belong to stages, which come later"),
 }
-
-
-Kind = TypeVar("Kind", tree.Work, tree.ProgramClause)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +41,13 @@ def sort_clauses(machine: tree.Machine, problems: Problems) -> Clauses:
     clauses, launch = _opened(machine, problems)
     for clause in clauses:
         _refuse(clause, problems)
-    work = _single(tree.Work, clauses, "work", problems)
-    program = _single(tree.ProgramClause, clauses, "program", problems)
+    work = _work(clauses)
+    programs = [c for c in clauses if isinstance(c, tree.ProgramClause)]
+    for second in programs[1:]:
+        first = Label(programs[0].span, "the first")
+        problems.add(
+            "TG102", "program stands twice", second.span, "a second program", first, help="one program is the whole machine"
+        )
     bare = tuple(tree.Compute((c,), None, c.span) for c in clauses if isinstance(c, tree.Binding))
     where = (*machine.where, *(e for c in clauses if isinstance(c, tree.Where) for e in c.conditions))
     return Clauses(
@@ -57,7 +58,7 @@ def sort_clauses(machine: tree.Machine, problems: Problems) -> Clauses:
         where=where,
         per=tuple(c for c in clauses if isinstance(c, tree.ForEquation)),
         equations=tuple(c for c in clauses if isinstance(c, tree.Equations)),
-        program=program,
+        program=programs[0] if programs else None,
         launch=launch,
     )
 
@@ -70,9 +71,9 @@ def _opened(machine: tree.Machine, problems: Problems) -> tuple[tuple[tree.Claus
         problems.add(
             "TG109",
             "several launches are not in this version yet",
-            launch.span,
+            head(launch.span, f"launch {launch.name}"),
             "a second launch",
-            Label(launches[0].span, "the first"),
+            Label(head(launches[0].span, f"launch {launches[0].name}"), "the first"),
             help="write one launch, or one machine for each",
         )
     if not launches:
@@ -90,13 +91,12 @@ def _refuse(clause: tree.Clause, problems: Problems) -> None:
         problems.add("TG109", "a launch inside a launch is not in this version yet", clause.span, help="take it out")
 
 
-def _single(kind: type[Kind], clauses: tuple[tree.Clause, ...], word: str, problems: Problems) -> Kind | None:
-    found = [c for c in clauses if isinstance(c, kind)]
-    for clause in found[1:]:
-        problems.add(
-            "TG102", f"{word} stands twice", clause.span, f"a second {word}", Label(found[0].span, "the first"), help="join them"
-        )
-    return found[0] if found else None
+def _work(clauses: tuple[tree.Clause, ...]) -> tree.Work | None:
+    """All work clauses as one; a level that stands in two of them is found later."""
+    found = [c for c in clauses if isinstance(c, tree.Work)]
+    if not found:
+        return None
+    return tree.Work(tuple(level for work in found for level in work.levels), found[0].span.to(found[-1].span))
 
 
 def names_in(node: object) -> Iterator[str]:

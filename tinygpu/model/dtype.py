@@ -61,9 +61,7 @@ def settle(term: Term, dtype: str, span: Span, problems: Problems) -> Term:
     match term:
         case Const(value) if term.dtype == LITERAL:
             settled = constant(value, dtype)
-            return settled or problems.add(
-                "TG124", f"{text(term)} is no {dtype}", span, f"the {dtype} that it meets cannot hold {text(term)}"
-            )
+            return settled or _unfit(text(term), dtype, span, problems)
         case App("select", (condition, a, b)):
             return select(condition, settle(a, dtype, span, problems), settle(b, dtype, span, problems))
         case Fold(_, _, _, body):
@@ -76,6 +74,13 @@ def settle(term: Term, dtype: str, span: Span, problems: Problems) -> Term:
             settled_args = tuple(settle(a, dtype, span, problems) for a in args)
             return apply(op, *settled_args) if dtype == INDEX else App(op, settled_args, dtype)
     return App("cast", (term,), dtype)
+
+
+def _unfit(number: str, dtype: str, span: Span, problems: Problems) -> Const:
+    if dtype == INDEX:
+        return problems.add("TG119", f"{number} cannot be an index", span, "an index is a whole number")
+    fix = "write a number that it can hold, or cast what it meets: f32(…)"
+    return problems.add("TG124", f"{dtype} cannot hold {number}", span, f"it meets a value of {dtype} here", help=fix)
 
 
 def offered(op: str, dtype: str) -> bool:
@@ -135,10 +140,15 @@ def _advice(left: Term, right: Term) -> str:
     """Which side to cast: the narrower one to the wider, both to f32 where neither holds the other."""
     a, b = left.dtype, right.dtype
     if BOOL in (a, b):
-        return f"make the condition a number: 1 if {text(left if a == BOOL else right)} else 0"
+        return f"make the condition a number: 1 if {shown(left if a == BOOL else right)} else 0"
     if {a, b} == {"f16", "bf16"}:
-        return f"write f32({text(left)}) and f32({text(right)})"
-    return f"write {a}({text(right)})" if WIDER.index(a) > WIDER.index(b) else f"write {b}({text(left)})"
+        return f"write f32({shown(left)}) and f32({shown(right)})"
+    return f"write {a}({shown(right)})" if WIDER.index(a) > WIDER.index(b) else f"write {b}({shown(left)})"
+
+
+def shown(term: Term) -> str:
+    """A term as the user wrote it: a scalar argument without its empty brackets."""
+    return text(term).replace("[]", "")
 
 
 def to_index(term: Term, span: Span, problems: Problems) -> Term:
@@ -147,6 +157,8 @@ def to_index(term: Term, span: Span, problems: Problems) -> Term:
     if term.dtype in INTEGERS:
         return App("cast", (term,), INDEX)
     if term.dtype in FLOATS or term.dtype == BOOL or (isinstance(term, Fold) and term.dtype == INDEX):
-        kind = "a fold" if isinstance(term, Fold) else term.dtype
-        return problems.add("TG119", f"{kind} cannot be an index", span, "an index is a whole number", help="cast it: i32(…)")
+        kind = "a fold" if isinstance(term, Fold) else "a condition" if term.dtype == BOOL else f"a value of {term.dtype}"
+        fixes = {BOOL: "make it a number: 1 if condition else 0", INDEX: "give the fold an equation of its own"}
+        fix = fixes.get(term.dtype, "cast it: i32(…)")
+        return problems.add("TG119", f"{kind} cannot be an index", span, "an index is a whole number", help=fix)
     return term

@@ -16,7 +16,7 @@ from tinygpu.model.elaborate_op import elaborate_op
 from tinygpu.model.machine import Machine
 from tinygpu.model.op import Op
 from tinygpu.model.params import Params, combinations, declared, fixed
-from tinygpu.model.problems import Problems, listing, suggestion
+from tinygpu.model.problems import Problems, head, listing, suggestion
 from tinygpu.syntax import tree
 
 
@@ -93,16 +93,17 @@ def _ops(file: tree.File, constants: Mapping[str, int], problems: Problems) -> d
 
 def _once(declaration: tree.Op | tree.Machine, names: dict[str, Span], problems: Problems) -> None:
     kind = "op" if isinstance(declaration, tree.Op) else "machine"
+    place = head(declaration.span, f"{kind} {declaration.name}")
     if declaration.name in names:
         problems.add(
             "TG102",
             f"the name {declaration.name} is declared twice",
-            declaration.span,
-            f"a second declaration, of a {kind}",
+            place,
+            f"a second declaration, of {'an' if kind == 'op' else 'a'} {kind}",
             Label(names[declaration.name], "the first"),
             help="take another name",
         )
-    names.setdefault(declaration.name, declaration.span)
+    names.setdefault(declaration.name, place)
 
 
 def _instances(machine: tree.Machine, served: Mapping[str, list[Instance] | None], problems: Problems) -> list[Instance]:

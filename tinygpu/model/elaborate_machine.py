@@ -16,7 +16,7 @@ from tinygpu.model.launch import derived, explicit
 from tinygpu.model.machine import Machine
 from tinygpu.model.op import Op
 from tinygpu.model.params import Params, combinations, declared, fixed
-from tinygpu.model.problems import Problems, listing, suggestion
+from tinygpu.model.problems import Problems, head, listing, suggestion
 from tinygpu.model.scope import Scope
 from tinygpu.model.value import condition
 from tinygpu.model.work import factor_table
@@ -37,7 +37,7 @@ class Instance:
 
 def elaborate_machine(machine: tree.Machine, ops: Iterable[Instance], file: Params, problems: Problems) -> tuple[Machine, ...]:
     """`tree.Machine → Machine` for each op and each choice of params. Mistakes are added to `problems`."""
-    before, clauses = len(problems), sort_clauses(machine, problems)
+    clauses, place = sort_clauses(machine, problems), head(machine.span, f"machine {machine.name}")
     _arch(machine, problems)
     names = _needed(set(names_in(machine.clauses)) | set(names_in(machine.where)), file)
     own = declared(clauses.params, file, problems)
@@ -53,18 +53,14 @@ def elaborate_machine(machine: tree.Machine, ops: Iterable[Instance], file: Para
     params = {n: c for n, c in {**file, **own}.items() if n in names}
     made: list[Machine] = []
     chosen = combinations(params, problems)
+    before = len(problems)
     for instance in ops:
         if len(problems) > before:
             break  # the other ops would say the same
         several = [one for one in chosen if _holds(clauses, instance.op, one, params, problems)]
         if chosen and not several and len(problems) == before:
-            problems.add(
-                "TG142",
-                "no choice of the params satisfies the preconditions",
-                machine.span,
-                "never",
-                help="widen a set, or drop a precondition",
-            )
+            title, fix = "no choice of the params satisfies the preconditions", "widen a set, or drop a precondition"
+            problems.add("TG142", title, place, "none of its choices is left", help=fix)
         for constants in several:
             if len(problems) > before:
                 break
@@ -84,7 +80,13 @@ def _needed(names: set[str], file: Params) -> set[str]:
 def _arch(machine: tree.Machine, problems: Problems) -> None:
     if machine.arch and machine.arch not in ARCHITECTURES:
         fix = suggestion(machine.arch, ARCHITECTURES) or f"known are {listing(ARCHITECTURES)}"
-        problems.add("TG106", f"unknown architecture {machine.arch}", machine.span, "on a GPU that is not known", help=fix)
+        problems.add(
+            "TG106",
+            f"unknown architecture {machine.arch}",
+            head(machine.span, f"machine {machine.name}"),
+            f"on {machine.arch}, which is not known",
+            help=fix,
+        )
 
 
 def _scope(op: Op, constants: Mapping[str, int], problems: Problems) -> Scope:
@@ -113,15 +115,15 @@ def _one(
     machine: tree.Machine, clauses: Clauses, instance: Instance, constants: Mapping[str, int], chosen: Variant, problems: Problems
 ) -> list[Machine]:
     """The machine of one op and one choice, as a list of one; empty after a message."""
-    before, op = len(problems), instance.op
+    before, op, place = len(problems), instance.op, head(machine.span, f"machine {machine.name}")
     scope = _scope(op, constants, problems)
     where = tuple(guard for guard, _ in _preconditions(clauses, scope) if guard != TRUE)
     hiding = replace(scope, tensors={t.name: t for t in (*op.tensors, *op.intermediates)}, sizes=dict.fromkeys(op.sizes, Span()))
     table = factor_table(clauses, hiding)
     launch = (
-        explicit(clauses, table, scope, machine.span)
+        explicit(clauses, table, scope, place)
         if clauses.program
-        else derived(clauses, op, table, scope, conjunction(*op.where, *where), machine.span)
+        else derived(clauses, op, table, scope, conjunction(*op.where, *where), place)
     )
     if launch is None or len(problems) > before:
         return []

@@ -16,7 +16,7 @@ from tinygpu.model.op import Equation, Tensor
 from tinygpu.model.problems import UNKNOWN
 from tinygpu.model.ranges import checked, inferred
 from tinygpu.model.scope import Scope
-from tinygpu.model.value import value
+from tinygpu.model.value import value, wrong_rank
 from tinygpu.syntax import tree
 
 
@@ -119,20 +119,14 @@ def _axes(target: tree.Cell, body: tree.Expr, scope: Scope) -> tuple[Axis, ...] 
     """The axes of the left side: distinct bare names, with the extents of the output, or those that the reads give."""
     declared = scope.tensors.get(target.name)
     if declared and len(declared.shape) != len(target.index):
-        scope.problems.add(
-            "TG110",
-            f"{target.name} has {len(declared.shape)} axes, not {len(target.index)}",
-            target.span,
-            f"{len(target.index)} given here",
-            Label(declared.span, f"{target.name} is declared here"),
-        )
+        wrong_rank(declared, len(target.index), target.span, scope)
         return None
     names = _bare(target, scope)
     if names is None:
         return None
     axes = []
     for place, name in enumerate(names):
-        extent = declared.shape[place] if declared else inferred(name.name, name.span, body, scope)
+        extent = declared.shape[place] if declared else inferred(name.name, name.span, body, scope, on_left=True)
         if extent is None:
             return None
         if declared:

@@ -37,14 +37,9 @@ def explicit(clauses: Clauses, table: Mapping[str, Factor], scope: Scope, place:
     if clauses.work is None and not any(isinstance(s, tree.LaunchStatement) for s in statements):
         _no_work(place, scope)
     for factor in table.values():
-        if factor.extent is None:
-            problems.add(
-                "TG138",
-                f"the factor {factor.name} has no extent",
-                factor.span,
-                "a program infers nothing",
-                help=f"give it: {factor.name}: 4",
-            )
+        if factor.extent is None and factor.carried:
+            fix = f"write it: {factor.name}: {'ceil(n / 256)' if factor.sort == 'grid' else '256'}"
+            problems.add("TG138", f"the factor {factor.name} has no extent", factor.span, "a program infers nothing", help=fix)
     grid, block = (_axes(sort, table, {}, scope) for sort in ("grid", "block"))
     return Launch(clauses.launch, grid, block, (), (), clauses.work.span if clauses.work else place)
 
@@ -153,8 +148,9 @@ def _hidden(placements: Iterable[Placement | None], table: Mapping[str, Factor],
 
 def _idle(setting: Setting) -> None:
     """Every factor serves some equation."""
+    quiet = len(setting.scope.problems)  # what is wrong elsewhere leaves factors idle
     for factor in setting.table.values():
-        if factor.name not in setting.used and not len(setting.scope.problems):
+        if factor.name not in setting.used and not quiet:
             fix = f"make it a digit of an index: compute i = (…, {factor.name})" if factor.carried else "remove it, or place it"
             setting.scope.problems.add(
                 "TG134", f"the factor {factor.name} is in no equation", factor.span, "no index is computed from it", help=fix

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from tinygpu.category.term import Const
 from tinygpu.diagnostic import Label
+from tinygpu.model.clauses import names_in
 from tinygpu.model.problems import UNKNOWN, Problems
 from tinygpu.model.scope import Scope
 from tinygpu.model.value import index
@@ -44,18 +45,26 @@ def fixed(param: tree.Param) -> bool:
 
 
 def combinations(params: Params, problems: Problems) -> list[dict[str, int]]:
-    """Every choice of a value for each param, in order; a param may be a term over those before it.
+    """Every choice of a value for each param, in order; a param may be a term over those before it. None if one is wrong.
 
     >>> two = tree.Param("B", choices=(tree.Number("1"), tree.Number("2")))
     >>> combinations({"B": two, "C": tree.Param("C", tree.Binary("*", tree.Name("B"), tree.Number("8")))}, Problems())
     [{'B': 1, 'C': 8}, {'B': 2, 'C': 16}]
     """
     chosen: list[dict[str, int]] = [{}]
+    wrong: set[str] = set()
     for name, param in params.items():
         exprs = param.choices if param.value is None else (param.value,)
+        if wrong & set(names_in(exprs)):
+            wrong.add(name)  # said already
+            continue
+        before = len(problems)
         longer = [{**one, name: v} for one in chosen for v in _numbers(exprs, one, problems)]
-        chosen = longer
-    return chosen
+        if len(problems) > before:
+            wrong.add(name)
+        else:
+            chosen = longer
+    return [] if wrong else chosen
 
 
 def _numbers(exprs: tuple[tree.Expr, ...], before: Mapping[str, int], problems: Problems) -> list[int]:

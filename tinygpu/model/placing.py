@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from tinygpu.diagnostic import Label, Span
-from tinygpu.model.problems import Problems
+from tinygpu.model.problems import Problems, suggestion
 from tinygpu.model.scope import Scope
 from tinygpu.model.work import Factor
 from tinygpu.syntax import tree
@@ -18,12 +18,17 @@ from tinygpu.syntax import tree
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """`i = (g, t, v)`, `(i, j) = (g, t)`, or with `term` instead of factors `i = g*256 + t`."""
+    """`i = (g, t, v)`, `(i, j) = (g, t)`, or with `term` instead of factors `i = g*256 + t`. `places` are where the factors stand."""
 
     indices: tuple[str, ...]
     factors: tuple[str, ...]
     span: Span
+    places: tuple[Span, ...] = ()
     term: tree.Expr | None = None
+
+    def place(self, factor: str) -> Span:
+        """Where a factor stands in it."""
+        return dict(zip(self.factors, self.places, strict=True)).get(factor, self.span)
 
 
 def placement(binding: tree.Binding, table: Mapping[str, Factor], scope: Scope) -> Placement | None:
@@ -31,39 +36,33 @@ def placement(binding: tree.Binding, table: Mapping[str, Factor], scope: Scope) 
     items = _items(binding.value, table, scope)
     if items is None:
         if len(binding.indices) > 1:
-            scope.problems.add(
-                "TG127",
-                "merged indices are a product of factors",
-                binding.value.span,
-                "not a list of factors",
-                help=f"write ({', '.join(binding.indices)}) = (g, t)",
-            )
+            title, fix = "merged indices are a product of factors", f"write ({', '.join(binding.indices)}) = (g, t)"
+            scope.problems.add("TG127", title, binding.value.span, "not a list of factors", help=fix)
             return None
-        return Placement(binding.indices, (), binding.span, binding.value)
-    missing = [i for i in items if i.name not in table]
-    for item in missing:
-        scope.problems.add("TG130", f"the factor {item.name} is neither carried nor declared", item.span, f"the work object does not carry {item.name}",
-                           help=f"declare it as the thread's own (register {item.name}, time {item.name} or vector {item.name}), "
-                                f"or add it to a level of work")  # fmt: skip
-    names = [i.name for i in items]
+        return Placement(binding.indices, (), binding.span, (), binding.value)
+    names = [i.name for i in items if isinstance(i, tree.Name | tree.Sized)]
+    if len(names) < len(items) or not _known(items, table, scope):
+        return None
     for place, item in enumerate(items):
-        if item.name in names[:place]:
+        if names[place] in names[:place]:
+            title, first = f"the factor {names[place]} is placed twice", items[names.index(names[place])]
             scope.problems.add(
                 "TG131",
-                f"the factor {item.name} is placed twice",
+                title,
                 item.span,
-                "the second time",
-                help="a factor counts one digit of one index",
+                "a second time",
+                Label(first.span, "the first"),
+                help="a factor is one digit of one index",
             )
             return None
-    return None if missing else Placement(binding.indices, tuple(names), binding.span)
+    return Placement(binding.indices, tuple(names), binding.span, tuple(i.span for i in items))
 
 
-def _items(value: tree.Expr, table: Mapping[str, Factor], scope: Scope) -> list[tree.Name | tree.Sized] | None:
+def _items(value: tree.Expr, table: Mapping[str, Factor], scope: Scope) -> tuple[tree.Expr, ...] | None:
     """The factors of a product; None if the value is a term."""
     match value:
         case tree.Name(name):
-            return [value] if name in table or name not in scope.everything() else None
+            return (value,) if name in table or name not in scope.everything() else None
         case tree.Group((tree.Name() as one,)):
             return _items(one, table, scope)
         case tree.Group((single,)) if not isinstance(single, tree.Sized):
@@ -71,15 +70,26 @@ def _items(value: tree.Expr, table: Mapping[str, Factor], scope: Scope) -> list[
         case tree.Group(items):
             for item in items:
                 if not isinstance(item, tree.Name | tree.Sized):
+                    fix = "write i = (g, t, v: 4), or give the index by one term: i = g*1024 + t"
                     scope.problems.add(
-                        "TG127",
-                        "a product of factors is a list of names",
-                        item.span,
-                        "not the name of a factor",
-                        help="write i = (g, t, v: 4), or give the index by one term: i = g*1024 + t",
+                        "TG127", "a product of factors is a list of names", item.span, "not the name of a factor", help=fix
                     )
-            return [i for i in items if isinstance(i, tree.Name | tree.Sized)]
+            return items
     return None
+
+
+def _known(items: Iterable[tree.Expr], table: Mapping[str, Factor], scope: Scope) -> bool:
+    """Whether every factor is carried or declared; says which are not."""
+    missing = [i for i in items if isinstance(i, tree.Name | tree.Sized) and i.name not in table]
+    for item in missing:
+        name = item.name
+        close = suggestion(name, table)
+        fix = f"declare it as the thread's own (register {name}, time {name} or vector {name}), or add it to a level of work"
+        title = f"the factor {name} is neither carried nor declared"
+        scope.problems.add(
+            "TG130", title, item.span, f"the work object does not carry {name}", help=f"{close} or {fix}" if close else fix
+        )
+    return not missing
 
 
 def by_index(
@@ -122,13 +132,9 @@ def doubly_placed(placements: Iterable[Placement], problems: Problems) -> bool:
         for name in one.factors:
             if name in seen:
                 twice = True
-                problems.add(
-                    "TG131",
-                    f"the factor {name} is placed twice",
-                    one.span,
-                    f"{name} is a digit of {' and '.join(one.indices)}",
-                    Label(seen[name].span, f"and of {' and '.join(seen[name].indices)}"),
-                    help="take two factors, one for each index",
-                )
+                here, there = " and ".join(one.indices), " and ".join(seen[name].indices)
+                label = Label(seen[name].place(name), f"and of {there}")
+                fix = "take two factors, one for each index"
+                problems.add("TG131", f"the factor {name} is placed twice", one.place(name), f"a digit of {here}", label, help=fix)
             seen[name] = one
     return twice

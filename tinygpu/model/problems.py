@@ -7,7 +7,7 @@ The one idea: a mistake becomes a term of dtype `?` that every operation passes 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 
 from tinygpu.category.term import Const
@@ -43,6 +43,16 @@ class Problems:
         """Raises `TinygpuError` with everything found, in the order of the text; does nothing if there is nothing."""
         if self.found:
             raise TinygpuError(*sorted(self.found, key=lambda d: (d.span.file, d.span.start)))
+
+
+def head(span: Span, text: str) -> Span:
+    """The beginning of a declaration, `machine NAME`, to underline instead of all its lines.
+
+    >>> head(Span("f", 10, 99, 2, 1, 7, 2), "machine m").end_column
+    10
+    """
+    length = len(text)
+    return replace(span, end=span.start + length, end_line=span.line, end_column=span.column + length)
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:

@@ -69,7 +69,7 @@ def _in_cell(cell: tree.Cell, name: str, scope: Scope, strength: int) -> Iterato
             yield Occurrence(extent, place.span, cell.name, PADDED if cell.fill else strength)
 
 
-def inferred(name: str, span: Span, body: tree.Expr, scope: Scope) -> Term | None:
+def inferred(name: str, span: Span, body: tree.Expr, scope: Scope, on_left: bool = False) -> Term | None:
     """The extent that the reads of `body` give to `name`; None after a message."""
     found = list(occurrences(body, name, scope))
     strongest = [o for o in found if o.strength == min((o.strength for o in found), default=PLAIN)]
@@ -79,7 +79,7 @@ def inferred(name: str, span: Span, body: tree.Expr, scope: Scope) -> Term | Non
             f"the range of {name} is not known",
             span,
             f"{name} stands alone at no axis of a tensor",
-            help=f"give it: {name} < 8, or read a tensor at [{name}]",
+            help=f"read a tensor at [{name}]" if on_left else f"write its bound ({name} < 8), or read a tensor at [{name}]",
         )
         return None
     first = strongest[0]

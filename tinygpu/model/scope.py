@@ -20,6 +20,11 @@ SPECIAL = {
     "true": Const(True, BOOL),
     "false": Const(False, BOOL),
 }
+# what other languages call them
+ALIASES = {
+    "float": "f32", "float32": "f32", "double": "f64", "float64": "f64", "half": "f16", "float16": "f16", "bfloat16": "bf16", "int": "i32",
+    "int32": "i32", "int64": "i64", "long": "i64", "int8": "i8", "uint8": "u8", "uint32": "u32", "unsigned": "u32", "boolean": "bool",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +58,9 @@ class Scope:
         if found in DTYPES:
             self.used.add(name)
             return found
-        fix = suggestion(name, DTYPES) or f"the dtypes are {listing(DTYPES)}"
+        fix = (
+            f"did you mean {ALIASES[name]}?" if name in ALIASES else suggestion(name, DTYPES) or f"the dtypes are {listing(DTYPES)}"
+        )
         self.problems.add("TG108", f"unknown dtype {name}", span, "no dtype has this name", help=fix)
         return None
 

@@ -29,6 +29,7 @@ from tinygpu.category.term import (
 from tinygpu.diagnostic import Label, Span
 from tinygpu.model.dtype import LITERAL, meet, not_offered, offered, settle, to_index
 from tinygpu.model.folds import fold
+from tinygpu.model.op import Tensor
 from tinygpu.model.problems import UNKNOWN, WRONG, listing, suggestion
 from tinygpu.model.scope import Scope
 from tinygpu.syntax import tree
@@ -114,14 +115,7 @@ def _cell(expr: tree.Cell, scope: Scope) -> Term:
     if tensor is None or WRONG in inside:
         return WRONG
     if len(inside) != len(tensor.shape):
-        rank = len(tensor.shape)
-        return scope.problems.add(
-            "TG110",
-            f"{expr.name} has {rank} axes, not {len(inside)}" if rank != 1 else f"{expr.name} has 1 axis, not {len(inside)}",
-            expr.span,
-            f"{len(inside)} given here",
-            Label(tensor.span, f"{expr.name} is declared here"),
-        )
+        return wrong_rank(tensor, len(inside), expr.span, scope)
     read = Read(expr.name, inside, tensor.dtype, expr.span)
     if expr.fill is None:
         return _as_index(read, scope)
@@ -131,6 +125,23 @@ def _cell(expr: tree.Cell, scope: Scope) -> Term:
     fill = value(expr.fill, scope)
     _, filled, dtype = meet(read, fill, (expr.span, expr.fill.span), scope.problems)
     return WRONG if dtype == UNKNOWN else _as_index(select(conjunction(*guards), read, filled), scope)
+
+
+def wrong_rank(tensor: Tensor, given: int, span: Span, scope: Scope) -> Const:
+    """The message for a cell with too many or too few indices."""
+    rank, name = len(tensor.shape), tensor.name
+    title = f"{name} has {axes(rank)}, not {given}" if rank else f"{name} is a single value, without axes"
+    fix = f"write {name}[{', '.join('…' for _ in tensor.shape)}]" if rank else f"write {name}"
+    return scope.problems.add("TG110", title, span, f"{given} given here", Label(tensor.span, f"{name} is declared here"), help=fix)
+
+
+def axes(count: int) -> str:
+    """A count of axes in words.
+
+    >>> axes(1), axes(2)
+    ('1 axis', '2 axes')
+    """
+    return f"{count} {'axis' if count == 1 else 'axes'}"
 
 
 def _within(term: Term, extent: Term, scope: Scope) -> bool:
@@ -187,13 +198,15 @@ def _choose(c: tree.Expr, a: tree.Expr, b: tree.Expr, scope: Scope) -> Term:
 def _call(expr: tree.Call, scope: Scope) -> Term:
     name = scope.dtypes.get(expr.function, expr.function)
     if name not in CALLS:
-        fix = "a tensor's element is written with brackets" if name in scope.tensors else suggestion(name, (*CALLS, *MONOIDS))
+        fix = f"{name} is a tensor: write {name}[…]" if name in scope.tensors else suggestion(name, (*CALLS, *MONOIDS))
         fix = fix or f"the functions are {listing((*FUNCTIONS, 'min', 'max', 'where'))}"
         return scope.problems.add("TG107", f"unknown function {name}", expr.span, "no function has this name", help=fix)
     least, most = {"where": (3, 3), "min": (2, 99), "max": (2, 99)}.get(name, (1, 1))
     if not least <= len(expr.args) <= most:
         needed = f"{least} arguments" if least > 1 else "1 argument"
-        fold_fix = f"to fold over an index, write {name}[k] …" if name in ("min", "max") else ""
+        fold_fix = {"where": "write where(condition, a, b)"}.get(
+            name, f"to fold over an index, write {name}[k] …" if most > 3 else ""
+        )
         return scope.problems.add(
             "TG125", f"{name} takes {needed}{' or more' if most > 3 else ''}", expr.span, f"{len(expr.args)} given", help=fold_fix
         )
