@@ -74,7 +74,9 @@ def test_false_claims_are_seen() -> None:
     assert not honest(Arrow(box(i=4), box(i=4), (Var("i") + 1,)), {})
 
 
-tables = st.integers(1, 5).flatmap(lambda m: st.lists(st.integers(0, m - 1), min_size=1, max_size=5).map(lambda entries: (m, entries)))
+tables = st.integers(1, 5).flatmap(
+    lambda m: st.lists(st.integers(0, m - 1), min_size=1, max_size=5).map(lambda entries: (m, entries))
+)
 
 
 def arrow_of(entries: list[int], m: int, source: str, target: str) -> Arrow:
@@ -182,7 +184,11 @@ def test_assignment(size: int) -> None:
 
 def test_spans_compose_by_pullback() -> None:
     """Reading a tile through a stage: the guards of both spans are guards of the composite."""
-    first = assign(Box((Axis("g", ceildiv(n, 4)), Axis("t", lift(4)))), Box(), [digits(Axis("i", n), (Axis("g", ceildiv(n, 4)), Axis("t", lift(4))))])
+    first = assign(
+        Box((Axis("g", ceildiv(n, 4)), Axis("t", lift(4)))),
+        Box(),
+        [digits(Axis("i", n), (Axis("g", ceildiv(n, 4)), Axis("t", lift(4))))],
+    )
     copy = rename(box(k=n).guarded(Var("k") > 0), {"k": "i"})
     inner = (Arrow(copy.domain, box(i=n), copy.terms, copy.inverse, mono=True), identity(copy.domain))
     left, right = compose((first.active, first.owner), inner)
@@ -200,7 +206,11 @@ def test_nested_partitions() -> None:
         assert all(c == (i // 24, i // 12 % 2) for (i,), c in fine.quotient.graph({"n": size}).items())
     assert fine.coarsen("c").classes == ("c",)
     both = fine.times(by_split(Axis("j", lift(6)), 4, "e", "f"))
-    assert both.classes == ("c", "d", "e") and both.cut.codomain.names == ("c", "d", "e", "w", "l", "f") and honest(both.cut, {"n": 30})
+    assert (
+        both.classes == ("c", "d", "e")
+        and both.cut.codomain.names == ("c", "d", "e", "w", "l", "f")
+        and honest(both.cut, {"n": 30})
+    )
 
 
 def test_what_does_not_fit_is_refused() -> None:

@@ -107,4 +107,6 @@ def test_numpy_is_a_functor(name: str) -> None:
         columns = {v: np.array([point[v] for point in points]) for v in f.domain.names}
         middle = {v: to_numpy.evaluate(t, {**sizes, **columns}) for v, t in zip(f.codomain.names, f.terms, strict=True)}
         for composed, after in zip((f >> g).terms, g.terms, strict=True):
-            np.testing.assert_array_equal(to_numpy.evaluate(composed, {**sizes, **columns}), to_numpy.evaluate(after, {**sizes, **middle}))
+            np.testing.assert_array_equal(
+                to_numpy.evaluate(composed, {**sizes, **columns}), to_numpy.evaluate(after, {**sizes, **middle})
+            )

@@ -177,6 +177,10 @@ def test_monoid_laws(name: str) -> None:
 def test_units() -> None:
     """Sums and products have units in every number, floats have them for max and min, integers do not."""
     for dtype in FLOATS + INTEGERS:
-        assert MONOIDS["sum"].unit(dtype) is not None and MONOIDS["prod"].unit(dtype) is not None and MONOIDS["any"].unit(dtype) is None
+        assert (
+            MONOIDS["sum"].unit(dtype) is not None
+            and MONOIDS["prod"].unit(dtype) is not None
+            and MONOIDS["any"].unit(dtype) is None
+        )
         assert (MONOIDS["max"].unit(dtype) is None) == (MONOIDS["min"].unit(dtype) is None) == (dtype in INTEGERS)
     assert MONOIDS["sum"].combine(Var("a", "i32"), Var("b", "i32")).dtype == "i32"

@@ -53,7 +53,16 @@ def boxes(draw: st.DrawFn) -> Box:
     n, m, i, j = Var("n"), Var("m"), Var("i"), Var("j")
     tile = draw(st.sampled_from([n, apply("ceildiv", n, 4), n // 2, n * 2]))
     axes = (Axis("i", tile), Axis("j", m), Axis("k", draw(st.sampled_from([lift(1), lift(2), lift(4)]))), Axis("e", m * n))
-    guards = [TRUE, i * 4 + Var("k") < n, equal(n % 4, 0), equal(n % 2, 0), n >= 2, i <= j, App("not", (i < j,), "bool"), j * 2 < i + 1]
+    guards = [
+        TRUE,
+        i * 4 + Var("k") < n,
+        equal(n % 4, 0),
+        equal(n % 2, 0),
+        n >= 2,
+        i <= j,
+        App("not", (i < j,), "bool"),
+        j * 2 < i + 1,
+    ]
     return Box(axes, draw(st.sampled_from(guards))).guarded(draw(st.sampled_from(guards)))
 
 
@@ -63,7 +72,9 @@ def terms(depth: int = 3) -> st.SearchStrategy[Term]:
     if depth == 0:
         return leaf
     inner = terms(depth - 1)
-    divisor = st.one_of(st.builds(Const, st.sampled_from([1, 2, 3, 4, 6, 8, 16])), st.sampled_from([Var("n"), Var("m"), Var("n") * 2, Var("n") - 1]))
+    divisor = st.one_of(
+        st.builds(Const, st.sampled_from([1, 2, 3, 4, 6, 8, 16])), st.sampled_from([Var("n"), Var("m"), Var("n") * 2, Var("n") - 1])
+    )
     return st.one_of(
         leaf,
         st.builds(apply, st.sampled_from(["add", "add", "sub", "mul"]), inner, inner),
@@ -122,4 +133,8 @@ def test_bounds_are_bounds(term: Term, box: Box) -> None:
 @given(guards(terms(2)), boxes())
 def test_decided_guards_are_so(guard: Term, box: Box) -> None:
     decided = holds(guard, box)
-    assert decided is None or all(v is None or bool(v) == decided for v in values(guard, box).values()), (text(guard), str(box), decided)
+    assert decided is None or all(v is None or bool(v) == decided for v in values(guard, box).values()), (
+        text(guard),
+        str(box),
+        decided,
+    )

@@ -139,9 +139,7 @@ def honest(f: Arrow, sizes: Mapping[str, int]) -> bool:
     image, codomain = set(graph.values()), set(f.codomain.points(sizes))
     total = image <= codomain
     one_to_one = len(image) == len(graph)
-    undone = f.inverse is None or all(
-        tuple(evaluate(t, f.codomain.at(y, sizes)) for t in f.inverse) == x for x, y in graph.items()
-    )
+    undone = f.inverse is None or all(tuple(evaluate(t, f.codomain.at(y, sizes)) for t in f.inverse) == x for x, y in graph.items())
     return total and undone and (one_to_one or not f.mono) and (image == codomain or not f.epi)
 
 
@@ -168,7 +166,7 @@ def cases(f: Arrow, g: Arrow) -> Arrow:
     if beyond is None:
         same = f.codomain == g.codomain
         codomain = f.codomain if same else Box(f.codomain.axes, either(f.codomain.guard, g.codomain.guard))
-        return Arrow(domain, codomain, terms, epi=(f.epi or g.epi) and same or (f.epi and g.epi))
+        return Arrow(domain, codomain, terms, epi=f.epi or g.epi if same else f.epi and g.epi)
     codomain = Box(f.codomain.axes, either(f.codomain.guard, g.codomain.guard))
     inverse = None
     if f.inverse is not None and g.inverse is not None:

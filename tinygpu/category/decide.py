@@ -60,10 +60,7 @@ def multiple(p: Polynomial, d: Polynomial, known: Facts) -> bool:
     """
     _, rest = divide(p, d)
     divisors = {z.args[0]: polynomial(z.args[1]) for z in sorted(known.zeros, key=text) if isinstance(z, App)}
-    for monomial, c in rest.items():
-        if all(divide(part, d)[1] for part in _divisors(monomial, c, divisors)):
-            return False
-    return True
+    return all(any(not divide(part, d)[1] for part in _divisors(m, c, divisors)) for m, c in rest.items())
 
 
 def _divisors(monomial: tuple[Term, ...], c: int, divisors: Mapping[Term, Polynomial]) -> Iterator[Polynomial]:
@@ -105,18 +102,22 @@ def _sufficient(p: Polynomial, known: Facts) -> Iterator[Polynomial]:
         if m := next((m for m in fact if m and p.get(m, 0) * fact[m] > 0), None):
             yield plus(p, fact, -max(1, p[m] // fact[m]))
     for monomial, c in p.items():
-        rest = plus(p, {monomial: c}, -1)
+        rest, alone = plus(p, {monomial: c}, -1), len(monomial) == 1
         for atom in monomial:
             match atom:
-                case App("floordiv" | "ceildiv" as op, (a, b)) if least_positive(plus(polynomial(b), constant(-1)), known):
-                    if len(monomial) == 1 and abs(c) == 1:
+                case App("floordiv" | "ceildiv" as op, (a, b)) if _divides(b, known):
+                    if alone and abs(c) == 1:
                         yield _across(op, c, polynomial(a), polynomial(b), rest)
                     yield from _named(op, a, b, {_others(monomial, atom): c}, rest, known)
-                case App("mod", (a, b)) if c < 0 and len(monomial) == 1 and least_positive(plus(polynomial(b), constant(-1)), known):
+                case App("mod", (_, b)) if alone and c < 0 and _divides(b, known):
                     yield plus(rest, plus(polynomial(b), constant(-1)), c)
-                case App("min" | "max" as op, args) if len(monomial) == 1 and (c < 0) == (op == "min"):
+                case App("min" | "max" as op, args) if alone and (c < 0) == (op == "min"):
                     # a minimum is at most either, a maximum at least either
                     yield from (plus(rest, polynomial(arg), c) for arg in args)
+
+
+def _divides(divisor: Term, known: Facts) -> bool:
+    return least_positive(plus(polynomial(divisor), constant(-1)), known)
 
 
 def _others(monomial: tuple[Term, ...], atom: Term) -> tuple[Term, ...]:
@@ -129,9 +130,11 @@ def _named(op: str, a: Term, b: Term, scale: Polynomial, rest: Polynomial, known
     k, left = divide(scale, polynomial(b))
     if left or not k:
         return
-    x = polynomial(a)
-    remainder = {} if apply("mod", a, b) in known.zeros else polynomial(apply("mod", a if op == "floordiv" else term_of(plus({}, x, -1)), b))
-    yield plus(rest, times(k, plus(x, remainder, -1 if op == "floordiv" else 1)))
+    x, sign = polynomial(a), -1 if op == "floordiv" else 1
+    part = x
+    if apply("mod", a, b) not in known.zeros:
+        part = plus(x, polynomial(apply("mod", term_of(plus({}, x, -sign)), b)), sign)
+    yield plus(rest, times(k, part))
 
 
 def _across(op: str, sign: int, a: Polynomial, d: Polynomial, rest: Polynomial) -> Polynomial:

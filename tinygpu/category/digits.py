@@ -10,12 +10,13 @@ from __future__ import annotations
 from tinygpu.category.arrow import Arrow
 from tinygpu.category.box import Box
 from tinygpu.category.simplify import holds, simplify
-from tinygpu.category.term import TRUE, Axis, Term, Var, ceildiv, lift, text
+from tinygpu.category.term import TRUE, Axis, Term, Var, ceildiv, lift
 
 
 def digits(index: Axis, factors: tuple[Axis, ...], where: Term = TRUE) -> Arrow:
     """`digits : [g, t, v | (g·T + t)·V + v < n] → [i < n]`: the owner. Mono; iso where the factors are seen to cover the index.
 
+    >>> from tinygpu.category.term import text
     >>> i = Axis("i", Var("n"))
     >>> g, t, v = Axis("g", ceildiv(Var("n"), 1024), "grid"), Axis("t", lift(256), "block"), Axis("v", lift(4), "vector")
     >>> owner = digits(i, (g, t, v))
@@ -51,6 +52,7 @@ def _inverse(index: Term, factors: tuple[Axis, ...]) -> tuple[Term, ...]:
 def inferred(extent: Term, others: tuple[Axis, ...], where: Term = TRUE) -> Term:
     """The extent that the one unnamed factor must have so that the factors cover the index: `⌈n / ∏ others⌉`.
 
+    >>> from tinygpu.category.term import text
     >>> text(inferred(Var("n"), (Axis("t", lift(256)), Axis("v", lift(4)))))
     'ceil(n / 1024)'
     >>> text(inferred(lift(4096), (Axis("t", lift(256)),)))
@@ -62,6 +64,7 @@ def inferred(extent: Term, others: tuple[Axis, ...], where: Term = TRUE) -> Term
 def merged(indices: tuple[Axis, ...], factors: tuple[Axis, ...], where: Term = TRUE, flat: str = "_flat") -> Arrow:
     """`(i, j) = (g, t, v)`: the flattened range of the indices, cut into the factors. Down to one number, and up again.
 
+    >>> from tinygpu.category.term import text
     >>> i, j = Axis("i", Var("M")), Axis("j", Var("N"))
     >>> g, v = Axis("g", ceildiv(Var("M") * Var("N"), 4), "grid"), Axis("v", lift(4), "vector")
     >>> owner = merged((i, j), (g, v))

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from tinygpu.category.arrow import Arrow, identity
-from tinygpu.category.box import Box, box
+from tinygpu.category.box import Box
 from tinygpu.category.simplify import holds, simplify
 from tinygpu.category.term import TRUE, Axis, Term, Var, ceildiv, conjuncts, lift, text, variables
 
@@ -18,6 +18,7 @@ from tinygpu.category.term import TRUE, Axis, Term, Var, ceildiv, conjuncts, lif
 def split(axis: Axis, by: Term | int, outer: str, inner: str, where: Term = TRUE) -> Arrow:
     """`split(n; B) : [i < n] → [q < ⌈n/B⌉, r < B | q·B + r < n]`, `i ↦ (i // B, i % B)`. Iso; the guard is gone where `B ∣ n`.
 
+    >>> from tinygpu.category.box import box
     >>> print(split(box(i=Var("n")).axis("i"), 4, "q", "r"))
     [i < n] → [q < ceil(n / 4), r < 4 | q*4 + r < n] : (i // 4, i % 4)  iso
     >>> print(split(box(i=Var("n") * 4).axis("i"), 4, "q", "r"))
@@ -35,6 +36,7 @@ def split(axis: Axis, by: Term | int, outer: str, inner: str, where: Term = TRUE
 def merge(axis: Axis, by: Term | int, outer: str, inner: str, where: Term = TRUE) -> Arrow:
     """`merge(n; B) : [q, r | q·B + r < n] → [i < n]`, `(q, r) ↦ q·B + r`: the inverse of the split.
 
+    >>> from tinygpu.category.box import box
     >>> print(merge(box(i=12).axis("i"), 4, "q", "r"))
     [q < 3, r < 4] → [i < 12] : (q*4 + r)  iso
     """
@@ -44,6 +46,7 @@ def merge(axis: Axis, by: Term | int, outer: str, inner: str, where: Term = TRUE
 def permute(domain: Box, *names: str) -> Arrow:
     """`X → X` with its axes in another order. Iso.
 
+    >>> from tinygpu.category.box import box
     >>> print(permute(box(i=2, j=3), "j", "i"))
     [i < 2, j < 3] → [j < 3, i < 2] : (j, i)  iso
     """
@@ -56,6 +59,7 @@ def permute(domain: Box, *names: str) -> Arrow:
 def rename(domain: Box, names: Mapping[str, str]) -> Arrow:
     """`X → X` with other names. Iso.
 
+    >>> from tinygpu.category.box import box
     >>> print(rename(box(i=Var("n")), {"i": "t"}))
     [i < n] → [t < n] : (i)  iso
     """
@@ -72,6 +76,7 @@ def resort(domain: Box, sorts: Mapping[str, str]) -> Arrow:
 def pad(axis: Axis, extent: Term | int, where: Term = TRUE) -> Arrow:
     """`pad(n → m) : [i < n] → [i < m]`, `i ↦ i`. Mono, and iso where n = m. Raises ValueError unless n ≤ m is clear.
 
+    >>> from tinygpu.category.box import box
     >>> print(pad(box(i=Var("n")).axis("i"), ceildiv(Var("n"), 4) * 4))
     [i < n] → [i < ceil(n / 4)*4] : (i)  mono
     """
@@ -86,6 +91,7 @@ def pad(axis: Axis, extent: Term | int, where: Term = TRUE) -> Arrow:
 def crop(axis: Axis, extent: Term | int, where: Term = TRUE) -> Arrow:
     """`crop(m → n) : [i < m | i < n] → [i < n]`: the partial inverse of the pad of `axis` to the extent.
 
+    >>> from tinygpu.category.box import box
     >>> print(crop(box(i=5).axis("i"), 8))
     [i < 8 | i < 5] → [i < 5] : (i)  iso
     """
@@ -95,6 +101,7 @@ def crop(axis: Axis, extent: Term | int, where: Term = TRUE) -> Arrow:
 def project(domain: Box, *names: str, where: Term = TRUE) -> Arrow:
     """`X × R → X`: the axes of R forgotten. Epi where R is known to have a point and the guard does not speak of it.
 
+    >>> from tinygpu.category.box import box
     >>> print(project(box(i=Var("n"), r=4), "r"))
     [i < n, r < 4] → [i < n] : (i)  epi
     """
@@ -110,6 +117,7 @@ def project(domain: Box, *names: str, where: Term = TRUE) -> Arrow:
 def replicate(codomain: Box, *axes: Axis, where: Term = TRUE) -> Arrow:
     """`X × R → X` from its codomain: what a work factor does that an equation does not mention. Reading along it is a broadcast.
 
+    >>> from tinygpu.category.box import box
     >>> print(replicate(box(i=Var("n")), Axis("t", lift(32), "block")))
     [i < n, t < 32] → [i < n] : (i)  epi
     """
@@ -119,6 +127,7 @@ def replicate(codomain: Box, *axes: Axis, where: Term = TRUE) -> Arrow:
 def affine(domain: Box, codomain: Axis, term: Term) -> Arrow:
     """`X → [0, m)` by a term such as `i·s + k − p` (halo, stride, window). Nothing is claimed; `lands` is its obligation.
 
+    >>> from tinygpu.category.box import box
     >>> halo = affine(box(p=Var("H"), r=3), box(h=Var("H")).axis("h"), Var("p") + Var("r") - 1)
     >>> text(halo.lands)
     'p + r - 1 >= 0 and p + r - 1 < H'

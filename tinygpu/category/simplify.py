@@ -15,8 +15,26 @@ from tinygpu.category.interval import upper as upper
 from tinygpu.category.linear import Polynomial, divide, number, plus, polynomial, term_of, times
 from tinygpu.category.rules import RULES, matches
 from tinygpu.category.term import (
-    BOOL, COMPARISONS, FALSE, INDEX, TRUE, App, Axis, Const, Fold, Read, Term, Var, apply, conjunction, conjuncts, equal, negation, select,
-    substitute, variables,
+    BOOL,
+    COMPARISONS,
+    FALSE,
+    INDEX,
+    TRUE,
+    App,
+    Axis,
+    Const,
+    Fold,
+    Read,
+    Term,
+    Var,
+    apply,
+    conjunction,
+    conjuncts,
+    equal,
+    negation,
+    select,
+    substitute,
+    variables,
 )  # fmt: skip
 
 
@@ -43,7 +61,9 @@ def simplify(term: Term, box: Box = UNIT) -> Term:
             return _fold(term, box)
         case App("select", (condition, then, otherwise)):
             condition = simplify(condition, box)
-            return select(condition, simplify(then, box.guarded(condition)), simplify(otherwise, box.guarded(_complement(condition))))
+            return select(
+                condition, simplify(then, box.guarded(condition)), simplify(otherwise, box.guarded(_complement(condition)))
+            )
         case App("and" | "or" | "not", args):
             return _logic(term, args, box)
         case App(op, args, dtype):

@@ -72,7 +72,9 @@ def assign(work: Box, own: Box, owners: Sequence[Arrow], where: Term = TRUE) -> 
     domain = Box(carried.axes, conjunction(carried.guard, used.guard))
     owner = (~order).restrict(*conjuncts(carried.guard)) >> forget >> phase
     active = Arrow(domain, carried, domain.variables, domain.variables, mono=True, epi=domain.guard == carried.guard)
-    return Assignment(active, Arrow(domain, owner.codomain, owner.terms, owner.inverse, owner.mono, owner.epi), tuple(a.name for a in rest))
+    return Assignment(
+        active, Arrow(domain, owner.codomain, owner.terms, owner.inverse, owner.mono, owner.epi), tuple(a.name for a in rest)
+    )
 
 
 def pullback(f: Arrow, g: Arrow) -> tuple[Arrow, Arrow]:

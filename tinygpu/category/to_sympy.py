@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from tinygpu.category.term import BOOL, FLOATS, INDEX, INTEGERS, App, Const, Fold, Read, Term, Var, text
+from tinygpu.category.term import FLOATS, INDEX, INTEGERS, App, Const, Fold, Read, Term, Var
 
 
 def to_sympy(term: Term) -> Any:
@@ -18,7 +18,7 @@ def to_sympy(term: Term) -> Any:
 
     >>> to_sympy(Var("i") // 4 * 4 + Var("i") % 4)
     Mod(i, 4) + 4*floor(i/4)
-    >>> from tinygpu.category.term import Axis
+    >>> from tinygpu.category.term import BOOL, Axis
     >>> to_sympy(Fold("sum", (Axis("k", Var("K")),), Const(True, BOOL), Read("A", (Var("i"), Var("k")), "f32"), "f32"))
     Sum(A(i, k), (k, 0, K - 1))
     """
