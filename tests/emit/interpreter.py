@@ -1,0 +1,132 @@
+"""CUDA kernels' text run by Python itself: every block and thread in turn, on numpy scalars of the very types that the text names.
+
+Comes in: a program, sizes and inputs. Goes out: its outputs. The one idea: the prelude is replaced, the kernels are not. Pointers refuse
+what is outside, wide accesses refuse what is not aligned, unwritten cells are poison, and an index that wraps is an error.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Mapping
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from tinygpu.category.evaluate import evaluate
+from tinygpu.category.number import HELD, load, round_bf16
+from tinygpu.emit.cuda import block_threads, cuda_source, grid_blocks, kernel_name, kernel_parameters
+from tinygpu.program.step import Program
+
+STORED = {"f16": np.uint16, "bf16": np.uint16, "bool": np.uint8}
+POISON = 0x5A
+
+
+class Pointer:
+    """A tensor's elements, checked: numpy would read a negative index from the end."""
+
+    def __init__(self, elements: np.ndarray):
+        self.elements = elements
+
+    def __getitem__(self, offset: Any) -> Any:
+        assert 0 <= int(offset) < len(self.elements), f"read at {offset} of {len(self.elements)}"
+        return self.elements[int(offset)]
+
+    def __setitem__(self, offset: Any, value: Any) -> None:
+        assert 0 <= int(offset) < len(self.elements), f"write at {offset} of {len(self.elements)}"
+        assert np.result_type(value) == self.elements.dtype or isinstance(value, int), f"{type(value)} into {self.elements.dtype}"
+        self.elements[int(offset)] = value
+
+
+def local_array(shape: Any, dtype: Any) -> np.ndarray:
+    """Cells that nobody wrote yet."""
+    return np.frombuffer(bytes([POISON]) * int(np.prod(shape)) * np.dtype(dtype).itemsize, dtype).reshape(shape).copy()
+
+
+def wide_load(count: int) -> Callable[..., None]:
+    def wide(cells: np.ndarray, pointer: Pointer, offset: Any) -> None:
+        aligned(count, cells, offset)
+        cells[:] = [pointer[int(offset) + n] for n in range(count)]
+
+    return wide
+
+
+def wide_store(count: int) -> Callable[..., None]:
+    def wide(pointer: Pointer, offset: Any, cells: np.ndarray) -> None:
+        aligned(count, cells, offset)
+        for n in range(count):
+            pointer[int(offset) + n] = cells[n]
+
+    return wide
+
+
+def aligned(count: int, cells: np.ndarray, offset: Any) -> None:
+    size = math.gcd(count * cells.itemsize, 16)
+    assert int(offset) * cells.itemsize % size == 0, f"{offset} is not aligned to {size} bytes"
+
+
+def conversion(name: str) -> Callable[[Any], Any]:
+    """What the PTX of that name does."""
+    limits = {"i32": np.iinfo(np.int32), "u32": np.iinfo(np.uint32), "i64": np.iinfo(np.int64)}
+    kinds = {"i32": np.int32, "u32": np.uint32, "i64": np.int64}
+    if name.startswith("trunc_"):
+        kind, limit = kinds[name[6:]], limits[name[6:]]
+        return lambda x: kind(0 if math.isnan(x) else min(max(math.trunc(min(max(x, -1e30), 1e30)), limit.min), limit.max))
+    return {
+        "f16_bits": lambda x: np.float16(x).view(np.uint16),
+        "f16_value": lambda b: np.float32(b.view(np.float16)),
+        "round_f16": lambda x: np.float32(np.float16(x)),
+        "bf16_bits": lambda x: np.uint16(np.float32(round_bf16(np.float32(x))).view(np.uint32) >> np.uint32(16)),
+        "bf16_value": lambda b: (np.uint32(b) << np.uint32(16)).view(np.float32),
+        "round_bf16": lambda x: np.float32(round_bf16(np.float32(x))),
+    }[name]
+
+
+def names_of(bits: int, position: SimpleNamespace) -> SimpleNamespace:
+    """The prelude's names as numpy's."""
+    names = SimpleNamespace(cuda=position, inf=math.inf, pointer=lambda dtype: Pointer, void=lambda *types: types)
+    names.ix, names.ux = (np.int32, np.uint32) if bits == 32 else (np.int64, np.uint64)
+    names.f64, names.f32, names.i64, names.i32, names.i8 = np.float64, np.float32, np.int64, np.int32, np.int8
+    names.u32, names.u16, names.u8 = np.uint32, np.uint16, np.uint8
+    functions = {"exp": np.exp, "exp2": np.exp2, "log": np.log, "sqrt": np.sqrt, "tanh": np.tanh, "floor": np.floor, "fabs": np.abs}
+    functions |= {"rsqrt": lambda x: type(x)(1) / np.sqrt(x), "erf": lambda x: type(x)(math.erf(x))}
+    for name, function in functions.items():
+        setattr(names, name, function)
+        setattr(names, name + "f", function)
+    return names
+
+
+def run(program: Program, sizes: Mapping[str, int], inputs: Mapping[str, Any], bits: int = 32, wide: bool = True) -> dict[str, np.ndarray]:
+    """The outputs, as the kernels leave them; elements that nothing wrote are poison."""
+    position = SimpleNamespace(blockIdx=SimpleNamespace(x=0), threadIdx=SimpleNamespace(x=0), local=SimpleNamespace(array=local_array))
+    space: dict[str, Any] = {"cuda_names": lambda bits: names_of(bits, position), "wide_load": wide_load, "wide_store": wide_store}
+    space |= {"conversion": conversion, "angle_function": lambda name: {"s": np.sin, "c": np.cos}[name[0]], "Any": Any}
+    exec(cuda_source(program), space)
+    memory = {t.name: memory_of(t.dtype, inputs[t.name]) for t in program.op.inputs}
+    shapes = {t.name: tuple(int(evaluate(e, sizes)) for e in t.shape) for t in program.op.outputs}
+    for output in program.op.outputs:
+        memory[output.name] = local_array(shapes[output.name], STORED.get(output.dtype, HELD[output.dtype]))
+    index = np.int32 if bits == 32 else np.int64
+    arguments = [
+        index(sizes[p.name]) if p.kind == "size" else Pointer(memory[p.name].reshape(-1)) if p.kind == "pointer" else memory[p.name][()]
+        for p in kernel_parameters(program)
+    ]
+    with warnings.catch_warnings(), np.errstate(over="ignore", invalid="ignore"):
+        warnings.filterwarnings("error", "overflow encountered in scalar (add|subtract|multiply)")
+        for number, launch in enumerate(program.launches):
+            kernel, _ = space[kernel_name(program, number)](bits, wide)
+            for position.blockIdx.x in range(int(evaluate(grid_blocks(launch), sizes))):
+                for position.threadIdx.x in range(block_threads(launch)):
+                    kernel(*arguments)
+    return {t.name: load(memory[t.name], t.dtype).reshape(shapes[t.name]) for t in program.op.outputs}
+
+
+def memory_of(dtype: str, values: Any) -> np.ndarray:
+    """An input as memory has it."""
+    array = np.asarray(values)
+    if dtype == "bf16":
+        return (np.asarray(array, np.float32).view(np.uint32) >> 16).astype(np.uint16)
+    if dtype == "f16":
+        return array.astype(np.float16).view(np.uint16)
+    return array.astype(STORED.get(dtype, HELD[dtype]))
