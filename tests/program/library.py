@@ -25,7 +25,7 @@ from tinygpu.syntax import tree
 from tinygpu.syntax.parse import parse
 
 PRIMES = (2, 3, 5, 7, 13)
-MOST = 1 << 17  # points that the sizes of one run may have together
+MOST = 1 << 14  # points that the sizes of one run may have together
 
 
 def machines(text: str) -> dict[str, Machine]:

@@ -7,7 +7,7 @@ guard stands where the loops around it know its factors.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -61,7 +61,7 @@ def sequence(build: Build, todo: Iterable[Plan], around: Around) -> tuple[Step, 
     items: list[tuple[tuple[Term, ...], tuple[Step, ...]]] = []
     for axis, run in groupby(todo, lambda p: next((a for a in p.time if a not in around.opened), None)):
         if axis is None:
-            items.extend(one(build, plan, around) for plan in run)
+            items.extend(together(build, batch, around) for batch in batches(run, around))
         else:
             items.append(shared(build, axis, tuple(run), around))
     steps: list[Step] = []
@@ -86,20 +86,45 @@ def known(plan: Plan, around: Around) -> tuple[Term, ...]:
     return tuple(p for p in parts if p not in around.given and not variables(p) & later)
 
 
-def one(build: Build, plan: Plan, around: Around) -> tuple[tuple[Term, ...], tuple[Step, ...]]:
-    """One equation, all of whose output loops are open: folds, then the value into its local or its output."""
-    check_alive(build, plan, around)
-    parts = known(plan, around) if outermost(plan.value) else ()
-    asked = around.given.union(parts)
-    rest = tuple(p for p in plan.parts if p not in asked)
-    steps, value = folded(build, plan.value, Place(plan.cells, rest, plan.span), plan.kept)
-    if plan.kept:
-        build.alive[plan.kept] = around.path
-        steps, value = steps + keep(build, plan, value, rest), Read(plan.kept, point(plan.cells), plan.dtype)
-    if plan.stored:
-        guard = conjunction(*rest, *(p for p in plan.absent if p not in asked))
-        steps += cells(build, plan.cells, (Assign(plan.target, plan.index, value, guard=guard, span=plan.span),), plan.span)
-    return parts, steps
+def batches(run: Iterable[Plan], around: Around) -> Iterator[tuple[Plan, ...]]:
+    """Neighbours whose folds may share a loop: the same cells and guards, and none reads what another one keeps."""
+    batch: list[Plan] = []
+    for plan in run:
+        read = {t.tensor for t in walk(plan.value) if isinstance(t, Read)}
+        alike = batch and all(
+            outermost(p.value) and asks(p, around) == asks(plan, around) and p.cells == plan.cells for p in (*batch, plan)
+        )
+        if batch and (not alike or read & {p.kept for p in batch}):
+            yield tuple(batch)
+            batch = []
+        batch.append(plan)
+    if batch:
+        yield tuple(batch)
+
+
+def asks(plan: Plan, around: Around) -> tuple[tuple[Term, ...], tuple[Term, ...]]:
+    """The parts of a plan's guard that stand around its steps, and those that stand in them. A plan without folds asks at its store."""
+    before = known(plan, around) if outermost(plan.value) else ()
+    return before, tuple(p for p in plan.parts if p not in around.given.union(before))
+
+
+def together(build: Build, batch: tuple[Plan, ...], around: Around) -> tuple[tuple[Term, ...], tuple[Step, ...]]:
+    """Equations whose output loops are all open: their folds, then each value into its local or its output."""
+    first = batch[0]
+    before, rest = asks(first, around)
+    for plan in batch:
+        check_alive(build, plan, around)
+    place = Place(first.cells, rest, first.span)
+    steps, values = folded(build, tuple(p.value for p in batch), place, tuple(p.kept for p in batch))
+    for plan, value in zip(batch, values, strict=True):
+        if plan.kept:
+            build.alive[plan.kept] = around.path
+            steps, value = steps + keep(build, plan, value, rest), Read(plan.kept, point(plan.cells), plan.dtype)
+        if plan.stored:
+            guard = conjunction(*rest, *(p for p in plan.absent if p not in around.given.union(before)))
+            store = Assign(plan.target, plan.index, value, guard=guard, span=plan.span)
+            steps += cells(build, plan.cells, (store,), plan.span)
+    return before, steps
 
 
 def keep(build: Build, plan: Plan, value: Term, rest: Sequence[Term]) -> tuple[Step, ...]:

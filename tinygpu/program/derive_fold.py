@@ -100,12 +100,18 @@ def fill(dtype: str) -> Const:
     return Const(False, BOOL) if dtype == BOOL else Const(0.0 if dtype in FLOATS else 0, dtype)
 
 
-def folded(build: Build, value: Term, place: Place, hint: str = "") -> tuple[tuple[Step, ...], Term]:
-    """`value → (steps, value)`: after the steps, the value without folds. `hint` names the accumulator of a value that is one fold."""
-    found = outermost(value)
+def folded(
+    build: Build, values: tuple[Term, ...], place: Place, hints: tuple[str, ...]
+) -> tuple[tuple[Step, ...], tuple[Term, ...]]:
+    """`values → (steps, values)`: after the steps, the values without folds; folds over the same axes share their loop.
+
+    Where a value is one fold and nothing else, its hint, if there is one, names the accumulator.
+    """
+    found = tuple(dict.fromkeys(f for value in values for f in outermost(value)))
     if not found:
-        return (), value
-    names = {f: hint if f == value and hint else build.fresh("acc") for f in found}
+        return (), values
+    wanted = {value: hint for value, hint in zip(values, hints, strict=True) if hint and isinstance(value, Fold)}
+    names = {f: wanted.get(f) or build.fresh("acc") for f in found}
     for fold, name in names.items():
         build.local(name, fold.dtype, place.cells, fold.span)
     steps: list[Step] = []
@@ -113,8 +119,8 @@ def folded(build: Build, value: Term, place: Place, hint: str = "") -> tuple[tup
         steps.extend(start(build, fold, name, place))
     for axes in dict.fromkeys(f.axes for f in found):
         steps.extend(turn(build, {f: n for f, n in names.items() if f.axes == axes}, place))
-    held = {f: Read(n, point(place.cells), f.dtype) for f, n in names.items()}
-    return tuple(steps), replaced(value, lambda t: held.get(t))
+    held: dict[Term, Read] = {f: Read(n, point(place.cells), f.dtype) for f, n in names.items()}
+    return tuple(steps), tuple(replaced(value, held.get) for value in values)
 
 
 def outermost(term: Term) -> tuple[Fold, ...]:
@@ -139,7 +145,9 @@ def start(build: Build, fold: Fold, name: str, place: Place) -> tuple[Step, ...]
         return cells(build, place.cells, (Assign(name, point(place.cells), unit, span=fold.span),), fold.span)
     if not MONOIDS[fold.monoid].idempotent or outermost(fold.body):
         title = f"{fold.monoid} over {fold.dtype} has no unit to start from"
-        raise TinygpuError.of("TG535", title, fold.span, f"no {fold.dtype} value leaves every other unchanged", "cast the body to f32 or f64")
+        raise TinygpuError.of(
+            "TG535", title, fold.span, f"no {fold.dtype} value leaves every other unchanged", "cast the body to f32 or f64"
+        )
     # Taking the first element twice is harmless: the monoid is idempotent.
     zeros: dict[str, Term] = {a.name: Const(0) for a in fold.axes}
     guard = conjunction(*place.rest, *conjuncts(at(fold.guard, zeros)))
@@ -155,7 +163,7 @@ def turn(build: Build, names: dict[Fold, str], place: Place) -> tuple[Step, ...]
     assigns: list[Assign] = []
     for fold, name in names.items():
         known = (*place.rest, *conjuncts(fold.guard))
-        steps, body = folded(build, fold.body, Place(place.cells + mine, known, fold.span))
+        steps, (body,) = folded(build, (fold.body,), Place(place.cells + mine, known, fold.span), ("",))
         operands = Operands(build, place.cells, mine, known, fold.span)
         body = operands.hold(body)
         inside.extend(steps + operands.steps())

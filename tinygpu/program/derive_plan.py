@@ -180,7 +180,9 @@ def across(fold: Fold, axis: Axis, span: Span) -> TinygpuError:
     if axis.sort in WORK:
         title = f"{fold.monoid} is folded across workers: its factor {axis.name} is carried by the {axis.sort}"
         help = f"take {axis.name} out of the {axis.sort} and put it under time or register: the thread folds its own part"
-        return TinygpuError.of("TG531", title, fold.span, "combining threads is not in this version yet", help, Label(span, "placed here"))
+        return TinygpuError.of(
+            "TG531", title, fold.span, "combining threads is not in this version yet", help, Label(span, "placed here")
+        )
     title = f"the factor {axis.name} is part of the output and of the fold {fold.monoid}"
     return TinygpuError.of("TG532", title, fold.span, "a fold needs factors of its own", "split the indices by separate factors")
 

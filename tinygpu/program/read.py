@@ -65,7 +65,9 @@ class Reader:
             return (Launch(given.grid, given.block, self.steps(body, given.grid + given.block), given.span),)
         for statement in body:
             if not isinstance(statement, tree.LaunchStatement):
-                self.problems.add("TG157", "a step stands beside launches", statement.span, "in no launch", help="move it into one of them")
+                self.problems.add(
+                    "TG157", "a step stands beside launches", statement.span, "in no launch", help="move it into one of them"
+                )
         return tuple(self.launch(one) for one in written)
 
     def launch(self, statement: tree.LaunchStatement) -> Launch:
@@ -73,7 +75,9 @@ class Reader:
         levels: dict[str, tuple[Axis, ...]] = {"grid": (), "block": ()}
         for level in statement.levels:
             if level.name not in levels:
-                self.problems.add("TG101", f"unknown level {level.name}", level.span, "no level of the work object", help="write grid and block")
+                self.problems.add(
+                    "TG101", f"unknown level {level.name}", level.span, "no level of the work object", help="write grid and block"
+                )
                 continue
             levels[level.name] = tuple(a for item in level.factors.items if (a := self.carried(item, level.name)))
         axes = levels["grid"] + levels["block"]
@@ -82,7 +86,13 @@ class Reader:
     def carried(self, item: tree.Expr, level: str) -> Axis | None:
         """A factor of a level, with its extent."""
         if not isinstance(item, tree.Sized):
-            self.problems.add("TG157", f"a launch gives every factor of its {level} an extent", item.span, "no extent", help="write (g: ceil(n / 256))")
+            self.problems.add(
+                "TG157",
+                f"a launch gives every factor of its {level} an extent",
+                item.span,
+                "no extent",
+                help="write (g: ceil(n / 256))",
+            )
             return None
         return Axis(item.name, self.extent(item.extent, item.name, False), level, item.span)
 
@@ -107,18 +117,28 @@ class Reader:
             case tree.Sync(kind, _, span):
                 self.later(kind, span, "threads do not share anything in this version, so nothing has to wait")
             case tree.LaunchStatement(_, _, span):
-                self.problems.add("TG157", "a launch stands inside a launch", span, "one launch inside another", help="write them one after the other")
+                self.problems.add(
+                    "TG157",
+                    "a launch stands inside a launch",
+                    span,
+                    "one launch inside another",
+                    help="write them one after the other",
+                )
         return None
 
     def later(self, word: str, span: Span, help: str) -> None:
         """The message for what cooperation of threads will bring."""
-        self.problems.add("TG109", f"{word} is not in this version yet", span, "cooperation of threads comes in a later version", help=help)
+        self.problems.add(
+            "TG109", f"{word} is not in this version yet", span, "cooperation of threads comes in a later version", help=help
+        )
 
     def array(self, statement: tree.Array, axes: tuple[Axis, ...]) -> Local | None:
         """`local acc: f32[8, 8]`."""
         name, span, scope = statement.name, statement.span, self.scope(axes)
         if statement.space in LATER:
-            self.later(LATER[statement.space], span, f"keep the values of each thread in its own cells: local {name}: {statement.dtype}[…]")
+            self.later(
+                LATER[statement.space], span, f"keep the values of each thread in its own cells: local {name}: {statement.dtype}[…]"
+            )
             return None
         if statement.order or statement.place:
             self.later("a layout of local cells", span, "leave it out: locals are registers")
@@ -136,7 +156,11 @@ class Reader:
         """`for k < K { … }`, also `in register` and `in vector`."""
         name, span = statement.name, statement.span
         if statement.extent is None:
-            self.later("a loop over listed values", span, f"write for {name} < {max(len(statement.values), 1)} in register, and the values as a term")
+            self.later(
+                "a loop over listed values",
+                span,
+                f"write for {name} < {max(len(statement.values), 1)} in register, and the values as a term",
+            )
             return None
         self.scope(axes).hides(name, span, "the loop")
         constant = statement.sort in ("register", "vector")
@@ -152,14 +176,21 @@ class Reader:
                 "TG154", f"the extent of {name} is not the same for every thread and turn", expr.span, f"{varying} is no size",
                 help=f"let {name} run to a term over the sizes, and put what depends on {varying} into a guard",
             )  # fmt: skip
-        term = index(expr, Scope(self.problems, sizes=dict.fromkeys(self.op.sizes, self.op.span), constants=dict(self.machine.constants)))
+        term = index(
+            expr, Scope(self.problems, sizes=dict.fromkeys(self.op.sizes, self.op.span), constants=dict(self.machine.constants))
+        )
         if term.dtype == UNKNOWN:
             return term
         if not isinstance(term, Const):
             if not constant:
                 return term
-            return self.problems.add("TG155", f"the extent of {name} is not a number", expr.span, "registers have a fixed count",
-                                     help="write a number or a param; a loop over a size is one in time: for k < K { … }")
+            return self.problems.add(
+                "TG155",
+                f"the extent of {name} is not a number",
+                expr.span,
+                "registers have a fixed count",
+                help="write a number or a param; a loop over a size is one in time: for k < K { … }",
+            )
         if term.value < 1:
             return self.problems.add("TG128", f"an extent is at least 1, not {term.value}", expr.span, f"this is {term.value}")
         return term

@@ -23,8 +23,13 @@ from tinygpu.syntax import tree
 def assign(statement: tree.Assign, scope: Scope, locals: Mapping[str, Tensor]) -> Assign | None:
     """`target[index] = value if guard`, `target[index] += value`, `target[index] max= value`."""
     if statement.atomic:
-        scope.problems.add("TG109", "atomic is not in this version yet", statement.span, "cooperation of threads comes in a later version",
-                           help="let one thread own each element")
+        scope.problems.add(
+            "TG109",
+            "atomic is not in this version yet",
+            statement.span,
+            "cooperation of threads comes in a later version",
+            help="let one thread own each element",
+        )
         return None
     target = statement.target
     tensor = written(target, scope, locals)
@@ -62,8 +67,14 @@ def written(target: tree.Cell, scope: Scope, locals: Mapping[str, Tensor]) -> Te
         scope.unknown(target.name, target.span)
         return None
     outputs = ", ".join(t.name for t in scope.tensors.values() if t.role == "output")
-    scope.problems.add("TG150", f"the input {target.name} is assigned", target.span, "inputs are only read", Label(found.span, f"{target.name} is an input"),
-                       help=f"assign to an output ({outputs}) or to a local")
+    scope.problems.add(
+        "TG150",
+        f"the input {target.name} is assigned",
+        target.span,
+        "inputs are only read",
+        Label(found.span, f"{target.name} is an input"),
+        help=f"assign to an output ({outputs}) or to a local",
+    )
     return None
 
 
@@ -71,14 +82,25 @@ def cell(target: tree.Cell, tensor: Tensor | None, scope: Scope) -> tuple[Term, 
     """The index of the cell, of the right rank; None after a message."""
     place = tuple(index(e, scope) for e in target.index)
     if target.fill is not None:
-        scope.problems.add("TG151", "a fill has no meaning where a cell is written", target.fill.span, "a fill", help="guard the assignment: … if condition")
+        scope.problems.add(
+            "TG151",
+            "a fill has no meaning where a cell is written",
+            target.fill.span,
+            "a fill",
+            help="guard the assignment: … if condition",
+        )
         return None
     if tensor is None or WRONG in place:
         return None
     if len(place) != len(tensor.shape):
         rank = f"{len(tensor.shape)} axes" if len(tensor.shape) != 1 else "1 axis"
-        scope.problems.add("TG110", f"{target.name} has {rank}, not {len(place)}", target.span, f"{len(place)} given here",
-                           Label(tensor.span, f"{target.name} is declared here"))
+        scope.problems.add(
+            "TG110",
+            f"{target.name} has {rank}, not {len(place)}",
+            target.span,
+            f"{len(place)} given here",
+            Label(tensor.span, f"{target.name} is declared here"),
+        )
         return None
     return place
 
@@ -87,11 +109,23 @@ def accepted(statement: tree.Assign, tensor: Tensor, scope: Scope) -> bool:
     """Whether the monoid of an update is known, and is one of values of the target's dtype."""
     monoid = MONOIDS.get(statement.update)
     if monoid is None:
-        scope.problems.add("TG109", f"{statement.update} is not in this version yet", statement.span, "a monoid of pairs", help="update with += *= max= min=")
+        scope.problems.add(
+            "TG109",
+            f"{statement.update} is not in this version yet",
+            statement.span,
+            "a monoid of pairs",
+            help="update with += *= max= min=",
+        )
         return False
     if not monoid.accepts(tensor.dtype):
-        scope.problems.add("TG122", f"{statement.update} is not defined for {tensor.dtype}", statement.span, f"{tensor.name} holds {tensor.dtype}",
-                           Label(tensor.span, "declared here"), help="any= and all= update conditions, += *= max= min= numbers")
+        scope.problems.add(
+            "TG122",
+            f"{statement.update} is not defined for {tensor.dtype}",
+            statement.span,
+            f"{tensor.name} holds {tensor.dtype}",
+            Label(tensor.span, "declared here"),
+            help="any= and all= update conditions, += *= max= min= numbers",
+        )
         return False
     return True
 
@@ -101,8 +135,14 @@ def typed(term: Term, tensor: Tensor, expr: tree.Expr, scope: Scope) -> Term:
     term = settle(term, tensor.dtype, expr.span, scope.problems)
     if term.dtype in (tensor.dtype, UNKNOWN):
         return term
-    return scope.problems.add("TG121", f"{tensor.name} holds {tensor.dtype}, the value is {term.dtype}", expr.span, f"this is {term.dtype}",
-                              Label(tensor.span, f"{tensor.name} is {tensor.dtype}"), help=f"write {tensor.dtype}(…)")
+    return scope.problems.add(
+        "TG121",
+        f"{tensor.name} holds {tensor.dtype}, the value is {term.dtype}",
+        expr.span,
+        f"this is {term.dtype}",
+        Label(tensor.span, f"{tensor.name} is {tensor.dtype}"),
+        help=f"write {tensor.dtype}(…)",
+    )
 
 
 def folding(term: Term, expr: tree.Expr, scope: Scope) -> Term:

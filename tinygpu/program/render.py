@@ -38,7 +38,9 @@ def to_machine(program: Program) -> tree.Machine:
     name = "".join(c if c.isalnum() else "_" for c in program.name).strip("_")
     where = tuple(expression(guard) for guard in program.where if guard not in program.op.where)
     work = (tree.Work(levels(program.launches[0])),) if len(program.launches) == 1 else ()
-    return tree.Machine(name, (tree.Name(program.op.name.partition("[")[0]),), (*work, to_tree(program)), program.arch or None, where)
+    return tree.Machine(
+        name, (tree.Name(program.op.name.partition("[")[0]),), (*work, to_tree(program)), program.arch or None, where
+    )
 
 
 def to_tree(program: Program) -> tree.ProgramClause:
@@ -134,7 +136,7 @@ def application(op: str, args: tuple[tree.Expr, ...], dtype: str) -> tree.Expr:
             return tree.Call(dtype, args)
         case "ceildiv", (a, b):
             return tree.Call("ceil", (tree.Binary("/", a, b),))
-        case ("neg" | "not"), (a,):
+        case (("neg" | "not"), (a,)):
             return tree.Unary(OPERATORS[op], a)
         case _ if op in OPERATORS and (op not in COMPARISONS or len(args) == 2):
             result = args[0]

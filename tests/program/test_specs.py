@@ -1,0 +1,57 @@
+"""Every machine of `specs/`: it derives, its program reads back from its own text, and it computes its equation without a fault.
+
+The sizes are 0, 1, primes and the neighbourhoods of tile boundaries; threads run in permuted orders.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.program.library import agrees, edges, machines, reread
+from tinygpu.program.derive import derive
+from tinygpu.program.render import render_machine
+from tinygpu.syntax.format import format_file
+from tinygpu.syntax.parse import parse
+
+SPECS = sorted((Path(__file__).parents[2] / "specs").glob("*.tgpu"))
+NEEDED = "copy saxpy elementwise gelu silu_mul relu cast slice reverse stencil convolution rotary rows matvec matmul batched_matmul by_hand"
+
+
+def test_the_library_is_complete() -> None:
+    assert {path.stem for path in SPECS} >= set(NEEDED.split())
+
+
+@pytest.mark.parametrize("path", SPECS, ids=lambda p: p.stem)
+def test_a_spec_opens_with_its_equation_and_has_the_one_style(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert text.startswith("# ")
+    assert format_file(parse(text)) == text
+
+
+@pytest.mark.parametrize("path", SPECS, ids=lambda p: p.stem)
+def test_every_operation_is_served(path: Path) -> None:
+    served: dict[str, set[str]] = {}
+    for machine in machines(path.read_text(encoding="utf-8")).values():
+        served.setdefault(machine.op.name, set()).add(machine.name)
+    assert all(len(names) >= 1 for names in served.values())
+    assert len({name for names in served.values() for name in names}) >= 2, "two machines or more"
+
+
+@pytest.mark.parametrize("path", SPECS, ids=lambda p: p.stem)
+def test_programs_read_back(path: Path) -> None:
+    for machine in machines(path.read_text(encoding="utf-8")).values():
+        program = derive(machine)
+        again = reread(program, machine)
+        assert again.launches == program.launches
+        assert again == program
+        parse(render_machine(program))
+
+
+@pytest.mark.parametrize("path", SPECS, ids=lambda p: p.stem)
+def test_programs_compute_their_equations(path: Path) -> None:
+    for machine in machines(path.read_text(encoding="utf-8")).values():
+        program = derive(machine)
+        for seed, sizes in enumerate(edges(program, 10)):
+            assert not agrees(program, sizes, seed)
