@@ -365,7 +365,7 @@ def text(term: Term, level: int = 0) -> str:
         case App("select", (condition, then, otherwise)):
             return _wrap(f"{text(then, 1)} if {text(condition, 1)} else {text(otherwise)}", 0, level)
         case App("ceildiv", (a, b)):
-            return f"ceil({text(a)} / {text(b, 8)})"
+            return f"ceil({text(a, 7)} / {text(b, 8)})"
         case App("cast", (a,), dtype):
             return f"{dtype}({text(a)})"
         case App(op, args) if op in SYMBOL and len(args) == 1:
