@@ -194,7 +194,7 @@ def _lawful(factor: Axis, one: Placement, setting: Setting) -> bool:
     """The rules of a single factor of an index."""
     problems, name, sort = setting.scope.problems, factor.name, factor.sort
     if sort in CONSTANT and not isinstance(factor.extent, Const):
-        fix = f"give it: {name}: 4" if sort != "block" else f"give it: {name}: 256, and let a factor of the grid be inferred"
+        fix = f"write {name}: 4" if sort != "block" else f"write {name}: 256, and let a factor of the grid be inferred"
         problems.add(
             "TG136",
             f"the extent of {name} is not a number",

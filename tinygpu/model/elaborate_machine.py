@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from tinygpu.category.term import FALSE, TRUE, Term, conjunction
+from tinygpu.category.term import FALSE, Term, conjunction, conjuncts
 from tinygpu.diagnostic import Span
 from tinygpu.model.clauses import Clauses, names_in, sort_clauses
 from tinygpu.model.launch import derived, explicit
@@ -117,7 +117,7 @@ def _one(
     """The machine of one op and one choice, as a list of one; empty after a message."""
     before, op, place = len(problems), instance.op, head(machine.span, f"machine {machine.name}")
     scope = _scope(op, constants, problems)
-    where = tuple(guard for guard, _ in _preconditions(clauses, scope) if guard != TRUE)
+    where = tuple(part for guard, _ in _preconditions(clauses, scope) for part in conjuncts(guard))
     hiding = replace(scope, tensors={t.name: t for t in (*op.tensors, *op.intermediates)}, sizes=dict.fromkeys(op.sizes, Span()))
     table = factor_table(clauses, hiding)
     launch = (

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from tinygpu.category.term import DTYPES, INDEX, Read, walk
+from tinygpu.category.term import DTYPES, INDEX, Read, Term, apply, conjuncts, walk
 from tinygpu.diagnostic import Label, Span
 from tinygpu.model.equations import equations_of
-from tinygpu.model.extent import determined
+from tinygpu.model.extent import determined, polynomial
 from tinygpu.model.op import Op, Tensor
 from tinygpu.model.problems import UNKNOWN, Problems, listing
 from tinygpu.model.scope import Scope
@@ -39,23 +39,8 @@ def elaborate_op(op: tree.Op, constants: Mapping[str, int], problems: Problems) 
 def _one(op: tree.Op, name: str, dtypes: Mapping[str, str], constants: Mapping[str, int], problems: Problems) -> Op:
     before, sizes = len(problems), _sizes(op, constants)
     scope = Scope(problems, sizes, {}, constants, dtypes=dtypes)
-    tensors: dict[str, Tensor] = {}
-    for role, declarations in (("input", op.inputs), ("output", op.outputs)):
-        for declaration in declarations:
-            tensor = _tensor(declaration, role, scope)
-            if declaration.name in tensors:
-                problems.add(
-                    "TG102",
-                    f"the tensor {declaration.name} is declared twice",
-                    declaration.span,
-                    "declared again",
-                    Label(tensors[declaration.name].span, "declared first here"),
-                    help="take another name",
-                )
-            elif not scope.hides(declaration.name, declaration.span, "the tensor"):
-                tensors[declaration.name] = tensor
-    scope = replace(scope, tensors=tensors)
-    where = [condition(guard, replace(scope.inside_brackets(), tensors=tensors)) for guard in op.where]
+    scope = replace(scope, tensors=_declared(op, scope))
+    where = [part for guard in op.where for part in conjuncts(condition(guard, scope.inside_brackets()))]
     scope, equations = equations_of(op, scope)
     every = tuple(scope.tensors.values())
     inputs, outputs, intermediates = (tuple(t for t in every if t.role == role) for role in ("input", "output", "intermediate"))
@@ -63,8 +48,22 @@ def _one(op: tree.Op, name: str, dtypes: Mapping[str, str], constants: Mapping[s
     if len(problems) == before:  # a mistyped name leaves its tensor unread: one message is enough
         _all_used(op, scope)
     promises = tuple(w for w in where if any(isinstance(t, Read) for t in walk(w)))
-    guards = tuple(w for w in where if w not in promises)
+    guards = tuple(dict.fromkeys((*(w for w in where if w not in promises), *_possible((*inputs, *outputs)))))
     return Op(name, tuple(sizes), inputs, outputs, intermediates, equations, guards, op.span, promises)
+
+
+def _declared(op: tree.Op, scope: Scope) -> dict[str, Tensor]:
+    """The inputs and outputs by name; says which stand twice."""
+    tensors: dict[str, Tensor] = {}
+    for role, declarations in (("input", op.inputs), ("output", op.outputs)):
+        for one in declarations:
+            tensor = _tensor(one, role, scope)
+            if one.name in tensors:
+                title, first = f"the tensor {one.name} is declared twice", Label(tensors[one.name].span, "declared first here")
+                scope.problems.add("TG102", title, one.span, "declared again", first, help="take another name")
+            elif not scope.hides(one.name, one.span, "the tensor"):
+                tensors[one.name] = tensor
+    return tensors
 
 
 def _names(expr: tree.Expr) -> Iterator[tree.Name]:
@@ -96,6 +95,14 @@ def _tensor(declaration: tree.TensorDecl, role: str, scope: Scope) -> Tensor:
     dtype = scope.dtype(declaration.dtype, declaration.span) or UNKNOWN
     shape = tuple(index(extent, scope) for extent in declaration.shape or ())
     return Tensor(declaration.name, dtype, shape, role, declaration.span)
+
+
+def _possible(tensors: tuple[Tensor, ...]) -> Iterator[Term]:
+    """What arrays promise by being there: extents such as `n - 2` are not negative."""
+    for tensor in tensors:
+        for extent in tensor.shape:
+            if extent.dtype == INDEX and min(polynomial(extent).values(), default=0) < 0:
+                yield apply("ge", extent, 0)
 
 
 def _all_used(op: tree.Op, scope: Scope) -> None:

@@ -170,7 +170,7 @@ def _axes(sort: str, table: Mapping[str, Factor], inferred: Mapping[str, tuple[T
                 f"the extent of {factor.name} is not a number",
                 factor.span,
                 f"{CARRIED[sort]} needs a constant",
-                help=f"give it: {factor.name}: 256",
+                help=f"write {factor.name}: 256",
             )
         axes.append(Axis(factor.name, extent, sort, factor.span))
     return tuple(axes)

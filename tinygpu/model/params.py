@@ -60,7 +60,7 @@ def combinations(params: Params, problems: Problems) -> list[dict[str, int]]:
             continue
         before = len(problems)
         longer = [{**one, name: v} for one in chosen for v in _numbers(exprs, one, problems)]
-        if len(problems) > before:
+        if len(problems) > before or not longer:
             wrong.add(name)
         else:
             chosen = longer
