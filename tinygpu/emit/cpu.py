@@ -7,43 +7,71 @@ The one idea: threads that do not cooperate are points of a nest, so the loops m
 
 from __future__ import annotations
 
-from tinygpu.category.term import text
-from tinygpu.emit.cpu_lift import lift
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from tinygpu.category.term import FLOATS, text
+from tinygpu.emit.cpu_lanes import IMPORTS as LANES_IMPORTS
+from tinygpu.emit.cpu_lanes import lanes_source
+from tinygpu.emit.cpu_lift import lift, sites
 from tinygpu.emit.cpu_merge import Nest, bound, merge, merge_loops
 from tinygpu.emit.cpu_names import renamed
 from tinygpu.emit.cpu_nest import indent, innermost, item_count, nest_lines
-from tinygpu.emit.cpu_prelude import HEADER, prelude
+from tinygpu.emit.cpu_prelude import HEADER, HEADER_IMPORTS, prelude
 from tinygpu.emit.cpu_text import HALVES, REGISTER, Writer, mangle
+from tinygpu.emit.cpu_tile import tile_of
+from tinygpu.emit.cpu_tile_text import tile_count, tile_lines
 from tinygpu.emit.mathlib import errors
+from tinygpu.emit.python import identifier
 from tinygpu.model.op import Op, Tensor
 from tinygpu.program.step import For, Launch, Local, Program, steps
 
 
 def cpu_name(program: Program) -> str:
     """The name of the function that runs the program: it takes the op's tensors, inputs first, and then its sizes."""
-    return f"{mangle(program.name)}_cpu"
+    return f"{identifier(program.name)}_cpu"
+
+
+@dataclass(frozen=True, slots=True)
+class Kernels:
+    """The functions of one program, and what they need in front of them: prelude functions, and vector operations by dtype."""
+
+    text: str
+    needs: frozenset[str]
+    vectors: tuple[tuple[str, frozenset[str]], ...]
 
 
 def cpu_source(program: Program) -> str:
-    """`program → text` of a whole module: docstring, prelude, kernels, entry."""
-    kernels, needs = cpu_kernels(program)
-    bounds = errors(needs)
-    note = f"\n\nFunctions in f32: {bounds}, as measured against f64." if bounds else ""
-    head = f'"""{program.name} on the CPU, through numba.{note}\n"""\n\n'
-    return head + HEADER + "\n" + prelude(needs) + "\n" + kernels
+    """`program → text` of a whole module: docstring, what the kernels need, the kernels, the entry."""
+    kernels = cpu_kernels(program)
+    note = f"\n\n{errors(set(kernels.needs))}" if errors(set(kernels.needs)) else ""
+    return f'"""{program.name} on the CPU, through numba.{note}\n"""\n\n{cpu_support((kernels,))}\n\n{kernels.text}'
 
 
-def cpu_kernels(program: Program) -> tuple[str, set[str]]:
-    """The kernels and the entry without header and prelude, and the names of the prelude that they call."""
+def cpu_support(kernels: Iterable[Kernels]) -> str:
+    """Imports and prelude for the kernels of one or more programs in one module."""
+    kernels = tuple(kernels)
+    needs = frozenset().union(*(k.needs for k in kernels))
+    vectors: dict[str, set[str]] = {}
+    for dtype, operations in (v for k in kernels for v in k.vectors):
+        vectors.setdefault(dtype, set()).update(operations)
+    imports = HEADER_IMPORTS + (LANES_IMPORTS if vectors else "")
+    parts = [imports + "\n" + HEADER, prelude(needs), *(lanes_source(d, o) for d, o in sorted(vectors.items()))]
+    return "\n\n".join(p.strip("\n") + "\n" for p in parts if p)
+
+
+def cpu_kernels(program: Program) -> Kernels:
+    """The two functions of each launch, and `NAME_cpu`."""
     writer = Writer({t.name: t for t in program.op.tensors}, {})
     functions, calls = [], []
     for number, launch in enumerate(program.launches):
-        name = f"{mangle(program.name)}_{number}" if len(program.launches) > 1 else mangle(program.name)
+        name = f"{identifier(program.name)}_{number}" if len(program.launches) > 1 else identifier(program.name)
         lines, count = launch_lines(program.op, name, launch, writer)
         functions.append("\n".join(lines))
         calls.append((name, count))
     functions.append("\n".join(entry_lines(program, calls)))
-    return "\n\n\n".join(functions) + "\n", writer.needs
+    vectors = tuple((dtype, frozenset(operations)) for dtype, operations in sorted(writer.vectors.items()))
+    return Kernels("\n\n\n".join(functions) + "\n", frozenset(writer.needs), vectors)
 
 
 def nest_of(op: Op, launch: Launch) -> Nest:
@@ -61,14 +89,22 @@ def launch_lines(op: Op, name: str, launch: Launch, writer: Writer) -> tuple[lis
     """The two functions of a launch, and the text of its number of items."""
     nest = nest_of(op, launch)
     writer.locals = {s.name: s for s in steps(nest.body) if isinstance(s, Local)}
+    tile = tile_of(nest, writer)
+    tile = tile if tile and set(writer.vectors) <= {tile.dtype} else None  # a module has vectors of one dtype
+    if tile:
+        body, operations = tile_lines(tile, writer)
+        writer.vectors.setdefault(tile.dtype, set()).update(operations)
+        count = tile_count(tile, writer)
+    else:
+        body, count = nest_lines(nest, writer), item_count(nest, innermost(nest, writer), writer)
     arguments = ", ".join([mangle(t.name) for t in op.tensors] + [mangle(s) for s in op.sizes])
     extents = ", ".join(f"{a.name} < {text(a.extent)}" for a in nest.axes)
-    flags = 'fastmath={"contract", "reassoc"}' if any(isinstance(s, For) for s in steps(nest.body)) else 'fastmath={"contract"}'
+    flags = 'fastmath={"contract", "reassoc"}' if reassociates(nest) and not tile else 'fastmath={"contract"}'
     work = [
         f'@njit(error_model="numpy", nogil=True, {flags})',
         f"def {name}_work(first, last, {arguments}):",
         f'    """Items [first, last) of the points {extents or "()"}."""',
-        *indent(nest_lines(nest, writer)),
+        *indent(body),
     ]
     driver = [
         '@njit(parallel=True, error_model="numpy", nogil=True)',
@@ -77,7 +113,14 @@ def launch_lines(op: Op, name: str, launch: Launch, writer: Writer) -> tuple[lis
         "    for part in prange(parts):",
         f"        {name}_work(items * part // parts, items * (part + 1) // parts, {arguments})",
     ]
-    return [*work, "", "", *driver], item_count(nest, innermost(nest, writer), writer)
+    return [*work, "", "", *driver], count
+
+
+def reassociates(nest: Nest) -> bool:
+    """Whether a sum or product of floats runs in a loop of one point; then its order is left to the compiler, which needs that to
+    make vectors of it. Everything else keeps the program's order."""
+    folds = [site for site in sites(nest.body) if site.loops and site.step.update in ("sum", "prod")]
+    return any(site.step.value.dtype in FLOATS for site in folds)
 
 
 def entry_lines(program: Program, calls: list[tuple[str, str]]) -> list[str]:

@@ -75,7 +75,7 @@ def _liftable(body: tuple[Step, ...], name: str, outputs: frozenset[str]) -> Axi
     """The axis, if its loops are independent: stores stand inside, cells are expanded, invariant or the iteration's own."""
     loops = [s for s in steps(body) if isinstance(s, For) and s.axis.name == name]
     axis = loops[0].axis
-    if any(other.axis.extent != axis.extent or other.axis.sort != axis.sort for other in loops):
+    if any(other.axis.extent != axis.extent or (other.axis.sort == "time") != (axis.sort == "time") for other in loops):
         return None
     if any(isinstance(s, For) and s.axis.name == name for loop in loops for s in steps(loop.body)):
         return None

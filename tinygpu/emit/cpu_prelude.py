@@ -11,10 +11,12 @@ from collections.abc import Iterable
 
 from tinygpu.emit.mathlib import TEXT as MATH
 
-HEADER = """import numpy as np
-from numba import get_num_threads, njit, prange
+HEADER_IMPORTS = """import math
 
-at = np.uintp  # the number of an element: unsigned, so that numba makes no test for negative indices
+import numpy as np
+from numba import get_num_threads, njit, prange
+"""
+HEADER = """at = np.uintp  # the number of an element: unsigned, so that numba makes no test for negative indices
 inlined = njit(error_model="numpy", fastmath={"contract"}, forceinline=True)
 """
 

@@ -18,7 +18,8 @@ from tinygpu.program.step import Local
 
 RESERVED = frozenset(keyword.kwlist) | {
     "np", "math", "numba", "njit", "prange", "range", "min", "max", "abs", "at", "first", "last", "items", "parts", "part", "item",
-    "rest", "start", "inlined", "get_num_threads", *PRELUDE,
+    "rest", "start", "row", "row_start", "row_stop",
+    "lane", "lane_start", "lane_count", "cell", "block", "block_end", "LANES", "inlined", "get_num_threads", *PRELUDE,
 }  # fmt: skip
 REGISTER = {
     "f64": "np.float64", "f32": "np.float32", "f16": "np.float32", "bf16": "np.float32", "i64": "np.int64", "i32": "np.int32",
@@ -42,11 +43,13 @@ def mangle(name: str) -> str:
 
 @dataclass(slots=True)
 class Writer:
-    """Names in scope and what was called: `tensors` and `locals` by name; `needs` grows with every prelude function used."""
+    """Names in scope and what was called: `tensors` and `locals` by name; `needs` grows with every prelude function used, `vectors`
+    with the vector operations of each dtype."""
 
     tensors: dict[str, Tensor]
     locals: dict[str, Local]
     needs: set[str] = field(default_factory=set)
+    vectors: dict[str, set[str]] = field(default_factory=dict)
 
     def call(self, function: str, *args: str) -> str:
         self.needs.add(function)

@@ -1,0 +1,124 @@
+"""Nests that fold a product of something along rows and something along lanes: tiles of accumulators in vector registers.
+
+Comes in: a `Nest` such as `i < M, j < N` with `acc = 0; for k < K: acc += A[i, k] * B[k, j]; C[i, j] = acc`. Goes out: what the
+tile is made of, or None where the nest is of another kind. The one idea: what depends on the lanes alone is laid out once for many
+rows (a panel), what depends on a row alone is one number spread over the lanes, and the order of each element's own fold is kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tinygpu.category.term import TRUE, App, Axis, Read, Term, rebuild, variables, walk
+from tinygpu.emit.cpu_lanes import OPERATIONS, SIZES
+from tinygpu.emit.cpu_merge import Nest
+from tinygpu.emit.cpu_nest import UPDATE, contiguity, innermost, is_long
+from tinygpu.emit.cpu_text import Writer
+from tinygpu.program.step import Assign, For, If, Local, Step, steps
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """An accumulator: what it starts with, how it combines, and what each step of the loop brings."""
+
+    name: str
+    start: Term
+    update: str
+    value: Term
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """The axes of rows and of lanes, the others, the loop, the accumulators of one dtype, and the steps after the loop."""
+
+    row: Axis
+    lane: Axis
+    outer: tuple[Axis, ...]
+    loop: Axis
+    dtype: str
+    cells: tuple[Cell, ...]
+    after: tuple[Step, ...]
+
+
+def tile_of(nest: Nest, writer: Writer) -> Tile | None:
+    """The tile of a nest, if it has one."""
+    lane = innermost(nest, writer)
+    parts = _parts(nest.body)
+    if nest.guards or lane is None or parts is None or contiguity(nest, lane.name, writer) <= 0:
+        return None
+    before, loop, after = parts
+    cells = _cells(before, loop, writer)
+    if not cells or not is_long(loop.axis) or {c.name for c in cells} < _locals_read(after, writer):
+        return None
+    dtypes = {writer.locals[c.name].dtype for c in cells}
+    if len(dtypes) != 1 or not dtypes <= set(SIZES) or any(variables(c.start) & {a.name for a in nest.axes} for c in cells):
+        return None
+    (dtype,) = dtypes
+    for row in nest.axes:
+        if row != lane and all(_two_sided(c.value, row.name, lane.name, dtype) for c in cells):
+            outer = tuple(a for a in nest.axes if a not in (row, lane))
+            return Tile(row, lane, outer, loop.axis, dtype, cells, after)
+    return None
+
+
+def _parts(body: tuple[Step, ...]) -> tuple[tuple[Assign, ...], For, tuple[Step, ...]] | None:
+    """Plain assignments, one loop of assignments, and what follows it."""
+    real = tuple(s for s in body if not isinstance(s, Local))
+    loops = [n for n, s in enumerate(real) if isinstance(s, For)]
+    if not loops:
+        return None
+    at = loops[0]
+    loop, before, after = real[at], real[:at], real[at + 1 :]
+    if not isinstance(loop, For) or not all(isinstance(s, Assign) for s in (*before, *loop.body)):
+        return None
+    if any(isinstance(s, For | If) for s in after):
+        return None
+    return tuple(s for s in before if isinstance(s, Assign)), loop, after
+
+
+def _cells(before: tuple[Assign, ...], loop: For, writer: Writer) -> tuple[Cell, ...]:
+    """The accumulators, with the loop's own temporaries put in place; empty where the loop does something else."""
+    starts = {s.target: s for s in before}
+    if len(starts) != len(before) or not all(_plain(s, writer) and not _locals_read((s,), writer) for s in before):
+        return ()
+    known: dict[str, Term] = {}
+    cells: dict[str, Cell] = {}
+    for step in (s for s in loop.body if isinstance(s, Assign)):
+        value = _inlined(step.value, known)
+        if step.target not in writer.locals or step.index or step.guard != TRUE:
+            return ()
+        if any(isinstance(t, Read) and t.tensor in writer.locals for t in walk(value)):
+            return ()
+        if not step.update and step.target not in starts:
+            known[step.target] = value
+        elif step.update in UPDATE and step.target in starts and step.target not in cells:
+            cells[step.target] = Cell(step.target, starts[step.target].value, step.update, value)
+        else:
+            return ()
+    return tuple(cells.values()) if set(cells) == set(starts) else ()
+
+
+def _plain(step: Assign, writer: Writer) -> bool:
+    return step.target in writer.locals and not step.index and not step.update and step.guard == TRUE
+
+
+def _locals_read(body: tuple[Step, ...], writer: Writer) -> set[str]:
+    terms = [t for s in steps(body) if isinstance(s, Assign) for t in (*s.index, s.value, s.guard)]
+    return {r.tensor for t in terms for r in walk(t) if isinstance(r, Read) and r.tensor in writer.locals}
+
+
+def _inlined(t: Term, known: dict[str, Term]) -> Term:
+    if isinstance(t, Read) and t.tensor in known:
+        return known[t.tensor]
+    return rebuild(t, lambda c: _inlined(c, known))
+
+
+def _two_sided(t: Term, row: str, lane: str, dtype: str) -> bool:
+    """Whether the term depends on rows and lanes, and only through arithmetic of the dtype on terms that depend on one of them."""
+
+    def fine(part: Term) -> bool:
+        if not {row, lane} <= variables(part):
+            return part.dtype == dtype
+        return isinstance(part, App) and part.op in OPERATIONS and part.dtype == dtype and all(map(fine, part.args))
+
+    return {row, lane} <= variables(t) and fine(t)
