@@ -78,7 +78,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
-    except Exception as error:  # noqa: BLE001 - the edge of the program: a bug of ours becomes a message
+    except Exception as error:  # the edge of the program: a bug of ours becomes a message
         if arguments.debug:
             raise
         show_error(TinygpuError(bug(error)), getattr(arguments, "output_format", "human"))

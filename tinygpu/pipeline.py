@@ -106,12 +106,14 @@ def module(title: str, machines: Sequence[Built]) -> str:
 
 def build(proof: Proof, machine: Machine | None = None) -> Callable[..., Any]:
     """`proof → launcher`, compiled at its first call."""
+    from tinygpu.emit.module import launcher_names
     from tinygpu.emit.python import identifier
     from tinygpu.run.load import load as load_module
 
-    text = module(proof.program.name, [built(proof, machine)])
+    ready = built(proof, machine)
+    text = module(proof.program.name, [ready])
     loaded = stage("load", lambda: load_module(text, identifier(proof.program.op.name)))
-    return getattr(loaded, identifier(proof.program.name))  # type: ignore[no-any-return]
+    return getattr(loaded, launcher_names([ready.machine])[0])  # type: ignore[no-any-return]
 
 
 __all__ = ["Proof", "Refutation", "Unknown", "Verdict", "build", "built", "check", "load", "load_text", "module", "program"]

@@ -51,6 +51,8 @@ def run(arguments: argparse.Namespace) -> int:
     if code not in known:
         near = difflib.get_close_matches(code, known, n=3, cutoff=0.5)
         helps = (f"near it: {', '.join(near)}",) if near else ()
-        raise TinygpuError(Diagnostic("TG906", f"there is no error {arguments.code}", helps=(*helps, "tinygpu explain lists them all")))
+        raise TinygpuError(
+            Diagnostic("TG906", f"there is no error {arguments.code}", helps=(*helps, "tinygpu explain lists them all"))
+        )
     print(known[code].strip())
     return PROVED

@@ -16,7 +16,9 @@ EXAMPLE = "tinygpu fmt specs/        # with --check nothing is written, and the 
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("paths", nargs="+", metavar="PATH", help="files, folders, patterns, or - for standard input to standard output")
+    parser.add_argument(
+        "paths", nargs="+", metavar="PATH", help="files, folders, patterns, or - for standard input to standard output"
+    )
     parser.add_argument("--check", action="store_true", help="write nothing; name the files that differ")
     add_format(parser)
 

@@ -17,15 +17,33 @@ from tinygpu.emit.cpu import cpu_name
 from tinygpu.emit.cuda import Parameter, grid_blocks, kernel_parameters
 from tinygpu.emit.python import Lines, block, docstring, fresh, identifier, source
 from tinygpu.emit.sizes import Solved, divisors, python, solve
-from tinygpu.model.op import Tensor
+from tinygpu.model.op import Op, Tensor
 from tinygpu.program.step import Program
 from tinygpu.program.wide import wide_accesses
 
 INT32_MAX = 2**31 - 1
 INT64_MAX = 2**63 - 1
 SUPPORT = (support, support_call, support_cuda)
-KEPT = frozenset(keyword.kwlist) | {"out", "stream", "Array", "Any", "np", "range", "tuple", "float", "int", "bool", "min", "max", "abs"}
-TAKEN = KEPT | {name for module in SUPPORT for name in vars(module)} | {"_sizes", "_first", "_bits", "_stream", "_wide", "_index", "_blocks"}
+KEPT = frozenset(keyword.kwlist) | {
+    "out",
+    "stream",
+    "Array",
+    "Any",
+    "np",
+    "range",
+    "tuple",
+    "float",
+    "int",
+    "bool",
+    "min",
+    "max",
+    "abs",
+}
+TAKEN = (
+    KEPT
+    | {name for module in SUPPORT for name in vars(module)}
+    | {"_sizes", "_first", "_bits", "_stream", "_wide", "_index", "_blocks"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +105,19 @@ def quoted(text: str) -> str:
 
 
 def _signature(spelled: Spelled, missing: tuple[str, ...]) -> str:
-    op = spelled.program.op
-    inputs = [f"{spelled.names[t.name]}: {'Array' if t.shape else _scalar_type(t.dtype)}" for t in op.inputs]
+    return f"def {spelled.function}({parameters(spelled, missing)}) -> {result_type(spelled.program.op)}"
+
+
+def parameters(spelled: Spelled, missing: tuple[str, ...]) -> str:
+    """The launcher's parameters with their types: inputs in order, then by keyword the sizes that no input tells, `out`, `stream`."""
+    inputs = [f"{spelled.names[t.name]}: {'Array' if t.shape else _scalar_type(t.dtype)}" for t in spelled.program.op.inputs]
     keywords = [f"{spelled.names[s]}: int" for s in missing] + ["out: Array = None", "stream: Any = None"]
-    result = "Array" if len(op.outputs) == 1 else f"tuple[{', '.join('Array' for _ in op.outputs)}]"
-    return f"def {spelled.function}({', '.join([*inputs, '*', *keywords])}) -> {result}"
+    return ", ".join([*inputs, "*", *keywords])
+
+
+def result_type(op: Op) -> str:
+    """One array, or a tuple of them."""
+    return "Array" if len(op.outputs) == 1 else f"tuple[{', '.join('Array' for _ in op.outputs)}]"
 
 
 def _scalar_type(dtype: str) -> str:
@@ -106,7 +132,9 @@ def _inputs(spelled: Spelled) -> Lines:
             seen = f"_view({spelled.title}, {quoted(tensor.name)}, {name}, {quoted(tensor.dtype)}, {quoted(_shown(tensor))}, {len(tensor.shape)})"
             lines.append(f"{spelled.view(tensor)} = {seen}")
         else:
-            lines.append(f"{spelled.view(tensor)} = _scalar({spelled.title}, {quoted(tensor.name)}, {name}, {quoted(tensor.dtype)})")
+            lines.append(
+                f"{spelled.view(tensor)} = _scalar({spelled.title}, {quoted(tensor.name)}, {name}, {quoted(tensor.dtype)})"
+            )
     return lines
 
 
@@ -160,12 +188,19 @@ def _outputs(spelled: Spelled) -> Lines:
     inputs = _tuple(spelled.view(t) for t in op.inputs if t.shape)
     views = [spelled.view(t) for t in op.outputs]
     lines = _output_extents(spelled) + [f"_first = _same_device({title}, {inputs})"]
-    made = [f"{v} = _allocate({title}, {quoted(t.name)}, _first, {quoted(t.dtype)}, {spelled.shape(t)})" for v, t in zip(views, op.outputs, strict=True)]
+    made = [
+        f"{v} = _allocate({title}, {quoted(t.name)}, _first, {quoted(t.dtype)}, {spelled.shape(t)})"
+        for v, t in zip(views, op.outputs, strict=True)
+    ]
     given = [f"{_tuple(views)} = _given({title}, out, {len(views)})"]
     for number, (view, tensor) in enumerate(zip(views, op.outputs, strict=True)):
         name = "out" if len(views) == 1 else f"out[{number}]"
-        given.append(f"{view} = _writable({title}, {quoted(name)}, {view}, {quoted(tensor.dtype)}, {quoted(_shown(tensor))}, {len(tensor.shape)})")
-        wrong = f"_shape_error({title}, {view}, {quoted(_shown(tensor))}, {spelled.shape(tensor)}, {'_sizes' if op.sizes else '{}'})"
+        given.append(
+            f"{view} = _writable({title}, {quoted(name)}, {view}, {quoted(tensor.dtype)}, {quoted(_shown(tensor))}, {len(tensor.shape)})"
+        )
+        wrong = (
+            f"_shape_error({title}, {view}, {quoted(_shown(tensor))}, {spelled.shape(tensor)}, {'_sizes' if op.sizes else '{}'})"
+        )
         given += block(f"if {view}.shape != {spelled.shape(tensor)}", [wrong])
     given.append(f"_same_device({title}, {_sum(inputs, _tuple(views))})")
     given.append(f"_distinct({title}, {_tuple(views)}, {inputs})")
@@ -239,7 +274,9 @@ def _launch_cuda(spelled: Spelled) -> Lines:
     for number, launch in enumerate(program.launches):
         blocks = python(grid_blocks(launch), spelled.names)
         if not isinstance(grid_blocks(launch), Const):
-            wrong = f"_too_large({title}, {quoted('the number of blocks, ' + text(grid_blocks(launch)) + ',')}, {INT32_MAX}, _sizes)"
+            wrong = (
+                f"_too_large({title}, {quoted('the number of blocks, ' + text(grid_blocks(launch)) + ',')}, {INT32_MAX}, _sizes)"
+            )
             lines += [f"_blocks = {blocks}", *block(f"if _blocks > {INT32_MAX}", [wrong])]
             blocks = "_blocks"
         lines.append(f"{cuda_object(spelled.function, program, number)}({view}, _stream, _bits, _wide, {blocks}, {arguments})")

@@ -9,25 +9,29 @@ from __future__ import annotations
 import hashlib
 import inspect
 import re
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tinygpu.category.term import Axis, Term, text
 from tinygpu.emit import support, support_call, support_cuda
-from tinygpu.emit.cpu import cpu_kernels
+from tinygpu.emit.cpu import Kernels, cpu_kernels, cpu_support
+from tinygpu.emit.cpu_lanes import IMPORTS as LANES_IMPORTS
+from tinygpu.emit.cpu_lanes import OPERATIONS, lanes_source
+from tinygpu.emit.cpu_prelude import HEADER
 from tinygpu.emit.cpu_prelude import TEXT as CPU_NAMES
-from tinygpu.emit.cpu_prelude import prelude as cpu_prelude
-from tinygpu.emit.cuda import block_threads, cuda_source, cuda_uses, kernel_name
+from tinygpu.emit.cuda import block_threads, kernel_name, kernel_source
 from tinygpu.emit.launcher import cuda_object, launcher_source
 from tinygpu.emit.mathlib import errors
+from tinygpu.emit.naming import aliases, groups
 from tinygpu.emit.prelude import prelude_source
-from tinygpu.emit.python import Lines, docstring, fresh, identifier
+from tinygpu.emit.python import Lines, docstring
 from tinygpu.model.machine import Machine
 from tinygpu.model.op import Op
 from tinygpu.program.step import Program
 
-_CUDA_NAMES = re.findall(r"^def (\w+)", prelude_source(("load4", "store4", "f16_bits", "sinf")), re.MULTILINE)
 SUPPORT = (support, support_call, support_cuda)
+IMPORTED = ("functools", "hashlib", "math", "operator", "os", "re", "sys", "tempfile", "threading")
 MARK = "# ── support"
 
 
@@ -42,68 +46,90 @@ class Built:
 
 
 def emit(title: str, machines: Sequence[Built]) -> str:
-    """`machines of one spec → text of a module`, one launcher for each, and for each op its name for its first machine.
+    """`machines of one spec → text of a module`, one launcher for each, and short names for the usual choice.
 
     `title` says where they come from, for people; the same machines give the same text.
     """
-    named = list(zip(function_names([b.machine for b in machines]), machines, strict=True))
-    aliases = alias_names(named)
-    needs: set[str] = set()
-    uses: set[str] = set()
-    sections: Lines = []
-    objects: Lines = []
-    for name, built in named:
-        program = replace(built.program, name=name)
-        kernels, used = cpu_kernels(program)
-        needs |= used
-        sections += [_rule(f"{built.machine.title} : {built.machine.op.name}"), "", cached(kernels).strip(), "", ""]
-        uses |= cuda_uses(program)
-        sections += [cuda_source(program).strip(), "", ""]
-        objects += cuda_objects(name, program)
-        sections += [launcher_source(program, built.limits, header(built)).strip(), "", ""]
-    public = sorted({name for name, _ in named} | {alias for alias, _ in aliases})
-    lines = docstring(*_opening(title, [b for _, b in named], needs)) + _head(public)
-    lines += ["", cpu_prelude(needs).strip(), "", "", *sections]
-    lines += [f"{alias} = {name}" for alias, name in aliases] + ["", ""] * bool(aliases)
+    names = launcher_names([b.machine for b in machines])
+    programs = {name: replace(built.program, name=name) for name, built in zip(names, machines, strict=True)}
+    cpu = dict(zip(programs, map(cpu_kernels, programs.values()), strict=True))
+    support = cpu_support_text(tuple(cpu.values()))
+    cuda = {name: [kernel_source(p, number) for number in range(len(p.launches))] for name, p in programs.items()}
+    short = aliases(groups([b.machine for b in machines], reserved()), programs)
+    lines = docstring(*opening(title, machines, set().union(*(k.needs for k in cpu.values()))))
+    lines += [*head(sorted([*programs, *(name for name, _ in short)]), support.imports), "", support.text, "", ""]
+    for built, (name, program) in zip(machines, programs.items(), strict=True):
+        launcher = launcher_source(program, built.limits, header(built))
+        lines += [_rule(f"{built.machine.title} : {built.machine.op.name}"), ""]
+        for text_ in (cached(support.kernels(cpu[name])), *(source for source, _ in cuda[name]), launcher):
+            lines += [text_.strip(), "", ""]
+    for _, text_lines in short:
+        lines += [*text_lines, "", ""]
+    uses: frozenset[str] = frozenset().union(*(used for sources in cuda.values() for _, used in sources))
     lines += [_rule("what CUDA kernels call"), "", prelude_source(uses).strip(), "", ""]
-    lines += [_rule("the same in every module"), "", support_text(), "", *objects]
+    lines += [_rule("the same in every module"), "", support_text(), ""]
+    for name, program in programs.items():
+        lines += cuda_objects(program, cuda[name])
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
-def cuda_objects(name: str, program: Program) -> Lines:
+@dataclass(frozen=True, slots=True)
+class CpuSupport:
+    """What the CPU kernels of a module call: imports, text, and the dtypes for which there are vectors."""
+
+    imports: frozenset[str]
+    text: str
+    dtypes: tuple[str, ...]
+
+    def kernels(self, kernels: Kernels) -> str:
+        """The kernels' own text; where a module has vectors of two dtypes, their names end in the dtype."""
+        text_ = kernels.text
+        for dtype, _ in kernels.vectors:
+            text_ = self.apart(text_, dtype)
+        return text_
+
+    def apart(self, text_: str, dtype: str) -> str:
+        """The names of the vectors of a dtype, in a text."""
+        return text_ if len(self.dtypes) < 2 else re.sub(r"\b(lanes_\w+|LANES|VECTOR|Lanes(?:Model)?)\b", rf"\1_{dtype}", text_)
+
+
+def cpu_support_text(kernels: tuple[Kernels, ...]) -> CpuSupport:
+    """Imports, prelude and vectors for all kernels of a module, each once."""
+    operations: dict[str, set[str]] = {}
+    for dtype, used in (v for k in kernels for v in k.vectors):
+        operations.setdefault(dtype, set()).update(used)
+    plain = cpu_support(replace(k, vectors=()) for k in kernels)
+    imports = re.findall(r"^(?:import|from) .*$", plain + (LANES_IMPORTS if operations else ""), re.MULTILINE)
+    support = CpuSupport(frozenset(imports), "", tuple(sorted(operations)))
+    texts = [re.sub(r"^(?:import|from) .*\n", "", plain, flags=re.MULTILINE).strip("\n")]
+    texts += [support.apart(lanes_source(dtype, operations[dtype]), dtype).strip("\n") for dtype in support.dtypes]
+    return replace(support, text="\n\n\n".join(texts))
+
+
+def cuda_objects(program: Program, kernels: Sequence[tuple[str, frozenset[str]]]) -> Lines:
     """The compiled kernels of each launch, keyed by all the text that they are made of."""
-    key = hashlib.sha256((cuda_source(program) + prelude_source(cuda_uses(program))).encode()).hexdigest()
+    uses: frozenset[str] = frozenset().union(*(used for _, used in kernels))
+    key = hashlib.sha256(("".join(source for source, _ in kernels) + prelude_source(uses)).encode()).hexdigest()
     least = re.fullmatch(r"sm_(\d+)(\d)[a-z]?", program.arch or "sm_00")
     arch = f"({least[1]}, {least[2]})" if least else "(0, 0)"
     return [
-        f"{cuda_object(name, program, number)} = _Cuda(\n"
-        f'    "{name}", {kernel_name(program, number)}, {block_threads(launch)}, {arch},\n    "{key}",\n)  # fmt: skip'
+        f"{cuda_object(program.name, program, number)} = _Cuda(\n"
+        f'    "{program.name}", {kernel_name(program, number)}, {block_threads(launch)}, {arch}, "{key}"\n)  # fmt: skip'
         for number, launch in enumerate(program.launches)
     ]
 
 
-def function_names(machines: Sequence[Machine]) -> list[str]:
-    """A name in Python for each machine: its own, with the variant in it; never one that the module itself uses."""
-    taken = {"np", "njit", "prange", "get_num_threads", "at", "inlined", "Array", "Any", *CPU_NAMES, *_support_names(), *_CUDA_NAMES}
-    names: list[str] = []
-    for machine in machines:
-        name = fresh(identifier(machine.title), taken)
-        taken |= {name, f"{name}_cpu"}
-        names.append(name)
-    return names
+def launcher_names(machines: Sequence[Machine]) -> list[str]:
+    """The name of each machine's launcher in a module of these machines."""
+    names = {id(machine): name for group in groups(machines, reserved()) for name, machine in group.members}
+    return [names[id(machine)] for machine in machines]
 
 
-def alias_names(named: Sequence[tuple[str, Built]]) -> list[tuple[str, str]]:
-    """`(alias, launcher)`: the machine's name for the first of its variants, the op's name for its first machine, where that is free."""
-    taken = {name for name, _ in named}
-    aliases: dict[str, str] = {}
-    for wanted in ("machine", "op"):
-        for name, built in named:
-            alias = identifier(built.machine.name if wanted == "machine" else built.machine.op.name)
-            if alias not in taken:
-                taken.add(alias)
-                aliases[alias] = name
-    return sorted(aliases.items())
+def reserved() -> set[str]:
+    """The names that a module uses for itself."""
+    every = prelude_source(("load4", "store4", "f16_bits", "sinf")) + support_text() + lanes_source("f32", set(OPERATIONS)) + HEADER
+    ours = {"np", "njit", "prange", "get_num_threads", "ir", "types", "Array", "Any", *IMPORTED, *CPU_NAMES}
+    return ours | set(re.findall(r"^(?:def |class )?(\w+)(?= =|\(|:)", every, re.MULTILINE))
 
 
 def header(built: Built) -> tuple[str, ...]:
@@ -162,19 +188,15 @@ def support_text() -> str:
     return "\n\n".join(inspect.getsource(m).partition(MARK)[2].partition("\n")[2].strip("\n") + "\n" for m in SUPPORT)
 
 
-def _support_names() -> set[str]:
-    return set(re.findall(r"^(?:def |class )?(_\w+)", support_text(), re.MULTILINE))
-
-
 def _rule(title: str) -> str:
     return f"# ── {title} " + "─" * max(3, 124 - len(title))
 
 
-def _opening(title: str, machines: Sequence[Built], needs: set[str]) -> list[str]:
+def opening(title: str, machines: Sequence[Built], needs: set[str]) -> list[str]:
     """The module's docstring."""
     names = "\n".join(f"  {b.machine.title} : {b.machine.op.name}" for b in machines)
     bounds = errors(needs)
-    paragraphs = [
+    return [
         f"Kernels of {title}, emitted by tinygpu; every machine was proved for all sizes before it was written.",
         names,
         "Needs numpy and numba; for arrays on a GPU also numba-cuda and cuda-core. Nothing of tinygpu. Kernels are compiled at\n"
@@ -182,28 +204,25 @@ def _opening(title: str, machines: Sequence[Built], needs: set[str]) -> list[str
         "Floating point: sums are in the order of the loops, products and sums may be fused or reassociated"
         + (f"; of the functions: {bounds}." if bounds else "."),
     ]
-    return paragraphs
 
 
-def _head(public: list[str]) -> Lines:
+def head(public: list[str], more: frozenset[str]) -> Lines:
     """Imports and what the module offers."""
+    imports = {f"import {m}" for m in IMPORTED} | {"from importlib import metadata", "from pathlib import Path"}
+    imports |= {"from typing import Any, NoReturn, TypeAlias", "import numpy as np"} | more
+    standard = sorted(
+        (i for i in imports if i.split()[1].split(".")[0] in sys.stdlib_module_names), key=lambda i: (i.startswith("from"), i)
+    )
+    others = sorted(imports - set(standard), key=lambda i: (i.startswith("from"), i))
     return [
         "",
         "from __future__ import annotations",
         "",
-        *(f"import {m}" for m in ("functools", "hashlib", "math", "operator", "os", "re", "sys", "tempfile", "threading")),
-        "from importlib import metadata",
-        "from pathlib import Path",
-        "from typing import Any, NoReturn, TypeAlias",
+        *standard,
         "",
-        "import numpy as np",
-        "from numba import get_num_threads, njit, prange",
+        *others,
         "",
         f"__all__ = {public!r}".replace("'", '"'),
         "",
         "Array: TypeAlias = Any  # of numpy, torch, CuPy, numba, or with a CUDA array interface or DLPack",
-        "",
-        'at = np.uintp  # the number of an element: unsigned, so that numba makes no test for negative indices',
-        'inlined = njit(error_model="numpy", fastmath={"contract"}, forceinline=True)',
-        "",
     ]

@@ -31,7 +31,9 @@ class _View:
 
     __slots__ = ("base", "device", "family", "held", "name", "nbytes", "owner", "readonly", "shape")
 
-    def __init__(self, name: str, owner: Any, family: str, device: int, held: int | None, shape: Any, nbytes: int, readonly: bool, base: Any):
+    def __init__(
+        self, name: str, owner: Any, family: str, device: int, held: int | None, shape: Any, nbytes: int, readonly: bool, base: Any
+    ):
         self.name, self.owner, self.family, self.device, self.held = name, owner, family, device, held
         self.shape, self.nbytes, self.readonly, self.base = shape, nbytes, readonly, base
 
@@ -55,7 +57,9 @@ def _view(function: str, name: str, value: Any, dtype: str, shape: str, rank: in
     family, device, pointer, extents, kind, contiguous, readonly, base = _look(function, name, value, wanted)
     names, size = _HELD[dtype]
     if kind not in names:
-        _fail(TypeError, "TG802", function, f"{wanted}; its dtype is {kind}. Convert it, for example with {name}.astype({names[0]!r})")
+        _fail(
+            TypeError, "TG802", function, f"{wanted}; its dtype is {kind}. Convert it, for example with {name}.astype({names[0]!r})"
+        )
     if len(extents) != rank:
         _fail(ValueError, "TG803", function, f"{wanted}; its shape is {tuple(extents)}, of rank {len(extents)} instead of {rank}")
     if not contiguous:
@@ -145,7 +149,7 @@ def _real(function: str, name: str, value: Any, dtype: str) -> Any:
         double = float(value)
     except OverflowError:  # an int beyond f64
         double = sys.float_info.max if dtype != "f64" else math.nan
-    if math.isfinite(double) and abs(double) >= _BEYOND[dtype] or (double != double and value == value):
+    if (math.isfinite(double) and abs(double) >= _BEYOND[dtype]) or (double != double and value == value):
         _fail(ValueError, "TG812", function, f"{name} must be within the range of {dtype}; it is {value!r}")
     if dtype == "f64":
         return np.float64(double)

@@ -111,6 +111,18 @@ def _numpy_dtype(kind: str) -> Any:
     return np.dtype(ml_dtypes.bfloat16)
 
 
+def _by_dtype(function: str, name: str, value: Any, launchers: dict[str, Any]) -> Any:
+    """The launcher for the dtype of `value`; the first one, whose error says more, for what is no array or has another dtype."""
+    kind = str(getattr(value, "dtype", "")).removeprefix("torch.")
+    for dtype, launcher in launchers.items():
+        if kind in _HELD[dtype][0]:
+            return launcher
+    if kind:
+        known = ", ".join(_HELD[dtype][0][0] for dtype in launchers)
+        _fail(TypeError, "TG802", function, f"{name} has dtype {kind}; there are kernels for {known}")
+    return next(iter(launchers.values()))
+
+
 def _distinct(function: str, outputs: tuple[_View, ...], inputs: tuple[_View, ...]) -> None:
     """No output shares memory with an input or with another output."""
     spans = [(view, view.pointer) for view in inputs + outputs if view.nbytes]
@@ -118,12 +130,22 @@ def _distinct(function: str, outputs: tuple[_View, ...], inputs: tuple[_View, ..
         if any(output is o for o in outputs):
             for other, begin in spans[:number]:
                 if start < begin + other.nbytes and begin < start + output.nbytes:
-                    _fail(ValueError, "TG807", function, f"{output.name} shares memory with {other.name}; outputs need memory of their own")
+                    _fail(
+                        ValueError,
+                        "TG807",
+                        function,
+                        f"{output.name} shares memory with {other.name}; outputs need memory of their own",
+                    )
 
 
 def _no_stream(function: str, stream: Any) -> None:
     if stream is not None:
-        _fail(TypeError, "TG816", function, "stream is for arrays on a GPU; these are on the CPU, where a call returns when it is done")
+        _fail(
+            TypeError,
+            "TG816",
+            function,
+            "stream is for arrays on a GPU; these are on the CPU, where a call returns when it is done",
+        )
 
 
 _LAYER: list[Any] = []  # the lock that CPU calls hold; None where they need none; empty before the first call

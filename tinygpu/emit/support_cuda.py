@@ -152,7 +152,7 @@ class _Cuda:
 def _need_cuda(function: str) -> None:
     """The libraries of the GPU path, or what to install."""
     try:
-        import cuda.core
+        import cuda.core  # noqa: F401
         import numba.cuda  # noqa: F401
     except ImportError as error:
         _fail(ImportError, "TG815", function, f"arrays on a GPU need numba-cuda[cu13] and cuda-core: {error}")

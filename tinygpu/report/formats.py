@@ -86,7 +86,12 @@ def _result(diagnostic: Diagnostic) -> dict[str, Any]:
 
 def _location(label: Label) -> dict[str, Any]:
     span = label.span
-    region = {"startLine": span.line, "startColumn": span.column, "charOffset": span.start, "charLength": max(0, span.end - span.start)}
+    region = {
+        "startLine": span.line,
+        "startColumn": span.column,
+        "charOffset": span.start,
+        "charLength": max(0, span.end - span.start),
+    }
     if span.end_line:
         region |= {"endLine": span.end_line, "endColumn": span.end_column}
     physical = {"artifactLocation": {"uri": span.file.replace("\\", "/")}, "region": region}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tinygpu.diagnostic import Case, Diagnostic, Label, Span
+from tinygpu.diagnostic import Case, Diagnostic, Span
 from tinygpu.report.snippet import Paint, by_file, snippet, width
 
 VERDICT_COLUMN = 82
@@ -19,6 +19,7 @@ VERDICT_COLOR = {"refuted": RED, "error": RED, "unknown": YELLOW, "note": CYAN, 
 def render(diagnostic: Diagnostic, sources: Mapping[str, str], color: bool = False) -> str:
     """`Diagnostic × (file ↦ text) → message`, several lines without a final newline.
 
+    >>> from tinygpu.diagnostic import Label
     >>> text = "z[i] = a * q[i]\\n"
     >>> print(render(Diagnostic("TG101", "unknown name q", (Label(Span("f", 11, 12, 1, 12, 1, 13), "no tensor q"),)), {"f": text}))
     TG101 unknown name q                                                              [error]

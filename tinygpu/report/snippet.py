@@ -117,7 +117,10 @@ def _window(shown: str, marks: list[Mark]) -> tuple[str, list[Mark]]:
     left, right = "…" * (begin > 0), "…" * (column > begin + WIDTH)
     shift = begin - len(left)
     limit = WIDTH + len(left)
-    moved = [Mark(min(m.start - shift, limit), max(min(m.end - shift, limit), min(m.start - shift, limit) + 1), m.text, m.primary) for m in marks]
+    moved = [
+        Mark(min(m.start - shift, limit), max(min(m.end - shift, limit), min(m.start - shift, limit) + 1), m.text, m.primary)
+        for m in marks
+    ]
     return left + "".join(kept) + right, moved
 
 

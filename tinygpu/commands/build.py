@@ -1,0 +1,73 @@
+"""`tinygpu build`: proved machines as Python modules.
+
+Comes in: specs. Goes out: one module for each, or nothing for a spec in which some machine is not proved.
+The one idea: a file is written only from `Proof` values, whole, and is the same for the same spec.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from tinygpu.commands.common import BAD, Progress, add_format, show, write
+from tinygpu.commands.specs import Judged, chosen, exit_code, judge_all, load_all
+from tinygpu.diagnostic import Diagnostic, TinygpuError
+
+EXAMPLE = "tinygpu build specs/matmul.tgpu -o kernels/"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("paths", nargs="+", metavar="PATH", help="files, folders, patterns, or - for standard input")
+    parser.add_argument("-o", "--output", default=".", metavar="FOLDER", help="where to put the modules; - prints them")
+    parser.add_argument(
+        "--machine", action="append", default=[], metavar="NAME", help="only this machine, or the machines of this op"
+    )
+    add_format(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    specs, sources, problems = load_all(arguments.paths)
+    if problems:
+        show(problems, arguments.output_format, sources)
+        return BAD
+    with Progress() as now:
+        judged = judge_all(chosen(specs, arguments.machine), now)
+    show((d for j in judged for d in j.diagnostics), arguments.output_format, sources)
+    code = exit_code(j.word for j in judged)
+    for spec in specs:
+        mine = [j for j in judged if j.path == spec.path]
+        if any(j.word != "proved" for j in mine):
+            names = ", ".join(j.machine.title for j in mine if j.word != "proved")
+            print(f"{spec.path}: not built, because {names} is not proved", file=sys.stderr)
+        elif mine:
+            emit(spec.path, mine, arguments.output)
+    return code
+
+
+def module_text(path: str, judged: list[Judged]) -> str:
+    """`proved machines of one spec → text of its module`."""
+    from tinygpu import pipeline
+
+    built = [pipeline.built(j.verdict, j.machine) for j in judged if isinstance(j.verdict, pipeline.Proof)]
+    return pipeline.module(Path(path).name if path != "-" else "the standard input", built)
+
+
+def module_name(path: str) -> str:
+    """The file of a spec's module: `matmul.py`. Raises TG905 for a name that Python cannot import."""
+    stem = "kernels" if path == "-" else Path(path).stem
+    if not stem.isidentifier():
+        helps = ("rename the file, or print the module with -o -",)
+        raise TinygpuError(Diagnostic("TG905", f"{path} cannot be a module: {stem!r} is no name in Python", helps=helps))
+    return f"{stem}.py"
+
+
+def emit(path: str, judged: list[Judged], output: str) -> None:
+    """Write or print a module."""
+    text = module_text(path, judged)
+    if output == "-":
+        sys.stdout.write(text)
+        return
+    target = Path(output) / module_name(path)
+    write(target, text)
+    print(f"{target}: {', '.join(j.machine.title for j in judged)}")

@@ -1,0 +1,122 @@
+"""`tinygpu check`: prove machines for all sizes.
+
+Comes in: specs. Goes out: a line for each machine, and for what is not proved the whole message; the exit code is the verdict.
+The one idea: nothing is shown as proved that is not a `Proof` of the kernel, and unknown is never success.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+
+from tinygpu.commands.common import Progress, add_format, show
+from tinygpu.commands.specs import Judged, chosen, exit_code, judge, line, load_all, width_of
+from tinygpu.diagnostic import Diagnostic
+from tinygpu.report import report, wants_color
+from tinygpu.report.formats import as_dict
+
+EXAMPLE = "tinygpu check specs/"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("paths", nargs="+", metavar="PATH", help="files, folders, patterns, or - for standard input")
+    parser.add_argument(
+        "--machine", action="append", default=[], metavar="NAME", help="only this machine, or the machines of this op"
+    )
+    parser.add_argument(
+        "--why", metavar="PROPERTY", help="print what had to be proved for a property: bounds, cover, once, store, …"
+    )
+    parser.add_argument("--budget", type=int, default=None, metavar="STEPS", help="solver steps for one obligation")
+    add_format(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    specs, sources, problems = load_all(arguments.paths)
+    style = arguments.output_format
+    machines = chosen(specs, arguments.machine) if specs else ()
+    width = width_of(m for _, m in machines)
+    judged: list[Judged] = []
+    with Progress() as now:
+        for number, (spec, machine) in enumerate(machines, 1):
+            now(f"checking {machine.title} ({number} of {len(machines)})")
+            judged.append(judge(spec.path, machine, arguments.budget))
+            if style == "human":
+                tell(judged[-1], width, arguments.why, sources)
+    finish(judged, problems, style, sources)
+    return exit_code([*(j.word for j in judged), *("error" for _ in problems)])
+
+
+def tell(judged: Judged, width: int, why: str | None, sources: dict[str, str]) -> None:
+    """For a person: the line of a machine at once, and what is wrong with it."""
+    if sys.stderr.isatty():
+        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+    print(line(judged, width), flush=True)
+    if judged.diagnostics:
+        print(f"\n{report(judged.diagnostics, sources, 'human', wants_color(sys.stdout))}\n", flush=True)
+    if why is not None:
+        for sentence in reasons(judged, why):
+            print(f"    {sentence}")
+
+
+def reasons(judged: Judged, kind: str) -> list[str]:
+    """The statements of one property and how each was settled; all properties for `all`."""
+    from tinygpu.category.term import TRUE, conjunction, text
+    from tinygpu.pipeline import Proof
+
+    if not isinstance(judged.verdict, Proof):
+        return []
+    said = []
+    for theorem in judged.verdict.theorems:
+        claim = theorem.claim
+        if kind in ("all", claim.kind):
+            said.append(f"{getattr(claim, 'sentence', claim.title)}  [{theorem.method}]")
+            goal = getattr(claim, "goal", TRUE)
+            if goal != TRUE:
+                said.append(f"  {text(conjunction(*getattr(claim, 'hypotheses', ())))}")
+                said.append(f"  ⊢ {text(goal)}")
+    return said or [f"nothing had to be proved about {kind}"]
+
+
+def finish(judged: Sequence[Judged], problems: tuple[Diagnostic, ...], style: str, sources: dict[str, str]) -> None:
+    """What comes after the last machine: the count for a person, the whole document for a machine."""
+    found = (*problems, *(d for j in judged for d in j.diagnostics))
+    match style:
+        case "human":
+            show(problems, style, sources)
+            if len(judged) > 1:
+                counts = {word: sum(j.word == word for j in judged) for word in ("proved", "refuted", "unknown", "error")}
+                print(f"{len(judged)} machines: " + ", ".join(f"{n} {word}" for word, n in counts.items() if n))
+        case "json":
+            machines = [as_row(j) for j in judged]
+            print(
+                json.dumps(
+                    {"version": 1, "machines": machines, "diagnostics": [as_dict(d) for d in found]}, indent=2, ensure_ascii=False
+                )
+            )
+        case "concise":
+            for j in judged:
+                if j.word == "proved":
+                    print(f"{j.path}: proved {j.machine.title} : {j.machine.op.name}")
+            print(report(found, sources, style), end="\n" if found else "")
+        case _:
+            text = report(found, sources, style)
+            print(text, end="\n" if text else "")
+
+
+def as_row(judged: Judged) -> dict[str, object]:
+    """A machine's verdict as plain data."""
+    from tinygpu.pipeline import Proof
+    from tinygpu.proof.summary import sizes
+
+    row: dict[str, object] = {
+        "file": judged.path,
+        "machine": judged.machine.title,
+        "op": judged.machine.op.name,
+        "verdict": judged.word,
+    }
+    row["seconds"] = round(judged.seconds, 4)
+    if isinstance(judged.verdict, Proof):
+        row |= {"sizes": sizes(judged.verdict.program), "obligations": len(judged.verdict.theorems), "proof": judged.verdict.digest}
+    return row

@@ -1,0 +1,209 @@
+"""`tinygpu run`: prove a machine, build it, run it on random arrays, compare it with its equation, time it.
+
+Comes in: a spec and sizes. Goes out: what was proved, whether every compared element agrees, the time, and the ratio to numpy where
+numpy has a call for the op. The one idea: the number printed is of the very module that `build` writes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from tinygpu.commands.common import BAD, REFUTED, Progress, add_format, show
+from tinygpu.commands.specs import Judged, chosen, exit_code, judge_all, line, load_all, width_of
+from tinygpu.diagnostic import Diagnostic, TinygpuError
+
+if TYPE_CHECKING:
+    from tinygpu.model.machine import Machine
+    from tinygpu.model.op import Op
+
+EXAMPLE = "tinygpu run specs/matmul.tgpu M=512 N=512 K=512"
+SAMPLED = 2000  # elements of each output that are compared with the equation, where there are more
+DEFAULT = {0: 1, 1: 1 << 22, 2: 2048}
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("path", metavar="PATH", help="a spec, or - for standard input")
+    parser.add_argument("words", nargs="*", metavar="SIZE=VALUE | MACHINE", help="sizes (M=512), and machines to run (all)")
+    parser.add_argument("--device", choices=("auto", "cpu", "gpu"), default="auto", help="where to run (a GPU if there is one)")
+    parser.add_argument("--seed", type=int, default=0, help="of the random arrays (0)")
+    add_format(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    specs, sources, problems = load_all([arguments.path])
+    if problems:
+        show(problems, arguments.output_format, sources)
+        return BAD
+    given, names = words(arguments.words)
+    machines = chosen(specs, names)
+    known = {s for _, m in machines for s in m.op.sizes}
+    unknown = sorted(set(given) - known)
+    if unknown:
+        helps = (f"the sizes are {', '.join(sorted(known)) or 'none'}",)
+        raise TinygpuError(Diagnostic("TG905", f"there is no size {', '.join(unknown)}", helps=helps))
+    with Progress() as now:
+        judged = judge_all(machines, now)
+    show((d for j in judged for d in j.diagnostics), arguments.output_format, sources)
+    width = width_of(m for _, m in machines)
+    for one in judged:
+        print(line(one, width))
+    proved = [j for j in judged if j.word == "proved"]
+    agreed = run_all(proved, given, arguments) if proved else True
+    return exit_code(j.word for j in judged) or (0 if agreed else REFUTED)
+
+
+def words(given: Sequence[str]) -> tuple[dict[str, int], list[str]]:
+    """`M=512 matmul_tile → ({M: 512}, [matmul_tile])`. Raises TG905 for a size that is no natural number."""
+    sizes: dict[str, int] = {}
+    names: list[str] = []
+    for word in given:
+        if "=" not in word or word.endswith("]"):  # titles such as relu_v4[T=f16] have an = too
+            names.append(word)
+        elif found := re.fullmatch(r"(\w+)=(\d[\d_]*)", word):
+            sizes[found[1]] = int(found[2])
+        else:
+            raise TinygpuError(Diagnostic("TG905", f"{word} is no size", helps=("write NAME=NUMBER, as in M=512",)))
+    return sizes, names
+
+
+def run_all(judged: Sequence[Judged], given: dict[str, int], arguments: argparse.Namespace) -> bool:
+    """Build and run every machine on the same arrays; whether all agree with their equations."""
+    from tinygpu.commands.build import module_name, module_text
+    from tinygpu.emit.module import launcher_names
+    from tinygpu.run.load import load
+
+    gpu = arguments.device != "cpu" and gpu_arrays()
+    if arguments.device == "gpu" and not gpu:
+        helps = ("leave out --device gpu to run on the CPU",)
+        raise TinygpuError(
+            Diagnostic("TG907", "no GPU that can be used: it needs numba-cuda, cuda-core, and CuPy or torch", helps=helps)
+        )
+    module = load(module_text(arguments.path, list(judged)), module_name(arguments.path).removesuffix(".py"))
+    names = launcher_names([j.machine for j in judged])
+    yardsticks: dict[str, float | None] = {}
+    agreed = True
+    print(f"\non {gpu.name if gpu else 'the CPU'}:")
+    width = max(len(j.machine.title) for j in judged)
+    for one, name in zip(judged, names, strict=True):
+        op = one.machine.op
+        sizes = {s: given.get(s, DEFAULT.get(len(op.sizes), 512)) for s in op.sizes}
+        agreed &= run_one(one.machine, getattr(module, name), sizes, arguments.seed, gpu, yardsticks, width)
+    return agreed
+
+
+def run_one(
+    machine: Machine, launcher: Any, sizes: dict[str, int], seed: int, gpu: Any, yardsticks: dict[str, float | None], width: int
+) -> bool:
+    """One machine: its first call, the comparison, its best time, and numpy's on the same arrays."""
+    from tinygpu.program.inputs import random_inputs
+    from tinygpu.run.baseline import best_seconds
+
+    op = machine.op
+    try:
+        inputs = random_inputs(op, sizes, seed)
+        arrays = [gpu.put(inputs[t.name]) if gpu and t.shape else inputs[t.name] for t in op.inputs]
+        missing = {s: sizes[s] for s in sizes_by_keyword(op)}
+        start = time.perf_counter()
+        out = launcher(*arrays, **missing)
+        first = time.perf_counter() - start
+    except (ValueError, MemoryError) as error:  # sizes that the launcher refuses are the user's
+        raise TinygpuError(Diagnostic("TG905", str(error) or "not enough memory", helps=("choose other sizes",))) from None
+    results = [gpu.get(o) if gpu else o for o in (out if isinstance(out, tuple) else (out,))]
+    wrong, compared = compare_with_equation(op, sizes, inputs, dict(zip((t.name for t in op.outputs), results, strict=True)), seed)
+    synchronise = gpu.wait if gpu else lambda: None
+    seconds = best_seconds(lambda: (launcher(*arrays, out=out, **missing), synchronise()))
+    if op.name not in yardsticks:
+        yardsticks[op.name] = None if gpu else numpy_seconds(op, inputs, results)
+    said = speed(op, sizes, seconds, yardsticks[op.name])
+    at = ", ".join(f"{k}={v}" for k, v in sizes.items())
+    verdict = f"agrees at {compared}" if not wrong else f"WRONG: {wrong[0]}"
+    print(f"  {machine.title:<{width}}  {at}: {seconds * 1e3:.3g} ms, {said}; {verdict}; first call {first:.2g} s")
+    sys.stdout.flush()
+    return not wrong
+
+
+def sizes_by_keyword(op: Op) -> tuple[str, ...]:
+    """The sizes that no input tells."""
+    from tinygpu.emit.sizes import solve
+
+    return solve(op)[1]
+
+
+def compare_with_equation(
+    op: Op, sizes: dict[str, int], inputs: dict[str, Any], results: dict[str, Any], seed: int
+) -> tuple[list[Any], str]:
+    """`(mismatches, how many elements were compared)` with the equation in float64."""
+    import numpy as np
+
+    from tinygpu.program.reference import compare, reference, tolerance
+
+    chance = np.random.default_rng(seed + 1)
+    sample: dict[str, tuple[Any, ...]] = {}
+    for name, array in results.items():
+        flat = np.arange(array.size) if array.size <= SAMPLED else chance.integers(0, array.size, SAMPLED)
+        sample[name] = np.unravel_index(flat, array.shape) if array.shape else ()
+    rtol, atol = tolerance(op, sizes)
+    wrong = compare(op, results, reference(op, sizes, inputs, sample), sample=sample, rtol=rtol, atol=atol)
+    count = sum(min(SAMPLED, array.size) for array in results.values())
+    whole = all(array.size <= SAMPLED for array in results.values())
+    return wrong, f"all {count} elements" if whole else f"{count} random elements"
+
+
+def numpy_seconds(op: Op, inputs: dict[str, Any], results: list[Any]) -> float | None:
+    """numpy's best time for the same, where it has a call for it."""
+    from tinygpu.run.baseline import baseline, best_seconds
+
+    call = baseline(op)
+    return None if call is None else best_seconds(lambda: call.run(inputs, results[0].copy()))
+
+
+def speed(op: Op, sizes: dict[str, int], seconds: float, yardstick: float | None) -> str:
+    """The ratio to numpy, or the bytes of the arrays in a second."""
+    from math import prod
+
+    from tinygpu.category.evaluate import evaluate
+    from tinygpu.program.wide import ITEM_BYTES
+    from tinygpu.run.baseline import baseline, blas
+
+    call = baseline(op)
+    if call is not None and yardstick is not None:
+        return f"{yardstick / seconds:.2f} of numpy's {call.text} ({blas()}, {yardstick * 1e3:.3g} ms)"
+    moved = sum(ITEM_BYTES[t.dtype] * prod(int(evaluate(e, sizes)) for e in t.shape) for t in op.tensors)
+    return f"{moved / seconds / 1e9:.1f} GB/s"
+
+
+class Gpu:
+    """Arrays on a GPU, through CuPy or torch."""
+
+    def __init__(self, library: Any, name: str, put: Any, get: Any, wait: Any):
+        self.library, self.name, self.put, self.get, self.wait = library, name, put, get, wait
+
+
+def gpu_arrays() -> Gpu | None:
+    """A library for arrays on a GPU, if there is one and a GPU; the kernels' own libraries have to be there too."""
+    import importlib.util
+
+    if importlib.util.find_spec("cuda") is None or importlib.util.find_spec("numba_cuda") is None:
+        return None
+    try:
+        import torch
+
+        if torch.cuda.is_available():
+            name = torch.cuda.get_device_name()
+            return Gpu(torch, name, lambda a: torch.from_numpy(a).cuda(), lambda t: t.cpu().numpy(), torch.cuda.synchronize)
+    except ImportError:
+        pass
+    try:
+        import cupy
+
+        if cupy.cuda.is_available():
+            name = cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
+            return Gpu(cupy, name, cupy.asarray, cupy.asnumpy, cupy.cuda.runtime.deviceSynchronize)
+    except ImportError:
+        pass
+    return None

@@ -1,0 +1,96 @@
+"""`tinygpu show`: a machine at each stage of the pipeline.
+
+Comes in: a spec, which machines, which stages. Goes out: text to read. The one idea: what is printed is what is proved and emitted,
+not a drawing of it; the program parses back.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from tinygpu.commands.common import BAD, PROVED, add_format, show
+from tinygpu.commands.specs import chosen, load_all
+
+if TYPE_CHECKING:
+    from tinygpu.model.machine import Launch, Machine, Phase
+
+EXAMPLE = "tinygpu show specs/matmul.tgpu matmul_tile --program"
+STAGES = ("work", "program", "cuda", "cpu")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("path", metavar="PATH", help="a spec, or - for standard input")
+    parser.add_argument("machines", nargs="*", metavar="MACHINE", help="a machine, or an op for all of its machines (all)")
+    parser.add_argument("--work", action="store_true", help="the work object, and where each index goes")
+    parser.add_argument("--program", action="store_true", help="what each thread does, as it is proved (the default)")
+    parser.add_argument("--cuda", action="store_true", help="the CUDA kernels, as emitted")
+    parser.add_argument("--cpu", action="store_true", help="the CPU kernel, as emitted")
+    add_format(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    specs, sources, problems = load_all([arguments.path])
+    if problems:
+        show(problems, arguments.output_format, sources)
+        return BAD
+    stages = [stage for stage in STAGES if getattr(arguments, stage)] or ["program"]
+    machines = chosen(specs, arguments.machines)
+    texts = []
+    for _, machine in machines:
+        for stage in stages:
+            title = f"# {machine.title} : {machine.op.name}" + (f" — {stage}" if len(stages) > 1 else "")
+            texts.append((f"{title}\n" if len(machines) * len(stages) > 1 else "") + stage_text(machine, stage))
+    print("\n\n".join(text.strip("\n") for text in texts))
+    return PROVED
+
+
+def stage_text(machine: Machine, stage: str) -> str:
+    """One stage of one machine."""
+    from tinygpu import pipeline
+
+    if stage == "work":
+        return "\n\n".join(work_text(machine, launch) for launch in machine.launches)
+    program = pipeline.program(machine)
+    if stage == "program":
+        from tinygpu.program.render import render
+
+        return render(program)
+    if stage == "cpu":
+        from tinygpu.emit.cpu import cpu_kernels
+
+        return cpu_kernels(program).text
+    from tinygpu.emit.cuda import cuda_source
+
+    return cuda_source(program)
+
+
+def work_text(machine: Machine, launch: Launch) -> str:
+    """A launch: its levels, and for each equation where its indices come from.
+
+    grid   by: ceil(M / 64), bx: ceil(N / 64)
+    block  ty: 8, tx: 8                          64 threads
+    C      i = (by*8 + ty)*8 + ri   where i < M
+    """
+    from tinygpu.category.term import text
+
+    lines = [f"launch {launch.name}"] if len(machine.launches) > 1 else []
+    levels = (("grid", launch.grid), ("block", launch.block))
+    lines += [f"{level:<6} {', '.join(f'{a.name}: {text(a.extent)}' for a in axes) or 'one'}" for level, axes in levels]
+    for phase in launch.phases:
+        lines += phase_lines(phase)
+    return "\n".join(lines)
+
+
+def phase_lines(phase: Phase) -> list[str]:
+    """One equation: each index as a term over factors, the thread's own factors, and the guard."""
+    from tinygpu.category.term import TRUE, text
+
+    owner = phase.owner
+    lines = [f"{phase.equation.target:<6} {a.name} = {text(t)}" for a, t in zip(owner.codomain.axes, owner.terms, strict=True)]
+    own = [f"{a.sort} {a.name}: {text(a.extent)}" for a in owner.domain.axes if a.sort in ("time", "register", "vector")]
+    if own:
+        lines.append(f"{'':<6} {', '.join(own)}")
+    if owner.domain.guard != TRUE:
+        lines.append(f"{'':<6} where {text(owner.domain.guard)}")
+    return lines

@@ -1,0 +1,136 @@
+"""Specs and verdicts, as the commands need them.
+
+Comes in: paths, names of machines. Goes out: loaded specs, machines with their verdicts, one line for each, an exit code.
+The one idea: a verdict is one of three words, and an exit code follows from all of them alone.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tinygpu.commands.common import BAD, PROVED, REFUTED, UNKNOWN, find, read
+from tinygpu.diagnostic import Diagnostic, TinygpuError
+
+if TYPE_CHECKING:
+    from tinygpu.model.machine import Machine
+    from tinygpu.pipeline import Loaded, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A machine and what came of checking it: a verdict, or the diagnostics of a machine that has no program."""
+
+    path: str
+    machine: Machine
+    verdict: Verdict | None
+    diagnostics: tuple[Diagnostic, ...]
+    seconds: float
+
+    @property
+    def word(self) -> str:
+        """`proved`, `refuted`, `unknown` or `error`."""
+        from tinygpu.pipeline import Proof, Refutation
+
+        if self.verdict is None:
+            return "error"
+        return "proved" if isinstance(self.verdict, Proof) else "refuted" if isinstance(self.verdict, Refutation) else "unknown"
+
+
+def load_all(paths: Sequence[str]) -> tuple[tuple[Loaded, ...], dict[str, str], tuple[Diagnostic, ...]]:
+    """`paths → (specs, their texts, what is wrong with the others)`: a file that cannot be used does not hide the rest."""
+    from tinygpu import pipeline
+
+    specs: list[Loaded] = []
+    problems: list[Diagnostic] = []
+    sources: dict[str, str] = {}
+    for path in find(paths):
+        try:
+            sources[path] = read(path)
+            specs.append(pipeline.load_text(sources[path], path))
+        except TinygpuError as error:
+            problems.extend(error.diagnostics)
+    return tuple(specs), sources, tuple(problems)
+
+
+def chosen(specs: Iterable[Loaded], names: Sequence[str]) -> tuple[tuple[Loaded, Machine], ...]:
+    """The machines of some specs: all, or those of these names, titles, or ops. Raises TG905 for a name that is none of them."""
+    every = [(spec, machine) for spec in specs for machine in spec.machines]
+    if not names:
+        return tuple(every)
+    missing = [n for n in names if not any(n in names_of(m) for _, m in every)]
+    if missing:
+        known = ", ".join(dict.fromkeys(m.name for _, m in every)) or "none"
+        raise TinygpuError(
+            *(Diagnostic("TG905", f"there is no machine {n}", helps=(f"the machines are {known}",)) for n in missing)
+        )
+    return tuple((spec, machine) for spec, machine in every if any(n in names_of(machine) for n in names))
+
+
+def names_of(machine: Machine) -> tuple[str, ...]:
+    """What a machine may be asked for by."""
+    return machine.name, machine.title, machine.op.name, machine.op.name.partition("[")[0]
+
+
+def judge(path: str, machine: Machine, budget: int | None = None) -> Judged:
+    """Check one machine, timed."""
+    from tinygpu import pipeline
+
+    start = time.perf_counter()
+    try:
+        verdict = pipeline.check(machine) if budget is None else pipeline.check(machine, budget)
+    except TinygpuError as error:
+        return Judged(path, machine, None, error.diagnostics, time.perf_counter() - start)
+    match verdict:
+        case pipeline.Refutation(diagnostic=one):
+            found: tuple[Diagnostic, ...] = (one,)
+        case pipeline.Unknown(diagnostics=several):
+            found = several
+        case _:
+            found = ()
+    return Judged(path, machine, verdict, found, time.perf_counter() - start)
+
+
+def line(judged: Judged, width: int) -> str:
+    """`proved   matmul_tile : matmul    all M, K, N    32 obligations    0.31 s`."""
+    from tinygpu.pipeline import Proof
+    from tinygpu.proof.summary import sizes
+
+    name = f"{judged.machine.title} : {judged.machine.op.name}"
+    said = f"{judged.word:<8} {name:<{width}}"
+    if isinstance(judged.verdict, Proof):
+        said += f"  {sizes(judged.verdict.program)}  ({len(judged.verdict.theorems)} obligations, {judged.seconds:.2f} s)"
+    elif judged.diagnostics:
+        said += f"  {judged.diagnostics[0].code} {judged.diagnostics[0].title}"
+    return said
+
+
+def width_of(machines: Iterable[Machine]) -> int:
+    """The width of the column of names."""
+    return max((len(f"{m.title} : {m.op.name}") for m in machines), default=0)
+
+
+def exit_code(words: Iterable[str]) -> int:
+    """Bad input before refuted, refuted before unknown, and proved only if all are.
+
+    >>> exit_code(["proved", "unknown"]), exit_code(["refuted", "unknown"]), exit_code(["proved"]), exit_code([])
+    (3, 1, 0, 0)
+    """
+    found = set(words)
+    for word, code in (("error", BAD), ("refuted", REFUTED), ("unknown", UNKNOWN)):
+        if word in found:
+            return code
+    return PROVED
+
+
+def judge_all(
+    chosen_machines: Sequence[tuple[Loaded, Machine]], now: Callable[[str], None], budget: int | None = None
+) -> tuple[Judged, ...]:
+    """Check machines one after the other; `now` is told which."""
+    judged = []
+    for number, (spec, machine) in enumerate(chosen_machines, 1):
+        now(f"checking {machine.title} ({number} of {len(chosen_machines)})")
+        judged.append(judge(spec.path, machine, budget))
+    return tuple(judged)

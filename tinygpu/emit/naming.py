@@ -1,0 +1,104 @@
+"""What a module calls things: a name for every launcher, and short names for the choices that users do not want to make.
+
+Comes in: machines. Goes out: `matmul_tile` for a machine, `relu_v4_f16` for one of several dtypes, and `relu`, which takes the first
+machine for the dtype of its argument. The one idea: a variant's name says only what tells it from its sisters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tinygpu.emit.launcher import parameters, quoted, result_type, spell
+from tinygpu.emit.python import Lines, block, docstring, fresh, identifier
+from tinygpu.emit.sizes import solve
+from tinygpu.model.machine import Machine
+from tinygpu.program.step import Program
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The variants of one machine for one op: launchers by name, in order."""
+
+    name: str
+    op: str
+    members: tuple[tuple[str, Machine], ...]
+
+
+def family(machine: Machine) -> str:
+    """The op's name without the dtype of its family."""
+    return machine.op.name.partition("[")[0]
+
+
+def groups(machines: Sequence[Machine], taken: set[str]) -> tuple[Group, ...]:
+    """`machines → groups`, in order of first mention; no name is one of `taken`."""
+    served: dict[str, set[str]] = {}
+    sorted_out: dict[tuple[str, str], list[Machine]] = {}
+    for machine in machines:
+        served.setdefault(machine.name, set()).add(family(machine))
+        sorted_out.setdefault((machine.name, family(machine)), []).append(machine)
+    used = set(taken)
+    found: list[Group] = []
+    for (name, op), members in sorted_out.items():
+        group = fresh(identifier(name if len(served[name]) == 1 else f"{name}_{op}"), used)
+        used |= {group, f"{group}_cpu", f"{group}_kernel"}
+        names: list[tuple[str, Machine]] = []
+        for machine in members:
+            own = group if len(members) == 1 else fresh(identifier("_".join([group, *_choices(machine, members)])), used)
+            used |= {own, f"{own}_cpu", f"{own}_kernel"}
+            names.append((own, machine))
+        found.append(Group(group, op, tuple(names)))
+    return tuple(found)
+
+
+def _choices(machine: Machine, sisters: Sequence[Machine]) -> list[str]:
+    """What tells a variant from the others: `f16` for a dtype, `BM64` for a param."""
+    words = []
+    for key, value in machine.variant:
+        if key != "op" and len({dict(s.variant).get(key) for s in sisters}) > 1:
+            words.append(f"{key}{value}" if value.isdigit() else value)
+    return words
+
+
+def aliases(found: Sequence[Group], programs: dict[str, Program]) -> list[tuple[str, Lines]]:
+    """Short names and their text: a group's name for its variants, then an op's name for its first group, where they are free."""
+    out: list[tuple[str, Lines]] = []
+    taken = {name for group in found for name, _ in group.members}
+    first: dict[str, Group] = {}
+    for group in found:
+        first.setdefault(group.op, group)
+        if len(group.members) > 1:
+            chosen = choice(group, group.name, programs)
+            if chosen:
+                out.append((group.name, chosen))
+                taken.add(group.name)
+    for op, group in first.items():
+        name = identifier(op)
+        if name in taken:
+            continue
+        target = group.members[0][0] if len(group.members) == 1 else group.name
+        if target in taken:
+            out.append((name, [f"{name} = {target}"]))
+            taken.add(name)
+    return out
+
+
+def choice(group: Group, name: str, programs: dict[str, Program]) -> Lines:
+    """A function that calls the variant for the dtype of the first input in which they differ; nothing where inputs do not tell."""
+    members: dict[tuple[str, ...], str] = {}
+    for launcher, machine in group.members:
+        members.setdefault(tuple(t.dtype for t in machine.op.inputs), launcher)  # of several params the first
+    positions = [n for n, dtypes in enumerate(zip(*members, strict=False)) if len(set(dtypes)) == len(members) > 1]
+    arrays = [n for n in positions if group.members[0][1].op.inputs[n].shape]
+    if not arrays:
+        return [f"{name} = {group.members[0][0]}"] if len(members) == 1 else []
+    spelled = spell(programs[group.members[0][0]])
+    op = spelled.program.op
+    tensor = op.inputs[arrays[0]]
+    table = ", ".join(f"{quoted(dtypes[arrays[0]])}: {launcher}" for dtypes, launcher in members.items())
+    given = [spelled.names[t.name] for t in op.inputs]
+    given += [f"{spelled.names[k]}={spelled.names[k]}" for k in solve(op)[1]] + ["out=out", "stream=stream"]
+    picked = f"_by_dtype({quoted(name)}, {quoted(tensor.name)}, {spelled.names[tensor.name]}, {{{table}}})"
+    dtypes = ", ".join(d[arrays[0]] for d in members)
+    body = [*docstring(f"`{group.name}` for the dtype of {tensor.name}: {dtypes}."), f"return {picked}({', '.join(given)})"]
+    return block(f"def {name}({parameters(spelled, solve(op)[1])}) -> {result_type(op)}", body)
