@@ -67,6 +67,30 @@ CATALOGUE: Mapping[str, str] = {
     "TG155": "registers without a fixed count",
     "TG156": "a fold inside a step",
     "TG157": "a launch that is not well formed",
+    # assignment
+    "TG201": "an output element is never stored",
+    "TG202": "an output element is stored twice",
+    "TG203": "an access outside its array",
+    # memory
+    "TG301": "a result from a cell that nobody wrote",
+    # hardware
+    "TG401": "too many threads in a block",
+    "TG402": "too many registers in a thread",
+    "TG403": "an index that may not fit its integer type",
+    "TG404": "a division of a negative number, or by less than 1",
+    "TG405": "a wide access that may not be aligned",
+    # equation
+    "TG501": "a loop without a closed form",
+    "TG502": "the value stored is not the equation's",
+    "TG503": "a fold that could not be matched with the equation's",
+    "TG504": "a point outside the fold contributes to it",
+    "TG505": "a term of the fold is never contributed",
+    "TG506": "a term of the fold is contributed twice",
+    "TG507": "an output is accumulated in memory",
+    "TG509": "a cell does not hold what is said",
+    "TG510": "undefined where the equation is not",
+    "TG511": "preconditions that no size satisfies",
+    "TG512": "a store that is never reached",
 }
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from tinygpu.catalogue import CATALOGUE
 from tinygpu.diagnostic import Diagnostic, TinygpuError
-from tinygpu.pipeline import Proof, Unknown, load_text, program
+from tinygpu.pipeline import Refutation, Unknown, load_text, program
 from tinygpu.proof.check import check
 from tinygpu.report import render
 
@@ -80,4 +80,4 @@ def test_the_examples_of_a_page(path: Path) -> None:
     assert page.startswith(f"# {path.stem}: {CATALOGUE[path.stem]}\n")
     bad, good = re.findall(r"```tgpu\n(.*?)```", page, re.DOTALL)
     assert path.stem in [d.code for d in refusal(bad, "bad")]
-    assert refusal(good, "good", checked=False) == ()
+    assert refusal(good, "good") == ()

@@ -66,12 +66,17 @@ def digits(form: Linear, target: Term, axes: dict[str, Axis]) -> dict[str, Term]
     if places and all(isinstance(c, Const) and c.value < 0 for c, _ in places):
         places = [(Const(-c.value), a) for c, a in places if isinstance(c, Const)]
         value = linear(Const(0) - value).term()
-    places.sort(key=lambda p: (not isinstance(p[0], Const), p[0].value if isinstance(p[0], Const) else 0))
+    # smallest stride first; of equal strides the one with the fewest values, which may be one
+    places.sort(key=lambda p: (_rank(p[0]), _rank(p[1].extent)))
     out: dict[str, Term] = {}
     for position, (stride, axis) in enumerate(places):
         digit = value // stride
         out[axis.name] = digit % axis.extent if position < len(places) - 1 else digit
     return out
+
+
+def _rank(term: Term) -> tuple[bool, int]:
+    return (False, int(term.value)) if isinstance(term, Const) else (True, 0)
 
 
 def _from_guard(name: str, guard: Term, known: dict[str, Term]) -> Term:

@@ -17,6 +17,7 @@ from tinygpu.category.settle import linear, settle, solve, within
 from tinygpu.category.term import (
     FALSE,
     TRUE,
+    App,
     Axis,
     Const,
     Fold,
@@ -92,6 +93,7 @@ def arrow(body: Term, wanted: Fold) -> tuple[Term, ...] | None:
                 unknown = sorted(variables(there) & binders - set(found))
                 if len(unknown) == 1:
                     point = solve(there, here, unknown[0])
+                    point = like(there, here, unknown[0]) if point is None else point
                     if point is not None:
                         found[unknown[0]] = point
                 elif linear(here) == linear(there):
@@ -101,6 +103,22 @@ def arrow(body: Term, wanted: Fold) -> tuple[Term, ...] | None:
     if best is None and not binders:
         return ()
     return best[1] if best else None
+
+
+def like(pattern: Term, term: Term, name: str) -> Term | None:
+    """What `name` is where `pattern` has the form of `term`: first-order matching, for indices that are not linear.
+
+    >>> k, c = Var("k"), Var("c")
+    >>> text(like(k * k % 7, (c * 2) * (c * 2) % 7, "k"))
+    'c*2'
+    """
+    match pattern, term:
+        case Var(own), _ if own == name:
+            return term
+        case App(op, args), App(other, terms) if op == other and len(args) == len(terms):
+            found = {like(p, t, name) for p, t in zip(args, terms, strict=True) if name in variables(p)}
+            return found.pop() if len(found) == 1 else None
+    return None
 
 
 def _choices(body: Term, wanted: Fold) -> Iterator[list[tuple[Read, Read]]]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tinygpu.category.term import Const, Term, lift
+from tinygpu.category.term import Const, Term, lift, text
 from tinygpu.diagnostic import Label
 from tinygpu.hardware.arch import arch_named
 from tinygpu.obligations.dataflow import Trace, preconditions
@@ -25,9 +25,9 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
     arch = arch_named(program.arch)
     for launch in program.launches:
         threads = product(tuple(a.extent for a in launch.block))
-        labels = tuple(Label(a.span, "") for a in launch.block[:1])
+        labels = tuple(Label(a.span, "a factor of the block") for a in launch.block)
         sentence = f"a block has at most {arch.threads_per_block} threads on {arch.name}"
-        title = f"a block has more threads than {arch.name} allows ({arch.threads_per_block})"
+        title = f"a block has {text(threads)} threads; {arch.name} allows {arch.threads_per_block}"
         help = "make a factor of the block smaller, and give the rest to the grid, a register or a loop"
         hypotheses = preconditions(program)
         yield Obligation("limits", "TG401", title, sentence, hypotheses, threads <= arch.threads_per_block, labels, help)
@@ -35,8 +35,8 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
     words = lift(0)
     for local in program.locals.values():
         words = words + product(local.extents) * WORDS.get(local.dtype, 1)
-    labels = tuple(Label(local.span, "") for local in program.locals.values())
-    title = f"the cells of a thread do not fit its {arch.registers_per_thread} registers"
+    labels = tuple(Label(local.span, f"{local.name} lives in registers") for local in program.locals.values())
+    title = f"the cells of a thread need {text(words)} registers; it has {arch.registers_per_thread}"
     sentence = f"the cells of a thread fit its {arch.registers_per_thread} registers"
     help = "make a register factor smaller"
     yield Obligation("limits", "TG402", title, sentence, preconditions(program), words <= arch.registers_per_thread, labels, help)

@@ -34,7 +34,7 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
         if access.array in outputs and not access.write:
             sentence = f"{access.array} is not read"
             label = (Label(access.span, "read here"),)
-            yield Obligation("store", "TG508", f"the output {access.array} is read", sentence, access.point.facts, FALSE, label)
+            yield Obligation("store", "TG116", f"the output {access.array} is read", sentence, access.point.facts, FALSE, label)
 
 
 def wanted(op: Op, store: Store) -> Term:

@@ -29,7 +29,7 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
     """The claims of this property."""
     bounds = tuple(t <= INT32 for t in size_limits(program, trace))
     for term, point, span in evaluated(trace):
-        labels = (Label(span, ""),)
+        labels = (Label(span, "computed here"),)
         ends = [e for t in subterms(term) for e in (t <= INT32, t >= -INT32 - 1)]
         goal = settle(conjunction(*ends), point.extents, frozenset(point.guard))
         sentence = f"{text(term)} fits 32 bits wherever the launcher takes the 32-bit kernel"

@@ -7,12 +7,12 @@ tried misbehaves. The one idea: the solver suggests sizes, smallest first; what 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice, product
 
 import z3
 
-from tinygpu.category.term import App, Const, Var, text, variables, walk
+from tinygpu.category.term import App, Const, Var, variables, walk
 from tinygpu.diagnostic import Case, Diagnostic, Label
 from tinygpu.obligations.obligation import Inhabited, Obligation
 from tinygpu.program.fault import (
@@ -37,7 +37,7 @@ EXPLAINS = {  # what a misbehaviour is a case of, most telling code first
     DoubleStore: ("TG202", "TG505"),
     NeverStored: ("TG201",),
     Uninitialised: ("TG301",),
-    ReadOutput: ("TG508", "TG507"),
+    ReadOutput: ("TG116", "TG507"),
     DivisionByZero: ("TG404", "TG510"),
     HoldsViolated: ("TG509",),
     Mismatch: ("TG504", "TG505", "TG506", "TG502", "TG503", "TG501", "TG301"),
@@ -75,8 +75,8 @@ def find(program: Program, left: tuple[Open, ...]) -> Counterexample | None:
         if key in tried or not admitted(program, sizes):
             continue
         tried.add(key)
-        for order in (None, 1):
-            seen = replay(program, sizes, order)
+        for seed in range(3):  # the first in lockstep, the others in permuted orders and on other inputs
+            seen = replay(program, sizes, seed)
             if seen is not None:
                 return Counterexample(_diagnose(program, left, sizes, seen), sizes, seen)
     return None
@@ -91,7 +91,7 @@ def _without_running(open: Open) -> Counterexample | None:
             return Counterexample(diagnostic, {}, None)
         case Obligation(kind="limits" | "width" | "alignment") if open.model is not None:
             if evaluates_false(claim, open.model):
-                names = sorted(n for n in variables(claim.goal) | set(open.model) if n in open.model)
+                names = sorted(n for n in variables(claim.goal) if n in open.model)
                 case = Case(tuple((n, (str(open.model[n]),)) for n in names)) if names else None
                 return Counterexample(_of(claim, case), {}, None)
     return None
@@ -102,9 +102,10 @@ def suggested(program: Program, open: Open) -> Iterator[dict[str, int]]:
     if open.model is None or not isinstance(open.claim, Obligation):
         return
     sizes = program.op.sizes
+    positive = tuple(Var(s) >= 1 for s in sizes)  # a size of 0 is shown only where nothing else goes wrong
     for cap in (1, 2, 3, 4, 5, 8, 9, 16, 17, 32, 33, 64, 65, 128, 129, 256, 512, 1024, 4096):
         under = tuple(Var(s) <= cap for s in sizes)
-        verdict, model, _ = ask(open.claim.hypotheses, open.claim.goal, BUDGET // 10, under)
+        verdict, model, _ = ask(open.claim.hypotheses, open.claim.goal, BUDGET // 10, under + positive)
         if verdict == z3.sat:
             yield descend(program, open.claim, {s: model.get(s, 1) for s in sizes})
             return
@@ -114,7 +115,7 @@ def suggested(program: Program, open: Open) -> Iterator[dict[str, int]]:
 def descend(program: Program, claim: Obligation, sizes: dict[str, int]) -> dict[str, int]:
     """One size after the other made as small as the claim's falsity allows."""
     for name in program.op.sizes:
-        for smaller in range(min(sizes[name], 16)):
+        for smaller in range(1, min(sizes[name], 16)):
             fixed = tuple(App("eq", (Var(s), Const(smaller if s == name else v)), "bool") for s, v in sizes.items() if s <= name or s == name)
             rest = tuple(Var(s) <= v for s, v in sizes.items())
             verdict, model, _ = ask(claim.hypotheses, claim.goal, BUDGET // 10, fixed + rest)
@@ -127,12 +128,12 @@ def descend(program: Program, claim: Obligation, sizes: dict[str, int]) -> dict[
 def small(program: Program) -> Iterator[dict[str, int]]:
     """Sizes around every constant of the program's extents, smallest first."""
     constants = {int(t.value) for t in _index_terms(program) if isinstance(t, Const) and isinstance(t.value, int) and 1 < t.value < 4096}
-    near = sorted({0, 1, 2, 3, 5} | {c + d for c in constants for d in (-1, 0, 1) if c + d < 600})
+    near = sorted({1, 2, 3, 5} | {c + d for c in constants for d in (-1, 0, 1) if c + d < 600})
     sizes = program.op.sizes
     choices = sorted(product(near, repeat=len(sizes)), key=lambda p: (sum(p), p)) if len(near) ** len(sizes) < 20000 else [(n,) * len(sizes) for n in near]
     step = max(1, len(choices) // TRIED)
-    for choice in choices[:TRIED // 2] + choices[TRIED // 2 :: step]:
-        yield dict(zip(sizes, choice, strict=True))
+    yield from (dict(zip(sizes, choice, strict=True)) for choice in choices[: TRIED // 2] + choices[TRIED // 2 :: step])
+    yield from ({s: 0 if s == zero else 3 for s in sizes} for zero in sizes)
 
 
 def _index_terms(program: Program) -> Iterator[object]:
@@ -154,9 +155,18 @@ def _diagnose(program: Program, left: tuple[Open, ...], sizes: dict[str, int], s
     claims = [o.claim for code in codes for o in left if o.claim.code == code]
     case = Case(tuple(rows(program, sizes, seen)))
     if claims:
-        return _of(claims[0], case)
+        return replace(_of(claims[0], case), labels=claims[0].labels + meeting(program, seen))
     labels = (Label(seen.at.span, "here"),) if hasattr(seen, "at") else (Label(program.span, ""),)
     return Diagnostic(codes[0], TITLES[type(seen)], labels, "refuted", case)
+
+
+def meeting(program: Program, seen: Misbehaviour) -> tuple[Label, ...]:
+    """The factors in which two colliding threads differ, where they are declared."""
+    if not isinstance(seen, DoubleStore):
+        return ()
+    axes = {a.name: a.span for launch in program.launches for a in launch.grid + launch.block}
+    pairs = zip(seen.first.lane, seen.at.lane, strict=False)
+    return tuple(Label(axes[n], f"{n} {v} and {n} {w} meet") for (n, v), (m, w) in pairs if v != w and n == m and axes[n].line)
 
 
 def _of(claim: object, case: Case | None) -> Diagnostic:
@@ -201,5 +211,3 @@ def _where(*places: At) -> Iterator[tuple[str, tuple[str, ...]]]:
     if any(loops):
         yield "iteration", tuple(f"({loop})" for loop in loops)
 
-
-__all__ = ["Counterexample", "find", "text"]
