@@ -91,6 +91,30 @@ CATALOGUE: Mapping[str, str] = {
     "TG510": "undefined where the equation is not",
     "TG511": "preconditions that no size satisfies",
     "TG512": "a store that is never reached",
+    # calling what was built
+    "TG801": "not an array that a kernel can take",
+    "TG802": "an array of another dtype",
+    "TG803": "an array of another rank",
+    "TG804": "shapes that no sizes fit",
+    "TG805": "an array that is not C-contiguous",
+    "TG806": "an output that is read-only",
+    "TG807": "an output that shares memory",
+    "TG808": "a precondition that does not hold",
+    "TG809": "arrays on several devices",
+    "TG810": "sizes that are too large",
+    "TG811": "`out` is not the outputs",
+    "TG812": "a scalar of another kind or range",
+    "TG813": "memory that is not aligned to its elements",
+    "TG815": "no kernel for this GPU",
+    "TG816": "a stream that is none",
+    # the command line
+    "TG901": "a bug of tinygpu",
+    "TG902": "there is no such file",
+    "TG903": "a file cannot be read",
+    "TG904": "a file cannot be written",
+    "TG905": "an argument that means nothing here",
+    "TG906": "there is no such error code",
+    "TG907": "no GPU that can be used",
 }
 
 

@@ -1,0 +1,218 @@
+"""The house rules, as tests: the direction of imports, the size of files and functions, what every file and every error has.
+
+Comes in: the checkout. Goes out: a failure that names the file and the rule. The one idea: a rule that is not tested is a wish.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import statistics
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tinygpu.catalogue import CATALOGUE
+
+ROOT = Path(__file__).resolve().parent.parent
+FILES = sorted((ROOT / "tinygpu").rglob("*.py"))
+ORDER = (  # an import may only point to an earlier row, or stay within its own part
+    ("diagnostic", "catalogue"),
+    ("category",),
+    ("syntax",),
+    ("model",),
+    ("hardware",),
+    ("program",),
+    ("obligations",),
+    ("proof",),
+    ("emit",),
+    ("run",),
+    ("pipeline",),
+    ("report", "commands", "cli", "__main__", "__init__"),
+)
+RANK = {part: rank for rank, row in enumerate(ORDER) for part in row}
+EXCEPTIONS = {  # (file, part it may import): why
+    ("hardware/gate.py", "program"): "compiles a program's kernels to look at what the assembler made of them",
+    ("hardware/gate.py", "emit"): "the same",
+}
+FILE_LINES, FUNCTION_LINES, MEDIAN_FILE, USUAL_FUNCTION = 300, 70, 150, 40
+
+
+def names(path: Path) -> str:
+    return path.relative_to(ROOT / "tinygpu").as_posix()
+
+
+def part(path: Path) -> str:
+    return names(path).split("/")[0].removesuffix(".py")
+
+
+def trees() -> Iterator[tuple[Path, ast.Module]]:
+    for path in FILES:
+        yield path, ast.parse(path.read_text(encoding="utf-8"))
+
+
+def imported(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Every part of tinygpu that a file imports, also inside functions, but for types only."""
+    skipped = {id(n) for node in ast.walk(tree) if _types_only(node) for n in ast.walk(node)}
+    for node in ast.walk(tree):
+        if id(node) in skipped:
+            continue
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "tinygpu":
+            below = node.module.split(".")[1:]
+            for name in [below[0]] if below else [alias.name for alias in node.names]:
+                yield node.lineno, name
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.name.startswith("tinygpu."):
+                    yield node.lineno, alias.name.split(".")[1]
+
+
+def _types_only(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+
+
+@pytest.mark.parametrize("path", FILES, ids=names)
+def test_imports_point_leftwards(path):
+    mine = part(path)
+    assert mine in RANK, f"{names(path)} is in no part of the flow: add it to ORDER"
+    for number, other in imported(ast.parse(path.read_text(encoding="utf-8"))):
+        if other == mine or other.startswith("__") or (names(path), other) in EXCEPTIONS:
+            continue
+        allowed = RANK[other] < RANK[mine] or (RANK[other] == RANK[mine] == len(ORDER) - 1)
+        assert allowed, f"{names(path)}:{number} imports {other}, which is downstream of {mine}"
+
+
+def test_category_knows_nothing_but_diagnostic():
+    for path, tree in trees():
+        if part(path) == "category":
+            for number, other in imported(tree):
+                assert other in ("category", "diagnostic"), f"{names(path)}:{number} imports {other}"
+
+
+def test_the_trusted_kernel_sees_little():
+    tree = ast.parse((ROOT / "tinygpu" / "proof" / "kernel.py").read_text(encoding="utf-8"))
+    seen = {other for _, other in imported(tree)}
+    assert seen <= {"category", "obligations", "diagnostic", "program"}, seen
+
+
+@pytest.mark.parametrize("path", FILES, ids=names)
+def test_files_are_short_and_say_what_they_are_for(path):
+    text = path.read_text(encoding="utf-8")
+    count = text.count("\n")
+    assert count <= FILE_LINES, f"{names(path)} has {count} lines, more than {FILE_LINES}"
+    assert ast.get_docstring(ast.parse(text)), f"{names(path)} has no docstring"
+
+
+def test_files_and_functions_are_usually_small():
+    lines = [path.read_text(encoding="utf-8").count("\n") for path in FILES]
+    assert statistics.median(lines) <= MEDIAN_FILE
+    functions = [n.end_lineno - n.lineno + 1 for _, tree in trees() for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.end_lineno]
+    long = sum(length > USUAL_FUNCTION for length in functions)
+    assert long <= len(functions) // 50, f"{long} of {len(functions)} functions are longer than {USUAL_FUNCTION} lines"
+
+
+@pytest.mark.parametrize("path", FILES, ids=names)
+def test_functions_are_short(path):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno:
+            length = node.end_lineno - node.lineno + 1
+            assert length <= FUNCTION_LINES, f"{names(path)}:{node.lineno} {node.name} has {length} lines"
+
+
+@pytest.mark.parametrize("path", FILES, ids=names)
+def test_no_bare_except_and_no_visitor(path):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ExceptHandler):
+            wide = node.type is None or (isinstance(node.type, ast.Name) and node.type.id == "BaseException")
+            raises = any(isinstance(n, ast.Raise) for n in ast.walk(node))
+            assert not wide or raises, f"{names(path)}:{node.lineno} swallows every exception"
+        if isinstance(node, ast.ClassDef):
+            assert not any("Visitor" in ast.unparse(base) for base in node.bases), f"{names(path)}:{node.lineno} is a visitor"
+
+
+@pytest.mark.parametrize("path", FILES, ids=names)
+def test_private_names_are_used(path):
+    if path.name.startswith("support"):
+        return  # its names are called from the text of emitted launchers
+    text = path.read_text(encoding="utf-8")
+    for node in ast.parse(text).body:
+        for name in _defined(node):
+            if name.startswith("_") and not name.startswith("__"):
+                assert len(re.findall(rf"\b{re.escape(name)}\b", text)) > 1, f"{names(path)} does not use {name}"
+
+
+def _defined(node: ast.stmt) -> list[str]:
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return [node.name]
+    if isinstance(node, ast.Assign):
+        return [t.id for t in node.targets if isinstance(t, ast.Name)]
+    return [node.target.id] if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) else []
+
+
+def test_every_support_name_is_used_by_what_is_emitted():
+    texts = [p.read_text(encoding="utf-8") for p in sorted((ROOT / "tinygpu" / "emit").glob("*.py"))]
+    for path in sorted((ROOT / "tinygpu" / "emit").glob("support*.py")):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            for name in _defined(node):
+                uses = sum(len(re.findall(rf"\b{re.escape(name)}\b", text)) for text in texts)
+                assert uses > 1, f"{names(path)}: nothing uses {name}"
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "specs").rglob("*.tgpu")), ids=lambda p: p.name)
+def test_every_spec_has_a_machine_for_each_op(path):
+    from tinygpu.pipeline import load
+
+    spec = load(path)
+    served = {machine.op.name for machine in spec.machines}
+    assert served and {op.name for op in spec.spec.ops} <= served
+
+
+def test_every_error_has_a_page_and_every_page_an_error():
+    pages = {p.stem: p.read_text(encoding="utf-8") for p in (ROOT / "docs" / "errors").glob("TG*.md")}
+    assert sorted(pages) == sorted(CATALOGUE)
+    for code, page in pages.items():
+        assert page.startswith(f"# {code}"), f"docs/errors/{code}.md does not begin with its code"
+
+
+def test_every_error_that_is_raised_is_in_the_catalogue():
+    used = {code for _, tree in trees() for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)
+            for code in re.findall(r"^TG\d{3}$", node.value)}  # fmt: skip
+    assert used <= set(CATALOGUE), f"not in the catalogue: {sorted(used - set(CATALOGUE))}"
+
+
+def test_every_error_is_seen_in_a_test():
+    texts = "\n".join(p.read_text(encoding="utf-8") for p in sorted((ROOT / "tests").rglob("*")) if p.suffix in (".py", ".tgpu", ".txt", ".toml"))
+    seen = set(re.findall(r"TG\d{3}", texts)) | {p.stem[:5] for p in (ROOT / "tests" / "wrong").rglob("TG*")}
+    assert set(CATALOGUE) <= seen, f"no test sees {sorted(set(CATALOGUE) - seen)}"
+
+
+def test_checking_does_not_import_what_only_running_needs():
+    code = (
+        "import sys; from tinygpu import pipeline; spec = pipeline.load('specs/saxpy.tgpu'); pipeline.check(spec.machines[0]);"
+        "print([m for m in ('numba', 'sympy', 'cuda', 'torch', 'lark') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_every_package_of_the_checkout_is_a_package_of_the_wheel():
+    import tomllib
+
+    declared = set(tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]["packages"])
+    folders = {"tinygpu", *(f"tinygpu.{p.parent.relative_to(ROOT / 'tinygpu').as_posix().replace('/', '.')}" for p in FILES)} - {"tinygpu.."}
+    assert {f for f in folders if not f.endswith(".")} | {"tinygpu.grammar", "tinygpu.errors"} == declared
+
+
+def test_nothing_committed_names_a_place_it_was_made_at():
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
+    if listed.returncode:
+        pytest.skip("not a git checkout")
+    for name in listed.stdout.splitlines():
+        path = ROOT / name
+        if path.suffix in (".py", ".md", ".toml", ".tgpu", ".txt", ".json", "") and path.is_file() and name != "tests/test_tidy.py":
+            text = path.read_text(encoding="utf-8", errors="replace")
+            for place in ("/root/", "/home/", "/work/", "/opt/"):
+                assert place not in text, f"{name} names {place}"
