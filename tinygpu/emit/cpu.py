@@ -16,8 +16,10 @@ from tinygpu.emit.cpu_lanes import lanes_source
 from tinygpu.emit.cpu_lift import lift, sites
 from tinygpu.emit.cpu_merge import Nest, bound, merge, merge_loops
 from tinygpu.emit.cpu_names import renamed
-from tinygpu.emit.cpu_nest import indent, innermost, item_count, nest_lines
+from tinygpu.emit.cpu_nest import innermost, item_count, nest_lines
 from tinygpu.emit.cpu_prelude import HEADER, HEADER_IMPORTS, prelude
+from tinygpu.emit.cpu_split import split
+from tinygpu.emit.cpu_steps import indent
 from tinygpu.emit.cpu_text import HALVES, REGISTER, Writer, mangle
 from tinygpu.emit.cpu_tile import tile_of
 from tinygpu.emit.cpu_tile_text import tile_count, tile_lines
@@ -82,7 +84,8 @@ def nest_of(op: Op, launch: Launch) -> Nest:
     lifted, body = lift(launch.body, outputs)
     axes, body = merge((*launch.grid, *launch.block, *lifted), body, taken)
     body = merge_loops(body, taken | {a.name for a in axes})
-    return renamed(op, bound(axes, body, outputs), frozenset(op.sizes) | {t.name for t in op.tensors})
+    nest = split(bound(axes, body, outputs), taken | {a.name for a in axes})
+    return renamed(op, nest, frozenset(op.sizes) | {t.name for t in op.tensors})
 
 
 def launch_lines(op: Op, name: str, launch: Launch, writer: Writer) -> tuple[list[str], str]:

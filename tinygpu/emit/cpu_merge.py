@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from tinygpu.category.term import TRUE, App, Axis, Const, Read, Term, Var, conjunction, conjuncts, rebuild, select, variables, walk
 from tinygpu.emit.cpu_lift import sites
-from tinygpu.emit.cpu_polynomial import coefficient, normal, plus, polynomial, positive, rewrite, term, times, uses, without
+from tinygpu.emit.cpu_polynomial import coefficient, direct, normal, plus, polynomial, positive, rewrite, term, times, uses, without
 from tinygpu.program.step import Assign, For, Holds, If, Local, Step, steps
 
 
@@ -72,15 +72,16 @@ def merge(axes: tuple[Axis, ...], body: tuple[Step, ...], taken: frozenset[str])
 
 def _merged(body: tuple[Step, ...], slow: Axis, fast: Axis, name: str) -> tuple[Step, ...]:
     def change(p: dict[tuple[Term, ...], int]) -> dict[tuple[Term, ...], int]:
-        scale = coefficient(p, fast.name)
-        return plus(without(without(p, slow.name), fast.name), times(scale, polynomial(Var(name)))) if scale else p
+        scale = direct(p, fast.name)
+        rest = {m: c for m, c in p.items() if Var(slow.name) not in m and Var(fast.name) not in m}
+        return plus(rest, times(scale, polynomial(Var(name)))) if scale else p
 
     return change_terms(body, lambda t: rewrite(t, change))
 
 
 def _pair(axes: tuple[Axis, ...], polynomials: list[dict[tuple[Term, ...], int]]) -> tuple[Axis, Axis] | None:
     """Two axes of which the first always stands with the second's extent times the second's coefficient."""
-    table = {a.name: [coefficient(p, a.name) for p in polynomials] for a in axes}
+    table = {a.name: [direct(p, a.name) for p in polynomials] for a in axes}
     for slow in axes:
         for fast in axes:
             if slow is fast or None in table[slow.name] or None in table[fast.name]:

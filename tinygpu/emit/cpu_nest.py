@@ -8,21 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tinygpu.category.term import TRUE, App, Axis, Const, Read, Term, Var, conjunction, variables, walk
+from tinygpu.category.term import Axis, Read, Term, conjunction, variables, walk
 from tinygpu.emit.cpu_lift import sites
 from tinygpu.emit.cpu_merge import Nest
 from tinygpu.emit.cpu_polynomial import coefficient, plus, polynomial, positive, term, without
-from tinygpu.emit.cpu_text import REGISTER, Writer, flat, mangle
-from tinygpu.program.step import Assign, For, If, Local, Step, steps
+from tinygpu.emit.cpu_steps import arrays, extent_text, indent, is_long, step_lines
+from tinygpu.emit.cpu_text import Writer, flat, mangle
+from tinygpu.program.step import For, steps
 
 CHUNK = 8192
 HEAVY_CHUNK = 16
-UPDATE = {"sum": "add", "prod": "mul", "max": "max", "min": "min", "any": "or", "all": "and"}
-
-
-def is_long(axis: Axis) -> bool:
-    """A loop that may run long: its extent is no small number."""
-    return not (isinstance(axis.extent, Const) and axis.extent.value <= 64)
 
 
 def heavy(nest: Nest) -> bool:
@@ -49,13 +44,6 @@ def contiguity(nest: Nest, name: str, writer: Writer) -> int:
             step = coefficient(polynomial(flat(index, writer.tensors[tensor].shape)), name)
             score += weight * (0 if step == {} else 2 if step == {(): 1} else 1 if step == {(): -1} else -1)
     return score
-
-
-def extent_text(writer: Writer, axis: Axis) -> str:
-    """The extent, never negative."""
-    source = writer.index(axis.extent)
-    bare = isinstance(axis.extent, Const | Var) or not any(op in source for op in ("-", "min("))
-    return source if bare else f"max(0, {source})"
 
 
 def item_count(nest: Nest, lane: Axis | None, writer: Writer) -> str:
@@ -127,49 +115,3 @@ def point(nest: Nest, guards: list[Term], writer: Writer) -> list[str]:
     """One point: its steps, under the guards that are left."""
     body = step_lines(nest.body, writer) or ["pass"]
     return [f"if {writer.guard(conjunction(*guards))}:", *indent(body)] if guards else body
-
-
-def arrays(body: tuple[Step, ...], writer: Writer) -> list[str]:
-    """The small arrays of a point, made once for a worker; every use writes a cell before it reads it."""
-    lines = []
-    for local in (s for s in steps(body) if isinstance(s, Local) and s.extents):
-        size = 1
-        for extent in local.extents:
-            assert isinstance(extent, Const), f"the extent of {local.name} is no number"
-            size *= int(extent.value)
-        lines.append(f"{mangle(local.name)} = np.empty({size}, {REGISTER[local.dtype]})")
-    return lines
-
-
-def step_lines(body: tuple[Step, ...], writer: Writer) -> list[str]:
-    """Steps as statements, in order."""
-    lines: list[str] = []
-    for step in body:
-        match step:
-            case Assign():
-                lines += assign_lines(step, writer)
-            case For(axis, inner):
-                head = f"for {mangle(axis.name)} in range({writer.index(axis.extent)}):"
-                lines += [head, *indent(step_lines(inner, writer) or ["pass"])]
-            case If(guard, inner):
-                lines += [f"if {writer.guard(guard)}:", *indent(step_lines(inner, writer) or ["pass"])]
-    return lines
-
-
-def assign_lines(step: Assign, writer: Writer) -> list[str]:
-    """`target = value`, under its guard."""
-    local = step.target in writer.locals
-    dtype = writer.locals[step.target].dtype if local else writer.tensors[step.target].dtype
-    value = step.value
-    if step.update:
-        value = App(UPDATE[step.update], (Read(step.target, step.index, dtype), value), dtype)
-    source = writer.value(value)
-    if local:
-        line = f"{writer.cell(step.target, step.index)} = {source}"
-    else:
-        line = f"{mangle(step.target)}[{writer.address(step.target, step.index)}] = {writer.stored(source, dtype)}"
-    return [line] if step.guard == TRUE else [f"if {writer.guard(step.guard)}:", *indent([line])]
-
-
-def indent(lines: Sequence[str]) -> list[str]:
-    return ["    " + line for line in lines]

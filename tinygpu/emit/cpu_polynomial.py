@@ -108,6 +108,47 @@ def without(p: Mapping[Monomial, int], name: str) -> Polynomial:
     return {m: c for m, c in p.items() if not any(name in variables(atom) for atom in m)}
 
 
+def direct(p: Mapping[Monomial, int], name: str) -> Polynomial | None:
+    """What `name` is multiplied by where it stands as itself, atoms that hold it left alone; None for a square or worse.
+
+    >>> i = Var("i")
+    >>> direct(polynomial(i * 3 + i // 2), "i"), direct(polynomial(i * i), "i")
+    ({(): 3}, None)
+    """
+    out: Polynomial = {}
+    for monomial, c in p.items():
+        if Var(name) in monomial:
+            rest = list(monomial)
+            rest.remove(Var(name))
+            if any(name in variables(atom) for atom in rest):
+                return None
+            out[tuple(rest)] = c
+    return out
+
+
+def divided(p: Mapping[Monomial, int], by: Mapping[Monomial, int]) -> Polynomial | None:
+    """`p / by` where `by` is one monomial that divides every monomial of `p`.
+
+    >>> n, k = Var("n"), Var("k")
+    >>> divided(polynomial(n * k * 4), polynomial(k * 2)) == polynomial(n * 2), divided(polynomial(n + 1), polynomial(n))
+    (True, None)
+    """
+    if len(by) != 1:
+        return None
+    ((factors, scale),) = by.items()
+    out: Polynomial = {}
+    for monomial, c in p.items():
+        rest = list(monomial)
+        for factor in factors:
+            if factor not in rest:
+                return None
+            rest.remove(factor)
+        if c % scale:
+            return None
+        out[tuple(rest)] = c // scale
+    return out
+
+
 def uses(terms: Iterable[Term]) -> list[Polynomial]:
     """Every largest index term, and those inside its atoms, as polynomials."""
     found: dict[Term, Polynomial] = {}

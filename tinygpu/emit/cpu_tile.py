@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from tinygpu.category.term import TRUE, App, Axis, Read, Term, rebuild, variables, walk
 from tinygpu.emit.cpu_lanes import OPERATIONS, SIZES
 from tinygpu.emit.cpu_merge import Nest
-from tinygpu.emit.cpu_nest import UPDATE, contiguity, innermost, is_long
+from tinygpu.emit.cpu_nest import contiguity, innermost
+from tinygpu.emit.cpu_steps import UPDATE, is_long
 from tinygpu.emit.cpu_text import Writer
 from tinygpu.program.step import Assign, For, If, Local, Step, steps
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from tinygpu.category.term import Term, Var, substitute, variables
-from tinygpu.emit.cpu_nest import UPDATE, extent_text, indent, step_lines
+from tinygpu.emit.cpu_steps import UPDATE, extent_text, indent, step_lines
 from tinygpu.emit.cpu_text import REGISTER, Writer, mangle
 from tinygpu.emit.cpu_tile import Cell, Tile
 

@@ -1,0 +1,95 @@
+"""A flattened axis that only stands divided becomes the two axes it was flattened from.
+
+Comes in: a `Nest` with an axis `e < M*N` that only stands as `e // N` and `e % N`. Goes out: the nest over `q < M` and `r < N`.
+The one idea: quotient and remainder are themselves an order of loops, and loops cost no division.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tinygpu.category.term import App, Axis, Term, Var, children, rebuild
+from tinygpu.emit.cpu_merge import Nest, change_terms, terms_of
+from tinygpu.emit.cpu_polynomial import divided, polynomial, term, uses
+
+
+def split(nest: Nest, taken: frozenset[str]) -> Nest:
+    """Every axis that can be taken apart, taken apart.
+
+    >>> from tinygpu.category.term import Read, text
+    >>> from tinygpu.program.step import Assign
+    >>> e, M, N = Var("e"), Var("M"), Var("N")
+    >>> body = (Assign("y", (e // N, e % N), Read("x", (e % N,), "f32")),)
+    >>> flat = Nest((Axis("e", M * N),), (), body)
+    >>> [(a.name, text(a.extent)) for a in split(flat, frozenset()).axes]
+    [('e_q', 'M'), ('e_r', 'N')]
+    """
+    for axis in nest.axes:
+        for divisor in _divisors(nest, axis):
+            rows = divided(polynomial(axis.extent), polynomial(divisor))
+            if rows is None or not _only_divided(nest, axis, divisor):
+                continue
+            quotient, remainder = _fresh(axis.name + "_q", taken), _fresh(axis.name + "_r", taken)
+            body = change_terms(nest.body, lambda t, a=axis, d=divisor, q=quotient, r=remainder: _apart(t, a, d, q, r))
+            guards = tuple(_apart(g, axis, divisor, quotient, remainder) for g in nest.guards)
+            pair = (Axis(quotient, term(rows), axis.sort), Axis(remainder, divisor, axis.sort))
+            axes = tuple(new for a in nest.axes for new in (pair if a == axis else (a,)))
+            return split(replace(nest, axes=axes, guards=guards, body=body), taken | {quotient, remainder})
+    return nest
+
+
+def _fresh(name: str, taken: frozenset[str]) -> str:
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _atoms(nest: Nest, axis: Axis) -> list[Term]:
+    """The `//` and `%` of the axis itself."""
+    found: dict[Term, None] = {}
+    for p in uses([*terms_of(nest.body), *nest.guards]):
+        for monomial in p:
+            for atom in monomial:
+                match atom:
+                    case App("floordiv" | "mod", (Var(name), _)) if name == axis.name:
+                        found[atom] = None
+    return list(found)
+
+
+def _divisors(nest: Nest, axis: Axis) -> list[Term]:
+    return [atom.args[1] for atom in _atoms(nest, axis) if isinstance(atom, App) and atom.op == "mod"]
+
+
+def _only_divided(nest: Nest, axis: Axis, divisor: Term) -> bool:
+    """Whether the axis stands nowhere but in `axis % divisor` and `axis // (divisor·c)`."""
+    good = {atom for atom in _atoms(nest, axis) if _fits(atom, divisor)}
+    return all(not _bare(t, axis, good) for t in (*terms_of(nest.body), *nest.guards))
+
+
+def _bare(t: Term, axis: Axis, good: set[Term]) -> bool:
+    """Whether the axis stands in the term outside the good atoms."""
+    if t in good:
+        return False
+    if t == Var(axis.name):
+        return True
+    return any(_bare(c, axis, good) for c in children(t))
+
+
+def _fits(atom: Term, divisor: Term) -> bool:
+    match atom:
+        case App("mod", (_, d)):
+            return d == divisor
+        case App("floordiv", (_, d)):
+            return divided(polynomial(d), polynomial(divisor)) is not None
+    return False
+
+
+def _apart(t: Term, axis: Axis, divisor: Term, quotient: str, remainder: str) -> Term:
+    match t:
+        case App("mod", (Var(name), d)) if name == axis.name and d == divisor:
+            return Var(remainder)
+        case App("floordiv", (Var(name), d)) if name == axis.name:
+            left = divided(polynomial(d), polynomial(divisor))
+            assert left is not None, "only such quotients stand here"
+            return Var(quotient) // term(left)
+    return rebuild(t, lambda c: _apart(c, axis, divisor, quotient, remainder))

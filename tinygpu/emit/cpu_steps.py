@@ -1,0 +1,132 @@
+"""The steps of one point as Python statements.
+
+Comes in: steps over scalars and small arrays. Goes out: lines of text, and the arrays that they use, made once for a worker.
+The one idea: a float maximum over a long loop is taken in 128 parts, since the order does not change it and the compiler may not
+part it itself; a loop of anything else is written as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tinygpu.category.term import FLOATS, TRUE, App, Axis, Const, Read, Var, walk
+from tinygpu.emit.cpu_polynomial import coefficient, polynomial
+from tinygpu.emit.cpu_text import REGISTER, Writer, flat, mangle
+from tinygpu.program.step import Assign, For, If, Local, Step, steps
+
+UPDATE = {"sum": "add", "prod": "mul", "max": "max", "min": "min", "any": "or", "all": "and"}
+PARTS = 128
+UNIT = {"max": "-np.inf", "min": "np.inf"}
+
+
+def is_long(axis: Axis) -> bool:
+    """A loop that may run long: its extent is no small number."""
+    return not (isinstance(axis.extent, Const) and axis.extent.value <= 64)
+
+
+def extent_text(writer: Writer, axis: Axis) -> str:
+    """The extent, never negative."""
+    source = writer.index(axis.extent)
+    bare = isinstance(axis.extent, Const | Var) or not any(op in source for op in ("-", "min("))
+    return source if bare else f"max(0, {source})"
+
+
+def arrays(body: tuple[Step, ...], writer: Writer) -> list[str]:
+    """The small arrays of a point, made once for a worker; every use writes a cell before it reads it."""
+    lines = []
+    for local in (s for s in steps(body) if isinstance(s, Local) and s.extents):
+        size = 1
+        for extent in local.extents:
+            assert isinstance(extent, Const), f"the extent of {local.name} is no number"
+            size *= int(extent.value)
+        lines.append(f"{mangle(local.name)} = np.empty({size}, {REGISTER[local.dtype]})")
+    folds = {
+        s.target: s
+        for loop in steps(body)
+        if isinstance(loop, For) and in_parts(loop, writer)
+        for s in loop.body
+        if isinstance(s, Assign)
+    }
+    return lines + [f"{mangle(name)}_parts = np.empty({PARTS}, {REGISTER[s.value.dtype]})" for name, s in sorted(folds.items())]
+
+
+def in_parts(loop: For, writer: Writer) -> bool:
+    """Whether a loop does nothing but take float maxima or minima of what lies side by side."""
+    folds = [s for s in loop.body if isinstance(s, Assign)]
+    if not is_long(loop.axis) or len(folds) != len(loop.body) or not folds:
+        return False
+    for fold in folds:
+        if (
+            fold.update not in UNIT
+            or fold.value.dtype not in FLOATS
+            or fold.guard != TRUE
+            or fold.index
+            or fold.target not in writer.locals
+        ):
+            return False
+        reads = [t for t in walk(fold.value) if isinstance(t, Read)]
+        if any(r.tensor in writer.locals and r.index for r in reads) or {r.tensor for r in reads} & {f.target for f in folds}:
+            return False
+        paces = [coefficient(polynomial(flat(r.index, writer.tensors[r.tensor].shape)), loop.axis.name) for r in reads if r.index]
+        if not paces or any(pace not in ({}, {(): 1}) for pace in paces):
+            return False
+    return True
+
+
+def parts_lines(loop: For, writer: Writer) -> list[str]:
+    """The loop in PARTS parts, then what is left over, then the parts together."""
+    name, extent = mangle(loop.axis.name), extent_text(writer, loop.axis)
+    start, inside, rest, end = [], [], [], []
+    for fold in (s for s in loop.body if isinstance(s, Assign)):
+        parts, whole, value = f"{mangle(fold.target)}_parts[at(part)]", mangle(fold.target), writer.value(fold.value)
+        start.append(f"{parts} = {REGISTER[fold.value.dtype]}({UNIT[fold.update]})")
+        choose = "larger" if fold.update == "max" else "smaller"
+        inside.append(f"{parts} = {writer.call(choose, parts, value)}")
+        rest.append(f"{whole} = {writer.call(choose, whole, value)}")
+        end.append(f"{whole} = {writer.call(choose, whole, parts)}")
+    return [
+        f"for part in range({PARTS}):",
+        *indent(start),
+        f"for block in range(0, {extent} - {PARTS - 1}, {PARTS}):",
+        *indent([f"for part in range({PARTS}):", *indent([f"{name} = block + part", *inside])]),
+        f"for {name} in range({extent} // {PARTS} * {PARTS}, {extent}):",
+        *indent(rest),
+        f"for part in range({PARTS}):",
+        *indent(end),
+    ]
+
+
+def step_lines(body: tuple[Step, ...], writer: Writer) -> list[str]:
+    """Steps as statements, in order."""
+    lines: list[str] = []
+    for step in body:
+        match step:
+            case Assign():
+                lines += assign_lines(step, writer)
+            case For() if in_parts(step, writer):
+                lines += parts_lines(step, writer)
+            case For(axis, inner):
+                head = f"for {mangle(axis.name)} in range({writer.index(axis.extent)}):"
+                lines += [head, *indent(step_lines(inner, writer) or ["pass"])]
+            case If(guard, inner):
+                lines += [f"if {writer.guard(guard)}:", *indent(step_lines(inner, writer) or ["pass"])]
+    return lines
+
+
+def assign_lines(step: Assign, writer: Writer) -> list[str]:
+    """`target = value`, under its guard."""
+    local = step.target in writer.locals
+    dtype = writer.locals[step.target].dtype if local else writer.tensors[step.target].dtype
+    value = step.value
+    if step.update:
+        value = App(UPDATE[step.update], (Read(step.target, step.index, dtype), value), dtype)
+    source = writer.value(value)
+    if local:
+        line = f"{writer.cell(step.target, step.index)} = {source}"
+    else:
+        line = f"{mangle(step.target)}[{writer.address(step.target, step.index)}] = {writer.stored(source, dtype)}"
+    return [line] if step.guard == TRUE else [f"if {writer.guard(step.guard)}:", *indent([line])]
+
+
+def indent(lines: Sequence[str]) -> list[str]:
+    return ["    " + line for line in lines]
