@@ -1,0 +1,140 @@
+"""What an elaborated operation means: its equations, evaluated by brute force, against numpy; and its terms where their form matters.
+
+Comes in: texts of ops. Goes out: values for small sizes. The one idea: elaboration is right when the formula computes what it says.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tinygpu.category.term import App, Const, Fold, Read, Var, text, walk
+from tinygpu.model.elaborate import Spec, elaborate
+from tinygpu.model.op import Op
+from tinygpu.program.reference import reference
+from tinygpu.syntax.parse import parse
+
+
+def spec(source: str) -> Spec:
+    return elaborate(parse(source, "test.tgpu"))
+
+
+def op(source: str) -> Op:
+    return spec(source).ops[0]
+
+
+def value(source: str) -> str:
+    return text(op(source).equations[-1].value)
+
+
+X = np.random.default_rng(7).uniform(-2, 2, (5, 6)).astype(np.float32)
+V = X[0]
+PAD = np.pad(V, 1)
+FORMULAS: list[tuple[str, dict[str, int], dict[str, Any], Any]] = [
+    ("(a: f32, x: f32[n]) -> (z: f32[n]) { z[i] = a * x[i] + 1 }", {"n": 6}, {"a": np.float32(2), "x": V}, 2 * V + 1),
+    ("(x: f32[n + 2]) -> (z: f32[n]) { z[i] = x[i] - 2*x[i + 1] + x[i + 2] }", {"n": 4}, {"x": V}, V[:4] - 2 * V[1:5] + V[2:]),
+    ("(x: f32[2*n]) -> (z: f32[n]) { z[i] = x[2*i + 1] }", {"n": 3}, {"x": V}, V[1::2]),
+    ("(x: f32[n]) -> (z: f32[n]) { z[i] = x[i - 1 | 0] + x[i + 1 | 0] }", {"n": 6}, {"x": V}, PAD[:-2] + PAD[2:]),
+    ("(x: f32[n]) -> (z: f32[n]) { z[i] = x[i - 1] if i > 0 else -1 }", {"n": 6}, {"x": V}, np.r_[-1, V[:-1]]),
+    ("(x: f32[m], y: f32[n]) -> (z: f32[m + n]) { z[i] = x[i] if i < m else y[i - m] }", {"m": 6, "n": 6}, {"x": V, "y": -V}, np.r_[V, -V]),
+    ("(x: f32[m, n]) -> (z: f32[m]) { z[i] = sum[j] x[i, j] }", {"m": 5, "n": 6}, {"x": X}, X.sum(1)),
+    ("(x: f32[n]) -> (z: f32[n]) { z[q] = sum[k <= q] x[k] }", {"n": 6}, {"x": V}, np.cumsum(V)),
+    ("(x: f32[n]) -> (z: f32[n]) { z[q] = sum[k < q] x[k] }", {"n": 6}, {"x": V}, np.cumsum(V) - V),
+    ("(x: f32[n]) -> (z: f32[n]) { z[q] = sum[k <= q] 1 + x[q] }", {"n": 6}, {"x": V}, np.arange(1, 7) + V),
+    ("(x: f32[n]) -> (z: f32[]) { z[] = max[k < 3] x[k] }", {"n": 6}, {"x": V}, V[:3].max()),
+    ("(x: f32[n]) -> (z: f32[]) { z[] = prod[k <= 3] x[k] }", {"n": 6}, {"x": V}, V[:4].prod()),
+    ("(x: f32[n]) -> (z: bool[]) { z[] = any[k] (x[k] > 1 and not x[k] > 1.5 or false) }", {"n": 6}, {"x": V}, bool(((V > 1) & (V <= 1.5)).any())),
+    ("(x: i32[n]) -> (h: i32[b]) { h[c] = sum[i] (1 if x[i] == c else 0) }", {"n": 4, "b": 3}, {"x": np.array([0, 2, 2, 1], np.int32)}, [1, 1, 2]),
+    ("(W: f32[v, d], t: i32[n]) -> (z: f32[n, d]) { z[i, j] = W[t[i], j] }", {"v": 5, "d": 6, "n": 2}, {"W": X, "t": np.array([4, 1], np.int32)}, X[[4, 1]]),
+    ("(x: f32[n]) -> (z: f32[n]) { z[i] = x[n - 1 - i] * i / sqrt(n) }", {"n": 6}, {"x": V}, V[::-1] * np.arange(6) / np.sqrt(6)),
+    ("(x: f32[n]) -> (z: f32[n]) { z[i] = where(x[i] > 0, min(x[i], 1, 0.5), abs(x[i])) }", {"n": 6}, {"x": V}, np.where(V > 0, np.minimum(V, 0.5), -V)),
+    ("(x: i32[n]) -> (z: i32[n]) { z[i] = x[i] // 3 + x[i] % 3 * 10 ^ 1 }", {"n": 3}, {"x": np.array([7, 8, 9], np.int32)}, [12 ^ 1, 22 ^ 1, 3 ^ 1]),
+    ("(x: f32[r, n]) -> (y: f32[r, n]) { m[i] = max[j] x[i, j]\n y[i, j] = x[i, j] - m[i] }", {"r": 5, "n": 6}, {"x": X}, X - X.max(1, keepdims=True)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("source", "sizes", "inputs", "expected"), FORMULAS, ids=lambda v: v[:60] if isinstance(v, str) else "")
+def test_a_formula_computes_what_it_says(source: str, sizes: dict[str, int], inputs: dict[str, Any], expected: Any) -> None:
+    made = op(f"op f{source}")
+    found = reference(made, sizes, inputs)
+    np.testing.assert_allclose(found[made.outputs[0].name], expected, rtol=1e-6)
+
+
+def test_sizes_stand_in_order_of_first_use() -> None:
+    assert op("op f(B: f32[K, N], A: f32[M, K]) -> (C: f32[M, N]) { C[i, j] = sum[k] A[i, k] * B[k, j] }").sizes == ("K", "N", "M")
+
+
+def test_an_intermediate_has_the_shape_of_its_axes() -> None:
+    made = op("op f(x: f32[r, n + 1]) -> (y: f32[r]) { m[i, j] = x[i, j] * x[i, j]\n y[i] = sum[j] m[i, j] }")
+    (kept,) = made.intermediates
+    assert (kept.dtype, [text(e) for e in kept.shape], kept.role) == ("f32", ["r", "n + 1"], "intermediate")
+
+
+def test_a_padded_read_tests_only_the_sides_that_it_can_leave() -> None:
+    assert (
+        value("op f(x: f32[n, m]) -> (z: f32[n, m]) { z[i, j] = x[i, j - 1 | 0] }")
+        == "x[i, j - 1] if j - 1 >= 0 and j - 1 < m else 0"
+    )
+
+
+def test_literals_take_the_dtype_of_what_they_meet() -> None:
+    made = op("op f(x: f16[n], c: bool[n]) -> (z: f16[n]) { z[i] = x[i] * 2 + (1 if c[i] else -inf) + (1 / 3) }")
+    constants = [t for t in walk(made.equations[0].value) if isinstance(t, Const)]
+    assert {c.dtype for c in constants} == {"f16"} and Const(float("-inf"), "f16") in constants
+
+
+def test_index_terms_are_cast_where_they_meet_values() -> None:
+    made = op("op f(x: f32[n]) -> (z: f32[n]) { z[i] = x[i] * (i + 1) }")
+    assert App("cast", (Var("i") + 1,), "f32") in list(walk(made.equations[0].value))
+
+
+def test_a_gather_casts_what_it_reads_to_an_index() -> None:
+    made = op("op f(W: f32[v], t: u8[n]) -> (z: f32[n]) where v >= 256, all[i] (t[i] < 7) { z[i] = W[t[i] + 1] }")
+    assert made.equations[0].value == Read("W", (App("cast", (Read("t", (Var("i"),), "u8"),)) + 1,), "f32")
+    assert [text(w) for w in made.where] == ["v >= 256"]
+    (promise,) = made.promises
+    assert isinstance(promise, Fold) and promise.monoid == "all" and text(promise.axes[0].extent) == "n"
+
+
+def test_sixteen_bit_arithmetic_stays_in_the_dtype_that_is_written() -> None:
+    made = op("op f(x: bf16[n], y: bf16[n]) -> (z: bf16[n]) { z[i] = x[i] * y[i] + x[i] }")
+    assert {t.dtype for t in walk(made.equations[0].value) if not isinstance(t, Var)} == {"bf16"}
+
+
+def test_a_cast_to_the_same_dtype_is_nothing() -> None:
+    assert value("op f(x: f32[n]) -> (z: f32[n]) { z[i] = f32(x[i]) }") == "x[i]"
+
+
+def test_a_family_is_one_op_for_each_dtype() -> None:
+    made = spec("op relu[T in {f16, f32}](x: T[n]) -> (z: T[n]) { z[i] = max(x[i], T(0)) }").ops
+    assert [(o.name, o.inputs[0].dtype, o.equations[0].value.dtype) for o in made] == [
+        ("relu[f16]", "f16", "f16"),
+        ("relu[f32]", "f32", "f32"),
+    ]
+
+
+def test_extents_that_may_be_negative_bring_a_precondition() -> None:
+    made = op("op f(x: f32[H]) -> (z: f32[H - 2]) where H >= 5 and H % 2 == 0 { z[i] = x[i + 1] }")
+    assert [text(w) for w in made.where] == ["H >= 5", "H % 2 == 0", "H - 2 >= 0"]
+
+
+def test_a_fixed_param_of_the_file_is_a_number_in_shapes() -> None:
+    made = op("param D = 4\nop f(x: f32[n, 2*D]) -> (z: f32[n]) { z[i] = x[i, D] }")
+    assert (
+        made.sizes == ("n",)
+        and made.inputs[0].shape[1] == Const(8)
+        and value("param D = 4\nop f(x: f32[n]) -> (z: f32[n]) { z[i] = x[i] * D }") == "x[i]*4"
+    )
+
+
+def test_guards_and_ranges_of_binders() -> None:
+    term = op("op f(x: f32[n, n]) -> (z: f32[n]) { z[q] = sum[k <= q, r < 3] x[k, r] }").equations[0].value
+    assert isinstance(term, Fold)
+    assert [(a.name, text(a.extent)) for a in term.axes] == [("k", "n"), ("r", "3")] and text(term.guard) == "k <= q"
+
+
+def test_elaboration_is_deterministic() -> None:
+    source = "op f[T in {f16, f32}](x: T[n, m]) -> (z: T[n]) { s[i] = sum[j] x[i, j]\n z[i] = s[i] }"
+    assert repr(spec(source)) == repr(spec(source))
