@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from tinygpu.category.evaluate import evaluate
@@ -33,9 +33,9 @@ def machines(text: str) -> dict[str, Machine]:
     return {m.title: m for m in elaborate(parse(text)).machines}
 
 
-def reread(program: Program, machine: Machine) -> Program:
-    """The program that its own text gives, on the same work object."""
-    file = parse(f"machine m : o {{\n{render(program)}}}")
+def reread(program: Program, machine: Machine, change: Callable[[str], str] = str) -> Program:
+    """The program that its own text gives, on the same work object; `change` may edit the text."""
+    file = parse(f"machine m : o {{\n{change(render(program))}}}")
     clause = file.declarations[0].clauses[0]
     assert isinstance(clause, tree.ProgramClause)
     launches = tuple(replace(one, phases=(), time=()) for one in machine.launches)

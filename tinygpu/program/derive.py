@@ -29,9 +29,9 @@ def derive(machine: model.Machine) -> Program:
     # An intermediate has no memory, so the local that holds it may bear its name.
     taken = {*op.sizes, *(t.name for t in op.tensors), *(name for name, _ in machine.constants)}
     taken |= {a.name for one in machine.launches for a in factors(one)}
-    build = Build(taken, frozenset(t.name for t in op.tensors))
-    launches = tuple(launched(build, machine, one) for one in machine.launches)
     where = tuple(dict.fromkeys((*op.where, *machine.where)))
+    build = Build(taken, frozenset(t.name for t in op.tensors), frozenset(op.sizes), where)
+    launches = tuple(launched(build, machine, one) for one in machine.launches)
     return Program(machine.title, op, launches, where, machine.arch, machine.span)
 
 

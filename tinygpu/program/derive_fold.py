@@ -9,8 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import product
 
+from tinygpu.category.box import Box
+from tinygpu.category.evaluate import evaluate
 from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.simplify import holds
 from tinygpu.category.term import (
     BOOL,
     FLOATS,
@@ -150,9 +154,26 @@ def start(build: Build, fold: Fold, name: str, place: Place) -> tuple[Step, ...]
         )
     # Taking the first element twice is harmless: the monoid is idempotent.
     zeros: dict[str, Term] = {a.name: Const(0) for a in fold.axes}
-    guard = conjunction(*place.rest, *conjuncts(at(fold.guard, zeros)))
+    asked = (*conjuncts(at(fold.guard, zeros)), *(Const(0) < a.extent for a in fold.axes))
+    for part in asked:
+        check_some(build, part, fold)
+    guard = conjunction(*place.rest, *(p for p in asked if holds(p, Box((), conjunction(*build.where))) is not True))
     first = Assign(name, point(place.cells), at(fold.body, zeros), guard=guard, span=fold.span)
     return cells(build, place.cells, (first,), fold.span)
+
+
+def check_some(build: Build, part: Term, fold: Fold) -> None:
+    """No small sizes that the preconditions allow leave the fold without its first element. Raises TG535."""
+    sizes = sorted({n for term in (part, *build.where) for n in variables(term)})
+    if len(sizes) > 6 or not variables(part) <= build.sizes:
+        return  # the proof will say
+    for values in product(range(3), repeat=len(sizes)):
+        case = dict(zip(sizes, values, strict=True))
+        if all(evaluate(guard, case) for guard in build.where) and not evaluate(part, case):
+            title = f"{fold.monoid} over {fold.dtype} has no unit, so it needs an element to start from"
+            found = ", ".join(f"{n} = {v}" for n, v in case.items())
+            names = ", ".join(f"{n} >= 1" for n in sizes if n in variables(part))
+            raise TinygpuError.of("TG535", title, fold.span, f"there is none for {found}", f"add to the op: where {names}")
 
 
 def turn(build: Build, names: dict[Fold, str], place: Place) -> tuple[Step, ...]:

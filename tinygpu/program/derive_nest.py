@@ -21,7 +21,7 @@ REGISTER = "register"
 class Build:
     """What grows while a program is derived: the names taken, the locals declared, and in which loops each kept value is alive.
 
-    `tensors` are the op's arguments, by name; `time` is the nesting order of the launch.
+    `tensors` are the op's arguments by name, `where` the preconditions over `sizes`; `time` is the nesting order of the launch.
 
     >>> build = Build({"x"})
     >>> build.fresh("acc"), build.fresh("acc"), build.fresh("x")
@@ -30,6 +30,8 @@ class Build:
 
     taken: set[str]
     tensors: frozenset[str] = frozenset()
+    sizes: frozenset[str] = frozenset()
+    where: tuple[Term, ...] = ()
     time: tuple[str, ...] = ()
     locals: list[Local] = field(default_factory=list)
     alive: dict[str, tuple[int, ...]] = field(default_factory=dict)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tinygpu.category.box import Box
-from tinygpu.category.simplify import holds
+from tinygpu.category.simplify import simplify
 from tinygpu.category.term import (
     Axis,
     Fold,
@@ -99,13 +99,15 @@ def inlined(op: Op, launch: Launch) -> dict[str, Term]:
 def plan(build: Build, phase: Phase, launch: Launch, value: Term, made: Mapping[str, Plan], stored: bool, kept: str) -> Plan:
     """`phase → plan`: everything over factors."""
     domain, equation = phase.owner.domain, phase.equation
-    owner = dict(zip(phase.owner.codomain.names, phase.owner.terms, strict=True))
+    box = Box(domain.axes)
+    owner = {name: simplify(t, box) for name, t in zip(phase.owner.codomain.names, phase.owner.terms, strict=True)}
     index = tuple(owner[a.name] for a in equation.axes)
     free = frozenset().union(*map(variables, index))
     output = tuple(a for a in domain.axes if a.name in free)
-    parts = tuple(p for p in conjuncts(domain.guard) if holds(p, Box(domain.axes)) is not True)
+    parts = conjuncts(simplify(domain.guard, box))
     folded = frozenset(domain.names) - free
     pulled = at(Pull(owner, domain.axes, parts, made, frozenset(a.name for a in output), phase.span)(value), {})
+    pulled = simplify(pulled, box)  # the ranges of the factors decide a part of many a padded read
     check_order(build, output, pulled, phase)
     absent = tuple(equal(Var(a.name), 0) for a in launch.grid + launch.block if a.name not in free)
     mine = tuple(p for p in parts if not variables(p) & folded)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import assert_never
 
-from tinygpu.category.term import COMPARISONS, SYMBOL, TRUE, App, Axis, Const, Fold, Read, Term, Var
+from tinygpu.category.term import COMPARISONS, INDEX, SYMBOL, TRUE, App, Axis, Const, Fold, Read, Term, Var
 from tinygpu.program.step import Assign, For, Holds, If, Launch, Local, Program, Step
 from tinygpu.syntax import tree
 
@@ -132,6 +132,8 @@ def application(op: str, args: tuple[tree.Expr, ...], dtype: str) -> tree.Expr:
     match op, args:
         case "select", (condition, then, otherwise):
             return tree.IfElse(then, condition, otherwise)
+        case "cast", (value,) if dtype == INDEX:  # an integer read inside brackets is an index without a word
+            return value
         case "cast", _:
             return tree.Call(dtype, args)
         case "ceildiv", (a, b):
