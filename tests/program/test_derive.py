@@ -42,7 +42,10 @@ def test_elementwise_is_one_vector_loop() -> None:
 
 
 def test_one_element_a_thread_asks_its_guard_once() -> None:
-    source = MATMUL + "machine m : matmul { work grid = (by, bx), block = (ty: 16, tx: 16)\n compute i = (by, ty), j = (bx, tx)\n time k }"
+    source = (
+        MATMUL
+        + "machine m : matmul { work grid = (by, bx), block = (ty: 16, tx: 16)\n compute i = (by, ty), j = (bx, tx)\n time k }"
+    )
     assert text_of(source) == (
         "program {\n  local acc: f32[]\n  if by*16 + ty < M and bx*16 + tx < N {\n    acc[] = 0\n"
         "    for k < K { acc[] += A[by*16 + ty, k] * B[k, bx*16 + tx] }\n    C[by*16 + ty, bx*16 + tx] = acc[]\n  }\n}\n"
@@ -61,7 +64,9 @@ def test_a_register_tile_reads_operands_once_and_accumulates_without_a_guard() -
 
 
 def test_a_grid_stride_loop_stands_outside() -> None:
-    source = SAXPY + "machine m : saxpy { work grid = (g: 264), block = (t: 256)\n compute i = (c, g, t, v: 4)\n time c\n vector v }"
+    source = (
+        SAXPY + "machine m : saxpy { work grid = (g: 264), block = (t: 256)\n compute i = (c, g, t, v: 4)\n time c\n vector v }"
+    )
     program = derive(next(iter(machines(source).values())))
     (outer,) = program.launches[0].body
     assert isinstance(outer, For) and (outer.axis.name, outer.axis.sort) == ("c", "time")
@@ -144,6 +149,8 @@ def test_wrong_programs_are_seen_by_these_tests() -> None:
     )
     (machine,) = machines(source).values()
     program = derive(machine)
-    broken = reread(program, machine, lambda text: text.replace("tx*2 + rj, k", "tx*2, k").replace("a[ri] * b[rj]", "a[rj] * b[rj]"))
+    broken = reread(
+        program, machine, lambda text: text.replace("tx*2 + rj, k", "tx*2, k").replace("a[ri] * b[rj]", "a[rj] * b[rj]")
+    )
     assert broken != program
     assert any(agrees(broken, sizes, 0) for sizes in edges(broken, 8))

@@ -13,7 +13,7 @@ from tinygpu.category.term import TRUE, Fold, Term, walk
 from tinygpu.diagnostic import Label
 from tinygpu.model.dtype import settle
 from tinygpu.model.op import Tensor
-from tinygpu.model.problems import UNKNOWN, WRONG
+from tinygpu.model.problems import UNKNOWN, WRONG, suggestion
 from tinygpu.model.scope import Scope
 from tinygpu.model.value import condition, index, value
 from tinygpu.program.step import Assign, Holds
@@ -64,7 +64,11 @@ def written(target: tree.Cell, scope: Scope, locals: Mapping[str, Tensor]) -> Te
     if found is not None and (found.role == "output" or target.name in locals):
         return found
     if found is None:
-        scope.unknown(target.name, target.span)
+        fix = (
+            suggestion(target.name, scope.tensors)
+            or f"declare it before: local {target.name}: f32[{', '.join('8' for _ in target.index)}]"
+        )
+        scope.problems.add("TG101", f"unknown name {target.name}", target.span, "no output and no local has this name", help=fix)
         return None
     outputs = ", ".join(t.name for t in scope.tensors.values() if t.role == "output")
     scope.problems.add(
