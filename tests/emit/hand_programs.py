@@ -124,7 +124,12 @@ def matmul(wide_b: bool = True) -> Program:
             ),
             loop("ri", 8, loop("rj", 8, Assign("acc", (ri, rj), times(a, b), "sum"), sort="register"), sort="register"),
         ),
-        loop("ri", 8, loop("rj", 8, Assign("C", (row, column), acc, guard=conjunction(row < M, column < N)), sort="vector"), sort="register"),
+        loop(
+            "ri",
+            8,
+            loop("rj", 8, Assign("C", (row, column), acc, guard=conjunction(row < M, column < N)), sort="vector"),
+            sort="register",
+        ),
     )
     grid = (Axis("by", ceildiv(M, 64), "grid"), Axis("bx", ceildiv(N, 64), "grid"))
     block = (Axis("ty", Const(8), "block"), Axis("tx", Const(8), "block"))
@@ -171,5 +176,6 @@ def even() -> Term:
 
 
 PROGRAMS = {
-    p.name: p for p in (saxpy(), relu_mask(), cast_f16(), scale_bf16(), bytes_u8(), gelu(), rotate(), stencil(), matmul(), row_sum(), conv())
+    p.name: p
+    for p in (saxpy(), relu_mask(), cast_f16(), scale_bf16(), bytes_u8(), gelu(), rotate(), stencil(), matmul(), row_sum(), conv())
 }

@@ -97,9 +97,13 @@ def names_of(bits: int, position: SimpleNamespace) -> SimpleNamespace:
     return names
 
 
-def run(program: Program, sizes: Mapping[str, int], inputs: Mapping[str, Any], bits: int = 32, wide: bool = True) -> dict[str, np.ndarray]:
+def run(
+    program: Program, sizes: Mapping[str, int], inputs: Mapping[str, Any], bits: int = 32, wide: bool = True
+) -> dict[str, np.ndarray]:
     """The outputs, as the kernels leave them; elements that nothing wrote are poison."""
-    position = SimpleNamespace(blockIdx=SimpleNamespace(x=0), threadIdx=SimpleNamespace(x=0), local=SimpleNamespace(array=local_array))
+    position = SimpleNamespace(
+        blockIdx=SimpleNamespace(x=0), threadIdx=SimpleNamespace(x=0), local=SimpleNamespace(array=local_array)
+    )
     space: dict[str, Any] = {"cuda_names": lambda bits: names_of(bits, position), "wide_load": wide_load, "wide_store": wide_store}
     space |= {"conversion": conversion, "angle_function": lambda name: {"s": np.sin, "c": np.cos}[name[0]], "Any": Any}
     exec(cuda_source(program), space)
@@ -109,7 +113,11 @@ def run(program: Program, sizes: Mapping[str, int], inputs: Mapping[str, Any], b
         memory[output.name] = local_array(shapes[output.name], STORED.get(output.dtype, HELD[output.dtype]))
     index = np.int32 if bits == 32 else np.int64
     arguments = [
-        index(sizes[p.name]) if p.kind == "size" else Pointer(memory[p.name].reshape(-1)) if p.kind == "pointer" else memory[p.name][()]
+        index(sizes[p.name])
+        if p.kind == "size"
+        else Pointer(memory[p.name].reshape(-1))
+        if p.kind == "pointer"
+        else memory[p.name][()]
         for p in kernel_parameters(program)
     ]
     with warnings.catch_warnings(), np.errstate(over="ignore", invalid="ignore"):

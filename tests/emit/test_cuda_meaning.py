@@ -21,7 +21,9 @@ from tinygpu.program.wide import wide_accesses
 EDGES = {
     ("n",): [{"n": n} for n in (0, 1, 3, 4, 5, 37, 64)],
     ("M", "N"): [{"M": m, "N": n} for m, n in ((0, 0), (1, 1), (2, 4), (3, 131), (2, 128))],
-    ("M", "K", "N"): [{"M": m, "K": k, "N": n} for m, k, n in ((1, 0, 1), (1, 1, 1), (9, 3, 12), (8, 2, 8), (65, 2, 4), (3, 2, 68))],
+    ("M", "K", "N"): [
+        {"M": m, "K": k, "N": n} for m, k, n in ((1, 0, 1), (1, 1, 1), (9, 3, 12), (8, 2, 8), (65, 2, 4), (3, 2, 68))
+    ],
 }
 
 
@@ -29,7 +31,9 @@ def cases() -> list[tuple[str, dict[str, int]]]:
     return [(name, sizes) for name, program in PROGRAMS.items() for sizes in EDGES[program.op.sizes]]
 
 
-@pytest.mark.parametrize(("name", "sizes"), cases(), ids=lambda value: value if isinstance(value, str) else "-".join(map(str, value.values())))
+@pytest.mark.parametrize(
+    ("name", "sizes"), cases(), ids=lambda value: value if isinstance(value, str) else "-".join(map(str, value.values()))
+)
 @pytest.mark.parametrize("bits", [32, 64])
 def test_text_computes_the_equation(name: str, sizes: dict[str, int], bits: int) -> None:
     program = PROGRAMS[name]

@@ -23,7 +23,6 @@ def conversion(name: str) -> Any:
     result, texts = conversion_text(name)
     kind = getattr(types, result)
 
-    @intrinsic
     def convert(typingctx: Any, x: Any) -> Any:
         text = texts.get(str(x))
         if text is None:
@@ -36,7 +35,7 @@ def conversion(name: str) -> Any:
 
         return kind(x), build
 
-    return convert
+    return intrinsic(convert)
 
 
 def conversion_text(name: str) -> tuple[str, dict[str, str]]:

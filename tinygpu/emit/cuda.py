@@ -20,7 +20,9 @@ from tinygpu.program.step import For, Launch, Local, Program, steps
 LIBDEVICE = ("exp", "exp2", "log", "sqrt", "rsqrt", "tanh", "erf", "floor", "fabs")
 TYPES = ("f64", "f32", "i64", "i32", "i8", "u32", "u16", "u8", "ix", "ux")
 BUILTIN = ("range", "min", "max", "abs", "int", "float", "bool")
-OURS = frozenset((*TYPES, *BUILTIN, *CONVERSIONS, *ANGLES, *LIBDEVICE, *(f + "f" for f in LIBDEVICE), "cuda", "names", "bits", "wide", "inf"))
+OURS = frozenset(
+    (*TYPES, *BUILTIN, *CONVERSIONS, *ANGLES, *LIBDEVICE, *(f + "f" for f in LIBDEVICE), "cuda", "names", "bits", "wide", "inf")
+)
 OURS |= frozenset(("block", "thread", "pointer", "void", *(f"{m}{n}" for m in ("load", "store") for n in range(1, 129))))
 NUMERICS = "Products and sums may be contracted to fused multiply-adds; nothing else is relaxed, and reductions keep their order."
 HALF = "Arithmetic of 16-bit floats is done in f32, and rounded to 16 bits to nearest even after every operation."

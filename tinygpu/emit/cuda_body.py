@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.term import FLOATS, TRUE, App, Axis, Const, Read, Term, Var, conjuncts, reads, text, variables, walk
-from tinygpu.emit.cuda_text import HALVES, Scope, guard, held, index, literal, place, stored, to_store, value
+from tinygpu.emit.cuda_text import HALVES, Scope, guard, held, index, place, stored, to_store, value
 from tinygpu.emit.cuda_wide import Fast, Move, fast
 from tinygpu.emit.python import Lines, block, choice, comment, fresh
 from tinygpu.program.address import address

@@ -68,8 +68,8 @@ def index(term: Term, scope: Scope) -> str:
     if term in scope.bound:
         return scope.bound[term]
     match term:
-        case Const(value):
-            return str(int(value))
+        case Const(number):
+            return str(int(number))
         case Var(name):
             return scope.names[name]
         case App("floordiv" | "mod" as op, (a, b)):
@@ -111,8 +111,8 @@ def guard(term: Term, scope: Scope, level: int = 0) -> str:
     'i < n and not i < 1'
     """
     match term:
-        case Const(value):
-            return str(bool(value))
+        case Const(truth):
+            return str(bool(truth))
         case App("and" | "or" | "not" as op, args):
             symbol, rank = SYMBOL[op]
             inner = [guard(a, scope, rank + (n > 0)) for n, a in enumerate(args)]
@@ -240,7 +240,7 @@ def rounded(number: float, dtype: str) -> float:
         return number
     import math
 
-    fraction, exponent = math.frexp(number)
+    _, exponent = math.frexp(number)
     step = 2.0 ** (max(exponent, -125) - 8)
     near = round(number / step) * step
     return near if abs(near) < 2.0**128 else math.copysign(math.inf, near)

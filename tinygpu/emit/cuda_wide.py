@@ -10,8 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tinygpu.category.term import BOOL, TRUE, Read, Term, Var, conjuncts, rebuild
+from tinygpu.program.lanes import all_lanes
 from tinygpu.program.step import Assign, For, If, Step
-from tinygpu.program.wide import Wide, all_lanes
+from tinygpu.program.wide import Wide
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from collections.abc import Collection
 from typing import Any
 
 from tinygpu.emit.conversion import conversion, conversion_text
-from tinygpu.emit.trigonometry import angle_function, angle_reduced, angle_series
+from tinygpu.emit.trigonometry import angle_function, angle_reduced, angle_series, angle_value
 from tinygpu.emit.wide_access import wide_cell, wide_load, wide_place, wide_shape, wide_slots, wide_store
 
 CONVERSIONS = ("f16_bits", "f16_value", "bf16_bits", "bf16_value", "round_f16", "round_bf16", "trunc_i32", "trunc_u32", "trunc_i64")
@@ -48,7 +48,7 @@ def prelude_source(uses: Collection[str]) -> str:
     if "conversion" in makers:
         parts += [conversion, conversion_text]
     if "angle_function" in makers:
-        parts += [angle_function, angle_reduced, angle_series]
+        parts += [angle_function, angle_value, angle_reduced, angle_series]
     return "\n\n".join(inspect.getsource(part) for part in parts)
 
 

@@ -15,38 +15,41 @@ from typing import Any
 def angle_function(name: str) -> Any:
     """The intrinsic of that name, for f32 (`sinf cosf`) or f64 (`sin cos`).
 
-    For |x| ≤ 2³⁰: f32 to 2 units in the last place, f64 to 2⁻⁵² of 1. Beyond that the result is NaN, so it is never silently wrong.
+    For |x| ≤ 2³⁰: f32 to 1.5 units in the last place, f64 to 2⁻⁵² of 1. Beyond that the result is NaN, so it is never silently wrong.
     """
-    from llvmlite import ir
     from numba import types
     from numba.cuda.extending import intrinsic
 
-    single = name.endswith("f")
-    kind = types.float32 if single else types.float64
-    turn = ir.IntType(64)(1 if name.startswith("cos") else 0)
+    kind = types.float32 if name.endswith("f") else types.float64
 
-    @intrinsic
     def angle(typingctx: Any, x: Any) -> Any:
         if x != kind:
             return None
 
         def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            value = arguments[0]
-            rest, quarter = angle_reduced(builder, value)
-            square = builder.fmul(rest, rest)
-            sine = builder.fmul(rest, angle_series(builder, square, 1, 5 if single else 9))
-            cosine = angle_series(builder, square, 0, 6 if single else 10)
-            quarter = builder.add(quarter, turn)
-            result = builder.select(builder.trunc(quarter, ir.IntType(1)), cosine, sine)
-            minus = builder.trunc(builder.lshr(quarter, ir.IntType(64)(1)), ir.IntType(1))
-            result = builder.select(minus, builder.fsub(value.type(-0.0), result), result)
-            limit = value.type(2.0**30)
-            above, below = builder.fcmp_ordered("<=", value, limit), builder.fcmp_ordered(">=", value, value.type(-(2.0**30)))
-            return builder.select(builder.and_(above, below), result, value.type(float("nan")))
+            return angle_value(builder, arguments[0], 1 if name.startswith("cos") else 0)
 
         return kind(x), build
 
-    return angle
+    return intrinsic(angle)
+
+
+def angle_value(builder: Any, value: Any, turn: int) -> Any:
+    """The sine of `value + turn·π/2`."""
+    from llvmlite import ir
+
+    terms = 5 if value.type == ir.FloatType() else 9
+    rest, quarter = angle_reduced(builder, value)
+    square = builder.fmul(rest, rest)
+    sine = builder.fma(builder.fmul(square, angle_series(builder, square, 1, terms)), rest, rest)
+    cosine = builder.fma(square, angle_series(builder, square, 0, terms + 1), value.type(1.0))
+    quarter = builder.add(quarter, ir.IntType(64)(turn))
+    result = builder.select(builder.trunc(quarter, ir.IntType(1)), cosine, sine)
+    minus = builder.trunc(builder.lshr(quarter, ir.IntType(64)(1)), ir.IntType(1))
+    result = builder.select(minus, builder.fsub(value.type(-0.0), result), result)
+    above = builder.fcmp_ordered("<=", value, value.type(2.0**30))
+    below = builder.fcmp_ordered(">=", value, value.type(-(2.0**30)))
+    return builder.select(builder.and_(above, below), result, value.type(float("nan")))
 
 
 def angle_reduced(builder: Any, value: Any) -> Any:
@@ -66,10 +69,10 @@ def angle_reduced(builder: Any, value: Any) -> Any:
 
 
 def angle_series(builder: Any, square: Any, first: int, terms: int) -> Any:
-    """`Σ (−1)ᵏ sᵏ / (2k + first)!`: the cosine of √s for first 0, the sine over √s for first 1."""
+    """`Σ (−1)ᵏ sᵏ⁻¹ / (2k + first)!` for k from 1: of the cosine of √s for first 0, of the sine over √s for first 1."""
     from math import factorial
 
     total = square.type(0.0)
-    for k in reversed(range(terms)):
+    for k in reversed(range(1, terms)):
         total = builder.fma(total, square, square.type((-1.0) ** k / factorial(2 * k + first)))
     return total

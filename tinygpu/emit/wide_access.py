@@ -52,7 +52,6 @@ def wide_load(count: int) -> Any:
     from numba import types
     from numba.cuda.extending import intrinsic
 
-    @intrinsic
     def load(typingctx: Any, cells: Any, pointer: Any, offset: Any) -> Any:
         def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             kind = signature.args[0]
@@ -77,7 +76,7 @@ def wide_load(count: int) -> Any:
 
         return types.void(cells, pointer, offset), build
 
-    return load
+    return intrinsic(load)
 
 
 @functools.cache
@@ -87,7 +86,6 @@ def wide_store(count: int) -> Any:
     from numba import types
     from numba.cuda.extending import intrinsic
 
-    @intrinsic
     def store(typingctx: Any, pointer: Any, offset: Any, cells: Any) -> Any:
         def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             kind = signature.args[2]
@@ -110,4 +108,4 @@ def wide_store(count: int) -> Any:
 
         return types.void(pointer, offset, cells), build
 
-    return store
+    return intrinsic(store)

@@ -65,7 +65,7 @@ class Report:
     def hot_loop(self) -> tuple[Instruction, ...]:
         """The innermost loop with the most fused multiply-adds; everything, where there is no loop with one."""
         places = {i.address: n for n, i in enumerate(self.instructions)}
-        loops = [()]
+        loops: list[tuple[Instruction, ...]] = [()]
         for end, branch in enumerate(self.instructions):
             target = re.search(r"0x([0-9a-f]+)", branch.operands) if branch.name.startswith("BRA") else None
             start = places.get(int(target[1], 16), end + 1) if target else end + 1
@@ -83,7 +83,8 @@ def gate(program: Program, arch: Arch = (8, 0), bits: int = 32, wide: bool = Tru
     """`program → a report for each launch`. Needs numba-cuda and cuda-core, and no GPU."""
     space = loaded(program)
     return tuple(
-        assembled(identifier(program.name), *compile_ptx(space, program, number, arch, bits, wide), arch) for number in range(len(program.launches))
+        assembled(identifier(program.name), *compile_ptx(space, program, number, arch, bits, wide), arch)
+        for number in range(len(program.launches))
     )
 
 

@@ -1,0 +1,138 @@
+"""The prelude: every intrinsic compiles and assembles, conversions are the instructions they claim, sine and cosine keep their error.
+
+Comes in: names of the prelude. Goes out: PTX for sm_80 and sm_90a, and the values of the series run on this machine's CPU.
+The one idea: PTX is only trusted after an assembler took it; arithmetic only after it was compared with more digits.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tinygpu.emit.conversion import conversion_text
+from tinygpu.emit.prelude import CONVERSIONS, IMPORTS, prelude_source
+from tinygpu.emit.trigonometry import angle_value
+
+ARCHITECTURES = [(8, 0), (9, 0, "a")]
+
+
+def needs_cuda() -> Any:
+    """numba's cuda module, or a skip that says what is missing."""
+    pytest.importorskip("numba_cuda", reason="numba-cuda is not installed: pip install 'tinygpu[cuda]'")
+    pytest.importorskip("cuda.core", reason="cuda-core is not installed: pip install 'tinygpu[cuda]'")
+    from tinygpu.emit.prelude import cuda_names
+
+    return cuda_names(32)
+
+
+def assemble(function: Any, types: tuple[Any, ...], arch: Any) -> tuple[str, Any]:
+    """The PTX of a kernel, and the report of its assembly."""
+    from numba import cuda
+
+    from tinygpu.hardware.gate import assembled
+
+    ptx, _ = cuda.compile_ptx(function, types, cc=arch)
+    return ptx, assembled("kernel", ptx, "kernel", arch)
+
+
+@pytest.mark.parametrize("arch", ARCHITECTURES, ids=str)
+@pytest.mark.parametrize("name", CONVERSIONS)
+def test_conversions_assemble(name: str, arch: Any) -> None:
+    names = needs_cuda()
+    from numba import types
+
+    from tinygpu.emit.conversion import conversion
+
+    convert = conversion(name)
+    result, texts = conversion_text(name)
+
+    def kernel(x, y):  # type: ignore[no-untyped-def]
+        y[0] = convert(x[0])
+
+    for source, text in texts.items():
+        ptx, report = assemble(
+            kernel, names.void(types.CPointer(getattr(types, source)), types.CPointer(getattr(types, result))), arch
+        )
+        wanted = set(re.findall(r"cvt[.\w]*", text))
+        assert wanted <= set(re.findall(r"cvt[.\w]*", ptx)), f"{name} of {source}"
+        assert not report.refused()
+
+
+@pytest.mark.parametrize(("count", "dtype", "accesses"), [(4, "float32", (1, 128)), (8, "float32", (2, 128)), (8, "uint16", (1, 128)),
+                                                          (16, "uint8", (1, 128)), (4, "uint16", (1, 64)), (2, "float64", (1, 128)),
+                                                          (4, "uint8", (1, None)), (2, "uint8", (1, None)), (6, "float32", (3, 64))])  # fmt: skip
+def test_wide_accesses_are_as_wide_as_they_say(count: int, dtype: str, accesses: tuple[int, int | None]) -> None:
+    names = needs_cuda()
+    from numba import cuda, types
+
+    from tinygpu.emit.wide_access import wide_load, wide_store
+
+    load, store, kind = wide_load(count), wide_store(count), getattr(types, dtype)
+
+    def kernel(x, y, n):  # type: ignore[no-untyped-def]
+        cells = cuda.local.array(count, kind)
+        load(cells, x, n)
+        store(y, n, cells)
+
+    for arch in ARCHITECTURES:
+        pointer = types.CPointer(kind)
+        _, report = assemble(kernel, names.void(pointer, pointer, types.int32), arch)
+        assert not report.refused()
+        if report.instructions:
+            number, bits = accesses
+            for found in (report.count("LDG"), report.count("STG")):
+                assert found == number
+            if bits:
+                assert report.wide(False, bits // 8) == report.wide(True, bits // 8) == number
+
+
+def test_prelude_is_self_contained() -> None:
+    text = "\n".join(IMPORTS) + "\n" + prelude_source(["load4", "store8", "f16_bits", "sinf", "expf"])
+    space: dict[str, Any] = {}
+    exec(text, space)
+    assert {"cuda_names", "wide_load", "wide_store", "conversion", "angle_function"} <= set(space)
+    assert "tinygpu" not in text
+    assert prelude_source(["f16_bits", "load4"]) == prelude_source(["load4", "f16_bits"])
+
+
+@pytest.mark.parametrize(
+    ("dtype", "turn", "error"), [("float32", 0, 1.5), ("float32", 1, 1.5), ("float64", 0, 1.0), ("float64", 1, 1.0)]
+)
+def test_sine_and_cosine(dtype: str, turn: int, error: float) -> None:
+    """f32: within 1.5 units in the last place of the exact value; f64: within 2⁻⁵² of it, absolutely."""
+    mpmath = pytest.importorskip("mpmath")
+    from numba import njit, types
+    from numba.extending import intrinsic
+
+    kind = getattr(types, dtype)
+
+    @intrinsic
+    def angle(typingctx: Any, x: Any) -> Any:
+        return kind(kind), lambda context, builder, signature, arguments: angle_value(builder, arguments[0], turn)
+
+    @njit
+    def every(x, y):  # type: ignore[no-untyped-def]
+        for n in range(len(x)):
+            y[n] = angle(x[n])
+
+    chance = np.random.default_rng(7)
+    scales = 2.0 ** chance.uniform(-20, 30, 1500)
+    near = np.arange(1, 300) * np.pi / 2
+    x = np.concatenate([chance.uniform(-1, 1, 1500) * scales, near, -near, [0.0, -0.0, 2.0**30]]).astype(dtype)
+    y = np.empty_like(x)
+    every(x, y)
+    mpmath.mp.prec = 200
+    exact = [(mpmath.cos if turn else mpmath.sin)(mpmath.mpf(float(v))) for v in x]
+    units = (
+        np.spacing(np.abs(np.array([float(e) for e in exact], dtype))).astype(float)
+        if dtype == "float32"
+        else np.full(len(x), 2.0**-52)
+    )
+    worst = max(abs(float(e - mpmath.mpf(float(v)))) / u for e, v, u in zip(exact, y, units, strict=True))
+    assert worst <= error, worst
+    beyond = np.array([2.0**31, np.inf, np.nan], dtype)
+    every(beyond, beyond)
+    assert np.isnan(beyond).all()
