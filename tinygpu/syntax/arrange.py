@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from tinygpu.diagnostic import NOWHERE, Span
 from tinygpu.syntax.expression import BREAK
@@ -15,6 +16,9 @@ from tinygpu.syntax.tree import Comment
 
 WIDTH = 100
 INDENT = "  "
+Line: TypeAlias = tuple[
+    str, str, int
+]  # a text, the comment at its end, and the lines with which that comment is aligned (−1: none)
 
 
 @dataclass(slots=True)
@@ -68,12 +72,13 @@ def closing(span: Span, indent: int) -> Row:
 def arrange(rows: list[Row], comments: tuple[Comment, ...]) -> str:
     """The text of a file."""
     placed = _place(rows, comments)
-    lines: list[tuple[str, str]] = []
+    lines: list[Line] = []
     for before, row in zip([None, *placed], placed, strict=False):
         if before is not None and _blank_between(before, row):
-            lines.append(("", ""))
+            lines.append(("", "", -1))
         *first, last = wrap(row.text, row.indent)
-        lines += [(line, "") for line in first] + [(last, row.trailing)]
+        lines += [(line, "", -1) for line in first]
+        lines.append((last, row.trailing, row.indent if row.kind == "item" and row.trailing else -1))
     return "".join(f"{line}\n" for line in _align(lines))
 
 
@@ -114,20 +119,17 @@ def _blank_between(before: Row, row: Row) -> bool:
     return known and row.span.line - before.span.end_line > 1
 
 
-def _align(lines: list[tuple[str, str]]) -> list[str]:
-    """Comments at the ends of neighbouring lines stand in one column."""
+def _align(lines: list[Line]) -> list[str]:
+    """Comments at the ends of neighbouring lines of one block stand in one column."""
     done: list[str] = []
-    for number, (line, comment) in enumerate(lines):
-        if not comment:
-            done.append(line)
-            continue
-        first, last = number, number
-        while first and lines[first - 1][1]:
+    for number, (line, comment, group) in enumerate(lines):
+        first = last = number
+        while group >= 0 and first and lines[first - 1][2] == group:
             first -= 1
-        while last + 1 < len(lines) and lines[last + 1][1]:
+        while group >= 0 and last + 1 < len(lines) and lines[last + 1][2] == group:
             last += 1
-        column = max(len(text) for text, _ in lines[first : last + 1])
-        done.append(f"{line:<{column}}  {comment}")
+        column = max(len(text) for text, _, _ in lines[first : last + 1])
+        done.append(f"{line:<{column}}  {comment}" if comment else line)
     return done
 
 

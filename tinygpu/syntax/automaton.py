@@ -86,6 +86,7 @@ def _reduce(rule: Rule, states: list[int], items: list[Item], tables: Tables, bu
     elif rule.single and len(children) == 1:
         value = children[0]
     else:
-        value, depth = build(rule.name, children, start, end), depth + 1
+        value = build(rule.name, children, start, end)
+        depth += type(value) is not tuple  # a list is no level of its own
     states.append(tables.rows[states[-1]][rule.head])
     items.append(Item(value, start, end, depth))

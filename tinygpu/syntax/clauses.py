@@ -6,6 +6,8 @@ The one idea: the column is the longest such word of the same braces, so a block
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tinygpu.diagnostic import Span
 from tinygpu.syntax.arrange import INDENT, WIDTH, Comments, Row, block
 from tinygpu.syntax.expression import BREAK, show, show_all
@@ -63,13 +65,18 @@ def _list_rows(clause: Table, column: int, indent: int, comments: Comments) -> l
     head = f"{_word(clause):<{column}} "
     flat = head + f"{between}{BREAK}".join(text for text, _ in parts)
     split = isinstance(clause, Compute) and (len(parts) > 2 or (len(parts) > 1 and len(INDENT) * indent + len(flat) > WIDTH))
-    if split or (isinstance(clause, Work | Compute) and len(parts) > 1 and comments.inside(clause.span)):
+    if split or (isinstance(clause, Work | Compute) and len(parts) > 1 and comments.inside(_before(parts[-1][1], clause.span))):
         lines = [
             (head if first else " " * len(head), *part) for first, part in zip([True] + [False] * len(parts), parts, strict=False)
         ]
         ends = [between if isinstance(clause, Work) else ""] * (len(parts) - 1) + [""]
         return [Row(indent, lead + text + end, span) for (lead, text, span), end in zip(lines, ends, strict=True)]
     return [Row(indent, flat.rstrip(), clause.span)]
+
+
+def _before(last: Span, whole: Span) -> Span:
+    """The part of a clause before its last part: only a comment in there needs lines of their own for the parts."""
+    return replace(whole, end=last.start)
 
 
 def _word(clause: Table) -> str:

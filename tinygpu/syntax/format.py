@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tinygpu.diagnostic import NOWHERE, Span
+from tinygpu.diagnostic import Span
 from tinygpu.syntax import tree
 from tinygpu.syntax.arrange import WIDTH, Comments, Row, arrange, block, closing
 from tinygpu.syntax.clauses import clause_rows
@@ -65,7 +65,7 @@ def _op_rows(op: tree.Op, comments: Comments) -> list[Row]:
     name = f"op {op.name}{family}"
     inputs, outputs = ([_tensor(t) for t in side] for side in (op.inputs, op.outputs))
     header = f"{name}({f',{BREAK}'.join(inputs)}) -> ({f',{BREAK}'.join(outputs)}){_where(op.where)} {{"
-    tensors = op.span.to(op.outputs[-1].span) if op.span is not NOWHERE else NOWHERE
+    tensors = replace(op.span, end=op.outputs[-1].span.start)  # a comment in there needs a line for each tensor
     if len(header) <= WIDTH and not comments.inside(tensors):
         rows = [Row(0, header, op.span, "open")]
     else:

@@ -1,0 +1,99 @@
+"""The grammar has no conflict, the shipped tables are its tables, and the automaton reads as Lark reads.
+
+Comes in: `grammar/`. Goes out: nothing, or the difference. The one idea: Lark is the judge, the shipped reader is the accused.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.syntax.examples import EXAMPLES
+from tinygpu.syntax.automaton import run
+from tinygpu.syntax.build import BUILD
+from tinygpu.syntax.generate import generate, lark_parser
+from tinygpu.syntax.lexer import Token, scan, significant
+from tinygpu.syntax.tables import from_json, load, read_grammar_file, to_json
+
+SPECS = sorted((Path(__file__).resolve().parents[2] / "specs").glob("*.tgpu"))
+TEXTS = {**EXAMPLES, **{path.stem: path.read_text(encoding="utf-8") for path in SPECS}}
+
+
+def test_the_shipped_tables_are_those_of_the_grammar() -> None:
+    """Strict Lark also refuses conflicts, and words that it cannot tell apart. If this fails: python -m tinygpu.syntax.tables."""
+    assert to_json(generate()) == read_grammar_file("tables.json")
+
+
+def test_tables_do_not_depend_on_the_order_of_sets() -> None:
+    command = "from tinygpu.syntax.generate import generate; from tinygpu.syntax.tables import to_json; print(to_json(generate()), end='')"
+    env = {**os.environ, "PYTHONHASHSEED": "12345", "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    done = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, check=True, env=env)
+    assert done.stdout == read_grammar_file("tables.json")
+
+
+def test_tables_survive_their_text() -> None:
+    import json
+
+    assert from_json(json.loads(to_json(load()))) == load()
+
+
+def test_every_rule_has_a_function_and_every_function_a_rule() -> None:
+    named = {rule.name for rule in load().rules if rule.name} | {"expr", "disjunction", "conjunction", "negation", "comparison"}
+    single = {rule.name for rule in load().rules if rule.single}
+    helpers = {"texts", "rules_of", "several", "only"}
+    assert {rule.name for rule in load().rules if rule.name and not rule.single} <= set(BUILD)
+    assert set(BUILD) - helpers <= named | single
+
+
+def test_every_word_of_the_grammar_is_read_as_itself() -> None:
+    tables = load()
+    for word in tables.literals:
+        kinds = [token.kind if token.kind != "WORD" else token.text for token in scan(word)]
+        assert kinds == [word, "$END"]
+
+
+@pytest.mark.parametrize("name", sorted(TEXTS))
+def test_the_automaton_reads_as_lark_reads(name: str) -> None:
+    ours = run(significant(scan(TEXTS[name]), []), load(), lambda rule, parts, start, end: (rule, [_plain(p) for p in parts]))
+    assert ours == _plain(_lark().parse(_without_idle_newlines(TEXTS[name])))
+
+
+@cache
+def _lark() -> Any:
+    return lark_parser(Newlines())
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Token):
+        return value.text
+    if hasattr(value, "children"):
+        return (str(value.data), [_plain(child) for child in value.children])
+    return str(value) if hasattr(value, "type") else value
+
+
+class Newlines:
+    """The rule of newlines once more, from the words of `language.md`; what looks ahead is in `_without_idle_newlines`."""
+
+    always_accept = ("_NL",)
+
+    def process(self, stream: Iterator[Any]) -> Iterator[Any]:
+        depth, last = 0, ""
+        for token in stream:
+            goes_on = re.fullmatch(r"[-+*/%^<>=!,:|{(\[]+|->|if|else|and|or|not", last)
+            if token.type != "_NL" or not (depth or goes_on):
+                yield token
+            depth += (token in "([") - (token in ")]")
+            last = str(token)
+
+
+def _without_idle_newlines(text: str) -> str:
+    text = re.sub(r"#[^\n]*", "", text)
+    return re.sub(r"\s*\n\s*}", " }", re.sub(r"\s*\n", "\n", text)).strip()

@@ -1,0 +1,203 @@
+"""What is said of malformed texts: every known mistake by its example, brackets, single missing words, and anything at all.
+
+Comes in: `grammar/mistakes.toml`, short malformed texts, the examples damaged at random. Goes out: nothing, or a bad message.
+The one idea: a message names no part of the parser, points into the text, and comes for every text that is refused.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.syntax.examples import EXAMPLES
+from tinygpu.diagnostic import Diagnostic, TinygpuError
+from tinygpu.syntax.format import format_file
+from tinygpu.syntax.lexer import scan
+from tinygpu.syntax.mistakes import mistakes
+from tinygpu.syntax.parse import parse
+
+KNOWN = [(m, example) for m in mistakes() for example in m.examples]
+INTERNAL = re.compile(r"_NL|NEWLINE|LPAR|RPAR|LSQB|RSQB|LBRACE|\$END|__|FOLD|STRAY|NAME|NUMBER|Token|[Ll]ark|LALR")
+
+
+def machine(clause: str) -> str:
+    return f"machine m : f {{\n  {clause}\n}}\n"
+
+
+def program(step: str) -> str:
+    return f"machine m : f {{\n  program {{\n    {step}\n  }}\n}}\n"
+
+
+def op(equation: str) -> str:
+    return f"op f(x: f32[n]) -> (y: f32[n]) {{\n  {equation}\n}}\n"
+
+
+def refused(text: str) -> tuple[Diagnostic, ...]:
+    with pytest.raises(TinygpuError) as error:
+        parse(text, "a.tgpu")
+    return error.value.diagnostics
+
+
+def check(found: Diagnostic, text: str) -> None:
+    """A message that may be shown."""
+    assert re.fullmatch(r"TG0\d\d", found.code) and found.title
+    said = [found.title, *(label.text for label in found.labels), *found.helps]
+    assert not [s for s in said if INTERNAL.search(re.sub(r"`[^`]*`", "", s))], said
+    for label in found.labels:
+        assert label.span.file == "a.tgpu" and 0 <= label.span.start <= label.span.end <= len(text)
+        assert 1 <= label.span.line <= text.count("\n") + 1 and label.span.column >= 1
+
+
+@pytest.mark.parametrize(("mistake", "example"), KNOWN, ids=[f"{m.code}-{n}" for n, (m, _) in enumerate(KNOWN)])
+def test_every_example_is_told_as_its_mistake(mistake: object, example: str) -> None:
+    (found, *_) = refused(example)
+    assert found.code == mistake.code and found.helps  # type: ignore[attr-defined]
+    check(found, example)
+
+
+@pytest.mark.parametrize("mistake", mistakes(), ids=[f"{m.code}-{n}" for n, m in enumerate(mistakes())])
+def test_every_fix_is_read(mistake: object) -> None:
+    parse(mistake.fixed)  # type: ignore[attr-defined]
+
+
+def test_there_are_many() -> None:
+    assert len({m.code for m in mistakes()}) >= 40
+
+
+MESSAGES = [
+    (op("y[i] = x[i] x[i]"), "TG001", (2, 14), "an operator or a new line is missing before `x`", ()),
+    (op("y[i] = "), "TG001", (2, 9), "an expression is missing before `}`", ()),
+    (op("y[i] = exp()"), "TG001", (2, 14), "an expression is missing before `)`", ()),
+    (machine("keep x register"), "TG001", (2, 9), "`in` is missing before `register`", ()),
+    (machine("reduce s over w"), "TG001", (2, 18), "`}` cannot stand here", ()),
+    (program("for k < 3 in registr { barrier }"), "TG001", (3, 17), "`registr` cannot stand here", ("did you mean `register`?",)),
+    (machine("work grid = (g, block = (t: 256)\n  time k"), "TG003", (2, 15), "`(` is never closed", ("close it with `)`",)),
+    (
+        machine("work grid = (g)), block = ()"),
+        "TG003",
+        (2, 18),
+        "`)` closes nothing",
+        ("take it away, or open it before with `(`",),
+    ),
+    (op("y[i] = (x[i] + x[i]] * 2"), "TG003", (2, 22), "`(` is closed by `]`", ()),
+    (op("y[i] = x[i") + "param p = 3", "TG003", (2, 13), "`[` is never closed", ()),
+    (op("y[i] = x[i]").replace("}", "") + op("y[i] = x[i]"), "TG003", (1, 32), "`{` is never closed", ("close it with `}`",)),
+    ("op f(x: f32[n]) -> (y: f32[n]) {\n", "TG003", (1, 32), "`{` is never closed", ("close it with `}`",)),
+    ("}", "TG003", (1, 1), "`}` closes nothing", ("take it away, or open it before with `{`",)),
+    (
+        "op max(x: f32) -> (y: f32[]) { y[] = x }",
+        "TG006",
+        (1, 4),
+        "`max` is a word of the language and cannot be a name here",
+        ("choose another name",),
+    ),
+    (
+        program("wait[i] = 3"),
+        "TG006",
+        (3, 5),
+        "`wait` is a word of the language and cannot be a name here",
+        ("choose another name",),
+    ),
+    ("param größe = 3", "TG002", (1, 7), "`größe` cannot stand in a .tgpu text", None),
+    (op("y[i] = x[\u00a0i]"), "TG002", (2, 12), "the character U+00A0 cannot stand in a .tgpu text", None),
+    ("param a = 3\0", "TG002", (1, 12), "the text holds a NUL byte", None),
+    (machine("work grid = (g)\n  j = (c)"), "TG008", (3, 3), "`j = …` stands without a clause", None),
+    (machine("wrk grid = (g)"), "TG052", (2, 3), "`wrk` is neither a clause nor an index", ("did you mean `work`?",)),
+    (program("barier"), "TG064", (3, 5), "`barier` is not a step", ("did you mean `barrier`?",)),
+    ("machin m : f { }", "TG054", (1, 1), "a file holds `op`, `machine`, `param` and `import`", ("did you mean `machine`?",)),
+]
+
+
+@pytest.mark.parametrize(("text", "code", "place", "title", "helps"), MESSAGES, ids=[m[3] for m in MESSAGES])
+def test_messages(text: str, code: str, place: tuple[int, int], title: str, helps: tuple[str, ...] | None) -> None:
+    (found, *_) = refused(text)
+    assert (found.code, found.title, (found.span.line, found.span.column)) == (code, title, place)
+    assert helps is None or found.helps == helps
+    check(found, text)
+
+
+def test_what_could_stand_there() -> None:
+    (found,) = refused("param BM: 64")
+    assert found.labels[0].text == "here could stand `=` or `in`"
+    (found,) = refused("op f(x: f32[n]) (y: f32[n]) { y[i] = x[i] }")
+    assert found.title == "`->` is missing before `(`"
+
+
+def test_reading_goes_on_at_the_next_declaration() -> None:
+    text = op("y[i] == x[i]") + machine("thrads 2") + "param a = 3\n" + "param b = 3;\n" + op("y[i] = x[i]")
+    assert [(d.code, d.span.line) for d in refused(text)] == [("TG022", 2), ("TG052", 5), ("TG011", 8)]
+    unclosed = op("y[i] = x[i]").replace("}", "") + op("y[i] = x[i];")
+    assert [(d.code, d.span.line) for d in refused(unclosed)] == [("TG003", 1), ("TG011", 5)]
+    assert len(refused("param a = 3;\n" * 100)) == 20
+
+
+DEEP = {
+    "parentheses": op(f"y[i] = {'(' * 1000}x[i]{')' * 1000}"),
+    "open parentheses": "param p = " + "(" * 50_000,
+    "a long sum": op("y[i] = x[i]" + " + x[i]" * 1000),
+    "signs": op(f"y[i] = {'-' * 5000}x[i]"),
+    "indices": op("y[i] = " + "x[" * 2000),
+    "blocks": program("if c { " * 5000),
+    "choices": op("y[i] = " + "1 if c else " * 3000 + "0"),
+    "clauses": machine("launch a { " * 3000),
+}
+
+
+@pytest.mark.parametrize("name", sorted(DEEP))
+def test_huge_nesting(name: str) -> None:
+    assert [(d.code, d.title) for d in refused(DEEP[name])] == [("TG005", "nested too deeply: more than 120 levels")]
+
+
+NESTED = {
+    "parentheses": lambda n: f"param p = {'(' * n}1{')' * n}",
+    "a sum": lambda n: "param p = 1" + " + 1" * n,
+    "signs": lambda n: f"param p = {'-' * n}1",
+    "choices": lambda n: "param p = " + "1 if c else " * n + "0",
+    "indices": lambda n: f"param p = {'x[' * n}1{']' * n}",
+    "calls": lambda n: f"param p = {'exp(' * n}1{')' * n}",
+    "blocks": lambda n: program("if c { " * n + "}" * n),
+}
+
+
+@pytest.mark.parametrize("name", sorted(NESTED))
+def test_what_is_read_is_not_too_deep_for_what_comes_after(name: str) -> None:
+    """Python's own recursions over a tree of the greatest depth that is read: equality, hash, repr, and the formatter."""
+    refused(NESTED[name](120))
+    tree = parse(NESTED[name](110))
+    assert parse(format_file(tree)) == tree
+    assert hash(tree) == hash(parse(NESTED[name](110))) and len(repr(tree)) > 1000
+
+
+WORDS = sorted(
+    {t.text for text in EXAMPLES.values() for t in scan(text) if t.text} | {";", "**", "é", "\0", '"', "==", "range", "&&"}
+)
+
+
+@settings(max_examples=300)
+@given(st.sampled_from(sorted(EXAMPLES)), st.integers(0, 10_000), st.sampled_from(("", "twice", *WORDS)), st.booleans())
+def test_any_damage_is_told_well(name: str, place: int, word: str, keep: bool) -> None:
+    """A word taken away, doubled, replaced or put in: the text is read, or refused with messages that may be shown."""
+    words = list(scan(EXAMPLES[name]))
+    hit = words[place % len(words)]
+    put = f"{hit.text} {hit.text}" if word == "twice" else f"{hit.text if keep else ''} {word} "
+    text = EXAMPLES[name][: hit.start] + put + EXAMPLES[name][hit.end :]
+    try:
+        parse(text, "a.tgpu")
+    except TinygpuError as error:
+        for found in error.diagnostics:
+            check(found, text)
+
+
+@settings(max_examples=300)
+@given(
+    st.lists(st.sampled_from((*WORDS, "\n", "#", "param", "(", ")", "[", "]")), max_size=40).map(" ".join) | st.text(max_size=60)
+)
+def test_any_text_is_read_or_refused(text: str) -> None:
+    try:
+        parse(text, "a.tgpu")
+    except TinygpuError as error:
+        for found in error.diagnostics:
+            check(found, text)

@@ -1,0 +1,139 @@
+"""What is read: nodes, spans, comments, the rule of newlines, files that cannot be read, and how fast it is.
+
+Comes in: the examples. Goes out: nothing, or a node that is not what its text says.
+The one idea: the span of an expression is a text, and that text alone must be read as the same expression.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+from tests.syntax.examples import EXAMPLES
+from tinygpu.diagnostic import NOWHERE, TinygpuError
+from tinygpu.syntax import tree
+from tinygpu.syntax.parse import parse, parse_file
+from tinygpu.syntax.tree import Assign, Binary, Cell, Compute, FoldExpr, For, Group, IfElse, Name, Number, Sized, TensorDecl, Unary
+
+X = Cell("x", (Name("i"),))
+
+
+def nodes(value: Any) -> Iterator[Any]:
+    """Every node of a tree, comments included."""
+    if isinstance(value, tuple):
+        for part in value:
+            yield from nodes(part)
+    elif is_dataclass(value) and not isinstance(value, type):
+        yield value
+        for field in fields(value):
+            if field.name != "span":
+                yield from nodes(getattr(value, field.name))
+
+
+def expression(text: str) -> tree.Expr:
+    (param,) = parse(f"param p = {text}").declarations
+    assert isinstance(param, tree.Param) and param.value is not None
+    return param.value
+
+
+def step(text: str) -> tree.Statement:
+    (machine,) = parse(f"machine m : f {{\nprogram {{\n{text}\n}}\n}}").declarations
+    assert isinstance(machine, tree.Machine) and isinstance(machine.clauses[0], tree.ProgramClause)
+    return machine.clauses[0].body[0]
+
+
+@pytest.mark.parametrize("name", sorted(EXAMPLES))
+def test_every_node_has_the_span_of_its_text(name: str) -> None:
+    text = EXAMPLES[name]
+    lines = text.split("\n")
+    for node in nodes(parse(text, "a.tgpu")):
+        span = node.span
+        assert span is not NOWHERE and span.file == "a.tgpu"
+        assert lines[span.line - 1][span.column - 1 :].startswith(text[span.start : span.end].split("\n")[0])
+        assert lines[span.end_line - 1][: span.end_column - 1].endswith(text[span.start : span.end].split("\n")[-1])
+        if isinstance(node, get_args(tree.Expr)) and not isinstance(node, Sized):
+            assert expression(text[span.start : span.end]) == node
+
+
+def test_levels_of_operators() -> None:
+    a, b, c = Name("a"), Name("b"), Name("c")
+    assert expression("a + b * c") == Binary("+", a, Binary("*", b, c))
+    assert expression("a - b - c") == Binary("-", Binary("-", a, b), c)
+    assert expression("-a * b") == Binary("*", Unary("-", a), b)
+    assert expression("not a == b and c") == Binary("and", Unary("not", Binary("==", a, b)), c)
+    assert expression("a if b else b if c else a") == IfElse(a, b, IfElse(b, c, a))
+    assert expression("a ^ b + c") == Binary("^", a, Binary("+", b, c))
+
+
+def test_the_body_of_a_fold_is_a_product() -> None:
+    k = tree.Binder("k")
+    assert expression("sum[k] a * b + c") == Binary("+", FoldExpr("sum", (k,), Binary("*", Name("a"), Name("b"))), Name("c"))
+    assert expression("2 * sum[k] a * b") == Binary("*", Number("2"), FoldExpr("sum", (k,), Binary("*", Name("a"), Name("b"))))
+    assert expression("-sum[k] a") == Unary("-", FoldExpr("sum", (k,), Name("a")))
+
+
+def test_a_guard_is_not_a_choice() -> None:
+    g = Binary("<", Name("i"), Name("n"))
+    assert step("y[i] = x[i] if i < n") == Assign(Cell("y", (Name("i"),)), X, "", g)
+    assert step("y[i] += x[i] if i < n else 0") == Assign(Cell("y", (Name("i"),)), IfElse(X, g, Number("0")), "sum")
+    assert step("y[i] max= x[i]") == Assign(Cell("y", (Name("i"),)), X, "max")
+
+
+def test_loops() -> None:
+    assert step("for k < K { }") == For("k", Name("K"), ())
+    assert step("for k < 8 in vector { }") == For("k", Number("8"), (), "vector")
+    assert step("for d in (2, 1) { }") == For("d", None, (), "time", (Number("2"), Number("1")))
+
+
+def test_a_scalar_is_not_an_array_of_rank_0() -> None:
+    (op,) = parse("op f(a: f32, s: f32[]) -> (y: f32[n]) { y[i] = a }").declarations
+    assert isinstance(op, tree.Op)
+    assert op.inputs == (TensorDecl("a", "f32", None), TensorDecl("s", "f32", ()))
+
+
+def test_a_newline_separates() -> None:
+    split = "machine m : f {\n\n compute i = (\n g,\n t)\n  j = g +\n   t\n\n}"
+    flat = "machine m : f { compute i = (g, t), j = g + t }"
+    assert parse(split) == parse(flat)
+    assert parse(split.replace("\n", "\r\n")) == parse("\ufeff" + flat)
+    assert isinstance(parse(flat).declarations[0].clauses[0], Compute)  # type: ignore[union-attr]
+
+
+def test_keywords_are_names_where_none_is_wanted() -> None:
+    (machine,) = parse("machine at : op {\n work grid = (by, time, in: 4)\n time by\n}").declarations
+    assert machine.clauses[0].levels[0].factors == Group((Name("by"), Name("time"), Sized("in", Number("4"))))  # type: ignore[union-attr]
+
+
+def test_comments_are_collected() -> None:
+    comments = parse("# one\nparam a = 3  # two\n  # three\n").comments
+    assert [(c.text, c.own_line, c.span.line) for c in comments] == [("# one", True, 1), ("# two", False, 2), ("# three", True, 3)]
+
+
+def test_an_empty_text_holds_nothing() -> None:
+    assert parse("").declarations == parse("\n # nothing \n").declarations == ()
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    (tmp_path / "latin").write_bytes(b"param \xe9 = 3")
+    for path, reason in (
+        (tmp_path / "latin", "not UTF-8 text (byte 6)"),
+        (tmp_path / "none", "no such file"),
+        (tmp_path, "directory"),
+    ):
+        with pytest.raises(TinygpuError) as error:
+            parse_file(path)
+        assert error.value.diagnostics[0].code == "TG004" and reason in error.value.diagnostics[0].title
+
+
+def test_reading_needs_no_lark() -> None:
+    """Start-up is the user's time: no table is built, and nothing large imported, where a text is right."""
+    command = "import sys; from tinygpu.syntax.parse import parse; parse('param a = 3'); print(sorted({'lark', 'tomllib', 'difflib'} & set(sys.modules)))"
+    env = {"PYTHONPATH": str(Path(__file__).resolve().parents[2])}
+    done = subprocess.run([sys.executable, "-S", "-c", command], capture_output=True, text=True, check=True, env=env)
+    assert done.stdout.strip() == "[]"
