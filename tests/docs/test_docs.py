@@ -1,0 +1,118 @@
+"""The documents run: every block of the README and the tour is executed, and its output is the one that is shown.
+
+Comes in: Markdown. Goes out: failures with the block's line. A `tgpu` block whose first line is `# file: NAME` is written to NAME, a
+`python` block is executed, the `$` lines of a `console` block are run and what they print compared, line by line, with seconds and
+rates wiped out and `…` standing for any lines. The one idea: a document that is not run is wrong by next month.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tinygpu.pipeline import load_text
+
+ROOT = Path(__file__).resolve().parents[2]
+RUN = [ROOT / "README.md", ROOT / "docs" / "tour.md"]
+PARSED = [ROOT / "docs" / "language.md", ROOT / "docs" / "mathematics.md", ROOT / "docs" / "architecture.md", ROOT / "docs" / "trust.md"]
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+TIMES = re.compile(r"\d+(\.\d+)?(e[+-]?\d+)?(?= (s|ms|GB/s|GFLOP/s|obligations)\b)|\d+\.\d+ of |\d+(\.\d+)? × ")
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A fenced block: its language, its text, the line it starts at."""
+
+    language: str
+    text: str
+    line: int
+
+
+def blocks(path: Path) -> list[Block]:
+    text = path.read_text(encoding="utf-8")
+    return [Block(m[1], m[2], text.count("\n", 0, m.start()) + 1) for m in BLOCK.finditer(text)]
+
+
+@pytest.mark.parametrize("path", RUN, ids=lambda p: p.name)
+def test_a_document_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "specs").symlink_to(ROOT / "specs")
+    bin = tmp_path / ".bin"
+    bin.mkdir()
+    (bin / "tinygpu").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m tinygpu "$@"\n')
+    (bin / "tinygpu").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{bin}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv("NO_COLOR", "1")
+    space: dict[str, object] = {}
+    found = blocks(path)
+    assert found
+    for block in found:
+        where = f"{path.name}:{block.line}"
+        match block.language:
+            case "tgpu":
+                name = re.match(r"# file: (\S+)\n", block.text)
+                load_text(block.text, where)
+                if name:
+                    (tmp_path / name[1]).write_text(block.text.split("\n", 1)[1], encoding="utf-8")
+            case "python":
+                exec(compile(block.text, where, "exec"), space)
+            case "console":
+                session(block, where)
+            case "sh":
+                commands(block, where)
+            case "text":
+                pass
+            case other:
+                raise AssertionError(f"{where}: nobody runs a block of {other}")
+
+
+def session(block: Block, where: str) -> None:
+    """The `$` lines of a block, each with the output that follows it."""
+    for part in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
+        command, _, shown = part.partition("\n")
+        if command == "echo $?":
+            assert shown.strip() == str(session.last), f"{where}: the exit code was {session.last}"  # type: ignore[attr-defined]
+            continue
+        done = subprocess.run(command, shell=True, text=True, capture_output=True, timeout=600)
+        session.last = done.returncode  # type: ignore[attr-defined]
+        errors = "\n".join(line for line in done.stderr.splitlines() if not line.endswith("…"))  # not the progress
+        got = "\n".join(filter(None, (errors, done.stdout)))
+        assert agrees(shown, got), f"{where}: {command}\nshown:\n{shown}\nprinted:\n{got}"
+
+
+def agrees(shown: str, got: str) -> bool:
+    """Whether what is shown is what was printed, up to times, and `…` for any lines."""
+    parts = [re.escape(TIMES.sub("#", line.rstrip())) for line in shown.strip("\n").splitlines()]
+    pattern = "\n".join("(.*\n)*?.*" if p == re.escape("…") else p for p in parts)
+    text = "\n".join(TIMES.sub("#", line.rstrip()) for line in got.strip("\n").splitlines())
+    return re.fullmatch(pattern, text) is not None
+
+
+def commands(block: Block, where: str) -> None:
+    """Commands of a shell: `make TARGET` is a target of the Makefile that can be made; installing is tested by `tests/run`."""
+    for line in filter(None, block.text.splitlines()):
+        command = line.split("#")[0].strip()
+        if command.startswith("make "):
+            done = subprocess.run(["make", "-n", "-C", str(ROOT), *command.split()[1:]], capture_output=True, text=True)
+            assert done.returncode == 0, f"{where}: {command}\n{done.stderr}"
+        elif command.startswith("tinygpu "):
+            done = subprocess.run(command, shell=True, text=True, capture_output=True, timeout=600)
+            assert done.returncode == 0, f"{where}: {command}\n{done.stdout}{done.stderr}"
+        else:
+            assert re.match(r"(python3? -m venv|\.venv/bin/pip install|pip install) ", command), f"{where}: nobody runs {command}"
+
+
+@pytest.mark.parametrize("path", PARSED, ids=lambda p: p.name)
+def test_the_specs_of_a_document_are_specs(path: Path) -> None:
+    for block in blocks(path):
+        if block.language == "tgpu":
+            load_text(block.text, f"{path.name}:{block.line}")
+        elif block.language == "python":
+            exec(compile(block.text, f"{path.name}:{block.line}", "exec"), {})
