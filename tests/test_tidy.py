@@ -109,7 +109,12 @@ def test_files_are_short_and_say_what_they_are_for(path):
 def test_files_and_functions_are_usually_small():
     lines = [path.read_text(encoding="utf-8").count("\n") for path in FILES]
     assert statistics.median(lines) <= MEDIAN_FILE
-    functions = [n.end_lineno - n.lineno + 1 for _, tree in trees() for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.end_lineno]
+    functions = [
+        n.end_lineno - n.lineno + 1
+        for _, tree in trees()
+        for n in ast.walk(tree)
+        if isinstance(n, ast.FunctionDef) and n.end_lineno
+    ]
     long = sum(length > USUAL_FUNCTION for length in functions)
     assert long <= len(functions) // 50, f"{long} of {len(functions)} functions are longer than {USUAL_FUNCTION} lines"
 
@@ -184,7 +189,9 @@ def test_every_error_that_is_raised_is_in_the_catalogue():
 
 
 def test_every_error_is_seen_in_a_test():
-    texts = "\n".join(p.read_text(encoding="utf-8") for p in sorted((ROOT / "tests").rglob("*")) if p.suffix in (".py", ".tgpu", ".txt", ".toml"))
+    texts = "\n".join(
+        p.read_text(encoding="utf-8") for p in sorted((ROOT / "tests").rglob("*")) if p.suffix in (".py", ".tgpu", ".txt", ".toml")
+    )
     seen = set(re.findall(r"TG\d{3}", texts)) | {p.stem[:5] for p in (ROOT / "tests" / "wrong").rglob("TG*")}
     assert set(CATALOGUE) <= seen, f"no test sees {sorted(set(CATALOGUE) - seen)}"
 
@@ -202,7 +209,9 @@ def test_every_package_of_the_checkout_is_a_package_of_the_wheel():
     import tomllib
 
     declared = set(tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]["packages"])
-    folders = {"tinygpu", *(f"tinygpu.{p.parent.relative_to(ROOT / 'tinygpu').as_posix().replace('/', '.')}" for p in FILES)} - {"tinygpu.."}
+    folders = {"tinygpu", *(f"tinygpu.{p.parent.relative_to(ROOT / 'tinygpu').as_posix().replace('/', '.')}" for p in FILES)} - {
+        "tinygpu.."
+    }
     assert {f for f in folders if not f.endswith(".")} | {"tinygpu.grammar", "tinygpu.errors"} == declared
 
 

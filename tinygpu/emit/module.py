@@ -155,7 +155,9 @@ def equations(op: Op) -> list[str]:
     >>> equations(Op("o", ("n",), (), (), (), (Equation("y", (i,), Read("x", (Var("i"),), "f32")),)))
     ['y[i] = x[i]']
     """
-    return [f"{e.target}[{', '.join(a.name for a in e.axes)}] = {text(e.value)}" for e in op.equations]
+    lines = [f"{e.target}[{', '.join(a.name for a in e.axes)}] = {text(e.value)}" for e in op.equations]
+    numbers = "|".join(re.escape(t.name) for t in op.inputs if not t.shape)
+    return [re.sub(rf"\b({numbers})\[\]", r"\1", line) for line in lines] if numbers else lines
 
 
 def _array(op: Op, name: str) -> str:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import count
 
 from tinygpu.emit.launcher import parameters, quoted, result_type, spell
-from tinygpu.emit.python import Lines, block, docstring, fresh, identifier
+from tinygpu.emit.python import Lines, block, docstring, identifier
 from tinygpu.emit.sizes import solve
 from tinygpu.model.machine import Machine
 from tinygpu.program.step import Program
@@ -40,15 +41,25 @@ def groups(machines: Sequence[Machine], taken: set[str]) -> tuple[Group, ...]:
     used = set(taken)
     found: list[Group] = []
     for (name, op), members in sorted_out.items():
-        group = fresh(identifier(name if len(served[name]) == 1 else f"{name}_{op}"), used)
+        group = unused(identifier(name if len(served[name]) == 1 else f"{name}_{op}"), used)
         used |= {group, f"{group}_cpu", f"{group}_kernel"}
         names: list[tuple[str, Machine]] = []
         for machine in members:
-            own = group if len(members) == 1 else fresh(identifier("_".join([group, *_choices(machine, members)])), used)
+            own = group if len(members) == 1 else unused(identifier("_".join([group, *_choices(machine, members)])), used)
             used |= {own, f"{own}_cpu", f"{own}_kernel"}
             names.append((own, machine))
         found.append(Group(group, op, tuple(names)))
     return tuple(found)
+
+
+def unused(name: str, used: set[str]) -> str:
+    """The name, with a number where it is used already.
+
+    >>> unused("at", {"at"}), unused("at_2", {"at"})
+    ('at_2', 'at_2')
+    """
+    candidates = (name if number == 1 else f"{name}_{number}" for number in count(1))
+    return next(c for c in candidates if c not in used)
 
 
 def _choices(machine: Machine, sisters: Sequence[Machine]) -> list[str]:

@@ -178,4 +178,4 @@ def _device_of(pointer: int) -> int:
 
 
 def _article(word: str) -> str:
-    return f"an {word}" if word[0] in "aeio" else f"a {word}"
+    return f"an {word}" if word[0] in "aeio" or word == "ndarray" else f"a {word}"

@@ -1,0 +1,158 @@
+"""The GPU half of launchers, as far as it goes without a GPU: what is chosen and handed over, and machine code that is really made.
+
+Comes in: arrays that say they are on a GPU, and a recorder where the launch would be. Goes out: variants, blocks, arguments, cubins.
+The one idea: everything up to the driver's call is ordinary Python, so it is tested as such.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.emit.specs_for_launchers import module, text
+from tinygpu.run.load import load
+
+F = np.float32
+
+
+class OnGpu:
+    """Something with a CUDA array interface: no memory behind it."""
+
+    def __init__(
+        self, shape: tuple[int, ...], typestr: str = "<f4", pointer: int = 4096, readonly: bool = False, strides: Any = None
+    ):
+        self.__cuda_array_interface__ = {
+            "shape": shape, "typestr": typestr, "data": (pointer, readonly), "strides": strides, "version": 3,
+        }  # fmt: skip
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """Launches of the module `saxpy`, recorded instead of made; every pointer is on GPU pointer // 2**60."""
+    made, seen = module("saxpy"), []
+    monkeypatch.setattr(made, "_device_of", lambda pointer: pointer // 2**60)
+    monkeypatch.setattr(made, "_need_cuda", lambda function: None)
+    monkeypatch.setattr(made, "_saxpy_v4_cuda", lambda view, stream, *rest: seen.append((view.device, stream, *rest)))
+    return SimpleNamespace(saxpy=made.saxpy, seen=seen)
+
+
+def test_the_kernels_arguments(calls):
+    x, y, z = OnGpu((1000,), pointer=4096), OnGpu((1000,), pointer=2 * 4096), OnGpu((1000,), pointer=3 * 4096)
+    assert calls.saxpy(2.0, x, y, out=z) is z
+    device, stream, bits, wide, blocks, *arguments = calls.seen[0]
+    assert (device, stream, bits, wide, blocks) == (0, 0, 32, True, 4)
+    assert arguments == [4096, 8192, 12288, F(2), np.int32(1000)]
+    assert [type(a) for a in arguments] == [int, int, int, F, np.int32]
+
+
+def test_memory_that_is_not_aligned_takes_the_scalar_kernel(calls):
+    calls.saxpy(2.0, OnGpu((10,), pointer=4100), OnGpu((10,), pointer=8192), out=OnGpu((10,), pointer=12288))
+    assert calls.seen[0][3] is False
+
+
+@pytest.mark.parametrize(("n", "bits"), [(2**31 - 256, 32), (2**31 - 1, 64), (2**31 + 5, 64)])
+def test_large_sizes_take_the_kernel_of_64_bits(calls, n, bits):
+    x, y, z = (OnGpu((n,), pointer=k * 2**34) for k in (1, 2, 3))
+    calls.saxpy(2.0, x, y, out=z)
+    assert calls.seen[0][2] == bits and type(calls.seen[0][-1]) is (np.int32 if bits == 32 else np.int64)
+
+
+def test_too_many_blocks_are_refused(calls):
+    n = 2**31 * 256
+    x, y, z = (OnGpu((n,), pointer=k * 2**50) for k in (1, 2, 3))
+    with pytest.raises(ValueError, match=r"TG810 saxpy_v4: too large: the number of blocks, ceil\(n / 256\), has to be at most"):
+        calls.saxpy(2.0, x, y, out=z)
+
+
+def test_an_empty_array_launches_nothing(calls):
+    empty = OnGpu((0,), pointer=0)
+    assert calls.saxpy(1.0, empty, empty, out=empty) is empty and not calls.seen
+
+
+@pytest.mark.parametrize(
+    ("stream", "handle"),
+    [(None, 0), (77, 77), (SimpleNamespace(cuda_stream=5), 5), (SimpleNamespace(ptr=6), 6), (SimpleNamespace(handle=SimpleNamespace(value=7)), 7),
+     (SimpleNamespace(__cuda_stream__=lambda: (0, 8)), 8), (SimpleNamespace(__cuda_stream__=(0, 9)), 9)],
+)  # fmt: skip
+def test_streams_of_every_library(calls, stream, handle):
+    calls.saxpy(1.0, OnGpu((4,)), OnGpu((4,), pointer=8192), out=OnGpu((4,), pointer=12288), stream=stream)
+    assert calls.seen[0][1] == handle
+
+
+WRONG = [
+    (lambda f: f(1.0, OnGpu((4,)), np.ones(4, F)), "TG809 saxpy_v4: all arrays have to be on one device; x is on GPU 0 and y is on the CPU"),
+    (lambda f: f(1.0, OnGpu((4,)), OnGpu((4,), pointer=2**60)), "TG809 saxpy_v4: all arrays have to be on one device; x is on GPU 0 and y is on GPU 1"),
+    (lambda f: f(1.0, np.ones(4, F), np.ones(4, F), out=OnGpu((4,))), "TG809 saxpy_v4: all arrays have to be on one device; x is on the CPU and out is on GPU 0"),
+    (lambda f: f(1.0, OnGpu((4,)), OnGpu((4,), "<f8")), "TG802 saxpy_v4: y must be a float32 array of shape [n]; its dtype is float64. Convert it, for example with y.astype('float32')"),
+    (lambda f: f(1.0, OnGpu((4,)), OnGpu((4,), strides=(8,))), "TG805 saxpy_v4: y must be a float32 array of shape [n], C-contiguous; its strides are not. Pass a contiguous copy of it"),
+    (lambda f: f(1.0, OnGpu((4,)), OnGpu((4,), pointer=4098)), "TG813 saxpy_v4: y must be a float32 array of shape [n]; its memory is not aligned to the 4 bytes of an element"),
+    (lambda f: f(1.0, OnGpu((4,)), OnGpu((4,)), out=OnGpu((4,), readonly=True)), "TG806 saxpy_v4: out is read-only, and the kernel writes it"),
+    (lambda f: f(1.0, OnGpu((4,)), OnGpu((4,)), out=OnGpu((4,), pointer=4108)), "TG807 saxpy_v4: out shares memory with x; outputs need memory of their own"),
+    (lambda f: f(1.0, OnGpu((4,)), OnGpu((4,), pointer=8192)), "TG811 saxpy_v4: cannot make arrays of tests: pass out= with one for z"),
+    (lambda f: f(1.0, OnGpu((4,)), OnGpu((4,), pointer=8192), out=OnGpu((4,), pointer=12288), stream="fast"), "TG816 saxpy_v4: stream must be a CUDA stream or its handle, not str"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "message"), WRONG)
+def test_wrong_arguments_on_a_gpu(calls, call, message):
+    with pytest.raises((TypeError, ValueError)) as caught:
+        call(calls.saxpy)
+    assert str(caught.value) == message and not calls.seen
+
+
+def test_16_bit_numbers_are_handed_over_as_bits():
+    memory = module("scaled")._memory
+    assert memory(F(1.5), "f16") == np.float16(1.5).view(np.uint16) and memory(F(1.5), "bf16") == 0x3FC0
+    assert memory(np.bool_(True), "bool").dtype == np.uint8 and memory(np.int32(-1), "i32") == -1
+
+
+@pytest.mark.parametrize(("bits", "wide"), [(32, True), (32, False), (64, True)])
+def test_machine_code_is_made_without_a_gpu(tmp_path, monkeypatch, bits, wide):
+    pytest.importorskip("cuda.core")
+    monkeypatch.setenv("TINYGPU_CACHE", str(tmp_path))
+    kernel = module("saxpy")._saxpy_v4_cuda
+    code = kernel.cubin((8, 0), bits, wide)
+    assert code[:4] == b"\x7fELF" and b"saxpy_v4" in code
+    (path,) = (tmp_path / "cubin").iterdir()
+    monkeypatch.setattr(type(kernel), "compile", lambda *a: pytest.fail("compiled again"))
+    assert kernel.cubin((8, 0), bits, wide) == code
+    assert path.stat().st_size == len(code) + 32
+
+
+def test_a_damaged_cubin_is_made_again(tmp_path, monkeypatch):
+    monkeypatch.setenv("TINYGPU_CACHE", str(tmp_path))
+    kernel = module("saxpy")._saxpy_v4_cuda
+    monkeypatch.setattr(type(kernel), "compile", lambda self, arch, bits, wide: f"code for {arch}, {bits}, {wide}".encode())
+    monkeypatch.setattr(module("saxpy").metadata, "version", lambda name: "1")
+    whole = kernel.cubin((9, 0), 32, True)
+    (path,) = (tmp_path / "cubin").iterdir()
+    path.write_bytes(path.read_bytes()[:-3])
+    assert kernel.cubin((9, 0), 32, True) == whole and path.read_bytes()[32:] == whole
+    assert kernel.cubin((9, 0), 64, True) != whole and kernel.cubin((8, 0), 32, True) != whole
+    assert len(list((tmp_path / "cubin").iterdir())) == 3
+
+
+def test_a_cache_that_cannot_be_written_is_only_slower(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("TINYGPU_CACHE", str(tmp_path / "file"))
+    kernel = module("saxpy")._saxpy_v4_cuda
+    monkeypatch.setattr(type(kernel), "compile", lambda *a: b"code")
+    monkeypatch.setattr(module("saxpy").metadata, "version", lambda name: "1")
+    assert kernel.cubin((9, 0), 32, True) == b"code"
+
+
+def _call(source: str, folder: str) -> list[float]:
+    import os
+
+    os.environ["TINYGPU_CACHE"] = folder
+    return load(source, "twice").saxpy(2.0, np.ones(3, F), np.ones(3, F)).tolist()
+
+
+def test_two_processes_build_the_same_module_at_once(tmp_path):
+    context = multiprocessing.get_context("spawn")
+    with context.Pool(2) as pool:
+        assert pool.starmap(_call, [(text("saxpy"), str(tmp_path))] * 2) == [[3.0, 3.0, 3.0]] * 2

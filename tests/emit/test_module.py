@@ -1,0 +1,124 @@
+"""Emitted modules as files: alone, the same every time, with every check and kernel that was promised.
+
+Comes in: specs. Goes out: the module's text, run where tinygpu is not. The one idea: what users import is a file, so the file is tested.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tests.emit.specs_for_launchers import SPECS, WORK, module, text
+from tinygpu.emit.module import Built, emit
+from tinygpu.pipeline import load, load_text, program
+
+
+def built(name: str) -> list[Built]:
+    return [Built(m, program(m)) for m in load_text(SPECS[name].replace("WORK", WORK), name).machines]
+
+
+def test_the_whole_text_of_a_small_module(golden):
+    golden("module/saxpy.py", text("saxpy"))
+
+
+@pytest.mark.parametrize("name", sorted(SPECS))
+def test_it_is_the_same_every_time_and_imports_nothing_of_ours(name):
+    first, second = text(name), text(name)
+    assert first == second
+    for node in ast.walk(ast.parse(first)):
+        if isinstance(node, ast.ImportFrom):
+            assert node.module and node.module.split(".")[0] != "tinygpu"
+        if isinstance(node, ast.Import):
+            assert all(alias.name.split(".")[0] != "tinygpu" for alias in node.names)
+
+
+def test_it_runs_where_tinygpu_is_not(tmp_path):
+    (tmp_path / "kernels.py").write_text(text("saxpy"), encoding="utf-8")
+    code = (
+        "import sys; sys.modules['tinygpu'] = None\n"
+        "import numpy as np, kernels\n"
+        "x = np.arange(5, dtype=np.float32)\n"
+        "print(kernels.saxpy(2.0, x, x).tolist())\n"
+        "print(sorted(m for m in sys.modules if m.split('.')[0] in ('cuda', 'torch', 'cupy')))"
+    )
+    done = subprocess.run([sys.executable, "-I", "-c", f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n{code}"],
+                          capture_output=True, text=True, check=True, cwd=tmp_path)  # fmt: skip
+    assert done.stdout.splitlines()[0] == "[0.0, 3.0, 6.0, 9.0, 12.0]"
+    assert done.stdout.splitlines()[1] == "[]", "a call on the CPU imports no GPU library"
+    assert list((tmp_path / "__pycache__").glob("*.nbi")), "the compiled kernel is kept beside the module"
+
+
+def test_a_launcher_says_what_it_is():
+    said = inspect.getdoc(module("fours").fours)
+    assert said is not None
+    for part in (
+        "y[i] = x[i] + 1",
+        "in   x: f32[n]",
+        "out  y: f32[n]",
+        "Only where n % 4 == 0",
+        "grid (g: ceil(n / 64)), block (t: 64)",
+    ):
+        assert part in said
+    assert (
+        str(inspect.signature(module("spread").spread))
+        == "(x: 'Array', *, n: 'int', out: 'Array' = None, stream: 'Any' = None) -> 'Array'"
+    )
+    assert str(inspect.signature(module("saxpy").saxpy)).startswith("(a: 'float', x: 'Array', y: 'Array', *, out")
+
+
+def test_a_family_has_a_function_that_chooses():
+    made = module("scaled")
+    assert {"scaled", "scaled_m", "scaled_m_f16", "scaled_m_bf16", "scaled_m_f32"} == set(made.__all__)
+    assert inspect.signature(made.scaled_m) == inspect.signature(made.scaled_m_f16)
+
+
+def test_machines_of_one_module_do_not_disturb_each_other():
+    every = [b for name in ("saxpy", "both", "total") for b in built(name)]
+    twice = [*every, *built("saxpy")]
+    names: dict[str, object] = {}
+    exec(compile(emit("all", twice).replace("@njit(cache=True, ", "@njit("), "all", "exec"), names)
+    assert {"saxpy_v4", "both_m", "total_m"} <= set(names)
+
+
+def test_two_machines_of_one_name_are_told_apart():
+    one = built("saxpy")[0]
+    other = replace(one, machine=replace(one.machine, variant=(("BM", "64"),)))
+    last = replace(one, machine=replace(one.machine, variant=(("BM", "128"),)))
+    tree = ast.parse(emit("two", [other, last]))
+    assert {"saxpy_v4_BM64", "saxpy_v4_BM128"} <= {n.name for n in tree.body if isinstance(n, ast.FunctionDef)}
+
+
+def test_vectors_of_two_dtypes_in_one_module(root):
+    spec = (root / "specs" / "matmul.tgpu").read_text(encoding="utf-8")
+    both = spec + spec.replace("f32", "f64").replace("matmul", "matmul64")
+    machines = [m for m in load_text(both, "both").machines if m.name in ("matmul_tile", "matmul64_tile")]
+    from tinygpu.run.load import load as load_module
+
+    made = load_module(emit("both", [Built(m, program(m)) for m in machines]), "both")
+    for name, dtype in (("matmul", np.float32), ("matmul64", np.float64)):
+        A, B = np.random.default_rng(0).random((2, 37, 37)).astype(dtype)
+        assert np.allclose(getattr(made, name)(A, B), A @ B, rtol=1e-5)
+
+
+def test_every_shipped_spec_is_emitted_in_time(root):
+    from time import perf_counter
+
+    for path in sorted((root / "specs").glob("*.tgpu")):
+        ready = [Built(m, program(m)) for m in load(path).machines]
+        start = perf_counter()
+        made = emit(path.name, ready)
+        assert perf_counter() - start < 3, f"{path.name} took long to emit"
+        compile(made, path.name, "exec")
+
+
+def test_only_a_proof_is_built():
+    from tinygpu import pipeline
+
+    with pytest.raises(TypeError, match="not proved"):
+        pipeline.build("proved, honestly")  # type: ignore[arg-type]

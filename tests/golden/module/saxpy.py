@@ -1,0 +1,738 @@
+"""Kernels of saxpy.tgpu, emitted by tinygpu; every machine was proved for all sizes before it was written.
+
+  saxpy_v4 : saxpy
+
+Needs numpy and numba; for arrays on a GPU also numba-cuda and cuda-core. Nothing of tinygpu. Kernels are compiled at
+their first call and kept on disk. Arrays are never copied; a call on a GPU returns at once, on the caller's stream.
+
+Floating point: sums are in the order of the loops, products and sums may be fused or reassociated.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import math
+import operator
+import os
+import re
+import sys
+import tempfile
+import threading
+from importlib import metadata
+from pathlib import Path
+from typing import Any, NoReturn, TypeAlias
+
+import numpy as np
+from numba import get_num_threads, njit, prange
+
+__all__ = ["saxpy", "saxpy_v4"]
+
+Array: TypeAlias = Any  # of numpy, torch, CuPy, numba, or with a CUDA array interface or DLPack
+
+at = np.uintp  # the number of an element: unsigned, so that numba makes no test for negative indices
+inlined = njit(error_model="numpy", fastmath={"contract"}, forceinline=True)
+
+
+# ── saxpy_v4 : saxpy ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+@njit(error_model="numpy", nogil=True, fastmath={"contract"})
+def saxpy_v4_work(first, last, a, x, y, z, n):
+    """Items [first, last) of the points i < n."""
+    for item in range(first, last):
+        start = item * 8192
+        for i in range(start, min(start + 8192, n)):
+            z[at(i)] = a * x[at(i)] + y[at(i)]
+
+
+@njit(cache=True, parallel=True, error_model="numpy", nogil=True)
+def saxpy_v4_parallel(items, parts, a, x, y, z, n):
+    """All saxpy_v4_work, in `parts` equal parts."""
+    for part in prange(parts):
+        saxpy_v4_work(items * part // parts, items * (part + 1) // parts, a, x, y, z, n)
+
+
+def saxpy_v4_cpu(a, x, y, z, n):
+    """a: f32[], x: f32[n], y: f32[n], z: f32[n]; C-contiguous arrays, 16-bit floats in any 16-bit dtype; writes the outputs."""
+    a = np.float32(a)
+    x = x.reshape(-1)
+    y = y.reshape(-1)
+    z = z.reshape(-1)
+    items = (n + 8191) // 8192
+    if items > 0:
+        saxpy_v4_parallel(items, min(items, get_num_threads()), a, x, y, z, n)
+
+
+def saxpy_v4_kernel(bits: int, wide: bool) -> Any:
+    """The kernel of saxpy_v4, for indices of 32 or 64 bits, with wide accesses or without.
+
+    z[i] = a[]*x[i] + y[i]
+
+    grid = (g: ceil(n / 256)), block = (t: 64)
+
+    Products and sums may be contracted to fused multiply-adds; nothing else is relaxed, and reductions keep their order.
+    """
+    names = cuda_names(bits)
+    cuda, f32, ix, pointer = names.cuda, names.f32, names.ix, names.pointer
+    load4 = wide_load(4)
+    store4 = wide_store(4)
+
+    def saxpy_v4(x, y, z, a, n):
+        g = ix(cuda.blockIdx.x)
+        t = ix(cuda.threadIdx.x)
+        x_v = cuda.local.array(4, f32)
+        y_v = cuda.local.array(4, f32)
+        z_v = cuda.local.array(4, f32)
+        # x by 16 bytes, y by 16 bytes, z by 16 bytes, where all 4 lanes are inside
+        if wide and ix(ix(ix(g*256) + ix(t*4)) + 3) < n:
+            load4(x_v, x, ix(ix(g*256) + ix(t*4)))
+            load4(y_v, y, ix(ix(g*256) + ix(t*4)))
+            for v in range(ix(4)):
+                z_v[v] = a*x_v[v] + y_v[v]
+            store4(z, ix(ix(g*256) + ix(t*4)), z_v)
+        else:
+            for v in range(ix(4)):
+                i = ix(ix(ix(g*256) + ix(t*4)) + v)
+                if i < n:
+                    z[i] = a*x[i] + y[i]
+
+    return saxpy_v4, names.void(pointer(f32), pointer(f32), pointer(f32), f32, ix)
+
+
+def saxpy_v4(a: float, x: Array, y: Array, *, out: Array = None, stream: Any = None) -> Array:
+    """z[i] = a*x[i] + y[i]
+
+    in   a: f32, by value
+    in   x: f32[n]
+    in   y: f32[n]
+    out  z: f32[n]
+
+    Machine: grid (g: ceil(n / 256)), block (t: 64).
+
+    As in a test, nothing is proved.
+    """
+    _a = _scalar("saxpy_v4", "a", a, "f32")
+    _x = _view("saxpy_v4", "x", x, "f32", "[n]", 1)
+    _y = _view("saxpy_v4", "y", y, "f32", "[n]", 1)
+    n = _x.shape[0]
+    _sizes = {"n": n}
+    if _y.shape != (n,):
+        _shape_error("saxpy_v4", _y, "[n]", (n,), _sizes)
+    _first = _same_device("saxpy_v4", (_x, _y))
+    if out is None:
+        _z = _allocate("saxpy_v4", "z", _first, "f32", (n,))
+    else:
+        (_z,) = _given("saxpy_v4", out, 1)
+        _z = _writable("saxpy_v4", "out", _z, "f32", "[n]", 1)
+        if _z.shape != (n,):
+            _shape_error("saxpy_v4", _z, "[n]", (n,), _sizes)
+        _same_device("saxpy_v4", (_x, _y) + (_z,))
+        _distinct("saxpy_v4", (_z,), (_x, _y))
+    if not _z.nbytes:
+        return _z.owner
+    _bits = 32 if -(-n // 256) <= 2147483647 and -(-n // 256)*256 - 1 <= 2147483647 and n <= 2147483647 else 64
+    if _bits == 64 and max(-(-n // 256), -(-n // 256)*256 - 1, n, 0) > 9223372036854775807:
+        _too_large("saxpy_v4", "ceil(n / 256) and ceil(n / 256)*256 - 1 and n", 9223372036854775807, _sizes)
+    if _z.device < 0:
+        _no_stream("saxpy_v4", stream)
+        _on_cpu(saxpy_v4_cpu, _a, _x.base, _y.base, _z.base, n)
+    else:
+        _need_cuda("saxpy_v4")
+        _stream = _stream_of("saxpy_v4", stream, _z.family, _z.device)
+        _wide = _aligned((_x, 16), (_y, 16), (_z, 16))
+        _index = np.int32 if _bits == 32 else np.int64
+        _blocks = -(-n // 256)
+        if _blocks > 2147483647:
+            _too_large("saxpy_v4", "the number of blocks, ceil(n / 256),", 2147483647, _sizes)
+        _saxpy_v4_cuda(_z, _stream, _bits, _wide, _blocks, _x.pointer, _y.pointer, _z.pointer, _memory(_a, "f32"), _index(n))
+    return _z.owner
+
+
+saxpy = saxpy_v4
+
+
+# ── what CUDA kernels call ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+@functools.cache
+def cuda_names(bits: int) -> Any:
+    """What kernels call things: `cuda`, the dtypes, `ix` and `ux` (indices of that many bits, signed and not), libdevice's functions."""
+    import math
+    from types import SimpleNamespace
+
+    import numpy
+
+    if not hasattr(numpy, "row_stack"):  # numba-cuda asks for a name that numpy 2.5 dropped
+        numpy.row_stack = numpy.vstack  # type: ignore[attr-defined]
+    from numba import cuda, types
+    from numba.cuda import libdevice
+
+    ix, ux = (types.int32, types.uint32) if bits == 32 else (types.int64, types.uint64)
+    names = SimpleNamespace(cuda=cuda, ix=ix, ux=ux, inf=math.inf, pointer=types.CPointer, void=types.void)
+    names.f64, names.f32, names.i64, names.i32, names.i8 = types.float64, types.float32, types.int64, types.int32, types.int8
+    names.u32, names.u16, names.u8 = types.uint32, types.uint16, types.uint8
+    for function in ("exp", "exp2", "log", "sqrt", "rsqrt", "tanh", "erf", "floor", "fabs"):
+        setattr(names, function, getattr(libdevice, function))
+        setattr(names, function + "f", getattr(libdevice, function + "f"))
+    return names
+
+
+def wide_shape(count: int, bits: int) -> tuple[int, int, int]:
+    """How `count` elements of `bits` bits move: the number of accesses, the words in one, the bits of a word.
+
+    >>> wide_shape(4, 32), wide_shape(8, 32), wide_shape(8, 16), wide_shape(2, 8), wide_shape(2, 64)
+    ((1, 4, 32), (2, 4, 32), (1, 4, 32), (1, 1, 16), (1, 4, 32))
+    """
+    from math import gcd
+
+    size = gcd(count * bits, 128)
+    word = min(size, 32)
+    return count * bits // size, size // word, word
+
+
+def wide_slots(start: int, words: int) -> str:
+    """The operands of one access: `{$1, $2}`."""
+    names = ", ".join(f"${start + n}" for n in range(words))
+    return "{" + names + "}" if words > 1 else names
+
+
+def wide_place(context: Any, builder: Any, pointer: Any, offset: Any, item: Any) -> Any:
+    """The address of element `offset`, as 64 bits."""
+    from llvmlite import ir
+
+    place = builder.gep(pointer, [builder.sext(offset, ir.IntType(64)) if offset.type.width < 64 else offset])
+    return builder.ptrtoint(place, ir.IntType(64))
+
+
+def wide_cell(context: Any, builder: Any, kind: Any, cells: Any, at: int) -> Any:
+    """The place of a thread's cell."""
+    from llvmlite import ir
+
+    return builder.gep(context.make_array(kind)(context, builder, cells).data, [ir.IntType(32)(at)])
+
+
+@functools.cache
+def wide_load(count: int) -> Any:
+    """The intrinsic `load(cells, pointer, offset)`: `count` elements into cells. The data is not written while the kernel runs (`.nc`)."""
+    from llvmlite import ir
+    from numba import types
+    from numba.cuda.extending import intrinsic
+
+    def load(typingctx: Any, cells: Any, pointer: Any, offset: Any) -> Any:
+        def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            kind = signature.args[0]
+            accesses, words, bits = wide_shape(count, kind.dtype.bitwidth)
+            word, lanes = ir.IntType(bits), count // accesses
+            place = wide_place(context, builder, arguments[1], arguments[2], kind.dtype)
+            result = word if words == 1 else ir.LiteralStructType([word] * words)
+            constraints = ",".join([{16: "=h", 32: "=r"}[bits]] * words + ["l"])
+            for access in range(accesses):
+                vector = f".v{words}" if words > 1 else ""
+                text = f"ld.global.nc{vector}.b{bits} {wide_slots(0, words)}, [${words}+{access * words * bits // 8}];"
+                got = builder.call(ir.InlineAsm(ir.FunctionType(result, [place.type]), text, constraints, False), [place])
+                packed = ir.Constant(ir.VectorType(word, words), ir.Undefined)
+                for n in range(words):
+                    part = builder.extract_value(got, n) if words > 1 else got
+                    packed = builder.insert_element(packed, part, ir.IntType(32)(n))
+                values = builder.bitcast(packed, ir.VectorType(context.get_data_type(kind.dtype), lanes))
+                for lane in range(lanes):
+                    value = builder.extract_element(values, ir.IntType(32)(lane))
+                    builder.store(value, wide_cell(context, builder, kind, arguments[0], access * lanes + lane))
+            return context.get_dummy_value()
+
+        return types.void(cells, pointer, offset), build
+
+    return intrinsic(load)
+
+
+@functools.cache
+def wide_store(count: int) -> Any:
+    """The intrinsic `store(pointer, offset, cells)`: `count` elements out of cells."""
+    from llvmlite import ir
+    from numba import types
+    from numba.cuda.extending import intrinsic
+
+    def store(typingctx: Any, pointer: Any, offset: Any, cells: Any) -> Any:
+        def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            kind = signature.args[2]
+            accesses, words, bits = wide_shape(count, kind.dtype.bitwidth)
+            word, lanes = ir.IntType(bits), count // accesses
+            place = wide_place(context, builder, arguments[0], arguments[1], kind.dtype)
+            shape = ir.FunctionType(ir.VoidType(), [place.type] + [word] * words)
+            constraints = ",".join(["l"] + [{16: "h", 32: "r"}[bits]] * words + ["~{memory}"])
+            for access in range(accesses):
+                packed = ir.Constant(ir.VectorType(context.get_data_type(kind.dtype), lanes), ir.Undefined)
+                for lane in range(lanes):
+                    value = builder.load(wide_cell(context, builder, kind, arguments[2], access * lanes + lane))
+                    packed = builder.insert_element(packed, value, ir.IntType(32)(lane))
+                values = builder.bitcast(packed, ir.VectorType(word, words))
+                vector = f".v{words}" if words > 1 else ""
+                text = f"st.global{vector}.b{bits} [$0+{access * words * bits // 8}], {wide_slots(1, words)};"
+                parts = [builder.extract_element(values, ir.IntType(32)(n)) for n in range(words)]
+                builder.call(ir.InlineAsm(shape, text, constraints, True), [place, *parts])
+            return context.get_dummy_value()
+
+        return types.void(pointer, offset, cells), build
+
+    return intrinsic(store)
+
+
+# ── the same in every module ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+_HELD = {  # dtype of the language: what may hold it, and its bytes
+    "f64": (("float64",), 8), "f32": (("float32",), 4), "f16": (("float16",), 2), "bf16": (("bfloat16", "uint16"), 2),
+    "i64": (("int64",), 8), "i32": (("int32",), 4), "u32": (("uint32",), 4), "i8": (("int8",), 1), "u8": (("uint8",), 1),
+    "bool": (("bool",), 1),
+}  # fmt: skip
+_USUAL = {dtype: {np.dtype(n) for n in names if n != "bfloat16"} for dtype, (names, _) in _HELD.items()}
+_BEYOND = {"f64": math.inf, "f32": 2.0**128 - 2.0**103, "f16": 65520.0, "bf16": 2.0**128 - 2.0**119}  # these round to infinity
+_TYPESTR = {"V2": "bfloat16", "u2": "uint16", "b1": "bool"}  # in a CUDA array interface, where numpy's own reading is not wanted
+_DLPACK_CUDA = (2, 13)  # kDLCUDA, kDLCUDAManaged
+
+
+class _View:
+    """An array looked at: `device` is -1 on the CPU, else the ordinal of the GPU; `base` is what the CPU kernel is given."""
+
+    __slots__ = ("base", "device", "family", "held", "name", "nbytes", "owner", "readonly", "shape")
+
+    def __init__(
+        self, name: str, owner: Any, family: str, device: int, held: int | None, shape: Any, nbytes: int, readonly: bool, base: Any
+    ):
+        self.name, self.owner, self.family, self.device, self.held = name, owner, family, device, held
+        self.shape, self.nbytes, self.readonly, self.base = shape, nbytes, readonly, base
+
+    @property
+    def pointer(self) -> int:
+        """The address of the first element; numpy is asked only where it matters, since asking takes longer than all the rest."""
+        return int(self.base.__array_interface__["data"][0]) if self.held is None else self.held
+
+
+def _fail(error: type[Exception], code: str, function: str, message: str) -> NoReturn:
+    raise error(f"{code} {function}: {message}")
+
+
+def _view(function: str, name: str, value: Any, dtype: str, shape: str, rank: int) -> _View:
+    """`value` as an argument: an array of `dtype` and `rank`, C-contiguous, aligned to its elements. `shape` is for messages only."""
+    if type(value) is np.ndarray and value.dtype in _USUAL[dtype] and value.ndim == rank:
+        flags = value.flags
+        if flags.c_contiguous and flags.aligned:
+            return _View(name, value, "numpy", -1, None, value.shape, value.nbytes, not flags.writeable, value)
+    wanted = f"{name} must be {_article(_HELD[dtype][0][0])} array of shape {shape}"
+    family, device, pointer, extents, kind, contiguous, readonly, base = _look(function, name, value, wanted)
+    names, size = _HELD[dtype]
+    if kind not in names:
+        _fail(
+            TypeError, "TG802", function, f"{wanted}; its dtype is {kind}. Convert it, for example with {name}.astype({names[0]!r})"
+        )
+    if len(extents) != rank:
+        _fail(ValueError, "TG803", function, f"{wanted}; its shape is {tuple(extents)}, of rank {len(extents)} instead of {rank}")
+    if not contiguous:
+        _fail(ValueError, "TG805", function, f"{wanted}, C-contiguous; its strides are not. Pass a contiguous copy of it")
+    if pointer % size:
+        _fail(ValueError, "TG813", function, f"{wanted}; its memory is not aligned to the {size} bytes of an element")
+    return _View(name, value, family, device, pointer, tuple(extents), math.prod(extents) * size, readonly, base)
+
+
+def _look(function: str, name: str, value: Any, wanted: str) -> tuple[Any, ...]:
+    """(family, device, pointer, shape, dtype name, C-contiguous, read-only, numpy array or None) of anything that is an array."""
+    if isinstance(value, np.ndarray):
+        if isinstance(value, np.ma.MaskedArray):
+            _fail(TypeError, "TG801", function, f"{wanted}; it is a masked array, whose mask would be lost. Pass {name}.filled(…)")
+        array = value if type(value) is np.ndarray else value.view(np.ndarray)
+        kind = array.dtype.name if array.dtype.isnative else array.dtype.str
+        flags = array.flags
+        pointer = array.__array_interface__["data"][0]
+        return "numpy", -1, pointer, array.shape, kind, flags.c_contiguous, not flags.writeable, array
+    family = type(value).__module__.partition(".")[0]
+    if family == "torch" and hasattr(value, "data_ptr"):
+        return _look_torch(function, name, value)
+    interface = getattr(value, "__cuda_array_interface__", None)
+    if interface is not None:
+        return _look_interface(family, value, interface)
+    if hasattr(value, "__dlpack_device__") and value.__dlpack_device__()[0] in _DLPACK_CUDA:
+        from cuda.core.utils import StridedMemoryView
+
+        seen = StridedMemoryView.from_dlpack(value, stream_ptr=-1)
+        return family, seen.device_id, seen.ptr, seen.shape, np.dtype(seen.dtype).name, seen.is_c_contiguous, seen.readonly, None
+    _fail(TypeError, "TG801", function, f"{wanted}, of numpy or on a GPU; it is {_article(type(value).__name__)}")
+
+
+def _look_torch(function: str, name: str, value: Any) -> tuple[Any, ...]:
+    torch = sys.modules["torch"]
+    if value.requires_grad and torch.is_grad_enabled():
+        _fail(TypeError, "TG801", function, f"{name} requires a gradient, which the kernel does not give. Pass {name}.detach()")
+    kind = str(value.dtype).removeprefix("torch.")
+    if value.is_cuda:
+        return "torch", value.device.index, value.data_ptr(), tuple(value.shape), kind, value.is_contiguous(), False, None
+    if value.device.type != "cpu":
+        _fail(TypeError, "TG801", function, f"{name} is on device {value.device}; only the CPU and CUDA devices are served")
+    plain = value.detach()
+    base = plain.view(torch.int16).numpy().view(np.uint16) if kind == "bfloat16" and plain.is_contiguous() else None
+    base = plain.numpy() if kind != "bfloat16" else base
+    return "torch", -1, value.data_ptr(), tuple(value.shape), kind, value.is_contiguous(), False, base
+
+
+def _look_interface(family: str, value: Any, interface: dict[str, Any]) -> tuple[Any, ...]:
+    pointer, readonly = interface["data"]
+    typestr = interface["typestr"]
+    kind = _TYPESTR.get(typestr[1:]) or (np.dtype(typestr).name if np.dtype(typestr).isnative else typestr)
+    shape, strides = tuple(interface["shape"]), interface.get("strides")
+    expected, contiguous = np.dtype(typestr).itemsize, True
+    for extent, stride in zip(reversed(shape), reversed(strides or ()), strict=False):
+        contiguous &= extent == 1 or stride == expected
+        expected *= extent
+    device = _device_of(pointer or 0)
+    return family, device, pointer or 0, shape, kind, contiguous or 0 in shape, readonly, None
+
+
+def _scalar(function: str, name: str, value: Any, dtype: str) -> Any:
+    """A number of `dtype`, checked for kind and range: a numpy scalar; a 16-bit float as the f32 that it is."""
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if not isinstance(value, (int, float, np.generic)) or isinstance(value, (str, bytes)):
+        _fail(TypeError, "TG812", function, f"{name} must be one number ({dtype}), not {_article(type(value).__name__)}")
+    if dtype == "bool":
+        if not isinstance(value, (bool, np.bool_)):
+            _fail(TypeError, "TG812", function, f"{name} must be True or False, not {value!r}")
+        return np.bool_(value)
+    if dtype[0] in "iu":
+        kind = np.dtype(_HELD[dtype][0][0])
+        if isinstance(value, (bool, np.bool_)) or not hasattr(value, "__index__"):
+            _fail(TypeError, "TG812", function, f"{name} must be an integer ({dtype}), not {value!r}")
+        whole, bounds = operator.index(value), np.iinfo(kind)
+        if not bounds.min <= whole <= bounds.max:
+            _fail(ValueError, "TG812", function, f"{name} must be within {bounds.min} to {bounds.max} ({dtype}); it is {whole}")
+        return kind.type(whole)
+    return _real(function, name, value, dtype)
+
+
+def _real(function: str, name: str, value: Any, dtype: str) -> Any:
+    if isinstance(value, (bool, np.bool_, np.complexfloating)):
+        _fail(TypeError, "TG812", function, f"{name} must be a real number ({dtype}), not {value!r}")
+    try:
+        double = float(value)
+    except OverflowError:  # an int beyond f64
+        double = sys.float_info.max if dtype != "f64" else math.nan
+    if (math.isfinite(double) and abs(double) >= _BEYOND[dtype]) or (double != double and value == value):
+        _fail(ValueError, "TG812", function, f"{name} must be within the range of {dtype}; it is {value!r}")
+    if dtype == "f64":
+        return np.float64(double)
+    return np.float32(double if dtype == "f32" else _rounded(double, dtype))
+
+
+def _rounded(double: float, dtype: str) -> float:
+    """The nearest number of f16 or bf16, ties to even."""
+    if dtype == "f16" or not math.isfinite(double):
+        return float(np.float16(double)) if dtype == "f16" else double
+    word = int(np.float32(double).view(np.uint32))
+    return float(np.uint32((word + 0x7FFF + (word >> 16 & 1)) & 0xFFFF0000).view(np.float32))
+
+
+def _device_of(pointer: int) -> int:
+    """The GPU that a pointer belongs to; of an empty array, which has none, the current one."""
+    from cuda.bindings import driver
+    from cuda.core import Device
+
+    if pointer:
+        attribute = driver.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
+        error, ordinal = driver.cuPointerGetAttribute(attribute, pointer)
+        if not int(error):
+            return int(ordinal)
+    return int(Device().device_id)
+
+
+def _article(word: str) -> str:
+    return f"an {word}" if word[0] in "aeio" or word == "ndarray" else f"a {word}"
+
+
+def _shape_error(function: str, view: _View, shape: str, expected: tuple[int, ...], sizes: dict[str, int]) -> NoReturn:
+    """The shape is not what the sizes say, or no sizes fit it."""
+    known = ", ".join(f"{name} = {value}" for name, value in sizes.items() if value >= 0)
+    if any(value < 0 for value in sizes.values()):
+        _fail(ValueError, "TG804", function, f"{view.name} has shape {view.shape}, which is too small for {shape}: no size fits it")
+    reason = f", with {known}" if known else ""
+    _fail(ValueError, "TG804", function, f"{view.name} has shape {view.shape}; {shape} has to be {expected}{reason}")
+
+
+def _size_given(function: str, name: str, value: Any) -> int:
+    """A size that no input's shape tells, given as a keyword."""
+    if value is None or isinstance(value, bool) or not hasattr(value, "__index__"):
+        _fail(TypeError, "TG804", function, f"no input's shape tells {name}: give it as {name}=…, a whole number")
+    if value < 0:
+        _fail(ValueError, "TG804", function, f"{name} is {value}; a size is at least 0")
+    return int(value)
+
+
+def _precondition(function: str, condition: str, sizes: dict[str, int]) -> NoReturn:
+    known = ", ".join(f"{name} = {value}" for name, value in sizes.items())
+    _fail(ValueError, "TG808", function, f"proved only where {condition}; here {known}")
+
+
+def _too_large(function: str, what: str, limit: int, sizes: dict[str, int]) -> NoReturn:
+    known = ", ".join(f"{name} = {value}" for name, value in sizes.items())
+    _fail(ValueError, "TG810", function, f"too large: {what} has to be at most {limit}; here {known}")
+
+
+def _same_device(function: str, views: tuple[_View, ...]) -> _View | None:
+    """All on the CPU, or all on one GPU: the first of them."""
+    if not views:
+        return None
+    first = views[0]
+    for view in views[1:]:
+        if view.device != first.device:
+            places = f"{first.name} is {_place(first)} and {view.name} is {_place(view)}"
+            _fail(ValueError, "TG809", function, f"all arrays have to be on one device; {places}")
+    return first
+
+
+def _place(view: _View) -> str:
+    return "on the CPU" if view.device < 0 else f"on GPU {view.device}"
+
+
+def _given(function: str, out: Any, count: int) -> tuple[Any, ...]:
+    """`out=` as a tuple of `count` arrays."""
+    many = out if isinstance(out, (tuple, list)) else (out,)
+    if len(many) != count:
+        plural = "an array" if count == 1 else f"a tuple of {count} arrays"
+        _fail(TypeError, "TG811", function, f"out must be {plural}, not {len(many)}")
+    return tuple(many)
+
+
+def _writable(function: str, name: str, value: Any, dtype: str, shape: str, rank: int) -> _View:
+    """An array given as `out=`."""
+    view = _view(function, name, value, dtype, shape, rank)
+    if view.readonly:
+        _fail(ValueError, "TG806", function, f"{name} is read-only, and the kernel writes it")
+    return view
+
+
+def _allocate(function: str, name: str, like: _View | None, dtype: str, shape: tuple[int, ...]) -> _View:
+    """A new array of the same library and device as the first argument; its elements are not set."""
+    kind = _HELD[dtype][0][0]
+    if like is None or like.family == "numpy":
+        made: Any = np.empty(shape, _numpy_dtype(kind))
+    elif like.family == "torch":
+        torch = sys.modules["torch"]
+        made = torch.empty(shape, dtype=getattr(torch, kind), device=like.owner.device)
+    elif like.family == "cupy":
+        cupy = sys.modules["cupy"]
+        with cupy.cuda.Device(like.device):
+            made = cupy.empty(shape, _numpy_dtype(kind))
+    elif like.family == "numba":
+        from numba import cuda
+
+        with cuda.gpus[like.device]:
+            made = cuda.device_array(shape, _numpy_dtype(kind))
+    else:
+        _fail(TypeError, "TG811", function, f"cannot make arrays of {like.family}: pass out= with one for {name}")
+    return _view(function, name, made, dtype, str(list(shape)), len(shape))
+
+
+def _numpy_dtype(kind: str) -> Any:
+    """numpy's dtype; for bfloat16 the one of ml_dtypes where that is installed, else the bits as uint16."""
+    if kind != "bfloat16":
+        return np.dtype(kind)
+    try:
+        import ml_dtypes
+    except ImportError:
+        return np.dtype(np.uint16)
+    return np.dtype(ml_dtypes.bfloat16)
+
+
+def _by_dtype(function: str, name: str, value: Any, launchers: dict[str, Any]) -> Any:
+    """The launcher for the dtype of `value`; the first one, whose error says more, for what is no array or has another dtype."""
+    kind = str(getattr(value, "dtype", "")).removeprefix("torch.")
+    for dtype, launcher in launchers.items():
+        if kind in _HELD[dtype][0]:
+            return launcher
+    if kind:
+        known = ", ".join(_HELD[dtype][0][0] for dtype in launchers)
+        _fail(TypeError, "TG802", function, f"{name} has dtype {kind}; there are kernels for {known}")
+    return next(iter(launchers.values()))
+
+
+def _distinct(function: str, outputs: tuple[_View, ...], inputs: tuple[_View, ...]) -> None:
+    """No output shares memory with an input or with another output."""
+    spans = [(view, view.pointer) for view in inputs + outputs if view.nbytes]
+    for number, (output, start) in enumerate(spans):
+        if any(output is o for o in outputs):
+            for other, begin in spans[:number]:
+                if start < begin + other.nbytes and begin < start + output.nbytes:
+                    _fail(
+                        ValueError,
+                        "TG807",
+                        function,
+                        f"{output.name} shares memory with {other.name}; outputs need memory of their own",
+                    )
+
+
+def _no_stream(function: str, stream: Any) -> None:
+    if stream is not None:
+        _fail(
+            TypeError,
+            "TG816",
+            function,
+            "stream is for arrays on a GPU; these are on the CPU, where a call returns when it is done",
+        )
+
+
+_LAYER: list[Any] = []  # the lock that CPU calls hold; None where they need none; empty before the first call
+
+
+def _on_cpu(kernel: Any, *arguments: Any) -> None:
+    """Run a CPU kernel. numba's own threading layer aborts when two Python threads launch at once, so with that layer calls wait
+    for each other, over all modules of tinygpu in this process; `NUMBA_THREADING_LAYER=tbb` or `omp` lets them run together."""
+    if not _LAYER:
+        import numba
+
+        lock = vars(numba).setdefault("_tinygpu_launch_lock", threading.RLock())
+        with lock:
+            kernel(*arguments)
+            try:
+                _LAYER.append(lock if numba.threading_layer() == "workqueue" else None)
+            except ValueError:  # still not chosen: no kernel had anything to do in parallel
+                return
+    elif _LAYER[0] is None:
+        kernel(*arguments)
+    else:
+        with _LAYER[0]:
+            kernel(*arguments)
+
+
+def _stream_of(function: str, stream: Any, family: str, device: int) -> int:
+    """The handle of the stream to launch on: the one given, else the current one of torch or CuPy, else the default stream."""
+    if stream is None:
+        if family == "torch":
+            return int(sys.modules["torch"].cuda.current_stream(device).cuda_stream)
+        if family == "cupy":
+            return int(sys.modules["cupy"].cuda.get_current_stream().ptr)
+        return 0
+    if isinstance(stream, int) and not isinstance(stream, bool):
+        return stream
+    if hasattr(stream, "__cuda_stream__"):
+        protocol = stream.__cuda_stream__
+        return int((protocol() if callable(protocol) else protocol)[1])
+    for name in ("cuda_stream", "ptr", "handle"):  # torch, CuPy, numba
+        handle = getattr(stream, name, None)
+        if handle is not None:
+            return int(getattr(handle, "value", handle) or 0)
+    _fail(TypeError, "TG816", function, f"stream must be a CUDA stream or its handle, not {type(stream).__name__}")
+
+
+def _cache_folder() -> Path:
+    """Where cubins are kept: TINYGPU_CACHE, else the user's cache folder."""
+    named = os.environ.get("TINYGPU_CACHE")
+    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return Path(named) if named else base / "tinygpu"
+
+
+def _stored(path: Path) -> bytes | None:
+    """What `_store` wrote there; None if it is missing or not whole."""
+    try:
+        held = path.read_bytes()
+    except OSError:
+        return None
+    return held[32:] if hashlib.sha256(held[32:]).digest() == held[:32] else None
+
+
+def _store(path: Path, content: bytes) -> None:
+    """Write the content with its checksum, whole or not at all; a folder that cannot be written is no error, only slower."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent)
+        with os.fdopen(handle, "wb") as file:
+            file.write(hashlib.sha256(content).digest() + content)
+        os.replace(name, path)
+    except OSError:
+        return
+
+
+def _aligned(*pairs: tuple[Any, int]) -> bool:
+    """Whether the memory of each view starts at a multiple of that many bytes, as wide accesses need it."""
+    return all(view.pointer % count == 0 for view, count in pairs)
+
+
+def _memory(number: Any, dtype: str) -> Any:
+    """A scalar as the kernel takes it: of 16-bit floats the bits, of a truth value a byte."""
+    if dtype == "f16":
+        return np.float16(number).view(np.uint16)
+    if dtype == "bf16":
+        return np.uint16(int(np.float32(number).view(np.uint32)) >> 16)
+    return np.uint8(number) if dtype == "bool" else number
+
+
+class _Cuda:
+    """The kernel of one launch: `make(bits, wide)` gives its function and signature; compiled for each architecture that it meets."""
+
+    def __init__(self, name: str, make: Any, threads: int, least: tuple[int, int], key: str):
+        self.name, self.make, self.threads, self.least, self.key = name, make, threads, least, key
+        self.loaded: dict[tuple[int, int, bool], Any] = {}
+        self.lock = threading.Lock()
+
+    def cubin(self, arch: tuple[int, int], bits: int, wide: bool) -> bytes:
+        """The machine code for `arch`, from the disk if it was made before. Needs no GPU."""
+        versions = [f"{p} {metadata.version(p)}" for p in ("numba", "numba-cuda", "cuda-core", "nvidia-nvvm", "nvidia-nvjitlink")]
+        key = "\n".join([self.key, self.name, str(arch), str(bits), str(wide), str(self.threads), *versions])
+        path = _cache_folder() / "cubin" / (hashlib.sha256(key.encode()).hexdigest() + ".cubin")
+        held = _stored(path)
+        if held is None:
+            held = self.compile(arch, bits, wide)
+            _store(path, held)
+        return held
+
+    def compile(self, arch: tuple[int, int], bits: int, wide: bool) -> bytes:
+        """numba's NVVM for the text of PTX, nvJitLink for the assembly."""
+        from cuda.core import Linker, LinkerOptions, ObjectCode
+        from numba import cuda
+
+        kernel, signature = self.make(bits, wide)
+        ptx, _ = cuda.compile_ptx(kernel, signature, cc=arch, launch_bounds=self.threads)
+        entry = re.search(r"\.entry\s+(\w+)", ptx)
+        assert entry is not None
+        ptx = ptx.replace(entry[1], self.name)
+        linker = Linker(ObjectCode.from_ptx(ptx.encode()), options=LinkerOptions(arch=f"sm_{arch[0]}{arch[1]}"))
+        return bytes(linker.link("cubin").code)
+
+    def __call__(self, view: Any, stream: int, bits: int, wide: bool, blocks: int, *arguments: Any) -> None:
+        """Launch on the GPU of `view`, without waiting; the caller's current device is as it was."""
+        if blocks == 0:
+            return
+        from cuda.core import Device, LaunchConfig, Stream, launch
+
+        before = Device()
+        device = Device(view.device)
+        device.set_current()
+        try:
+            code = self.loaded.get((view.device, bits, wide)) or self.load(device, bits, wide)
+            queue = Stream.from_handle(stream) if stream else device.default_stream
+            launch(queue, LaunchConfig(grid=blocks, block=self.threads), code, *arguments)
+        finally:
+            if before.device_id != device.device_id:
+                before.set_current()
+
+    def load(self, device: Any, bits: int, wide: bool) -> Any:
+        from cuda.core import ObjectCode
+
+        with self.lock:
+            key = (device.device_id, bits, wide)
+            if key not in self.loaded:
+                capability = device.compute_capability
+                arch = (capability.major, capability.minor)
+                if arch < self.least:
+                    has, needs = (f"sm_{a}{b}" for a, b in (arch, self.least))
+                    _fail(RuntimeError, "TG815", self.name, f"proved on {needs} and newer; GPU {device.device_id} is {has}")
+                self.loaded[key] = ObjectCode.from_cubin(self.cubin(arch, bits, wide)).get_kernel(self.name)
+            return self.loaded[key]
+
+
+def _need_cuda(function: str) -> None:
+    """The libraries of the GPU path, or what to install."""
+    try:
+        import cuda.core  # noqa: F401
+        import numba.cuda  # noqa: F401
+    except ImportError as error:
+        _fail(ImportError, "TG815", function, f"arrays on a GPU need numba-cuda[cu13] and cuda-core: {error}")
+
+
+_saxpy_v4_cuda = _Cuda(
+    "saxpy_v4", saxpy_v4_kernel, 64, (0, 0), "4d279cbafc9ad702d8d4d0212a2c8e30b6dd2b4399b772046cbfd06e2e213cf9"
+)  # fmt: skip

@@ -1,0 +1,84 @@
+"""Files kept by content, and modules loaded from them.
+
+Comes in: texts, folders that are damaged or cannot be written. Goes out: files and modules that hold exactly those texts.
+The one idea: whatever happened to the cache, the text that was asked for is the text that runs.
+"""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from tinygpu.run import cache
+from tinygpu.run.load import load
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("TINYGPU_CACHE", str(tmp_path / "cache"))
+
+
+def test_a_text_is_its_own_key():
+    one, again, other = (
+        cache.keep("a = 1", "modules", "m.py"),
+        cache.keep("a = 1", "modules", "m.py"),
+        cache.keep("a = 2", "modules", "m.py"),
+    )
+    assert one == again != other and one.read_text() == "a = 1" and other.name == "m.py"
+
+
+@pytest.mark.parametrize("damage", [b"", b"a =", b"a = 1\0", "ä".encode("latin-1")])
+def test_a_damaged_file_is_written_again(damage):
+    path = cache.keep("a = 1", "modules", "m.py")
+    path.write_bytes(damage)
+    assert cache.keep("a = 1", "modules", "m.py").read_text() == "a = 1"
+
+
+def test_a_cache_that_cannot_be_written_is_replaced_for_this_process(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv("TINYGPU_CACHE", str(tmp_path / "file"))
+    path = cache.keep("a = 3", "modules", "m.py")
+    assert path.read_text() == "a = 3" and tmp_path not in path.parents
+
+
+def test_nothing_is_left_of_a_write_that_failed(tmp_path, monkeypatch):
+    def full(*args):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(OSError, match="No space"):
+        cache.write_whole(tmp_path / "out" / "x", "text")
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_an_old_file_stays_when_a_write_fails(tmp_path, monkeypatch):
+    cache.write_whole(tmp_path / "x", "old")
+    monkeypatch.setattr(os, "replace", lambda *a: (_ for _ in ()).throw(OSError(28, "full")))
+    with pytest.raises(OSError, match="full"):
+        cache.write_whole(tmp_path / "x", "new")
+    assert (tmp_path / "x").read_text() == "old"
+
+
+def test_the_usual_folder(monkeypatch):
+    monkeypatch.delenv("TINYGPU_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
+    assert cache.folder().as_posix() == "/somewhere/tinygpu"
+
+
+def test_the_same_text_is_the_same_module():
+    first, second = load("value = object()", "m"), load("value = object()", "m")
+    assert first is second and first.__file__ and load("value = object() ", "m") is not first
+
+
+def test_a_module_that_fails_is_not_kept():
+    for _ in range(2):
+        with pytest.raises(ZeroDivisionError):
+            load("1 // 0", "broken")
+
+
+def test_threads_load_one_module():
+    with ThreadPoolExecutor(8) as pool:
+        loaded = list(pool.map(lambda _: load("import time; time.sleep(0.05)", "slow"), range(8)))
+    assert len(set(map(id, loaded))) == 1
