@@ -30,6 +30,7 @@ from tinygpu.model.problems import UNKNOWN, WRONG, Problems
 LITERAL = "literal"
 OPEN = (LITERAL, INDEX)
 RANGE = {"i8": (-(2**7), 2**7), "u8": (0, 2**8), "i32": (-(2**31), 2**31), "u32": (0, 2**32), "i64": (-(2**63), 2**63)}
+LARGEST = {"f16": 65504.0, "bf16": 3.3895313892515355e38, "f32": 3.4028234663852886e38, "f64": 1.7976931348623157e308}
 WIDER = ("i8", "u8", "i32", "u32", "i64", "f16", "bf16", "f32", "f64")  # a cast is advised towards the right
 ONLY_FLOATS = ("div", *(f for f in FUNCTIONS if f != "abs"))
 ONLY_INTEGERS = ("floordiv", "mod", "xor", "ceildiv")
@@ -39,11 +40,12 @@ SIGN = {"add": "+", "sub": "-", "mul": "*", "div": "/", "floordiv": "//", "mod":
 def constant(value: int | float | bool, dtype: str) -> Const | None:
     """A literal in a dtype, or None if the dtype does not have it.
 
-    >>> constant(2, "f32"), constant(300, "u8"), constant(0.5, "i32")
-    (Const(value=2.0, dtype='f32'), None, None)
+    >>> constant(2, "f32"), constant(300, "u8"), constant(0.5, "i32"), constant(1e6, "f16")
+    (Const(value=2.0, dtype='f32'), None, None, None)
     """
     if dtype in FLOATS:
-        return Const(float(value), dtype)
+        fits = abs(value) <= LARGEST[dtype] or abs(value) == float("inf")
+        return Const(float(value), dtype) if fits else None
     if isinstance(value, float) and not value.is_integer():
         return None
     low, high = RANGE.get(dtype, (-(2**63), 2**63))

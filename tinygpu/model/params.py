@@ -17,6 +17,7 @@ from tinygpu.model.scope import Scope
 from tinygpu.model.value import index
 from tinygpu.syntax import tree
 
+MOST = 1000
 Params = Mapping[str, tree.Param]
 
 
@@ -59,6 +60,16 @@ def combinations(params: Params, problems: Problems) -> list[dict[str, int]]:
             wrong.add(name)  # said already
             continue
         before = len(problems)
+        if len(chosen) * len(exprs) > MOST:
+            title = f"more than {MOST} choices of the params"
+            problems.add(
+                "TG144",
+                title,
+                param.span,
+                f"{len(exprs)} choices, with those before it {len(chosen) * len(exprs)}",
+                help="each choice is a machine that is proved and built: take smaller sets, or several machines",
+            )
+            return []
         longer = [{**one, name: v} for one in chosen for v in _numbers(exprs, one, problems)]
         if len(problems) > before or not longer:
             wrong.add(name)

@@ -94,10 +94,13 @@ def _kind(dtype: str) -> str:
 
 def _number(expr: tree.Number, scope: Scope) -> Term:
     text = expr.text.replace("_", "")
-    try:
+    if text.isdigit():
         return Const(int(text), LITERAL)
-    except ValueError:
-        return Const(float(text), LITERAL)
+    if float(text) == float("inf"):
+        return scope.problems.add(
+            "TG124", f"no dtype can hold {expr.text}", expr.span, "too large", help="the infinity is written inf"
+        )
+    return Const(float(text), LITERAL)
 
 
 def _named(expr: tree.Name, scope: Scope) -> Term:
