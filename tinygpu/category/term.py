@@ -1,187 +1,46 @@
 """Terms: the one expression language of tinygpu, for indices and for values.
 
-A term is a constant, a variable, an operation applied to terms, a read of a tensor, or a fold over a guarded box.
-Terms of dtype `index` are mathematical integers (sizes, axes, addresses) with Euclidean `//` and `%`; `bool` are guards;
-the other dtypes are values. Everything that tinygpu reasons about is built from these five nodes, and the interpreters
-(z3, sympy, numpy, source text) are tables from the operations below to what the target offers.
+Comes in: the nodes of `category.node`, which this file hands on. Goes out: guards and choices, traversal, substitution (which is
+composition of arrows), and the text of a term. The one idea: everything that tinygpu reasons about is built from five nodes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import TypeAlias
 
-from tinygpu.diagnostic import NOWHERE, Span
+from tinygpu.category.node import (
+    ARITHMETIC,
+    BOOL,
+    COMPARISONS,
+    DTYPES,
+    FALSE,
+    FLOATS,
+    FOLDED,
+    FUNCTIONS,
+    INDEX,
+    INTEGERS,
+    LOGIC,
+    OPERATIONS,
+    OTHERS,
+    TRUE,
+    Algebra,
+    App,
+    Axis,
+    Const,
+    Fold,
+    Read,
+    Term,
+    Var,
+    apply,
+    lift,
+)
 
-INDEX = "index"
-BOOL = "bool"
-FLOATS = ("f64", "f32", "bf16", "f16")
-INTEGERS = ("i64", "i32", "u32", "u8", "i8")
-DTYPES = FLOATS + INTEGERS + (BOOL,)
-
-ARITHMETIC = ("add", "sub", "mul", "div", "floordiv", "mod", "min", "max", "xor", "neg", "ceildiv")
-COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
-LOGIC = ("and", "or", "not")
-FUNCTIONS = ("exp", "exp2", "log", "sqrt", "rsqrt", "tanh", "sigmoid", "erf", "sin", "cos", "abs", "floor")
-OTHERS = ("select", "cast", "table")  # select(c, a, b); cast(x) to the node's dtype; table(index, c0, c1, ...)
-OPERATIONS = ARITHMETIC + COMPARISONS + LOGIC + FUNCTIONS + OTHERS
-
-
-class Algebra:
-    """Python's operators on terms; integers are lifted to index constants."""
-
-    __slots__ = ()
-
-    def __add__(self, other: Term | int) -> Term:
-        return apply("add", self, other)
-
-    def __radd__(self, other: int) -> Term:
-        return apply("add", other, self)
-
-    def __sub__(self, other: Term | int) -> Term:
-        return apply("sub", self, other)
-
-    def __rsub__(self, other: int) -> Term:
-        return apply("sub", other, self)
-
-    def __mul__(self, other: Term | int) -> Term:
-        return apply("mul", self, other)
-
-    def __rmul__(self, other: int) -> Term:
-        return apply("mul", other, self)
-
-    def __floordiv__(self, other: Term | int) -> Term:
-        return apply("floordiv", self, other)
-
-    def __mod__(self, other: Term | int) -> Term:
-        return apply("mod", self, other)
-
-    def __xor__(self, other: Term | int) -> Term:
-        return apply("xor", self, other)
-
-    def __lt__(self, other: Term | int) -> Term:
-        return apply("lt", self, other)
-
-    def __le__(self, other: Term | int) -> Term:
-        return apply("le", self, other)
-
-    def __gt__(self, other: Term | int) -> Term:
-        return apply("gt", self, other)
-
-    def __ge__(self, other: Term | int) -> Term:
-        return apply("ge", self, other)
-
-
-@dataclass(frozen=True, slots=True)
-class Const(Algebra):
-    """A literal. `Const(4)` is the index 4, `Const(0.5, "f32")` a value; infinities are `float("inf")`."""
-
-    value: int | float | bool
-    dtype: str = INDEX
-
-
-@dataclass(frozen=True, slots=True)
-class Var(Algebra):
-    """A size, an axis or a binder: an integer in a range that its box knows. (`dtype` is not `index` only for opaque values.)"""
-
-    name: str
-    dtype: str = INDEX
-
-
-@dataclass(frozen=True, slots=True)
-class App(Algebra):
-    """`op` of OPERATIONS applied to `args`, giving `dtype`."""
-
-    op: str
-    args: tuple[Term, ...]
-    dtype: str = INDEX
-
-
-@dataclass(frozen=True, slots=True)
-class Read(Algebra):
-    """`tensor[index]`: an element of an input, an intermediate or a cell. Rank 0 is a scalar argument."""
-
-    tensor: str
-    index: tuple[Term, ...]
-    dtype: str
-    span: Span = field(default=NOWHERE, compare=False, repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Axis:
-    """A name with an extent: it runs over `[0, extent)`. `sort` says whose axis it is (data, reduction, grid, block, time, register, vector)."""
-
-    name: str
-    extent: Term
-    sort: str = "data"
-    span: Span = field(default=NOWHERE, compare=False, repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Fold(Algebra):
-    """`monoid` over every point of `axes` where `guard` holds, of `body`; binders are the names of the axes."""
-
-    monoid: str
-    axes: tuple[Axis, ...]
-    guard: Term
-    body: Term
-    dtype: str
-    span: Span = field(default=NOWHERE, compare=False, repr=False)
-
-
-Term: TypeAlias = Const | Var | App | Read | Fold
-TRUE = Const(True, BOOL)
-FALSE = Const(False, BOOL)
-
-
-def lift(value: Term | int) -> Term:
-    """`int → index term`; terms are themselves.
-
-    >>> lift(3)
-    Const(value=3, dtype='index')
-    """
-    return Const(value) if isinstance(value, int) and not isinstance(value, bool) else value  # type: ignore[return-value]
-
-
-FOLDED: Mapping[str, Callable[[int, int], int | bool]] = {
-    "add": lambda a, b: a + b,
-    "sub": lambda a, b: a - b,
-    "mul": lambda a, b: a * b,
-    "floordiv": lambda a, b: a // b,
-    "mod": lambda a, b: a % b,
-    "ceildiv": lambda a, b: -(-a // b),
-    "min": min,
-    "max": max,
-    "xor": lambda a, b: a ^ b,
-    "lt": lambda a, b: a < b,
-    "le": lambda a, b: a <= b,
-    "gt": lambda a, b: a > b,
-    "ge": lambda a, b: a >= b,
-    "eq": lambda a, b: a == b,
-    "ne": lambda a, b: a != b,
-}
-
-
-def apply(op: str, *args: Term | int) -> Term:
-    """An index operation, with constants folded and units dropped (`x + 0`, `x * 1`, `x // 1`, `x * 0`).
-
-    >>> i = Var("i")
-    >>> text(apply("add", i * 4, 0)), text(i // 1), text(lift(3) * 4)
-    ('i*4', 'i', '12')
-    """
-    terms = tuple(map(lift, args))
-    dtype = BOOL if op in COMPARISONS + LOGIC else INDEX
-    match op, terms:
-        case _, (Const(a), Const(b)) if op in FOLDED and (b > 0 or op not in ("floordiv", "mod", "ceildiv")):
-            return Const(FOLDED[op](a, b), dtype)  # type: ignore[arg-type]
-        case ("add", (x, Const(0))) | ("add", (Const(0), x)) | ("sub", (x, Const(0))):
-            return x
-        case ("mul", (x, Const(1))) | ("mul", (Const(1), x)) | ("floordiv" | "ceildiv", (x, Const(1))):
-            return x
-        case ("mul", (_, Const(0))) | ("mul", (Const(0), _)) | ("mod", (_, Const(1))):
-            return Const(0)
-    return App(op, terms, dtype)
+__all__ = [
+    "ARITHMETIC", "BOOL", "COMPARISONS", "DTYPES", "FALSE", "FLOATS", "FOLDED", "FUNCTIONS", "INDEX", "INTEGERS", "LOGIC",
+    "OPERATIONS", "OTHERS", "TRUE", "Algebra", "App", "Axis", "Const", "Fold", "Read", "Term", "Var", "apply", "ceildiv",
+    "children", "conjunction", "conjuncts", "equal", "lift", "negation", "reads", "rebuild", "select", "substitute", "text",
+    "variables", "walk",
+]  # fmt: skip
 
 
 def ceildiv(a: Term | int, b: Term | int) -> Term:
