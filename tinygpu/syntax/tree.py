@@ -4,146 +4,51 @@ Comes in: what the parser or a Python program builds. Goes out: what `model` ela
 Spans and comments never take part in equality, so `parse(format(tree)) == tree`.
 """
 
+# ruff: noqa: RUF009  (every node has the same field)
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from tinygpu.diagnostic import NOWHERE, Span
+from tinygpu.diagnostic import Span
+from tinygpu.syntax.expression import (
+    Binary,
+    Binder,
+    Call,
+    Cell,
+    Expr,
+    Field,
+    FoldExpr,
+    Group,
+    IfElse,
+    Level,
+    Name,
+    Number,
+    Place,
+    Sized,
+    Unary,
+    spanned,
+)
+from tinygpu.syntax.statement import (
+    Array,
+    Assign,
+    For,
+    Holds,
+    If,
+    LaunchStatement,
+    Statement,
+    Sync,
+)
 
+__all__ = [
+    "Array", "Assign", "Binary", "Binder", "Binding", "Call", "Cell", "Clause", "Comment", "Compute", "Declaration",
+    "Equation", "Equations", "Expr", "Factor", "Family", "Field", "File", "FoldExpr", "For", "ForEquation", "Group",
+    "Holds", "If", "IfElse", "Import", "Keep", "LaunchClause", "LaunchStatement", "Layout", "Level", "Machine", "Name",
+    "Number", "Op", "Own", "Param", "Place", "ProgramClause", "Reduce", "Sized", "Stage", "Statement", "Sync",
+    "TensorDecl", "Unary", "Where", "Work",
+]  # fmt: skip
 
-def _span() -> Span:
-    return field(default=NOWHERE, compare=False, repr=False)  # type: ignore[no-any-return]
-
-
-# ── expressions ────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-@dataclass(frozen=True, slots=True)
-class Number:
-    """`12`, `0.5`, `1e-3`: the text as written."""
-
-    text: str
-    span: Span = _span()
-
-
-@dataclass(frozen=True, slots=True)
-class Name:
-    """A name: a size, an index, a factor, a param, `inf`, `true`, `false`."""
-
-    name: str
-    span: Span = _span()
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """`A[i, k]`, or `x[p + r - 1 | 0]` with a fill outside the tensor."""
-
-    name: str
-    index: tuple[Expr, ...]
-    fill: Expr | None = None
-    span: Span = _span()
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """`exp(x)`, `f32(x)`, `max(a, b)`, `where(c, a, b)`, `ceil(n / 4)`."""
-
-    function: str
-    args: tuple[Expr, ...]
-    span: Span = _span()
-
-
-@dataclass(frozen=True, slots=True)
-class Unary:
-    """`-x`, `not c`."""
-
-    op: str
-    operand: Expr
-    span: Span = _span()
-
-
-@dataclass(frozen=True, slots=True)
-class Binary:
-    """`+ - * / // % ^ < <= > >= == != and or`, the operator as written."""
-
-    op: str
-    left: Expr
-    right: Expr
-    span: Span = _span()
-
-
-@dataclass(frozen=True, slots=True)
-class IfElse:
-    """`value if condition else otherwise`."""
-
-    value: Expr
-    condition: Expr
-    otherwise: Expr
-    span: Span = _span()
-
-
-@dataclass(frozen=True, slots=True)
-class Binder:
-    """`k`, `k < 3` or `k <= q`: relation is empty, `<` or `<=`."""
-
-    name: str
-    relation: str = ""
-    bound: Expr | None = None
-    span: Span = _span()
-
-
-@dataclass(frozen=True, slots=True)
-class FoldExpr:
-    """`sum[k] A[i, k] * B[k, j]`; `named` for `fold NAME[k] …` of a user's monoid."""
-
-    monoid: str
-    binders: tuple[Binder, ...]
-    body: Expr
-    named: bool = False
-    span: Span = _span()
-
-
-@dataclass(frozen=True, slots=True)
-class Sized:
-    """`v: 4`, a factor with its extent."""
-
-    name: str
-    extent: Expr
-    span: Span = _span()
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """`(g, t, v: 4)`, a list of factors, or `(g*256 + t)`, a parenthesis: elaboration tells them apart. `()` is empty."""
-
-    items: tuple[Expr, ...]
-    span: Span = _span()
-
-
-@dataclass(frozen=True, slots=True)
-class Field:
-    """`p.mean`, a component of a tuple value."""
-
-    value: Expr
-    name: str
-    span: Span = _span()
-
-
-Expr: TypeAlias = (
-    Number | Name | Cell | Call | Unary | Binary | IfElse | FoldExpr | Sized | Group | Field
-)  # Sized stands only inside a Group
-
-# ── clauses of a machine ───────────────────────────────────────────────────────────────────────────────────────────
-
-
-@dataclass(frozen=True, slots=True)
-class Level:
-    """`grid = (by, bx)`, `block = (t: 256)`."""
-
-    name: str
-    factors: Group
-    span: Span = _span()
+# ── clauses of a machine ──
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +56,7 @@ class Work:
     """`work grid = (g), block = (t: 256)`."""
 
     levels: tuple[Level, ...]
-    span: Span = _span()
+    span: Span = spanned()
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +65,7 @@ class Binding:
 
     indices: tuple[str, ...]
     value: Expr
-    span: Span = _span()
+    span: Span = spanned()
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +74,7 @@ class Compute:
 
     bindings: tuple[Binding, ...]
     equation: str | None = None
-    span: Span = _span()
+    span: Span = spanned()
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +83,7 @@ class Factor:
 
     name: str
     extent: Expr | None = None
-    span: Span = _span()
+    span: Span = spanned()
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +92,7 @@ class Own:
 
     sort: str
     factors: tuple[Factor, ...]
-    span: Span = _span()
+    span: Span = spanned()
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +102,7 @@ class Param:
     name: str
     value: Expr | None = None
     choices: tuple[Expr, ...] = ()
-    span: Span = _span()
+    span: Span = spanned()
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +110,7 @@ class Where:
     """`where N % 4 == 0, N >= 1`."""
 
     conditions: tuple[Expr, ...]
-    span: Span = _span()
+    span: Span = spanned()
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +118,7 @@ class Equations:
     """`equations m, s`: which equations a launch evaluates."""
 
     names: tuple[str, ...]
-    span: Span = _span()
+    span: Span = spanned()
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +127,7 @@ class LaunchClause:
 
     name: str
     clauses: tuple[Clause, ...]
-    span: Span = _span()
+    span: Span = spanned()
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,16 +136,7 @@ class ForEquation:
 
     equation: str
     clauses: tuple[Clause, ...]
-    span: Span = _span()
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """`pad 1`, `swizzle(3, 3, 3)`."""
-
-    kind: str
-    args: tuple[Expr, ...]
-    span: Span = _span()
+    span: Span = spanned()
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +145,7 @@ class Layout:
 
     order: tuple[str, ...] = ()
     place: Place | None = None
-    span: Span = _span()
+    span: Span = spanned()
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,7 +159,7 @@ class Stage:
     ring: Expr | None = None
     asynchronous: bool = False
     by: str | None = None
-    span: Span = _span()
+    span: Span = spanned()
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,7 +169,7 @@ class Reduce:
     equation: str
     factors: tuple[str, ...]
     by: str
-    span: Span = _span()
+    span: Span = spanned()
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,7 +178,7 @@ class Keep:
 
     tensor: str
     space: str
-    span: Span = _span()
+    span: Span = spanned()
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,92 +186,27 @@ class ProgramClause:
     """`program { … }`."""
 
     body: tuple[Statement, ...]
-    span: Span = _span()
+    span: Span = spanned()
 
 
 Clause: TypeAlias = (
-    Work | Compute | Own | Param | Where | Equations | LaunchClause | ForEquation | Stage | Layout | Reduce | Keep | ProgramClause | Binding
+    Work
+    | Compute
+    | Own
+    | Param
+    | Where
+    | Equations
+    | LaunchClause
+    | ForEquation
+    | Stage
+    | Layout
+    | Reduce
+    | Keep
+    | ProgramClause
+    | Binding
 )
 
-# ── statements of a program ────────────────────────────────────────────────────────────────────────────────────────
-
-
-@dataclass(frozen=True, slots=True)
-class Array:
-    """`local acc: f32[8, 8]`, `shared s: f32[32, 32] pad 1`."""
-
-    space: str
-    name: str
-    dtype: str
-    extents: tuple[Expr, ...]
-    order: tuple[str, ...] = ()
-    place: Place | None = None
-    span: Span = _span()
-
-
-@dataclass(frozen=True, slots=True)
-class Assign:
-    """`C[i, j] = e`, `acc[] += e if g`; `update` is empty for `=`, else the monoid (`sum` for `+=`, `prod` for `*=`, `max`, …)."""
-
-    target: Cell
-    value: Expr
-    update: str = ""
-    guard: Expr | None = None
-    atomic: bool = False
-    span: Span = _span()
-
-
-@dataclass(frozen=True, slots=True)
-class For:
-    """`for k < K { … }`, `for v < 4 in vector { … }`; `values` for `for d in (16, 8, 4) { … }`, then extent is None."""
-
-    name: str
-    extent: Expr | None
-    body: tuple[Statement, ...]
-    sort: str = "time"
-    values: tuple[Expr, ...] = ()
-    span: Span = _span()
-
-
-@dataclass(frozen=True, slots=True)
-class If:
-    """`if guard { … }`."""
-
-    guard: Expr
-    body: tuple[Statement, ...]
-    span: Span = _span()
-
-
-@dataclass(frozen=True, slots=True)
-class Holds:
-    """`acc[] holds e`: a ghost fact."""
-
-    target: Cell
-    value: Expr
-    span: Span = _span()
-
-
-@dataclass(frozen=True, slots=True)
-class Sync:
-    """`barrier`, `warp barrier`, `commit`, `wait 1`."""
-
-    kind: str
-    count: Expr | None = None
-    span: Span = _span()
-
-
-@dataclass(frozen=True, slots=True)
-class LaunchStatement:
-    """`launch (grid = (g: 4), block = (t: 256)) { … }`."""
-
-    levels: tuple[Level, ...]
-    body: tuple[Statement, ...]
-    span: Span = _span()
-
-
-Statement: TypeAlias = Array | Assign | For | If | Holds | Sync | LaunchStatement
-
-# ── declarations ───────────────────────────────────────────────────────────────────────────────────────────────────
+# ── declarations ──
 
 
 @dataclass(frozen=True, slots=True)
@@ -385,7 +216,7 @@ class TensorDecl:
     name: str
     dtype: str
     shape: tuple[Expr, ...] | None = None
-    span: Span = _span()
+    span: Span = spanned()
 
 
 @dataclass(frozen=True, slots=True)
@@ -394,7 +225,7 @@ class Family:
 
     variable: str
     dtypes: tuple[str, ...]
-    span: Span = _span()
+    span: Span = spanned()
 
 
 @dataclass(frozen=True, slots=True)
@@ -403,7 +234,7 @@ class Equation:
 
     targets: tuple[Cell, ...]
     value: Expr
-    span: Span = _span()
+    span: Span = spanned()
 
 
 @dataclass(frozen=True, slots=True)
@@ -416,7 +247,7 @@ class Op:
     equations: tuple[Equation, ...]
     where: tuple[Expr, ...] = ()
     family: Family | None = None
-    span: Span = _span()
+    span: Span = spanned()
 
 
 @dataclass(frozen=True, slots=True)
@@ -428,7 +259,7 @@ class Machine:
     clauses: tuple[Clause, ...]
     arch: str | None = None
     where: tuple[Expr, ...] = ()
-    span: Span = _span()
+    span: Span = spanned()
 
 
 @dataclass(frozen=True, slots=True)
@@ -436,7 +267,7 @@ class Import:
     """`import "file.tgpu"`."""
 
     path: str
-    span: Span = _span()
+    span: Span = spanned()
 
 
 Declaration: TypeAlias = Op | Machine | Param | Import
@@ -448,7 +279,7 @@ class Comment:
 
     text: str
     own_line: bool = True
-    span: Span = _span()
+    span: Span = spanned()
 
 
 @dataclass(frozen=True, slots=True)
@@ -457,4 +288,4 @@ class File:
 
     declarations: tuple[Declaration, ...]
     comments: tuple[Comment, ...] = field(default=(), compare=False)
-    span: Span = _span()
+    span: Span = spanned()
