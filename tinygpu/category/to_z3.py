@@ -58,7 +58,7 @@ class Z3:
         out = []
         for a, n, q, r in self.digits.values():
             self.product(q, n)
-            out.append(z3.Implies(n > 0, z3.And(a == q * n + r, 0 <= r, r < n, ctx), ctx))
+            out.append(z3.Implies(n > 0, z3.And(a == q * n + r, r >= 0, r < n, ctx), ctx))
         for i, (x, y, xy) in enumerate(self.products):
             for u, v, uv in self.products[:i]:
                 for p, c, q, d in ((x, y, u, v), (x, y, v, u), (y, x, u, v), (y, x, v, u)):
@@ -211,4 +211,6 @@ def box_facts(axes: tuple[Axis, ...]) -> tuple[Term, ...]:
     >>> [text(f) for f in box_facts((Axis("i", Var("n")),))]
     ['0 <= i', 'i < n']
     """
-    return tuple(fact for a in axes for fact in (App("le", (Const(0), Var(a.name)), BOOL), App("lt", (Var(a.name), a.extent), BOOL)))
+    return tuple(
+        fact for a in axes for fact in (App("le", (Const(0), Var(a.name)), BOOL), App("lt", (Var(a.name), a.extent), BOOL))
+    )

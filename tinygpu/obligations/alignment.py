@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tinygpu.category.settle import settle
-from tinygpu.category.term import Read, conjunction, text
+from tinygpu.category.term import conjunction, text
 from tinygpu.diagnostic import Label
-from tinygpu.obligations.dataflow import Trace, preconditions
+from tinygpu.obligations.dataflow import preconditions
 from tinygpu.obligations.obligation import Claim, Obligation, Point
+from tinygpu.obligations.trace import Trace
 from tinygpu.program.step import Program
 from tinygpu.program.wide import wide_accesses
 
@@ -24,8 +25,7 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
     for wide in wides:
         asked = conjunction(*(w.asks for w in wides))
         point = Point(wide.axes, preconditions(program)).under(wide.condition, asked)
-        span = wide.access.span if isinstance(wide.access, Read) else wide.access.span
-        labels = (Label(span, f"{wide.lanes} elements at once"),)
+        labels = (Label(wide.access.span, f"{wide.lanes} elements at once"),)
         element = f"{wide.tensor}[{', '.join(map(text, wide.first))}]"
         sentence = f"the wide access at {element} is aligned to {wide.bytes} bytes"
         title = f"the wide access at {element} may not be aligned"

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from tinygpu.category.settle import settle, within
 from tinygpu.category.term import conjunction, text
 from tinygpu.diagnostic import Label
-from tinygpu.obligations.dataflow import Trace
 from tinygpu.obligations.obligation import Claim, Obligation
+from tinygpu.obligations.trace import Trace
 from tinygpu.program.step import Program
 
 

@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from tinygpu.category.term import Axis, Var
 from tinygpu.diagnostic import Label
 from tinygpu.obligations.bijection import Part, onto
-from tinygpu.obligations.dataflow import Store, Trace, preconditions
+from tinygpu.obligations.dataflow import preconditions
 from tinygpu.obligations.obligation import Claim, Obligation, Point
+from tinygpu.obligations.trace import Store, Trace
 from tinygpu.program.step import Program
 
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from tinygpu.category.settle import settle
 from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.settle import settle
 from tinygpu.category.term import (
     TRUE,
     App,
@@ -26,7 +26,6 @@ from tinygpu.category.term import (
     conjunction,
     conjuncts,
     equal,
-    negation,
     rebuild,
     select,
     substitute,
@@ -36,78 +35,10 @@ from tinygpu.category.term import (
 from tinygpu.diagnostic import Label, Span
 from tinygpu.obligations.obligation import Gap, Point
 from tinygpu.obligations.recurrence import close, combine, flatten, mentions
+from tinygpu.obligations.trace import FRESH, UNSOLVED, Access, Cells, Ghost, State, Store, Trace, guarded_reads, replaced, started
 from tinygpu.program.step import Assign, For, Holds, If, Local, Program, Step
 
-FRESH = "?"  # a cell that nobody wrote
-UNSOLVED = "!"  # a cell whose loop has no closed form
 UNROLLED = 64  # a loop that has no closed form is executed iteration by iteration up to this many
-
-
-@dataclass(frozen=True, slots=True)
-class Cells:
-    """A local array as a function: its value at the index `formals`."""
-
-    local: Local
-    formals: tuple[str, ...]
-    value: Term
-
-    def at(self, index: tuple[Term, ...]) -> Term:
-        return substitute(self.value, dict(zip(self.formals, index, strict=True)))
-
-
-State = dict[str, Cells]
-
-
-@dataclass(frozen=True, slots=True)
-class Store:
-    """`tensor[index] = value`, or `⊕= value` where `update` names the monoid, at a point."""
-
-    tensor: str
-    index: tuple[Term, ...]
-    value: Term
-    point: Point
-    step: Assign
-    update: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Access:
-    """A read or a write of `array[index]` at a point; `index` is resolved, `source` is how it was written."""
-
-    array: str
-    index: tuple[Term, ...]
-    extents: tuple[Term, ...]
-    point: Point
-    span: Span
-    write: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Ghost:
-    """A `holds`: `value` is what the cell holds, `claim` what the program says of it."""
-
-    value: Term
-    claim: Term
-    point: Point
-    span: Span
-
-
-@dataclass(frozen=True, slots=True)
-class Trace:
-    """Everything the program does, in closed form. `values` are the evaluated expressions (also guards) with their points."""
-
-    stores: tuple[Store, ...] = ()
-    accesses: tuple[Access, ...] = ()
-    ghosts: tuple[Ghost, ...] = ()
-    values: tuple[tuple[Term, Point, Span], ...] = ()
-
-    def plus(self, other: Trace) -> Trace:
-        return Trace(
-            self.stores + other.stores,
-            self.accesses + other.accesses,
-            self.ghosts + other.ghosts,
-            self.values + other.values,
-        )
 
 
 @dataclass(slots=True)
@@ -272,7 +203,9 @@ def merged(guard: Term, new: Term, old: Term) -> Term:
         if old in operands and len(operands) > 1:
             parts = list(operands)
             parts.remove(old)
-            folds = [p if isinstance(p, Fold) and p.monoid == monoid.name else Fold(monoid.name, (), TRUE, p, new.dtype) for p in parts]
+            folds = [
+                p if isinstance(p, Fold) and p.monoid == monoid.name else Fold(monoid.name, (), TRUE, p, new.dtype) for p in parts
+            ]
             under = [replace(f, guard=conjunction(guard, f.guard)) for f in folds if not shadows(f, guard)]
             if len(under) == len(parts):
                 return combine(monoid.op, new.dtype, old, *under)
@@ -282,23 +215,6 @@ def merged(guard: Term, new: Term, old: Term) -> Term:
 def shadows(fold: Fold, guard: Term) -> bool:
     """Whether a binder of the fold has the name of a free variable of the guard."""
     return any(a.name in variables(guard) for a in fold.axes)
-
-
-def guarded_reads(term: Term, point: Point) -> list[tuple[Read, Point]]:
-    """Every read of a term, with the point at which it is really evaluated: only the branch that is taken, inside its folds."""
-    match term:
-        case App("select", (condition, then, otherwise)):
-            yes, no = point.under(condition), point.under(negation(condition))
-            return guarded_reads(condition, point) + guarded_reads(then, yes) + guarded_reads(otherwise, no)
-        case Fold(_, axes, guard, body):
-            inner = point.inside(*axes)
-            outer = [r for a in axes for r in guarded_reads(a.extent, point)]
-            return outer + guarded_reads(guard, inner) + guarded_reads(body, inner.under(guard))
-        case Read(_, index):
-            return [r for i in index for r in guarded_reads(i, point)] + [(term, point)]
-        case App(_, args):
-            return [r for a in args for r in guarded_reads(a, point)]
-    return []
 
 
 def assigned_in(body: tuple[Step, ...]) -> set[str]:
@@ -331,37 +247,6 @@ def bound(step: Step, name: str, value: int) -> Step:
             return step
 
 
-def replaced(term: Term, cells: State) -> Term:
-    """The term with reads of the named placeholders replaced by cells."""
-    match term:
-        case Read(name, index) if name in cells:
-            return cells[name].at(tuple(replaced(i, cells) for i in index))
-    return rebuild(term, lambda t: replaced(t, cells))
-
-
-def started(trace: Trace, starts: State) -> Trace:
-    """A body's trace with the values at the start of an iteration put in for their placeholders."""
-
-    def put(term: Term, point: Point) -> Term:
-        return settle(replaced(term, starts), point.extents, frozenset(point.guard))
-
-    def at(point: Point) -> Point:
-        plain = Point(point.axes)
-        return plain.under(*(g if replaced(g, starts) == g else put(g, plain) for g in point.guard))
-
-    if not starts:
-        return trace
-    stores = tuple(
-        replace(s, index=tuple(put(i, s.point) for i in s.index), value=put(s.value, at(s.point)), point=at(s.point)) for s in trace.stores
-    )
-    accesses = tuple(replace(a, index=tuple(put(i, a.point) for i in a.index), point=at(a.point)) for a in trace.accesses)
-    ghosts = tuple(
-        replace(g, value=put(g.value, g.point), claim=put(g.claim, g.point), point=at(g.point)) for g in trace.ghosts
-    )
-    values = tuple((put(v, p), at(p), s) for v, p, s in trace.values)
-    return Trace(stores, accesses, ghosts, values)
-
-
 def preconditions(program: Program) -> tuple[Term, ...]:
     """The op's and the machine's `where`, as single facts, and that no size is negative."""
     return tuple(Var(s) >= 0 for s in program.op.sizes) + tuple(c for w in program.where for c in conjuncts(w))
@@ -385,5 +270,10 @@ def gaps(trace: Trace) -> Iterator[Gap]:
                 if isinstance(read, Read) and read.tensor.endswith(UNSOLVED):
                     name = read.tensor.removesuffix(UNSOLVED)
                     reason = f"{name} goes from one iteration to the next in a way that is no fold; say with `holds` what it is"
-                    yield Gap("dataflow", "TG501", f"the loop that computes {name} has no closed form", reason, (Label(store.step.span, "stored here"),))
-
+                    yield Gap(
+                        "dataflow",
+                        "TG501",
+                        f"the loop that computes {name} has no closed form",
+                        reason,
+                        (Label(store.step.span, "stored here"),),
+                    )

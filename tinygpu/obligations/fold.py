@@ -149,7 +149,9 @@ def match(parts: tuple[Term, ...], wanted: Fold, point: Point, labels: tuple[Lab
     taken |= {a.name for a in wanted.axes}
     matched = []
     for part in parts:
-        fold = part if isinstance(part, Fold) and part.monoid == wanted.monoid else Fold(wanted.monoid, (), TRUE, part, wanted.dtype)
+        fold = (
+            part if isinstance(part, Fold) and part.monoid == wanted.monoid else Fold(wanted.monoid, (), TRUE, part, wanted.dtype)
+        )
         fold = fresh(fold, taken)
         phi = arrow(fold.body, wanted)
         if phi is None:

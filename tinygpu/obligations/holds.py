@@ -12,8 +12,8 @@ from dataclasses import replace
 
 from tinygpu.diagnostic import Label
 from tinygpu.obligations.body import same
-from tinygpu.obligations.dataflow import Trace
 from tinygpu.obligations.obligation import Claim, Obligation
+from tinygpu.obligations.trace import Trace
 from tinygpu.program.step import Program
 
 

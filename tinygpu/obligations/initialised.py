@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 from tinygpu.category.term import FALSE
 from tinygpu.diagnostic import Label
-from tinygpu.obligations.dataflow import FRESH, Trace, guarded_reads
 from tinygpu.obligations.obligation import Claim, Obligation, Point
+from tinygpu.obligations.trace import FRESH, Trace, guarded_reads
 from tinygpu.program.step import Program
 
 

@@ -13,8 +13,9 @@ from collections.abc import Iterator
 from tinygpu.category.term import Const, Term, lift, text
 from tinygpu.diagnostic import Label
 from tinygpu.hardware.arch import arch_named
-from tinygpu.obligations.dataflow import Trace, preconditions
+from tinygpu.obligations.dataflow import preconditions
 from tinygpu.obligations.obligation import Claim, Obligation
+from tinygpu.obligations.trace import Trace
 from tinygpu.program.step import Launch, Program
 
 WORDS = {"f64": 2, "i64": 2}
@@ -31,7 +32,9 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
         help = "make a factor of the block smaller, and give the rest to the grid, a register or a loop"
         hypotheses = preconditions(program)
         yield Obligation("limits", "TG401", title, sentence, hypotheses, threads <= arch.threads_per_block, labels, help)
-        yield Obligation("limits", "TG401", "a block has no threads", "a block has a thread", hypotheses, threads >= 1, labels, help)
+        yield Obligation(
+            "limits", "TG401", "a block has no threads", "a block has a thread", hypotheses, threads >= 1, labels, help
+        )
     words = lift(0)
     for local in program.locals.values():
         words = words + product(local.extents) * WORDS.get(local.dtype, 1)

@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from tinygpu.diagnostic import Label
 from tinygpu.obligations.bijection import collisions
 from tinygpu.obligations.cover import part, stores_of
-from tinygpu.obligations.dataflow import Trace, preconditions
+from tinygpu.obligations.dataflow import preconditions
 from tinygpu.obligations.obligation import Claim, Obligation, Point
+from tinygpu.obligations.trace import Trace
 from tinygpu.program.step import Program
 
 

@@ -9,8 +9,8 @@ Comes in: the value of a cell at the end of one iteration, over its value at the
 
 from __future__ import annotations
 
-from tinygpu.category.settle import solve, within
 from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.settle import solve, within
 from tinygpu.category.term import (
     TRUE,
     App,
@@ -21,7 +21,6 @@ from tinygpu.category.term import (
     Var,
     conjunction,
     conjuncts,
-    lift,
     select,
     substitute,
     variables,

@@ -14,8 +14,8 @@ from tinygpu.category.term import FALSE, Read, Term, rebuild, substitute
 from tinygpu.diagnostic import Label
 from tinygpu.model.op import Op
 from tinygpu.obligations.body import same
-from tinygpu.obligations.dataflow import Store, Trace
 from tinygpu.obligations.obligation import Claim, Obligation
+from tinygpu.obligations.trace import Store, Trace
 from tinygpu.program.step import Program
 
 
@@ -27,7 +27,9 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
         if store.update:
             sentence = f"{store.tensor} is stored, not accumulated in memory"
             title = f"{store.tensor} is accumulated in memory, where its first value is unknown"
-            yield Obligation("store", "TG507", title, sentence, store.point.facts, FALSE, labels, "accumulate in a local cell, then store it")
+            yield Obligation(
+                "store", "TG507", title, sentence, store.point.facts, FALSE, labels, "accumulate in a local cell, then store it"
+            )
             continue
         yield from same(store.value, wanted(program.op, store), store.point, labels)
     for access in trace.accesses:

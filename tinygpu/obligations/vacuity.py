@@ -11,8 +11,9 @@ from collections.abc import Iterator
 
 from tinygpu.category.term import Var
 from tinygpu.diagnostic import Label
-from tinygpu.obligations.dataflow import Trace, preconditions
+from tinygpu.obligations.dataflow import preconditions
 from tinygpu.obligations.obligation import Claim, Inhabited
+from tinygpu.obligations.trace import Trace
 from tinygpu.program.step import Program
 
 

@@ -16,9 +16,10 @@ from tinygpu.category.interval import upper
 from tinygpu.category.settle import linear, settle
 from tinygpu.category.term import INDEX, App, Axis, Const, Term, Var, conjunction, lift, text, variables, walk
 from tinygpu.diagnostic import Label, Span
-from tinygpu.obligations.dataflow import Trace, execute, preconditions
+from tinygpu.obligations.dataflow import execute, preconditions
 from tinygpu.obligations.limits import grid_blocks, product
 from tinygpu.obligations.obligation import Claim, Obligation, Point
+from tinygpu.obligations.trace import Trace
 from tinygpu.program.address import address
 from tinygpu.program.step import Program
 

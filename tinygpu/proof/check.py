@@ -11,8 +11,8 @@ from typing import TypeAlias
 
 from tinygpu.category.term import Read, walk
 from tinygpu.diagnostic import Diagnostic
-from tinygpu.obligations.dataflow import UNSOLVED
 from tinygpu.obligations.obligation import Gap, Obligation
+from tinygpu.obligations.trace import UNSOLVED
 from tinygpu.program.step import Program
 from tinygpu.proof.kernel import BUDGET, Open, Proof, prove
 
@@ -61,6 +61,9 @@ def consequence(open: Open) -> bool:
 def _unknown(open: Open) -> Diagnostic:
     claim = open.claim
     statement = getattr(claim, "sentence", claim.title)
-    why = open.reason or "the solver has a counterexample that does not misbehave when it is run: a weakness of the checker, not of the machine"
+    why = (
+        open.reason
+        or "the solver has a counterexample that does not misbehave when it is run: a weakness of the checker, not of the machine"
+    )
     helps = () if isinstance(claim, Gap) else ("state what a cell holds with `holds`, or raise the budget",)
     return Diagnostic(claim.code, f"not proved: {statement}", claim.labels, "unknown", notes=(why,), helps=helps)

@@ -116,7 +116,9 @@ def descend(program: Program, claim: Obligation, sizes: dict[str, int]) -> dict[
     """One size after the other made as small as the claim's falsity allows."""
     for name in program.op.sizes:
         for smaller in range(1, min(sizes[name], 16)):
-            fixed = tuple(App("eq", (Var(s), Const(smaller if s == name else v)), "bool") for s, v in sizes.items() if s <= name or s == name)
+            fixed = tuple(
+                App("eq", (Var(s), Const(smaller if s == name else v)), "bool") for s, v in sizes.items() if s <= name or s == name
+            )
             rest = tuple(Var(s) <= v for s, v in sizes.items())
             verdict, model, _ = ask(claim.hypotheses, claim.goal, BUDGET // 10, fixed + rest)
             if verdict == z3.sat:
@@ -127,10 +129,16 @@ def descend(program: Program, claim: Obligation, sizes: dict[str, int]) -> dict[
 
 def small(program: Program) -> Iterator[dict[str, int]]:
     """Sizes around every constant of the program's extents, smallest first."""
-    constants = {int(t.value) for t in _index_terms(program) if isinstance(t, Const) and isinstance(t.value, int) and 1 < t.value < 4096}
+    constants = {
+        int(t.value) for t in _index_terms(program) if isinstance(t, Const) and isinstance(t.value, int) and 1 < t.value < 4096
+    }
     near = sorted({1, 2, 3, 5} | {c + d for c in constants for d in (-1, 0, 1) if c + d < 600})
     sizes = program.op.sizes
-    choices = sorted(product(near, repeat=len(sizes)), key=lambda p: (sum(p), p)) if len(near) ** len(sizes) < 20000 else [(n,) * len(sizes) for n in near]
+    choices = (
+        sorted(product(near, repeat=len(sizes)), key=lambda p: (sum(p), p))
+        if len(near) ** len(sizes) < 20000
+        else [(n,) * len(sizes) for n in near]
+    )
     step = max(1, len(choices) // TRIED)
     yield from (dict(zip(sizes, choice, strict=True)) for choice in choices[: TRIED // 2] + choices[TRIED // 2 :: step])
     yield from ({s: 0 if s == zero else 3 for s in sizes} for zero in sizes)
@@ -210,4 +218,3 @@ def _where(*places: At) -> Iterator[tuple[str, tuple[str, ...]]]:
     loops = [", ".join(f"{n} {v}" for n, v in at.loops) for at in places]
     if any(loops):
         yield "iteration", tuple(f"({loop})" for loop in loops)
-

@@ -124,7 +124,9 @@ def _natural(hypothesis: Term) -> str:
     return ""
 
 
-def ask(hypotheses: tuple[Term, ...], goal: Term | None, budget: int, more: tuple[Term, ...] = ()) -> tuple[Any, dict[str, int], int]:
+def ask(
+    hypotheses: tuple[Term, ...], goal: Term | None, budget: int, more: tuple[Term, ...] = ()
+) -> tuple[Any, dict[str, int], int]:
     """`(unsat | sat | unknown, a model of the integers, resource units)` of `hypotheses ∧ more ∧ ¬goal`."""
     translation = Z3()
     solver = z3.Solver(ctx=translation.context)

@@ -1,0 +1,132 @@
+"""What a program does, in closed form: its stores, its accesses and its ghost facts, each at its point.
+
+Comes in: what `dataflow` sees as it executes. Goes out: one value that every property file reads.
+The one idea: a store, an access and a fact are the only things about a program that can be right or wrong.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from tinygpu.category.settle import settle
+from tinygpu.category.term import App, Fold, Read, Term, negation, rebuild, substitute
+from tinygpu.diagnostic import Span
+from tinygpu.obligations.obligation import Point
+from tinygpu.program.step import Assign, Local
+
+FRESH = "?"  # a cell that nobody wrote
+UNSOLVED = "!"  # a cell whose loop has no closed form
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """A local array as a function: its value at the index `formals`."""
+
+    local: Local
+    formals: tuple[str, ...]
+    value: Term
+
+    def at(self, index: tuple[Term, ...]) -> Term:
+        return substitute(self.value, dict(zip(self.formals, index, strict=True)))
+
+
+State = dict[str, Cells]
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """`tensor[index] = value`, or `⊕= value` where `update` names the monoid, at a point."""
+
+    tensor: str
+    index: tuple[Term, ...]
+    value: Term
+    point: Point
+    step: Assign
+    update: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """A read or a write of `array[index]` at a point; `index` is resolved, `source` is how it was written."""
+
+    array: str
+    index: tuple[Term, ...]
+    extents: tuple[Term, ...]
+    point: Point
+    span: Span
+    write: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Ghost:
+    """A `holds`: `value` is what the cell holds, `claim` what the program says of it."""
+
+    value: Term
+    claim: Term
+    point: Point
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """Everything the program does, in closed form. `values` are the evaluated expressions (also guards) with their points."""
+
+    stores: tuple[Store, ...] = ()
+    accesses: tuple[Access, ...] = ()
+    ghosts: tuple[Ghost, ...] = ()
+    values: tuple[tuple[Term, Point, Span], ...] = ()
+
+    def plus(self, other: Trace) -> Trace:
+        return Trace(
+            self.stores + other.stores,
+            self.accesses + other.accesses,
+            self.ghosts + other.ghosts,
+            self.values + other.values,
+        )
+
+
+def guarded_reads(term: Term, point: Point) -> list[tuple[Read, Point]]:
+    """Every read of a term, with the point at which it is really evaluated: only the branch that is taken, inside its folds."""
+    match term:
+        case App("select", (condition, then, otherwise)):
+            yes, no = point.under(condition), point.under(negation(condition))
+            return guarded_reads(condition, point) + guarded_reads(then, yes) + guarded_reads(otherwise, no)
+        case Fold(_, axes, guard, body):
+            inner = point.inside(*axes)
+            outer = [r for a in axes for r in guarded_reads(a.extent, point)]
+            return outer + guarded_reads(guard, inner) + guarded_reads(body, inner.under(guard))
+        case Read(_, index):
+            return [r for i in index for r in guarded_reads(i, point)] + [(term, point)]
+        case App(_, args):
+            return [r for a in args for r in guarded_reads(a, point)]
+    return []
+
+
+def replaced(term: Term, cells: State) -> Term:
+    """The term with reads of the named placeholders replaced by cells."""
+    match term:
+        case Read(name, index) if name in cells:
+            return cells[name].at(tuple(replaced(i, cells) for i in index))
+    return rebuild(term, lambda t: replaced(t, cells))
+
+
+def started(trace: Trace, starts: State) -> Trace:
+    """A body's trace with the values at the start of an iteration put in for their placeholders."""
+
+    def put(term: Term, point: Point) -> Term:
+        return settle(replaced(term, starts), point.extents, frozenset(point.guard))
+
+    def at(point: Point) -> Point:
+        plain = Point(point.axes)
+        return plain.under(*(g if replaced(g, starts) == g else put(g, plain) for g in point.guard))
+
+    if not starts:
+        return trace
+    stores = tuple(
+        replace(s, index=tuple(put(i, s.point) for i in s.index), value=put(s.value, at(s.point)), point=at(s.point))
+        for s in trace.stores
+    )
+    accesses = tuple(replace(a, index=tuple(put(i, a.point) for i in a.index), point=at(a.point)) for a in trace.accesses)
+    ghosts = tuple(replace(g, value=put(g.value, g.point), claim=put(g.claim, g.point), point=at(g.point)) for g in trace.ghosts)
+    values = tuple((put(v, p), at(p), s) for v, p, s in trace.values)
+    return Trace(stores, accesses, ghosts, values)
