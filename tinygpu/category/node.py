@@ -135,7 +135,7 @@ TRUE = Const(True, BOOL)
 FALSE = Const(False, BOOL)
 
 
-def lift(value: Term | int) -> Term:
+def lift(value: Algebra | int) -> Term:
     """`int → index term`; terms are themselves.
 
     >>> lift(3)
@@ -163,7 +163,7 @@ FOLDED: Mapping[str, Callable[[int, int], int | bool]] = {
 }
 
 
-def apply(op: str, *args: Term | int) -> Term:
+def apply(op: str, *args: Algebra | int) -> Term:
     """An index operation, with constants folded and units dropped (`x + 0`, `x * 1`, `x // 1`, `x * 0`).
 
     >>> i = Var("i")

@@ -105,7 +105,8 @@ def divide(parts: tuple[Term, ...], wanted: Fold, claim: Term) -> tuple[tuple[Te
     """Which parts of a combination belong to the wanted fold, and which stand beside it in the claim too."""
     names = {r.tensor for r in reads(wanted.body)}
     beside = set(outside_folds(claim))
-    ours, rest = [], []
+    ours: list[Term] = []
+    rest: list[Term] = []
     for part in parts:
         if isinstance(part, Fold) and part.monoid == wanted.monoid:
             mine = {r.tensor for r in reads(part.body)} == names or not any(

@@ -69,7 +69,7 @@ def _folds(monoid: str, body: Term) -> bool:
 def fresh(fold: Fold, taken: set[str]) -> Fold:
     """The fold with binders that no name in `taken` clashes with."""
     renamed: dict[str, Term] = {}
-    axes = []
+    axes: list[Axis] = []
     for axis in fold.axes:
         name = axis.name
         while name in taken or name in {a.name for a in axes}:
