@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from tinygpu.diagnostic import NOWHERE, Span
-from tinygpu.syntax.expression import BREAK
+from tinygpu.syntax.show import BREAK
 from tinygpu.syntax.tree import Comment
 
 WIDTH = 100

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from tinygpu.diagnostic import Span
 from tinygpu.syntax.arrange import INDENT, WIDTH, Comments, Row, block
-from tinygpu.syntax.expression import BREAK, show, show_all
+from tinygpu.syntax.show import BREAK, show, show_all
 from tinygpu.syntax.steps import level_text, order_text, place_text, statement_rows
 from tinygpu.syntax.tree import (
     Binding,

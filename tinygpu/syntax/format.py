@@ -1,7 +1,7 @@
 """The one style: a tree as text, such that `parse(format_file(tree)) == tree`, comments in place.
 
 Comes in: any node of `tree`, read from a text or made in Python. Goes out: text, lines of at most 100 characters where that can be.
-The one idea: each node is a list of rows; `expression` prints what is inside a row, `arrange` puts rows and comments together.
+The one idea: each node is a list of rows; `show` prints what is inside a row, `arrange` puts rows and comments together.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from tinygpu.diagnostic import Span
 from tinygpu.syntax import tree
 from tinygpu.syntax.arrange import WIDTH, Comments, Row, arrange, block, closing
 from tinygpu.syntax.clauses import clause_rows
-from tinygpu.syntax.expression import BREAK, show, show_all
+from tinygpu.syntax.show import BREAK, show, show_all
 from tinygpu.syntax.steps import statement_rows
 
 

@@ -7,7 +7,7 @@ The one idea: what may hold a block asks `block`, and everything else is one row
 from __future__ import annotations
 
 from tinygpu.syntax.arrange import Comments, Row, block
-from tinygpu.syntax.expression import BREAK, DISJUNCTION, show, show_all
+from tinygpu.syntax.show import BREAK, DISJUNCTION, show, show_all
 from tinygpu.syntax.tree import Array, Assign, For, Group, Holds, If, LaunchStatement, Level, Place, Statement, Sync
 
 SIGNS = {"": "=", "sum": "+=", "prod": "*="}
