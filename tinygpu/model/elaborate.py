@@ -109,7 +109,10 @@ def _once(declaration: tree.Op | tree.Machine, names: dict[str, Span], problems:
 def _instances(machine: tree.Machine, served: Mapping[str, list[Instance] | None], problems: Problems) -> list[Instance]:
     """The ops that a machine serves; the op is part of the variant where there are several."""
     found: list[Instance] = []
-    for name in machine.ops:
+    for place, name in enumerate(machine.ops):
+        if name.name in (other.name for other in machine.ops[:place]):
+            problems.add("TG102", f"the operation {name.name} stands twice", name.span, "the second time", help="write it once")
+            continue
         if name.name not in served:
             fix = suggestion(name.name, served) or (
                 f"the ops are {listing(sorted(served))}" if served else f"declare it: op {name.name}(…) -> (…) {{ … }}"

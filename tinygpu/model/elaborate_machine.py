@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from tinygpu.category.term import FALSE, Term, conjunction, conjuncts
+from tinygpu.category.term import FALSE, conjunction, conjuncts
 from tinygpu.diagnostic import Span
 from tinygpu.model.clauses import Clauses, names_in, sort_clauses
 from tinygpu.model.launch import derived, explicit
@@ -35,38 +35,53 @@ class Instance:
     variant: Variant
 
 
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A machine on its way: its tree, sorted, and the params that it speaks of."""
+
+    tree: tree.Machine
+    clauses: Clauses
+    params: Params
+    problems: Problems
+
+    @property
+    def place(self) -> Span:
+        """`machine NAME`."""
+        return head(self.tree.span, f"machine {self.tree.name}")
+
+
 def elaborate_machine(machine: tree.Machine, ops: Iterable[Instance], file: Params, problems: Problems) -> tuple[Machine, ...]:
     """`tree.Machine → Machine` for each op and each choice of params. Mistakes are added to `problems`."""
-    clauses, place = sort_clauses(machine, problems), head(machine.span, f"machine {machine.name}")
-    _arch(machine, problems)
+    clauses = sort_clauses(machine, problems)
     names = _needed(set(names_in(machine.clauses)) | set(names_in(machine.where)), file)
     own = declared(clauses.params, file, problems)
     for param in own.values():
         if param.name not in names:
-            problems.add(
-                "TG104",
-                f"the param {param.name} is never used",
-                param.span,
-                "nothing in the machine has this name",
-                help="remove it",
-            )
-    params = {n: c for n, c in {**file, **own}.items() if n in names}
-    made: list[Machine] = []
-    chosen = combinations(params, problems)
+            title = f"the param {param.name} is never used"
+            problems.add("TG104", title, param.span, "nothing in the machine has this name", help="remove it")
+    draft = Draft(machine, clauses, {n: c for n, c in {**file, **own}.items() if n in names}, problems)
+    _arch(draft)
+    chosen = combinations(draft.params, problems)
     before = len(problems)
+    made: list[Machine] = []
     for instance in ops:
-        if len(problems) > before:
-            break  # the other ops would say the same
-        several = [one for one in chosen if _holds(clauses, instance.op, one, params, problems)]
-        if chosen and not several and len(problems) == before:
-            title, fix = "no choice of the params satisfies the preconditions", "widen a set, or drop a precondition"
-            problems.add("TG142", title, place, "none of its choices is left", help=fix)
-        for constants in several:
-            if len(problems) > before:
-                break
-            variant = tuple((n, str(v)) for n, v in constants.items() if not fixed(params[n]))
-            made += _one(machine, clauses, instance, constants, variant, problems)
+        if len(problems) == before:  # after a mistake the other ops would say the same
+            made += _choices(draft, instance, chosen)
     return tuple(made)
+
+
+def _choices(draft: Draft, instance: Instance, chosen: list[dict[str, int]]) -> list[Machine]:
+    """The machines of one op: one for each choice of params that the preconditions allow."""
+    problems, before = draft.problems, len(draft.problems)
+    several = [one for one in chosen if _holds(draft, instance.op, one)]
+    if chosen and not several and len(problems) == before:
+        title, fix = "no choice of the params satisfies the preconditions", "widen a set, or drop a precondition"
+        problems.add("TG142", title, draft.place, "none of its choices is left", help=fix)
+    made: list[Machine] = []
+    for constants in several:
+        if len(problems) == before:
+            made += _one(draft, instance, constants)
+    return made
 
 
 def _needed(names: set[str], file: Params) -> set[str]:
@@ -77,59 +92,42 @@ def _needed(names: set[str], file: Params) -> set[str]:
     return names
 
 
-def _arch(machine: tree.Machine, problems: Problems) -> None:
-    if machine.arch and machine.arch not in ARCHITECTURES:
-        fix = suggestion(machine.arch, ARCHITECTURES) or f"known are {listing(ARCHITECTURES)}"
-        problems.add(
-            "TG106",
-            f"unknown architecture {machine.arch}",
-            head(machine.span, f"machine {machine.name}"),
-            f"on {machine.arch}, which is not known",
-            help=fix,
-        )
+def _arch(draft: Draft) -> None:
+    arch = draft.tree.arch
+    if arch and arch not in ARCHITECTURES:
+        fix = suggestion(arch, ARCHITECTURES) or f"known are {listing(ARCHITECTURES)}"
+        draft.problems.add("TG106", f"unknown architecture {arch}", draft.place, f"on {arch}, which is not known", help=fix)
 
 
 def _scope(op: Op, constants: Mapping[str, int], problems: Problems) -> Scope:
     return Scope(problems, dict.fromkeys(op.sizes, Span()), {}, constants).inside_brackets()
 
 
-def _preconditions(clauses: Clauses, scope: Scope) -> list[tuple[Term, tree.Expr]]:
-    return [(condition(expr, scope), expr) for expr in clauses.where]
-
-
-def _holds(clauses: Clauses, op: Op, constants: Mapping[str, int], params: Params, problems: Problems) -> bool:
+def _holds(draft: Draft, op: Op, constants: Mapping[str, int]) -> bool:
     """Whether a choice is allowed: a precondition that is false for it drops it; one that is false for all is said."""
-    false = [expr for guard, expr in _preconditions(clauses, _scope(op, constants, problems)) if guard == FALSE]
-    if false and all(map(fixed, params.values())):
-        problems.add(
-            "TG142",
-            "a precondition is never true",
-            false[0].span,
-            "false for these numbers",
-            help="change it, or the params it speaks of",
-        )
+    scope = _scope(op, constants, draft.problems)
+    false = [expr for expr in draft.clauses.where if condition(expr, scope) == FALSE]
+    if false and all(map(fixed, draft.params.values())):
+        fix = "change it, or the params it speaks of"
+        draft.problems.add("TG142", "a precondition is never true", false[0].span, "false for these numbers", help=fix)
     return not false
 
 
-def _one(
-    machine: tree.Machine, clauses: Clauses, instance: Instance, constants: Mapping[str, int], chosen: Variant, problems: Problems
-) -> list[Machine]:
+def _one(draft: Draft, instance: Instance, constants: Mapping[str, int]) -> list[Machine]:
     """The machine of one op and one choice, as a list of one; empty after a message."""
-    before, op, place = len(problems), instance.op, head(machine.span, f"machine {machine.name}")
-    scope = _scope(op, constants, problems)
-    where = tuple(part for guard, _ in _preconditions(clauses, scope) for part in conjuncts(guard))
-    hiding = replace(scope, tensors={t.name: t for t in (*op.tensors, *op.intermediates)}, sizes=dict.fromkeys(op.sizes, Span()))
+    problems, clauses, op = draft.problems, draft.clauses, instance.op
+    before, scope = len(problems), _scope(op, constants, problems)
+    where = tuple(part for expr in clauses.where for part in conjuncts(condition(expr, scope)))
+    hiding = replace(scope, tensors={t.name: t for t in (*op.tensors, *op.intermediates)})
+    for name in constants:
+        replace(hiding, constants={}).hides(name, draft.params[name].span, "the param")
     table = factor_table(clauses, hiding)
-    launch = (
-        explicit(clauses, table, scope, place)
-        if clauses.program
-        else derived(clauses, op, table, scope, conjunction(*op.where, *where), place)
-    )
+    if clauses.program:
+        launch = explicit(clauses, table, scope, draft.place)
+    else:
+        launch = derived(clauses, op, table, scope, conjunction(*op.where, *where), draft.place)
     if launch is None or len(problems) > before:
         return []
-    variant = (*instance.variant, *chosen)
-    return [
-        Machine(
-            machine.name, op, (launch,), clauses.program, where, tuple(constants.items()), machine.arch or "", variant, machine.span
-        )
-    ]
+    chosen = tuple((n, str(v)) for n, v in constants.items() if not fixed(draft.params[n]))
+    name, arch, variant = draft.tree.name, draft.tree.arch or "", (*instance.variant, *chosen)
+    return [Machine(name, op, (launch,), clauses.program, where, tuple(constants.items()), arch, variant, draft.tree.span)]

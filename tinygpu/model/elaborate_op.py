@@ -28,6 +28,8 @@ def elaborate_op(op: tree.Op, constants: Mapping[str, int], problems: Problems) 
     unknown = [d for d in family.dtypes if d not in DTYPES]
     for dtype in unknown:
         Scope(problems).dtype(dtype, family.span)
+    for dtype in sorted({d for d in family.dtypes if family.dtypes.count(d) > 1}):
+        problems.add("TG102", f"the dtype {dtype} stands twice", family.span, f"{dtype} is chosen twice", help="write it once")
     ops: list[Op] = []
     before = len(problems)
     for dtype in family.dtypes:

@@ -13,6 +13,7 @@ from tinygpu.category.term import (
     BOOL,
     COMPARISONS,
     DTYPES,
+    FLOATS,
     FUNCTIONS,
     INDEX,
     INTEGERS,
@@ -172,7 +173,7 @@ def _arithmetic(expr: tree.Binary, scope: Scope) -> Term:
     left, right, dtype = _pair(expr.left, expr.right, scope)
     if dtype == UNKNOWN:
         return WRONG
-    if op in ("floordiv", "mod") and dtype in (INDEX, LITERAL) and isinstance(right, Const) and right.value <= 0:
+    if op in ("floordiv", "mod") and dtype not in FLOATS and isinstance(right, Const) and right.value <= 0:
         return scope.problems.add("TG128", "a divisor must be positive", expr.right.span, "// and % take a divisor of at least 1")
     if not offered(op, dtype):
         return not_offered(op, dtype, expr.span, scope.problems)
@@ -184,6 +185,9 @@ def _compare(expr: tree.Binary, scope: Scope) -> Term:
     left, right, dtype = _pair(expr.left, expr.right, scope)
     if dtype == UNKNOWN:
         return WRONG
+    if dtype == BOOL and op not in ("eq", "ne"):
+        fix = "truth values are only equal or not: use == and !=, and, or, not"
+        return scope.problems.add("TG122", f"{expr.op} is not defined for bool", expr.span, "two conditions", help=fix)
     if dtype == LITERAL:  # two numbers: indices, if they are whole
         left, right = settle(left, INDEX, expr.left.span, scope.problems), settle(right, INDEX, expr.right.span, scope.problems)
         dtype = INDEX
