@@ -178,7 +178,8 @@ def operation(term: App, dtype: str, scope: Scope, level: int) -> str:
     op, args = term.op, term.args
     if op == "select":
         condition, then, otherwise = args
-        return f"({value(then, scope, 1)} if {guard(condition, scope, 1)} else {value(otherwise, scope)})"
+        text = f"{value(then, scope, 1)} if {guard(condition, scope, 1)} else {value(otherwise, scope)}"
+        return f"({text})" if level else text
     if op in ("min", "max"):
         text = f"{op}({value(args[0], scope)}, {value(args[1], scope)})"
         return text if dtype in FLOATS else f"{scope.use(dtype)}({text})"
@@ -193,16 +194,17 @@ def operation(term: App, dtype: str, scope: Scope, level: int) -> str:
         if dtype in INTEGERS:
             return f"{scope.use(dtype)}({text})"
         return f"({text})" if rank < level else text
-    return function(op, args[0], dtype, scope)
+    return function(op, args[0], dtype, scope, level)
 
 
-def function(op: str, argument: Term, dtype: str, scope: Scope) -> str:
+def function(op: str, argument: Term, dtype: str, scope: Scope, level: int) -> str:
     """A function of the language by libdevice's name: `expf` for f32, `exp` for f64."""
     if op == "abs" and dtype in INTEGERS:
         return f"{scope.use(dtype)}(abs({value(argument, scope)}))"
     if op == "sigmoid":
         one, exp = f"{scope.use(dtype)}(1.0)", _named("exp", dtype, scope)
-        return f"({one} / ({one} + {exp}(-{value(argument, scope, 8)})))"
+        text = f"{one} / ({one} + {exp}(-{value(argument, scope, 8)}))"
+        return f"({text})" if level > SYMBOL["div"][1] else text
     return f"{_named({'abs': 'fabs'}.get(op, op), dtype, scope)}({value(argument, scope)})"
 
 

@@ -1,0 +1,75 @@
+"""Every shipped machine as a CUDA kernel: what its text computes, and what the assembler makes of it.
+
+Comes in: the specs. Goes out: for each machine, its text run by Python against the simulator, and a gate for sm_80 and for sm_90a.
+The one idea: a machine ships only if its kernels keep to registers and show every wide access that they promise, without a GPU.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.conftest import ROOT
+from tests.emit.interpreter import run
+from tests.program.library import edges, machines
+from tinygpu.category.evaluate import evaluate
+from tinygpu.category.term import Const
+from tinygpu.emit.cuda import cuda_source, grid_blocks
+from tinygpu.program.derive import derive
+from tinygpu.program.inputs import random_inputs
+from tinygpu.program.simulate import simulate
+from tinygpu.program.step import Program
+from tinygpu.program.wide import wide_accesses
+
+SPECS = sorted(path.stem for path in (ROOT / "specs").glob("*.tgpu"))
+BLOCKS = 2  # of a grid of constant extent: at these sizes the others have nothing to do
+MOST = 500  # elements along an axis, so that this is so
+
+
+@cache
+def programs(spec: str) -> tuple[Program, ...]:
+    """The programs of a spec's machines."""
+    return tuple(derive(m) for m in machines((ROOT / "specs" / f"{spec}.tgpu").read_text(encoding="utf-8")).values())
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_text_does_what_the_program_does(spec: str) -> None:
+    for program in programs(spec):
+        for number, sizes in enumerate(list(edges(program, 7, seed=3))[2:]):
+            if max(sizes.values(), default=0) <= MOST:
+                agrees(program, sizes, bits=(32, 64)[number % 2])
+
+
+def agrees(program: Program, sizes: dict[str, int], bits: int) -> None:
+    """The text, wide where the launcher would allow it and not, leaves the bits that the simulator leaves."""
+    inputs = random_inputs(program.op, sizes, seed=5)
+    want = simulate(program, sizes, inputs).outputs
+    constant = all(isinstance(grid_blocks(one), Const) for one in program.launches)
+    aligned = all(evaluate(w.asks, sizes) for w in wide_accesses(program))
+    for wide in (False, True) if aligned and wide_accesses(program) else (False,):
+        for name, values in run(program, sizes, inputs, bits, wide, BLOCKS if constant else 1 << 16).items():
+            np.testing.assert_array_equal(
+                np.asarray(values, float), np.asarray(want[name], float), f"{program.name} {sizes} wide={wide}"
+            )
+
+
+@pytest.mark.parametrize("arch", [(8, 0), (9, 0, "a")], ids=["sm_80", "sm_90a"])
+@pytest.mark.parametrize("spec", SPECS)
+def test_every_machine_passes_the_gate(spec: str, arch: Any) -> None:
+    pytest.importorskip("numba_cuda", reason="numba-cuda is not installed: pip install 'tinygpu[cuda]'")
+    from tinygpu.hardware.gate import disassembler, gate, missing
+
+    for program in programs(spec):
+        for report in gate(program, arch):
+            assert not report.refused(), f"{program.name}: {report.refused()}"
+            if disassembler():
+                assert not missing(report, program), f"{program.name}: {missing(report, program)}"
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_text_is_the_same_every_time(spec: str) -> None:
+    for program, again in zip(programs(spec), programs.__wrapped__(spec), strict=True):
+        assert cuda_source(program) == cuda_source(again)
