@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tinygpu.category.term import FLOATS, text
+from tinygpu.emit.cpu_cells import without_copies
 from tinygpu.emit.cpu_lanes import IMPORTS as LANES_IMPORTS
 from tinygpu.emit.cpu_lanes import lanes_source
 from tinygpu.emit.cpu_lift import lift, sites
@@ -82,6 +83,7 @@ def nest_of(op: Op, launch: Launch) -> Nest:
     taken = frozenset(op.sizes) | {t.name for t in op.tensors} | {s.name for s in steps(launch.body) if isinstance(s, Local)}
     taken |= {s.axis.name for s in steps(launch.body) if isinstance(s, For)} | {a.name for a in launch.grid + launch.block}
     lifted, body = lift(launch.body, outputs)
+    body = without_copies(body, frozenset(t.name for t in op.inputs))
     axes, body = merge((*launch.grid, *launch.block, *lifted), body, taken)
     body = merge_loops(body, taken | {a.name for a in axes})
     nest = split(bound(axes, body, outputs), taken | {a.name for a in axes})

@@ -164,12 +164,12 @@ def _limit(fact: Term, axes: dict[str, Axis]) -> tuple[str, Term] | None:
 
 
 def smaller(extent: Term, top: Term) -> Term:
-    """`min(extent, top)`, which is `top` where the extent is `⌈top/c⌉·c`."""
+    """`min(extent, top)`, which is `top` where the extent is `⌈a/d⌉·d·s` and top is `a·s`."""
     parts = polynomial(extent)
     if len(parts) == 1:
         ((monomial, c),) = parts.items()
         match monomial:
-            case (App("ceildiv", (a, Const(d))),) if d == c and polynomial(a) == polynomial(top):
+            case (App("ceildiv", (a, Const(d))),) if c % int(d) == 0 and times(polynomial(a), {(): c // int(d)}) == polynomial(top):
                 return top
     if polynomial(extent) == polynomial(top):
         return top

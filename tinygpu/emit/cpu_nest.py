@@ -9,15 +9,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tinygpu.category.term import Axis, Read, Term, conjunction, variables, walk
+from tinygpu.emit.cpu_border import interior
 from tinygpu.emit.cpu_lift import sites
 from tinygpu.emit.cpu_merge import Nest
 from tinygpu.emit.cpu_polynomial import coefficient, plus, polynomial, positive, term, without
 from tinygpu.emit.cpu_steps import arrays, extent_text, indent, is_long, step_lines
+from tinygpu.emit.cpu_strip import strip_arrays, strip_lines, strips
 from tinygpu.emit.cpu_text import Writer, flat, mangle
-from tinygpu.program.step import For, steps
+from tinygpu.program.step import For, Step, steps
 
 CHUNK = 8192
-HEAVY_CHUNK = 16
+HEAVY_CHUNK = 64
 
 
 def heavy(nest: Nest) -> bool:
@@ -62,21 +64,45 @@ def nest_lines(nest: Nest, writer: Writer) -> list[str]:
     """The body of `work(first, last, …)`: items decoded, the lane loop, the steps of a point."""
     lane = innermost(nest, writer)
     outer = [a for a in nest.axes if a != lane]
-    lines = arrays(nest.body, writer)
-    lines.append("for item in range(first, last):")
-    inside = decode(outer, lane, nest, writer)
     if lane is None:
-        inside += point(nest, list(nest.guards), writer)
-        return lines + indent(inside)
+        inside = decode(outer, lane, nest, writer) + point(nest.body, list(nest.guards), writer)
+        return [*arrays(nest.body, writer), "for item in range(first, last):", *indent(inside)]
+    in_strips = strips(nest.body, lane, writer)
+    lines = strip_arrays(nest.body, writer) if in_strips else arrays(nest.body, writer)
+    return [
+        *lines,
+        "for item in range(first, last):",
+        *indent(decode(outer, lane, nest, writer) + lane_lines(nest, lane, in_strips, writer)),
+    ]
+
+
+def lane_lines(nest: Nest, lane: Axis, in_strips: bool, writer: Writer) -> list[str]:
+    """The loop over the lanes of one item, in three where the borders need tests that the interior does not."""
     guards, lower, upper = lane_bounds(nest, lane)
     early = [g for g in guards if lane.name not in variables(g)]
     late = [g for g in guards if lane.name in variables(g)]
     low = f"max({', '.join(['start', *map(writer.index, lower)])})" if lower else "start"
     high = f"min({', '.join([f'start + {chunk(nest)}', extent_text(writer, lane), *map(writer.index, upper)])})"
-    loop = [f"for {mangle(lane.name)} in range({low}, {high}):", *indent(point(nest, late, writer))]
-    if early:
-        loop = [f"if {writer.guard(conjunction(*early))}:", *indent(loop)]
-    return lines + indent(inside + loop)
+
+    def loop(body: tuple[Step, ...], start: str, stop: str) -> list[str]:
+        if in_strips:
+            return strip_lines(body, lane, late, start, stop, writer)
+        return [f"for {mangle(lane.name)} in range({start}, {stop}):", *indent(point(body, late, writer))]
+
+    found = interior(nest, lane)
+    if found is None:
+        lines = ([f"high = {high}"] if in_strips else []) + loop(nest.body, low, "high" if in_strips else high)
+    else:
+        lines = [
+            f"low, high = {low}, {high}",
+            f"inner_low = min(max({', '.join(['low', *map(writer.index, found.lows)])}), high)",
+            f"inner_high = max(min({', '.join(['high', *map(writer.index, found.highs)])}), inner_low)",
+        ]
+        if found.outer:
+            lines += [f"if not {writer.guard(conjunction(*found.outer), 4)}:", "    inner_low, inner_high = low, low"]
+        lines += ["for side in range(2):", "    from_, to = (low, inner_low) if side == 0 else (inner_high, high)"]
+        lines += indent(loop(nest.body, "from_", "to")) + loop(found.body, "inner_low", "inner_high")
+    return [f"if {writer.guard(conjunction(*early))}:", *indent(lines)] if early else lines
 
 
 def decode(outer: Sequence[Axis], lane: Axis | None, nest: Nest, writer: Writer) -> list[str]:
@@ -111,7 +137,7 @@ def lane_bounds(nest: Nest, lane: Axis) -> tuple[list[Term], list[Term], list[Te
     return stay, lower, upper
 
 
-def point(nest: Nest, guards: list[Term], writer: Writer) -> list[str]:
+def point(body: tuple[Step, ...], guards: list[Term], writer: Writer) -> list[str]:
     """One point: its steps, under the guards that are left."""
-    body = step_lines(nest.body, writer) or ["pass"]
-    return [f"if {writer.guard(conjunction(*guards))}:", *indent(body)] if guards else body
+    lines = step_lines(body, writer) or ["pass"]
+    return [f"if {writer.guard(conjunction(*guards))}:", *indent(lines)] if guards else lines

@@ -120,11 +120,10 @@ def assign_lines(step: Assign, writer: Writer) -> list[str]:
     value = step.value
     if step.update:
         value = App(UPDATE[step.update], (Read(step.target, step.index, dtype), value), dtype)
-    source = writer.value(value)
     if local:
-        line = f"{writer.cell(step.target, step.index)} = {source}"
+        line = f"{writer.cell(step.target, step.index)} = {writer.value(value)}"
     else:
-        line = f"{mangle(step.target)}[{writer.address(step.target, step.index)}] = {writer.stored(source, dtype)}"
+        line = f"{mangle(step.target)}[{writer.address(step.target, step.index)}] = {writer.stored(value, dtype)}"
     return [line] if step.guard == TRUE else [f"if {writer.guard(step.guard)}:", *indent([line])]
 
 

@@ -19,7 +19,8 @@ from tinygpu.program.step import Local
 RESERVED = frozenset(keyword.kwlist) | {
     "np", "math", "numba", "njit", "prange", "range", "min", "max", "abs", "at", "first", "last", "items", "parts", "part", "item",
     "rest", "start", "row", "row_start", "row_stop",
-    "lane", "lane_start", "lane_count", "cell", "block", "block_end", "LANES", "inlined", "get_num_threads", *PRELUDE,
+    "lane", "lane_start", "lane_count", "cell", "block", "block_end", "LANES", "strip", "width", "low", "high",
+    "inner_low", "inner_high", "side", "inlined", "get_num_threads", *PRELUDE,
 }  # fmt: skip
 REGISTER = {
     "f64": "np.float64", "f32": "np.float32", "f16": "np.float32", "bf16": "np.float32", "i64": "np.int64", "i32": "np.int32",
@@ -44,12 +45,13 @@ def mangle(name: str) -> str:
 @dataclass(slots=True)
 class Writer:
     """Names in scope and what was called: `tensors` and `locals` by name; `needs` grows with every prelude function used, `vectors`
-    with the vector operations of each dtype."""
+    with the vector operations of each dtype; cells in `strip` have one element for each part of a strip."""
 
     tensors: dict[str, Tensor]
     locals: dict[str, Local]
     needs: set[str] = field(default_factory=set)
     vectors: dict[str, set[str]] = field(default_factory=dict)
+    strip: set[str] = field(default_factory=set)
 
     def call(self, function: str, *args: str) -> str:
         self.needs.add(function)
@@ -118,6 +120,8 @@ class Writer:
 
     def cell(self, name: str, index: tuple[Term, ...]) -> str:
         """A local: a variable, or an element of a small flat array."""
+        if name in self.strip:
+            return f"{mangle(name)}[at(part)]"
         return f"{mangle(name)}[at({self.index(flat(index, self.locals[name].extents))})]" if index else mangle(name)
 
     def value(self, t: Term, level: int = 0) -> str:
@@ -185,8 +189,11 @@ class Writer:
             return self.call(f"round_{dtype}", f"np.float32({source})")
         return f"{REGISTER[dtype]}({source})"
 
-    def stored(self, source: str, dtype: str) -> str:
-        """A register value as it lies in memory."""
+    def stored(self, value: Term, dtype: str) -> str:
+        """A value as it lies in memory; a 16-bit float that is only moved keeps its bits."""
+        if dtype in HALVES and isinstance(value, Read) and value.tensor in self.tensors and value.index and value.dtype == dtype:
+            return f"{mangle(value.tensor)}[{self.address(value.tensor, value.index)}]"
+        source = self.value(value)
         return self.call(f"f32_to_{dtype}", source) if dtype in HALVES else source
 
 

@@ -1,0 +1,5 @@
+"""Benchmarks: one command each, which says what it measures and against whom.
+
+Comes in: the shipped specs. Goes out: a table on the terminal and a JSON file in `benchmarks/results`.
+The one idea: ours and the peer's are timed in one run, in turns, so that what the machine does meanwhile happens to both.
+"""

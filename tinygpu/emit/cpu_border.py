@@ -1,0 +1,81 @@
+"""Where a nest's own conditions all hold: the interior, which needs no test, between borders, which do.
+
+Comes in: a `Nest` and its innermost axis. Goes out: bounds of that axis and conditions on the others, and the body without the tests.
+The one idea: `q + s - 1 >= 0` for every `s < 3` is `q >= 1`, so conditions that are linear cut the innermost loop in three.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tinygpu.category.term import BOOL, App, Axis, Const, Term, conjuncts, variables, walk
+from tinygpu.emit.cpu_lift import sites
+from tinygpu.emit.cpu_merge import Nest, assume, pure
+from tinygpu.emit.cpu_polynomial import Polynomial, coefficient, plus, polynomial, positive, term, times, without
+from tinygpu.program.step import Step
+
+
+@dataclass(frozen=True, slots=True)
+class Interior:
+    """`low <= lane < high` for all lows and highs, where every condition of `outer` holds: there `body` does what the nest does."""
+
+    lows: tuple[Term, ...]
+    highs: tuple[Term, ...]
+    outer: tuple[Term, ...]
+    body: tuple[Step, ...]
+
+
+def interior(nest: Nest, lane: Axis) -> Interior | None:
+    """The interior, if the nest has linear conditions.
+
+    >>> from tinygpu.category.term import Read, Var, select, text
+    >>> from tinygpu.program.step import Assign
+    >>> i, n = Var("i"), Var("n")
+    >>> left = select(i - 1 >= 0, Read("x", (i - 1,), "f32"), Const(0.0, "f32"))
+    >>> found = interior(Nest((Axis("i", n),), (), (Assign("y", (i,), left),)), Axis("i", n))
+    >>> [text(t) for t in found.lows], found.highs, text(found.body[0].value)
+    (['1'], (), 'x[i - 1]')
+    """
+    lows: dict[Term, None] = {}
+    highs: dict[Term, None] = {}
+    outer: dict[Term, None] = {}
+    facts: dict[Term, None] = {}
+    for condition, loops in _conditions(nest.body):
+        worst = _worst(condition, loops)
+        if worst is None:
+            continue
+        pace = coefficient(worst, lane.name)
+        if pace == {(): 1}:
+            lows[term(plus({(): 1}, without(worst, lane.name), -1))] = None
+        elif pace == {(): -1}:
+            highs[term(without(worst, lane.name))] = None
+        elif pace == {}:
+            outer[App("gt", (term(worst), Const(0)), BOOL)] = None
+        else:
+            continue
+        facts[condition] = None
+    return Interior(tuple(lows), tuple(highs), tuple(outer), assume(nest.body, facts)) if facts else None
+
+
+def _conditions(body: tuple[Step, ...]) -> Iterator[tuple[Term, tuple[Axis, ...]]]:
+    """The parts of every condition that reads nothing, with the loops around it."""
+    for site in sites(body):
+        loops = tuple(loop.axis for loop in site.loops)
+        whole = [*site.guards, site.step.guard]
+        whole += [t.args[0] for root in site.terms for t in walk(root) if isinstance(t, App) and t.op == "select"]
+        yield from ((part, loops) for guard in whole for part in conjuncts(guard) if pure(part) and variables(part))
+
+
+def _worst(condition: Term, loops: tuple[Axis, ...]) -> Polynomial | None:
+    """The smallest value of `p` over the loops, where `condition ⇔ p > 0`."""
+    p = positive(condition)
+    for axis in loops:
+        if p is None or axis.name not in {v for m in p for atom in m for v in variables(atom)}:
+            continue
+        pace = coefficient(p, axis.name)
+        if pace is None or len(pace) != 1 or () not in pace:
+            return None
+        rest = without(p, axis.name)
+        p = rest if pace[()] > 0 else plus(rest, times(pace, plus(polynomial(axis.extent), {(): 1}, -1)))
+    return p

@@ -1,0 +1,78 @@
+"""Nests whose points run long loops, many points side by side: a strip of lanes steps through the loop together.
+
+Comes in: a body, the innermost axis, its bounds. Goes out: lines in which every scalar of a point is a small array over the strip.
+The one idea: points are independent, so the long loop may be outermost and the lanes innermost, where memory is contiguous.
+"""
+
+from __future__ import annotations
+
+from tinygpu.category.term import TRUE, Axis, Read, Term, conjunction, walk
+from tinygpu.emit.cpu_lift import sites
+from tinygpu.emit.cpu_polynomial import coefficient, polynomial
+from tinygpu.emit.cpu_steps import indent, is_long, step_lines
+from tinygpu.emit.cpu_text import REGISTER, Writer, flat, mangle
+from tinygpu.program.step import For, If, Local, Step, steps
+
+STRIP = 64
+
+
+def strips(body: tuple[Step, ...], lane: Axis, writer: Writer) -> bool:
+    """Whether the long loops read along the lane, and all cells are scalars."""
+    if any(isinstance(s, Local) and s.extents for s in steps(body)):
+        return False
+    paces = []
+    for site in sites(body):
+        if any(is_long(loop.axis) for loop in site.loops):
+            reads = {r for t in site.terms for r in walk(t) if isinstance(r, Read) and r.tensor in writer.tensors and r.index}
+            paces += [coefficient(polynomial(flat(r.index, writer.tensors[r.tensor].shape)), lane.name) for r in reads]
+    moving = [pace for pace in paces if pace != {}]
+    return bool(moving) and all(pace in ({(): 1}, {(): -1}) for pace in moving)
+
+
+def strip_arrays(body: tuple[Step, ...], writer: Writer) -> list[str]:
+    """An array over the strip for each cell."""
+    return [f"{mangle(s.name)} = np.empty({STRIP}, {REGISTER[s.dtype]})" for s in steps(body) if isinstance(s, Local)]
+
+
+def strip_lines(body: tuple[Step, ...], lane: Axis, guards: list[Term], low: str, high: str, writer: Writer) -> list[str]:
+    """The points `low <= lane < high` that the guards admit, a strip at a time."""
+    cells = {s.name for s in steps(body) if isinstance(s, Local)}
+    inside = [f"width = min({STRIP}, {high} - strip)", *_lines(body, lane, tuple(guards), cells, writer)]
+    return [f"for strip in range({low}, {high}, {STRIP}):", *indent(inside)]
+
+
+def _lines(body: tuple[Step, ...], lane: Axis, guards: tuple[Term, ...], cells: set[str], writer: Writer) -> list[str]:
+    """Long loops around loops over the strip; what runs short stands together in one."""
+    lines: list[str] = []
+    together: list[Step] = []
+
+    def close() -> None:
+        if together:
+            lines.extend(_over_strip(tuple(together), lane, guards, cells, writer))
+            together.clear()
+
+    for step in body:
+        if not any(isinstance(s, For) and is_long(s.axis) for s in steps((step,))):
+            together.append(step)
+            continue
+        close()
+        match step:
+            case For(axis, inner):
+                head = f"for {mangle(axis.name)} in range({writer.index(axis.extent)}):"
+                lines += [head, *indent(_lines(inner, lane, guards, cells, writer))]
+            case If(guard, inner):
+                lines += _lines(inner, lane, (*guards, guard), cells, writer)
+    close()
+    return lines
+
+
+def _over_strip(body: tuple[Step, ...], lane: Axis, guards: tuple[Term, ...], cells: set[str], writer: Writer) -> list[str]:
+    """`for part in range(width)` over steps, cells read and written at the part."""
+    saved = writer.strip
+    writer.strip = cells
+    inner = step_lines(body, writer)
+    condition = conjunction(*guards)
+    if condition != TRUE:
+        inner = [f"if {writer.guard(condition)}:", *indent(inner)]
+    writer.strip = saved
+    return ["for part in range(width):", *indent([f"{mangle(lane.name)} = strip + part", *inner])] if inner else []
