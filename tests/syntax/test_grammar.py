@@ -97,3 +97,15 @@ class Newlines:
 def _without_idle_newlines(text: str) -> str:
     text = re.sub(r"#[^\n]*", "", text)
     return re.sub(r"\s*\n\s*}", " }", re.sub(r"\s*\n", "\n", text)).strip()
+
+
+def test_editors_know_every_word() -> None:
+    """The highlighting of editors is written by hand; a new word of the grammar must be put in."""
+    import json
+
+    text = read_grammar_file("tgpu.tmLanguage.json")
+    assert json.loads(text)["scopeName"] == "source.tgpu"
+    known = set(re.findall(r"[a-z_]+", text))
+    assert {word for word in (*load().literals, *load().folds) if word.isidentifier()} <= known
+    for name, rule in json.loads(text)["repository"].items():
+        assert re.compile(rule["match"].replace("(?<=^|\\{)", "(?<![^{])")), name

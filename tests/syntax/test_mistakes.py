@@ -7,6 +7,7 @@ The one idea: a message names no part of the parser, points into the text, and c
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given, settings
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 from tests.syntax.examples import EXAMPLES
 from tinygpu.diagnostic import Diagnostic, TinygpuError
+from tinygpu.report import render
 from tinygpu.syntax.format import format_file
 from tinygpu.syntax.lexer import scan
 from tinygpu.syntax.mistakes import mistakes
@@ -201,3 +203,10 @@ def test_any_text_is_read_or_refused(text: str) -> None:
     except TinygpuError as error:
         for found in error.diagnostics:
             check(found, text)
+
+
+def test_the_messages_of_all_examples(golden: Callable[[str, str], None]) -> None:
+    """What a user reads for each known mistake, as it is printed."""
+    texts = [example for _, example in KNOWN] + [text for text, *_ in MESSAGES if text.isprintable() or "\n" in text]
+    shown = [f"{text.rstrip()}\n\n{chr(10).join(render(d, {'a.tgpu': text}) for d in refused(text))}" for text in texts]
+    golden("syntax/messages.txt", f"\n\n{'─' * 100}\n".join(shown) + "\n")

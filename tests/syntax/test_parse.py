@@ -6,6 +6,7 @@ The one idea: the span of an expression is a text, and that text alone must be r
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -137,3 +138,22 @@ def test_reading_needs_no_lark() -> None:
     env = {"PYTHONPATH": str(Path(__file__).resolve().parents[2])}
     done = subprocess.run([sys.executable, "-S", "-c", command], capture_output=True, text=True, check=True, env=env)
     assert done.stdout.strip() == "[]"
+
+
+def test_an_installed_tinygpu_has_its_grammar(tmp_path: Path) -> None:
+    """Without a checkout around it the grammar is the data of the package `tinygpu.grammar`."""
+    root = Path(__file__).resolve().parents[2]
+    for part in ("__init__.py", "diagnostic.py", "catalogue.py", "syntax"):
+        copy = shutil.copytree if (root / "tinygpu" / part).is_dir() else shutil.copy
+        (tmp_path / "tinygpu").mkdir(exist_ok=True)
+        copy(root / "tinygpu" / part, tmp_path / "tinygpu" / part)
+    (tmp_path / "tinygpu" / "__init__.py").write_text("", encoding="utf-8")
+    shutil.copytree(root / "grammar", tmp_path / "tinygpu" / "grammar")
+    command = (
+        "from tinygpu.syntax.parse import parse; from tinygpu.syntax import tables\n"
+        "print(tables.SOURCE, parse('param a = 3').declarations[0].name)\n"
+        "try: parse('param a == 3')\n"
+        "except Exception as error: print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert done.stdout == f"{tmp_path / 'grammar'} a\nTG022 here stands `=`, not `==`\n"

@@ -81,7 +81,10 @@ def known(place: Place, source: Source) -> Diagnostic | None:
 
 def _fill(text: str, place: Place) -> str:
     before = place.previous.text if place.previous else ""
-    return text.replace("{found}", place.token.text.strip()).replace("{before}", before)
+    after = place.words[place.at + 1].text if place.at + 1 < len(place.words) else ""
+    for name, word in (("found", place.token.text), ("before", before), ("after", after)):
+        text = text.replace(f"{{{name}}}", word.strip())
+    return text
 
 
 def _meets(mistake: Mistake, place: Place, source: Source) -> bool:
