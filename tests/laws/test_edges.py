@@ -1,0 +1,141 @@
+"""Bounds at their edges: every decision that is off by one somewhere is off by one here.
+
+Comes in: whole families of guards and facts, with every small constant. Goes out: nothing, or a guard that was decided wrongly.
+The one idea: random terms seldom touch the edge of what is true, so the edges are enumerated; and enough of them must be decided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import product
+
+import numpy as np
+import pytest
+
+from tinygpu.category import to_numpy
+from tinygpu.category.arrow import honest, identity
+from tinygpu.category.box import Box, box
+from tinygpu.category.decide import holds
+from tinygpu.category.evaluate import evaluate
+from tinygpu.category.generators import project, split
+from tinygpu.category.interval import lower, upper
+from tinygpu.category.term import Axis, Term, Var, apply, ceildiv, equal, lift, text
+
+i, j, m, n = map(Var, "ijmn")
+SIZES = [{"n": a, "m": b} for a in (0, 1, 2, 3, 4, 5, 6, 9) for b in (1, 2, 3)]
+COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
+NEAR = (-1, 0, 1)
+
+
+def decided(guards: Iterable[Term], where: Box) -> int:
+    """How many of the guards are decided on a box; each that is must be so at every point."""
+    points = [where.at(point, sizes) for sizes in SIZES for point in where.points(sizes)]
+    if not points:  # of a box without points everything may be said
+        return len(COMPARISONS)
+    columns = {name: np.array([point[name] for point in points]) for name in points[0]}
+    count = 0
+    for guard in guards:
+        found = holds(guard, where)
+        if found is not None:
+            count += 1
+            wrong = np.flatnonzero(np.broadcast_to(to_numpy.evaluate(guard, columns), len(points)) != found)
+            assert not wrong.size, (text(guard), str(where), found, points[wrong[0]])
+    return count
+
+
+DIVIDED = {
+    "floordiv": lambda a, d: a // d,
+    "ceildiv": ceildiv,
+    "mod": lambda a, d: a % d,
+    "floor and back": lambda a, d: a // d * d,
+    "ceiling and back": lambda a, d: ceildiv(a, d) * d,
+    "min": lambda a, d: apply("min", a, d),
+    "max": lambda a, d: apply("max", a, d),
+    "xor": lambda a, d: a ^ d,
+}
+
+
+@pytest.mark.parametrize("op", DIVIDED)
+@pytest.mark.parametrize("by", [lift(3), m], ids=["number", "size"])
+def test_quotients(op: str, by: Term) -> None:
+    """A quotient or remainder of an axis, of a size, of both, against what is near to it."""
+    function = DIVIDED[op]
+    tops = [i + c for c in (-1, 0, 2)] + [i * by + j, n, n - 1, i + j]
+    against = [lift(0), by, n, function(n, by), i, ceildiv(n, by), n // by]
+    guards = (apply(compare, function(a, by), b + c) for a, b, c, compare in product(tops, against, NEAR, ("lt", "ge", "eq")))
+    assert decided(guards, Box((Axis("i", n), Axis("j", by)))) > 30
+
+
+@pytest.mark.parametrize("fact", COMPARISONS)
+def test_facts(fact: str) -> None:
+    """What a guard says is said, and no more: each comparison as a fact, each as a question, one off to both sides."""
+    for shift, other in product(NEAR, (j, n, lift(4))):
+        where = box(i=n, j=5).guarded(apply(fact, i, other + shift))
+        questions = [apply(ask, i, other + c) for ask, c in product(COMPARISONS, (-2, -1, 0, 1, 2))]
+        count = decided(questions, where) + decided([apply("not", q) for q in questions], where)
+        assert count >= 4 or fact == "ne"
+
+
+@pytest.mark.parametrize(
+    "fact", [lambda c: n >= c, lambda c: n // 3 >= c, lambda c: ceildiv(n, 3) >= c, lambda c: n * m >= c, lambda c: n * 2 >= c]
+)
+def test_least_sizes(fact: object) -> None:
+    """The least size that a precondition tells: exactly, or less."""
+    for least in (1, 2, 3):
+        guard = fact(least)  # type: ignore[operator]
+        assert (
+            decided([n >= c for c in range(1, 9)] + [n // 3 >= c for c in (1, 2, 3)] + [m >= c for c in (1, 2)], Box((), guard)) > 0
+        )
+
+
+@pytest.mark.parametrize("extent", [n, n // 3, ceildiv(n, 3), n * m, n * 2, n - 2, ceildiv(n, m)], ids=text)
+def test_extents_are_facts(extent: Term) -> None:
+    """A box with a point has extents of at least 1, and what follows from that."""
+    where = Box((Axis("i", extent),))
+    guards = (
+        [n >= c for c in range(1, 8)]
+        + [i < n + c for c in NEAR]
+        + [i * 3 + c < n for c in (0, 1, 2, 3)]
+        + [i <= extent - c for c in NEAR]
+    )
+    assert decided(guards, where) > 2
+
+
+ENDS = {
+    "sums": [i + j, i - j, i * 3 - j * 2 + 1, i * j, n - i],
+    "quotients": [i // 2, ceildiv(i, 2), (i - 1) // 2, ceildiv(i - 3, 2), i // m, (i + j) // m],
+    "remainders": [i % 3, (i + 1) % 2, j % 7, (j + 3) % m],
+    "others": [apply("min", i, 2), apply("max", i, j), i ^ j, (i % 4) ^ (j % 4), j ^ 5, apply("min", i - 1, j), apply("max", 2, j)],
+}
+
+
+@pytest.mark.parametrize("kind", ENDS)
+def test_bounds_are_reached(kind: str) -> None:
+    """Bounds hold at every point; for sums, quotients and remainders of constant boxes they are reached too."""
+    for term, extent in product(ENDS[kind], (n, lift(1), lift(4))):
+        where = Box((Axis("i", extent), Axis("j", lift(4))), m >= 1)
+        low, high = lower(term, where), upper(term, where)
+        assert low is not None and high is not None, text(term)
+        for sizes in SIZES:
+            found = [evaluate(term, where.at(point, sizes)) for point in where.points(sizes)]
+            if found:
+                assert evaluate(low, sizes) <= min(found) and max(found) <= evaluate(high, sizes), (text(term), str(where))
+
+
+def test_reached() -> None:
+    """Tight where nothing occurs twice."""
+    where = box(i=6, j=4)
+    for term in (i + j, i - j, i * 3 - j * 2 + 1, i // 2, ceildiv(i - 3, 2), i % 3, apply("min", i, 2), (i % 4) ^ (j % 4)):
+        found = [evaluate(term, where.at(point, {})) for point in where.points({})]
+        assert (lower(term, where), upper(term, where)) == (lift(min(found)), lift(max(found))), text(term)
+
+
+def test_claims_need_points() -> None:
+    """Forgetting an axis that may be empty is not onto; neither is an arrow into more than the one before it hits."""
+    assert not project(box(i=n, r=m), "r").epi and project(box(i=n, r=m), "r", where=m >= 1).epi
+    assert honest(project(box(i=n, r=m), "r"), {"n": 2, "m": 0})
+    f = split(Axis("i", n), 4, "q", "r")
+    wider = f >> identity(f.codomain.unguarded())
+    assert f.epi and wider.mono and not wider.epi and honest(wider, {"n": 5})
+    even = split(Axis("i", n), 4, "q", "r", equal(n % 4, 0))
+    assert (even >> identity(even.codomain)).iso
