@@ -235,7 +235,7 @@ def _by_term(one: Placement, target: Axis, setting: Setting) -> Arrow | None:
                 Label(one.span, "a term infers nothing"),
                 help=f"write it: {_example(factor, target.extent)}",
             )
-    factors = tuple(Axis(f.name, f.extent, f.sort, f.span) for f in table if f.extent is not None)
+    factors = tuple(Axis(f.name, f.extent, f.sort, f.span) for f in table if f.extent is not None and f.extent.dtype != UNKNOWN)
     if len(factors) < len(table) or not _all_lawful(factors, one, setting):
         return None
     below = any(isinstance(t, App) and t.op in ("sub", "neg") for t in walk(term))

@@ -124,8 +124,8 @@ def _declare(factor: Factor, table: dict[str, Factor], scope: Scope) -> None:
             help="take another name, or remove one",
         )
     else:
-        scope.hides(factor.name, factor.span, "the factor")
-        table[factor.name] = factor
+        hidden = scope.hides(factor.name, factor.span, "the factor")
+        table[factor.name] = replace(factor, extent=WRONG) if hidden else factor  # nothing is computed with it then
 
 
 def with_written_extents(table: Mapping[str, Factor], bindings: Iterable[tree.Binding], scope: Scope) -> dict[str, Factor]:
