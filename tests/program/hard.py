@@ -164,6 +164,41 @@ machine shifted_tile : shifted {
   vector rj
 }
 
+op change(x: f32[R, N]) -> (d: f32[R]) {
+  d[r] = (sum[j] x[r, j]) - ((sum[j] x[r - 1, j]) if r > 0 else 0)
+}
+machine change_thread : change {
+  work grid = (g), block = (t: 32)
+  compute r = (g, t)
+  time j
+}
+machine change_rows : change {
+  work grid = (g), block = (t: 4)
+  compute r = (g, t, u: 3)
+  time j
+  register u
+}
+
+# Where i + j >= K the reads would leave A, and the cells of j do not know i.
+op corner(A: f32[K], B: f32[M], C: f32[N, K]) -> (y: f32[M, N]) {
+  y[i, j] = sum[k <= j] B[i] * A[j - k] * C[j, k] if j < K else B[i]
+}
+machine corner_tile : corner {
+  work grid = (by, bx), block = (ty: 2, tx: 2)
+  compute i = (by, ty, ri: 2), j = (bx, tx, rj: 3)
+  time k
+  register ri, rj
+}
+
+op staircase(A: f32[M], B: f32[N]) -> (y: f32[M, N]) {
+  y[i, j] = (sum[k < 3] A[i - k]) * B[j] if i >= 2 and i + j > 4 else (sum[k < 3] (B[j - k] if j - k >= 0 else 0))
+}
+machine staircase_tile : staircase {
+  work grid = (by, bx), block = (ty: 2, tx: 2)
+  compute i = (by, ty, ri: 2), j = (bx, tx, rj: 3)
+  register ri, rj, k
+}
+
 op gather(W: f32[V, D], which: i32[n]) -> (y: f32[n, D]) where V >= 1 {
   y[t, d] = W[which[t], d]
 }

@@ -113,13 +113,13 @@ def test_a_loop_over_outputs_inside_of_a_fold_is_refused() -> None:
     source = "op s(x: f32[R, N]) -> (y: f32[R]) { y[r] = sum[j] x[r, j] }\n"
     machine = "machine m : s { work grid = (g: 4), block = (t: 32)\n compute r = (a, g, t)\n time j, a }"
     code, help = refused(source + machine)
-    assert code == "TG533" and "time a, j" in help
+    assert code == "TG531" and "time a, j" in help
 
 
 def test_a_fold_without_a_unit_needs_an_element() -> None:
     source = "op s(x: i32[R, N]) -> (y: i32[R]) { y[r] = min[j] x[r, j] }\n"
     code, help = refused(source + "machine m : s { work grid = (g), block = (t: 32)\n compute r = (g, t)\n time j }")
-    assert code == "TG535" and "where N >= 1" in help
+    assert code == "TG532" and "where N >= 1" in help
 
 
 def test_an_intermediate_of_another_thread_must_be_staged() -> None:
@@ -139,6 +139,15 @@ def test_an_intermediate_of_another_turn_must_be_staged() -> None:
     )
     code, help = refused(source)
     assert code == "TG530" and "next to each other" in help
+
+
+def test_a_factor_of_the_output_that_is_a_factor_of_the_fold_is_refused() -> None:
+    source = (
+        "op s(x: f32[R, N]) -> (y: f32[R]) { y[r] = sum[j] x[r, j] }\n"
+        "machine m : s { work grid = (g: ceil(R / 4)), block = ()\n compute r = g*4 + u, j = c*4 + u\n time c: ceil(N / 4)\n register u: 4 }"
+    )
+    code, help = refused(source)
+    assert code == "TG131" and "separate factors" in help
 
 
 def test_wrong_programs_are_seen_by_these_tests() -> None:

@@ -30,13 +30,14 @@ def derive(machine: model.Machine) -> Program:
     taken = {*op.sizes, *(t.name for t in op.tensors), *(name for name, _ in machine.constants)}
     taken |= {a.name for one in machine.launches for a in factors(one)}
     where = tuple(dict.fromkeys((*op.where, *machine.where)))
-    build = Build(taken, frozenset(t.name for t in op.tensors), frozenset(op.sizes), where)
+    build = Build(taken, {t.name: t.shape for t in op.tensors}, frozenset(op.sizes), where)
     launches = tuple(launched(build, machine, one) for one in machine.launches)
     return Program(machine.title, op, launches, where, machine.arch, machine.span)
 
 
 def launched(build: Build, machine: model.Machine, launch: model.Launch) -> Launch:
     """`launch → launch` of steps: the locals first, then the equations in order."""
+    build.axes = tuple({a.name: a for a in factors(launch)}.values())
     build.time, build.locals, build.alive = launch.time, [], {}
     body = sequence(build, plans(build, machine.op, launch), Around())
     return Launch(launch.grid, launch.block, (*build.locals, *body), launch.span)

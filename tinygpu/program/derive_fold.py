@@ -1,14 +1,14 @@
-"""Folds in time: accumulators, their units, the loops that fill them, and operands held in registers.
+"""Folds in time: accumulators, their units, and the loops that fill them.
 
-Comes in: a value over factors. Goes out: steps that fold, and the value with each fold replaced by the cell that holds it.
-The one idea: with more than one cell a thread, what does not depend on every cell is read once for each turn of the loop, with a
-fill outside the tensor; then the accumulation needs no guard, because a junk cell is never stored.
+Comes in: values over factors. Goes out: steps that fold, and the values with each fold replaced by the cell that holds it.
+The one idea: with more than one cell a thread, what does not depend on every cell is held in operands; then the accumulation needs
+no guard over the output, because a junk cell is never stored.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import product
 
 from tinygpu.category.box import Box
@@ -16,24 +16,21 @@ from tinygpu.category.evaluate import evaluate
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.simplify import holds
 from tinygpu.category.term import (
-    BOOL,
-    FLOATS,
     App,
     Axis,
     Const,
     Fold,
     Read,
     Term,
-    Var,
     conjunction,
     conjuncts,
     rebuild,
-    select,
     variables,
     walk,
 )
 from tinygpu.diagnostic import Span, TinygpuError
-from tinygpu.program.derive_nest import Build, at, cells, loops, own, point, within
+from tinygpu.program.derive_nest import Build, at, cells, loops, own, point
+from tinygpu.program.derive_operand import Operands
 from tinygpu.program.step import Assign, Step
 
 TOTAL = ("add", "sub", "mul", "neg", "min", "max", "abs", "select", "cast", "not", "and", "or", "lt", "le", "gt", "ge", "eq", "ne")
@@ -46,62 +43,6 @@ class Place:
     cells: tuple[Axis, ...]
     rest: tuple[Term, ...]
     span: Span
-
-
-@dataclass(slots=True)
-class Operands:
-    """Terms held in local cells for one turn of a loop. `output` are the cells of the output, `mine` those of the fold itself."""
-
-    build: Build
-    output: tuple[Axis, ...]
-    mine: tuple[Axis, ...]
-    known: tuple[Term, ...]
-    span: Span
-    held: dict[tuple[Term, Term], Read] = field(default_factory=dict)
-
-    def hold(self, term: Term) -> Term:
-        """The term with every part that reads memory, but not at every output cell, replaced by a read of local cells."""
-        if len(within(term, self.output)) < len(self.output) and self.loads(term):
-            return self.cell(term)
-        match term:
-            case App("select", (condition, then, otherwise)):  # a branch is read only where it is taken
-                return select(self.hold(condition), then, otherwise)
-            case Fold() | Read() | App("and" | "or"):
-                return term
-        return rebuild(term, self.hold)
-
-    def loads(self, term: Term) -> bool:
-        """Whether a term reads memory (a scalar argument is none), and no fold is left in it."""
-        found = any(isinstance(t, Read) and t.index and t.tensor in self.build.tensors for t in walk(term))
-        return found and not any(isinstance(t, Fold) for t in walk(term))
-
-    def cell(self, term: Term) -> Read:
-        """The local cells for a term, declared when they are first asked for. Its guard is what is known without the other cells."""
-        axes = self.output + self.mine
-        inner = within(term, axes)
-        outside = {a.name for a in axes} - {a.name for a in inner}
-        key = (conjunction(*(p for p in self.known if not variables(p) & outside)), term)
-        if key not in self.held:
-            names = {t.tensor for t in walk(term) if isinstance(t, Read) and t.index}
-            base = min(names).lower() if len(names) == 1 else "operand"
-            name = self.build.fresh(base if base not in self.build.taken else f"{base}_cell")
-            self.build.local(name, term.dtype, inner, self.span)
-            self.held[key] = Read(name, point(inner), term.dtype)
-        return self.held[key]
-
-    def steps(self) -> tuple[Step, ...]:
-        """The steps that fill the cells: the term where its guard holds, a fill elsewhere."""
-        done: list[Step] = []
-        for (guard, term), read in self.held.items():
-            inner = tuple(a for a in self.output + self.mine if Var(a.name) in read.index)
-            value = select(guard, term, fill(term.dtype))
-            done.extend(cells(self.build, inner, (Assign(read.tensor, read.index, value, span=self.span),), self.span))
-        return tuple(done)
-
-
-def fill(dtype: str) -> Const:
-    """What stands in a cell outside the tensor: zero, or false."""
-    return Const(False, BOOL) if dtype == BOOL else Const(0.0 if dtype in FLOATS else 0, dtype)
 
 
 def folded(
@@ -150,7 +91,7 @@ def start(build: Build, fold: Fold, name: str, place: Place) -> tuple[Step, ...]
     if not MONOIDS[fold.monoid].idempotent or outermost(fold.body):
         title = f"{fold.monoid} over {fold.dtype} has no unit to start from"
         raise TinygpuError.of(
-            "TG535", title, fold.span, f"no {fold.dtype} value leaves every other unchanged", "cast the body to f32 or f64"
+            "TG532", title, fold.span, f"no {fold.dtype} value leaves every other unchanged", "cast the body to f32 or f64"
         )
     # Taking the first element twice is harmless: the monoid is idempotent.
     zeros: dict[str, Term] = {a.name: Const(0) for a in fold.axes}
@@ -163,7 +104,7 @@ def start(build: Build, fold: Fold, name: str, place: Place) -> tuple[Step, ...]
 
 
 def check_some(build: Build, part: Term, fold: Fold) -> None:
-    """No small sizes that the preconditions allow leave the fold without its first element. Raises TG535."""
+    """No small sizes that the preconditions allow leave the fold without its first element. Raises TG532."""
     sizes = sorted({n for term in (part, *build.where) for n in variables(term)})
     if len(sizes) > 6 or not variables(part) <= build.sizes:
         return  # the proof will say
@@ -173,7 +114,7 @@ def check_some(build: Build, part: Term, fold: Fold) -> None:
             title = f"{fold.monoid} over {fold.dtype} has no unit, so it needs an element to start from"
             found = ", ".join(f"{n} = {v}" for n, v in case.items())
             names = ", ".join(f"{n} >= 1" for n in sizes if n in variables(part))
-            raise TinygpuError.of("TG535", title, fold.span, f"there is none for {found}", f"add to the op: where {names}")
+            raise TinygpuError.of("TG532", title, fold.span, f"there is none for {found}", f"add to the op: where {names}")
 
 
 def turn(build: Build, names: dict[Fold, str], place: Place) -> tuple[Step, ...]:

@@ -21,7 +21,8 @@ REGISTER = "register"
 class Build:
     """What grows while a program is derived: the names taken, the locals declared, and in which loops each kept value is alive.
 
-    `tensors` are the op's arguments by name, `where` the preconditions over `sizes`; `time` is the nesting order of the launch.
+    `tensors` are the shapes of the op's arguments, `where` the preconditions over `sizes`; `axes` are all factors of the launch,
+    `time` its nesting order.
 
     >>> build = Build({"x"})
     >>> build.fresh("acc"), build.fresh("acc"), build.fresh("x")
@@ -29,9 +30,10 @@ class Build:
     """
 
     taken: set[str]
-    tensors: frozenset[str] = frozenset()
+    tensors: Mapping[str, tuple[Term, ...]] = field(default_factory=dict)
     sizes: frozenset[str] = frozenset()
     where: tuple[Term, ...] = ()
+    axes: tuple[Axis, ...] = ()
     time: tuple[str, ...] = ()
     locals: list[Local] = field(default_factory=list)
     alive: dict[str, tuple[int, ...]] = field(default_factory=dict)

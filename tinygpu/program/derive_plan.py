@@ -8,11 +8,12 @@ The one idea: pulling back is substitution along the owner arrow, and a fold tak
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tinygpu.category.box import Box
 from tinygpu.category.simplify import simplify
 from tinygpu.category.term import (
+    App,
     Axis,
     Fold,
     Read,
@@ -21,7 +22,9 @@ from tinygpu.category.term import (
     conjunction,
     conjuncts,
     equal,
+    negation,
     rebuild,
+    select,
     substitute,
     text,
     variables,
@@ -107,7 +110,7 @@ def plan(build: Build, phase: Phase, launch: Launch, value: Term, made: Mapping[
     parts = conjuncts(simplify(domain.guard, box))
     folded = frozenset(domain.names) - free
     pulled = at(Pull(owner, domain.axes, parts, made, frozenset(a.name for a in output), phase.span)(value), {})
-    pulled = simplify(pulled, box)  # the ranges of the factors decide a part of many a padded read
+    pulled = taken(simplify(pulled, box))  # the ranges of the factors decide a part of many a padded read
     check_order(build, output, pulled, phase)
     absent = tuple(equal(Var(a.name), 0) for a in launch.grid + launch.block if a.name not in free)
     mine = tuple(p for p in parts if not variables(p) & folded)
@@ -134,9 +137,7 @@ class Pull:
             case Fold():
                 return self.fold(term)
         term = rebuild(term, self)
-        if isinstance(term, Read) and term.tensor in self.made:
-            return self.keep(term)
-        return term
+        return self.keep(term) if isinstance(term, Read) and term.tensor in self.made else term
 
     def fold(self, fold: Fold) -> Fold:
         """A fold over indices is a fold over the factors of its indices, where the guard says that there is such a point."""
@@ -160,8 +161,32 @@ class Pull:
         return Read(source.kept, point(source.cells), read.dtype, read.span)
 
 
+def taken(term: Term) -> Term:
+    """The term in which a fold in a branch folds only where the branch is taken, since its reads may be in bounds only there."""
+    term = rebuild(term, taken)
+    match term:
+        case App("select", (condition, then, otherwise)):
+            return select(condition, under(then, condition), under(otherwise, negation(condition)))
+    return term
+
+
+def under(term: Term, condition: Term) -> Term:
+    """The term with its folds guarded by a condition, which is no fold itself.
+
+    >>> from tinygpu.category.term import TRUE
+    >>> fold = Fold("sum", (Axis("k", Var("K")),), TRUE, Read("x", (Var("i") - 1, Var("k")), "f32"), "f32")
+    >>> text(under(fold, Var("i") > 0).guard)
+    'i > 0'
+    """
+    if any(isinstance(t, Fold) for t in walk(condition)):
+        return term
+    if isinstance(term, Fold):
+        return replace(term, guard=conjunction(condition, term.guard))
+    return rebuild(term, lambda inner: under(inner, condition)) if isinstance(term, App) else term
+
+
 def check_order(build: Build, output: tuple[Axis, ...], value: Term, phase: Phase) -> None:
-    """Every loop of the output stands outside every loop of a fold. Raises TG533."""
+    """Every loop of the output stands outside every loop of a fold. Raises TG531."""
     inner = [a.name for t in walk(value) if isinstance(t, Fold) for a in build.ordered(t.axes)]
     outer = [a.name for a in build.ordered(output)]
     wrong = [(o, i) for o in outer for i in inner if build.time.index(o) > build.time.index(i)]
@@ -169,7 +194,7 @@ def check_order(build: Build, output: tuple[Axis, ...], value: Term, phase: Phas
         o, i = wrong[0]
         order = ", ".join([n for n in build.time if n in outer] + [n for n in build.time if n not in outer])
         raise TinygpuError.of(
-            "TG533",
+            "TG531",
             f"the loop {o} over outputs stands inside the loop {i} of a fold",
             phase.span,
             f"every turn of {o} needs its own accumulator, and {i} would have to keep all of them",
@@ -183,10 +208,10 @@ def across(fold: Fold, axis: Axis, span: Span) -> TinygpuError:
         title = f"{fold.monoid} is folded across workers: its factor {axis.name} is carried by the {axis.sort}"
         help = f"take {axis.name} out of the {axis.sort} and put it under time or register: the thread folds its own part"
         return TinygpuError.of(
-            "TG531", title, fold.span, "combining threads is not in this version yet", help, Label(span, "placed here")
+            "TG109", title, fold.span, "combining threads is not in this version yet", help, Label(span, "placed here")
         )
     title = f"the factor {axis.name} is part of the output and of the fold {fold.monoid}"
-    return TinygpuError.of("TG532", title, fold.span, "a fold needs factors of its own", "split the indices by separate factors")
+    return TinygpuError.of("TG131", title, fold.span, "a fold needs factors of its own", "split the indices by separate factors")
 
 
 def elsewhere(read: Read, source: Plan) -> TinygpuError:
@@ -207,4 +232,4 @@ def crossing(read: Read) -> TinygpuError:
     """A value that another launch computes."""
     title = f"{read.tensor} is not computed in this launch before it is read"
     help = "put both equations into one launch, the one that is read first"
-    return TinygpuError.of("TG534", title, read.span, "values that cross launches are not in this version yet", help)
+    return TinygpuError.of("TG109", title, read.span, "values that cross launches are not in this version yet", help)

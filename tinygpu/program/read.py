@@ -85,16 +85,11 @@ class Reader:
 
     def carried(self, item: tree.Expr, level: str) -> Axis | None:
         """A factor of a level, with its extent."""
-        if not isinstance(item, tree.Sized):
-            self.problems.add(
-                "TG157",
-                f"a launch gives every factor of its {level} an extent",
-                item.span,
-                "no extent",
-                help="write (g: ceil(n / 256))",
-            )
-            return None
-        return Axis(item.name, self.extent(item.extent, item.name, False), level, item.span)
+        if isinstance(item, tree.Sized):
+            return Axis(item.name, self.extent(item.extent, item.name, False), level, item.span)
+        title = f"a launch gives every factor of its {level} an extent"
+        self.problems.add("TG157", title, item.span, "no extent", help="write (g: ceil(n / 256)): nothing is inferred in a program")
+        return Axis(item.name, Const(1), level, item.span) if isinstance(item, tree.Name) else None  # so that its name is known
 
     def steps(self, body: tuple[tree.Statement, ...], axes: tuple[Axis, ...]) -> tuple[Step, ...]:
         """Statements in order; what is wrong is said and left out."""
