@@ -12,6 +12,7 @@ from tinygpu.obligations import alignment, bounds, cover, holds, initialised, li
 from tinygpu.obligations.dataflow import execute, gaps
 from tinygpu.obligations.obligation import Claim
 from tinygpu.obligations.trace import Trace
+from tinygpu.obligations.promise import promised
 from tinygpu.program.step import Program
 
 PROPERTIES: tuple[tuple[str, Callable[[Program, Trace], Iterator[Claim]]], ...] = (
@@ -35,6 +36,7 @@ def state(program: Program) -> Iterator[Claim]:
     seen: set[Claim] = set()
     for _, property in PROPERTIES:
         for claim in property(program, trace):
+            claim = promised(claim, program.op.promises)
             if claim not in seen:
                 seen.add(claim)
                 yield claim

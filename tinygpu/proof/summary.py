@@ -24,7 +24,8 @@ def sizes(program: Program) -> str:
     if not program.op.sizes:
         return "its one size"
     where = f" with {' and '.join(map(text, program.where))}" if program.where else ""
-    return f"all {', '.join(program.op.sizes)}{where}"
+    data = f", assuming {' and '.join(map(text, program.op.promises))}" if program.op.promises else ""
+    return f"all {', '.join(program.op.sizes)}{where}{data}"
 
 
 def methods(proof: Proof) -> str:
