@@ -99,6 +99,7 @@ CATALOGUE: Mapping[str, str] = {
     "TG126": "the dtype of a value is not known",
     "TG127": "factors where a value is needed, or a value where factors are",
     "TG128": "an extent or a divisor below 1",
+    "TG129": "an output is an array",
     # machines
     "TG130": "a factor neither carried nor declared",
     "TG131": "a factor placed twice",

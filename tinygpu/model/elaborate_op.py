@@ -60,6 +60,11 @@ def _declared(op: tree.Op, scope: Scope) -> dict[str, Tensor]:
     for role, declarations in (("input", op.inputs), ("output", op.outputs)):
         for one in declarations:
             tensor = _tensor(one, role, scope)
+            if role == "output" and one.shape is None:
+                fix = f"write {one.name}: {one.dtype}[], an array of rank 0"
+                scope.problems.add(
+                    "TG129", f"the output {one.name} is no array", one.span, "a single value cannot be written to", help=fix
+                )
             if one.name in tensors:
                 title, first = f"the tensor {one.name} is declared twice", Label(tensors[one.name].span, "declared first here")
                 scope.problems.add("TG102", title, one.span, "declared again", first, help="take another name")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 
 from tinygpu.category.term import Const
 from tinygpu.diagnostic import Diagnostic, Label, Span, TinygpuError
@@ -61,6 +60,8 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     >>> suggestion("matmull", ["matmul", "saxpy"])
     'did you mean matmul?'
     """
+    from difflib import get_close_matches  # start-up is part of the user's time, and most texts are right
+
     close = get_close_matches(name, sorted(set(known)), 1, 0.6)
     return f"did you mean {close[0]}?" if close else ""
 
