@@ -92,7 +92,7 @@ def _keyword(place: Place, source: Source) -> Diagnostic | None:
     """A word of the language where a name is wanted."""
     tables = load()
     token, previous = place.token, place.previous
-    if _is_keyword(token, tables) and "NAME" in place.accepted:
+    if _is_keyword(token, tables) and "NAME" in place.accepted and not _may_follow_a_name(place, tables):
         title = f"`{token.text}` is a word of the language and cannot be a name here"
         return at_word(source, "TG006", title, token, help="choose another name")
     if previous and _is_keyword(previous, tables):
@@ -101,6 +101,12 @@ def _keyword(place: Place, source: Source) -> Diagnostic | None:
             title = f"`{previous.text}` is a word of the language and cannot be a name here"
             return at_word(source, "TG006", title, previous, help="choose another name")
     return None
+
+
+def _may_follow_a_name(place: Place, tables: Tables) -> bool:
+    """Is it rather that something is missing before the word?"""
+    stack = advance(list(place.stack), "NAME", tables)
+    return stack is not None and advance(stack, symbol(place.token, tables.rows[stack[-1]], tables), tables) is not None
 
 
 def _is_keyword(token: Token, tables: Tables) -> bool:
@@ -127,7 +133,8 @@ def _missing(place: Place, source: Source) -> Diagnostic | None:
     wanted = missing(list(place.stack), place.words[place.at :], load())
     if wanted is None:
         return None
-    words = "an operator or a new line" if wanted == NEWLINE and "*" in place.accepted else in_words(wanted)
+    either = "an operator or " if wanted in (NEWLINE, ",") and "*" in place.accepted else ""
+    words = either + in_words(wanted)
     return after_previous(source, "TG001", f"{words} is missing before {name_of(place.token)}", place, "it is missing here")
 
 
