@@ -198,5 +198,7 @@ def test_disassembly_is_read() -> None:
 
 
 def test_index_terms_have_the_names_of_the_equation() -> None:
-    """`y[i, j]`: the column is j where it is first known, in each of the two loops over v."""
-    assert cuda_source(PROGRAMS["conv"]).count("j = ix(ix(ix(ix(h*32) + t)*4) + v)") == 2
+    """`y[i, j]`: the column is j, its first lane j0, and the place where x is read x1."""
+    written = cuda_source(PROGRAMS["conv"])
+    assert written.count("j0 = ix(ix(ix(h*32) + t)*4)") == 1 and written.count("j = ix(j0 + v)") == 1
+    assert written.count("x1 = ix(ix(j + r) - 1)") == 1 and "x[ix(ix(g*N) + x1)] if x1 >= 0 and x1 < N else f32(0.0)" in written

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from functools import reduce
 
 from tinygpu.category.term import Axis, Const, Term, lift, text
-from tinygpu.emit.cuda_body import Build, body_lines, index_names
+from tinygpu.emit.cuda_body import Build, body_lines
+from tinygpu.emit.cuda_names import index_names
 from tinygpu.emit.cuda_text import HALVES, Scope, index, stored
 from tinygpu.emit.prelude import ANGLES, CONVERSIONS, made_by
 from tinygpu.emit.python import Lines, block, docstring, identifier, python_names, source
@@ -80,13 +81,9 @@ def kernel_source(program: Program, number: int) -> tuple[str, frozenset[str]]:
     """The source of one launch's kernel, and the names of the prelude that it uses."""
     launch = program.launches[number]
     scope = kernel_scope(program, launch)
-    labels = index_names(program, launch)
-    spelled = python_names(labels.values(), {*OURS, *scope.names.values()})
-    counted: dict[str, int] = {}
-    for term, name in labels.items():  # a name for each term: i, i2, …
-        counted[name] = counted.get(name, 0) + 1
-        labels[term] = spelled[name] + (str(counted[name]) if counted[name] > 1 else "")
-    build = Build(program, number, labels, taken={*OURS, *scope.names.values(), *labels.values()})
+    taken = {*OURS, *scope.names.values()}
+    labels = index_names(program, launch, taken)
+    build = Build(program, number, labels, taken=taken | set(labels.values()))
     decoded = thread_lines(launch, scope)
     lines = body_lines(build, launch.body, scope, launch.grid + launch.block)
     name = identifier(program.name)

@@ -6,17 +6,17 @@ The one idea: one walk over the steps. What is in scope grows on the way down, a
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from tinygpu.category.monoid import MONOIDS
-from tinygpu.category.term import FLOATS, TRUE, App, Axis, Const, Read, Term, Var, conjuncts, reads, text, variables, walk
+from tinygpu.category.term import FLOATS, TRUE, App, Axis, Const, Read, Term, conjuncts, reads, text, variables
+from tinygpu.emit.cuda_names import numbered, occurs
 from tinygpu.emit.cuda_text import HALVES, Scope, guard, held, index, place, stored, to_store, value
 from tinygpu.emit.cuda_wide import Fast, Move, fast
 from tinygpu.emit.python import Lines, block, choice, comment, fresh
 from tinygpu.program.address import address
-from tinygpu.program.step import Assign, For, If, Launch, Local, Program, Step, steps
-from tinygpu.program.wide import wide_in
+from tinygpu.program.step import Assign, For, If, Local, Program, Step
+from tinygpu.program.wide import Wide, wide_in
 
 IN_PLACE = {"sum": "+=", "prod": "*="}
 
@@ -32,30 +32,6 @@ class Build:
     taken: set[str] = field(default_factory=set)
 
 
-def index_names(program: Program, launch: Launch) -> dict[Term, str]:
-    """Index terms of the launch with the names that the equations give them: `by*64 + ri` stands at C's `i`, so it is `i`."""
-    found: dict[Term, str] = {}
-    for step in steps(launch.body):
-        if not isinstance(step, Assign):
-            continue
-        for access in (Read(step.target, step.index, ""), *reads(step.value)):
-            for names in index_patterns(program, access.tensor):
-                for place_, name in zip(access.index, names, strict=False):
-                    if name and isinstance(place_, App):
-                        found.setdefault(place_, name)
-    return found
-
-
-def index_patterns(program: Program, tensor: str) -> Iterable[tuple[str, ...]]:
-    """How the equations write the coordinates of a tensor: names where they are plain, else empty."""
-    for equation in program.op.equations:
-        if equation.target == tensor:
-            yield tuple(a.name for a in equation.axes)
-        for read in reads(equation.value):
-            if read.tensor == tensor:
-                yield tuple(t.name if isinstance(t, Var) else "" for t in read.index)
-
-
 def body_lines(build: Build, body: tuple[Step, ...], scope: Scope, axes: tuple[Axis, ...]) -> Lines:
     """The steps, after the names of the index terms whose axes are all known here for the first time."""
     lines: Lines = []
@@ -67,23 +43,6 @@ def body_lines(build: Build, body: tuple[Step, ...], scope: Scope, axes: tuple[A
     for step in body:
         lines += step_lines(build, step, scope, axes)
     return lines
-
-
-def occurs(term: Term, body: tuple[Step, ...]) -> bool:
-    """Whether the term stands somewhere in the steps."""
-    return any(term in walk(t) for step in steps(body) for t in terms_of(step))
-
-
-def terms_of(step: Step) -> tuple[Term, ...]:
-    """The terms that are evaluated at a step itself."""
-    match step:
-        case Assign(_, at, term, _, condition):
-            return (*at, term, condition)
-        case For(axis):
-            return (axis.extent,)
-        case If(condition):
-            return (condition,)
-    return ()
 
 
 def step_lines(build: Build, step: Step, scope: Scope, axes: tuple[Axis, ...]) -> Lines:
@@ -123,25 +82,41 @@ def loop_lines(build: Build, axis: Axis, body: tuple[Step, ...], scope: Scope, a
 
 def vector_lines(build: Build, loop: For, scope: Scope, axes: tuple[Axis, ...]) -> Lines:
     """A vector loop: wide where the kernel is and all lanes are inside, else lane by lane."""
-    plain = loop_lines(build, loop.axis, loop.body, scope, axes)
     wides = wide_in(build.program, build.number, loop, axes)
     if not wides:
-        return plain
-    names, cells = [], {}
-    for wide in wides:
-        name = fresh(f"{scope.names[wide.tensor]}_{scope.names[loop.axis.name]}", build.taken)
-        build.taken.add(name)
-        cells["cells of " + name] = name
-        names.append("cells of " + name)
-        dtype = build.program.op.tensor(wide.tensor).dtype
-        build.declared.append(f"{name} = {scope.use('cuda')}.local.array({wide.count}, {scope.use(stored(dtype))})")
-    inside = scope.with_raw(cells)
-    quick = fast(loop, wides, tuple(names))
-    lines = [move_line(build, m, inside) for m in quick.loads]
-    lines += loop_lines(build, loop.axis, quick.body, inside, axes)
-    lines += [move_line(build, m, inside) for m in quick.stores]
+        return loop_lines(build, loop.axis, loop.body, scope, axes)
+    lines, scope = first_lines(build, wides, scope)
+    plain = loop_lines(build, loop.axis, loop.body, scope, axes)
+    cells = [cells_of(build, wide, loop.axis, scope) for wide in wides]
+    inside = scope.with_raw({f"cells {name}": name for name in cells})
+    quick = fast(loop, wides, tuple(f"cells {name}" for name in cells))
+    moved = [move_line(m, inside) for m in quick.loads]
+    moved += loop_lines(build, loop.axis, quick.body, inside, axes)
+    moved += [move_line(m, inside) for m in quick.stores]
     test = " and ".join([scope.use("wide"), *(guard(c, scope, 3) for c in conjuncts(quick.condition))])
-    return comment(wide_remark(quick, scope)) + choice(test, lines, plain)
+    return [*lines, *comment(wide_remark(quick, scope)), *choice(test, moved, plain)]
+
+
+def first_lines(build: Build, wides: tuple[Wide, ...], scope: Scope) -> tuple[Lines, Scope]:
+    """Names for the coordinates of the first lane: `j0` where the coordinate is j."""
+    lines: Lines = []
+    for wide in wides:
+        first, name = wide.first[-1], build.labels.get(wide.access.index[-1])
+        if name and isinstance(first, App) and first not in scope.bound:
+            build.labels.setdefault(first, numbered(name + "0", build.taken))
+            build.taken.add(build.labels[first])
+            lines.append(f"{build.labels[first]} = {index(first, scope)}")
+            scope = scope.binding(first, build.labels[first])
+    return lines, scope
+
+
+def cells_of(build: Build, wide: Wide, axis: Axis, scope: Scope) -> str:
+    """Declares the cells that hold what moves in one wide access; their name is the tensor's and the axis's."""
+    name = fresh(f"{scope.names[wide.tensor]}_{scope.names[axis.name]}", build.taken)
+    build.taken.add(name)
+    kind = scope.use(stored(build.program.op.tensor(wide.tensor).dtype))
+    build.declared.append(f"{name} = {scope.use('cuda')}.local.array({wide.count}, {kind})")
+    return name
 
 
 def wide_remark(quick: Fast, scope: Scope) -> str:
@@ -151,7 +126,7 @@ def wide_remark(quick: Fast, scope: Scope) -> str:
     return f"{', '.join(dict.fromkeys(moved))}, where all {lanes} lanes are inside"
 
 
-def move_line(build: Build, move: Move, scope: Scope) -> str:
+def move_line(move: Move, scope: Scope) -> str:
     """One wide load or store."""
     wide = move.wide
     pointer, cells = scope.names[wide.tensor], scope.names[move.cells]
