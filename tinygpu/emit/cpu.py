@@ -20,7 +20,8 @@ from tinygpu.emit.cpu_names import renamed
 from tinygpu.emit.cpu_nest import innermost, item_count, nest_lines
 from tinygpu.emit.cpu_prelude import HEADER, HEADER_IMPORTS, prelude
 from tinygpu.emit.cpu_split import split
-from tinygpu.emit.cpu_steps import indent
+from tinygpu.emit.cpu_steps import indent, is_long
+from tinygpu.emit.cpu_strip import strips
 from tinygpu.emit.cpu_text import HALVES, REGISTER, Writer, mangle
 from tinygpu.emit.cpu_tile import tile_of
 from tinygpu.emit.cpu_tile_text import tile_count, tile_lines
@@ -72,7 +73,7 @@ def cpu_kernels(program: Program) -> Kernels:
         lines, count = launch_lines(program.op, name, launch, writer)
         functions.append("\n".join(lines))
         calls.append((name, count))
-    functions.append("\n".join(entry_lines(program, calls)))
+    functions.append("\n".join(entry_lines(program, calls, writer)))
     vectors = tuple((dtype, frozenset(operations)) for dtype, operations in sorted(writer.vectors.items()))
     return Kernels("\n\n\n".join(functions) + "\n", frozenset(writer.needs), vectors)
 
@@ -94,6 +95,7 @@ def launch_lines(op: Op, name: str, launch: Launch, writer: Writer) -> tuple[lis
     """The two functions of a launch, and the text of its number of items."""
     nest = nest_of(op, launch)
     writer.locals = {s.name: s for s in steps(nest.body) if isinstance(s, Local)}
+    lane = innermost(nest, writer)
     tile = tile_of(nest, writer)
     tile = tile if tile and set(writer.vectors) <= {tile.dtype} else None  # a module has vectors of one dtype
     if tile:
@@ -101,10 +103,11 @@ def launch_lines(op: Op, name: str, launch: Launch, writer: Writer) -> tuple[lis
         writer.vectors.setdefault(tile.dtype, set()).update(operations)
         count = tile_count(tile, writer)
     else:
-        body, count = nest_lines(nest, writer), item_count(nest, innermost(nest, writer), writer)
+        body, count = nest_lines(nest, writer), item_count(nest, lane, writer)
     arguments = ", ".join([mangle(t.name) for t in op.tensors] + [mangle(s) for s in op.sizes])
     extents = ", ".join(f"{a.name} < {text(a.extent)}" for a in nest.axes)
-    flags = 'fastmath={"contract", "reassoc"}' if reassociates(nest) and not tile else 'fastmath={"contract"}'
+    free = reassociates(nest) and not tile and not (lane and strips(nest.body, lane, writer))
+    flags = 'fastmath={"contract", "reassoc"}' if free else 'fastmath={"contract"}'
     work = [
         f'@njit(error_model="numpy", nogil=True, {flags})',
         f"def {name}_work(first, last, {arguments}):",
@@ -122,19 +125,21 @@ def launch_lines(op: Op, name: str, launch: Launch, writer: Writer) -> tuple[lis
 
 
 def reassociates(nest: Nest) -> bool:
-    """Whether a sum or product of floats runs in a loop of one point; then its order is left to the compiler, which needs that to
-    make vectors of it. Everything else keeps the program's order."""
-    folds = [site for site in sites(nest.body) if site.loops and site.step.update in ("sum", "prod")]
+    """Whether a sum or product of floats runs in a long loop of one point; then its order is left to the compiler, which needs that
+    to make vectors of it. Everything else keeps the program's order."""
+    folds = [
+        site for site in sites(nest.body) if site.step.update in ("sum", "prod") and any(is_long(loop.axis) for loop in site.loops)
+    ]
     return any(site.step.value.dtype in FLOATS for site in folds)
 
 
-def entry_lines(program: Program, calls: list[tuple[str, str]]) -> list[str]:
+def entry_lines(program: Program, calls: list[tuple[str, str]], writer: Writer) -> list[str]:
     """`NAME_cpu`: flat views of the arrays, then the launches in order."""
     op = program.op
     lines = [f"def {cpu_name(program)}({', '.join([mangle(t.name) for t in op.tensors] + [mangle(s) for s in op.sizes])}):"]
     shapes = ", ".join(f"{t.name}: {t.dtype}[{', '.join(map(text, t.shape))}]" for t in op.tensors)
     lines.append(f'    """{shapes}; C-contiguous arrays, 16-bit floats in any 16-bit dtype; writes the outputs."""')
-    lines += [f"    {mangle(t.name)} = {_argument(t)}" for t in op.tensors]
+    lines += [f"    {mangle(t.name)} = {_argument(t, writer)}" for t in op.tensors]
     arguments = ", ".join([mangle(t.name) for t in op.tensors] + [mangle(s) for s in op.sizes])
     for name, count in calls:
         lines.append(f"    items = {count}")
@@ -143,8 +148,10 @@ def entry_lines(program: Program, calls: list[tuple[str, str]]) -> list[str]:
     return lines
 
 
-def _argument(tensor: Tensor) -> str:
+def _argument(tensor: Tensor, writer: Writer) -> str:
     name = mangle(tensor.name)
     if tensor.role == "input" and not tensor.shape:
+        if tensor.dtype in HALVES:
+            return writer.call(f"round_{tensor.dtype}", writer.call("narrow_to_odd", f"np.float64({name})"))
         return f"{REGISTER[tensor.dtype]}({name})"
     return f"{name}.reshape(-1){'.view(np.uint16)' if tensor.dtype in HALVES else ''}"

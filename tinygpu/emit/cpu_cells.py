@@ -40,7 +40,7 @@ def _only_writer(body: tuple[Step, ...], local: Local, inputs: frozenset[str]) -
         return None
     writer = writers[0]
     step = writer.step
-    if step.update or step.guard != TRUE or writer.guards or any(read.tensor not in inputs for read in tensor_reads(writer)):
+    if step.update or step.guard != TRUE or any(read.tensor not in inputs for read in tensor_reads(writer)):
         return None
     if any(not isinstance(t, Var) for t in step.index) or len(set(step.index)) != len(step.index):
         return None
@@ -50,7 +50,9 @@ def _only_writer(body: tuple[Step, ...], local: Local, inputs: frozenset[str]) -
 
 
 def _same(writer: Site, reader: Site, local: Local) -> bool:
-    """Whether the loops that only the writer is in are those over the array, and its value depends on no others."""
+    """Whether the writer ran for this reader: under no guard of its own, and in no loops of its own but those over the array."""
+    if reader.guards[: len(writer.guards)] != writer.guards:
+        return False
     common = {id(loop) for loop in reader.loops}
     own = {loop.axis.name: loop.axis.extent for loop in writer.loops if id(loop) not in common}
     filled = {t.name: extent for t, extent in zip(writer.step.index, local.extents, strict=True) if isinstance(t, Var)}

@@ -48,7 +48,7 @@ def _places(op: Op) -> dict[tuple[str, int], str]:
     """(tensor, dimension) to the index that the equations use there first."""
     out: dict[tuple[str, int], str] = {}
     for equation in op.equations:
-        accesses = [(equation.target, tuple(Var(a.name) for a in equation.axes))]
+        accesses: list[tuple[str, tuple[Term, ...]]] = [(equation.target, tuple(Var(a.name) for a in equation.axes))]
         accesses += [(t.tensor, t.index) for t in walk(equation.value) if isinstance(t, Read)]
         for tensor, index in accesses:
             for dimension, t in enumerate(index):

@@ -14,12 +14,12 @@ from tinygpu.emit.cpu_lift import sites
 from tinygpu.emit.cpu_merge import Nest
 from tinygpu.emit.cpu_polynomial import coefficient, plus, polynomial, positive, term, without
 from tinygpu.emit.cpu_steps import arrays, extent_text, indent, is_long, step_lines
-from tinygpu.emit.cpu_strip import strip_arrays, strip_lines, strips
+from tinygpu.emit.cpu_strip import STRIP, strip_arrays, strip_lines, strips
 from tinygpu.emit.cpu_text import Writer, flat, mangle
 from tinygpu.program.step import For, Step, steps
 
 CHUNK = 8192
-HEAVY_CHUNK = 64
+HEAVY_CHUNK = 4
 
 
 def heavy(nest: Nest) -> bool:
@@ -52,12 +52,15 @@ def item_count(nest: Nest, lane: Axis | None, writer: Writer) -> str:
     """How many items of work there are, over the sizes."""
     parts = [extent_text(writer, a) for a in nest.axes if a != lane]
     if lane:
-        parts.append(f"({extent_text(writer, lane)} + {chunk(nest) - 1}) // {chunk(nest)}")
+        parts.append(f"({extent_text(writer, lane)} + {chunk(nest, lane, writer) - 1}) // {chunk(nest, lane, writer)}")
     return " * ".join(f"({p})" if "+" in p and len(parts) > 1 and not p.startswith("max(") else p for p in parts) or "1"
 
 
-def chunk(nest: Nest) -> int:
-    return HEAVY_CHUNK if heavy(nest) else CHUNK
+def chunk(nest: Nest, lane: Axis, writer: Writer) -> int:
+    """How many lanes are one item: enough to be worth its decoding, few enough to share out."""
+    if not heavy(nest):
+        return CHUNK
+    return STRIP if strips(nest.body, lane, writer) else HEAVY_CHUNK
 
 
 def nest_lines(nest: Nest, writer: Writer) -> list[str]:
@@ -82,7 +85,7 @@ def lane_lines(nest: Nest, lane: Axis, in_strips: bool, writer: Writer) -> list[
     early = [g for g in guards if lane.name not in variables(g)]
     late = [g for g in guards if lane.name in variables(g)]
     low = f"max({', '.join(['start', *map(writer.index, lower)])})" if lower else "start"
-    high = f"min({', '.join([f'start + {chunk(nest)}', extent_text(writer, lane), *map(writer.index, upper)])})"
+    high = f"min({', '.join([f'start + {chunk(nest, lane, writer)}', extent_text(writer, lane), *map(writer.index, upper)])})"
 
     def loop(body: tuple[Step, ...], start: str, stop: str) -> list[str]:
         if in_strips:
@@ -109,16 +112,19 @@ def decode(outer: Sequence[Axis], lane: Axis | None, nest: Nest, writer: Writer)
     """`item` as the digits of the outer axes, slowest first, and the start of the lane's chunk."""
     digits = [(mangle(a.name), extent_text(writer, a), 1) for a in outer]
     if lane:
-        digits.append(("start", f"({extent_text(writer, lane)} + {chunk(nest) - 1}) // {chunk(nest)}", chunk(nest)))
+        size = chunk(nest, lane, writer)
+        digits.append(("start", f"({extent_text(writer, lane)} + {size - 1}) // {size}", size))
     lines = []
     rest = "item"
     for position in reversed(range(len(digits))):
         name, extent, scale = digits[position]
         digit = writer.call("remainder", rest, extent) if position else rest
         lines.append(f"{name} = {digit}" + (f" * {scale}" if scale > 1 else ""))
-        if position:
+        if position > 1:
             lines.append(f"rest = {writer.call('quotient', rest, extent)}")
             rest = "rest"
+        elif position:
+            rest = writer.call("quotient", rest, extent)
     return lines
 
 

@@ -7,6 +7,7 @@ The one idea: quotient and remainder are themselves an order of loops, and loops
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from tinygpu.category.term import App, Axis, Term, Var, children, rebuild
 from tinygpu.emit.cpu_merge import Nest, change_terms, terms_of
@@ -30,7 +31,7 @@ def split(nest: Nest, taken: frozenset[str]) -> Nest:
             if rows is None or not _only_divided(nest, axis, divisor):
                 continue
             quotient, remainder = _fresh(axis.name + "_q", taken), _fresh(axis.name + "_r", taken)
-            body = change_terms(nest.body, lambda t, a=axis, d=divisor, q=quotient, r=remainder: _apart(t, a, d, q, r))
+            body = change_terms(nest.body, partial(_apart, axis=axis, divisor=divisor, quotient=quotient, remainder=remainder))
             guards = tuple(_apart(g, axis, divisor, quotient, remainder) for g in nest.guards)
             pair = (Axis(quotient, term(rows), axis.sort), Axis(remainder, divisor, axis.sort))
             axes = tuple(new for a in nest.axes for new in (pair if a == axis else (a,)))

@@ -6,8 +6,8 @@ The one idea: points are independent, so the long loop may be outermost and the 
 
 from __future__ import annotations
 
-from tinygpu.category.term import TRUE, Axis, Read, Term, conjunction, walk
-from tinygpu.emit.cpu_lift import sites
+from tinygpu.category.term import TRUE, Axis, Read, Term, conjunction, variables, walk
+from tinygpu.emit.cpu_lift import sites, tensor_reads
 from tinygpu.emit.cpu_polynomial import coefficient, polynomial
 from tinygpu.emit.cpu_steps import indent, is_long, step_lines
 from tinygpu.emit.cpu_text import REGISTER, Writer, flat, mangle
@@ -20,6 +20,8 @@ def strips(body: tuple[Step, ...], lane: Axis, writer: Writer) -> bool:
     """Whether the long loops read along the lane, and all cells are scalars."""
     if any(isinstance(s, Local) and s.extents for s in steps(body)):
         return False
+    if any(lane.name in variables(s.axis.extent) for s in steps(body) if isinstance(s, For)):
+        return False  # the lanes of a strip step together
     paces = []
     for site in sites(body):
         if any(is_long(loop.axis) for loop in site.loops):
@@ -30,13 +32,32 @@ def strips(body: tuple[Step, ...], lane: Axis, writer: Writer) -> bool:
 
 
 def strip_arrays(body: tuple[Step, ...], writer: Writer) -> list[str]:
-    """An array over the strip for each cell."""
-    return [f"{mangle(s.name)} = np.empty({STRIP}, {REGISTER[s.dtype]})" for s in steps(body) if isinstance(s, Local)]
+    """An array over the strip for each cell that lives longer than one pass over the strip."""
+    kept = _kept(body)
+    return [
+        f"{mangle(s.name)} = np.empty({STRIP}, {REGISTER[s.dtype]})" for s in steps(body) if isinstance(s, Local) and s.name in kept
+    ]
+
+
+def _kept(body: tuple[Step, ...]) -> set[str]:
+    """All cells but those that one innermost long loop writes before it reads, and nothing else uses."""
+    kept = {s.name for s in steps(body) if isinstance(s, Local)}
+    for name in sorted(kept):
+        users = [s for s in sites(body) if s.step.target == name or any(r.tensor == name for r in tensor_reads(s))]
+        around = {tuple(id(loop) for loop in s.loops if is_long(loop.axis)) for s in users}
+        if len(around) != 1 or around == {()}:
+            continue
+        loop = [loop for loop in users[0].loops if is_long(loop.axis)][-1]
+        first = users[0].step
+        plain = first.target == name and not first.update and first.guard == TRUE and not users[0].guards
+        if plain and not any(isinstance(s, For) and is_long(s.axis) for s in steps(loop.body)):
+            kept.discard(name)
+    return kept
 
 
 def strip_lines(body: tuple[Step, ...], lane: Axis, guards: list[Term], low: str, high: str, writer: Writer) -> list[str]:
     """The points `low <= lane < high` that the guards admit, a strip at a time."""
-    cells = {s.name for s in steps(body) if isinstance(s, Local)}
+    cells = _kept(body)
     inside = [f"width = min({STRIP}, {high} - strip)", *_lines(body, lane, tuple(guards), cells, writer)]
     return [f"for strip in range({low}, {high}, {STRIP}):", *indent(inside)]
 

@@ -56,7 +56,11 @@ def tile_of(nest: Nest, writer: Writer) -> Tile | None:
         return None
     (dtype,) = dtypes
     for row in nest.axes:
-        if row != lane and all(_two_sided(c.value, row.name, lane.name, dtype) for c in cells):
+        if (
+            row != lane
+            and not variables(loop.axis.extent) & {row.name, lane.name}
+            and all(_two_sided(c.value, row.name, lane.name, dtype) for c in cells)
+        ):
             outer = tuple(a for a in nest.axes if a not in (row, lane))
             return Tile(row, lane, outer, loop.axis, dtype, cells, after)
     return None

@@ -179,8 +179,8 @@ APPROXIMATIONS: dict[str, Approximation] = {
         Approximation("tanh", 2.0, -INFINITY, INFINITY, "", TANH),
         Approximation("sigmoid", 2.5, -INFINITY, INFINITY, "", SIGMOID),
         Approximation("erf", 1.5, -INFINITY, INFINITY, "", ERF),
-        Approximation("sin", 1.5, -(2.0**27), 2.0**27, "NaN", SIN),
-        Approximation("cos", 1.5, -(2.0**27), 2.0**27, "NaN", COS),
+        Approximation("sin", 1.75, -(2.0**27), 2.0**27, "NaN", SIN),
+        Approximation("cos", 1.75, -(2.0**27), 2.0**27, "NaN", COS),
         Approximation("rsqrt", 1.5, 0.0, INFINITY, "NaN", RSQRT),
     )
 }
