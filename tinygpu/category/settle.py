@@ -92,67 +92,122 @@ def linear(term: Term) -> Linear:
     return Linear(((term, 1),))
 
 
-def smallest(form: Linear, extents: Extents) -> int | None:
-    """The smallest value of a linear form over the box `0 ≤ x < extents[x]`, if that is a number; sizes are at least 0.
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known where a term stands: the extents of axes, facts, and those facts as linear forms that are not negative."""
 
-    >>> smallest(linear(Var("n") - Var("i") - 1), {"i": Var("n")})
+    extents: Extents
+    given: frozenset[Term] = frozenset()
+    forms: tuple[Linear, ...] = ()
+
+    @classmethod
+    def of(cls, extents: Extents, given: frozenset[Term] = frozenset()) -> Known:
+        return cls(extents, given, tuple(form for fact in given for form in _forms(fact)))
+
+
+def _forms(fact: Term) -> tuple[Linear, ...]:
+    """A comparison of index terms as linear forms that are at least 0."""
+    match fact:
+        case App(op, (a, b)) if op in COMPARISONS and op != "ne" and a.dtype == INDEX == b.dtype:
+            rise = linear(b).plus(linear(a), -1)
+            fall = rise.scaled(-1)
+            one = Linear((), 1)
+            return {
+                "lt": (rise.plus(one, -1),),
+                "le": (rise,),
+                "gt": (fall.plus(one, -1),),
+                "ge": (fall,),
+                "eq": (rise, fall),
+            }[op]
+    return ()
+
+
+def smallest(form: Linear, known: Known) -> int | None:
+    """The smallest value of a linear form over the box `0 ≤ x < extents[x]`, if that is a number; variables are at least 0.
+
+    >>> smallest(linear(Var("n") - Var("i") - 1), Known.of({"i": Var("n")}))
     0
     """
     for _ in range(len(form.parts) + 1):
         negative = next(((a, c) for a, c in form.parts if c < 0), None)
         if negative is None:
-            return form.constant if all(_natural(atom) for atom, _ in form.parts) else None
-        bound = _largest(negative[0], extents)
+            return form.constant if all(_natural(atom, known) for atom, _ in form.parts) else None
+        bound = _largest(negative[0], known)
         if bound is None:
             return None
         form = form.without(negative[0]).plus(linear(bound), negative[1])
     return None
 
 
-def _largest(atom: Term, extents: Extents) -> Term | None:
+def nonnegative(form: Linear, known: Known, inside: bool = False) -> bool:
+    """Whether a form is at least 0 everywhere: by its smallest value, or because it exceeds a known one.
+
+    `inside` of a term, where every step goes to smaller terms, it must exceed a known one by a number.
+
+    >>> i, n = Var("i"), Var("n")
+    >>> nonnegative(linear(n - i), Known.of({}, frozenset({i < n})))
+    True
+    """
+    for beyond in (form, *(form.plus(fact, -1) for fact in known.forms)):
+        if inside and beyond is not form:
+            low = None if beyond.parts else beyond.constant
+        else:
+            low = smallest(beyond, known)
+        if low is not None and low >= 0:
+            return True
+    return False
+
+
+def _largest(atom: Term, known: Known) -> Term | None:
     match atom:
-        case Var(name) if name in extents:
-            return extents[name] - 1
-        case App("mod", (_, n)):
+        case Var(name) if name in known.extents:
+            return known.extents[name] - 1
+        case App("mod", (_, n)) if _positive(n, known):
             return n - 1
     return None
 
 
-def _natural(atom: Term) -> bool:
+def _positive(term: Term, known: Known) -> bool:
+    return nonnegative(linear(term).plus(Linear((), 1), -1), known, inside=True)
+
+
+def _natural(atom: Term, known: Known) -> bool:
     """Axes, sizes and their Euclidean quotients and remainders are not negative; anything else might be."""
     match atom:
         case Var():
             return True
-        case App("mod", _):
-            return True
-        case App("mul" | "ceildiv" | "floordiv" | "add" | "min" | "max", args):
-            return all(_natural(a) or (isinstance(a, Const) and a.value >= 0) for a in args)
+        case App("mod", (_, n)):
+            return _positive(n, known)
+        case App("floordiv" | "ceildiv", (a, n)):
+            return _positive(n, known) and nonnegative(linear(a), known, inside=True)
+        case App("mul" | "add" | "min" | "max", args):
+            return all(nonnegative(linear(a), known, inside=True) for a in args)
     return False
 
 
-def decide(condition: Term, extents: Extents) -> bool | None:
+def decide(condition: Term, known: Known) -> bool | None:
     """Whether a comparison of index terms holds everywhere on a box (True), nowhere (False), or neither is seen (None).
 
-    >>> i = Var("i")
-    >>> decide(i < 4, {"i": Const(4)}), decide(i < 0, {}), decide(App("eq", (i + 1, i), BOOL), {}), decide(i < 3, {"i": Const(4)})
+    >>> i, box = Var("i"), Known.of({"i": Const(4)})
+    >>> decide(i < 4, box), decide(i < 0, box), decide(App("eq", (i + 1, i), BOOL), box), decide(i < 3, box)
     (True, False, False, None)
     """
     match condition:
         case Const(bool(value)):
             return value
+        case App("eq" | "le" | "ge", (a, b)) if a == b:
+            return True
         case App(op, (a, b)) if op in COMPARISONS and a.dtype == INDEX == b.dtype:
-            difference = linear(b).plus(linear(a), -1)
-            low, high = smallest(difference, extents), smallest(difference.scaled(-1), extents)
-            return _sign(op, low, None if high is None else -high)
+            return _sign(op, linear(b).plus(linear(a), -1), known)
     return None
 
 
-def _sign(op: str, low: int | None, high: int | None) -> bool | None:
-    """What `low ≤ b − a ≤ high` says of `a op b`."""
-    above = low is not None and low > 0
-    below = high is not None and high < 0
-    least = low is not None and low >= 0
-    most = high is not None and high <= 0
+def _sign(op: str, rise: Linear, known: Known) -> bool | None:
+    """What is known of `a op b` from the form `b − a`."""
+    fall, one = rise.scaled(-1), Linear((), 1)
+    least, most = nonnegative(rise, known), nonnegative(fall, known)
+    above = least and nonnegative(rise.plus(one, -1), known)
+    below = most and nonnegative(fall.plus(one, -1), known)
     yes = {"lt": above, "le": least, "gt": below, "ge": most, "eq": least and most, "ne": above or below}
     no = {"lt": most, "le": below, "gt": least, "ge": above, "eq": above or below, "ne": least and most}
     return True if yes[op] else False if no[op] else None
@@ -166,26 +221,32 @@ def settle(term: Term, extents: Extents, given: frozenset[Term] = frozenset()) -
     >>> text(settle(select(i < 8, Read("x", (i,), "f32"), Const(0.0, "f32")), {"i": Const(8)}))
     'x[i]'
     """
-    if term in given:
+    return _settle(term, Known.of(extents, given))
+
+
+def _settle(term: Term, known: Known) -> Term:
+    if term in known.given:
         return TRUE
-    if term.dtype == BOOL and negation(term) in given:
+    if term.dtype == BOOL and negation(term) in known.given:
         return FALSE
     match term:
         case App(op, (_, _)) if op in COMPARISONS:
-            verdict = decide(term, extents)
+            verdict = decide(term, known)
             if verdict is not None:
                 return Const(verdict, BOOL)
         case App("select", (condition, then, otherwise), _):
-            c = settle(condition, extents, given)
+            c = _settle(condition, known)
             if isinstance(c, Const):
-                return settle(then if c.value else otherwise, extents, given)
+                return _settle(then if c.value else otherwise, known)
+        case App("mod", (a, Const(int(n)))) if n > 0 and all(c % n == 0 for _, c in linear(a).parts):
+            return Const(linear(a).constant % n)
         case Fold(monoid, axes, guard, body, dtype, span):
-            inner = {**extents, **{a.name: a.extent for a in axes}}
+            inner = {**known.extents, **{a.name: a.extent for a in axes}}
             names = {a.name for a in axes}
-            outer = frozenset(g for g in given if not names & variables(g))
-            guard = settle(guard, inner, outer)
+            outer = frozenset(g for g in known.given if not names & variables(g))
+            guard = _settle(guard, Known.of(inner, outer))
             return Fold(monoid, axes, guard, settle(body, inner, outer | frozenset(conjuncts(guard))), dtype, span)
-    return rebuild(term, lambda t: settle(t, extents, given))
+    return rebuild(term, lambda t: _settle(t, known))
 
 
 def solve(left: Term, right: Term, name: str) -> Term | None:
