@@ -1,0 +1,72 @@
+"""Running emitted CPU text in tests: programs from text, kernels without the cost of compiling the parallel driver.
+
+Goes out: `programs(text)`, `kernel(program)`, `run(program, sizes, inputs)`.
+The one idea: items are run in two uneven parts in one thread, so that what a part computes may not depend on the others; and machines
+whose text is the same are compiled once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from tinygpu.category.number import outside_dtype
+from tinygpu.category.to_numpy import evaluate
+from tinygpu.emit.cpu import cpu_source
+from tinygpu.emit.python import identifier
+from tinygpu.model.elaborate import elaborate
+from tinygpu.program.derive import derive
+from tinygpu.program.step import Program
+from tinygpu.syntax.parse import parse
+
+Array = np.ndarray[Any, Any]
+COMPILED: dict[str, Callable[..., None]] = {}
+
+
+def programs(text: str) -> dict[str, Program]:
+    """The program of every machine in the text, by title."""
+    return {machine.title: derive(machine) for machine in elaborate(parse(text, "test.tgpu")).machines}
+
+
+def program(text: str) -> Program:
+    (found,) = programs(text).values()
+    return found
+
+
+def kernel(built: Program) -> Callable[..., None]:
+    """`NAME_cpu` of the emitted text, with its items run in two parts by this thread."""
+    name = identifier(built.name)
+    text = re.sub(rf"\b{re.escape(name)}(?=_)", "kernel", cpu_source(built))
+    text = text.partition('"""\n\n')[2]  # without the module's docstring, which has the name in it
+    if text not in COMPILED:
+        names: dict[str, Any] = {}
+        exec(compile(text, name, "exec"), names)
+        for driver in [n for n in names if n.endswith("_parallel")]:
+            names[driver] = in_two_parts(names[driver.replace("_parallel", "_work")])
+        COMPILED[text] = names["kernel_cpu"]
+    return COMPILED[text]
+
+
+def in_two_parts(work: Callable[..., None]) -> Callable[..., None]:
+    def driver(items: int, parts: int, *arguments: Any) -> None:
+        assert parts >= 1
+        work(items // 3, items, *arguments)
+        work(0, items // 3, *arguments)
+
+    return driver
+
+
+def run(
+    built: Program, sizes: Mapping[str, int], inputs: Mapping[str, Any], entry: Callable[..., None] | None = None
+) -> dict[str, Array]:
+    """The outputs, of the dtypes that people use, filled with 7 before."""
+    outputs = {}
+    for t in built.op.outputs:
+        shape = tuple(max(0, int(evaluate(e, dict(sizes)))) for e in t.shape)
+        outputs[t.name] = np.full(shape, 7).astype(outside_dtype(t.dtype))
+    given = [inputs[t.name] if t.shape else np.asarray(inputs[t.name])[()] for t in built.op.inputs]
+    (entry or kernel(built))(*given, *outputs.values(), *(sizes[name] for name in built.op.sizes))
+    return outputs

@@ -1,0 +1,48 @@
+"""The CPU kernel of every shipped machine computes the equation, at size 0, 1, primes, and around the tiles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.emit.cpu_harness import programs, run
+from tinygpu.category.to_numpy import evaluate
+from tinygpu.program.inputs import random_inputs
+from tinygpu.program.reference import reference
+from tinygpu.program.step import Program
+from tinygpu.program.tolerance import tolerance
+
+SPECS = Path(__file__).resolve().parent.parent.parent / "specs"
+SIZES = {
+    1: [(n,) for n in (0, 1, 2, 3, 4, 5, 7, 8, 31, 63, 64, 65, 127, 255, 256, 257, 1021, 1024, 1025, 8191, 8192, 8193, 16411)],
+    2: [(0, 5), (5, 0), (1, 1), (1, 2), (2, 1), (3, 4), (7, 13), (63, 65), (64, 64), (129, 31), (5, 259), (257, 6), (32, 1024), (2, 8193)],
+    3: [(0, 2, 3), (2, 0, 3), (2, 3, 0), (1, 1, 1), (2, 3, 5), (7, 11, 13), (33, 17, 65), (64, 64, 64), (5, 130, 31), (6, 31, 128), (16, 8, 24)],
+    4: [(0, 2, 3, 4), (2, 3, 0, 5), (1, 1, 1, 1), (2, 3, 5, 7), (3, 9, 33, 4), (2, 17, 66, 9), (4, 8, 16, 8)],
+    5: [(0, 2, 3, 4, 5), (1, 1, 1, 1, 1), (2, 3, 5, 7, 3), (2, 4, 8, 16, 4)],
+}  # fmt: skip
+
+
+def sizes_of(built: Program) -> Iterator[dict[str, int]]:
+    """Those of the sizes that the program's preconditions admit."""
+    for numbers in SIZES[len(built.op.sizes)]:
+        sizes = dict(zip(built.op.sizes, numbers, strict=True))
+        if all(bool(evaluate(where, dict(sizes))) for where in (*built.op.where, *built.where)):
+            yield sizes
+
+
+@pytest.mark.parametrize("spec", sorted(path.stem for path in SPECS.glob("*.tgpu")))
+def test_every_machine_computes_its_equation(spec: str) -> None:
+    for title, built in programs((SPECS / f"{spec}.tgpu").read_text(encoding="utf-8")).items():
+        tried = 0
+        for sizes in sizes_of(built):
+            inputs = random_inputs(built.op, sizes)
+            got, want = run(built, sizes, inputs), reference(built.op, sizes, inputs)
+            relative, absolute = tolerance(built.op, sizes)
+            for name, values in got.items():
+                close = np.isclose(values.astype(np.float64), want[name].astype(np.float64), rtol=relative, atol=absolute)
+                assert close.all(), f"{title} at {sizes}: {name}{tuple(np.argwhere(~close)[0])}"
+            tried += 1
+        assert tried >= 3, f"{title}: too few sizes are admitted"
