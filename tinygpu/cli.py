@@ -92,7 +92,7 @@ def bug(error: Exception) -> Diagnostic:
         "nothing was proved and nothing was written by this command; the input may well be right",
         "run it again with --debug, and report what it prints together with the input",
     )
-    return Diagnostic("TG901", "a bug of tinygpu", notes=(what,), helps=helps)
+    return Diagnostic("TG901", "a bug of tinygpu", notes=(what, *getattr(error, "__notes__", ())), helps=helps)
 
 
 def _plain_streams() -> None:

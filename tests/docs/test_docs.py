@@ -47,6 +47,7 @@ def blocks(path: Path) -> list[Block]:
 @pytest.mark.parametrize("path", RUN, ids=lambda p: p.name)
 def test_a_document_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "specs").symlink_to(ROOT / "specs")
     bin = tmp_path / ".bin"
     bin.mkdir()

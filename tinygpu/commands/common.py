@@ -39,8 +39,8 @@ def find(paths: Sequence[str]) -> tuple[str, ...]:
             found.update(dict.fromkeys(inside))
             if not inside:
                 problems.append(Diagnostic("TG902", f"no .tgpu file under the folder {path}"))
-        elif matched := sorted(glob.glob(path, recursive=True)):
-            found.update(dict.fromkeys(p for p in matched if os.path.isfile(p)))
+        elif matched := [p for p in sorted(glob.glob(path, recursive=True)) if os.path.isfile(p)]:
+            found.update(dict.fromkeys(matched))
         else:
             problems.append(_missing(path))
     if problems:

@@ -37,8 +37,7 @@ op NAME(x: f32[R, N]) -> (s: f32[R]) {
 # one thread for each row; the row is a loop in time
 machine NAME_thread : NAME {
   work    grid = (g), block = (t: 128)
-  compute r = (g, t)
-          j = (c)
+  compute r = (g, t), j = (c)
   time    c
 }
 """,
@@ -51,8 +50,7 @@ op NAME(A: f32[M, K], B: f32[K, N]) -> (C: f32[M, N]) {
 # each thread keeps an 8 × 8 tile of C in registers
 machine NAME_tile : NAME {
   work     grid = (by, bx), block = (ty: 8, tx: 8)
-  compute  i = (by, ty, ri: 8)
-           j = (bx, tx, rj: 8)
+  compute  i = (by, ty, ri: 8), j = (bx, tx, rj: 8)
   time     k
   register ri, rj
 }

@@ -57,7 +57,11 @@ def load_all(paths: Sequence[str]) -> tuple[tuple[Loaded, ...], dict[str, str], 
 
 def chosen(specs: Iterable[Loaded], names: Sequence[str]) -> tuple[tuple[Loaded, Machine], ...]:
     """The machines of some specs: all, or those of these names, titles, or ops. Raises TG905 for a name that is none of them."""
+    specs = tuple(specs)
     every = [(spec, machine) for spec in specs for machine in spec.machines]
+    if specs and not every:
+        helps = ("an operation is computed by a machine: tinygpu new shows one",)
+        raise TinygpuError(Diagnostic("TG905", f"there is no machine in {', '.join(s.path for s in specs)}", helps=helps))
     if not names:
         return tuple(every)
     missing = [n for n in names if not any(n in names_of(m) for _, m in every)]
@@ -83,6 +87,9 @@ def judge(path: str, machine: Machine, budget: int | None = None) -> Judged:
         verdict = pipeline.check(machine) if budget is None else pipeline.check(machine, budget)
     except TinygpuError as error:
         return Judged(path, machine, None, error.diagnostics, time.perf_counter() - start)
+    except Exception as error:
+        error.add_note(f"while checking {machine.title} of {path}")
+        raise
     match verdict:
         case pipeline.Refutation(diagnostic=one):
             found: tuple[Diagnostic, ...] = (one,)
