@@ -62,8 +62,8 @@ def test_quotients(op: str, by: Term) -> None:
     function = DIVIDED[op]
     tops = [i + c for c in (-1, 0, 2)] + [i * by + j, n, n - 1, i + j]
     against = [lift(0), by, n, function(n, by), i, ceildiv(n, by), n // by]
-    guards = (apply(compare, function(a, by), b + c) for a, b, c, compare in product(tops, against, NEAR, ("lt", "ge", "eq")))
-    assert decided(guards, Box((Axis("i", n), Axis("j", by)))) > 30
+    guards = (apply(compare, function(a, by), b + c) for a, b, c, compare in product(tops, against, NEAR, ("lt", "eq")))
+    assert decided(guards, Box((Axis("i", n), Axis("j", by)))) > 20
 
 
 @pytest.mark.parametrize("fact", COMPARISONS)

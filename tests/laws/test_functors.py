@@ -19,8 +19,8 @@ from tinygpu.category import to_numpy
 from tinygpu.category.arrow import Arrow
 from tinygpu.category.box import Box
 from tinygpu.category.evaluate import evaluate
-from tinygpu.category.term import TRUE, Const, Term, Var, substitute, text, variables
-from tinygpu.category.to_source import source
+from tinygpu.category.term import TRUE, App, Const, Term, Var, substitute, text, variables, walk
+from tinygpu.category.to_source import Source, source
 from tinygpu.category.to_sympy import to_sympy
 from tinygpu.category.to_z3 import Z3
 
@@ -110,3 +110,44 @@ def test_numpy_is_a_functor(name: str) -> None:
             np.testing.assert_array_equal(
                 to_numpy.evaluate(composed, {**sizes, **columns}), to_numpy.evaluate(after, {**sizes, **middle})
             )
+
+
+BINARY = ("add", "sub", "mul", "floordiv", "mod", "ceildiv", "xor", "min", "max")
+
+
+def nested(op: str) -> list[Term]:
+    """Every operation inside `op`, to its left and to its right, and a few guards and cases around it."""
+    a, b, c = Var("a"), Var("b"), Var("c")
+    pairs = [App(op, (App(inner, (a, b)), c)) for inner in BINARY] + [App(op, (a, App(inner, (b, c)))) for inner in BINARY]
+    negated = [App(op, (App("neg", (a,)), b)), App("neg", (App(op, (a, b)),)), App(op, (Const(-7), b)), App(op, (a, Const(3)))]
+    chosen = App(
+        "select", (App("or", (a < b, App("and", (b < c, App("not", (a < c,), "bool")), "bool")), "bool"), a, App(op, (b, c)))
+    )
+    return [*pairs, *negated, chosen, App(op, (chosen, b)), App(op, (a, b)) < App(op, (b, c))]
+
+
+@pytest.mark.parametrize("op", BINARY)
+def test_two_operations_agree(op: str) -> None:
+    """Every operation inside every other, so that parentheses are where they have to be; also under a wrapper."""
+    points = [{"a": a, "b": b, "c": c} for a in (1, 2, 7, 12) for b in (1, 3, 8) for c in (1, 2, 5)]
+    wrapped = Source(wrap="int({})".format)
+    for term in nested(op):
+        # divisors that are zero or negative for some point are asked where they are not
+        kept = [p for p in points if all(evaluate(d, p) > 0 for d in divisors(term))]
+        expected = [int(evaluate(term, point)) for point in kept]
+        assert [int(v) for v in by_source(term, kept)] == expected, source(term)
+        assert [int(eval(wrapped.term(term), {}, dict(p))) for p in kept] == expected, wrapped.term(term)
+        assert [int(v) for v in by_numpy(term, kept)] == expected, text(term)
+        # z3 is given b and c as numbers, and flips of what is not negative: those are the ones that its functor interprets
+        asked = [k for k, p in enumerate(kept) if all(evaluate(f, p) >= 0 for f in flipped(term))][::7]
+        assert by_z3(term, [kept[k] for k in asked], {"a"}) == [expected[k] for k in asked], text(term)
+
+
+def divisors(term: Term) -> list[Term]:
+    """What the term divides by."""
+    return [t.args[1] for t in walk(term) if isinstance(t, App) and t.op in ("floordiv", "mod", "ceildiv")]
+
+
+def flipped(term: Term) -> list[Term]:
+    """What the term takes the exclusive or of."""
+    return [arg for t in walk(term) if isinstance(t, App) and t.op == "xor" for arg in t.args]
