@@ -135,7 +135,7 @@ def _scalar(function: str, name: str, value: Any, dtype: str) -> Any:
         kind = np.dtype(_HELD[dtype][0][0])
         if isinstance(value, (bool, np.bool_)) or not hasattr(value, "__index__"):
             _fail(TypeError, "TG812", function, f"{name} must be an integer ({dtype}), not {value!r}")
-        whole, bounds = operator.index(value), np.iinfo(kind)
+        whole, bounds = operator.index(value), np.iinfo(kind)  # type: ignore[arg-type]
         if not bounds.min <= whole <= bounds.max:
             _fail(ValueError, "TG812", function, f"{name} must be within {bounds.min} to {bounds.max} ({dtype}); it is {whole}")
         return kind.type(whole)
