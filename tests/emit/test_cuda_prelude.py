@@ -32,10 +32,10 @@ def assemble(function: Any, types: tuple[Any, ...], arch: Any) -> tuple[str, Any
     """The PTX of a kernel, and the report of its assembly."""
     from numba import cuda
 
-    from tinygpu.hardware.gate import assembled
+    from tinygpu.hardware.machine_code import assembled
 
     ptx, _ = cuda.compile_ptx(function, types, cc=arch)
-    return ptx, assembled("kernel", ptx, "kernel", arch)
+    return ptx, assembled([("kernel", ptx)], arch)[0]
 
 
 @pytest.mark.parametrize("arch", ARCHITECTURES, ids=str)
