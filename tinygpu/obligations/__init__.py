@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from tinygpu.obligations import alignment, bounds, cover, holds, initialised, limits, once, store, vacuity, width
 from tinygpu.obligations.dataflow import execute, gaps
 from tinygpu.obligations.obligation import Claim
-from tinygpu.obligations.trace import Trace
 from tinygpu.obligations.promise import promised
+from tinygpu.obligations.trace import Trace
 from tinygpu.program.step import Program
 
 PROPERTIES: tuple[tuple[str, Callable[[Program, Trace], Iterator[Claim]]], ...] = (

@@ -17,7 +17,7 @@ from tinygpu.category.term import BOOL, FALSE, App, Axis, Const, Term, Var, conj
 from tinygpu.category.to_z3 import box_facts
 from tinygpu.obligations.obligation import Point
 
-PRIME = "'"  # marks the second of two points
+PRIME = "~"  # marks the second of two points; no name of a program or of an earlier iteration ends in it
 
 
 @dataclass(frozen=True, slots=True)

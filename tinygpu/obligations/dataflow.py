@@ -154,7 +154,7 @@ class Execution:
         previous = {name: f"{name}@{self.loops}" for name in assigned}
         for name in assigned:
             cells = before[name]
-            self.state[name] = replace(cells, value=Read(previous[name], tuple(map(Var, cells.formals)), cells.local.dtype))
+            self.state[name] = replace(cells, value=itself(cells, previous[name]))
         self.run(step.body, point.inside(axis))
         begin, after, solved = self.close(axis, previous, before, point)
         if not solved and isinstance(axis.extent, Const) and axis.extent.value <= UNROLLED:
@@ -177,7 +177,8 @@ class Execution:
             for name in ready or list(waiting):
                 cells = self.state[name]
                 known = {previous[m]: begin[m] for m in begin}
-                forms = close(axis, previous[name], replaced(cells.value, known), before[name].value) if ready else None
+                here = itself(cells, previous[name])
+                forms = close(axis, here, replaced(cells.value, known), before[name].value) if ready else None
                 if forms is None:
                     solved = False
                     nobody_knows = Read(f"{name}{UNSOLVED}", tuple(map(Var, cells.formals)), cells.local.dtype)
@@ -186,6 +187,12 @@ class Execution:
                 after[name] = replace(cells, value=self.settled(cells, forms[1], point))
                 del waiting[name]
         return begin, after, solved
+
+
+def itself(cells: Cells, name: str) -> Read:
+    """The placeholder `name` at the cell's own index; an axis with one place has the index 0."""
+    index = (Const(0) if e == Const(1) else Var(f) for f, e in zip(cells.formals, cells.local.extents, strict=True))
+    return Read(name, tuple(index), cells.local.dtype)
 
 
 def written(cells: Cells, value: Term, here: Term, update: str) -> Term:

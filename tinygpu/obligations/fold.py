@@ -18,7 +18,6 @@ from tinygpu.category.term import (
     FALSE,
     TRUE,
     App,
-    Axis,
     Const,
     Fold,
     Read,
@@ -37,7 +36,7 @@ from tinygpu.diagnostic import Label
 from tinygpu.obligations.bijection import Part, collisions, onto
 from tinygpu.obligations.defined import defined
 from tinygpu.obligations.obligation import Claim, Gap, Obligation, Point
-from tinygpu.obligations.recurrence import flatten
+from tinygpu.obligations.recurrence import flatten, fresh
 
 Same = Callable[[Term, Term, Point], Iterator[Claim]]
 
@@ -64,20 +63,6 @@ def parts_of(monoid: str, term: Term) -> tuple[Term, ...]:
 
 def _folds(monoid: str, body: Term) -> bool:
     return any(isinstance(p, Fold) and p.monoid == monoid for p in flatten(MONOIDS[monoid].op, body))
-
-
-def fresh(fold: Fold, taken: set[str]) -> Fold:
-    """The fold with binders that no name in `taken` clashes with."""
-    renamed: dict[str, Term] = {}
-    axes: list[Axis] = []
-    for axis in fold.axes:
-        name = axis.name
-        while name in taken or name in {a.name for a in axes}:
-            name += "_"
-        if name != axis.name:
-            renamed[axis.name] = Var(name)
-        axes.append(Axis(name, axis.extent, axis.sort, axis.span))
-    return Fold(fold.monoid, tuple(axes), substitute(fold.guard, renamed), substitute(fold.body, renamed), fold.dtype, fold.span)
 
 
 def arrow(body: Term, wanted: Fold) -> tuple[Term, ...] | None:

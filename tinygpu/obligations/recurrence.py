@@ -5,9 +5,13 @@
     new(f) = value if f == e(x) else previous  →  the value at x = e⁻¹(f), or old(f)
 
 Comes in: the value of a cell at the end of one iteration, over its value at the start. Goes out: two closed forms, or None.
+Only `previous(f)` at the cell's own index is the cell itself; its neighbour is not.
 """
 
 from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
 
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.settle import solve, within
@@ -21,6 +25,7 @@ from tinygpu.category.term import (
     Var,
     conjunction,
     conjuncts,
+    rebuild,
     select,
     substitute,
     variables,
@@ -76,38 +81,72 @@ def one_point(fold: Fold) -> Fold:
     return fold
 
 
+def fresh(fold: Fold, taken: Collection[str]) -> Fold:
+    """The fold with binders that no name in `taken` clashes with.
+
+    >>> k = Fold("sum", (Axis("k", lift(8)),), TRUE, Read("x", (Var("k"),), "f32"), "f32")
+    >>> fresh(k, {"k"}).axes[0].name, fresh(k, {"k"}).body
+    ('k_', Read(tensor='x', index=(Var(name='k_', dtype='index'),), dtype='f32'))
+    """
+    used = {*taken, *variables(fold), *(a.name for a in fold.axes)}
+    renamed: dict[str, Term] = {}
+    axes: list[Axis] = []
+    for axis in fold.axes:
+        name = axis.name
+        if name in taken:
+            while name in used:
+                name += "_"
+            renamed[axis.name] = Var(name)
+            used.add(name)
+        axes.append(Axis(name, axis.extent, axis.sort, axis.span))
+    return Fold(fold.monoid, tuple(axes), substitute(fold.guard, renamed), substitute(fold.body, renamed), fold.dtype, fold.span)
+
+
 def over(fold: Fold, axis: Axis) -> Fold:
-    """The fold of a fold over one more axis, outermost (Fubini)."""
-    return one_point(Fold(fold.monoid, (axis, *fold.axes), fold.guard, fold.body, fold.dtype, fold.span))
+    """The fold of a fold over one more axis, outermost (Fubini). A binder of an earlier loop of that name is another one."""
+    inner = fresh(fold, {axis.name})
+    return one_point(Fold(inner.monoid, (axis, *inner.axes), inner.guard, inner.body, inner.dtype, inner.span))
 
 
-def close(axis: Axis, previous: str, new: Term, old: Term) -> tuple[Term, Term] | None:
+def close(axis: Axis, previous: Read, new: Term, old: Term) -> tuple[Term, Term] | None:
     """`(value before iteration x, value after the loop)` of one cell, both over its formals; None where no form fits.
 
-    `new` is the value after an iteration; in it `previous[…]` stands for the value before; `old` is the value before the loop.
+    `new` is the value after an iteration; in it `previous`, a read at the formals, stands for the value before; `old` is the value
+    before the loop.
     """
     x = axis.name
-    if not mentions(new, previous):
+    if not mentions(new, previous.tensor):
         if x not in variables(new):
             return select(Var(x) > 0, new, old), select(axis.extent > 0, new, old)
         before = select(Var(x) > 0, substitute(new, {x: Var(x) - 1}), old)
         return before, select(axis.extent > 0, substitute(new, {x: axis.extent - 1}), old)
+    if new == previous:
+        return old, old
     match new:
-        case Read(name) if name == previous:
-            return old, old
         case App("select", (condition, value, rest)):
             return _close_guarded(axis, previous, condition, value, rest, old)
     return _close_fold(axis, previous, new, old)
 
 
-def _close_guarded(axis: Axis, previous: str, condition: Term, value: Term, rest: Term, old: Term) -> tuple[Term, Term] | None:
-    x = axis.name
-    if x not in variables(condition) and not mentions(condition, previous):
-        yes, no = close(axis, previous, value, old), close(axis, previous, rest, old)
+def at_home(term: Term, condition: Term, previous: Read) -> Term:
+    """The term where a condition holds: reads of `previous` at what the condition says the formals are become `previous` itself."""
+    pins = {b: a for part in conjuncts(condition) if isinstance(part, App) and part.op == "eq" for a, b in (part.args, part.args[::-1])}
+    pinned = tuple(pins.get(formal, formal) for formal in previous.index)
+
+    def put(t: Term) -> Term:
+        return previous if isinstance(t, Read) and t.tensor == previous.tensor and t.index == pinned else rebuild(t, put)
+
+    return put(term)
+
+
+def _close_guarded(axis: Axis, previous: Read, condition: Term, value: Term, rest: Term, old: Term) -> tuple[Term, Term] | None:
+    x, name = axis.name, previous.tensor
+    if x not in variables(condition) and not mentions(condition, name):
+        yes, no = close(axis, previous, at_home(value, condition, previous), old), close(axis, previous, rest, old)
         if yes is None or no is None:
             return None
         return select(condition, yes[0], no[0]), select(condition, yes[1], no[1])
-    if not (isinstance(rest, Read) and rest.tensor == previous) or mentions(value, previous) or mentions(condition, previous):
+    if rest != previous or mentions(value, name) or mentions(condition, name):
         return None
     for part in conjuncts(condition):
         match part:
@@ -123,21 +162,22 @@ def _close_guarded(axis: Axis, previous: str, condition: Term, value: Term, rest
     return None
 
 
-def _close_fold(axis: Axis, previous: str, new: Term, old: Term) -> tuple[Term, Term] | None:
+def _close_fold(axis: Axis, previous: Read, new: Term, old: Term) -> tuple[Term, Term] | None:
     for monoid in MONOIDS.values():
         operands = flatten(monoid.op, new)
-        parts = [p for p in operands if not (isinstance(p, Read) and p.tensor == previous)]
-        if len(parts) != len(operands) - 1 or any(mentions(p, previous) for p in parts):
+        parts = [p for p in operands if p != previous]
+        if len(parts) != len(operands) - 1 or any(mentions(p, previous.tensor) for p in parts):
             continue
         folds = [p if isinstance(p, Fold) and p.monoid == monoid.name else Fold(monoid.name, (), TRUE, p, new.dtype) for p in parts]
         earlier = f"{axis.name}'"
-        past = [over(_renamed(f, axis.name, earlier), Axis(earlier, Var(axis.name), axis.sort)) for f in folds]
+        past = [over(_earlier(f, axis.name, earlier), Axis(earlier, axis.extent, axis.sort)) for f in folds]
         every = [over(f, axis) for f in folds]
         return combine(monoid.op, new.dtype, old, *past), combine(monoid.op, new.dtype, old, *every)
     return None
 
 
-def _renamed(fold: Fold, name: str, other: str) -> Fold:
-    renamed = substitute(fold, {name: Var(other)})
+def _earlier(fold: Fold, name: str, earlier: str) -> Fold:
+    """The contribution of an earlier iteration. That it is earlier is a guard, so that no extent speaks of a binder."""
+    renamed = substitute(fold, {name: Var(earlier)})
     assert isinstance(renamed, Fold)
-    return renamed
+    return replace(fresh(renamed, {name}), guard=conjunction(Var(earlier) < Var(name), fresh(renamed, {name}).guard))
