@@ -2,7 +2,8 @@
 
 Comes in: terms. Goes out: expressions of one fresh context, and the side facts that make symbolic division and products
 linear: `e = q·n + r, 0 ≤ r < n` names the digits of `e // n` and `e % n`, and products with a common factor are monotone.
-Tensors and `exp` and friends are uninterpreted, floats are reals, integers wrap to their width; a narrowing cast is uninterpreted.
+Tensors and `exp` and friends are uninterpreted, floats are reals, integers wrap to their width; a narrowing cast is uninterpreted,
+and so is a widening cast of a value that its narrower type may have rounded.
 """
 
 from __future__ import annotations
@@ -12,12 +13,11 @@ from typing import Any
 
 import z3
 
+from tinygpu.category.rounding import WIDER, nearest, unrounded, whole
 from tinygpu.category.term import BOOL, FLOATS, INDEX, INTEGERS, App, Axis, Const, Fold, Read, Term, Var, variables
 
 BITS = {"i8": 8, "u8": 8, "i32": 32, "u32": 32, "i64": 64}
 SIGNED = ("i8", "i32", "i64")
-# f exactly holds every value of the narrower one, so that cast is the identity on reals
-WIDER = {("f16", "f32"), ("f16", "f64"), ("bf16", "f32"), ("bf16", "f64"), ("f32", "f64")}
 
 COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "lt": lambda a, b: a < b,
@@ -101,11 +101,12 @@ class Z3:
         if dtype == BOOL:
             return z3.BoolVal(bool(value), self.context)
         if dtype in FLOATS:
-            if value in (float("inf"), float("-inf")):
+            number = nearest(value, dtype)
+            if number is None:
                 infinity = z3.Const("infinity", self.sort(dtype))
                 return infinity if value > 0 else -infinity
-            return z3.RealVal(repr(value), self.context)
-        return z3.IntVal(int(value), self.context)
+            return z3.RealVal(str(number), self.context)
+        return z3.simplify(self._wrap(z3.IntVal(int(value), self.context), dtype))
 
     def _uninterpreted(self, name: str, args: tuple[Any, ...], dtype: str) -> Any:
         if not args:
@@ -126,7 +127,7 @@ class Z3:
             case "select":
                 return z3.If(a[0], a[1], a[2], ctx)
             case "cast":
-                return self._cast(a[0], args[0].dtype, dtype)
+                return self._cast(a[0], args[0], dtype)
             case "table":
                 out = a[-1]
                 for position, entry in reversed(list(enumerate(a[1:-1]))):
@@ -181,7 +182,7 @@ class Z3:
     def _xor(self, a: Any, b: Any) -> Any:
         inside = z3.And(a >= 0, a < 65536, b >= 0, b < 65536, self.context)
         bits = z3.BV2Int(z3.Int2BV(a, 16) ^ z3.Int2BV(b, 16))
-        return z3.If(inside, bits, self._uninterpreted("xor", (a, b), INDEX), self.context)
+        return z3.If(inside, bits, self._uninterpreted("xor of", (a, b), INDEX), self.context)
 
     def _wrap(self, value: Any, dtype: str) -> Any:
         if dtype not in BITS:
@@ -189,16 +190,22 @@ class Z3:
         size = 1 << BITS[dtype]
         return (value + size // 2) % size - size // 2 if dtype in SIGNED else value % size
 
-    def _cast(self, value: Any, source: str, target: str) -> Any:
-        if source == target or (source, target) in WIDER:
+    def _cast(self, value: Any, inner: Term, target: str) -> Any:
+        source = inner.dtype
+        if source == target:
             return value
+        if (source, target) in WIDER:
+            return value if unrounded(inner) else self._uninterpreted(f"rounded {source}", (value,), target)
         if source == BOOL:
             zero, one = (self._constant(v, target) for v in (0, 1))
             return z3.If(value, one, zero, self.context)
         if target == BOOL:
             return value != 0
         if target in FLOATS:
-            return self._uninterpreted(f"round {target}", (value,), target) if source in FLOATS else z3.ToReal(value)
+            real = value if source in FLOATS else z3.ToReal(value)
+            if source not in FLOATS and (target in ("f32", "f64") or whole(source, target)):
+                return real
+            return self._uninterpreted(f"round {target}", (real,), target)
         if source in FLOATS:
             return self._uninterpreted(f"truncate {target}", (value,), target)
         return self._wrap(value, target)
