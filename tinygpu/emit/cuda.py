@@ -15,17 +15,22 @@ from tinygpu.emit.cuda_body import Build, body_lines
 from tinygpu.emit.cuda_names import index_names
 from tinygpu.emit.cuda_text import HALVES, Scope, index, stored
 from tinygpu.emit.prelude import ANGLES, CONVERSIONS, made_by
-from tinygpu.emit.python import Lines, block, docstring, identifier, python_names, source
+from tinygpu.emit.python import Lines, block, docstring, fresh, identifier, python_names, source
 from tinygpu.program.step import For, Launch, Local, Program, steps
 
 LIBDEVICE = ("exp", "exp2", "log", "sqrt", "rsqrt", "tanh", "erf", "floor", "fabs")
 TYPES = ("f64", "f32", "i64", "i32", "i8", "u32", "u16", "u8", "ix", "ux")
 BUILTIN = ("range", "min", "max", "abs", "int", "float", "bool")
+CALLED = frozenset((*ANGLES, *(f + end for f in LIBDEVICE if f not in ("floor", "fabs") for end in ("", "f"))))
 OURS = frozenset(
     (*TYPES, *BUILTIN, *CONVERSIONS, *ANGLES, *LIBDEVICE, *(f + "f" for f in LIBDEVICE), "cuda", "names", "bits", "wide", "inf")
 )
 OURS |= frozenset(("block", "thread", "pointer", "void", *(f"{m}{n}" for m in ("load", "store") for n in range(1, 129))))
 NUMERICS = "Products and sums may be contracted to fused multiply-adds; nothing else is relaxed, and reductions keep their order."
+FUNCTIONS = (
+    "Functions are libdevice's, within 2 units in the last place by NVIDIA's tests; square roots and divisions are correctly rounded.\n"
+    "Sine and cosine are the prelude's: f32 within 1.5 units in the last place, f64 within 2⁻⁵², for |x| ≤ 2³⁰, and NaN beyond."
+)
 HALF = "Arithmetic of 16-bit floats is done in f32, and rounded to 16 bits to nearest even after every operation."
 
 
@@ -86,12 +91,12 @@ def kernel_source(program: Program, number: int) -> tuple[str, frozenset[str]]:
     build = Build(program, number, labels, taken=taken | set(labels.values()))
     decoded = thread_lines(launch, scope)
     lines = body_lines(build, launch.body, scope, launch.grid + launch.block)
-    name = identifier(program.name)
+    name = fresh(identifier(program.name), OURS)
     parameters = kernel_parameters(program)
     inner = block(f"def {name}({', '.join(scope.names[p.name] for p in parameters)})", [*decoded, *build.declared, *lines])
     signature = ", ".join(f"pointer({p.dtype})" if p.kind == "pointer" else p.dtype for p in parameters)
     uses = frozenset(scope.uses - {"wide"} | {p.dtype for p in parameters})
-    body = [*docstring(*remarks(program, number)), "names = cuda_names(bits)", *made(uses), "", *inner, ""]
+    body = [*docstring(*remarks(program, number, uses)), "names = cuda_names(bits)", *made(uses), "", *inner, ""]
     body += [f"return {name}, names.void({signature})"]
     return source(block(f"def {kernel_name(program, number)}(bits: int, wide: bool) -> Any", body)), uses | {"pointer"}
 
@@ -103,7 +108,7 @@ def made(uses: frozenset[str]) -> Lines:
     return lines + [f"{n} = {made_by(n)}" for n in sorted(uses) if not made_by(n).startswith("names.")]
 
 
-def remarks(program: Program, number: int) -> tuple[str, ...]:
+def remarks(program: Program, number: int, uses: frozenset[str]) -> tuple[str, ...]:
     """The docstring: the equations, the work, and what is done to numbers."""
     op, launch = program.op, program.launches[number]
     equations = [f"{e.target}[{', '.join(a.name for a in e.axes)}] = {text(e.value)}" for e in op.equations]
@@ -111,7 +116,14 @@ def remarks(program: Program, number: int) -> tuple[str, ...]:
     half = any(t.dtype in HALVES for t in op.tensors) or any(s.dtype in HALVES for s in steps(launch.body) if isinstance(s, Local))
     which = f"launch {number + 1} of {len(program.launches)}, " if len(program.launches) > 1 else ""
     first = f"The kernel of {program.name}, {which}for indices of 32 or 64 bits, with wide accesses or without."
-    return (first, "\n".join(equations), f"grid = ({grid}), block = ({block_})", NUMERICS, HALF if half else "")
+    return (
+        first,
+        "\n".join(equations),
+        f"grid = ({grid}), block = ({block_})",
+        NUMERICS,
+        HALF if half else "",
+        FUNCTIONS if uses & CALLED else "",
+    )
 
 
 def kernel_scope(program: Program, launch: Launch) -> Scope:
