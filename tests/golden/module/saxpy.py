@@ -83,16 +83,17 @@ def saxpy_v4_kernel(bits: int, wide: bool) -> Any:
         x_v = cuda.local.array(4, f32)
         y_v = cuda.local.array(4, f32)
         z_v = cuda.local.array(4, f32)
+        i0 = ix(ix(g*256) + ix(t*4))
         # x by 16 bytes, y by 16 bytes, z by 16 bytes, where all 4 lanes are inside
-        if wide and ix(ix(ix(g*256) + ix(t*4)) + 3) < n:
-            load4(x_v, x, ix(ix(g*256) + ix(t*4)))
-            load4(y_v, y, ix(ix(g*256) + ix(t*4)))
+        if wide and ix(i0 + 3) < n:
+            load4(x_v, x, i0)
+            load4(y_v, y, i0)
             for v in range(ix(4)):
                 z_v[v] = a*x_v[v] + y_v[v]
-            store4(z, ix(ix(g*256) + ix(t*4)), z_v)
+            store4(z, i0, z_v)
         else:
             for v in range(ix(4)):
-                i = ix(ix(ix(g*256) + ix(t*4)) + v)
+                i = ix(i0 + v)
                 if i < n:
                     z[i] = a*x[i] + y[i]
 
@@ -398,7 +399,7 @@ def _scalar(function: str, name: str, value: Any, dtype: str) -> Any:
         kind = np.dtype(_HELD[dtype][0][0])
         if isinstance(value, (bool, np.bool_)) or not hasattr(value, "__index__"):
             _fail(TypeError, "TG812", function, f"{name} must be an integer ({dtype}), not {value!r}")
-        whole, bounds = operator.index(value), np.iinfo(kind)
+        whole, bounds = operator.index(value), np.iinfo(kind)  # type: ignore[arg-type]
         if not bounds.min <= whole <= bounds.max:
             _fail(ValueError, "TG812", function, f"{name} must be within {bounds.min} to {bounds.max} ({dtype}); it is {whole}")
         return kind.type(whole)
@@ -734,5 +735,5 @@ def _need_cuda(function: str) -> None:
 
 
 _saxpy_v4_cuda = _Cuda(
-    "saxpy_v4", saxpy_v4_kernel, 64, (0, 0), "4d279cbafc9ad702d8d4d0212a2c8e30b6dd2b4399b772046cbfd06e2e213cf9"
+    "saxpy_v4", saxpy_v4_kernel, 64, (0, 0), "122fb28566d58a0568a9f373e29ffac3acf42cbf973265c06d65db91f777d5f3"
 )  # fmt: skip
