@@ -199,6 +199,17 @@ machine staircase_tile : staircase {
   register ri, rj, k
 }
 
+op whole(A: f32[M, K], B: f32[K, N]) -> (C: f32[M, N]) where K % 2 == 0, N % 12 == 0 {
+  C[i, j] = sum[k] A[i, k] * B[k, j]
+}
+machine whole_tile : whole {
+  work grid = (by, bx), block = (ty: 4, tx: 4)
+  compute i = (by, ty, ri: 2), j = (bx, tx, rj: 4), k = (kc, kv: 2)
+  time kc
+  register ri
+  vector rj, kv
+}
+
 op gather(W: f32[V, D], which: i32[n]) -> (y: f32[n, D]) where V >= 1 {
   y[t, d] = W[which[t], d]
 }

@@ -11,10 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from tinygpu.category.box import Box
-from tinygpu.category.simplify import simplify
+from tinygpu.category.simplify import holds, simplify
 from tinygpu.category.term import (
     App,
     Axis,
+    Const,
     Fold,
     Read,
     Term,
@@ -107,7 +108,7 @@ def plan(build: Build, phase: Phase, launch: Launch, value: Term, made: Mapping[
     index = tuple(owner[a.name] for a in equation.axes)
     free = frozenset().union(*map(variables, index))
     output = tuple(a for a in domain.axes if a.name in free)
-    parts = conjuncts(simplify(domain.guard, box))
+    parts = conjuncts(simplify(conjunction(*(whole(p, domain.axes, build.where) for p in conjuncts(domain.guard))), box))
     folded = frozenset(domain.names) - free
     pulled = at(Pull(owner, domain.axes, parts, made, frozenset(a.name for a in output), phase.span)(value), {})
     pulled = taken(simplify(pulled, box))  # the ranges of the factors decide a part of many a padded read
@@ -116,6 +117,25 @@ def plan(build: Build, phase: Phase, launch: Launch, value: Term, made: Mapping[
     mine = tuple(p for p in parts if not variables(p) & folded)
     loops = build.ordered(output)
     return Plan(equation.target, equation.value.dtype, index, pulled, own(output), loops, mine, absent, stored, kept, equation.span)
+
+
+def whole(part: Term, axes: tuple[Axis, ...], where: tuple[Term, ...]) -> Term:
+    """A part of a guard asked once for a whole vector, where the preconditions say that vectors lie inside or outside, never across.
+
+    >>> q, v, n = Var("q"), Axis("v", Const(4), "vector"), Var("n")
+    >>> text(whole(q * 4 + Var("v") < n, (v,), (equal(n % 4, 0),))), text(whole(q * 4 + Var("v") < n, (v,), ()))
+    ('q*4 < n', 'q*4 + v < n')
+    """
+    match part:
+        case App("lt", (index, extent)):
+            for axis in axes:
+                first = simplify(substitute(index, {axis.name: Const(0)}))
+                if axis.sort != "vector" or simplify(index - first) != Var(axis.name):
+                    continue
+                box = Box(axes, conjunction(*where))
+                if all(holds(equal(term % axis.extent, 0), box) is True for term in (first, extent)):
+                    return first < extent
+    return part
 
 
 @dataclass(frozen=True, slots=True)
