@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from tinygpu.obligations import alignment, bounds, cover, holds, initialised, limits, once, store, vacuity, width
+from tinygpu.obligations import alignment, bounds, cover, defined, holds, initialised, limits, once, store, vacuity, width
 from tinygpu.obligations.dataflow import execute, gaps
 from tinygpu.obligations.obligation import Claim
 from tinygpu.obligations.promise import promised
@@ -24,6 +24,7 @@ PROPERTIES: tuple[tuple[str, Callable[[Program, Trace], Iterator[Claim]]], ...] 
     ("initialised", initialised.state),
     ("store", store.state),
     ("holds", holds.state),
+    ("defined", defined.state),
     ("alignment", alignment.state),
     ("width", width.state),
 )

@@ -9,11 +9,11 @@ what remains has no binder and is one question to the solver; a condition over f
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import product
+from itertools import count, product
 
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.settle import settle
-from tinygpu.category.term import App, Const, Fold, Term, Var, equal, negation, reads, rebuild, select, substitute, text
+from tinygpu.category.term import App, Const, Fold, Term, Var, equal, negation, reads, rebuild, select, substitute, text, variables
 from tinygpu.diagnostic import Label
 from tinygpu.obligations.defined import defined
 from tinygpu.obligations.fold import match, parts_of
@@ -32,15 +32,13 @@ def same(value: Term, claim: Term, point: Point, labels: tuple[Label, ...] = ())
             given = frozenset(there.guard)
             yield from same(settle(value, there.extents, given), settle(claim, there.extents, given), there, labels)
         return
-    count = 0
     for wanted in outer_folds(claim):
         wanted = one_fold(wanted)
         region = find_region(value, wanted)
         if region is None:
             continue
         parts, rest = divide(parts_of(wanted.monoid, region), wanted, claim)
-        symbol = Var(f"fold {len(point.axes)}.{count}", wanted.dtype)
-        count += 1
+        symbol = unused(f"fold {len(point.axes)}", wanted.dtype, value, claim, *point.guard)
         yield from match(parts, wanted, point, labels, lambda a, b, p: same(a, b, p, labels))
         op = MONOIDS[wanted.monoid].op
         value = put(value, region, combine(op, wanted.dtype, symbol, *rest))
@@ -50,6 +48,12 @@ def same(value: Term, claim: Term, point: Point, labels: tuple[Label, ...] = ())
     title = "the value stored is not the equation's"
     yield Obligation("body", "TG502", title, sentence, point.facts, equal(value, claim), labels)
     yield from defined(value, claim, point, labels)
+
+
+def unused(name: str, dtype: str, *terms: Term) -> Var:
+    """A variable that stands in none of the terms."""
+    taken = frozenset().union(*map(variables, terms))
+    return next(v for number in count() if (v := Var(f"{name}.{number}", dtype)).name not in taken)
 
 
 def split_on(term: Term) -> Term | None:

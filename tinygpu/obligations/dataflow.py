@@ -26,7 +26,6 @@ from tinygpu.category.term import (
     conjunction,
     conjuncts,
     equal,
-    rebuild,
     select,
     substitute,
     variables,
@@ -35,7 +34,20 @@ from tinygpu.category.term import (
 from tinygpu.diagnostic import Label, Span
 from tinygpu.obligations.obligation import Gap, Point
 from tinygpu.obligations.recurrence import close, combine, flatten, mentions
-from tinygpu.obligations.trace import FRESH, UNSOLVED, Access, Cells, Ghost, State, Store, Trace, guarded_reads, replaced, started
+from tinygpu.obligations.trace import (
+    FRESH,
+    UNSOLVED,
+    Access,
+    Cells,
+    Ghost,
+    State,
+    Store,
+    Trace,
+    guarded_reads,
+    index_terms,
+    replaced,
+    started,
+)
 from tinygpu.program.step import Assign, For, Holds, If, Local, Program, Step
 
 UNROLLED = 64  # a loop that has no closed form is executed iteration by iteration up to this many
@@ -54,22 +66,22 @@ class Execution:
 
     def resolve(self, term: Term, point: Point) -> Term:
         """The term with every read of a local replaced by what the cell holds."""
-        return settle(self._resolve(term), point.extents, frozenset(point.guard))
-
-    def _resolve(self, term: Term) -> Term:
-        match term:
-            case Read(name, index) if name in self.state:
-                return self.state[name].at(tuple(map(self._resolve, index)))
-        return rebuild(term, self._resolve)
+        return settle(replaced(term, self.state), point.extents, frozenset(point.guard))
 
     def observe(self, term: Term, point: Point, span: Span) -> Term:
         """`resolve`, with every access of the term recorded under the conditions that guard it."""
-        for read, where in guarded_reads(term, point):
+        for read, place in guarded_reads(term, point):
+            where = self.seen(place, point)
             index = tuple(self.resolve(i, where) for i in read.index)
             self.access(read.tensor, index, where, span if read.span.line == 0 else read.span)
         value = self.resolve(term, point)
-        self.add(Trace(values=((value, point, span),)))
+        computed = tuple((replaced(t, self.state), self.seen(where, point), span) for t, where in index_terms(term, point))
+        self.add(Trace(values=((value, point, span),), computed=computed))
         return value
+
+    def seen(self, place: Point, point: Point) -> Point:
+        """A place inside a term at a point, with what the cells in its further guards hold."""
+        return point.inside(*place.axes[len(point.axes) :]).under(*(self.resolve(g, point) for g in place.guard[len(point.guard) :]))
 
     def access(self, name: str, index: tuple[Term, ...], point: Point, span: Span, write: bool = False) -> None:
         if name in self.state:
@@ -109,6 +121,8 @@ class Execution:
             return
         cells = self.state[step.target]
         here = conjunction(guard, *(equal(Var(f), i) for f, i in zip(cells.formals, index, strict=True)))
+        if step.update:
+            self.add(Trace(values=((self.resolve(Read(step.target, index, cells.local.dtype), inner), inner, step.span),)))
         self.keep(cells, written(cells, value, here, step.update), point)
 
     def branch(self, step: If, point: Point) -> None:
@@ -181,8 +195,10 @@ class Execution:
                 forms = close(axis, here, replaced(cells.value, known), before[name].value) if ready else None
                 if forms is None:
                     solved = False
-                    nobody_knows = Read(f"{name}{UNSOLVED}", tuple(map(Var, cells.formals)), cells.local.dtype)
-                    forms = nobody_knows, nobody_knows
+                    # one symbol for each loop and turn of it, so that nothing is said by two of them being the same
+                    place = tuple(map(Var, (*cells.formals, *point.extents)))
+                    turn = Read(f"{previous[name]} in{UNSOLVED}", (*place, Var(axis.name)), cells.local.dtype)
+                    forms = turn, Read(f"{previous[name]}{UNSOLVED}", place, cells.local.dtype)
                 begin[name] = replace(cells, value=self.settled(cells, forms[0], point.inside(axis)))
                 after[name] = replace(cells, value=self.settled(cells, forms[1], point))
                 del waiting[name]
@@ -275,7 +291,7 @@ def gaps(trace: Trace) -> Iterator[Gap]:
         for term in (store.value, *store.index, *store.point.guard):
             for read in walk(term):
                 if isinstance(read, Read) and read.tensor.endswith(UNSOLVED):
-                    name = read.tensor.removesuffix(UNSOLVED)
+                    name = read.tensor.split("@")[0]
                     reason = f"{name} goes from one iteration to the next in a way that is no fold; say with `holds` what it is"
                     yield Gap(
                         "dataflow",

@@ -3,16 +3,19 @@
     a / b, a // b, a % b need b ≠ 0;  log needs a > 0;  sqrt needs a ≥ 0;  rsqrt needs a > 0;  no arithmetic on infinities
     each holds by the guards, or the equation evaluates the same at the same point
 
-Comes in: a value and a claim at a point, folds already matched. Goes out: formulas for the partial operations of the value.
+Comes in: a value and a claim at a point, folds already matched; and the trace, for integer divisions whose results nobody stores.
+Goes out: formulas for the partial operations of the value.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tinygpu.category.term import BOOL, FALSE, FLOATS, App, Const, Fold, Term, equal, negation, text, walk
+from tinygpu.category.term import BOOL, FALSE, FLOATS, INTEGERS, App, Const, Fold, Term, equal, negation, text
 from tinygpu.diagnostic import Label
 from tinygpu.obligations.obligation import Claim, Obligation, Point
+from tinygpu.obligations.trace import Trace, in_order
+from tinygpu.program.step import Program
 
 PARTIAL = ("div", "floordiv", "mod", "log", "sqrt", "rsqrt")
 INFINITE = (float("inf"), float("-inf"))
@@ -20,9 +23,9 @@ INFINITE = (float("inf"), float("-inf"))
 
 def defined(value: Term, claim: Term, point: Point, labels: tuple[Label, ...]) -> Iterator[Claim]:
     """The claims of this property for one value."""
-    theirs = [t for t in walk(claim) if isinstance(t, App)]
+    theirs = [(t, there.guard) for t, there in partial(claim, Point(()))]
     for term, where in partial(value, point):
-        if term in theirs:
+        if any(term == t and set(guard) <= set(where.guard) for t, guard in theirs):
             continue
         ways = [condition(term)]
         for other, there in partial(claim, Point(point.axes)):
@@ -33,6 +36,27 @@ def defined(value: Term, claim: Term, point: Point, labels: tuple[Label, ...]) -
         title = f"{text(term)} may be undefined where the equation is not"
         sentence = f"{text(term)} is defined wherever the equation is"
         yield Obligation("defined", "TG510", title, sentence, where.facts, goal, labels)
+
+
+def state(program: Program, trace: Trace) -> Iterator[Claim]:
+    """No integer is divided by zero, also where the result is dropped. What a store evaluates wherever it is made is left to it."""
+    stored = [pair for s in trace.stores for pair in partial(s.value, s.point, folds=True)]
+    for value, place, span in trace.values:
+        for term, point in partial(value, place):
+            match term:
+                case App("div" | "floordiv" | "mod", (_, Const(divisor)), dtype) if divisor != 0:
+                    continue
+                case App("div" | "floordiv" | "mod", _, dtype) if dtype in INTEGERS:
+                    if any(term == other and implied(there, point) for other, there in stored):
+                        continue
+                    title, sentence = f"{text(term)} may divide by zero", f"{text(term)} does not divide by zero"
+                    labels = (Label(span, "computed here"),)
+                    yield Obligation("defined", "TG510", title, sentence, point.facts, condition(term), labels)
+
+
+def implied(there: Point, here: Point) -> bool:
+    """Whether the point `there` is reached wherever `here` is."""
+    return set(there.axes) <= set(here.axes) and set(there.guard) <= set(here.guard)
 
 
 def condition(term: App) -> Term:
@@ -55,17 +79,19 @@ def _infinite(term: App) -> bool:
     return term.op in ("add", "sub", "mul", "div") and any(isinstance(a, Const) and a.value in INFINITE for a in term.args)
 
 
-def partial(term: Term, point: Point) -> Iterator[tuple[App, Point]]:
-    """The partial operations of a value, each at the point where it is evaluated; folds are opaque."""
+def partial(term: Term, point: Point, folds: bool = False) -> Iterator[tuple[App, Point]]:
+    """The partial operations of a value, each at the point where it is evaluated; with `folds` those inside of folds too."""
     match term:
         case App("select", (condition, then, otherwise)):
-            yield from partial(condition, point)
-            yield from partial(then, point.under(condition))
-            yield from partial(otherwise, point.under(negation(condition)))
-        case App(op, args):
+            yield from partial(condition, point, folds)
+            yield from partial(then, point.under(condition), folds)
+            yield from partial(otherwise, point.under(negation(condition)), folds)
+        case App(op):
             if op in PARTIAL or _infinite(term):
                 yield term, point
-            for a in args:
-                yield from partial(a, point)
-        case Fold():
-            return
+            for a, where in in_order(term, point):
+                yield from partial(a, where, folds)
+        case Fold(_, axes, guard, body) if folds:
+            inner = point.inside(*axes)
+            yield from partial(guard, inner, folds)
+            yield from partial(body, inner.under(guard), folds)

@@ -1,8 +1,8 @@
-"""No result contains a cell that nobody wrote.
+"""No cell that nobody wrote is read, and so no result contains one.
 
-    a fresh symbol `cell?` in a stored value, or in the guard of a store, stands only where its condition is impossible
+    a fresh symbol `cell?` in an evaluated value stands only where its condition is impossible
 
-Comes in: the trace. Goes out: one formula for each fresh symbol that a result could contain.
+Comes in: the trace. Goes out: one formula for each fresh symbol that a value could contain, what is stored first.
 """
 
 from __future__ import annotations
@@ -29,3 +29,10 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
                 sentence = f"{name} is written before {store.tensor} needs it"
                 help = f"initialise {name} before the loop"
                 yield Obligation("initialised", "TG301", title, sentence, point.facts, FALSE, labels, help)
+    for value, place, span in trace.values:
+        for read, point in guarded_reads(value, place):
+            if read.tensor.endswith(FRESH):
+                name = read.tensor.removesuffix(FRESH)
+                labels = (Label(span, "read here"), Label(program.locals[name].span, "declared here"))
+                title, sentence = f"{name} is read, which nobody wrote", f"{name} is written before it is read"
+                yield Obligation("initialised", "TG301", title, sentence, point.facts, FALSE, labels, f"initialise {name}")

@@ -6,12 +6,14 @@ The one idea: a store, an access and a fact are the only things about a program 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from tinygpu.category.settle import settle
-from tinygpu.category.term import App, Fold, Read, Term, negation, rebuild, substitute
+from tinygpu.category.term import INDEX, App, Fold, Read, Term, negation, reads, rebuild, substitute, variables
 from tinygpu.diagnostic import Span
 from tinygpu.obligations.obligation import Point
+from tinygpu.obligations.recurrence import fresh
 from tinygpu.program.step import Assign, Local
 
 FRESH = "?"  # a cell that nobody wrote
@@ -69,12 +71,17 @@ class Ghost:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """Everything the program does, in closed form. `values` are the evaluated expressions (also guards) with their points."""
+    """Everything the program does, in closed form, each at its point.
+
+    `values` are what the evaluated expressions (also guards and the cell of an update) give, `computed` their index terms as written:
+    a kernel computes also what the proof sees to be decided.
+    """
 
     stores: tuple[Store, ...] = ()
     accesses: tuple[Access, ...] = ()
     ghosts: tuple[Ghost, ...] = ()
     values: tuple[tuple[Term, Point, Span], ...] = ()
+    computed: tuple[tuple[Term, Point, Span], ...] = ()
 
     def plus(self, other: Trace) -> Trace:
         return Trace(
@@ -82,6 +89,7 @@ class Trace:
             self.accesses + other.accesses,
             self.ghosts + other.ghosts,
             self.values + other.values,
+            self.computed + other.computed,
         )
 
 
@@ -97,16 +105,44 @@ def guarded_reads(term: Term, point: Point) -> list[tuple[Read, Point]]:
             return outer + guarded_reads(guard, inner) + guarded_reads(body, inner.under(guard))
         case Read(_, index):
             return [r for i in index for r in guarded_reads(i, point)] + [(term, point)]
-        case App(_, args):
-            return [r for a in args for r in guarded_reads(a, point)]
+        case App():
+            return [r for a, where in in_order(term, point) for r in guarded_reads(a, where)]
     return []
 
 
+def in_order(term: App, point: Point) -> Iterator[tuple[Term, Point]]:
+    """The operands of an operation where they are evaluated: `and` and `or` from the left, and no further than they must."""
+    for arg in term.args:
+        yield arg, point
+        if term.op in ("and", "or"):
+            point = point.under(arg if term.op == "and" else negation(arg))
+
+
+def index_terms(term: Term, point: Point) -> Iterator[tuple[Term, Point]]:
+    """The largest index terms of an expression, each where it is computed."""
+    if term.dtype == INDEX:
+        yield term, point
+        return
+    match term:
+        case Read(_, index):
+            yield from ((i, point) for i in index)
+        case App("select", (condition, then, otherwise)):
+            yield from index_terms(condition, point)
+            yield from index_terms(then, point.under(condition))
+            yield from index_terms(otherwise, point.under(negation(condition)))
+        case App():
+            for arg, where in in_order(term, point):
+                yield from index_terms(arg, where)
+
+
 def replaced(term: Term, cells: State) -> Term:
-    """The term with reads of the named placeholders replaced by cells."""
+    """The term with reads of the named arrays replaced by cells; binders step aside for what a cell speaks of."""
     match term:
         case Read(name, index) if name in cells:
             return cells[name].at(tuple(replaced(i, cells) for i in index))
+        case Fold():
+            free = (variables(cells[r.tensor].value) for r in reads(term) if r.tensor in cells)
+            term = fresh(term, frozenset().union(*free))
     return rebuild(term, lambda t: replaced(t, cells))
 
 
@@ -129,4 +165,5 @@ def started(trace: Trace, starts: State) -> Trace:
     accesses = tuple(replace(a, index=tuple(put(i, a.point) for i in a.index), point=at(a.point)) for a in trace.accesses)
     ghosts = tuple(replace(g, value=put(g.value, g.point), claim=put(g.claim, g.point), point=at(g.point)) for g in trace.ghosts)
     values = tuple((put(v, p), at(p), s) for v, p, s in trace.values)
-    return Trace(stores, accesses, ghosts, values)
+    computed = tuple((replaced(v, starts), at(p), s) for v, p, s in trace.computed)
+    return Trace(stores, accesses, ghosts, values, computed)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tinygpu.category.term import Var
+from tinygpu.category.term import Fold, Term, Var, conjuncts, text
+from tinygpu.category.to_z3 import box_facts
 from tinygpu.diagnostic import Label
 from tinygpu.obligations.dataflow import preconditions
 from tinygpu.obligations.obligation import Claim, Inhabited
@@ -24,8 +25,20 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
     labels = (Label(program.span, "so this machine is for nothing"),)
     sentence = "some sizes, all at least 1, satisfy the preconditions"
     yield Inhabited("vacuity", "TG511", title, sentence, preconditions(program) + positive, labels, "weaken a where clause")
+    for promise in program.op.promises:
+        title = "what is promised of the data can never be"
+        sentence = f"{text(promise)} can be"
+        yield Inhabited("vacuity", "TG511", title, sentence, preconditions(program) + positive + somewhere(promise), labels)
     for store in trace.stores:
         title = f"this store to {store.tensor} is never reached"
         labels = (Label(store.step.span, "no point satisfies its guards"),)
         sentence = f"the store to {store.tensor} is reached"
         yield Inhabited("vacuity", "TG512", title, sentence, store.point.facts, labels, "drop it, or weaken its guard")
+
+
+def somewhere(promise: Term) -> tuple[Term, ...]:
+    """What a promise says of one element: that it is there and is as promised."""
+    match promise:
+        case Fold("all", axes, guard, body):
+            return box_facts(axes) + conjuncts(guard) + tuple(part for c in conjuncts(body) for part in somewhere(c))
+    return (promise,)

@@ -64,8 +64,7 @@ def evaluated(trace: Trace) -> Iterator[tuple[Term, Point, Span]]:
     """
     places: dict[tuple[Term, tuple[str, ...]], list[tuple[Point, Span]]] = {}
     found = [(index, a.point, a.span) for a in trace.accesses for index in a.index]
-    found += [(term, point, span) for value, point, span in trace.values for term in outermost(value)]
-    for term, point, span in found:
+    for term, point, span in (*found, *trace.computed):
         if not isinstance(term, Var | Const):
             around = tuple(a.name for a in point.axes if a.name in variables(term))
             places.setdefault((term, around), []).append((point, span))
@@ -75,15 +74,6 @@ def evaluated(trace: Trace) -> Iterator[tuple[Term, Point, Span]]:
             if not any(set(k.guard) <= set(point.guard) and k.extents.items() <= point.extents.items() for k in kept):
                 kept.append(point)
                 yield term, point, span
-
-
-def outermost(value: Term) -> Iterator[Term]:
-    """The largest index terms inside a guard or an extent (those inside reads are indices of accesses)."""
-    if value.dtype == INDEX:
-        yield value
-    elif isinstance(value, App) and value.op not in ("select",):
-        for a in value.args:
-            yield from outermost(a)
 
 
 def subterms(term: Term) -> Iterator[Term]:

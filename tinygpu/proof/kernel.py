@@ -8,7 +8,7 @@ fixed seed and a budget counted in steps, so the answer is the same on every mac
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass
 from typing import Any, TypeAlias
 
 import z3
@@ -50,10 +50,10 @@ class Proof:
 
     program: Program
     theorems: tuple[Theorem, ...]
-    _key: object = field(default=None, repr=False, compare=False)
+    key: InitVar[object] = None  # not kept, so that no proof lends it to another one
 
-    def __post_init__(self) -> None:
-        if self._key is not _KEY:
+    def __post_init__(self, key: object) -> None:
+        if key is not _KEY:
             raise TypeError("a Proof is made by tinygpu.proof.kernel.prove alone")
 
     @property
