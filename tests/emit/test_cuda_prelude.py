@@ -16,7 +16,8 @@ from tinygpu.emit.conversion import conversion_text
 from tinygpu.emit.prelude import CONVERSIONS, IMPORTS, prelude_source
 from tinygpu.emit.trigonometry import angle_value
 
-ARCHITECTURES = [(8, 0), (9, 0, "a")]
+ARCHITECTURES: list[Any] = [(8, 0), (9, 0, "a")]
+OLDEST = (7, 5)
 
 
 def needs_cuda() -> Any:
@@ -38,7 +39,7 @@ def assemble(function: Any, types: tuple[Any, ...], arch: Any) -> tuple[str, Any
     return ptx, assembled([("kernel", ptx)], arch)[0]
 
 
-@pytest.mark.parametrize("arch", ARCHITECTURES, ids=str)
+@pytest.mark.parametrize("arch", [OLDEST, *ARCHITECTURES], ids=str)
 @pytest.mark.parametrize("name", CONVERSIONS)
 def test_conversions_assemble(name: str, arch: Any) -> None:
     names = needs_cuda()
@@ -47,7 +48,7 @@ def test_conversions_assemble(name: str, arch: Any) -> None:
     from tinygpu.emit.conversion import conversion
 
     convert = conversion(name)
-    result, texts = conversion_text(name)
+    result, texts = conversion_text(name, arch == OLDEST)
 
     def kernel(x, y):  # type: ignore[no-untyped-def]
         y[0] = convert(x[0])

@@ -17,6 +17,7 @@ def conversion(name: str) -> Any:
     (a number to the f32 nearest to it that has 16 bits), `trunc_i32 trunc_u32 trunc_i64` (towards zero, saturating, NaN to 0)."""
     from llvmlite import ir
     from numba import types
+    from numba.cuda.core.targetconfig import ConfigStack
     from numba.cuda.extending import intrinsic
 
     letters = {"float32": "f", "float64": "d", "uint16": "h", "int32": "r", "uint32": "r", "int64": "l"}
@@ -24,12 +25,13 @@ def conversion(name: str) -> Any:
     kind = getattr(types, result)
 
     def convert(typingctx: Any, x: Any) -> Any:
-        text = texts.get(str(x))
-        if text is None:
+        if str(x) not in texts:
             return None
 
         def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             shape = ir.FunctionType(context.get_data_type(kind), [arguments[0].type])
+            capability = getattr(ConfigStack.top_or_none(), "compute_capability", None) or (8, 0)
+            text = conversion_text(name, bool(capability < (8, 0)))[1][str(x)]
             asm = ir.InlineAsm(shape, text, f"={letters[result]},{letters[str(x)]}", False)
             return builder.call(asm, arguments)
 
@@ -38,8 +40,11 @@ def conversion(name: str) -> Any:
     return intrinsic(convert)
 
 
-def conversion_text(name: str) -> tuple[str, dict[str, str]]:
-    """The result's type and, for each argument's type, the PTX. `odd` sets the last bit of an inexact value: rounding to odd."""
+def conversion_text(name: str, old: bool = False) -> tuple[str, dict[str, str]]:
+    """The result's type and, for each argument's type, the PTX; `old` architectures, before sm_80, round to bf16 by integers.
+
+    `odd` sets the last bit of an inexact value: rounding to odd.
+    """
     odd_f64 = (
         "{ .reg .f32 t; .reg .b32 u, v; .reg .f64 d; .reg .pred p; cvt.rz.f32.f64 t, $1; cvt.f64.f32 d, t;"
         " setp.neu.f64 p, d, $1; mov.b32 u, t; or.b32 v, u, 1; selp.b32 u, v, u, p; mov.b32 t, u; "
@@ -47,6 +52,10 @@ def conversion_text(name: str) -> tuple[str, dict[str, str]]:
     odd_i64 = (
         "{ .reg .f32 t; .reg .b32 u, v; .reg .s64 d; .reg .pred p; cvt.rz.f32.s64 t, $1; cvt.rzi.s64.f32 d, t;"
         " setp.ne.s64 p, d, $1; mov.b32 u, t; or.b32 v, u, 1; selp.b32 u, v, u, p; mov.b32 t, u; "
+    )
+    integers = (
+        "{{ .reg .b32 w, l; .reg .pred q; mov.b32 w, {0}; shr.u32 l, w, 16; and.b32 l, l, 1; add.u32 w, w, l; add.u32 w, w, 0x7fff;"
+        " shr.u32 w, w, 16; setp.nan.f32 q, {0}, {0}; selp.b32 w, 0x7fff, w, q; cvt.u16.u32 $0, w; }}"
     )
     widen = "{ .reg .b16 z; mov.b16 z, 0; mov.b32 $0, {z, $1}; }"
     back = {"f16": "cvt.f32.f16 $0, h; }", "bf16": "mov.b16 z, 0; mov.b32 $0, {z, h}; }"}
@@ -58,11 +67,12 @@ def conversion_text(name: str) -> tuple[str, dict[str, str]]:
         case "f16_bits":
             return "uint16", {t: f"cvt.rn.f16.{p} $0, $1;" for t, p in (("float32", "f32"), ("float64", "f64"), ("int64", "s64"))}
         case "bf16_bits":
-            once = "cvt.rn.bf16.f32 $0, "
-            return "uint16", {"float32": once + "$1;", "float64": odd_f64 + once + "t; }", "int64": odd_i64 + once + "t; }"}
+            once = integers if old else "cvt.rn.bf16.f32 $0, {0};"
+            given, odd = once.format("$1"), once.format("t") + " }"
+            return "uint16", {"float32": given, "float64": odd_f64 + odd, "int64": odd_i64 + odd}
         case "round_f16" | "round_bf16":
             half = name.removeprefix("round_")
-            bits = conversion_text(f"{half}_bits")[1]
+            bits = conversion_text(f"{half}_bits", old)[1]
             return "float32", {t: "{ .reg .b16 h, z; " + text.replace("$0", "h") + " " + back[half] for t, text in bits.items()}
     target = name.removeprefix("trunc_")
     ptx = {"i32": "s32", "u32": "u32", "i64": "s64"}[target]
