@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -45,9 +46,17 @@ def kernel(built: Program) -> Callable[..., None]:
         names: dict[str, Any] = {}
         exec(compile(text, name, "exec"), names)
         for driver in [n for n in names if n.endswith("_parallel")]:
-            names[driver] = in_two_parts(names[driver.replace("_parallel", "_work")])
+            work = driver.replace("_parallel", "_work")
+            names[driver] = in_two_parts(names[work])
+            names[work] = partial(_alone, names[driver])
         COMPILED[text] = names["kernel_cpu"]
     return COMPILED[text]
+
+
+def _alone(driver: Callable[..., None], first: int, last: int, *arguments: Any) -> None:
+    """What the entry does where there is little to do: all items, in two parts too."""
+    assert first == 0
+    driver(last, 1, *arguments)
 
 
 def in_two_parts(work: Callable[..., None]) -> Callable[..., None]:

@@ -17,7 +17,7 @@ from tinygpu.emit.cpu_lanes import lanes_source
 from tinygpu.emit.cpu_lift import lift, sites
 from tinygpu.emit.cpu_merge import Nest, bound, merge, merge_loops
 from tinygpu.emit.cpu_names import renamed
-from tinygpu.emit.cpu_nest import innermost, item_count, nest_lines
+from tinygpu.emit.cpu_nest import innermost, item_count, nest_lines, step_count
 from tinygpu.emit.cpu_prelude import HEADER, HEADER_IMPORTS, prelude
 from tinygpu.emit.cpu_split import split
 from tinygpu.emit.cpu_steps import indent, is_long
@@ -29,6 +29,8 @@ from tinygpu.emit.mathlib import errors
 from tinygpu.emit.python import identifier
 from tinygpu.model.op import Op, Tensor
 from tinygpu.program.step import For, Launch, Local, Program, steps
+
+ALONE = 1 << 16  # steps below which waking other threads costs more than they save
 
 
 def cpu_name(program: Program) -> str:
@@ -48,7 +50,8 @@ class Kernels:
 def cpu_source(program: Program) -> str:
     """`program → text` of a whole module: docstring, what the kernels need, the kernels, the entry."""
     kernels = cpu_kernels(program)
-    note = f"\n\n{errors(set(kernels.needs))}" if errors(set(kernels.needs)) else ""
+    bounds = errors(kernels.needs)
+    note = f"\n\nFunctions of f32 against the real ones: {bounds}." if bounds else ""
     return f'"""{program.name} on the CPU, through numba.{note}\n"""\n\n{cpu_support((kernels,))}\n\n{kernels.text}'
 
 
@@ -70,9 +73,9 @@ def cpu_kernels(program: Program) -> Kernels:
     functions, calls = [], []
     for number, launch in enumerate(program.launches):
         name = f"{identifier(program.name)}_{number}" if len(program.launches) > 1 else identifier(program.name)
-        lines, count = launch_lines(program.op, name, launch, writer)
+        lines, *counts = launch_lines(program.op, name, launch, writer)
         functions.append("\n".join(lines))
-        calls.append((name, count))
+        calls.append((name, *counts))
     functions.append("\n".join(entry_lines(program, calls, writer)))
     vectors = tuple((dtype, frozenset(operations)) for dtype, operations in sorted(writer.vectors.items()))
     return Kernels("\n\n\n".join(functions) + "\n", frozenset(writer.needs), vectors)
@@ -91,8 +94,8 @@ def nest_of(op: Op, launch: Launch) -> Nest:
     return renamed(op, nest, frozenset(op.sizes) | {t.name for t in op.tensors})
 
 
-def launch_lines(op: Op, name: str, launch: Launch, writer: Writer) -> tuple[list[str], str]:
-    """The two functions of a launch, and the text of its number of items."""
+def launch_lines(op: Op, name: str, launch: Launch, writer: Writer) -> tuple[list[str], str, str]:
+    """The two functions of a launch, and the texts of its number of items and of its number of steps."""
     nest = nest_of(op, launch)
     writer.locals = {s.name: s for s in steps(nest.body) if isinstance(s, Local)}
     lane = innermost(nest, writer)
@@ -121,7 +124,7 @@ def launch_lines(op: Op, name: str, launch: Launch, writer: Writer) -> tuple[lis
         "    for part in prange(parts):",
         f"        {name}_work(items * part // parts, items * (part + 1) // parts, {arguments})",
     ]
-    return [*work, "", "", *driver], count
+    return [*work, "", "", *driver], count, step_count(nest, writer)
 
 
 def reassociates(nest: Nest) -> bool:
@@ -133,7 +136,7 @@ def reassociates(nest: Nest) -> bool:
     return any(site.step.value.dtype in FLOATS for site in folds)
 
 
-def entry_lines(program: Program, calls: list[tuple[str, str]], writer: Writer) -> list[str]:
+def entry_lines(program: Program, calls: list[tuple[str, str, str]], writer: Writer) -> list[str]:
     """`NAME_cpu`: flat views of the arrays, then the launches in order."""
     op = program.op
     lines = [f"def {cpu_name(program)}({', '.join([mangle(t.name) for t in op.tensors] + [mangle(s) for s in op.sizes])}):"]
@@ -141,9 +144,11 @@ def entry_lines(program: Program, calls: list[tuple[str, str]], writer: Writer) 
     lines.append(f'    """{shapes}; C-contiguous arrays, 16-bit floats in any 16-bit dtype; writes the outputs."""')
     lines += [f"    {mangle(t.name)} = {_argument(t, writer)}" for t in op.tensors]
     arguments = ", ".join([mangle(t.name) for t in op.tensors] + [mangle(s) for s in op.sizes])
-    for name, count in calls:
+    for name, count, steps_ in calls:
         lines.append(f"    items = {count}")
-        lines.append("    if items > 0:")
+        lines.append(f"    if {steps_} < {ALONE}:")
+        lines.append(f"        {name}_work(0, items, {arguments})")
+        lines.append("    else:")
         lines.append(f"        {name}_parallel(items, min(items, get_num_threads()), {arguments})")
     return lines
 

@@ -56,6 +56,14 @@ def item_count(nest: Nest, lane: Axis | None, writer: Writer) -> str:
     return " * ".join(f"({p})" if "+" in p and len(parts) > 1 and not p.startswith("max(") else p for p in parts) or "1"
 
 
+def step_count(nest: Nest, writer: Writer) -> str:
+    """About how many steps all points take together: their number, times the extents of the deepest long loops."""
+    deepest = max(([loop.axis for loop in site.loops if is_long(loop.axis)] for site in sites(nest.body)), key=len, default=[])
+    inside = {a.name for a in nest.axes}
+    loops = [axis for axis in deepest if not inside & variables(axis.extent)]
+    return " * ".join(f"({t})" if " " in t else t for t in (extent_text(writer, a) for a in (*nest.axes, *loops))) or "1"
+
+
 def chunk(nest: Nest, lane: Axis, writer: Writer) -> int:
     """How many lanes are one item: enough to be worth its decoding, few enough to share out."""
     if not heavy(nest):

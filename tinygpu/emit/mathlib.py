@@ -7,6 +7,7 @@ The f64 functions are libm's.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -207,12 +208,11 @@ TEXT: dict[str, str] = {
 }
 
 
-def errors(needs: set[str]) -> str:
-    """One line for a module's docstring: the greatest error of each function that it calls.
+def errors(needs: Iterable[str]) -> str:
+    """For a module's docstring: the greatest error of each f32 function that it calls, against the real one.
 
     >>> errors({"exp_f32", "at"})
-    'Functions of f32, against the real ones: exp within 1.5 ulp.'
+    'exp within 1.5 ulp'
     """
-    used = [a for a in APPROXIMATIONS.values() if f"{a.name}_f32" in needs]
-    found = ", ".join(f"{a.name} within {a.ulp} ulp" + (f" for |x| <= {a.high:.0f}" if 0 > a.low > -INFINITY else "") for a in used)
-    return f"Functions of f32, against the real ones: {found}." if found else ""
+    used = [a for a in APPROXIMATIONS.values() if f"{a.name}_f32" in set(needs)]
+    return ", ".join(f"{a.name} within {a.ulp} ulp" + (f" for |x| <= {a.high:.0f}" if 0 > a.low > -INFINITY else "") for a in used)

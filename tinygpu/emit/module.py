@@ -182,7 +182,7 @@ def _factors(axes: tuple[Axis, ...]) -> str:
 
 def cached(kernels: str) -> str:
     """The kernels with numba's own cache on the disk, which sits beside the module."""
-    return kernels.replace("@njit(parallel=True", "@njit(cache=True, parallel=True")
+    return kernels.replace("@njit(", "@njit(cache=True, ")
 
 
 def support_text() -> str:

@@ -36,7 +36,7 @@ inlined = njit(error_model="numpy", fastmath={"contract"}, forceinline=True)
 
 # ── saxpy_v4 : saxpy ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-@njit(error_model="numpy", nogil=True, fastmath={"contract"})
+@njit(cache=True, error_model="numpy", nogil=True, fastmath={"contract"})
 def saxpy_v4_work(first, last, a, x, y, z, n):
     """Items [first, last) of the points i < n."""
     for item in range(first, last):
@@ -59,7 +59,9 @@ def saxpy_v4_cpu(a, x, y, z, n):
     y = y.reshape(-1)
     z = z.reshape(-1)
     items = (n + 8191) // 8192
-    if items > 0:
+    if n < 65536:
+        saxpy_v4_work(0, items, a, x, y, z, n)
+    else:
         saxpy_v4_parallel(items, min(items, get_num_threads()), a, x, y, z, n)
 
 
