@@ -147,6 +147,7 @@ CATALOGUE: Mapping[str, str] = {
     "TG510": "undefined where the equation is not",
     "TG511": "preconditions that no size satisfies",
     "TG512": "a store that is never reached",
+    "TG513": "a program made in Python that is not well formed",
     # derivation
     "TG530": "a value that another thread or turn holds",
     "TG531": "a loop over outputs inside a fold",

@@ -8,7 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from tinygpu.obligations import alignment, bounds, cover, defined, holds, initialised, limits, once, store, vacuity, width
+from tinygpu.obligations import (
+    alignment,
+    bounds,
+    cover,
+    defined,
+    holds,
+    initialised,
+    limits,
+    once,
+    store,
+    vacuity,
+    wellformed,
+    width,
+)
 from tinygpu.obligations.dataflow import execute, gaps
 from tinygpu.obligations.obligation import Claim
 from tinygpu.obligations.promise import promised
@@ -32,6 +45,10 @@ PROPERTIES: tuple[tuple[str, Callable[[Program, Trace], Iterator[Claim]]], ...] 
 
 def state(program: Program) -> Iterator[Claim]:
     """`Program → claims`: all of them proved is what a proof is."""
+    wrong = tuple(wellformed.gaps(program))
+    if wrong:
+        yield from wrong
+        return
     trace = execute(program)
     yield from gaps(trace)
     seen: set[Claim] = set()
