@@ -27,7 +27,6 @@ from tinygpu.category.term import (
     conjuncts,
     equal,
     select,
-    substitute,
     variables,
     walk,
 )
@@ -48,6 +47,7 @@ from tinygpu.obligations.trace import (
     replaced,
     started,
 )
+from tinygpu.obligations.unroll import assigned_in, bound
 from tinygpu.program.step import Assign, For, Holds, If, Local, Program, Step
 
 UNROLLED = 64  # a loop that has no closed form is executed iteration by iteration up to this many
@@ -238,36 +238,6 @@ def merged(guard: Term, new: Term, old: Term) -> Term:
 def shadows(fold: Fold, guard: Term) -> bool:
     """Whether a binder of the fold has the name of a free variable of the guard."""
     return any(a.name in variables(guard) for a in fold.axes)
-
-
-def assigned_in(body: tuple[Step, ...]) -> set[str]:
-    """The arrays that a body writes or declares facts of."""
-    out: set[str] = set()
-    for step in body:
-        match step:
-            case Assign(target) | Holds(target):
-                out.add(target)
-            case For(_, inner) | If(_, inner):
-                out |= assigned_in(inner)
-    return out
-
-
-def bound(step: Step, name: str, value: int) -> Step:
-    """A step of an unrolled loop: its axis replaced by a number."""
-    put = {name: Const(value)}
-    match step:
-        case Assign(target, index, term, update, guard, span):
-            index = tuple(substitute(i, put) for i in index)
-            return Assign(target, index, substitute(term, put), update, substitute(guard, put), span)
-        case For(axis, inner, span):
-            axis = Axis(axis.name, substitute(axis.extent, put), axis.sort, axis.span)
-            return For(axis, tuple(bound(s, name, value) for s in inner), span)
-        case If(guard, inner, span):
-            return If(substitute(guard, put), tuple(bound(s, name, value) for s in inner), span)
-        case Holds(target, index, term, span):
-            return Holds(target, tuple(substitute(i, put) for i in index), substitute(term, put), span)
-        case Local():
-            return step
 
 
 def preconditions(program: Program) -> tuple[Term, ...]:

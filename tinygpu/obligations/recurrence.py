@@ -19,7 +19,6 @@ from tinygpu.category.term import (
     TRUE,
     App,
     Axis,
-    Const,
     Fold,
     Read,
     Term,
@@ -63,8 +62,9 @@ def combine(op: str, dtype: str, *parts: Term) -> Term:
 def one_point(fold: Fold) -> Fold:
     """Law 2: an axis that the guard fixes is no axis. `⊕[x < n, x == s] b` is `b at x = s if 0 <= s < n`.
 
+    >>> from tinygpu.category.term import lift
     >>> x, f = Var("x"), Var("f")
-    >>> fold = Fold("sum", (Axis("x", Const(8)),), App("eq", (f, x), "bool"), Read("a", (x,), "f32"), "f32")
+    >>> fold = Fold("sum", (Axis("x", lift(8)),), App("eq", (f, x), "bool"), Read("a", (x,), "f32"), "f32")
     >>> one_point(fold).axes, one_point(fold).body
     ((), Read(tensor='a', index=(Var(name='f', dtype='index'),), dtype='f32'))
     """
@@ -85,7 +85,8 @@ def one_point(fold: Fold) -> Fold:
 def fresh(fold: Fold, taken: Collection[str]) -> Fold:
     """The fold with binders that no name in `taken` clashes with.
 
-    >>> k = Fold("sum", (Axis("k", Const(8)),), TRUE, Read("x", (Var("k"),), "f32"), "f32")
+    >>> from tinygpu.category.term import lift
+    >>> k = Fold("sum", (Axis("k", lift(8)),), TRUE, Read("x", (Var("k"),), "f32"), "f32")
     >>> fresh(k, {"k"}).axes[0].name, fresh(k, {"k"}).body
     ('k_', Read(tensor='x', index=(Var(name='k_', dtype='index'),), dtype='f32'))
     """
