@@ -7,6 +7,7 @@ The one idea: whatever happens, the user sees a diagnostic and never a traceback
 from __future__ import annotations
 
 import argparse
+import gc
 import importlib
 import os
 import sys
@@ -55,6 +56,7 @@ def parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command: `arguments → exit code`. argparse itself exits with 2 on bad usage and with 0 after `--help`."""
+    gc.set_threshold(100_000, 50, 50)  # a command makes many small terms and few cycles; collecting often costs a fifth of its time
     _plain_streams()
     arguments = parser().parse_args(argv)
     if arguments.version:
