@@ -81,7 +81,9 @@ class Execution:
 
     def seen(self, place: Point, point: Point) -> Point:
         """A place inside a term at a point, with what the cells in its further guards hold."""
-        return point.inside(*place.axes[len(point.axes) :]).under(*(self.resolve(g, point) for g in place.guard[len(point.guard) :]))
+        return point.inside(*place.axes[len(point.axes) :]).under(
+            *(self.resolve(g, point) for g in place.guard[len(point.guard) :])
+        )
 
     def access(self, name: str, index: tuple[Term, ...], point: Point, span: Span, write: bool = False) -> None:
         if name in self.state:

@@ -132,7 +132,9 @@ def close(axis: Axis, previous: Read, new: Term, old: Term) -> tuple[Term, Term]
 
 def at_home(term: Term, condition: Term, previous: Read) -> Term:
     """The term where a condition holds: reads of `previous` at what the condition says the formals are become `previous` itself."""
-    pins = {b: a for part in conjuncts(condition) if isinstance(part, App) and part.op == "eq" for a, b in (part.args, part.args[::-1])}
+    pins = {
+        b: a for part in conjuncts(condition) if isinstance(part, App) and part.op == "eq" for a, b in (part.args, part.args[::-1])
+    }
     pinned = tuple(pins.get(formal, formal) for formal in previous.index)
 
     def put(t: Term) -> Term:
