@@ -182,7 +182,7 @@ class Cells:
             self.written[rows] = True
         else:
             self.values[rows] = np.where(points, value, self.values[rows])
-            self.written[rows] |= points
+            self.written[rows] = self.written[rows] | points  # which may have more axes than rows, of one point
 
 
 @dataclass(slots=True)
