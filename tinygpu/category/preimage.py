@@ -71,8 +71,16 @@ def digits(form: Linear, target: Term, axes: dict[str, Axis]) -> dict[str, Term]
     out: dict[str, Term] = {}
     for position, (stride, axis) in enumerate(places):
         digit = value // stride
-        out[axis.name] = digit % axis.extent if position < len(places) - 1 else digit
+        out[axis.name] = digit % _radix(stride, axis.extent, places[position + 1][0]) if position < len(places) - 1 else digit
     return out
+
+
+def _radix(stride: Term, extent: Term, above: Term) -> Term:
+    """How many values a digit needs: up to the next stride where that is a multiple, so that overlapping digits still reach everything."""
+    match stride, extent, above:
+        case Const(int(s)), Const(int(e)), Const(int(a)) if s < a and a % s == 0 and a // s <= e:
+            return Const(a // s)
+    return extent
 
 
 def _rank(term: Term) -> tuple[bool, int]:

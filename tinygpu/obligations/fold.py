@@ -10,7 +10,7 @@ bodies suggest φ; nothing about the suggestion is trusted.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.settle import linear, settle, solve, within
@@ -65,11 +65,24 @@ def _folds(monoid: str, body: Term) -> bool:
     return any(isinstance(p, Fold) and p.monoid == monoid for p in flatten(MONOIDS[monoid].op, body))
 
 
-def arrow(body: Term, wanted: Fold) -> tuple[Term, ...] | None:
-    """The arrow that the reads of two bodies suggest: for each axis of the wanted fold a term over the axes around `body`."""
+def guarded(fold: Fold) -> Fold:
+    """The fold with the condition under which its body is no unit as a guard: `⊕[g] (v if c else unit)` is `⊕[g and c] v`."""
+    unit = MONOIDS[fold.monoid].unit(fold.dtype)
+    match fold.body:
+        case App("select", (condition, value, otherwise)) if unit is not None and unit in (value, otherwise):
+            holds, left = (condition, value) if otherwise == unit else (negation(condition), otherwise)
+            return guarded(replace(fold, guard=conjunction(fold.guard, holds), body=left))
+    return fold
+
+
+def arrow(part: Fold, wanted: Fold) -> tuple[Term, ...] | None:
+    """The arrow that the reads of two folds suggest: for each axis of the wanted one a term over the axes of and around `part`.
+
+    Where nothing is read, as many axes are the same axes in order.
+    """
     best: tuple[int, tuple[Term, ...]] | None = None
     binders = {a.name for a in wanted.axes}
-    for choice in _choices(body, wanted):
+    for choice in _choices(part, wanted):
         found: dict[str, Term] = {}
         agreed = 0
         for ours, theirs in choice:
@@ -87,6 +100,8 @@ def arrow(body: Term, wanted: Fold) -> tuple[Term, ...] | None:
             best = agreed, tuple(found[a.name] for a in wanted.axes)
     if best is None and not binders:
         return ()
+    if best is None and not reads(part) and len(part.axes) == len(wanted.axes):
+        return tuple(Var(a.name) for a in part.axes)
     return best[1] if best else None
 
 
@@ -106,9 +121,10 @@ def like(pattern: Term, term: Term, name: str) -> Term | None:
     return None
 
 
-def _choices(body: Term, wanted: Fold) -> Iterator[list[tuple[Read, Read]]]:
-    """Ways to pair the reads of the wanted body with reads of ours: for each, the first of its tensor, or the second, …"""
-    ours, theirs = reads(body), [r for r in reads(wanted.body) if variables(r) & {a.name for a in wanted.axes}]
+def _choices(part: Fold, wanted: Fold) -> Iterator[list[tuple[Read, Read]]]:
+    """Ways to pair the reads of the wanted fold with reads of ours: for each, the first of its tensor, or the second, …"""
+    ours = reads(part.body) + reads(part.guard)
+    theirs = [r for r in reads(wanted.body) + reads(wanted.guard) if variables(r) & {a.name for a in wanted.axes}]
     for shift in range(max((sum(o.tensor == t.tensor for o in ours) for t in theirs), default=0)):
         pairs = []
         for position, their in enumerate(theirs):
@@ -130,15 +146,15 @@ class Matched:
 def match(parts: tuple[Term, ...], wanted: Fold, point: Point, labels: tuple[Label, ...], same: Same) -> Iterator[Claim]:
     """The formulas that say `⊕ parts = wanted` at a point."""
     taken = {a.name for a in point.axes}
-    wanted = fresh(wanted, taken)
+    wanted = fresh(guarded(wanted), taken)
     taken |= {a.name for a in wanted.axes}
     matched = []
     for part in parts:
         fold = (
             part if isinstance(part, Fold) and part.monoid == wanted.monoid else Fold(wanted.monoid, (), TRUE, part, wanted.dtype)
         )
-        fold = fresh(fold, taken)
-        phi = arrow(fold.body, wanted)
+        fold = fresh(guarded(fold), taken)
+        phi = arrow(fold, wanted)
         if phi is None:
             reason = f"nothing in {text(fold.body)} tells which term of {text(wanted)} it is"
             yield Gap("fold", "TG503", "the fold could not be matched with the equation's", reason, labels)
