@@ -261,6 +261,27 @@ def test_a_thread_that_reads_and_updates_what_it_stored() -> None:
         assert np.allclose(run(built, {"n": size}, {"x": values})["y"], 2 * (1 + values.sum(1)))
 
 
+def test_the_last_store_to_an_element_is_the_one_that_stays() -> None:
+    n, i, u = Var("n"), Var("g") * 32 + Var("t"), Var("u")
+    x, y = Tensor("x", "f32", (n, Const(3)), "input"), Tensor("y", "f32", (n,), "output")
+    op = Op("made", ("n",), (x,), (y,), (), (Equation("y", (Axis("i", n),), Read("x", (Var("i"), Const(2)), "f32")),))
+    for sort in ("time", "register"):
+        body = (For(Axis("u", Const(3), sort), (Assign("y", (i,), Read("x", (i, u), "f32"), guard=i < n),)),)
+        built = Program("last", op, (Launch((Axis("g", ceildiv(n, 32), "grid"),), (Axis("t", Const(32), "block"),), body),))
+        values = np.random.default_rng(3).random((70, 3), dtype=np.float32)
+        assert np.array_equal(run(built, {"n": 70}, {"x": values})["y"], values[:, 2])
+
+
+def test_neighbours_in_pairs_are_one_loop_over_pairs() -> None:
+    built = program(
+        "op made(x: f32[n*2], c: f32[n]) -> (y: f32[n*2]) {\n  y[i] = c[i // 2] * (x[i + 1] if i % 2 == 0 else -x[i - 1])\n}\n"
+        "machine a : made {\n  work grid = (g), block = (t: 64)\n  compute i = (g, t, v: 4)\n  vector v\n}\n"
+    )
+    assert "in range(2):" in lines(built) and "quotient" not in lines(built)
+    for n in (0, 1, 2, 3, 127, 128, 129):
+        agree(built, {"n": n})
+
+
 def test_a_table_and_an_array_read_at_an_index_of_the_data() -> None:
     n, i = Var("n"), Var("g") * 32 + Var("t")
     x, y = Tensor("x", "i32", (n,), "input"), Tensor("y", "i32", (n,), "output")

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from tinygpu.category.term import FLOATS, text
+from tinygpu.category.term import FLOATS, conjunction, text
 from tinygpu.emit.cpu_cells import without_copies
 from tinygpu.emit.cpu_lanes import IMPORTS as LANES_IMPORTS
 from tinygpu.emit.cpu_lanes import lanes_source
 from tinygpu.emit.cpu_lift import lift, sites
 from tinygpu.emit.cpu_merge import Nest, bound, merge, merge_loops
 from tinygpu.emit.cpu_names import renamed
-from tinygpu.emit.cpu_nest import innermost, item_count, nest_lines, step_count
+from tinygpu.emit.cpu_nest import innermost, inside, item_count, nest_lines, step_count
 from tinygpu.emit.cpu_prelude import HEADER, HEADER_IMPORTS, prelude
 from tinygpu.emit.cpu_split import split
 from tinygpu.emit.cpu_steps import indent, is_long
@@ -28,7 +28,7 @@ from tinygpu.emit.cpu_tile_text import tile_count, tile_lines
 from tinygpu.emit.mathlib import errors
 from tinygpu.emit.python import identifier
 from tinygpu.model.op import Op, Tensor
-from tinygpu.program.step import For, Launch, Local, Program, steps
+from tinygpu.program.step import For, If, Launch, Local, Program, steps
 
 ALONE = 1 << 16  # steps below which waking other threads costs more than they save
 
@@ -91,6 +91,9 @@ def nest_of(op: Op, launch: Launch) -> Nest:
     axes, body = merge((*launch.grid, *launch.block, *lifted), body, taken)
     body = merge_loops(body, taken | {a.name for a in axes})
     nest = split(bound(axes, body, outputs), taken | {a.name for a in axes})
+    body = (If(conjunction(*nest.guards), nest.body),) if nest.guards else nest.body
+    nest = bound(*merge(nest.axes, body, taken | {a.name for a in nest.axes}), outputs)
+    nest = inside(nest, {t.name: t for t in op.tensors})
     return renamed(op, nest, frozenset(op.sizes) | {t.name for t in op.tensors})
 
 

@@ -82,6 +82,8 @@ def _liftable(body: tuple[Step, ...], name: str, outputs: frozenset[str]) -> Axi
     for site in sites(body):
         if not site.within(name) and (axis.sort == "time" or site.step.target in outputs):
             return None
+        if site.step.target in outputs and not any(name in variables(t) for t in site.step.index):
+            return None  # stored again and again: the last one counts, so the order does
     if axis.sort != "time" and _repeats_time(body, name):
         return None
     return axis if all(d is not None or _private(body, name, local) for local, d in _dimensions(body, axis).items()) else None

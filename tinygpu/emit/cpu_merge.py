@@ -7,6 +7,7 @@ factors they were cut into.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
@@ -157,10 +158,27 @@ def _limit(fact: Term, axes: dict[str, Axis]) -> tuple[str, Term] | None:
     p = positive(fact)
     if p is None:
         return None
+    p = coarse(p, axes)
     inside = [name for name in axes if any(name in variables(atom) for m in p for atom in m)]
     if len(inside) != 1 or coefficient(p, inside[0]) != {(): -1}:
         return None
     return inside[0], term(without(p, inside[0]))
+
+
+def coarse(p: dict[tuple[Term, ...], int], axes: dict[str, Axis]) -> dict[tuple[Term, ...], int]:
+    """`p > 0` without the digits that cannot change it: `4·x - v > 0` is `x > 0` for `v < 4`.
+
+    >>> axes = {"v": Axis("v", Const(4))}
+    >>> coarse(positive(Var("q") * 4 + Var("v") < Var("n") * 4), axes) == positive(Var("q") < Var("n"))
+    True
+    """
+    for axis in axes.values():
+        others = {m: c for m, c in p.items() if m != (Var(axis.name),)}
+        scale = math.gcd(*others.values())
+        few = isinstance(axis.extent, Const) and axis.extent.value <= scale
+        if p.get((Var(axis.name),)) == -1 and few and not any(axis.name in variables(atom) for m in others for atom in m):
+            return coarse({m: c // scale for m, c in others.items()}, axes)
+    return p
 
 
 def smaller(extent: Term, top: Term) -> Term:

@@ -6,9 +6,10 @@ The one idea: the innermost axis is the one along which memory is contiguous, cu
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from tinygpu.category.term import Axis, Read, Term, conjunction, variables, walk
+from tinygpu.category.term import Axis, Const, Read, Term, conjunction, variables, walk
 from tinygpu.emit.cpu_border import interior
 from tinygpu.emit.cpu_lift import sites
 from tinygpu.emit.cpu_merge import Nest
@@ -16,10 +17,12 @@ from tinygpu.emit.cpu_polynomial import coefficient, plus, polynomial, positive,
 from tinygpu.emit.cpu_steps import arrays, extent_text, indent, is_long, step_lines
 from tinygpu.emit.cpu_strip import STRIP, strip_arrays, strip_lines, strips
 from tinygpu.emit.cpu_text import Writer, flat, mangle
-from tinygpu.program.step import For, Step, steps
+from tinygpu.model.op import Tensor
+from tinygpu.program.step import For, Local, Step, steps
 
 CHUNK = 8192
 HEAVY_CHUNK = 4
+FEW = 8
 
 
 def heavy(nest: Nest) -> bool:
@@ -31,19 +34,37 @@ def innermost(nest: Nest, writer: Writer) -> Axis | None:
     """The axis along which most accesses are contiguous; the last one if they tie; None for a single point."""
     if not nest.axes:
         return None
-    return max(reversed(nest.axes), key=lambda axis: contiguity(nest, axis.name, writer))
+    return max(reversed(nest.axes), key=lambda axis: contiguity(nest, axis.name, writer.tensors))
 
 
-def contiguity(nest: Nest, name: str, writer: Writer) -> int:
+def inside(nest: Nest, tensors: Mapping[str, Tensor]) -> Nest:
+    """Axes of a few neighbours, such as the two of a pair, as loops in the point: an axis of two cannot be the innermost one."""
+    few = [
+        a
+        for a in nest.axes
+        if isinstance(a.extent, Const)
+        and 1 < a.extent.value <= FEW
+        and contiguity(nest, a.name, tensors) > 0
+        and len(nest.axes) > 1
+    ]
+    if nest.guards or any(isinstance(s, Local | For) for s in nest.body):
+        return nest
+    body = nest.body
+    for axis in reversed(few):
+        body = (For(replace(axis, sort="register"), body),)
+    return replace(
+        nest, axes=tuple(a for a in nest.axes if a not in few) if len(few) < len(nest.axes) else nest.axes[:0], body=body
+    )
+
+
+def contiguity(nest: Nest, name: str, tensors: Mapping[str, Tensor]) -> int:
     """Contiguous accesses count for an axis, strided ones against it, stores double."""
     score = 0
     for site in sites(nest.body):
-        accesses = [(site.step.target, site.step.index, 2)] if site.step.target in writer.tensors else []
-        accesses += [
-            (r.tensor, r.index, 1) for t in site.terms for r in walk(t) if isinstance(r, Read) and r.tensor in writer.tensors
-        ]
+        accesses = [(site.step.target, site.step.index, 2)] if site.step.target in tensors else []
+        accesses += [(r.tensor, r.index, 1) for t in site.terms for r in walk(t) if isinstance(r, Read) and r.tensor in tensors]
         for tensor, index, weight in accesses:
-            step = coefficient(polynomial(flat(index, writer.tensors[tensor].shape)), name)
+            step = coefficient(polynomial(flat(index, tensors[tensor].shape)), name)
             score += weight * (0 if step == {} else 2 if step == {(): 1} else 1 if step == {(): -1} else -1)
     return score
 
@@ -92,7 +113,7 @@ def lane_lines(nest: Nest, lane: Axis, in_strips: bool, writer: Writer) -> list[
     guards, lower, upper = lane_bounds(nest, lane)
     early = [g for g in guards if lane.name not in variables(g)]
     late = [g for g in guards if lane.name in variables(g)]
-    low = f"max({', '.join(['start', *map(writer.index, lower)])})" if lower else "start"
+    low = _of("max", ["start", *map(writer.index, lower)])
     high = f"min({', '.join([f'start + {chunk(nest, lane, writer)}', extent_text(writer, lane), *map(writer.index, upper)])})"
 
     def loop(body: tuple[Step, ...], start: str, stop: str) -> list[str]:
@@ -106,14 +127,18 @@ def lane_lines(nest: Nest, lane: Axis, in_strips: bool, writer: Writer) -> list[
     else:
         lines = [
             f"low, high = {low}, {high}",
-            f"inner_low = min(max({', '.join(['low', *map(writer.index, found.lows)])}), high)",
-            f"inner_high = max(min({', '.join(['high', *map(writer.index, found.highs)])}), inner_low)",
+            f"inner_low = min({_of('max', ['low', *map(writer.index, found.lows)])}, high)",
+            f"inner_high = max({_of('min', ['high', *map(writer.index, found.highs)])}, inner_low)",
         ]
         if found.outer:
             lines += [f"if not {writer.guard(conjunction(*found.outer), 4)}:", "    inner_low, inner_high = low, low"]
         lines += ["for side in range(2):", "    from_, to = (low, inner_low) if side == 0 else (inner_high, high)"]
         lines += indent(loop(nest.body, "from_", "to")) + loop(found.body, "inner_low", "inner_high")
     return [f"if {writer.guard(conjunction(*early))}:", *indent(lines)] if early else lines
+
+
+def _of(function: str, parts: list[str]) -> str:
+    return f"{function}({', '.join(parts)})" if len(parts) > 1 else parts[0]
 
 
 def decode(outer: Sequence[Axis], lane: Axis | None, nest: Nest, writer: Writer) -> list[str]:

@@ -1,6 +1,6 @@
-"""A flattened axis that only stands divided becomes the two axes it was flattened from.
+"""A flattened axis that stands divided becomes the two axes it was flattened from.
 
-Comes in: a `Nest` with an axis `e < M*N` that only stands as `e // N` and `e % N`. Goes out: the nest over `q < M` and `r < N`.
+Comes in: a `Nest` with an axis `e < M*N` that stands as `e // N` and `e % N`. Goes out: the nest over `q < M` and `r < N`.
 The one idea: quotient and remainder are themselves an order of loops, and loops cost no division.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from tinygpu.category.term import App, Axis, Term, Var, children, rebuild
+from tinygpu.category.term import App, Axis, Term, Var, rebuild
 from tinygpu.emit.cpu_merge import Nest, change_terms, terms_of
 from tinygpu.emit.cpu_polynomial import divided, polynomial, term, uses
 
@@ -28,7 +28,7 @@ def split(nest: Nest, taken: frozenset[str]) -> Nest:
     for axis in nest.axes:
         for divisor in _divisors(nest, axis):
             rows = divided(polynomial(axis.extent), polynomial(divisor))
-            if rows is None or not _only_divided(nest, axis, divisor):
+            if rows is None or any(not _fits(atom, divisor) for atom in _atoms(nest, axis)):
                 continue
             quotient, remainder = _fresh(axis.name + "_q", taken), _fresh(axis.name + "_r", taken)
             body = change_terms(nest.body, partial(_apart, axis=axis, divisor=divisor, quotient=quotient, remainder=remainder))
@@ -61,21 +61,6 @@ def _divisors(nest: Nest, axis: Axis) -> list[Term]:
     return [atom.args[1] for atom in _atoms(nest, axis) if isinstance(atom, App) and atom.op == "mod"]
 
 
-def _only_divided(nest: Nest, axis: Axis, divisor: Term) -> bool:
-    """Whether the axis stands nowhere but in `axis % divisor` and `axis // (divisor·c)`."""
-    good = {atom for atom in _atoms(nest, axis) if _fits(atom, divisor)}
-    return all(not _bare(t, axis, good) for t in (*terms_of(nest.body), *nest.guards))
-
-
-def _bare(t: Term, axis: Axis, good: set[Term]) -> bool:
-    """Whether the axis stands in the term outside the good atoms."""
-    if t in good:
-        return False
-    if t == Var(axis.name):
-        return True
-    return any(_bare(c, axis, good) for c in children(t))
-
-
 def _fits(atom: Term, divisor: Term) -> bool:
     match atom:
         case App("mod", (_, d)):
@@ -93,4 +78,6 @@ def _apart(t: Term, axis: Axis, divisor: Term, quotient: str, remainder: str) ->
             left = divided(polynomial(d), polynomial(divisor))
             assert left is not None, "only such quotients stand here"
             return Var(quotient) // term(left)
+        case Var(name) if name == axis.name:
+            return Var(quotient) * divisor + Var(remainder)
     return rebuild(t, lambda c: _apart(c, axis, divisor, quotient, remainder))

@@ -45,7 +45,7 @@ def tile_of(nest: Nest, writer: Writer) -> Tile | None:
     """The tile of a nest, if it has one."""
     lane = innermost(nest, writer)
     parts = _parts(nest.body)
-    if nest.guards or lane is None or parts is None or contiguity(nest, lane.name, writer) <= 0:
+    if nest.guards or lane is None or parts is None or contiguity(nest, lane.name, writer.tensors) <= 0:
         return None
     before, loop, after = parts
     cells = _cells(before, loop, writer)
