@@ -6,6 +6,7 @@ The one idea: everything up to the driver's call is ordinary Python, so it is te
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -103,6 +104,89 @@ def test_wrong_arguments_on_a_gpu(calls, call, message):
     with pytest.raises((TypeError, ValueError)) as caught:
         call(calls.saxpy)
     assert str(caught.value) == message and not calls.seen
+
+
+class Torch:
+    """As much of torch as a launcher uses, over numpy; `Tensor` says that it comes from there."""
+
+    bfloat16, float32, int16 = "bfloat16", "float32", "int16"
+
+    def __init__(self) -> None:
+        self.grad, self.on, self.made = True, 0, []
+        self.cuda = SimpleNamespace(current_stream=self.current, ExternalStream=lambda handle: handle, stream=self.switch)
+
+    def is_grad_enabled(self) -> bool:
+        return self.grad
+
+    def current(self, device: int) -> SimpleNamespace:
+        return SimpleNamespace(cuda_stream=100 + device)
+
+    @contextlib.contextmanager
+    def switch(self, handle: int):
+        before, self.on = self.on, handle
+        yield
+        self.on = before
+
+    def empty(self, shape: tuple[int, ...], dtype: str, device: SimpleNamespace) -> Tensor:
+        self.made.append(self.on)
+        return Tensor(np.empty(shape, dtype), device.index if device.type == "cuda" else -1)
+
+
+class Tensor:
+    """A tensor of `Torch`; on GPU `device`, or on the CPU for -1."""
+
+    def __init__(self, array: np.ndarray, device: int = 0, requires_grad: bool = False):
+        self.array, self.requires_grad, self.is_cuda = array, requires_grad, device >= 0
+        self.device = SimpleNamespace(type="cuda" if device >= 0 else "cpu", index=device if device >= 0 else None)
+        self.shape, self.dtype = array.shape, f"torch.{array.dtype}"
+
+    def data_ptr(self) -> int:
+        return self.array.ctypes.data
+
+    def is_contiguous(self) -> bool:
+        return self.array.flags.c_contiguous
+
+    def detach(self) -> Tensor:
+        return self
+
+    def numpy(self) -> np.ndarray:
+        return self.array
+
+
+Tensor.__module__ = "torch"
+
+
+@pytest.fixture
+def torch(monkeypatch):
+    fake = Torch()
+    monkeypatch.setitem(sys.modules, "torch", fake)
+    return fake
+
+
+def test_torch_on_a_gpu_takes_its_current_stream(calls, torch):
+    got = calls.saxpy(1.0, Tensor(np.ones(8, F), 1), Tensor(np.ones(8, F), 1))
+    assert isinstance(got, Tensor) and got.device.index == 1 and calls.seen[0][:2] == (1, 101) and torch.made == [0]
+
+
+def test_torch_allocates_on_the_stream_of_the_kernel(calls, torch):
+    calls.saxpy(1.0, Tensor(np.ones(8, F)), Tensor(np.ones(8, F)), stream=55)
+    assert torch.made == [55] and calls.seen[0][1] == 55
+
+
+def test_torch_on_the_cpu_takes_the_cpu_kernel(calls, torch):
+    got = calls.saxpy(2.0, Tensor(np.ones(8, F), -1), Tensor(np.ones(8, F), -1))
+    assert isinstance(got, Tensor) and np.array_equal(got.array, np.full(8, 3, F)) and not calls.seen
+
+
+def test_torch_and_gradients(calls, torch):
+    x = Tensor(np.ones(8, F), requires_grad=True)
+    with pytest.raises(
+        TypeError, match=r"TG801 saxpy_v4: x requires a gradient, which the kernel does not give. Pass x.detach\(\)"
+    ):
+        calls.saxpy(1.0, x, x)
+    torch.grad = False
+    calls.saxpy(1.0, x, x)
+    assert len(calls.seen) == 1
 
 
 def test_16_bit_numbers_are_handed_over_as_bits():

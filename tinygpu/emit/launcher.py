@@ -189,7 +189,7 @@ def _outputs(spelled: Spelled) -> Lines:
     views = [spelled.view(t) for t in op.outputs]
     lines = _output_extents(spelled) + [f"_first = _same_device({title}, {inputs})"]
     made = [
-        f"{v} = _allocate({title}, {quoted(t.name)}, _first, {quoted(t.dtype)}, {spelled.shape(t)})"
+        f"{v} = _allocate({title}, {quoted(t.name)}, _first, {quoted(t.dtype)}, {spelled.shape(t)}, stream)"
         for v, t in zip(views, op.outputs, strict=True)
     ]
     given = [f"{_tuple(views)} = _given({title}, out, {len(views)})"]

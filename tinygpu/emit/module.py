@@ -31,7 +31,7 @@ from tinygpu.model.op import Op
 from tinygpu.program.step import Program
 
 SUPPORT = (support, support_call, support_cuda)
-IMPORTED = ("functools", "hashlib", "math", "operator", "os", "re", "sys", "tempfile", "threading")
+IMPORTED = ("contextlib", "functools", "hashlib", "math", "operator", "os", "re", "sys", "tempfile", "threading")
 MARK = "# ── support"
 
 

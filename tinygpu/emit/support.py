@@ -89,7 +89,8 @@ def _look(function: str, name: str, value: Any, wanted: str) -> tuple[Any, ...]:
         from cuda.core.utils import StridedMemoryView
 
         seen = StridedMemoryView.from_dlpack(value, stream_ptr=-1)
-        return family, seen.device_id, seen.ptr, seen.shape, np.dtype(seen.dtype).name, seen.is_c_contiguous, seen.readonly, None
+        kind = "unknown" if seen.dtype is None else np.dtype(seen.dtype).name
+        return family, seen.device_id, seen.ptr, tuple(seen.shape), kind, _in_rows(seen.shape, seen.strides, 1), seen.readonly, None
     _fail(TypeError, "TG801", function, f"{wanted}, of numpy or on a GPU; it is {_article(type(value).__name__)}")
 
 
@@ -112,13 +113,20 @@ def _look_interface(family: str, value: Any, interface: dict[str, Any]) -> tuple
     pointer, readonly = interface["data"]
     typestr = interface["typestr"]
     kind = _TYPESTR.get(typestr[1:]) or (np.dtype(typestr).name if np.dtype(typestr).isnative else typestr)
-    shape, strides = tuple(interface["shape"]), interface.get("strides")
-    expected, contiguous = np.dtype(typestr).itemsize, True
-    for extent, stride in zip(reversed(shape), reversed(strides or ()), strict=False):
-        contiguous &= extent == 1 or stride == expected
-        expected *= extent
-    device = _device_of(pointer or 0)
-    return family, device, pointer or 0, shape, kind, contiguous or 0 in shape, readonly, None
+    shape = tuple(interface["shape"])
+    contiguous = _in_rows(shape, interface.get("strides"), np.dtype(typestr).itemsize)
+    return family, _device_of(pointer or 0), pointer or 0, shape, kind, contiguous, readonly, None
+
+
+def _in_rows(shape: Any, strides: Any, unit: int) -> bool:
+    """Whether strides are those of a C-contiguous array with elements of `unit`; no strides means that they are."""
+    if strides is None or 0 in shape:
+        return True
+    for extent, stride in zip(reversed(shape), reversed(strides), strict=True):
+        if extent != 1 and stride != unit:
+            return False
+        unit *= extent
+    return True
 
 
 def _scalar(function: str, name: str, value: Any, dtype: str) -> Any:

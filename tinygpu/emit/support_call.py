@@ -6,6 +6,7 @@ The one idea: what the proof assumed is checked here, each assumption once, befo
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import threading
 from typing import Any, NoReturn
@@ -13,6 +14,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from tinygpu.emit.support import _HELD, _fail, _View, _view
+from tinygpu.emit.support_cuda import _stream_of
 
 # ── support: calls ─────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -78,19 +80,23 @@ def _writable(function: str, name: str, value: Any, dtype: str, shape: str, rank
     return view
 
 
-def _allocate(function: str, name: str, like: _View | None, dtype: str, shape: tuple[int, ...]) -> _View:
-    """A new array of the same library and device as the first argument; its elements are not set."""
+def _allocate(function: str, name: str, like: _View | None, dtype: str, shape: tuple[int, ...], stream: Any) -> _View:
+    """A new array of the same library and device as the first argument; its elements are not set.
+
+    torch and CuPy hand out memory that earlier work of a stream may still use, so it is taken on the stream that the kernel runs on.
+    """
     kind = _HELD[dtype][0][0]
     if like is None or like.family == "numpy":
         made: Any = np.empty(shape, _numpy_dtype(kind))
     elif like.family == "torch":
         torch = sys.modules["torch"]
-        made = torch.empty(shape, dtype=getattr(torch, kind), device=like.owner.device)
+        with _current(torch.cuda, function, stream, like):
+            made = torch.empty(shape, dtype=getattr(torch, kind), device=like.owner.device)
     elif like.family == "cupy":
         cupy = sys.modules["cupy"]
-        with cupy.cuda.Device(like.device):
+        with cupy.cuda.Device(like.device), _current(cupy.cuda, function, stream, like):
             made = cupy.empty(shape, _numpy_dtype(kind))
-    elif like.family == "numba":
+    elif like.family in ("numba", "numba_cuda"):
         from numba import cuda
 
         with cuda.gpus[like.device]:
@@ -98,6 +104,14 @@ def _allocate(function: str, name: str, like: _View | None, dtype: str, shape: t
     else:
         _fail(TypeError, "TG811", function, f"cannot make arrays of {like.family}: pass out= with one for {name}")
     return _view(function, name, made, dtype, str(list(shape)), len(shape))
+
+
+def _current(library: Any, function: str, stream: Any, like: _View) -> Any:
+    """The stream given, made the current one of torch.cuda or cupy.cuda; nothing to do for none, and on the CPU."""
+    if stream is None or like.device < 0:
+        return contextlib.nullcontext()
+    made = library.ExternalStream(_stream_of(function, stream, like.family, like.device))
+    return library.stream(made) if hasattr(library, "stream") and callable(library.stream) else made
 
 
 def _numpy_dtype(kind: str) -> Any:

@@ -121,14 +121,14 @@ class _Cuda:
         """Launch on the GPU of `view`, without waiting; the caller's current device is as it was."""
         if blocks == 0:
             return
-        from cuda.core import Device, LaunchConfig, Stream, launch
+        from cuda.core import LEGACY_DEFAULT_STREAM, Device, LaunchConfig, Stream, launch
 
         before = Device()
         device = Device(view.device)
         device.set_current()
         try:
             code = self.loaded.get((view.device, bits, wide)) or self.load(device, bits, wide)
-            queue = Stream.from_handle(stream) if stream else device.default_stream
+            queue = Stream.from_handle(stream) if stream else LEGACY_DEFAULT_STREAM
             launch(queue, LaunchConfig(grid=blocks, block=self.threads), code, *arguments)
         finally:
             if before.device_id != device.device_id:

@@ -10,6 +10,7 @@ Floating point: sums are in the order of the loops, products and sums may be fus
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import math
@@ -123,7 +124,7 @@ def saxpy_v4(a: float, x: Array, y: Array, *, out: Array = None, stream: Any = N
         _shape_error("saxpy_v4", _y, "[n]", (n,), _sizes)
     _first = _same_device("saxpy_v4", (_x, _y))
     if out is None:
-        _z = _allocate("saxpy_v4", "z", _first, "f32", (n,))
+        _z = _allocate("saxpy_v4", "z", _first, "f32", (n,), stream)
     else:
         (_z,) = _given("saxpy_v4", out, 1)
         _z = _writable("saxpy_v4", "out", _z, "f32", "[n]", 1)
@@ -355,7 +356,8 @@ def _look(function: str, name: str, value: Any, wanted: str) -> tuple[Any, ...]:
         from cuda.core.utils import StridedMemoryView
 
         seen = StridedMemoryView.from_dlpack(value, stream_ptr=-1)
-        return family, seen.device_id, seen.ptr, seen.shape, np.dtype(seen.dtype).name, seen.is_c_contiguous, seen.readonly, None
+        kind = "unknown" if seen.dtype is None else np.dtype(seen.dtype).name
+        return family, seen.device_id, seen.ptr, tuple(seen.shape), kind, _in_rows(seen.shape, seen.strides, 1), seen.readonly, None
     _fail(TypeError, "TG801", function, f"{wanted}, of numpy or on a GPU; it is {_article(type(value).__name__)}")
 
 
@@ -378,13 +380,20 @@ def _look_interface(family: str, value: Any, interface: dict[str, Any]) -> tuple
     pointer, readonly = interface["data"]
     typestr = interface["typestr"]
     kind = _TYPESTR.get(typestr[1:]) or (np.dtype(typestr).name if np.dtype(typestr).isnative else typestr)
-    shape, strides = tuple(interface["shape"]), interface.get("strides")
-    expected, contiguous = np.dtype(typestr).itemsize, True
-    for extent, stride in zip(reversed(shape), reversed(strides or ()), strict=False):
-        contiguous &= extent == 1 or stride == expected
-        expected *= extent
-    device = _device_of(pointer or 0)
-    return family, device, pointer or 0, shape, kind, contiguous or 0 in shape, readonly, None
+    shape = tuple(interface["shape"])
+    contiguous = _in_rows(shape, interface.get("strides"), np.dtype(typestr).itemsize)
+    return family, _device_of(pointer or 0), pointer or 0, shape, kind, contiguous, readonly, None
+
+
+def _in_rows(shape: Any, strides: Any, unit: int) -> bool:
+    """Whether strides are those of a C-contiguous array with elements of `unit`; no strides means that they are."""
+    if strides is None or 0 in shape:
+        return True
+    for extent, stride in zip(reversed(shape), reversed(strides), strict=True):
+        if extent != 1 and stride != unit:
+            return False
+        unit *= extent
+    return True
 
 
 def _scalar(function: str, name: str, value: Any, dtype: str) -> Any:
@@ -508,19 +517,23 @@ def _writable(function: str, name: str, value: Any, dtype: str, shape: str, rank
     return view
 
 
-def _allocate(function: str, name: str, like: _View | None, dtype: str, shape: tuple[int, ...]) -> _View:
-    """A new array of the same library and device as the first argument; its elements are not set."""
+def _allocate(function: str, name: str, like: _View | None, dtype: str, shape: tuple[int, ...], stream: Any) -> _View:
+    """A new array of the same library and device as the first argument; its elements are not set.
+
+    torch and CuPy hand out memory that earlier work of a stream may still use, so it is taken on the stream that the kernel runs on.
+    """
     kind = _HELD[dtype][0][0]
     if like is None or like.family == "numpy":
         made: Any = np.empty(shape, _numpy_dtype(kind))
     elif like.family == "torch":
         torch = sys.modules["torch"]
-        made = torch.empty(shape, dtype=getattr(torch, kind), device=like.owner.device)
+        with _current(torch.cuda, function, stream, like):
+            made = torch.empty(shape, dtype=getattr(torch, kind), device=like.owner.device)
     elif like.family == "cupy":
         cupy = sys.modules["cupy"]
-        with cupy.cuda.Device(like.device):
+        with cupy.cuda.Device(like.device), _current(cupy.cuda, function, stream, like):
             made = cupy.empty(shape, _numpy_dtype(kind))
-    elif like.family == "numba":
+    elif like.family in ("numba", "numba_cuda"):
         from numba import cuda
 
         with cuda.gpus[like.device]:
@@ -528,6 +541,14 @@ def _allocate(function: str, name: str, like: _View | None, dtype: str, shape: t
     else:
         _fail(TypeError, "TG811", function, f"cannot make arrays of {like.family}: pass out= with one for {name}")
     return _view(function, name, made, dtype, str(list(shape)), len(shape))
+
+
+def _current(library: Any, function: str, stream: Any, like: _View) -> Any:
+    """The stream given, made the current one of torch.cuda or cupy.cuda; nothing to do for none, and on the CPU."""
+    if stream is None or like.device < 0:
+        return contextlib.nullcontext()
+    made = library.ExternalStream(_stream_of(function, stream, like.family, like.device))
+    return library.stream(made) if hasattr(library, "stream") and callable(library.stream) else made
 
 
 def _numpy_dtype(kind: str) -> Any:
@@ -699,14 +720,14 @@ class _Cuda:
         """Launch on the GPU of `view`, without waiting; the caller's current device is as it was."""
         if blocks == 0:
             return
-        from cuda.core import Device, LaunchConfig, Stream, launch
+        from cuda.core import LEGACY_DEFAULT_STREAM, Device, LaunchConfig, Stream, launch
 
         before = Device()
         device = Device(view.device)
         device.set_current()
         try:
             code = self.loaded.get((view.device, bits, wide)) or self.load(device, bits, wide)
-            queue = Stream.from_handle(stream) if stream else device.default_stream
+            queue = Stream.from_handle(stream) if stream else LEGACY_DEFAULT_STREAM
             launch(queue, LaunchConfig(grid=blocks, block=self.threads), code, *arguments)
         finally:
             if before.device_id != device.device_id:
