@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tinygpu.category.settle import Linear, linear, solve
+from tinygpu.category.linear import Polynomial, divide, number, plus, polynomial, term_of
+from tinygpu.category.settle import linear, solve
 from tinygpu.category.term import App, Axis, Const, Term, Var, conjuncts, substitute, variables
 
 Equations = list[tuple[Term, Term]]
@@ -30,7 +31,7 @@ def preimage(terms: Iterable[Term], axes: tuple[Axis, ...], targets: Iterable[Te
     while equations:
         equations.sort(key=lambda e: len(variables(e[0]) & set(waiting)))
         term, target = equations.pop(0)
-        found = digits(linear(substitute(term, known)), target, waiting)
+        found = digits(substitute(term, known), target, waiting)
         for name, value in found.items():
             known[name] = value
             del waiting[name]
@@ -50,41 +51,62 @@ def merged(equations: Equations) -> Equations:
     return equations
 
 
-def digits(form: Linear, target: Term, axes: dict[str, Axis]) -> dict[str, Term]:
-    """The axes of a linear form as digits of `target`, smallest coefficient first."""
-    places: list[tuple[Term, Axis]] = []
-    rest = form
-    for atom, c in form.parts:
-        match atom:
-            case Var(name) if name in axes:
-                places.append((Const(c), axes[name]))
-                rest = rest.without(atom)
-            case App("mul", (Var(name), n)) | App("mul", (n, Var(name))) if name in axes and not variables(n) & set(axes):
-                places.append((n * c, axes[name]))
-                rest = rest.without(atom)
-    value = target - rest.term() if rest.parts or rest.constant else target
-    if places and all(isinstance(c, Const) and c.value < 0 for c, _ in places):
-        places = [(Const(-c.value), a) for c, a in places if isinstance(c, Const)]
+def digits(term: Term, target: Term, axes: dict[str, Axis]) -> dict[str, Term]:
+    """The axes of an index term as digits of `target`, smallest stride first.
+
+    >>> from tinygpu.category.term import text, lift
+    >>> a, b, E = Var("a"), Var("b"), Var("E")
+    >>> found = digits((a * 3 + 1) * E + b, Var("k"), {"a": Axis("a", lift(3)), "b": Axis("b", E)})
+    >>> {name: text(value) for name, value in found.items()}
+    {'b': '(k - E) % E', 'a': '(k - E) // (E*3)'}
+    """
+    strides, rest = split_strides(polynomial(term), axes)
+    value = linear(target).plus(linear(term_of(rest)), -1).term() if rest else target
+    if strides and all(c < 0 for stride in strides.values() for c in stride.values()):
+        strides = {name: plus({}, stride, -1) for name, stride in strides.items()}
         value = linear(Const(0) - value).term()
     # smallest stride first; of equal strides the one with the fewest values, which may be one
-    places.sort(key=lambda p: (_rank(p[0]), _rank(p[1].extent)))
+    places = sorted(strides, key=lambda name: (_rank(strides[name]), _rank(polynomial(axes[name].extent))))
     out: dict[str, Term] = {}
-    for position, (stride, axis) in enumerate(places):
-        digit = value // stride
-        out[axis.name] = digit % _radix(stride, axis.extent, places[position + 1][0]) if position < len(places) - 1 else digit
+    base: Polynomial = {(): 1}
+    for position, name in enumerate(places):
+        # strides that are multiples of a symbolic one are digits of the quotient by it, which keeps the other divisions constant
+        ratio = divide(strides[name], base)[0]
+        if not number(ratio):
+            value, base, ratio = value // (term_of(ratio) if ratio else Const(1)), strides[name], {(): 1}
+        digit = value // term_of(ratio)
+        last = position == len(places) - 1
+        above = None if last else strides[places[position + 1]]
+        out[name] = digit if above is None else digit % _radix(strides[name], axes[name].extent, above)
     return out
 
 
-def _radix(stride: Term, extent: Term, above: Term) -> Term:
+def split_strides(p: Polynomial, axes: dict[str, Axis]) -> tuple[dict[str, Polynomial], Polynomial]:
+    """A polynomial as `Σ stride · axis + rest`; what is no such product stays in the rest."""
+    strides: dict[str, Polynomial] = {}
+    rest: Polynomial = {}
+    for monomial, c in p.items():
+        mine = [a for a in monomial if isinstance(a, Var) and a.name in axes]
+        if len(mine) == 1 and not any(variables(a) & set(axes) for a in monomial if a is not mine[0]):
+            others = tuple(a for a in monomial if a is not mine[0])
+            strides.setdefault(mine[0].name, {})[others] = c
+        else:
+            rest[monomial] = c
+    return strides, rest
+
+
+def _radix(stride: Polynomial, extent: Term, above: Polynomial) -> Term:
     """How many values a digit needs: up to the next stride where that is a multiple, so that overlapping digits still reach everything."""
-    match stride, extent, above:
-        case Const(int(s)), Const(int(e)), Const(int(a)) if s < a and a % s == 0 and a // s <= e:
-            return Const(a // s)
+    s, a = number(stride), number(above)
+    if s and a and isinstance(extent, Const) and s < a and a % s == 0 and a // s <= extent.value:
+        return Const(a // s)
     return extent
 
 
-def _rank(term: Term) -> tuple[bool, int]:
-    return (False, int(term.value)) if isinstance(term, Const) else (True, 0)
+def _rank(p: Polynomial) -> tuple[int, int]:
+    """Degree, then the leading coefficient: how large a stride is, as far as its form tells."""
+    degree = max(map(len, p), default=0)
+    return degree, max((c for m, c in p.items() if len(m) == degree), default=0)
 
 
 def _from_guard(name: str, guard: Term, known: dict[str, Term]) -> Term:
