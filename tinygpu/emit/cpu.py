@@ -73,9 +73,9 @@ def cpu_kernels(program: Program) -> Kernels:
     functions, calls = [], []
     for number, launch in enumerate(program.launches):
         name = f"{identifier(program.name)}_{number}" if len(program.launches) > 1 else identifier(program.name)
-        lines, *counts = launch_lines(program.op, name, launch, writer)
+        lines, items, work = launch_lines(program.op, name, launch, writer)
         functions.append("\n".join(lines))
-        calls.append((name, *counts))
+        calls.append((name, items, work))
     functions.append("\n".join(entry_lines(program, calls, writer)))
     vectors = tuple((dtype, frozenset(operations)) for dtype, operations in sorted(writer.vectors.items()))
     return Kernels("\n\n\n".join(functions) + "\n", frozenset(writer.needs), vectors)
@@ -117,7 +117,7 @@ def launch_lines(op: Op, name: str, launch: Launch, writer: Writer) -> tuple[lis
     work = [
         f'@njit(error_model="numpy", nogil=True, {flags})',
         f"def {name}_work(first, last, {arguments}):",
-        f'    """Items [first, last) of the points {extents or "()"}."""',
+        f'    """Items [first, last) of the points {extents or "()"}.{" Sums are reassociated." if free else ""}"""',
         *indent(body),
     ]
     driver = [
