@@ -215,4 +215,6 @@ def _operation(term: App) -> Iterator[tuple[str, Term]]:
     if op in ("add", "sub", "mul", "floordiv") and args[0].dtype == dtype:
         yield f"only the left of {op}", args[0]
     for done, new in _one_of(args, _term):
+        if op in ("floordiv", "ceildiv", "mod") and isinstance(new[1], Const) and new[1].value < 1:
+            continue  # nobody divides by a literal zero
         yield done, conjunction(*new) if op == "and" else App(op, new, dtype)

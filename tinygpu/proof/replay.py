@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
+import numpy as np
+
 from tinygpu.category.evaluate import evaluate
-from tinygpu.category.term import variables
+from tinygpu.category.number import Array, outside_dtype
+from tinygpu.category.term import INTEGERS, variables
+from tinygpu.model.op import Op
 from tinygpu.obligations.obligation import Obligation
 from tinygpu.program.fault import Fault, SimulationBudget
-from tinygpu.program.inputs import random_inputs
+from tinygpu.program.inputs import promised, random_inputs
 from tinygpu.program.reference import reference
 from tinygpu.program.simulate import simulate
 from tinygpu.program.step import Program
@@ -31,14 +35,30 @@ def admitted(program: Program, sizes: dict[str, int]) -> bool:
         return False
 
 
-def replay(program: Program, sizes: dict[str, int], seed: int = 0) -> Misbehaviour | None:
-    """The first thing that goes wrong at these sizes, on the inputs of a seed; threads run in lockstep for seed 0, else permuted."""
+def edge_inputs(op: Op, sizes: dict[str, int], seed: int = 0) -> dict[str, Array]:
+    """Random inputs whose integers are around 0, whatever the equation does with them: no index need be in range, no divisor positive."""
+    inputs = random_inputs(op, sizes, seed)
+    chance = np.random.default_rng([seed, 1])
+    for tensor in (t for t in op.inputs if t.dtype in INTEGERS):
+        low = -2 if tensor.dtype.startswith("i") else 0
+        inputs[tensor.name] = np.asarray(chance.integers(low, 4, inputs[tensor.name].shape)).astype(outside_dtype(tensor.dtype))
+    return inputs
+
+
+def replay(program: Program, sizes: dict[str, int], seed: int = 0, edge: bool = False) -> Misbehaviour | None:
+    """The first thing that goes wrong at these sizes, on the inputs of a seed; threads run in lockstep for seed 0, else permuted.
+
+    Where the equation itself has no value on those inputs, or they are not as promised, nothing is said.
+    """
     try:
-        inputs = random_inputs(program.op, sizes, seed)
+        inputs = (edge_inputs if edge else random_inputs)(program.op, sizes, seed)
+        if not promised(program.op, sizes, inputs):
+            return None
+        wanted = reference(program.op, sizes, inputs) if edge else {}
         outcome = simulate(program, sizes, inputs, order=seed or None, budget=SIMULATED)
         if outcome.faults:
             return outcome.faults[0]
-        wanted = reference(program.op, sizes, inputs)
+        wanted = wanted or reference(program.op, sizes, inputs)
     except (SimulationBudget, IndexError, ZeroDivisionError):
         return None  # too large to run, or the equation itself has no value here
     rtol, atol = tolerance(program.op, sizes)
