@@ -45,6 +45,7 @@ class Z3:
         self.digits: dict[tuple[Term, Term], tuple[Any, Any, Any, Any]] = {}
         self.products: list[tuple[Any, Any, Any]] = []
         self.folds: dict[Fold, int] = {}
+        self.numbers: dict[Any, str] = {}  # what a machine's integer type holds, by its z3 expression
 
     def term(self, term: Term) -> Any:
         """`Term → z3 expression`, shared subterms once."""
@@ -53,9 +54,12 @@ class Z3:
         return self.memo[term]
 
     def facts(self) -> list[Any]:
-        """Side facts, all of them theorems of the integers: digits of divisions by terms, and monotonicity of products."""
+        """Side facts, all of them theorems: digits of divisions by terms, monotonicity of products, ranges of integer types."""
         ctx = self.context
         out = []
+        for number, dtype in self.numbers.items():
+            low = -(1 << BITS[dtype] - 1) if dtype in SIGNED else 0
+            out.append(z3.And(number >= low, number < low + (1 << BITS[dtype]), ctx))
         for a, n, q, r in self.digits.values():
             self.product(q, n)
             out.append(z3.Implies(n > 0, z3.And(a == q * n + r, r >= 0, r < n, ctx), ctx))
@@ -86,7 +90,7 @@ class Z3:
             case Const(value, dtype):
                 return self._constant(value, dtype)
             case Var(name, dtype):
-                return z3.Const(name, self.sort(dtype))
+                return self._held(z3.Const(name, self.sort(dtype)), dtype)
             case Read(tensor, index, dtype):
                 return self._uninterpreted(tensor, tuple(map(self.term, index)), dtype)
             case Fold(_, _, _, _, dtype):
@@ -110,9 +114,15 @@ class Z3:
 
     def _uninterpreted(self, name: str, args: tuple[Any, ...], dtype: str) -> Any:
         if not args:
-            return z3.Const(f"{name}[]", self.sort(dtype))
+            return self._held(z3.Const(f"{name}[]", self.sort(dtype)), dtype)
         function = z3.Function(f"{name}[{len(args)}]", *(a.sort() for a in args), self.sort(dtype))
-        return function(*args)
+        return self._held(function(*args), dtype)
+
+    def _held(self, value: Any, dtype: str) -> Any:
+        """A value of a machine's type, remembered for the facts about its range."""
+        if dtype in BITS:
+            self.numbers[value] = dtype
+        return value
 
     def _apply(self, op: str, args: tuple[Term, ...], dtype: str) -> Any:
         ctx = self.context

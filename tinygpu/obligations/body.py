@@ -9,11 +9,12 @@ what remains has no binder and is one question to the solver; a condition over f
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import count, product
 
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.settle import settle
-from tinygpu.category.term import App, Const, Fold, Term, Var, equal, negation, reads, rebuild, select, substitute, text, variables
+from tinygpu.category.term import App, Axis, Const, Fold, Term, Var, equal, negation, reads, rebuild, select, substitute, text, variables
 from tinygpu.diagnostic import Label
 from tinygpu.obligations.defined import defined
 from tinygpu.obligations.fold import match, parts_of
@@ -26,6 +27,9 @@ EXPANDED = 64  # a fold over at most this many points may be written out
 def same(value: Term, claim: Term, point: Point, labels: tuple[Label, ...] = ()) -> Iterator[Claim]:
     """The formulas that say `value = claim` at a point."""
     condition = split_on(value) or split_on(claim)
+    if condition is not None:
+        value, claim = neat(value), neat(claim)  # so that one condition is decided in both
+        condition = split_on(value) or split_on(claim)
     if condition is not None:
         for case in (condition, negation(condition)):
             there = point.under(case)
@@ -48,6 +52,23 @@ def same(value: Term, claim: Term, point: Point, labels: tuple[Label, ...] = ())
     title = "the value stored is not the equation's"
     yield Obligation("body", "TG502", title, sentence, point.facts, equal(value, claim), labels)
     yield from defined(value, claim, point, labels)
+
+
+def neat(term: Term, depth: int = 0) -> Term:
+    """The same value with binders named by their place, and without units: equal folds are equal terms."""
+    match term:
+        case Fold():
+            term = one_fold(term)
+            assert isinstance(term, Fold)
+            names = {a.name: Var(f"{depth}.{position}") for position, a in enumerate(term.axes)}
+            axes = tuple(Axis(f"{depth}.{position}", a.extent) for position, a in enumerate(term.axes))
+            guard, body = substitute(term.guard, names), substitute(term.body, names)
+            return replace(term, axes=axes, guard=neat(guard, depth + 1), body=neat(body, depth + 1))
+        case App(op, (a, b), dtype):
+            units = [m.unit(dtype) for m in MONOIDS.values() if m.op == op]
+            if units and units[0] is not None and units[0] in (a, b):
+                return neat(b if a == units[0] else a, depth)
+    return rebuild(term, lambda t: neat(t, depth))
 
 
 def unused(name: str, dtype: str, *terms: Term) -> Var:

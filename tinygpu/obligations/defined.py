@@ -76,7 +76,17 @@ def zero(dtype: str) -> Const:
 
 
 def _infinite(term: App) -> bool:
-    return term.op in ("add", "sub", "mul", "div") and any(isinstance(a, Const) and a.value in INFINITE for a in term.args)
+    return term.op in ("add", "sub", "mul", "div") and any(map(endless, term.args))
+
+
+def endless(value: Term) -> bool:
+    """Whether an infinity that somebody wrote may be what the value is."""
+    match value:
+        case Const(number):
+            return number in INFINITE
+        case App("select", (_, *args)) | App("min" | "max" | "neg" | "abs" | "cast", args):
+            return any(map(endless, args))
+    return False
 
 
 def partial(term: Term, point: Point, folds: bool = False) -> Iterator[tuple[App, Point]]:

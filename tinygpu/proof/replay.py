@@ -36,12 +36,16 @@ def admitted(program: Program, sizes: dict[str, int]) -> bool:
 
 
 def edge_inputs(op: Op, sizes: dict[str, int], seed: int = 0) -> dict[str, Array]:
-    """Random inputs whose integers are around 0, whatever the equation does with them: no index need be in range, no divisor positive."""
+    """Random inputs whose integers are around 0, or for even seeds also the ends of their types, whatever the equation does with them:
+    no index need be in range, no divisor positive."""
     inputs = random_inputs(op, sizes, seed)
     chance = np.random.default_rng([seed, 1])
     for tensor in (t for t in op.inputs if t.dtype in INTEGERS):
-        low = -2 if tensor.dtype.startswith("i") else 0
-        inputs[tensor.name] = np.asarray(chance.integers(low, 4, inputs[tensor.name].shape)).astype(outside_dtype(tensor.dtype))
+        dtype = outside_dtype(tensor.dtype)
+        values = [-2, -1, 0, 1, 2, 3] if tensor.dtype.startswith("i") else [0, 1, 2, 3]
+        if seed % 2 == 0:
+            values += [np.iinfo(dtype).min, np.iinfo(dtype).max] * 2
+        inputs[tensor.name] = np.asarray(chance.choice(values, inputs[tensor.name].shape)).astype(dtype)
     return inputs
 
 
