@@ -216,7 +216,7 @@ def text(term: Term, level: int = 0) -> str:
         case Var(name):
             return name
         case Read(tensor, index):
-            return f"{tensor}[{', '.join(map(text, index))}]"
+            return f"{tensor}[{', '.join(map(text, index))}]" if index else tensor
         case Fold(monoid, axes, guard, body):
             binders = ", ".join(f"{a.name} < {text(a.extent)}" for a in axes)
             inner = body if guard == TRUE else App("select", (guard, body, Var("nothing")), body.dtype)
@@ -225,6 +225,8 @@ def text(term: Term, level: int = 0) -> str:
             return _wrap(f"{text(then, 1)} if {text(condition, 1)} else {text(otherwise)}", 0, level)
         case App("ceildiv", (a, b)):
             return f"ceil({text(a, 7)} / {text(b, 8)})"
+        case App("cast", (a,), "index"):
+            return text(a, level)  # an integer in an index is written as it is
         case App("cast", (a,), dtype):
             return f"{dtype}({text(a)})"
         case App(op, args) if op in SYMBOL and len(args) == 1:
