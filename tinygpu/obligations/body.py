@@ -14,7 +14,22 @@ from itertools import count, product
 
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.settle import settle
-from tinygpu.category.term import App, Axis, Const, Fold, Term, Var, equal, negation, reads, rebuild, select, substitute, text, variables
+from tinygpu.category.term import (
+    App,
+    Axis,
+    Const,
+    Fold,
+    Term,
+    Var,
+    equal,
+    negation,
+    reads,
+    rebuild,
+    select,
+    substitute,
+    text,
+    variables,
+)
 from tinygpu.diagnostic import Label
 from tinygpu.obligations.defined import defined
 from tinygpu.obligations.fold import match, parts_of

@@ -1,6 +1,6 @@
 """Wherever the equation is defined, so is every subterm of the program's value.
 
-    a / b, a // b, a % b need b ≠ 0;  log needs a > 0;  sqrt needs a ≥ 0;  rsqrt needs a > 0;  no arithmetic on infinities
+    a / b needs b ≠ 0;  a // b, a % b of integers need b > 0;  log needs a > 0;  sqrt needs a ≥ 0;  rsqrt needs a > 0;  no arithmetic on infinities
     each holds by the guards, or the equation evaluates the same at the same point
 
 Comes in: a value and a claim at a point, folds already matched; and the trace, for integer divisions whose results nobody stores.
@@ -39,17 +39,17 @@ def defined(value: Term, claim: Term, point: Point, labels: tuple[Label, ...]) -
 
 
 def state(program: Program, trace: Trace) -> Iterator[Claim]:
-    """No integer is divided by zero, also where the result is dropped. What a store evaluates wherever it is made is left to it."""
+    """No integer is divided by less than 1, also where the result is dropped. What a store evaluates wherever it is made is left to it."""
     stored = [pair for s in trace.stores for pair in partial(s.value, s.point, folds=True)]
     for value, place, span in trace.values:
         for term, point in partial(value, place):
             match term:
-                case App("div" | "floordiv" | "mod", (_, Const(divisor)), dtype) if divisor != 0:
+                case App("div" | "floordiv" | "mod", (_, Const(divisor))) if divisor > 0:
                     continue
                 case App("div" | "floordiv" | "mod", _, dtype) if dtype in INTEGERS:
                     if any(term == other and implied(there, point) for other, there in stored):
                         continue
-                    title, sentence = f"{text(term)} may divide by zero", f"{text(term)} does not divide by zero"
+                    title, sentence = f"{text(term)} may divide by less than 1", f"{text(term)} divides by 1 or more"
                     labels = (Label(span, "computed here"),)
                     yield Obligation("defined", "TG510", title, sentence, point.facts, condition(term), labels)
 
@@ -62,6 +62,8 @@ def implied(there: Point, here: Point) -> bool:
 def condition(term: App) -> Term:
     """Where a partial operation on values is defined."""
     match term:
+        case App("div" | "floordiv" | "mod", (_, divisor), dtype) if dtype in INTEGERS:
+            return App("gt", (divisor, zero(dtype)), BOOL)
         case App("div" | "floordiv" | "mod", (_, divisor)) if not _infinite(term):
             return App("ne", (divisor, zero(divisor.dtype)), BOOL)
         case App("log" | "rsqrt", (a,)):
