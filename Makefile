@@ -16,7 +16,7 @@ demo: .venv/base  ## check, build and run the matrix product on this machine's C
 	$(BIN)/tinygpu run specs/matmul.tgpu M=1024 N=1024 K=1024
 
 test: .venv/dev  ## the tests
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q -n auto --maxprocesses 8
 
 tidy: .venv/dev  ## lint, format and types
 	$(BIN)/ruff check .

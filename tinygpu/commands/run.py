@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 EXAMPLE = "tinygpu run specs/matmul.tgpu M=512 N=512 K=512"
 SAMPLED = 2000  # elements of each output that are compared with the equation, where there are more
-DEFAULT = {0: 1, 1: 1 << 22, 2: 2048}
+DEFAULT = {1: 1 << 22, 2: 2048, 3: 512, 4: 96}  # a size, by how many there are
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -91,7 +91,7 @@ def run_all(judged: Sequence[Judged], given: dict[str, int], arguments: argparse
     width = max(len(j.machine.title) for j in judged)
     for one, name in zip(judged, names, strict=True):
         op = one.machine.op
-        sizes = {s: given.get(s, DEFAULT.get(len(op.sizes), 512)) for s in op.sizes}
+        sizes = {s: given.get(s, DEFAULT.get(len(op.sizes), 32)) for s in op.sizes}
         agreed &= run_one(one.machine, getattr(module, name), sizes, arguments.seed, gpu, yardsticks, width)
     return agreed
 
@@ -159,7 +159,10 @@ def numpy_seconds(op: Op, inputs: dict[str, Any], results: list[Any]) -> float |
     from tinygpu.run.baseline import baseline, best_seconds
 
     call = baseline(op)
-    return None if call is None else best_seconds(lambda: call.run(inputs, results[0].copy()))
+    if call is None:
+        return None
+    out = results[0].copy()
+    return best_seconds(lambda: call.run(inputs, out))
 
 
 def speed(op: Op, sizes: dict[str, int], seconds: float, yardstick: float | None) -> str:
