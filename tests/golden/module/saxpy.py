@@ -69,7 +69,7 @@ def saxpy_v4_cpu(a, x, y, z, n):
 def saxpy_v4_kernel(bits: int, wide: bool) -> Any:
     """The kernel of saxpy_v4, for indices of 32 or 64 bits, with wide accesses or without.
 
-    z[i] = a[]*x[i] + y[i]
+    z[i] = a*x[i] + y[i]
 
     grid = (g: ceil(n / 256)), block = (t: 64)
 
@@ -758,5 +758,5 @@ def _need_cuda(function: str) -> None:
 
 
 _saxpy_v4_cuda = _Cuda(
-    "saxpy_v4", saxpy_v4_kernel, 64, (0, 0), "122fb28566d58a0568a9f373e29ffac3acf42cbf973265c06d65db91f777d5f3"
+    "saxpy_v4", saxpy_v4_kernel, 64, (0, 0), "1cfe779c75e2b991c4fb3480bab541dd7fbee98f91b95b1e6f3a9f2eec36c192"
 )  # fmt: skip
