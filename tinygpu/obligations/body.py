@@ -130,7 +130,8 @@ def find_region(value: Term, wanted: Fold) -> Term | None:
         if folds and term.dtype == wanted.dtype:
             candidates.append((any({r.tensor for r in reads(f.body)} == names for f in folds), term))
     best = [t for exact, t in candidates if exact] or [t for _, t in candidates]
-    return best[0] if best else None
+    # a fold over nothing has no fold to stand for it, only the unit
+    return best[0] if best else value if value == law.unit(wanted.dtype) else None
 
 
 def outside_folds(term: Term) -> Iterator[Term]:

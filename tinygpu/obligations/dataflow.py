@@ -216,6 +216,9 @@ def itself(cells: Cells, name: str) -> Read:
 def written(cells: Cells, value: Term, here: Term, update: str) -> Term:
     """The cells after a plain write, or after an accumulation, of `value` where `here` holds."""
     if not update:
+        match cells.value:
+            case App("select", (condition, _, rest)) if condition == here:
+                return select(here, value, rest)  # the same place once more
         return select(here, value, cells.value)
     monoid, dtype = MONOIDS[update], cells.local.dtype
     return App(monoid.op, (cells.value, Fold(monoid.name, (), here, value, dtype)), dtype)

@@ -79,7 +79,7 @@ def find(program: Program, left: tuple[Open, ...]) -> Counterexample | None:
             continue
         tried.add(key)
         # the first in lockstep, the others in permuted orders and on other inputs
-        for seed in range(5 if integers else 3):
+        for seed in range(5 if integers else 4):
             seen = replay(program, sizes, seed, edge=seed > 2)
             if seen is not None:
                 return Counterexample(_diagnose(program, left, sizes, seen), sizes, seen)
@@ -107,7 +107,7 @@ def suggested(program: Program, open: Open) -> Iterator[dict[str, int]]:
         return
     sizes = program.op.sizes
     positive = tuple(Var(s) >= 1 for s in sizes)  # a size of 0 is shown only where nothing else goes wrong
-    for cap in (1, 2, 3, 4, 5, 8, 9, 16, 17, 32, 33, 64, 65, 128, 129, 256, 512, 1024, 4096):
+    for cap in (1, 2, 3, 4, 5, 8, 9, 16, 17, 32, 33, 64, 65, 128, 129, 256, 512, 1024, 4096, 1 << 14, 1 << 16, 1 << 20):
         under = tuple(Var(s) <= cap for s in sizes)
         verdict, model, _ = ask(open.claim.hypotheses, open.claim.goal, BUDGET // 10, under + positive)
         if verdict == z3.sat:
