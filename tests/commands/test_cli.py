@@ -94,6 +94,7 @@ def test_a_budget_that_is_too_small_is_unknown_3(run):
         (("run", "good.tgpu", "m=3"), "TG905 there is no size m"),
         (("run", "good.tgpu", "n=-3"), "TG905 n=-3 is no size"),
         (("run", "good.tgpu", "n=three"), "TG905"),
+        (("run", "good.tgpu", "n=1000000000000"), "TG905 x would have 1000000000000 elements"),
         (("run", "good.tgpu", "--device", "gpu"), "TG907"),
         (("build", "syntax.tgpu"), "TG0"),
         (("build", "good.tgpu", "-o", "good.tgpu/sub"), "TG904"),

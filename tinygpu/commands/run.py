@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tinygpu.model.op import Op
 
 EXAMPLE = "tinygpu run specs/matmul.tgpu M=512 N=512 K=512"
+MODERATE = 1 << 25  # elements of an array, where nobody gives its size
 SAMPLED = 2000  # elements of each output that are compared with the equation, where there are more
 DEFAULT = {1: 1 << 22, 2: 2048, 3: 512, 4: 96}  # a size, by how many there are
 
@@ -91,15 +92,30 @@ def run_all(judged: Sequence[Judged], given: dict[str, int], arguments: argparse
     width = max(len(j.machine.title) for j in judged)
     for one, name in zip(judged, names, strict=True):
         op = one.machine.op
-        sizes = {s: given.get(s, DEFAULT.get(len(op.sizes), 32)) for s in op.sizes}
+        sizes = usual_sizes(op, given)
         agreed &= run_one(one.machine, getattr(module, name), sizes, arguments.seed, gpu, yardsticks, width)
     return agreed
+
+
+def usual_sizes(op: Op, given: dict[str, int]) -> dict[str, int]:
+    """The sizes given, and for the others one number that keeps every array moderate."""
+    from math import prod
+
+    from tinygpu.category.evaluate import evaluate
+
+    usual = DEFAULT.get(len(op.sizes), 32)
+    while True:
+        sizes = {s: given.get(s, usual) for s in op.sizes}
+        if usual <= 16 or max((prod(int(evaluate(e, sizes)) for e in t.shape) for t in op.tensors), default=0) <= MODERATE:
+            return sizes
+        usual //= 2
 
 
 def run_one(
     machine: Machine, launcher: Any, sizes: dict[str, int], seed: int, gpu: Any, yardsticks: dict[str, float | None], width: int
 ) -> bool:
     """One machine: its first call, the comparison, its best time, and numpy's on the same arrays."""
+    from tinygpu.program.fault import SimulationBudget
     from tinygpu.program.inputs import random_inputs
     from tinygpu.run.baseline import best_seconds
 
@@ -111,7 +127,7 @@ def run_one(
         start = time.perf_counter()
         out = launcher(*arrays, **missing)
         first = time.perf_counter() - start
-    except (ValueError, MemoryError) as error:  # sizes that the launcher refuses are the user's
+    except (ValueError, MemoryError, SimulationBudget) as error:  # sizes that the launcher refuses are the user's
         raise TinygpuError(Diagnostic("TG905", str(error) or "not enough memory", helps=("choose other sizes",))) from None
     results = [gpu.get(o) if gpu else o for o in (out if isinstance(out, tuple) else (out,))]
     wrong, compared = compare_with_equation(op, sizes, inputs, dict(zip((t.name for t in op.outputs), results, strict=True)), seed)
