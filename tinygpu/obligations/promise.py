@@ -14,6 +14,7 @@ from dataclasses import replace
 from tinygpu.category.settle import solve, within
 from tinygpu.category.term import BOOL, App, Fold, Read, Term, conjunction, negation, reads, substitute, variables
 from tinygpu.obligations.obligation import Claim, Gap, Inhabited, Obligation
+from tinygpu.obligations.recurrence import fresh
 
 
 def promised(claim: Claim, promises: tuple[Term, ...]) -> Claim:
@@ -39,7 +40,10 @@ def instances(promise: Term, read: tuple[Read, ...]) -> Iterator[Term]:
     ['not (0 <= b + 1 and b + 1 < T) or idx[b + 1] >= low']
     """
     match promise:
-        case Fold("all", axes, guard, body):
+        case Fold("all"):
+            # a thread may have the name of a binder
+            promise = fresh(promise, frozenset().union(*map(variables, read)))
+            axes, guard, body = promise.axes, promise.guard, promise.body
             binders = {a.name for a in axes}
             for general in reads(body):
                 for special in (r for r in read if r.tensor == general.tensor):
