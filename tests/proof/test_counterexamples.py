@@ -1,0 +1,85 @@
+"""Counterexamples: the smallest sizes, replayed, with the code of what is wrong.
+
+Comes in: wrong programs. Goes out: the sizes and the rows that are shown. The one idea: what is shown really happens, and nothing smaller
+would have shown it.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.obligations.texts import COPY, MAX, SUM, program
+from tinygpu.category.term import Read, Var
+from tinygpu.obligations.obligation import Obligation
+from tinygpu.proof.check import Refutation, Unknown, check
+from tinygpu.proof.counterexample import small
+from tinygpu.proof.replay import admitted, edge_inputs, evaluates_false, replay
+
+REVERSED = "op reversed(x: f32[R]) -> (s: f32[R]) { s[r] = x[R - 1 - r] }"
+DIVIDED = "op divided(x: i32[R]) -> (s: i32[R]) { s[r] = 3 // x[r] if x[r] > 0 else 0 }"
+SMALLEST = {
+    "one element wrong": (COPY, "s[ROW] = x[ROW] + 1", "TG502", {"R": 1}),
+    "the first is right": (COPY, "s[ROW] = x[ROW] if ROW < 1 else 0", "TG502", {"R": 2}),
+    "the second block is wrong": (COPY, "s[ROW] = x[t]", "TG502", {"R": 33}),
+    "not the other way round": (REVERSED, "s[ROW] = x[ROW]", "TG502", {"R": 2}),
+    "the last is never stored": (COPY, "s[ROW] = x[ROW] if ROW + 1 < R", "TG201", {"R": 1}),
+    "the neighbour is outside": (COPY, "s[ROW] = x[ROW + 1]", "TG203", {"R": 1}),
+    "one row short": (SUM, "local a: f32[]\na[] = 0\nfor k < N - 1 { a[] += x[ROW, k] }\ns[ROW] = a[]", "TG505", {"R": 1, "N": 1}),
+    "a tail of four": (
+        SUM,
+        "local a: f32[]\na[] = 0\nfor k < N // 4 * 4 { a[] += x[ROW, k] }\ns[ROW] = a[]",
+        "TG505",
+        {"R": 1, "N": 1},
+    ),
+    "a maximum of negatives": (MAX, "local a: f32[]\na[] = 0\nfor k < N { a[] max= x[ROW, k] }\ns[ROW] = a[]", "TG502", {}),
+    "two stores": (COPY, "s[ROW] = x[ROW]\ns[ROW] = x[ROW] if ROW > 6", "TG202", {"R": 8}),
+}
+
+
+@pytest.mark.parametrize("name", SMALLEST)
+def test_the_smallest_sizes_are_shown(name: str) -> None:
+    op, body, code, sizes = SMALLEST[name]
+    verdict = check(program(op, body))
+    assert isinstance(verdict, Refutation)
+    assert verdict.diagnostic.code == code
+    shown = dict(verdict.sizes)
+    assert {s: shown[s] for s in sizes} == sizes
+    assert verdict.diagnostic.case is not None and verdict.diagnostic.case.rows
+
+
+def test_an_integer_that_random_inputs_avoid() -> None:
+    body = "local a: i32[]\na[] = 3 // x[ROW]\ns[ROW] = a[] if x[ROW] > 0 else 0"
+    verdict = check(program(DIVIDED, body))
+    assert isinstance(verdict, Refutation) and verdict.diagnostic.code == "TG510"
+
+
+def test_what_does_not_misbehave_is_unknown() -> None:
+    # true over the reals, but the solver has tanh as any function
+    verdict = check(program(COPY.replace("s[r] = x[r]", "s[r] = tanh(x[r] * 2)"), "s[ROW] = tanh(x[ROW] * 2) + tanh(0 * x[ROW])"))
+    assert isinstance(verdict, Unknown)
+    assert "weakness of the checker" in verdict.diagnostics[0].notes[0]
+
+
+def test_a_right_program_replays_without_a_word() -> None:
+    made = program(SUM, "local a: f32[]\na[] = 0\nfor k < N { a[] += x[ROW, k] }\ns[ROW] = a[]")
+    tried = [s for s in list(small(made))[:20] if admitted(made, s)]
+    assert tried and not any(replay(made, s, seed, edge) for s in tried for seed in (0, 3, 4) for edge in (False, True))
+
+
+def test_inputs_on_which_the_equation_has_no_value_show_nothing() -> None:
+    op = "op gathered(x: f32[S], idx: i32[R]) -> (s: f32[R]) { s[r] = x[idx[r]] }"
+    made = program(op, "s[ROW] = x[idx[ROW]]")
+    assert any(edge_inputs(made.op, {"S": 2, "R": 8}, 3)["idx"] < 0)
+    assert replay(made, {"S": 2, "R": 8}, 3, edge=True) is None
+
+
+def test_plain_integers_confirm_a_model() -> None:
+    claim = Obligation("width", "TG403", "", "", (Var("n") >= 1,), Var("n") * 2 < 10)
+    assert evaluates_false(claim, {"n": 5}) and not evaluates_false(claim, {"n": 4}) and not evaluates_false(claim, {"n": 0})
+    assert not evaluates_false(Obligation("width", "TG403", "", "", (), Read("x", (), "index") < 1), {})
+    assert not evaluates_false(Obligation("width", "TG403", "", "", (), Var("n") // Var("m") < 0), {"n": 1, "m": 0})
+
+
+def test_sizes_that_are_not_admitted_are_not_tried() -> None:
+    made = program(COPY, "s[ROW] = x[ROW]", where="R % 4 == 0 and R >= 8")
+    assert admitted(made, {"R": 8}) and not admitted(made, {"R": 4}) and not admitted(made, {"R": 9})

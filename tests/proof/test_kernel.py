@@ -1,0 +1,126 @@
+"""The kernel: a `Proof` is made by it alone, is the same every time, and running out of budget is never one.
+
+Comes in: small machines. Goes out: verdicts. The one idea: what cannot be done by accident cannot be believed by accident.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+import z3
+
+from tests.obligations.texts import COPY, SUM, program
+from tinygpu import pipeline
+from tinygpu.category.term import FALSE, TRUE, Const, Var, equal
+from tinygpu.obligations.obligation import Gap, Inhabited, Obligation
+from tinygpu.program.step import Program
+from tinygpu.proof import kernel
+from tinygpu.proof.check import Refutation, Unknown, check
+from tinygpu.proof.kernel import Open, Proof, Theorem, ask, discharge, prove
+
+SPECS = Path(__file__).resolve().parent.parent.parent / "specs"
+GOOD = "local a: f32[]\na[] = 0\nfor k < N { a[] += x[ROW, k] }\ns[ROW] = a[]"
+BAD = "local a: f32[]\na[] = 0\nfor k < N { a[] += x[ROW, k] if k > 0 }\ns[ROW] = a[]"
+n, i = Var("n"), Var("i")
+
+
+def _first(name: str) -> Program:
+    return pipeline.program(pipeline.load(SPECS / f"{name}.tgpu").machines[0])
+
+
+def _claim(goal: object, *hypotheses: object) -> Obligation:
+    return Obligation("test", "TG502", "wrong", "right", hypotheses, goal)  # type: ignore[arg-type]
+
+
+def test_a_proof_is_made_by_the_kernel_alone() -> None:
+    proof = prove(program(SUM, GOOD))
+    assert isinstance(proof, Proof)
+    other = program(SUM, BAD)
+    for make in (
+        lambda: Proof(other, ()),
+        lambda: Proof(other, proof.theorems, object()),
+        lambda: dataclasses.replace(proof, program=other),
+        lambda: dataclasses.replace(proof, theorems=()),
+    ):
+        with pytest.raises(TypeError):
+            make()
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        proof.program = other  # type: ignore[misc]
+
+
+def test_only_a_proof_is_built() -> None:
+    with pytest.raises(TypeError):
+        pipeline.built(prove(program(SUM, BAD)))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["saxpy", "rows", "reverse"])
+def test_two_runs_give_the_same_proof(name: str) -> None:
+    made = _first(name)
+    first = prove(made)
+    prove(program(SUM, BAD))  # what else was asked in between does not matter
+    second = prove(made)
+    assert isinstance(first, Proof) and isinstance(second, Proof)
+    assert first.digest == second.digest and first.theorems == second.theorems
+
+
+def test_another_program_is_another_digest() -> None:
+    one, other = prove(program(SUM, GOOD)), prove(program(COPY, "s[ROW] = x[ROW]"))
+    assert isinstance(one, Proof) and isinstance(other, Proof) and one.digest != other.digest
+
+
+@pytest.mark.parametrize("budget", [1, 50, 1000])
+def test_a_budget_that_is_spent_is_no_proof(budget: int) -> None:
+    made = _first("matmul")
+    left = prove(made, budget)
+    assert not isinstance(left, Proof)
+    assert all(o.reason and o.model is None for o in left)
+    assert isinstance(check(made, budget), Unknown)
+
+
+def test_every_question_has_a_fresh_solver() -> None:
+    hypotheses, goal = (n > 0, i >= 0, i < n), i // n < 1
+    answers = [ask(hypotheses, goal, 1_000_000) for _ in range(3)]
+    assert answers[0][0] == z3.unsat and all(a == answers[0] for a in answers)
+
+
+def test_what_is_false_has_a_model_and_what_is_true_a_method() -> None:
+    match discharge(_claim(i < 3, i >= 0, i < n)):
+        case Open(_, model):
+            assert model is not None and model["i"] >= 3 and model["n"] > model["i"]
+        case _:
+            raise AssertionError("proved")
+    assert discharge(_claim(i < 4, i >= 0, i < 4)) == Theorem(_claim(i < 4, i >= 0, i < 4), "structure")
+    found = discharge(_claim(i < n, i >= 0, equal(i * 2, n), n > 0))
+    assert isinstance(found, Theorem) and found.method == "z3"
+
+
+def test_a_gap_is_never_closed() -> None:
+    assert isinstance(discharge(Gap("test", "TG503", "a gap", "why")), Open)
+
+
+def test_existence_needs_a_model() -> None:
+    assert isinstance(discharge(Inhabited("test", "TG511", "none", "some", (n > 3, n < 5))), Theorem)
+    assert isinstance(discharge(Inhabited("test", "TG511", "none", "some", (n > 3, n < 4))), Open)
+    assert isinstance(discharge(Inhabited("test", "TG511", "none", "some", (n > 3, n < 5)), 1), Open)
+
+
+def test_constants() -> None:
+    assert isinstance(discharge(_claim(TRUE)), Theorem)
+    assert isinstance(discharge(_claim(FALSE)), Open)
+    assert isinstance(discharge(_claim(FALSE, FALSE)), Theorem)
+    assert isinstance(discharge(_claim(equal(n, 0), Const(1) <= n)), Open)
+
+
+def test_one_open_claim_is_no_proof(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = program(COPY, "s[ROW] = x[ROW]")
+    claims = list(kernel.state(made))
+    assert isinstance(prove(made), Proof)
+    monkeypatch.setattr(kernel, "state", lambda _: iter([*claims, Gap("test", "TG503", "a gap", "why")]))
+    assert not isinstance(prove(made), Proof)
+
+
+def test_preconditions_that_nothing_satisfies_are_refused() -> None:
+    verdict = check(program(COPY, "s[ROW] = x[ROW] + 1", where="R > 4 and R < 3"))
+    assert isinstance(verdict, Refutation) and verdict.diagnostic.code == "TG511"
