@@ -23,7 +23,9 @@ ROOT = HERE.parent.parent
 SPECS = sorted(HERE.glob("TG*.tgpu"))
 PAGES = sorted((ROOT / "docs" / "errors").glob("TG*.md"))
 MODEL = [code for code in CATALOGUE if "TG100" < code < "TG200"]
-PROOF = [code for code in CATALOGUE if "TG200" < code < "TG600" and code not in ("TG405", "TG513")]  # these: only programs made in Python
+PROOF = [
+    code for code in CATALOGUE if "TG200" < code < "TG600" and code not in ("TG405", "TG513")
+]  # these: only programs made in Python
 
 
 @cache
