@@ -1,4 +1,5 @@
-"""The interpreters agree: for every generator, z3, sympy, numpy and source text give what plain evaluation gives, on all sizes up to 64.
+"""The interpreters agree: for every generator, z3, sympy, numpy, source text and the text of kernels give what plain evaluation gives,
+on all sizes up to 64.
 
 Comes in: the zoo of arrows. Goes out: nothing, or a term, a point and two values.
 The one idea: interpreters are strict monoidal functors, so agreeing on generators and on composites is agreeing.
@@ -20,9 +21,10 @@ from tinygpu.category.arrow import Arrow
 from tinygpu.category.box import Box
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.term import TRUE, App, Const, Term, Var, substitute, text, variables, walk
-from tinygpu.category.to_source import Source, source
+from tinygpu.category.to_source import Source, called, plain, source
 from tinygpu.category.to_sympy import to_sympy
 from tinygpu.category.to_z3 import Z3
+from tinygpu.emit.cuda_text import Scope
 
 Rows = list[dict[str, int]]
 SAMPLE = 24  # points of each term that z3 is asked for
@@ -53,6 +55,17 @@ def by_numpy(term: Term, points: Rows) -> list[Any]:
 def by_source(term: Term, points: Rows) -> list[Any]:
     code = compile(source(term), text(term), "eval")
     return [eval(code, {}, dict(point)) for point in points]
+
+
+def by_kernel(term: Term, points: Rows) -> list[Any]:
+    """As CUDA kernels have it: the index type is Python's integers, and the unsigned one refuses what is negative."""
+    code = compile(Scope({v: v for v in variables(term)}, {}).text(term), text(term), "eval")
+    return [eval(code, {"ix": int, "ux": unsigned}, dict(point)) for point in points]
+
+
+def unsigned(number: int) -> int:
+    assert number >= 0
+    return number
 
 
 def integer_xor(a: Any, b: Any) -> Any:
@@ -91,7 +104,7 @@ def test_interpreters_agree(name: str) -> None:
         assert points
         for term in terms:
             expected = [int(evaluate(term, point)) for point in points]
-            for interpreter in (by_numpy, by_sympy, by_source):
+            for interpreter in (by_numpy, by_sympy, by_source, by_kernel):
                 assert [int(v) for v in interpreter(term, points)] == expected, (interpreter.__name__, text(term))
             stride = max(1, len(points) // SAMPLE)
             assert by_z3(term, points[::stride], axes) == expected[::stride], text(term)
@@ -130,7 +143,7 @@ def nested(op: str) -> list[Term]:
 def test_two_operations_agree(op: str) -> None:
     """Every operation inside every other, so that parentheses are where they have to be; also under a wrapper."""
     points = [{"a": a, "b": b, "c": c} for a in (1, 2, 7, 12) for b in (1, 3, 8) for c in (1, 2, 5)]
-    wrapped = Source(wrap="int({})".format)
+    wrapped = Source(form=lambda app: called("int", plain(app)) if app.dtype == "index" else plain(app))
     for term in nested(op):
         # divisors that are zero or negative for some point are asked where they are not
         kept = [p for p in points if all(evaluate(d, p) > 0 for d in divisors(term))]
@@ -138,6 +151,9 @@ def test_two_operations_agree(op: str) -> None:
         assert [int(v) for v in by_source(term, kept)] == expected, source(term)
         assert [int(eval(wrapped.term(term), {}, dict(p))) for p in kept] == expected, wrapped.term(term)
         assert [int(v) for v in by_numpy(term, kept)] == expected, text(term)
+        # kernels divide without a sign: what is divided is proved not to be negative
+        divided = [k for k, p in enumerate(kept) if all(evaluate(d, p) >= 0 for d in dividends(term))]
+        assert [int(v) for v in by_kernel(term, [kept[k] for k in divided])] == [expected[k] for k in divided], text(term)
         # z3 is given b and c as numbers, and flips of what is not negative: those are the ones that its functor interprets
         asked = [k for k, p in enumerate(kept) if all(evaluate(f, p) >= 0 for f in flipped(term))][::7]
         assert by_z3(term, [kept[k] for k in asked], {"a"}) == [expected[k] for k in asked], text(term)
@@ -146,6 +162,11 @@ def test_two_operations_agree(op: str) -> None:
 def divisors(term: Term) -> list[Term]:
     """What the term divides by."""
     return [t.args[1] for t in walk(term) if isinstance(t, App) and t.op in ("floordiv", "mod", "ceildiv")]
+
+
+def dividends(term: Term) -> list[Term]:
+    """What the term divides."""
+    return [t.args[0] for t in walk(term) if isinstance(t, App) and t.op in ("floordiv", "mod", "ceildiv")]
 
 
 def flipped(term: Term) -> list[Term]:

@@ -7,13 +7,14 @@ the grid is flat and is decoded by division.
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass
 from functools import reduce
 
 from tinygpu.category.term import Axis, Const, Term, lift, text
 from tinygpu.emit.cuda_body import Build, body_lines
 from tinygpu.emit.cuda_names import index_names
-from tinygpu.emit.cuda_text import HALVES, Scope, index, stored
+from tinygpu.emit.cuda_text import HALVES, Scope, stored
 from tinygpu.emit.prelude import ANGLES, CONVERSIONS, made_by
 from tinygpu.emit.python import Lines, block, docstring, fresh, identifier, python_names, source
 from tinygpu.program.step import For, Launch, Local, Program, steps
@@ -22,10 +23,9 @@ LIBDEVICE = ("exp", "exp2", "log", "sqrt", "rsqrt", "tanh", "erf", "floor", "fab
 TYPES = ("f64", "f32", "i64", "i32", "i8", "u32", "u16", "u8", "ix", "ux")
 BUILTIN = ("range", "min", "max", "abs", "int", "float", "bool")
 CALLED = frozenset((*ANGLES, *(f + end for f in LIBDEVICE if f not in ("floor", "fabs") for end in ("", "f"))))
-OURS = frozenset(
-    (*TYPES, *BUILTIN, *CONVERSIONS, *ANGLES, *LIBDEVICE, *(f + "f" for f in LIBDEVICE), "cuda", "names", "bits", "wide", "inf")
-)
-OURS |= frozenset(("block", "thread", "pointer", "void", *(f"{m}{n}" for m in ("load", "store") for n in range(1, 129))))
+MOVES = tuple(f"{move}{count}" for move in ("load", "store") for count in range(1, 129))
+GIVEN = frozenset((*TYPES, *CONVERSIONS, *ANGLES, *LIBDEVICE, *(f + "f" for f in LIBDEVICE), *MOVES, "cuda", "inf"))
+OURS = GIVEN | {*BUILTIN, "names", "bits", "wide", "block", "thread", "pointer", "void"}
 NUMERICS = "Products and sums may be contracted to fused multiply-adds; nothing else is relaxed, and reductions keep their order."
 FUNCTIONS = (
     "Functions are libdevice's, within 2 units in the last place by NVIDIA's tests; square roots and divisions are correctly rounded.\n"
@@ -95,10 +95,19 @@ def kernel_source(program: Program, number: int) -> tuple[str, frozenset[str]]:
     parameters = kernel_parameters(program)
     inner = block(f"def {name}({', '.join(scope.names[p.name] for p in parameters)})", [*decoded, *build.declared, *lines])
     signature = ", ".join(f"pointer({p.dtype})" if p.kind == "pointer" else p.dtype for p in parameters)
-    uses = frozenset(scope.uses - {"wide"} | {p.dtype for p in parameters})
+    uses = frozenset(called(source(inner)) | {p.dtype for p in parameters})
     body = [*docstring(*remarks(program, number, uses)), "names = cuda_names(bits)", *made(uses), "", *inner, ""]
     body += [f"return {name}, names.void({signature})"]
     return source(block(f"def {kernel_name(program, number)}(bits: int, wide: bool) -> Any", body)), uses | {"pointer"}
+
+
+def called(text: str) -> set[str]:
+    """The names of the prelude that stand in a kernel; nothing else there is called so.
+
+    >>> sorted(called("x[ix(g)] = expf(y)  # load4"))
+    ['expf', 'ix']
+    """
+    return {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)} & GIVEN
 
 
 def made(uses: frozenset[str]) -> Lines:
@@ -145,13 +154,11 @@ def decode(flat: str, register: str, axes: tuple[Axis, ...], scope: Scope) -> Li
     """A flat number as its digits, in 32 unsigned bits: a grid has less than 2³¹ blocks. One factor is the number itself."""
     if not axes:
         return []
-    cuda, ix = scope.use("cuda"), scope.use("ix")
     if len(axes) == 1:
-        return [f"{scope.names[axes[0].name]} = {ix}({cuda}.{register}.x)"]
-    u32 = scope.use("u32")
-    lines = [f"{flat} = {u32}({cuda}.{register}.x)"]
+        return [f"{scope.names[axes[0].name]} = ix(cuda.{register}.x)"]
+    lines = [f"{flat} = u32(cuda.{register}.x)"]
     for axis in reversed(axes[1:]):
-        extent = f"{u32}({index(axis.extent, scope)})"
-        lines.append(f"{scope.names[axis.name]} = {ix}({flat} % {extent})")
-        lines.append(f"{flat} = {u32}({flat} // {extent})")
-    return [*lines, f"{scope.names[axes[0].name]} = {ix}({flat})"]
+        extent = f"u32({scope.text(axis.extent)})"
+        lines.append(f"{scope.names[axis.name]} = ix({flat} % {extent})")
+        lines.append(f"{flat} = u32({flat} // {extent})")
+    return [*lines, f"{scope.names[axes[0].name]} = ix({flat})"]

@@ -1,6 +1,6 @@
 """The body of a CUDA kernel: steps as lines of Python, loops as loops, and index terms under the equation's own names.
 
-Comes in: a launch of a program. Goes out: the lines of its body, and what the prelude has to give.
+Comes in: a launch of a program. Goes out: the lines of its body, and the arrays that it declares.
 The one idea: one walk over the steps. What is in scope grows on the way down, and an index term gets its name where its axes are known.
 """
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.term import FLOATS, TRUE, App, Axis, Const, Read, Term, conjuncts, reads, text, variables
 from tinygpu.emit.cuda_names import numbered, occurs
-from tinygpu.emit.cuda_text import HALVES, Scope, guard, held, index, place, stored, to_store, value
+from tinygpu.emit.cuda_text import HALVES, Scope, held, stored
 from tinygpu.emit.cuda_wide import Fast, Move, fast
 from tinygpu.emit.python import Lines, block, choice, comment, fresh
 from tinygpu.program.address import address
@@ -38,7 +38,7 @@ def body_lines(build: Build, body: tuple[Step, ...], scope: Scope, axes: tuple[A
     known = {a.name for a in axes} | set(build.program.op.sizes)
     for term, name in build.labels.items():
         if term not in scope.bound and variables(term) <= known and not reads(term) and occurs(term, body):
-            lines.append(f"{name} = {index(term, scope)}")
+            lines.append(f"{name} = {scope.text(term)}")
             scope = scope.binding(term, name)
     for step in body:
         lines += step_lines(build, step, scope, axes)
@@ -49,13 +49,13 @@ def step_lines(build: Build, step: Step, scope: Scope, axes: tuple[Axis, ...]) -
     """One step."""
     match step:
         case Local():
-            build.declared += declaration(step.name, held(step.dtype), step, scope)
+            build.declared += declaration(scope.names[step.name], held(step.dtype), step)
             return []
         case Assign():
             return assign_lines(build.program, step, scope)
         case If(condition, body):
             inner = body_lines(build, body, scope, axes)
-            return inner if condition == TRUE else block(f"if {guard(condition, scope)}", inner)
+            return inner if condition == TRUE else block(f"if {scope.text(condition)}", inner)
         case For(axis, body) if axis.sort == "vector":
             return vector_lines(build, step, scope, axes)
         case For(axis, body):
@@ -63,20 +63,19 @@ def step_lines(build: Build, step: Step, scope: Scope, axes: tuple[Axis, ...]) -
     return []  # what holds is proved, and never emitted
 
 
-def declaration(name: str, kind: str, local: Local, scope: Scope) -> Lines:
+def declaration(python: str, kind: str, local: Local) -> Lines:
     """A local array, or a plain variable for one cell."""
-    python = scope.names[name]
     if not local.extents:
-        return [f"{python} = {scope.use(kind)}(0)"]
+        return [f"{python} = {kind}(0)"]
     extents = ", ".join(text(e) for e in local.extents)
     shape = extents if len(local.extents) == 1 else f"({extents})"
-    return [f"{python} = {scope.use('cuda')}.local.array({shape}, {scope.use(kind)})"]
+    return [f"{python} = cuda.local.array({shape}, {kind})"]
 
 
 def loop_lines(build: Build, axis: Axis, body: tuple[Step, ...], scope: Scope, axes: tuple[Axis, ...]) -> Lines:
     """A loop in the index type; register and vector loops have constant bounds, and the compiler unrolls them."""
-    extent = index(axis.extent, scope)
-    bound = f"{scope.use('ix')}({extent})" if isinstance(axis.extent, Const) else extent
+    extent = scope.text(axis.extent)
+    bound = f"ix({extent})" if isinstance(axis.extent, Const) else extent
     return block(f"for {scope.names[axis.name]} in range({bound})", body_lines(build, body, scope, (*axes, axis)))
 
 
@@ -93,7 +92,7 @@ def vector_lines(build: Build, loop: For, scope: Scope, axes: tuple[Axis, ...]) 
     moved = [move_line(m, inside) for m in quick.loads]
     moved += loop_lines(build, loop.axis, quick.body, inside, axes)
     moved += [move_line(m, inside) for m in quick.stores]
-    test = " and ".join([scope.use("wide"), *(guard(c, scope, 3) for c in conjuncts(quick.condition))])
+    test = " and ".join(["wide", *(scope.text(c, 3) for c in conjuncts(quick.condition))])
     return [*lines, *comment(wide_remark(quick, scope)), *choice(test, moved, plain)]
 
 
@@ -105,7 +104,7 @@ def first_lines(build: Build, wides: tuple[Wide, ...], scope: Scope) -> tuple[Li
         if name and isinstance(first, App) and first not in scope.bound:
             build.labels.setdefault(first, numbered(name + "0", build.taken))
             build.taken.add(build.labels[first])
-            lines.append(f"{build.labels[first]} = {index(first, scope)}")
+            lines.append(f"{build.labels[first]} = {scope.text(first)}")
             scope = scope.binding(first, build.labels[first])
     return lines, scope
 
@@ -114,8 +113,8 @@ def cells_of(build: Build, wide: Wide, axis: Axis, scope: Scope) -> str:
     """Declares the cells that hold what moves in one wide access; their name is the tensor's and the axis's."""
     name = fresh(f"{scope.names[wide.tensor]}_{scope.names[axis.name]}", build.taken)
     build.taken.add(name)
-    kind = scope.use(stored(build.program.op.tensor(wide.tensor).dtype))
-    build.declared.append(f"{name} = {scope.use('cuda')}.local.array({wide.count}, {kind})")
+    kind = stored(build.program.op.tensor(wide.tensor).dtype)
+    build.declared.append(f"{name} = cuda.local.array({wide.count}, {kind})")
     return name
 
 
@@ -130,20 +129,20 @@ def move_line(move: Move, scope: Scope) -> str:
     """One wide load or store."""
     wide = move.wide
     pointer, cells = scope.names[wide.tensor], scope.names[move.cells]
-    offset = index(address(scope.shapes[wide.tensor], wide.first), scope)
-    offset = f"{scope.use('ix')}({offset})" if offset.isdigit() else offset
-    call = scope.use(f"{'store' if wide.stores else 'load'}{wide.count}")
+    offset = scope.text(address(scope.shapes[wide.tensor], wide.first))
+    offset = f"ix({offset})" if offset.isdigit() else offset
+    call = f"{'store' if wide.stores else 'load'}{wide.count}"
     return f"{call}({pointer}, {offset}, {cells})" if wide.stores else f"{call}({cells}, {pointer}, {offset})"
 
 
 def assign_lines(program: Program, step: Assign, scope: Scope) -> Lines:
     """An assignment, under its guard."""
-    target = place(step.target, step.index, scope)
+    target = scope.element(Read(step.target, step.index, step.value.dtype))
     dtype = step.value.dtype
     line = f"{target} = {assigned(program, step, scope)}"
     if step.update in IN_PLACE and dtype in FLOATS and (dtype not in HALVES):
-        line = f"{target} {IN_PLACE[step.update]} {value(step.value, scope)}"
-    return [line] if step.guard == TRUE else block(f"if {guard(step.guard, scope)}", [line])
+        line = f"{target} {IN_PLACE[step.update]} {scope.text(step.value)}"
+    return [line] if step.guard == TRUE else block(f"if {scope.text(step.guard)}", [line])
 
 
 def assigned(program: Program, step: Assign, scope: Scope) -> str:
@@ -152,5 +151,5 @@ def assigned(program: Program, step: Assign, scope: Scope) -> str:
     if step.update:
         term = MONOIDS[step.update].combine(Read(step.target, step.index, term.dtype), term)
     if step.target in scope.locals and term.dtype != "bool":
-        return value(term, scope)
-    return to_store(term, term.dtype, scope)
+        return scope.text(term)
+    return scope.to_store(term)

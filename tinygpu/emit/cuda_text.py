@@ -1,8 +1,8 @@
-"""Terms as the text of kernels: index terms, guards and values, each with the type that the proof gave it.
+"""Terms as the text of kernels: what CUDA's numba needs of the functor to source text, in three tables.
 
-Comes in: a term and what the names around it are. Goes out: one Python expression that numba types as intended.
-The one idea: numba widens `int32 + int32` to 64 bits, so every index subterm is cast back with `ix(…)` as soon as it is made; a 16-bit
-float is its bits in memory and the f32 of the same value in registers, rounded after every operation that may leave its values.
+Comes in: a term and what the names around it are. Goes out: one Python expression that numba types as the proof did.
+The one idea: numba widens `int32 + int32` to 64 bits, so the form of every operation of integers casts back with `ix(…)` or its dtype;
+a 16-bit float is its bits in memory and the f32 of the same value in registers, so its operations are lowered to those of f32, rounded.
 """
 
 from __future__ import annotations
@@ -11,13 +11,21 @@ import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from tinygpu.category.term import BOOL, COMPARISONS, FLOATS, INDEX, INTEGERS, SYMBOL, App, Const, Read, Term, Var
+from tinygpu.category.term import BOOL, FLOATS, FUNCTIONS, INDEX, INTEGERS, App, Const, Read, Term
+from tinygpu.category.to_source import ATOM, Form, Source, called, plain
 from tinygpu.program.address import address
 
 HALVES = ("f16", "bf16")
 STORED = {"f16": "u16", "bf16": "u16", BOOL: "u8"}
 HELD = {"f16": "f32", "bf16": "f32", BOOL: "u8", INDEX: "ix"}
 EXACT = ("select", "min", "max", "abs", "neg", "floor", "cast")  # never need rounding to 16 bits
+SMALL = (BOOL, "i8", "u8")  # every value of these is a 16-bit float
+INDICES: Mapping[str, Form] = {  # what the proof says of indices: a divisor is positive, what is divided is not negative
+    "floordiv": ("ix(ux({0}) // ux({1}))", ATOM, (0, 0)),
+    "mod": ("ix(ux({0}) % ux({1}))", ATOM, (0, 0)),
+    "min": ("ix(min(ix({0}), ix({1})))", ATOM, (0, 0)),
+    "max": ("ix(max(ix({0}), ix({1})))", ATOM, (0, 0)),
+}
 
 
 def stored(dtype: str) -> str:
@@ -32,22 +40,13 @@ def held(dtype: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What the names around a term are: Python names, shapes of tensors, local cells, raw cells of wide accesses, and named index terms.
-
-    `uses` collects the names of the prelude that the text needs.
-    """
+    """What the names around a term are: Python names, shapes of tensors, local cells, raw cells of wide accesses, and named index terms."""
 
     names: Mapping[str, str]
     shapes: Mapping[str, tuple[Term, ...]]
     locals: frozenset[str] = frozenset()
     raw: frozenset[str] = frozenset()
     bound: Mapping[Term, str] = field(default_factory=dict)
-    uses: set[str] = field(default_factory=set)
-
-    def use(self, name: str) -> str:
-        """The name of the prelude, noted."""
-        self.uses.add(name)
-        return name
 
     def binding(self, term: Term, name: str) -> Scope:
         """The scope in which an index term has a name."""
@@ -57,174 +56,110 @@ class Scope:
         """The scope with arrays that hold elements as memory has them, by Python's names."""
         return replace(self, names={**self.names, **cells}, raw=self.raw | frozenset(cells))
 
+    def text(self, term: Term, level: int = 0) -> str:
+        """An index term, a guard or a value, as it is held in registers.
 
-def index(term: Term, scope: Scope) -> str:
-    """An index term as an expression of type `ix`, or a plain number.
+        >>> scope = Scope({"g": "g", "t": "t", "n": "n"}, {})
+        >>> from tinygpu.category.term import Var
+        >>> scope.text((Var("g") * 256 + Var("t")) // Var("n"))
+        'ix(ux(ix(ix(g*256) + t)) // ux(n))'
+        >>> scope.text(App("and", (Var("t") < Var("n"), App("not", (Var("t") < 1,), BOOL)), BOOL))
+        't < n and not t < 1'
+        """
+        return Source(self.names, self.bound, self.lower, form, self.element, literal).term(term, level)
 
-    >>> scope = Scope({"g": "g", "t": "t", "n": "n"}, {})
-    >>> index((Var("g") * 256 + Var("t")) // Var("n"), scope)
-    'ix(ux(ix(ix(g*256) + t)) // ux(n))'
-    """
-    if term in scope.bound:
-        return scope.bound[term]
-    match term:
-        case Const(number):
-            return str(int(number))
-        case Var(name):
-            return scope.names[name]
-        case App("floordiv" | "mod" as op, (a, b)):
-            return f"{scope.use('ix')}({_unsigned(a, scope)}{SYMBOL[op][0]}{_unsigned(b, scope)})"
-        case App("ceildiv", (a, b)):
-            top, bottom = _unsigned(a, scope), _unsigned(b, scope)
-            more = str(int(b.value) - 1) if isinstance(b, Const) else f"{bottom} - ux(1)"
-            return f"{scope.use('ix')}(ux({top} + {scope.use('ux')}({more})) // {bottom})"
-        case App("add" | "sub" | "mul" | "xor" as op, (a, b)):
-            left, right = index(a, scope), index(b, scope)
-            right = f"({right})" if right.startswith("-") else right
-            return f"{scope.use('ix')}({left}{SYMBOL[op][0]}{right})"
-        case App("neg", (a,)):
-            return f"{scope.use('ix')}(-{index(a, scope)})"
-        case App("min" | "max" as op, (a, b)):
-            return f"{scope.use('ix')}({op}(ix({index(a, scope)}), ix({index(b, scope)})))"
-        case App("select", (condition, a, b)):
-            return f"{scope.use('ix')}({index(a, scope)} if {guard(condition, scope)} else {index(b, scope)})"
-        case App("table", (place, *entries)):
-            chain = index(entries[-1], scope)
-            for number, entry in reversed(list(enumerate(entries[:-1]))):
-                chain = f"{index(entry, scope)} if {index(place, scope)} == {number} else {chain}"
-            return f"{scope.use('ix')}({chain})"
-        case App("cast", (a,)):
-            return f"{scope.use('ix')}({value(a, scope)})"
-    raise ValueError(f"no index term: {term}")
+    def element(self, read: Read) -> str:
+        """The Python text of a cell: a variable, a local array's cell, or a tensor's element through its pointer."""
+        at = read.index
+        if read.tensor in self.shapes and read.tensor not in self.locals | self.raw:
+            at = (address(self.shapes[read.tensor], at),)
+        inside = ", ".join(map(self.text, at))
+        return f"{self.names[read.tensor]}[{inside}]" if at else self.names[read.tensor]
 
+    def lower(self, term: Term) -> Term:
+        """16-bit floats and truth values by what holds them: their operations and their elements in memory."""
+        match term:
+            case Read(dtype="bool"):
+                return App("ne", (replace(term, dtype="u8"), Const(0)), BOOL)
+            case Read(tensor, _, dtype) if dtype in HALVES and tensor not in self.locals:
+                return App(f"{dtype}_value", (replace(term, dtype="u16"),), "f32")
+            case App("cast", (inner,), dtype) if inner.dtype == dtype or (dtype == "f32" and inner.dtype in HALVES):
+                return self.lower(inner)
+            case App("cast", (inner,), "bool"):
+                return App("ne", (inner, Const(0)), BOOL)
+            case App("cast", (inner,), dtype) if dtype in HALVES and inner.dtype not in SMALL:
+                return App(f"round_{dtype}", (widened(inner),), "f32")
+            case App(op, args, dtype) if dtype in HALVES and op not in EXACT:
+                return App(f"round_{dtype}", (App(op, args, "f32"),), "f32")
+            case App("sigmoid", (x,), dtype):
+                one = Const(1.0, dtype)
+                return App("div", (one, App("add", (one, App("exp", (App("neg", (x,), dtype),), dtype)), dtype)), dtype)
+        return term
 
-def _unsigned(term: Term, scope: Scope) -> str:
-    """An index term that is proved not to be negative, in the unsigned type, whose division needs no correction."""
-    return f"{scope.use('ux')}({index(term, scope)})"
-
-
-def guard(term: Term, scope: Scope, level: int = 0) -> str:
-    """A condition. Python's `and` and `or` evaluate from the left, and no further than they must, like the language's.
-
-    >>> scope = Scope({"i": "i", "n": "n"}, {})
-    >>> guard(App("and", (Var("i") < Var("n"), App("not", (Var("i") < 1,), BOOL)), BOOL), scope)
-    'i < n and not i < 1'
-    """
-    match term:
-        case Const(truth):
-            return str(bool(truth))
-        case App("and" | "or" | "not" as op, args):
-            symbol, rank = SYMBOL[op]
-            inner = [guard(a, scope, rank + (n > 0)) for n, a in enumerate(args)]
-            text = symbol.join(inner) if op != "not" else symbol + inner[0]
-            return f"({text})" if rank < level else text
-        case App(op, (a, b)) if op in COMPARISONS:
-            sides = [index(x, scope) if x.dtype == INDEX else value(x, scope, 5) for x in (a, b)]
-            text = SYMBOL[op][0].join(sides)
-            return f"({text})" if level > SYMBOL[op][1] else text
-        case App("select", (condition, a, b)):
-            return f"({guard(a, scope, 1)} if {guard(condition, scope, 1)} else {guard(b, scope)})"
-        case App("cast", (a,)):
-            return f"{index(a, scope) if a.dtype == INDEX else value(a, scope, 5)} != 0"
-        case Read():
-            text = f"{place(term.tensor, term.index, scope)} != 0"
-            return f"({text})" if level > 4 else text
-    raise ValueError(f"no condition: {term}")
+    def to_store(self, term: Term) -> str:
+        """A value as memory has it: the bits of a 16-bit float (rounded once), a byte for a truth value."""
+        if term.dtype == BOOL:
+            return f"u8({self.text(term)})"
+        if term.dtype not in HALVES:
+            return self.text(term)
+        match self.lower(term):
+            case App("f16_value" | "bf16_value", (bits,)):
+                return self.text(bits)
+            case App("round_f16" | "round_bf16", (number,)):
+                return f"{term.dtype}_bits({self.text(number)})"
+        return f"{term.dtype}_bits({self.text(term)})"
 
 
-def place(name: str, at: tuple[Term, ...], scope: Scope) -> str:
-    """The Python text of a cell: a variable, a local array's cell, or a tensor's element through its pointer."""
-    if name in scope.locals or name in scope.raw:
-        inside = ", ".join(index(t, scope) for t in at)
-        return f"{scope.names[name]}[{inside}]" if at else scope.names[name]
-    if not at and name not in scope.shapes:
-        return scope.names[name]  # a scalar parameter
-    return f"{scope.names[name]}[{index(address(scope.shapes[name], at), scope)}]"
+def widened(term: Term) -> Term:
+    """A number in a type that the conversions to 16 bits take without rounding it first: f32, f64 or i64."""
+    return term if term.dtype in (*FLOATS, "i64") else App("cast", (term,), "i64")
 
 
-def read(term: Read, scope: Scope) -> str:
-    """The value of a cell or element as it is held in registers."""
-    text = place(term.tensor, term.index, scope)
-    if term.dtype == BOOL:
-        return f"{text} != 0"
-    if term.dtype in HALVES and term.tensor not in scope.locals:
-        return f"{scope.use(term.dtype + '_value')}({text})"
-    return text
+def form(term: App) -> Form:
+    """How an operation is written: integers are cast back to their width, functions are libdevice's (`expf` for f32, `exp` for f64)."""
+    op, dtype = term.op, held(term.dtype)
+    if op == "cast":
+        return cast(term.args[0].dtype, dtype)
+    if op in ("f16_value", "bf16_value", "round_f16", "round_bf16"):
+        return called(op)
+    if op in FUNCTIONS and dtype in FLOATS:
+        return called({"abs": "fabs"}.get(op, op) + ("f" if dtype == "f32" else ""))
+    if op == "table":
+        entries = [f"{{{number + 1}}} if {{0}} == {number}" for number in range(len(term.args) - 2)]
+        chain = " else ".join([*entries, f"{{{len(term.args) - 1}}}"]), 0, (5, *(1,) * len(entries), 0)
+        return called("ix", chain) if dtype == "ix" else chain
+    if dtype == "ix":
+        return ceiling(term.args[1]) if op == "ceildiv" else INDICES.get(op) or called("ix", plain(term))
+    return called(dtype, plain(term)) if term.dtype in INTEGERS and op != "select" else plain(term)
 
 
-def value(term: Term, scope: Scope, level: int = 0) -> str:
-    """A value of the dtype that the term has, as it is held in registers."""
-    dtype = term.dtype
-    if dtype == INDEX:
-        return index(term, scope)
-    if dtype == BOOL:
-        return guard(term, scope, level)
-    match term:
-        case Const(number):
-            return literal(number, dtype, scope)
-        case Read():
-            return read(term, scope)
-        case App(op) if dtype in HALVES and op not in EXACT:
-            return f"{scope.use('round_' + dtype)}({operation(term, 'f32', scope, 0)})"
-        case App("cast", (inner,)):
-            return cast(inner, dtype, scope)
-        case App():
-            return operation(term, held(dtype), scope, level)
-    raise ValueError(f"no value: {term}")
+def ceiling(by: Term) -> Form:
+    """The division that rounds up, of indices: what is added is a number where the divisor is."""
+    more = str(int(by.value) - 1) if isinstance(by, Const) else "ux({1}) - ux(1)"
+    return f"ix(ux(ux({{0}}) + ux({more})) // ux({{1}}))", ATOM, (0, 0)
 
 
-def operation(term: App, dtype: str, scope: Scope, level: int) -> str:
-    """One operation, not yet rounded: arithmetic of floats as Python writes it, of integers cast back to their width."""
-    op, args = term.op, term.args
-    if op == "select":
-        condition, then, otherwise = args
-        text = f"{value(then, scope, 1)} if {guard(condition, scope, 1)} else {value(otherwise, scope)}"
-        return f"({text})" if level else text
-    if op in ("min", "max"):
-        text = f"{op}({value(args[0], scope)}, {value(args[1], scope)})"
-        return text if dtype in FLOATS else f"{scope.use(dtype)}({text})"
-    if op == "neg":
-        text = f"-{value(args[0], scope, 8)}"
-        return f"{scope.use(dtype)}({text})" if dtype in INTEGERS else f"({text})" if level else text
-    if op == "ceildiv":
-        return f"{scope.use(dtype)}(-(-{value(args[0], scope, 8)} // {value(args[1], scope, 8)}))"
-    if op in SYMBOL:
-        symbol, rank = SYMBOL[op]
-        text = symbol.join((value(args[0], scope, rank), value(args[1], scope, rank + 1)))
-        if dtype in INTEGERS:
-            return f"{scope.use(dtype)}({text})"
-        return f"({text})" if rank < level else text
-    return function(op, args[0], dtype, scope, level)
+def cast(source: str, kind: str) -> Form:
+    """A conversion to a number's type: floats round to nearest even, floats become integers towards zero and saturate, integers wrap."""
+    if source in FLOATS and kind in ("i8", "u8"):
+        low, high = (-128, 127) if kind == "i8" else (0, 255)
+        return f"{kind}(min(max(trunc_i32({{0}}), {low}), {high}))", ATOM, (0,)
+    return called(f"trunc_{kind}" if source in FLOATS and kind in INTEGERS else kind)
 
 
-def function(op: str, argument: Term, dtype: str, scope: Scope, level: int) -> str:
-    """A function of the language by libdevice's name: `expf` for f32, `exp` for f64."""
-    if op == "abs" and dtype in INTEGERS:
-        return f"{scope.use(dtype)}(abs({value(argument, scope)}))"
-    if op == "sigmoid":
-        one, exp = f"{scope.use(dtype)}(1.0)", _named("exp", dtype, scope)
-        text = f"{one} / ({one} + {exp}(-{value(argument, scope, 8)}))"
-        return f"({text})" if level > SYMBOL["div"][1] else text
-    return f"{_named({'abs': 'fabs'}.get(op, op), dtype, scope)}({value(argument, scope)})"
-
-
-def _named(function: str, dtype: str, scope: Scope) -> str:
-    return scope.use(function + "f" if dtype == "f32" else function)
-
-
-def literal(number: int | float | bool, dtype: str, scope: Scope) -> str:
+def literal(constant: Const) -> str:
     """A number of a dtype; those of 16 bits are rounded here.
 
-    >>> literal(0.1, "f16", Scope({}, {})), literal(float("-inf"), "f32", Scope({}, {})), literal(3, "i32", Scope({}, {}))
-    ('f32(0.0999755859375)', 'f32(-inf)', 'i32(3)')
+    >>> literal(Const(0.1, "f16")), literal(Const(float("-inf"), "f32")), literal(Const(3, "i32")), literal(Const(3))
+    ('f32(0.0999755859375)', 'f32(-inf)', 'i32(3)', '3')
     """
-    kind = scope.use(held(dtype))
+    number, dtype = constant.value, constant.dtype
+    if dtype == BOOL:
+        return str(bool(number))
     if dtype not in FLOATS:
-        return f"{kind}({int(number)})"
-    exact = rounded(float(number), dtype)
-    if exact in (float("inf"), float("-inf")):
-        return f"{kind}({'-' if exact < 0 else ''}{scope.use('inf')})"
-    return f"{kind}({exact!r})"
+        return str(int(number)) if dtype == INDEX else f"{dtype}({int(number)})"
+    exact = rounded(float(number), dtype)  # repr writes the infinities as the prelude names them
+    return f"{held(dtype)}({exact!r})"
 
 
 def rounded(number: float, dtype: str) -> float:
@@ -246,47 +181,3 @@ def rounded(number: float, dtype: str) -> float:
     step = 2.0 ** (max(exponent, -125) - 8)
     near = round(number / step) * step
     return near if abs(near) < 2.0**128 else math.copysign(math.inf, near)
-
-
-def cast(inner: Term, dtype: str, scope: Scope) -> str:
-    """A cast to a number: floats round to nearest even, floats become integers towards zero and saturate, integers wrap."""
-    source = inner.dtype
-    text = value(inner, scope)
-    if source == dtype:
-        return text
-    if dtype in HALVES:
-        exact = source in (BOOL, "i8", "u8")
-        return f"{scope.use('f32')}({text})" if exact else f"{scope.use('round_' + dtype)}({_to_round(inner, scope)})"
-    if source in FLOATS and dtype in ("i8", "u8"):
-        low, high = (-128, 127) if dtype == "i8" else (0, 255)
-        return f"{scope.use(dtype)}(min(max({scope.use('trunc_i32')}({text}), {low}), {high}))"
-    if source in FLOATS and dtype in INTEGERS:
-        return f"{scope.use('trunc_' + dtype)}({text})"
-    if source in HALVES and dtype == "f32":
-        return text
-    return f"{scope.use(dtype)}({text})"
-
-
-def _to_round(inner: Term, scope: Scope) -> str:
-    """A number in a type that the conversion takes without rounding it first: f32, f64 or i64."""
-    text = value(inner, scope)
-    if inner.dtype in (*HALVES, "f32", "f64", "i64"):
-        return text
-    return f"{scope.use('i64')}({text})"
-
-
-def to_store(term: Term, dtype: str, scope: Scope) -> str:
-    """A value as memory has it: the bits of a 16-bit float (rounded once), a byte for a truth value."""
-    if dtype == BOOL:
-        return f"{scope.use('u8')}({guard(term, scope)})"
-    if dtype not in HALVES:
-        return value(term, scope)
-    bits = scope.use(dtype + "_bits")
-    match term:
-        case Read() if term.tensor not in scope.locals:
-            return place(term.tensor, term.index, scope)
-        case App("cast", (inner,)) if inner.dtype not in (BOOL, "i8", "u8"):
-            return f"{bits}({_to_round(inner, scope)})"
-        case App(op) if op not in EXACT:
-            return f"{bits}({operation(term, 'f32', scope, 0)})"
-    return f"{bits}({value(term, scope)})"
