@@ -51,7 +51,7 @@ def same(value: Term, claim: Term, point: Point, labels: tuple[Label, ...] = ())
             given = frozenset(there.guard)
             yield from same(settle(value, there.extents, given), settle(claim, there.extents, given), there, labels)
         return
-    for wanted in outer_folds(claim):
+    for wanted in outer_folds(claim) if value != claim else ():
         wanted = one_fold(wanted)
         region = find_region(value, wanted)
         if region is None:
