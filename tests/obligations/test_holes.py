@@ -32,6 +32,8 @@ NESTED = "op nested(x: f32[R, N, M]) -> (s: f32[R]) { s[r] = max[j] sum[k] x[r, 
 CASES = "op cases(x: f32[R, N]) -> (s: f32[R]) { s[r] = (sum[j] x[r, j]) if (sum[j] x[r, j]) > 0 else 1 }"
 INDEXED = "op indexed(x: f32[R], idx: i32[R]) -> (s: f32[R]) { s[r] = x[r] + f32(idx[r]) }"
 
+STAGED = "op staged(x: f32[R]) -> (s: f32[R]) { y[r] = x[r] * x[r]\ns[r] = y[r] + 1 }"
+
 WRONG = {
     "a neighbour is no cell of its own": (
         SUM,
@@ -91,6 +93,12 @@ WRONG = {
         SUM,
         "local a: f32[]\na[] = 0\nfor k < N { a[] += x[ROW, k]\ns[ROW] = a[] if k == N - 1 }",
     ),
+    "iterations one by one, one of them wrong": (
+        EIGHT,
+        "local a: f32[4]\nfor i < 4 { a[i] = 0 }\nfor k < 8 {\nif k != 5 { for u < 1 { a[k // 2] = x[ROW, k] + a[k // 2] } }\n"
+        "a[0] holds a[0]\n}\ns[ROW] = a[0] + a[1] + a[2] + a[3]",
+    ),
+    "an intermediate of the neighbour": (STAGED, "s[ROW] = x[ROW] * x[ROW] + (2 if ROW > 0 else 1)"),
     "cells without a closed form are not one cell": (
         INDEXED,
         "local c: i32[]\nlocal d: f32[]\nc[] = 0\nfor k < R { c[] = c[]*c[] + 1 }\nif c[] < R and c[] >= 0 {\n"
@@ -130,6 +138,12 @@ RIGHT = {
         "local a: i32[]\na[] = y[ROW] // x[ROW]\ns[ROW] = a[]",
     ),
     "a division under its guard": (QUOTIENT, "local a: i32[]\na[] = 0\nif x[ROW] > 0 { a[] = 3 // x[ROW] }\ns[ROW] = a[]"),
+    "iterations one by one": (
+        EIGHT,
+        "local a: f32[4]\nfor i < 4 { a[i] = 0 }\nfor k < 8 {\nif k != 9 { for u < 1 { a[k // 2] = x[ROW, k] + a[k // 2] } }\n"
+        "a[0] holds a[0]\n}\ns[ROW] = a[0] + a[1] + a[2] + a[3]",
+    ),
+    "an intermediate, put in": (STAGED, "s[ROW] = x[ROW] * x[ROW] + 1"),
     "said by induction": (
         SUM,
         "local a: f32[]\na[] = 0\nfor k < N { a[] holds sum[q < N] (x[ROW, q] if q < k else 0)\na[] += x[ROW, k] }\ns[ROW] = a[]",
