@@ -81,14 +81,29 @@ def _infinite(term: App) -> bool:
     return term.op in ("add", "sub", "mul", "div") and any(map(endless, term.args))
 
 
-def endless(value: Term) -> bool:
-    """Whether an infinity that somebody wrote may be what the value is."""
+def endless(value: Term) -> frozenset[int]:
+    """Which infinities that somebody wrote the value may be: 1, -1. A maximum is the lower one only if all of its operands are.
+
+    >>> least, x = Const(-INFINITE[0], "f32"), Const(1.0, "f32")
+    >>> sorted(endless(least)), sorted(endless(App("max", (least, x), "f32"))), sorted(endless(App("min", (least, x), "f32")))
+    ([-1], [], [-1])
+    """
     match value:
         case Const(number):
-            return number in INFINITE
-        case App("select", (_, *args)) | App("min" | "max" | "neg" | "abs" | "cast", args):
-            return any(map(endless, args))
-    return False
+            return frozenset({1 if number > 0 else -1}) if number in INFINITE else frozenset()
+        case App("min" | "max" as op, args):
+            first, *others = map(endless, args)
+            every, some = first.intersection(*others), first.union(*others)
+            return (every & {1} | some & {-1}) if op == "min" else (every & {-1} | some & {1})
+        case App("select", (_, *branches)):
+            return frozenset().union(*map(endless, branches))
+        case App("neg", (inner,)):
+            return frozenset(-sign for sign in endless(inner))
+        case App("abs", (inner,)):
+            return frozenset(map(abs, endless(inner)))
+        case App("cast", (inner,)):
+            return endless(inner)
+    return frozenset()
 
 
 def partial(term: Term, point: Point, folds: bool = False) -> Iterator[tuple[App, Point]]:
