@@ -60,6 +60,14 @@ WRONG = {
     "a narrow literal": (SCALED, "local c: f16[]\nc[] = 0.1\ns[ROW] = x[ROW] * f32(c[])"),
     "a narrow index": (COUNTER, "s[ROW] = f32(f16(ROW)) * x[ROW]"),
     "a byte that wraps": (BYTES, "local a: u8[]\na[] = 0\nfor k < N { a[] += x[ROW, k] }\ns[ROW] = i32(a[])"),
+    "a multiple of a byte wraps": (
+        "op rest(x: u8[R]) -> (s: u8[R]) { s[r] = (x[r] * 3) % 3 }",
+        "s[ROW] = 0 * x[ROW]",
+    ),
+    "a multiple of an integer wraps": (
+        "op rest(x: i32[R]) -> (s: i32[R]) { s[r] = (x[r] * 3) % 3 }",
+        "s[ROW] = 0 * x[ROW]",
+    ),
     "an unwritten cell, dropped": (COPY, "local a: f32[]\nlocal b: f32[]\nb[] = a[]\ns[ROW] = x[ROW]"),
     "an unwritten cell, updated and dropped": (COPY, "local a: f32[]\na[] += x[ROW]\ns[ROW] = x[ROW]"),
     "a division, dropped": (QUOTIENT, "local a: i32[]\na[] = 3 // x[ROW]\ns[ROW] = a[] if x[ROW] > 0 else 0"),

@@ -70,20 +70,20 @@ class Linear:
 
 
 def linear(term: Term) -> Linear:
-    """The linear form of an index term; what is not linear is an atom.
+    """The linear form of an index term; what is not linear is an atom, and so is what may wrap.
 
     >>> i, g = Var("i"), Var("g")
     >>> linear((g * 8 + i) * 4 - i)
     Linear(parts=((Var(name='g', dtype='index'), 32), (Var(name='i', dtype='index'), 3)), constant=0)
     """
     match term:
-        case Const(int(value)):
+        case Const(int(value), "index"):
             return Linear((), value)
-        case App("add", (a, b)):
+        case App("add", (a, b), "index"):
             return linear(a).plus(linear(b))
-        case App("sub", (a, b)):
+        case App("sub", (a, b), "index"):
             return linear(a).plus(linear(b), -1)
-        case App("mul", (a, b)):
+        case App("mul", (a, b), "index"):
             x, y = linear(a), linear(b)
             if not x.parts:
                 return y.scaled(x.constant)
@@ -238,7 +238,7 @@ def _settle(term: Term, known: Known) -> Term:
             c = _settle(condition, known)
             if isinstance(c, Const):
                 return _settle(then if c.value else otherwise, known)
-        case App("mod", (a, Const(int(n)))) if n > 0 and all(c % n == 0 for _, c in linear(a).parts):
+        case App("mod", (a, Const(int(n))), "index") if n > 0 and all(c % n == 0 for _, c in linear(a).parts):
             return Const(linear(a).constant % n)
         case Fold(monoid, axes, guard, body, dtype, span):
             inner = {**known.extents, **{a.name: a.extent for a in axes}}
