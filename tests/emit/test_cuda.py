@@ -196,6 +196,14 @@ def test_a_choice_in_a_cast_that_writes_nothing_keeps_its_parentheses() -> None:
     assert write(App("eq", (x, Var("g") < n), "bool")) == "(x[g] != 0) == (g < n)"
 
 
+@pytest.mark.parametrize("dtype", ["u8", "u32", "i32"])
+def test_values_divide_and_round_up(dtype: str) -> None:
+    value = App("ceildiv", (at("x", dtype, i), Const(3, dtype)), dtype)
+    program = elementwise("thirds", (tensor("x", dtype, n),), tensor("z", dtype, n, role="output"), value)
+    arrays = {"x": np.arange(40, dtype={"u8": np.uint8, "u32": np.uint32, "i32": np.int32}[dtype])}
+    assert run(program, {"n": 40}, arrays)["z"].tolist() == [-(-x // 3) for x in range(40)]
+
+
 def test_literals_are_rounded_once() -> None:
     ml_dtypes = pytest.importorskip("ml_dtypes")
     chance = np.random.default_rng(3)

@@ -1,5 +1,5 @@
-"""The interpreters agree: for every generator, z3, sympy, numpy, source text and the text of kernels give what plain evaluation gives,
-on all sizes up to 64.
+"""The interpreters agree: for every generator, z3, sympy, numpy, source text and both emitters' text give what plain evaluation gives, on
+all sizes up to 64.
 
 Comes in: the zoo of arrows. Goes out: nothing, or a term, a point and two values.
 The one idea: interpreters are strict monoidal functors, so agreeing on generators and on composites is agreeing.
@@ -24,6 +24,7 @@ from tinygpu.category.term import TRUE, App, Const, Term, Var, substitute, text,
 from tinygpu.category.to_source import Source, called, plain, source
 from tinygpu.category.to_sympy import to_sympy
 from tinygpu.category.to_z3 import Z3
+from tinygpu.emit.cpu_text import Writer, mangle
 from tinygpu.emit.cuda_text import Scope
 
 Rows = list[dict[str, int]]
@@ -61,6 +62,13 @@ def by_kernel(term: Term, points: Rows) -> list[Any]:
     """As CUDA kernels have it: the index type is Python's integers, and the unsigned one refuses what is negative."""
     code = compile(Scope({v: v for v in variables(term)}, {}).text(term), text(term), "eval")
     return [eval(code, {"ix": int, "ux": unsigned}, dict(point)) for point in points]
+
+
+def by_loops(term: Term, points: Rows) -> list[Any]:
+    """As the CPU's functions have it: they divide natural numbers."""
+    code = compile(Writer({}, {}).text(term), text(term), "eval")
+    space = {"quotient": lambda a, b: unsigned(a) // b, "remainder": lambda a, b: unsigned(a) % b}
+    return [eval(code, space, {mangle(v): value for v, value in point.items()}) for point in points]
 
 
 def unsigned(number: int) -> int:
@@ -104,7 +112,7 @@ def test_interpreters_agree(name: str) -> None:
         assert points
         for term in terms:
             expected = [int(evaluate(term, point)) for point in points]
-            for interpreter in (by_numpy, by_sympy, by_source, by_kernel):
+            for interpreter in (by_numpy, by_sympy, by_source, by_kernel, by_loops):
                 assert [int(v) for v in interpreter(term, points)] == expected, (interpreter.__name__, text(term))
             stride = max(1, len(points) // SAMPLE)
             assert by_z3(term, points[::stride], axes) == expected[::stride], text(term)
@@ -151,9 +159,10 @@ def test_two_operations_agree(op: str) -> None:
         assert [int(v) for v in by_source(term, kept)] == expected, source(term)
         assert [int(eval(wrapped.term(term), {}, dict(p))) for p in kept] == expected, wrapped.term(term)
         assert [int(v) for v in by_numpy(term, kept)] == expected, text(term)
-        # kernels divide without a sign: what is divided is proved not to be negative
+        # what is emitted divides without a sign: what is divided is proved not to be negative
         divided = [k for k, p in enumerate(kept) if all(evaluate(d, p) >= 0 for d in dividends(term))]
-        assert [int(v) for v in by_kernel(term, [kept[k] for k in divided])] == [expected[k] for k in divided], text(term)
+        for emitted in (by_kernel, by_loops):
+            assert [int(v) for v in emitted(term, [kept[k] for k in divided])] == [expected[k] for k in divided], text(term)
         # z3 is given b and c as numbers, and flips of what is not negative: those are the ones that its functor interprets
         asked = [k for k, p in enumerate(kept) if all(evaluate(f, p) >= 0 for f in flipped(term))][::7]
         assert by_z3(term, [kept[k] for k in asked], {"a"}) == [expected[k] for k in asked], text(term)

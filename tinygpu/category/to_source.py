@@ -12,11 +12,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from tinygpu.category.term import COMPARISONS, INDEX, SYMBOL, App, Const, Read, Term, Var, text
+from tinygpu.category.term import BOOL, COMPARISONS, INDEX, SYMBOL, App, Const, Read, Term, Var, select, text
 
 Form: TypeAlias = tuple[str, int, tuple[int, ...]]  # how it is written, how tightly that binds, how tightly each operand has to
 
 ATOM = 9
+OPERAND: Form = ("{0}", ATOM, (0,))
 FORMS: Mapping[str, Form] = {
     "select": ("{1} if {0} else {2}", 0, (1, 1, 0)),
     "ceildiv": ("-(-{0} // {1})", 8, (8, 8)),
@@ -46,10 +47,21 @@ def plain(term: App) -> Form:
     return symbol.join(operands), rank, (rank + (op in COMPARISONS), *(rank + 1,) * (len(operands) - 1))
 
 
-def called(function: str, form: Form = ("{0}", ATOM, (0,))) -> Form:
+def called(function: str, form: Form = OPERAND) -> Form:
     """A form inside a call: `int32({0} + {1})`. It needs no parentheses, and none around a single operand."""
     inner, _, levels = form
     return f"{function}({inner})", ATOM, levels
+
+
+def rounded_up(a: Term, b: Term) -> Term:
+    """`⌈a / b⌉` for b > 0 by a quotient and a remainder, where `-(-a // b)` is none: unsigned types have no negative numbers.
+
+    >>> source(rounded_up(Var("a", "u8"), Var("b", "u8")))
+    'a // b + (1 if a % b != 0 else 0)'
+    """
+    dtype = a.dtype
+    more = App("ne", (App("mod", (a, b), dtype), Const(0, dtype)), BOOL)
+    return App("add", (App("floordiv", (a, b), dtype), select(more, Const(1, dtype), Const(0, dtype))), dtype)
 
 
 def _same(term: Term) -> Term:

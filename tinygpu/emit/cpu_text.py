@@ -2,7 +2,7 @@
 
 Comes in: index, guard and value terms. Goes out: text in which indices are int64, accesses are flat and unsigned (`x[at(i*N + k)]`,
 so numba adds no test for negative indices), and 16-bit floats are float32 numbers that the 16-bit type has, rounded after each step.
-The one idea: every operation of every dtype is one row of a table.
+The one idea: the functor to source text with three tables of its own: what is lowered, how operations are written, literals.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ import keyword
 import math
 from dataclasses import dataclass, field
 
-from tinygpu.category.term import BOOL, INDEX, INTEGERS, App, Const, Fold, Read, Term, Var
+from tinygpu.category.term import BOOL, FLOATS, FUNCTIONS, INDEX, INTEGERS, App, Const, Read, Term, Var
+from tinygpu.category.to_source import ATOM, OPERAND, Form, Source, called, plain, rounded_up
 from tinygpu.emit.cpu_prelude import TEXT as PRELUDE
 from tinygpu.model.op import Tensor
 from tinygpu.program.step import Local
@@ -28,18 +29,17 @@ REGISTER = {
 }  # fmt: skip
 MEMORY = {**REGISTER, "f16": "np.uint16", "bf16": "np.uint16"}
 HALVES = ("f16", "bf16")
-COMPARE = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
-INFIX = {"add": ("+", 6), "sub": ("-", 6), "mul": ("*", 7), "div": ("/", 7), "xor": ("^", 5)}
+FORMS: dict[str, Form] = {"mul": ("{0} * {1}", 7, (7, 8)), "natural": ("{0} // {1}", 7, (7, 8))}
 CALL = {"floordiv": "quotient", "mod": "remainder", "min": "smaller", "max": "larger"}
 
 
 def mangle(name: str) -> str:
     """A name of the spec as a Python name that hides nothing.
 
-    >>> mangle("x"), mangle("lambda"), mangle("min")
-    ('x', 'lambda_', 'min_')
+    >>> mangle("x"), mangle("lambda"), mangle("min"), mangle("min_")
+    ('x', 'lambda_', 'min_', 'min__')
     """
-    return name + "_" if name in RESERVED else name
+    return name + "_" if name.rstrip("_") in RESERVED else name  # also of `min_`, which would else meet `min`
 
 
 @dataclass(slots=True)
@@ -57,52 +57,12 @@ class Writer:
         self.needs.add(function)
         return f"{function}({', '.join(args)})"
 
-    def index(self, t: Term, level: int = 0) -> str:
-        """An index term, as int64 text; parentheses where what stands around it binds more tightly than `level`."""
-        match t:
-            case Const(value):
-                return str(int(value))
-            case Var(name):
-                return mangle(name)
-            case App("cast", (inner,)):
-                return f"np.int64({self.value(inner)})"
-            case App("table", (index, *entries)):
-                return f"({', '.join(map(self.index, entries))},)[{self.index(index)}]"
-            case App("select", (condition, then, otherwise)):
-                return within(f"{self.index(then, 1)} if {self.guard(condition, 1)} else {self.index(otherwise)}", 0, level)
-            case App("neg", (a,)):
-                return within(f"-{self.index(a, 8)}", 7, level)
-            case App("ceildiv", (a, b)):
-                return within(f"({self.index(a, 6)} + {self.index(b - 1, 7)}) // {self.index(b, 8)}", 7, level)
-            case App("floordiv" | "mod" as op, (a, b)):
-                return self.call(CALL[op], self.index(a), self.index(b))
-            case App("min" | "max" as op, args):
-                return f"{op}({', '.join(map(self.index, args))})"
-            case App(op, (a, b)) if op in INFIX:
-                sign, own = INFIX[op]
-                return within(f"{self.index(a, own)} {sign} {self.index(b, own + 1)}", own, level)
-        raise NotImplementedError(f"index term {t!r} on the CPU")
+    def text(self, t: Term, level: int = 0) -> str:
+        """An index term as int64, a condition, or a value in the type of its register; parentheses where what stands around it binds
+        more tightly than `level`."""
+        return Source(lower=self.lower, form=self.form, read=self.read, literal=constant).term(t, level)
 
-    def guard(self, t: Term, level: int = 0) -> str:
-        """A condition."""
-        match t:
-            case Const(value):
-                return str(bool(value))
-            case App("and" | "or" as op, args):
-                own = 2 if op == "and" else 1
-                return within(f" {op} ".join(self.guard(a, own + 1) for a in args), own, level)
-            case App("not", (a,)):
-                return within(f"not {self.guard(a, 4)}", 3, level)
-            case App(op, (a, b)) if op in COMPARE:
-                side = self.index if a.dtype == INDEX else self.value
-                return within(f"{side(a, 5)} {COMPARE[op]} {side(b, 5)}", 4, level)
-            case App("select", (condition, then, otherwise)):
-                return within(f"{self.guard(then, 1)} if {self.guard(condition, 1)} else {self.guard(otherwise)}", 0, level)
-            case App("cast", (a,)):
-                return within(f"{self.value(a, 5)} != 0", 4, level)
-            case Read():
-                return self.read(t)
-        raise NotImplementedError(f"condition {t!r} on the CPU")
+    index = guard = value = text  # one functor: the names only say what is written
 
     def read(self, t: Read) -> str:
         """`x[at(i*N + k)]`, a scalar argument, or a cell."""
@@ -124,70 +84,59 @@ class Writer:
             return f"{mangle(name)}[at(part)]"
         return f"{mangle(name)}[at({self.index(flat(index, self.locals[name].extents))})]" if index else mangle(name)
 
-    def value(self, t: Term, level: int = 0) -> str:
-        """A value, in the type of its register."""
-        if t.dtype == BOOL:
-            return self.guard(t, level)
-        if t.dtype == INDEX:
-            return self.index(t, level)
+    def lower(self, t: Term) -> Term:
+        """Names that hide nothing; casts that change no register; the division that rounds up, by one that rounds down."""
         match t:
-            case Const(value):
-                return constant(value, t.dtype)
-            case Read():
-                return self.read(t)
-            case Var(name):
-                return mangle(name)
-            case App("select", (condition, then, otherwise)):
-                return within(f"{self.value(then, 1)} if {self.guard(condition, 1)} else {self.value(otherwise)}", 0, level)
-            case App("cast", (a,)):
-                return self.cast(a, t.dtype)
-            case App("table", (index, *entries)):
-                return f"({', '.join(map(self.value, entries))},)[{self.index(index)}]"
-            case App(op, args):
-                return self.operation(op, args, t.dtype, level)
-        raise NotImplementedError(
-            f"value {type(t).__name__} on the CPU: folds are loops in a program" if isinstance(t, Fold) else repr(t)
-        )
+            case Var(name, dtype):
+                return Var(mangle(name), dtype)
+            case App("cast", (a,), dtype) if a.dtype == dtype or (dtype == "f32" and a.dtype in HALVES):
+                return self.lower(a)
+            case App("cast", (a,), "bool"):
+                return App("ne", (a, Const(0)), BOOL)
+            case App("ceildiv", (a, b), "index"):
+                return App("natural", (App("add", (a, b - 1)), b))
+            case App("ceildiv", (a, b)):
+                return rounded_up(a, b)
+        return t
 
-    def operation(self, op: str, args: tuple[Term, ...], dtype: str, level: int) -> str:
-        """`op(args)` in its type: integers wrap, 16-bit floats are computed in f32 and rounded."""
-        rounds = dtype in INTEGERS if op not in ("min", "max") else False
-        rounds = rounds or (dtype in HALVES and op not in ("min", "max", "neg", "abs"))
-        source, own = self.bare(op, args, dtype)
-        if rounds:
-            return self.call(f"round_{dtype}", source) if dtype in HALVES else f"{REGISTER[dtype]}({source})"
-        return within(source, own, level)
+    def form(self, t: App) -> Form:
+        """How an operation is written: integers wrap, 16-bit floats are computed in f32 and rounded."""
+        op, dtype = t.op, t.dtype
+        if op == "cast":
+            return self.cast(t.args[0].dtype, dtype)
+        if dtype in INTEGERS and op not in ("min", "max", "select", "table"):
+            return called(REGISTER[dtype], self.bare(t))
+        if dtype in HALVES and op not in ("min", "max", "neg", "abs", "select", "table"):
+            return self.needing(f"round_{dtype}", self.bare(t))
+        return self.bare(t)
 
-    def bare(self, op: str, args: tuple[Term, ...], dtype: str) -> tuple[str, int]:
-        """The operation as numba computes it, and how tightly its text binds."""
-        match op, args:
-            case "neg", (a,):
-                return f"-{self.value(a, 8)}", 7
-            case "abs", (a,):
-                return f"abs({self.value(a)})", 9
-            case "sqrt" | "floor", (a,):
-                return f"np.{op}({self.value(a)})", 9
-            case _, (a, b) if op in INFIX:
-                sign, own = INFIX[op]
-                return f"{self.value(a, own)} {sign} {self.value(b, own + 1)}", own
-            case _, (a, b) if op in CALL:
-                return self.call(CALL[op], self.value(a), self.value(b)), 9
-            case _, (a,):
-                return self.call(f"{op}_f64" if dtype == "f64" else f"{op}_f32", self.value(a)), 9
-        raise NotImplementedError(f"{op} of {dtype} on the CPU")
+    def bare(self, t: App) -> Form:
+        """The operation as numba computes it."""
+        op, dtype = t.op, t.dtype
+        if op in FORMS:
+            return FORMS[op]
+        if op in CALL and not (dtype == INDEX and op in ("min", "max")):
+            return self.needing(CALL[op], ("{0}, {1}", ATOM, (0, 0)))
+        if op in ("sqrt", "floor"):
+            return called(f"np.{op}")
+        if op in FUNCTIONS and op != "abs":
+            return self.needing(f"{op}_f64" if dtype == "f64" else f"{op}_f32")
+        return plain(t)
 
-    def cast(self, a: Term, dtype: str) -> str:
-        """`a` converted: floats round once, float to integer truncates and saturates, integers wrap."""
-        source = self.value(a)
-        if a.dtype == dtype or (dtype == "f32" and a.dtype in HALVES):
-            return self.value(a, 9)
-        if dtype in INTEGERS and a.dtype in ("f64", "f32", *HALVES):
-            return self.call(f"to_{dtype}", f"np.float64({source})")
-        if dtype in HALVES and a.dtype in ("f64", "i64", "i32", "u32", INDEX):
-            return self.call(f"round_{dtype}", self.call("narrow_to_odd", f"np.float64({source})"))
+    def cast(self, source: str, dtype: str) -> Form:
+        """A conversion: floats round once, float to integer truncates and saturates, integers wrap."""
+        if dtype in INTEGERS and source in FLOATS:
+            return self.needing(f"to_{dtype}", called("np.float64"))
+        if dtype in HALVES and source in ("f64", "i64", "i32", "u32", INDEX):
+            return self.needing(f"round_{dtype}", self.needing("narrow_to_odd", called("np.float64")))
         if dtype in HALVES:
-            return self.call(f"round_{dtype}", f"np.float32({source})")
-        return f"{REGISTER[dtype]}({source})"
+            return self.needing(f"round_{dtype}", called("np.float32"))
+        return called("np.int64" if dtype == INDEX else REGISTER[dtype])
+
+    def needing(self, function: str, form: Form = OPERAND) -> Form:
+        """A form inside a call of the prelude, noted."""
+        self.needs.add(function)
+        return called(function, form)
 
     def stored(self, value: Term, dtype: str) -> str:
         """A value as it lies in memory; a 16-bit float that is only moved keeps its bits."""
@@ -210,20 +159,18 @@ def flat(index: tuple[Term, ...], shape: tuple[Term, ...]) -> Term:
     return out
 
 
-def constant(value: int | float | bool, dtype: str) -> str:
-    """A literal in its register's type."""
-    if dtype in INTEGERS:
-        return f"{REGISTER[dtype]}({int(value)})"
+def constant(literal: Const) -> str:
+    """A literal in its register's type.
+
+    >>> constant(Const(3)), constant(Const(3, "i32")), constant(Const(float("-inf"), "f16"))
+    ('3', 'np.int32(3)', 'np.float32(-np.inf)')
+    """
+    value, dtype = literal.value, literal.dtype
+    if dtype == BOOL:
+        return str(bool(value))
+    if dtype not in FLOATS:
+        return str(int(value)) if dtype == INDEX else f"{REGISTER[dtype]}({int(value)})"
     number = float(value)
     if math.isinf(number):
         return f"{REGISTER[dtype]}({'-' if number < 0 else ''}np.inf)"
     return f"{REGISTER[dtype]}({number!r})"
-
-
-def within(source: str, own: int, level: int) -> str:
-    """The text, in parentheses where it binds less tightly than what stands around it.
-
-    >>> within("a + b", 6, 7), within("a * b", 7, 6)
-    ('(a + b)', 'a * b')
-    """
-    return f"({source})" if own < level else source

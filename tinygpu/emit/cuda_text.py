@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from tinygpu.category.term import BOOL, FLOATS, FUNCTIONS, INDEX, INTEGERS, App, Const, Read, Term
-from tinygpu.category.to_source import ATOM, Form, Source, called, plain
+from tinygpu.category.to_source import ATOM, Form, Source, called, plain, rounded_up
 from tinygpu.program.address import address
 
 HALVES = ("f16", "bf16")
@@ -91,6 +91,8 @@ class Scope:
                 return App(f"round_{dtype}", (widened(inner),), "f32")
             case App(op, args, dtype) if dtype in HALVES and op not in EXACT:
                 return App(f"round_{dtype}", (App(op, args, "f32"),), "f32")
+            case App("ceildiv", (a, b), dtype) if dtype != INDEX:
+                return rounded_up(a, b)
             case App("sigmoid", (x,), dtype):
                 one = Const(1.0, dtype)
                 return App("div", (one, App("add", (one, App("exp", (App("neg", (x,), dtype),), dtype)), dtype)), dtype)
