@@ -17,6 +17,7 @@ import pytest
 from tests.emit.specs_for_launchers import SPECS, WORK, module, text
 from tinygpu.emit.module import Built, emit
 from tinygpu.pipeline import load, load_text, program
+from tinygpu.run.load import load as load_module
 
 
 def built(name: str) -> list[Built]:
@@ -122,3 +123,26 @@ def test_only_a_proof_is_built():
 
     with pytest.raises(TypeError, match="not proved"):
         pipeline.build("proved, honestly")  # type: ignore[arg-type]
+
+
+AWKWARD = ("np", "range", "len", "lambda", "quotient", "out", "_view", "item")
+
+
+@pytest.mark.parametrize("name", [*AWKWARD, "m_work", "m_cpu"])
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "op NAME(x: f32[n], b: f32[n]) -> (y: f32[n]) { y[i] = x[i] + b[i] }\nmachine m : NAME { WORK }",
+        "op o(x: f32[n], b: f32[n]) -> (y: f32[n]) { y[i] = x[i] + b[i] }\nmachine NAME : o { WORK }\nmachine m : o { WORK }",
+        "op o(NAME: f32[n], NAME_: f32[n]) -> (y: f32[n]) { y[i] = NAME[i] + NAME_[i] }\nmachine m : o { WORK }",
+        "op o(x: f32[n], b: f32[n]) -> (y: f32[n]) { y[NAME] = x[NAME] + b[NAME] }\nmachine m : o {\n"
+        "  work grid = (g), block = (t: 64)\n  compute NAME = (g, t)\n}",
+    ],
+    ids=("op", "machine", "tensors", "index"),
+)
+def test_a_users_name_hides_nothing_of_the_module(name, spec):
+    spec = load_text(spec.replace("NAME", name).replace("WORK", WORK), "names.tgpu")
+    made = load_module(emit("names.tgpu", [Built(m, program(m)) for m in spec.machines]), "names")
+    x = np.arange(5, dtype=np.float32)
+    for public in made.__all__:
+        assert (getattr(made, public)(x, x) == 2 * x).all()

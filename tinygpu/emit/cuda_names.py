@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 
 from tinygpu.category.term import App, Read, Term, Var, reads, walk
-from tinygpu.emit.python import fresh
+from tinygpu.emit.python import fresh, identifier
 from tinygpu.program.step import Assign, For, If, Launch, Program, Step, steps
 
 
@@ -33,7 +33,7 @@ def index_names(program: Program, launch: Launch, taken: Collection[str]) -> dic
                 wanted.setdefault(term, f"{access.tensor}{place}")
     names: dict[Term, str] = {}
     for term, name in wanted.items():
-        names[term] = numbered(name, {*taken, *names.values()})
+        names[term] = numbered(identifier(name), {*taken, *names.values()})
     return names
 
 

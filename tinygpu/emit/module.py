@@ -6,12 +6,15 @@ The one idea: what people call stands first, what is the same in every module la
 
 from __future__ import annotations
 
+import ast
+import builtins
 import hashlib
 import inspect
 import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 from tinygpu.category.term import Axis, Term, text
 from tinygpu.emit import support, support_call, support_cuda
@@ -55,7 +58,7 @@ def emit(title: str, machines: Sequence[Built]) -> str:
     cpu = dict(zip(programs, map(cpu_kernels, programs.values()), strict=True))
     support = cpu_support_text(tuple(cpu.values()))
     cuda = {name: [kernel_source(p, number) for number in range(len(p.launches))] for name, p in programs.items()}
-    short = aliases(groups([b.machine for b in machines], reserved()), programs)
+    short = aliases(groups([b.machine for b in machines], reserved()), programs, reserved())
     lines = docstring(*opening(title, machines, set().union(*(k.needs for k in cpu.values()))))
     lines += [*head(sorted([*programs, *(name for name, _ in short)]), support.imports), "", support.text, "", ""]
     for built, (name, program) in zip(machines, programs.items(), strict=True):
@@ -125,11 +128,14 @@ def launcher_names(machines: Sequence[Machine]) -> list[str]:
     return [names[id(machine)] for machine in machines]
 
 
-def reserved() -> set[str]:
-    """The names that a module uses for itself."""
+@cache
+def reserved() -> frozenset[str]:
+    """The names that a module uses for itself, also Python's own."""
     every = prelude_source(("load4", "store4", "f16_bits", "sinf")) + support_text() + lanes_source("f32", set(OPERATIONS)) + HEADER
     ours = {"np", "njit", "prange", "get_num_threads", "ir", "types", "Array", "Any", *IMPORTED, *CPU_NAMES}
-    return ours | set(re.findall(r"^(?:def |class )?(\w+)(?= =|\(|:)", every, re.MULTILINE))
+    ours |= {"metadata", "Path", "NoReturn", "TypeAlias", "abs", "bool", "float", "int", "len", "max", "min", "range", "tuple"}
+    ours |= {n.id for n in ast.walk(ast.parse(support_text())) if isinstance(n, ast.Name)} & set(dir(builtins))
+    return frozenset(ours.union(re.findall(r"^(?:def |class )?(\w+)(?= =|\(|:)", every, re.MULTILINE)))
 
 
 def header(built: Built) -> tuple[str, ...]:

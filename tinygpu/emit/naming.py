@@ -6,7 +6,7 @@ machine for the dtype of its argument. The one idea: a variant's name says only 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import count
 
@@ -15,6 +15,8 @@ from tinygpu.emit.python import Lines, block, docstring, identifier
 from tinygpu.emit.sizes import solve
 from tinygpu.model.machine import Machine
 from tinygpu.program.step import Program
+
+PARTS = ("", "_cpu", "_kernel", "_work", "_parallel")  # what stands in a module beside a launcher is called after it
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,35 +33,41 @@ def family(machine: Machine) -> str:
     return machine.op.name.partition("[")[0]
 
 
-def groups(machines: Sequence[Machine], taken: set[str]) -> tuple[Group, ...]:
+def groups(machines: Sequence[Machine], taken: Collection[str]) -> tuple[Group, ...]:
     """`machines → groups`, in order of first mention; no name is one of `taken`."""
     served: dict[str, set[str]] = {}
     sorted_out: dict[tuple[str, str], list[Machine]] = {}
     for machine in machines:
         served.setdefault(machine.name, set()).add(family(machine))
         sorted_out.setdefault((machine.name, family(machine)), []).append(machine)
-    used = set(taken)
+    arguments = {name for m in machines for name in (*m.op.sizes, *(t.name for t in m.op.tensors))}
+    used = set(taken) | {a for a in arguments if a.endswith(PARTS[1:])}  # an argument that would hide the kernel it is given to
     found: list[Group] = []
     for (name, op), members in sorted_out.items():
         group = unused(identifier(name if len(served[name]) == 1 else f"{name}_{op}"), used)
-        used |= {group, f"{group}_cpu", f"{group}_kernel"}
+        used |= parts(group)
         names: list[tuple[str, Machine]] = []
         for machine in members:
             own = group if len(members) == 1 else unused(identifier("_".join([group, *_choices(machine, members)])), used)
-            used |= {own, f"{own}_cpu", f"{own}_kernel"}
+            used |= parts(own)
             names.append((own, machine))
         found.append(Group(group, op, tuple(names)))
     return tuple(found)
 
 
-def unused(name: str, used: set[str]) -> str:
-    """The name, with a number where it is used already.
+def parts(name: str) -> set[str]:
+    """A launcher's name, and those of its kernels."""
+    return {name + part for part in PARTS}
 
-    >>> unused("at", {"at"}), unused("at_2", {"at"})
-    ('at_2', 'at_2')
+
+def unused(name: str, used: set[str]) -> str:
+    """The name, with a number where it or a name of its kernels is used already.
+
+    >>> unused("at", {"at"}), unused("at_2", {"at"}), unused("m", {"m_cpu"})
+    ('at_2', 'at_2', 'm_2')
     """
     candidates = (name if number == 1 else f"{name}_{number}" for number in count(1))
-    return next(c for c in candidates if c not in used)
+    return next(c for c in candidates if not parts(c) & used)
 
 
 def _choices(machine: Machine, sisters: Sequence[Machine]) -> list[str]:
@@ -71,10 +79,11 @@ def _choices(machine: Machine, sisters: Sequence[Machine]) -> list[str]:
     return words
 
 
-def aliases(found: Sequence[Group], programs: dict[str, Program]) -> list[tuple[str, Lines]]:
-    """Short names and their text: a group's name for its variants, then an op's name for its first group, where they are free."""
+def aliases(found: Sequence[Group], programs: dict[str, Program], kept: frozenset[str]) -> list[tuple[str, Lines]]:
+    """Short names and their text: a group's name for its variants, then an op's name for its first group, where they are free.
+    Names that are `kept` are the module's own."""
     out: list[tuple[str, Lines]] = []
-    taken = {name for group in found for name, _ in group.members}
+    taken = set(kept).union(*(parts(name) for group in found for name, _ in group.members))
     first: dict[str, Group] = {}
     for group in found:
         first.setdefault(group.op, group)
