@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from tinygpu.category.term import COMPARISONS, SYMBOL, App, Const, Term, Var, apply, variables, walk
+from tinygpu.category.term import App, Const, Term, Var, apply, variables, walk
+from tinygpu.category.to_source import Source
 from tinygpu.model.op import Op, Tensor
 
 
@@ -93,28 +94,7 @@ def python(term: Term, names: Mapping[str, str] | None = None, level: int = 0) -
     >>> python(ceildiv(n + 1, 4)), python(equal(n % 4, 0), {"n": "n_"}), python(n * (n - 1) // 2)
     ('-(-(n + 1) // 4)', 'n_ % 4 == 0', 'n*(n - 1) // 2')
     """
-    spelled = names or {}
-    match term:
-        case Const(value):
-            return f"({value})" if not isinstance(value, bool) and value < 0 and level > 0 else str(value)
-        case Var(name):
-            return spelled.get(name, name)
-        case App("ceildiv", (a, b)):
-            return f"-(-{python(a, names, 8)} // {python(b, names, 8)})"
-        case App("min" | "max" | "abs" as op, args):
-            return f"{op}({', '.join(python(a, names) for a in args)})"
-        case App("select", (condition, then, otherwise)):
-            inner = f"{python(then, names, 1)} if {python(condition, names, 1)} else {python(otherwise, names)}"
-            return f"({inner})" if level > 0 else inner
-        case App(op, args) if op in SYMBOL:
-            symbol, rank = SYMBOL[op]
-            if len(args) == 1:
-                inner = symbol + python(args[0], names, rank)
-            else:
-                parts = [python(args[0], names, rank + (op in COMPARISONS)), *(python(a, names, rank + 1) for a in args[1:])]
-                inner = symbol.join(parts)
-            return f"({inner})" if rank < level else inner
-    raise TypeError(f"not a term over sizes: {term!r}")
+    return Source(names or {}).term(term, level)
 
 
 def divisors(term: Term) -> tuple[Term, ...]:
