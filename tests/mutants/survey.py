@@ -17,7 +17,8 @@ from tinygpu.program.agree import disagreements
 from tinygpu.program.fault import SimulationBudget
 from tinygpu.program.sizes import sizes_to_try, text_of
 from tinygpu.program.step import Program
-from tinygpu.proof.check import Proof, Refutation, check
+from tinygpu.proof.check import Refutation, check
+from tinygpu.proof.kernel import Proof
 from tinygpu.proof.replay import replay
 
 ROOT = Path(__file__).resolve().parent.parent.parent

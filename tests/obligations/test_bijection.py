@@ -91,7 +91,7 @@ def test_two_points_collide_where_they_do() -> None:
     chance, seen = random.Random(2), [0, 0]
     for _ in range(150):
         axes, term = _any(chance, "ab") if chance.random() < 0.6 else _radix(chance, "ab")
-        parts = (Part(axes, _guard(chance, term), (term,)),)
+        parts: tuple[Part, ...] = (Part(axes, _guard(chance, term), (term,)),)
         if chance.random() < 0.5:
             parts = (*parts, Part(axes, _guard(chance, term), (term + chance.randrange(8),)))
         images = [[evaluate(p.terms[0], env) for env in _points(p.axes, p.guard)] for p in parts]

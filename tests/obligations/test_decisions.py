@@ -20,7 +20,7 @@ from tinygpu.category.to_z3 import Z3
 from tinygpu.proof.kernel import ask, evident
 
 I, J, SIZE = Var("i"), Var("j"), Var("n")
-EXTENTS = {"i": Const(5), "j": SIZE}
+EXTENTS: dict[str, Term] = {"i": Const(5), "j": SIZE}
 POINTS = [{"i": i, "j": j, "n": n} for n in range(5) for i in range(5) for j in range(n)]
 
 leaves = st.one_of(st.sampled_from([I, J, SIZE]), st.integers(-3, 6).map(Const))

@@ -12,7 +12,8 @@ import pytest
 from tests.obligations.texts import COPY, MAX, SUM, open_codes, program
 from tinygpu.category.term import TRUE, App, Axis, Const, Fold, Read, Term, Var
 from tinygpu.program.step import Assign, For, If, Local, Program, Step
-from tinygpu.proof.check import Proof, check
+from tinygpu.proof.check import check
+from tinygpu.proof.kernel import Proof
 
 THREE = "op three(x: f32[R, 3]) -> (s: f32[R]) { s[r] = sum[j] x[r, j] }"
 EIGHT = "op eight(x: f32[R, 8]) -> (s: f32[R]) { s[r] = sum[j] x[r, j] }"

@@ -14,6 +14,7 @@ import z3
 from tests.obligations.texts import COPY, SUM, program
 from tinygpu import pipeline
 from tinygpu.category.term import FALSE, TRUE, Const, Var, equal
+from tinygpu.obligations import state
 from tinygpu.obligations.obligation import Gap, Inhabited, Obligation
 from tinygpu.program.step import Program
 from tinygpu.proof import kernel
@@ -115,7 +116,7 @@ def test_constants() -> None:
 
 def test_one_open_claim_is_no_proof(monkeypatch: pytest.MonkeyPatch) -> None:
     made = program(COPY, "s[ROW] = x[ROW]")
-    claims = list(kernel.state(made))
+    claims = list(state(made))
     assert isinstance(prove(made), Proof)
     monkeypatch.setattr(kernel, "state", lambda _: iter([*claims, Gap("test", "TG503", "a gap", "why")]))
     assert not isinstance(prove(made), Proof)
