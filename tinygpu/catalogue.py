@@ -19,6 +19,7 @@ CATALOGUE: Mapping[str, str] = {
     "TG006": "a word of the language where a name is wanted",
     "TG007": "not built yet",
     "TG008": "a binding stands without a clause",
+    "TG009": "a name that is too long",
     "TG010": "`**` is not an operator",
     "TG011": "`;` is not a word of the language",
     "TG012": "`and`, `or` and `not` are written as words",
@@ -116,6 +117,7 @@ CATALOGUE: Mapping[str, str] = {
     "TG142": "a precondition is never true",
     "TG143": "a machine with a program has no assignment",
     "TG144": "too many choices of params",
+    "TG145": "too many axes or factors",
     # programs
     "TG150": "a step assigns an input",
     "TG151": "a fill where a cell is written",

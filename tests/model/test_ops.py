@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from tinygpu.category.term import App, Const, Fold, Read, Var, text, walk
+from tinygpu.diagnostic import TinygpuError
 from tinygpu.model.elaborate import Spec, elaborate
 from tinygpu.model.op import Op
 from tinygpu.program.reference import reference
@@ -138,3 +139,10 @@ def test_guards_and_ranges_of_binders() -> None:
 def test_elaboration_is_deterministic() -> None:
     source = "op f[T in {f16, f32}](x: T[n, m]) -> (z: T[n]) { s[i] = sum[j] x[i, j]\n z[i] = s[i] }"
     assert repr(spec(source)) == repr(spec(source))
+
+
+@pytest.mark.parametrize("digits", [310, 5000])
+def test_a_number_of_thousands_of_digits_is_a_message(digits: int) -> None:
+    with pytest.raises(TinygpuError) as error:
+        spec(f"op f(x: f32[n]) -> (z: f32[n]) {{ z[i] = {'9' * digits} * x[i] }}")
+    assert error.value.diagnostics[0].code == "TG124" and len(error.value.diagnostics[0].title) < 80

@@ -157,3 +157,10 @@ def test_an_installed_tinygpu_has_its_grammar(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, check=True, cwd=tmp_path)
     assert done.stdout == f"{tmp_path / 'grammar'} a\nTG022 here stands `=`, not `==`\n"
+
+
+def test_a_name_is_not_longer_than_a_file_may_be_called() -> None:
+    assert parse(f"param {'p' * 100} = 1").declarations
+    with pytest.raises(TinygpuError) as error:
+        parse(f"param {'p' * 101} = 1")
+    assert [d.code for d in error.value.diagnostics] == ["TG009"]

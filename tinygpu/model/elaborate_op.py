@@ -15,9 +15,11 @@ from tinygpu.model.equations import equations_of
 from tinygpu.model.extent import determined, polynomial
 from tinygpu.model.op import Op, Tensor
 from tinygpu.model.problems import UNKNOWN, Problems, listing
-from tinygpu.model.scope import Scope
+from tinygpu.model.scope import SPECIAL, Scope
 from tinygpu.model.value import condition, index
 from tinygpu.syntax import tree
+
+MOST = 16  # axes of a tensor
 
 
 def elaborate_op(op: tree.Op, constants: Mapping[str, int], problems: Problems) -> tuple[Op, ...]:
@@ -93,7 +95,7 @@ def _sizes(op: tree.Op, constants: Mapping[str, int]) -> dict[str, Span]:
     for tensor in (*op.inputs, *op.outputs):
         for extent in tensor.shape or ():
             for name in _names(extent):
-                if name.name not in constants:
+                if name.name not in constants and name.name not in SPECIAL:
                     sizes.setdefault(name.name, name.span)
     return sizes
 
@@ -101,6 +103,11 @@ def _sizes(op: tree.Op, constants: Mapping[str, int]) -> dict[str, Span]:
 def _tensor(declaration: tree.TensorDecl, role: str, scope: Scope) -> Tensor:
     dtype = scope.dtype(declaration.dtype, declaration.span) or UNKNOWN
     shape = tuple(index(extent, scope) for extent in declaration.shape or ())
+    if len(shape) > MOST:
+        title = f"a tensor has at most {MOST} axes, not {len(shape)}"
+        scope.problems.add(
+            "TG145", title, declaration.span, "too many axes", help="make one axis of axes that lie next to each other"
+        )
     return Tensor(declaration.name, dtype, shape, role, declaration.span)
 
 

@@ -35,6 +35,7 @@ from tinygpu.model.problems import UNKNOWN, WRONG, listing, suggestion
 from tinygpu.model.scope import Scope
 from tinygpu.syntax import tree
 
+DIGITS = 300  # of a whole number; longer ones no dtype can hold
 BINARY = {"+": "add", "-": "sub", "*": "mul", "/": "div", "//": "floordiv", "%": "mod", "^": "xor",
           "<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}  # fmt: skip
 CALLS = (*FUNCTIONS, "min", "max", "where", "ceil", *DTYPES)
@@ -95,13 +96,17 @@ def _kind(dtype: str) -> str:
 
 def _number(expr: tree.Number, scope: Scope) -> Term:
     text = expr.text.replace("_", "")
-    if text.isdigit():
+    if text.isdigit() and len(text) <= DIGITS:
         return Const(int(text), LITERAL)
     if float(text) == float("inf"):
         return scope.problems.add(
-            "TG124", f"no dtype can hold {expr.text}", expr.span, "too large", help="the infinity is written inf"
+            "TG124", f"no dtype can hold {_shown(expr.text)}", expr.span, "too large", help="the infinity is written inf"
         )
     return Const(float(text), LITERAL)
+
+
+def _shown(digits: str) -> str:
+    return digits if len(digits) <= 40 else f"{digits[:8]}… of {len(digits)} digits"
 
 
 def _named(expr: tree.Name, scope: Scope) -> Term:

@@ -19,6 +19,7 @@ from tinygpu.model.value import index
 from tinygpu.syntax import tree
 
 LEVELS = ("grid", "block")
+MOST = 32  # factors of a machine; proving takes longer with each
 CARRIED = {
     "grid": "the grid",
     "cluster": "the cluster",
@@ -58,6 +59,15 @@ def factor_table(clauses: Clauses, scope: Scope) -> dict[str, Factor]:
             for one in clause.factors if clause.sort == sort else ():
                 extent = _extent(one.extent, scope) if one.extent else None
                 _declare(Factor(one.name, sort, extent, one.span, one.extent.span if one.extent else NOWHERE), table, scope)
+    if len(table) > MOST:
+        last = list(table.values())[MOST]
+        scope.problems.add(
+            "TG145",
+            f"a machine has at most {MOST} factors, not {len(table)}",
+            last.span,
+            f"factor number {MOST + 1}",
+            help="merge factors that stand next to each other in every index",
+        )
     return table
 
 

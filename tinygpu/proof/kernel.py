@@ -77,6 +77,8 @@ def prove(program: Program, budget: int = BUDGET) -> Result:
                 theorems.append(theorem)
             case Open() as open:
                 left.append(open)
+                if isinstance(claim, Obligation) and claim.kind == "limits":
+                    break  # no GPU runs this machine: the rest is moot, and may be very long (a block of 2³¹ threads)
     return tuple(left) if left else Proof(program, tuple(theorems), _KEY)
 
 

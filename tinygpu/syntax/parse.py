@@ -7,6 +7,7 @@ The one idea: words, automaton, nodes; and only when that fails does `mistakes` 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,12 @@ from tinygpu.diagnostic import Diagnostic, TinygpuError
 from tinygpu.syntax import tree
 from tinygpu.syntax.automaton import Unexpected, run
 from tinygpu.syntax.build import BUILD
-from tinygpu.syntax.lexer import Source, Token, scan, significant
+from tinygpu.syntax.lexer import WORD, Source, Token, scan, significant
+from tinygpu.syntax.place import at_word
 from tinygpu.syntax.tables import load
 
 ENOUGH = 20  # mistakes told of one text
+LONGEST = 100  # characters of a name
 
 
 def parse(text: str, file: str = "") -> tree.File:
@@ -57,8 +60,17 @@ def _read(source: Source, begin: int, comments: list[Token]) -> tree.File:
     def build(rule: str, parts: list[Any], start: int, end: int) -> Any:
         return BUILD[rule](source.span(start, end), *parts)
 
-    result: tree.File = run(significant(scan(source.text, begin), comments), load(), build)
+    result: tree.File = run(significant(_bearable(source, begin), comments), load(), build)
     return result
+
+
+def _bearable(source: Source, begin: int) -> Iterator[Token]:
+    """The words of a text, none longer than names may be: they become names of files and of functions."""
+    for token in scan(source.text, begin):
+        if token.kind == WORD and len(token.text) > LONGEST:
+            title = f"a name has at most {LONGEST} characters; this one has {len(token.text)}"
+            raise TinygpuError(at_word(source, "TG009", title, token, help="take a shorter one"))
+        yield token
 
 
 def _next_declaration(text: str, offset: int, begin: int) -> int | None:
