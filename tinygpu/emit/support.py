@@ -47,8 +47,9 @@ def _fail(error: type[Exception], code: str, function: str, message: str) -> NoR
     raise error(f"{code} {function}: {message}")
 
 
-def _view(function: str, name: str, value: Any, dtype: str, shape: str, rank: int) -> _View:
-    """`value` as an argument: an array of `dtype` and `rank`, C-contiguous, aligned to its elements. `shape` is for messages only."""
+def _view(function: str, name: str, value: Any, dtype: str, shape: str, rank: int, written: bool = False) -> _View:
+    """`value` as an argument: an array of `dtype` and `rank`, C-contiguous, aligned to its elements. `shape` is for messages only,
+    and so is whether it is `written`: a copy of an output helps nobody."""
     if type(value) is np.ndarray and value.dtype in _USUAL[dtype] and value.ndim == rank:
         flags = value.flags
         if flags.c_contiguous and flags.aligned:
@@ -57,13 +58,13 @@ def _view(function: str, name: str, value: Any, dtype: str, shape: str, rank: in
     family, device, pointer, extents, kind, contiguous, readonly, base = _look(function, name, value, wanted)
     names, size = _HELD[dtype]
     if kind not in names:
-        _fail(
-            TypeError, "TG802", function, f"{wanted}; its dtype is {kind}. Convert it, for example with {name}.astype({names[0]!r})"
-        )
+        way = f"Make it with dtype={names[0]!r}" if written else f"Convert it, for example with {name}.astype({names[0]!r})"
+        _fail(TypeError, "TG802", function, f"{wanted}; its dtype is {kind}. {way}")
     if len(extents) != rank:
         _fail(ValueError, "TG803", function, f"{wanted}; its shape is {tuple(extents)}, of rank {len(extents)} instead of {rank}")
     if not contiguous:
-        _fail(ValueError, "TG805", function, f"{wanted}, C-contiguous; its strides are not. Pass a contiguous copy of it")
+        way = "Pass a contiguous array, and copy from it" if written else "Pass a contiguous copy of it"
+        _fail(ValueError, "TG805", function, f"{wanted}, C-contiguous; its strides are not. {way}")
     if pointer % size:
         _fail(ValueError, "TG813", function, f"{wanted}; its memory is not aligned to the {size} bytes of an element")
     return _View(name, value, family, device, pointer, tuple(extents), math.prod(extents) * size, readonly, base)
@@ -145,7 +146,12 @@ def _scalar(function: str, name: str, value: Any, dtype: str) -> Any:
             _fail(TypeError, "TG812", function, f"{name} must be an integer ({dtype}), not {value!r}")
         whole, bounds = operator.index(value), np.iinfo(kind)  # type: ignore[arg-type]
         if not bounds.min <= whole <= bounds.max:
-            _fail(ValueError, "TG812", function, f"{name} must be within {bounds.min} to {bounds.max} ({dtype}); it is {whole}")
+            _fail(
+                ValueError,
+                "TG812",
+                function,
+                f"{name} must be within {bounds.min} to {bounds.max} ({dtype}); it is {_short(whole)}",
+            )
         return kind.type(whole)
     return _real(function, name, value, dtype)
 
@@ -158,10 +164,16 @@ def _real(function: str, name: str, value: Any, dtype: str) -> Any:
     except OverflowError:  # an int beyond f64
         double = sys.float_info.max if dtype != "f64" else math.nan
     if (math.isfinite(double) and abs(double) >= _BEYOND[dtype]) or (double != double and value == value):
-        _fail(ValueError, "TG812", function, f"{name} must be within the range of {dtype}; it is {value!r}")
+        _fail(ValueError, "TG812", function, f"{name} must be within the range of {dtype}; it is {_short(value)}")
     if dtype == "f64":
         return np.float64(double)
     return np.float32(double if dtype == "f32" else _rounded(double, dtype))
+
+
+def _short(value: Any) -> str:
+    """A number as a message shows it; of a whole number with hundreds of digits only how large it is."""
+    whole = isinstance(value, int) and value.bit_length() > 128
+    return f"beyond 2**{value.bit_length() - 1}" if whole else repr(value)
 
 
 def _rounded(double: float, dtype: str) -> float:

@@ -7,13 +7,14 @@ The one idea: what the proof assumed is checked here, each assumption once, befo
 from __future__ import annotations
 
 import contextlib
+import operator
 import sys
 import threading
 from typing import Any, NoReturn
 
 import numpy as np
 
-from tinygpu.emit.support import _HELD, _fail, _View, _view
+from tinygpu.emit.support import _HELD, _article, _fail, _View, _view
 from tinygpu.emit.support_cuda import _stream_of
 
 # ── support: calls ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -30,11 +31,15 @@ def _shape_error(function: str, view: _View, shape: str, expected: tuple[int, ..
 
 def _size_given(function: str, name: str, value: Any) -> int:
     """A size that no input's shape tells, given as a keyword."""
-    if value is None or isinstance(value, bool) or not hasattr(value, "__index__"):
+    try:
+        whole = operator.index(value)
+    except TypeError:
+        whole = None
+    if whole is None or isinstance(value, bool):
         _fail(TypeError, "TG804", function, f"no input's shape tells {name}: give it as {name}=…, a whole number")
-    if value < 0:
-        _fail(ValueError, "TG804", function, f"{name} is {value}; a size is at least 0")
-    return int(value)
+    if whole < 0:
+        _fail(ValueError, "TG804", function, f"{name} is {whole}; a size is at least 0")
+    return whole
 
 
 def _precondition(function: str, condition: str, sizes: dict[str, int]) -> NoReturn:
@@ -68,13 +73,14 @@ def _given(function: str, out: Any, count: int) -> tuple[Any, ...]:
     many = out if isinstance(out, (tuple, list)) else (out,)
     if len(many) != count:
         plural = "an array" if count == 1 else f"a tuple of {count} arrays"
-        _fail(TypeError, "TG811", function, f"out must be {plural}, not {len(many)}")
+        what = f"{_article(type(out).__name__)} of {len(many)}" if many is out else "one"
+        _fail(TypeError, "TG811", function, f"out must be {plural}, not {what}")
     return tuple(many)
 
 
 def _writable(function: str, name: str, value: Any, dtype: str, shape: str, rank: int) -> _View:
     """An array given as `out=`."""
-    view = _view(function, name, value, dtype, shape, rank)
+    view = _view(function, name, value, dtype, shape, rank, written=True)
     if view.readonly:
         _fail(ValueError, "TG806", function, f"{name} is read-only, and the kernel writes it")
     return view
@@ -87,7 +93,10 @@ def _allocate(function: str, name: str, like: _View | None, dtype: str, shape: t
     """
     kind = _HELD[dtype][0][0]
     if like is None or like.family == "numpy":
-        made: Any = np.empty(shape, _numpy_dtype(kind))
+        try:
+            made: Any = np.empty(shape, _numpy_dtype(kind))
+        except ValueError:  # numpy's limit of what an array may be; memory that there is not is a MemoryError
+            _fail(ValueError, "TG810", function, f"too large: {name} would be an array of shape {shape}")
     elif like.family == "torch":
         torch = sys.modules["torch"]
         with _current(torch.cuda, function, stream, like):

@@ -314,8 +314,9 @@ def _fail(error: type[Exception], code: str, function: str, message: str) -> NoR
     raise error(f"{code} {function}: {message}")
 
 
-def _view(function: str, name: str, value: Any, dtype: str, shape: str, rank: int) -> _View:
-    """`value` as an argument: an array of `dtype` and `rank`, C-contiguous, aligned to its elements. `shape` is for messages only."""
+def _view(function: str, name: str, value: Any, dtype: str, shape: str, rank: int, written: bool = False) -> _View:
+    """`value` as an argument: an array of `dtype` and `rank`, C-contiguous, aligned to its elements. `shape` is for messages only,
+    and so is whether it is `written`: a copy of an output helps nobody."""
     if type(value) is np.ndarray and value.dtype in _USUAL[dtype] and value.ndim == rank:
         flags = value.flags
         if flags.c_contiguous and flags.aligned:
@@ -324,13 +325,13 @@ def _view(function: str, name: str, value: Any, dtype: str, shape: str, rank: in
     family, device, pointer, extents, kind, contiguous, readonly, base = _look(function, name, value, wanted)
     names, size = _HELD[dtype]
     if kind not in names:
-        _fail(
-            TypeError, "TG802", function, f"{wanted}; its dtype is {kind}. Convert it, for example with {name}.astype({names[0]!r})"
-        )
+        way = f"Make it with dtype={names[0]!r}" if written else f"Convert it, for example with {name}.astype({names[0]!r})"
+        _fail(TypeError, "TG802", function, f"{wanted}; its dtype is {kind}. {way}")
     if len(extents) != rank:
         _fail(ValueError, "TG803", function, f"{wanted}; its shape is {tuple(extents)}, of rank {len(extents)} instead of {rank}")
     if not contiguous:
-        _fail(ValueError, "TG805", function, f"{wanted}, C-contiguous; its strides are not. Pass a contiguous copy of it")
+        way = "Pass a contiguous array, and copy from it" if written else "Pass a contiguous copy of it"
+        _fail(ValueError, "TG805", function, f"{wanted}, C-contiguous; its strides are not. {way}")
     if pointer % size:
         _fail(ValueError, "TG813", function, f"{wanted}; its memory is not aligned to the {size} bytes of an element")
     return _View(name, value, family, device, pointer, tuple(extents), math.prod(extents) * size, readonly, base)
@@ -412,7 +413,12 @@ def _scalar(function: str, name: str, value: Any, dtype: str) -> Any:
             _fail(TypeError, "TG812", function, f"{name} must be an integer ({dtype}), not {value!r}")
         whole, bounds = operator.index(value), np.iinfo(kind)  # type: ignore[arg-type]
         if not bounds.min <= whole <= bounds.max:
-            _fail(ValueError, "TG812", function, f"{name} must be within {bounds.min} to {bounds.max} ({dtype}); it is {whole}")
+            _fail(
+                ValueError,
+                "TG812",
+                function,
+                f"{name} must be within {bounds.min} to {bounds.max} ({dtype}); it is {_short(whole)}",
+            )
         return kind.type(whole)
     return _real(function, name, value, dtype)
 
@@ -425,10 +431,16 @@ def _real(function: str, name: str, value: Any, dtype: str) -> Any:
     except OverflowError:  # an int beyond f64
         double = sys.float_info.max if dtype != "f64" else math.nan
     if (math.isfinite(double) and abs(double) >= _BEYOND[dtype]) or (double != double and value == value):
-        _fail(ValueError, "TG812", function, f"{name} must be within the range of {dtype}; it is {value!r}")
+        _fail(ValueError, "TG812", function, f"{name} must be within the range of {dtype}; it is {_short(value)}")
     if dtype == "f64":
         return np.float64(double)
     return np.float32(double if dtype == "f32" else _rounded(double, dtype))
+
+
+def _short(value: Any) -> str:
+    """A number as a message shows it; of a whole number with hundreds of digits only how large it is."""
+    whole = isinstance(value, int) and value.bit_length() > 128
+    return f"beyond 2**{value.bit_length() - 1}" if whole else repr(value)
 
 
 def _rounded(double: float, dtype: str) -> float:
@@ -467,11 +479,15 @@ def _shape_error(function: str, view: _View, shape: str, expected: tuple[int, ..
 
 def _size_given(function: str, name: str, value: Any) -> int:
     """A size that no input's shape tells, given as a keyword."""
-    if value is None or isinstance(value, bool) or not hasattr(value, "__index__"):
+    try:
+        whole = operator.index(value)
+    except TypeError:
+        whole = None
+    if whole is None or isinstance(value, bool):
         _fail(TypeError, "TG804", function, f"no input's shape tells {name}: give it as {name}=…, a whole number")
-    if value < 0:
-        _fail(ValueError, "TG804", function, f"{name} is {value}; a size is at least 0")
-    return int(value)
+    if whole < 0:
+        _fail(ValueError, "TG804", function, f"{name} is {whole}; a size is at least 0")
+    return whole
 
 
 def _precondition(function: str, condition: str, sizes: dict[str, int]) -> NoReturn:
@@ -505,13 +521,14 @@ def _given(function: str, out: Any, count: int) -> tuple[Any, ...]:
     many = out if isinstance(out, (tuple, list)) else (out,)
     if len(many) != count:
         plural = "an array" if count == 1 else f"a tuple of {count} arrays"
-        _fail(TypeError, "TG811", function, f"out must be {plural}, not {len(many)}")
+        what = f"{_article(type(out).__name__)} of {len(many)}" if many is out else "one"
+        _fail(TypeError, "TG811", function, f"out must be {plural}, not {what}")
     return tuple(many)
 
 
 def _writable(function: str, name: str, value: Any, dtype: str, shape: str, rank: int) -> _View:
     """An array given as `out=`."""
-    view = _view(function, name, value, dtype, shape, rank)
+    view = _view(function, name, value, dtype, shape, rank, written=True)
     if view.readonly:
         _fail(ValueError, "TG806", function, f"{name} is read-only, and the kernel writes it")
     return view
@@ -524,7 +541,10 @@ def _allocate(function: str, name: str, like: _View | None, dtype: str, shape: t
     """
     kind = _HELD[dtype][0][0]
     if like is None or like.family == "numpy":
-        made: Any = np.empty(shape, _numpy_dtype(kind))
+        try:
+            made: Any = np.empty(shape, _numpy_dtype(kind))
+        except ValueError:  # numpy's limit of what an array may be; memory that there is not is a MemoryError
+            _fail(ValueError, "TG810", function, f"too large: {name} would be an array of shape {shape}")
     elif like.family == "torch":
         torch = sys.modules["torch"]
         with _current(torch.cuda, function, stream, like):
