@@ -143,8 +143,12 @@ RIGHT = {
     ),
     "a case of a fold": (CASES, "local a: f32[]\na[] = 0\nfor k < N { a[] += x[ROW, k] }\ns[ROW] = a[] if a[] > 0 else 1"),
     "a division that the equation makes": (
-        "op ratio(x: i32[R], y: i32[R]) -> (s: i32[R]) { s[r] = y[r] // x[r] }",
-        "local a: i32[]\na[] = y[ROW] // x[ROW]\ns[ROW] = a[]",
+        "op ratio(x: u32[R], y: u32[R]) -> (s: u32[R]) { s[r] = y[r] // x[r] }",
+        "local a: u32[]\na[] = y[ROW] // x[ROW]\ns[ROW] = a[]",
+    ),
+    "a division of what is promised to be natural": (
+        "op ratio(x: i32[R], y: i32[R]) -> (s: i32[R]) where all[r] (x[r] > 0 and y[r] >= 0) { s[r] = y[r] // x[r] }",
+        "s[ROW] = y[ROW] // x[ROW]",
     ),
     "a division under its guard": (QUOTIENT, "local a: i32[]\na[] = 0\nif x[ROW] > 0 { a[] = 3 // x[ROW] }\ns[ROW] = a[]"),
     "iterations one by one": (

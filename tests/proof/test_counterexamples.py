@@ -50,7 +50,7 @@ def test_the_smallest_sizes_are_shown(name: str) -> None:
 def test_an_integer_that_random_inputs_avoid() -> None:
     body = "local a: i32[]\na[] = 3 // x[ROW]\ns[ROW] = a[] if x[ROW] > 0 else 0"
     verdict = check(program(DIVIDED, body))
-    assert isinstance(verdict, Refutation) and verdict.diagnostic.code == "TG510"
+    assert isinstance(verdict, Refutation) and verdict.diagnostic.code == "TG404"
 
 
 def test_what_does_not_misbehave_is_unknown() -> None:

@@ -46,6 +46,8 @@ BINARY: Mapping[str, Callable[[Value, Value], Value]] = {
     "ne": operator.ne,
 }
 
+SIGNED = ("i8", "i32", "i64")
+
 
 @dataclass(frozen=True, slots=True)
 class _Context:
@@ -176,10 +178,13 @@ def _divide(term: App, a: Value, b: Value, mask: Mask, c: _Context) -> Value:
         down = np.floor_divide(a, b) if term.op == "floordiv" else -np.floor_divide(-a, b)
         return np.mod(a, b) if term.op == "mod" else down
     zero = np.asarray(b == 0)
-    if zero.any():
-        where = zero if mask is None else np.logical_and(zero, mask)
+    # integers of the data are divided only where nothing is negative, so that every machine rounds alike
+    outside = zero if term.dtype not in SIGNED or c.exact else np.logical_or(np.less(a, 0), np.less_equal(b, 0))
+    if outside.any():
+        where = outside if mask is None else np.logical_and(outside, mask)
         if where.any():
             c.on_zero(term, where)
+    if zero.any():
         b = np.where(zero, np.asarray(b).dtype.type(1), b)
     negative = np.less(b, 0)
     size = np.where(negative, -b, b) if negative.any() else b

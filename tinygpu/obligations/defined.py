@@ -1,6 +1,6 @@
 """Wherever the equation is defined, so is every subterm of the program's value.
 
-    a / b needs b ≠ 0;  a // b, a % b of integers need b > 0;  log needs a > 0;  sqrt needs a ≥ 0;  rsqrt needs a > 0;  no arithmetic on infinities
+    a / b needs b ≠ 0;  a // b, a % b of integers need b > 0, and of signed ones a ≥ 0, whatever the equation says;  log needs a > 0;  sqrt needs a ≥ 0;  rsqrt needs a > 0;  no arithmetic on infinities
     each holds by the guards, or the equation evaluates the same at the same point
 
 Comes in: a value and a claim at a point, folds already matched; and the trace, for integer divisions whose results nobody stores.
@@ -12,11 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tinygpu.category.term import BOOL, FALSE, FLOATS, INTEGERS, App, Const, Fold, Term, equal, negation, text
-from tinygpu.diagnostic import Label
+from tinygpu.diagnostic import Label, Span
 from tinygpu.obligations.obligation import Claim, Obligation, Point
 from tinygpu.obligations.trace import Trace, in_order
 from tinygpu.program.step import Program
 
+SIGNED = ("i8", "i32", "i64")
 PARTIAL = ("div", "floordiv", "mod", "log", "sqrt", "rsqrt")
 INFINITE = (float("inf"), float("-inf"))
 
@@ -44,6 +45,8 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
     for value, place, span in trace.values:
         for term, point in partial(value, place):
             match term:
+                case App("floordiv" | "mod", _, dtype) if dtype in SIGNED:
+                    yield natural(term, point, span)
                 case App("div" | "floordiv" | "mod", (_, Const(divisor))) if divisor > 0:
                     continue
                 case App("div" | "floordiv" | "mod", _, dtype) if dtype in INTEGERS:
@@ -52,6 +55,15 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
                     title, sentence = f"{text(term)} may divide by less than 1", f"{text(term)} divides by 1 or more"
                     labels = (Label(span, "computed here"),)
                     yield Obligation("defined", "TG510", title, sentence, point.facts, condition(term), labels)
+
+
+def natural(term: App, point: Point, span: Span) -> Obligation:
+    """Signed integers are divided only where the mathematics and every machine agree: nothing negative, by 1 or more."""
+    a, b = term.args
+    goal = App("and", (App("ge", (a, zero(a.dtype)), BOOL), App("gt", (b, zero(b.dtype)), BOOL)), BOOL)
+    title, sentence = f"{text(term)} divides a negative number, or by less than 1", f"in {text(term)} nothing is negative"
+    help = "promise it of the data: where all[i] (x[i] >= 0), or guard it"
+    return Obligation("defined", "TG404", title, sentence, point.facts, goal, (Label(span, "computed here"),), help)
 
 
 def implied(there: Point, here: Point) -> bool:

@@ -88,7 +88,7 @@ class ReadOutput:
 
 @dataclass(frozen=True, slots=True)
 class DivisionByZero:
-    """An integer division or remainder by zero; `term` is its text."""
+    """An integer division or remainder by zero, or of signed integers one of which is negative; `term` is its text."""
 
     at: At
     term: str
@@ -134,7 +134,7 @@ def sentence(fault: Fault) -> str:
         case ReadOutput(at, array, index):
             return f"{at}: {element(array, index)} is an output and is read"
         case DivisionByZero(at, term):
-            return f"{at}: division by zero in {term}"
+            return f"{at}: division by zero or of a negative number in {term}"
         case HoldsViolated(at, array, index, got, want):
             return f"{at}: {element(array, index)} is {got!r}, not {want!r} as the program says"
 

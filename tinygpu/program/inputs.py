@@ -31,7 +31,15 @@ def random_inputs(op: Op, sizes: Mapping[str, int], seed: int = 0) -> dict[str, 
     """
     env: dict[str, Any] = {name: int(sizes[name]) for name in op.sizes}
     ranges, positive = dict(_index_ranges(op, env)), set(_positive(op))
-    return {tensor.name: _random(tensor, env, seed, ranges.get(tensor.name), tensor.name in positive) for tensor in op.inputs}
+    drawn = {tensor.name: _random(tensor, env, seed, ranges.get(tensor.name), tensor.name in positive) for tensor in op.inputs}
+    if op.promises and not promised(op, sizes, drawn):
+        for least in (0, 1):  # most promises about integers are that they are not negative, or positive
+            natural = {
+                name: np.maximum(np.abs(a), least).astype(a.dtype) if a.dtype.kind == "i" else a for name, a in drawn.items()
+            }
+            if promised(op, sizes, natural):
+                return natural
+    return drawn
 
 
 def promised(op: Op, sizes: Mapping[str, int], inputs: Mapping[str, Any]) -> bool:

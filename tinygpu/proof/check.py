@@ -65,5 +65,11 @@ def _unknown(open: Open) -> Diagnostic:
         open.reason
         or "the solver has a counterexample that does not misbehave when it is run: a weakness of the checker, not of the machine"
     )
-    helps = () if isinstance(claim, Gap) else ("state what a cell holds with `holds`, or raise the budget",)
+    helps = (
+        ()
+        if isinstance(claim, Gap)
+        else (claim.help,)
+        if claim.help
+        else ("state what a cell holds with `holds`, or raise the budget",)
+    )
     return Diagnostic(claim.code, f"not proved: {statement}", claim.labels, "unknown", notes=(why,), helps=helps)
