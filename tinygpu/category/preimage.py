@@ -11,9 +11,10 @@ from collections.abc import Iterable
 
 from tinygpu.category.linear import Polynomial, divide, number, plus, polynomial, term_of
 from tinygpu.category.settle import linear, solve
-from tinygpu.category.term import App, Axis, Const, Term, Var, conjuncts, substitute, variables
+from tinygpu.category.term import App, Axis, Const, Term, Var, ceildiv, conjuncts, rebuild, substitute, variables, walk
 
 Equations = list[tuple[Term, Term]]
+HIGH, LOW = " high", " low"  # no name of a program ends in these
 
 
 def preimage(terms: Iterable[Term], axes: tuple[Axis, ...], targets: Iterable[Term], guard: Term) -> dict[str, Term]:
@@ -27,7 +28,8 @@ def preimage(terms: Iterable[Term], axes: tuple[Axis, ...], targets: Iterable[Te
     """
     known: dict[str, Term] = {}
     equations = merged(list(zip(terms, targets, strict=True)))
-    waiting = {a.name: a for a in axes}
+    equations, halves = halved(equations, axes)
+    waiting = {a.name: a for a in (*axes, *halves)}
     while equations:
         equations.sort(key=lambda e: len(variables(e[0]) & set(waiting)))
         term, target = equations.pop(0)
@@ -35,19 +37,57 @@ def preimage(terms: Iterable[Term], axes: tuple[Axis, ...], targets: Iterable[Te
         for name, value in found.items():
             known[name] = value
             del waiting[name]
-    for name in list(waiting):
-        known[name] = _from_guard(name, guard, known)
+    for high, low in zip(halves[::2], halves[1::2], strict=True):
+        known[high.name[: -len(HIGH)]] = known.pop(high.name, Const(0)) * low.extent + known.pop(low.name, Const(0))
+    for axis in axes:
+        if axis.name not in known:
+            known[axis.name] = _from_guard(axis.name, guard, known)
     return known
 
 
+def _same(a: Term, b: Term) -> bool:
+    return polynomial(a) == polynomial(b)
+
+
+def halved(equations: Equations, axes: tuple[Axis, ...]) -> tuple[Equations, tuple[Axis, ...]]:
+    """Axes that stand in `t // n` and `t % n` alone as two axes each, high and low, of which they are made.
+
+    >>> from tinygpu.category.term import text, lift
+    >>> t, k, m = Var("t"), Var("k"), Var("m")
+    >>> new, halves = halved([(t // 16, k), (t % 16, m)], (Axis("t", lift(256)),))
+    >>> [text(term) for term, _ in new], [text(a.extent) for a in halves]
+    (['t high', 't low'], ['16', '16'])
+    """
+    halves: list[Axis] = []
+    for axis in axes:
+        x = Var(axis.name)
+        divisors = {t.args[1] for e, _ in equations for t in walk(e) if isinstance(t, App) and t.op == "mod" and t.args[0] == x}
+        if len(divisors) != 1 or variables(n := divisors.pop()) & {a.name for a in axes}:
+            continue
+        high, low = Axis(axis.name + HIGH, ceildiv(axis.extent, n)), Axis(axis.name + LOW, n)
+        parts: dict[Term, Term] = {x // n: Var(high.name), x % n: Var(low.name)}
+        new = [(_exchanged(e, parts), target) for e, target in equations]
+        if not any(axis.name in variables(e) for e, _ in new):
+            equations = new
+            halves += [high, low]
+    return equations, tuple(halves)
+
+
+def _exchanged(term: Term, parts: dict[Term, Term]) -> Term:
+    return parts[term] if term in parts else rebuild(term, lambda t: _exchanged(t, parts))
+
+
 def merged(equations: Equations) -> Equations:
-    """`E // n = q` and `E % n = r` are one equation, `E = q·n + r`."""
+    """`E // n = q` and `E % n = r` are one equation, `E = q·n + r`; so are `E // (d·m) = q` and `E // d % m = r`."""
     for left, q in equations:
         for right, r in equations:
             match left, right:
                 case App("floordiv", (e, n)), App("mod", (f, m)) if e == f and n == m:
                     rest = [x for x in equations if x[0] not in (left, right)]
                     return merged([*rest, (e, q * n + r)])
+                case App("floordiv", (e, n)), App("mod", (App("floordiv", (f, d)) as digit, m)) if e == f and _same(n, d * m):
+                    rest = [x for x in equations if x[0] not in (left, right)]
+                    return merged([*rest, (digit, q * m + r)])
     return equations
 
 
@@ -62,9 +102,13 @@ def digits(term: Term, target: Term, axes: dict[str, Axis]) -> dict[str, Term]:
     """
     strides, rest = split_strides(polynomial(term), axes)
     value = linear(target).plus(linear(term_of(rest)), -1).term() if rest else target
-    if strides and all(c < 0 for stride in strides.values() for c in stride.values()):
+    down = [name for name, stride in strides.items() if all(c < 0 for c in stride.values())]
+    if strides and len(down) == len(strides):
         strides = {name: plus({}, stride, -1) for name, stride in strides.items()}
-        value = linear(Const(0) - value).term()
+        value, down = linear(Const(0) - value).term(), []
+    for name in down:  # counted from the other end
+        strides[name] = plus({}, strides[name], -1)
+        value = linear(value + term_of(strides[name]) * (axes[name].extent - 1)).term()
     # smallest stride first; of equal strides the one with the fewest values, which may be one
     places = sorted(strides, key=lambda name: (_rank(strides[name]), _rank(polynomial(axes[name].extent))))
     out: dict[str, Term] = {}
@@ -78,6 +122,8 @@ def digits(term: Term, target: Term, axes: dict[str, Axis]) -> dict[str, Term]:
         last = position == len(places) - 1
         above = None if last else strides[places[position + 1]]
         out[name] = digit if above is None else digit % _radix(strides[name], axes[name].extent, above)
+        if name in down:
+            out[name] = axes[name].extent - 1 - out[name]
     return out
 
 

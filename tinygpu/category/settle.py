@@ -92,6 +92,26 @@ def linear(term: Term) -> Linear:
     return Linear(((term, 1),))
 
 
+def joined(form: Linear) -> Linear:
+    """The same number with digits put together: `m·(e // (a·m)) + (e // a) % m` is `e // a`, for numbers a and m above 0.
+
+    >>> i = Var("i")
+    >>> joined(linear(i // 8 * 8 + i // 4 % 2 * 4 + i % 4))
+    Linear(parts=((Var(name='i', dtype='index'), 1),), constant=0)
+    """
+    for atom, c in form.parts:
+        match atom:
+            case App("mod", (App("floordiv", (e, Const(int(a)))) as inner, Const(int(m)))) if a > 0 and m > 0:
+                above = e // (a * m)
+            case App("mod", (inner, Const(int(m)))) if m > 0:
+                above = inner // m
+            case _:
+                continue
+        if form.coefficient(above) == c * m:
+            return joined(form.without(atom, above).plus(linear(inner), c))
+    return form
+
+
 @dataclass(frozen=True, slots=True)
 class Known:
     """What is known where a term stands: the extents of axes, facts, and those facts as linear forms that are not negative."""
@@ -148,7 +168,10 @@ def nonnegative(form: Linear, known: Known, inside: bool = False) -> bool:
     >>> nonnegative(linear(n - i), Known.of({}, frozenset({i < n})))
     True
     """
-    for beyond in (form, *(form.plus(fact, -1) for fact in known.forms)):
+    below = {atom for atom, c in form.parts if c < 0}
+    # only a fact that is negative where the form is can make up for it
+    helpful = (f for f in known.forms if (form.constant < 0 and f.constant < 0) or any(c < 0 and a in below for a, c in f.parts))
+    for beyond in (form, *(form.plus(fact, -1) for fact in helpful)):
         if inside and beyond is not form:
             low = None if beyond.parts else beyond.constant
         else:
@@ -198,7 +221,7 @@ def decide(condition: Term, known: Known) -> bool | None:
         case App("eq" | "le" | "ge", (a, b)) if a == b:
             return True
         case App(op, (a, b)) if op in COMPARISONS and a.dtype == INDEX == b.dtype:
-            return _sign(op, linear(b).plus(linear(a), -1), known)
+            return _sign(op, joined(linear(b).plus(linear(a), -1)), known)
     return None
 
 

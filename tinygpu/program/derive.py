@@ -17,13 +17,14 @@ from tinygpu.model import machine as model
 from tinygpu.program.derive_fold import Place, folded, outermost
 from tinygpu.program.derive_nest import Build, cells, guarded, loops, point
 from tinygpu.program.derive_plan import Plan, plans
-from tinygpu.program.read import read
 from tinygpu.program.step import Assign, Launch, Program, Step
 
 
 def derive(machine: model.Machine) -> Program:
     """`machine → program`. Raises TinygpuError where the machine needs what this version does not derive."""
     if machine.program is not None:
+        from tinygpu.program.read import read  # most machines are derived, and a check's start-up is part of its time
+
         return read(machine)
     op = machine.op
     # An intermediate has no memory, so the local that holds it may bear its name.

@@ -7,7 +7,6 @@ fixed seed and a budget counted in steps, so the answer is the same on every mac
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import InitVar, dataclass
 from typing import Any, TypeAlias
 
@@ -19,7 +18,6 @@ from tinygpu.category.term import INDEX, TRUE, App, Const, Term, Var, variables
 from tinygpu.category.to_z3 import Z3
 from tinygpu.obligations import state
 from tinygpu.obligations.obligation import Claim, Gap, Inhabited, Obligation
-from tinygpu.program.render import render
 from tinygpu.program.step import Program
 
 BUDGET = 20_000_000  # z3's resource units for one claim: a few seconds
@@ -59,6 +57,10 @@ class Proof:
     @property
     def digest(self) -> str:
         """A hash of what was proved, of which program, by which solver."""
+        import hashlib  # only who wants the digest pays for it
+
+        from tinygpu.program.render import render
+
         lines = [render(self.program), z3.get_full_version()]
         lines += [f"{t.method} {t.claim!r}" for t in self.theorems]
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()
