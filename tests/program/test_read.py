@@ -57,6 +57,13 @@ def test_updates_loops_ifs_and_ghosts() -> None:
     assert update.update == "max"
 
 
+def test_a_loop_over_listed_values_is_its_body_for_each() -> None:
+    listed = program("local p: f32[8]\nfor d in (4, B, 1) { for u < d in register { p[u] += p[u + d] } }", "param B = 2\n")
+    by_hand = "".join(f"for u < {d} in register {{ p[u] += p[u + {d}] }}\n" for d in (4, 2, 1))
+    assert listed.launches == program(f"local p: f32[8]\n{by_hand}").launches
+    assert program("for d in () { y[d] = 0 }\ny[t] = 0").launches == program("y[t] = 0").launches
+
+
 def test_params_are_numbers() -> None:
     body = (
         program("local v: f32[B]\nfor u < B in register { v[u] = x[g*B + u] if g*B + u < n else 0 }", "param B = 8\n")
@@ -118,7 +125,9 @@ MISTAKES = {
     "workspace s: f32[4]": ("TG109", "workspace s: f32[4]"),
     "barrier": ("TG109", "barrier"),
     "atomic y[t] += 1": ("TG109", "atomic y[t] += 1"),
-    "for d in (2, 1) { y[d] = 0 }": ("TG109", "for d in (2, 1) { y[d] = 0 }"),
+    "for d in (2, 1.5) { y[d] = 0 }": ("TG119", "1.5"),
+    "for t in (2, 1) { y[t] = 0 }": ("TG103", "for t in (2, 1) { y[t] = 0 }"),
+    "for d in (2, 1) { local v: f32[] }": ("TG102", "local v: f32[]"),
     "local v: f32[4] pad 1": ("TG109", "local v: f32[4] pad 1"),
 }
 

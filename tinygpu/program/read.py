@@ -36,11 +36,13 @@ def read(machine: Machine) -> Program:
 
 @dataclass(slots=True)
 class Reader:
-    """One pass over the statements. `locals` grows as they are declared; `axes` are the workers and loops around the place."""
+    """One pass over the statements. `locals` grows as they are declared; `axes` are the workers and loops around the place, `listed`
+    the loops over listed values there, with the value at hand."""
 
     machine: Machine
     problems: Problems = field(default_factory=Problems)
     locals: dict[str, Tensor] = field(default_factory=dict)
+    listed: dict[str, int] = field(default_factory=dict)
 
     @property
     def op(self) -> Op:
@@ -52,7 +54,7 @@ class Reader:
             self.problems,
             sizes=dict.fromkeys(self.op.sizes, self.op.span),
             tensors={t.name: t for t in self.op.tensors} | self.locals,
-            constants=dict(self.machine.constants),
+            constants=dict(self.machine.constants) | self.listed,
             indices={a.name: a.extent for a in axes},
             dtypes={name: choice for name, choice in self.machine.variant if choice in DTYPES},
         )
@@ -93,7 +95,13 @@ class Reader:
 
     def steps(self, body: tuple[tree.Statement, ...], axes: tuple[Axis, ...]) -> tuple[Step, ...]:
         """Statements in order; what is wrong is said and left out."""
-        return tuple(step for statement in body if (step := self.step(statement, axes)) is not None)
+        found: list[Step] = []
+        for statement in body:
+            if isinstance(statement, tree.For) and statement.extent is None:
+                found += self.unrolled(statement, axes)
+            elif (step := self.step(statement, axes)) is not None:
+                found.append(step)
+        return tuple(found)
 
     def step(self, statement: tree.Statement, axes: tuple[Axis, ...]) -> Step | None:
         """`statement → step`, None after a message."""
@@ -138,7 +146,10 @@ class Reader:
         if statement.order or statement.place:
             self.later("a layout of local cells", span, "leave it out: locals are registers")
         if name in self.locals:
-            self.problems.add("TG102", f"the local {name} is declared twice", span, "declared again", help="take another name")
+            fix = (
+                "declare it before the loop, which stands for its body once for each value" if self.listed else "take another name"
+            )
+            self.problems.add("TG102", f"the local {name} is declared twice", span, "declared again", help=fix)
             return None
         dtype = scope.dtype(statement.dtype, span)
         extents = tuple(self.extent(e, name, True, axes) for e in statement.extents)
@@ -150,17 +161,26 @@ class Reader:
     def loop(self, statement: tree.For, axes: tuple[Axis, ...]) -> For | None:
         """`for k < K { … }`, also `in register` and `in vector`."""
         name, span = statement.name, statement.span
-        if statement.extent is None:
-            self.later(
-                "a loop over listed values",
-                span,
-                f"write for {name} < {max(len(statement.values), 1)} in register, and the values as a term",
-            )
-            return None
+        assert statement.extent is not None
         self.scope(axes).hides(name, span, "the loop")
         constant = statement.sort in ("register", "vector")
         axis = Axis(name, self.extent(statement.extent, name, constant, axes), statement.sort, span)
         return For(axis, self.steps(statement.body, (*axes, axis)), span)
+
+    def unrolled(self, statement: tree.For, axes: tuple[Axis, ...]) -> tuple[Step, ...]:
+        """`for d in (4, 2, 1) { … }`: the body once for each value, in order; the name is a number in it."""
+        name, before = statement.name, len(self.problems)
+        if self.scope(axes).hides(name, statement.span, "the loop"):
+            return ()
+        found: list[Step] = []
+        for expr in statement.values:
+            value = index(expr, Scope(self.problems, constants=dict(self.machine.constants) | self.listed))
+            if len(self.problems) > before or not isinstance(value, Const):
+                break  # said: only numbers and params are known there; the other values would mostly say the same
+            self.listed[name] = int(value.value)
+            found += self.steps(statement.body, axes)
+            del self.listed[name]
+        return tuple(found)
 
     def extent(self, expr: tree.Expr, name: str, constant: bool, axes: tuple[Axis, ...] = ()) -> Term:
         """An extent: a number for cells and unrolled loops, a term over the sizes for the others."""
@@ -172,7 +192,12 @@ class Reader:
                 help=f"let {name} run to a term over the sizes, and put what depends on {varying} into a guard",
             )  # fmt: skip
         term = index(
-            expr, Scope(self.problems, sizes=dict.fromkeys(self.op.sizes, self.op.span), constants=dict(self.machine.constants))
+            expr,
+            Scope(
+                self.problems,
+                sizes=dict.fromkeys(self.op.sizes, self.op.span),
+                constants=dict(self.machine.constants) | self.listed,
+            ),
         )
         if term.dtype == UNKNOWN:
             return term
