@@ -3,9 +3,7 @@
 Comes in: the arguments of the process. Goes out: its exit code. The one idea: the same as the `tinygpu` command.
 """
 
-import sys
-
-from tinygpu.cli import main
+from tinygpu.cli import console
 
 if __name__ == "__main__":
-    sys.exit(main())
+    console()

@@ -7,11 +7,13 @@ The one idea: whatever happens, the user sees a diagnostic and never a traceback
 from __future__ import annotations
 
 import argparse
+import contextlib
 import gc
 import importlib
 import os
 import sys
 from collections.abc import Sequence
+from typing import NoReturn
 
 from tinygpu.commands.common import BAD, show_error
 from tinygpu.diagnostic import Diagnostic, TinygpuError
@@ -28,8 +30,8 @@ COMMANDS = {
 INTERRUPTED = 130
 
 
-def parser() -> argparse.ArgumentParser:
-    """The arguments of every command."""
+def parser(only: str = "") -> argparse.ArgumentParser:
+    """The arguments of every command, or of one: the others are then not even imported."""
     top = argparse.ArgumentParser(
         prog="tinygpu",
         description="A language for tiny GPU machines: each proved for all sizes, then built for CUDA and the CPU.",
@@ -40,6 +42,8 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--debug", action="store_true", help="show the traceback of a bug of tinygpu")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     for name, purpose in COMMANDS.items():
+        if only in COMMANDS and name != only:
+            continue
         module = importlib.import_module(f"tinygpu.commands.{name}")
         command = commands.add_parser(
             name,
@@ -58,7 +62,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command: `arguments → exit code`. argparse itself exits with 2 on bad usage and with 0 after `--help`."""
     gc.set_threshold(100_000, 50, 50)  # a command makes many small terms and few cycles; collecting often costs a fifth of its time
     _plain_streams()
-    arguments = parser().parse_args(argv)
+    given = sys.argv[1:] if argv is None else argv
+    arguments = parser(given[0] if given else "").parse_args(given)
     if arguments.version:
         from tinygpu import __version__
 
@@ -85,6 +90,18 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         show_error(TinygpuError(bug(error)), getattr(arguments, "output_format", "human"))
         return BAD
+
+
+def console() -> NoReturn:
+    """The `tinygpu` command. The process ends without taking its modules and solvers apart, which would cost a tenth of a check."""
+    try:
+        code = main()
+    except SystemExit as stop:  # argparse: bad usage, or help
+        code = stop.code if isinstance(stop.code, int) else BAD
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)
 
 
 def bug(error: Exception) -> Diagnostic:
