@@ -1,7 +1,54 @@
 """Values on boxes: reindexing `f*` and pushing forward `f!`, by brute force on small sizes.
 
 Comes in: an arrow, and a value at each point of a box. Goes out: a value at each point of the other box.
-The one idea: loads and broadcasts are `f*`, reductions are `f!`, and that tiling changes nothing is the laws between the two.
+The one idea: loads and broadcasts are `f*`, reductions are `f!`, and that tiling changes nothing is the laws between the two:
+
+    >>> from tinygpu.category.box import box
+    >>> from tinygpu.category.generators import merge, pad, project, split
+    >>> from tinygpu.category.term import Axis, Const
+    >>> i = Axis("i", Const(6))
+    >>> f, g = split(i, 2, "q", "r"), project(box(q=3, r=2), "r")
+    >>> v = {(n,): n * n for n in range(6)}
+    >>> w = {(q,): 10 * q for q in range(3)}
+    >>> def total(arrow, values):
+    ...     return push_forward(arrow, values, operator.add, 0, {})
+    >>> def read(arrow, values):
+    ...     return pull_back(arrow, values, {})
+
+    1. A reduction may be cut into levels, a load into steps: `(g f)! = g! f!` and `(g f)* = f* g*`.
+
+    >>> total(f >> g, v) == total(g, total(f, v)) and read(f >> g, w) == read(f, read(g, w))
+    True
+
+    2. Pushing forward along an iso is reading through its inverse: `f! = (f⁻¹)*`.
+
+    >>> total(f, v) == read(merge(i, 2, "q", "r"), v)
+    True
+
+    4. A tail filled with the unit changes no reduction: `i!` fills with 0, and `(p i)! = p! i!`.
+
+    >>> total(pad(i, 8), v)[(7,)], sum(total(pad(i, 8), v).values()) == sum(v.values())
+    (0, True)
+
+    5. What the folded axis does not touch may stand outside: `p!(v · p* w) = p!(v) · w`.
+
+    >>> u = total(f, v)
+    >>> weighted = {x: u[x] * read(g, w)[x] for x in u}
+    >>> total(g, weighted) == {y: total(g, u)[y] * w[y] for y in w}
+    True
+
+    6. A homomorphism passes through: doubling a sum is the sum of the doubles.
+
+    >>> total(g, {x: 2 * n for x, n in u.items()}) == {y: 2 * n for y, n in total(g, u).items()}
+    True
+
+    7. For an idempotent monoid being onto is enough: reading a value twice does not change a maximum.
+
+    >>> twice = read(project(box(q=3, r=2, c=2), "c"), u)
+    >>> max(twice.values()) == max(u.values())
+    True
+
+Law 3, tile then reduce is reduce then tile, needs a pullback square: `tests/laws/test_reductions.py`, with all the others on random arrows.
 """
 
 from __future__ import annotations
