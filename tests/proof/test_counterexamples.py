@@ -11,6 +11,7 @@ import pytest
 from tests.obligations.texts import COPY, MAX, SUM, program
 from tinygpu.category.term import Read, Var
 from tinygpu.obligations.obligation import Obligation
+from tinygpu.program.fault import OutOfBounds
 from tinygpu.proof.check import Refutation, Unknown, check
 from tinygpu.proof.counterexample import small
 from tinygpu.proof.replay import admitted, edge_inputs, evaluates_false, replay
@@ -66,11 +67,11 @@ def test_a_right_program_replays_without_a_word() -> None:
     assert tried and not any(replay(made, s, seed, edge) for s in tried for seed in (0, 3, 4) for edge in (False, True))
 
 
-def test_inputs_on_which_the_equation_has_no_value_show_nothing() -> None:
+def test_an_access_outside_is_one_also_where_the_equation_has_no_value() -> None:
     op = "op gathered(x: f32[S], idx: i32[R]) -> (s: f32[R]) { s[r] = x[idx[r]] }"
     made = program(op, "s[ROW] = x[idx[ROW]]")
     assert any(edge_inputs(made.op, {"S": 2, "R": 8}, 3)["idx"] < 0)
-    assert replay(made, {"S": 2, "R": 8}, 3, edge=True) is None
+    assert isinstance(replay(made, {"S": 2, "R": 8}, 3, edge=True), OutOfBounds)
 
 
 def test_plain_integers_confirm_a_model() -> None:

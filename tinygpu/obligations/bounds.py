@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tinygpu.category.settle import settle, within
-from tinygpu.category.term import conjunction, text
+from tinygpu.category.term import conjunction, reads, text
 from tinygpu.diagnostic import Label
 from tinygpu.obligations.obligation import Claim, Obligation
 from tinygpu.obligations.trace import Trace
@@ -30,4 +30,6 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
         labels = (Label(access.span, f"{access.array} is {shape}"),)
         title = f"{access.array} is {verb} outside its shape"
         help = "guard the access, or pad the read: A[i | 0]" if not access.write else "guard the store"
+        if any(reads(i) for i in access.index):
+            help = "promise it of the data: where all[t] (0 <= idx[t] and idx[t] < n), or guard the access"
         yield Obligation("bounds", "TG203", title, f"{element} is inside {shape}", access.point.facts, goal, labels, help)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.settle import settle
@@ -50,6 +51,8 @@ from tinygpu.obligations.trace import (
 from tinygpu.obligations.unroll import assigned_in, bound
 from tinygpu.program.step import Assign, For, Holds, If, Local, Program, Step
 
+FOLLOWED = 6000  # parts of a value, written out as a tree, beyond which it is not followed
+LARGE = "large "
 UNROLLED = 64  # a loop that has no closed form is executed iteration by iteration up to this many
 
 
@@ -66,7 +69,15 @@ class Execution:
 
     def resolve(self, term: Term, point: Point) -> Term:
         """The term with every read of a local replaced by what the cell holds."""
-        return settle(replaced(term, self.state), point.extents, frozenset(point.guard))
+        value = self.followed(replaced(term, self.state))
+        return settle(value, point.extents, frozenset(point.guard))
+
+    def followed(self, value: Term) -> Term:
+        """The value, or an unknown one in its place where it is too large: copies of copies grow as powers of two."""
+        if next(islice(walk(value), FOLLOWED, None), None) is None:
+            return value
+        self.loops += 1
+        return Read(f"{LARGE}{self.loops}{UNSOLVED}", (), value.dtype)
 
     def observe(self, term: Term, point: Point, span: Span) -> Term:
         """`resolve`, with every access of the term recorded under the conditions that guard it."""
@@ -149,7 +160,7 @@ class Execution:
         self.state[cells.local.name] = replace(cells, value=self.settled(cells, value, point))
 
     def settled(self, cells: Cells, value: Term, point: Point) -> Term:
-        return settle(value, self.extents(cells, point), self.always)
+        return settle(self.followed(value), self.extents(cells, point), self.always)
 
     @property
     def always(self) -> frozenset[Term]:
@@ -267,6 +278,12 @@ def gaps(trace: Trace) -> Iterator[Gap]:
             for read in walk(term):
                 if isinstance(read, Read) and read.tensor.endswith(UNSOLVED):
                     name = read.tensor.split("@")[0]
+                    if name.startswith(LARGE):
+                        name = store.tensor
+                        reason = f"what is stored has more than {FOLLOWED:,} parts when it is written out; say with `holds` what a cell holds"
+                        title = f"the value of {name} is too large to be followed"
+                        yield Gap("dataflow", "TG501", title, reason, (Label(store.step.span, "stored here"),))
+                        return
                     reason = f"{name} goes from one iteration to the next in a way that is no fold; say with `holds` what it is"
                     yield Gap(
                         "dataflow",

@@ -7,7 +7,7 @@ The one idea: the simulator and plain integer evaluation share nothing with the 
 from __future__ import annotations
 
 from math import isfinite
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from tinygpu.category.number import Array, outside_dtype
 from tinygpu.category.term import BOOL, INTEGERS, variables
 from tinygpu.model.op import Op
 from tinygpu.obligations.obligation import Obligation
-from tinygpu.program.fault import Fault, SimulationBudget
+from tinygpu.program.fault import Fault, OutOfBounds, SimulationBudget
 from tinygpu.program.inputs import promised, random_inputs
 from tinygpu.program.reference import reference
 from tinygpu.program.simulate import simulate
@@ -59,8 +59,10 @@ def replay(program: Program, sizes: dict[str, int], seed: int = 0, edge: bool = 
         inputs = (edge_inputs if edge else random_inputs)(program.op, sizes, seed)
         if not promised(program.op, sizes, inputs):
             return None
-        wanted = reference(program.op, sizes, inputs) if edge else {}
+        wanted = _wanted(program, sizes, inputs) if edge else {}
         outcome = simulate(program, sizes, inputs, order=seed or None, budget=SIMULATED)
+        if wanted is None:  # no value, but an access outside an array is one all the same
+            return next((f for f in outcome.faults if isinstance(f, OutOfBounds)), None)
         if outcome.faults:
             return outcome.faults[0]
         wanted = wanted or reference(program.op, sizes, inputs)
@@ -69,6 +71,14 @@ def replay(program: Program, sizes: dict[str, int], seed: int = 0, edge: bool = 
     rtol, atol = tolerance(program.op, sizes)
     found = [m for m in compare(program.op, outcome.outputs, wanted, rtol=rtol, atol=atol) if not edge or isfinite(m.want)]
     return found[0] if found else None
+
+
+def _wanted(program: Program, sizes: dict[str, int], inputs: dict[str, Any]) -> dict[str, Any] | None:
+    """The equation's values; None where it reads outside a tensor."""
+    try:
+        return reference(program.op, sizes, inputs)
+    except IndexError:
+        return None
 
 
 def evaluates_false(claim: Obligation, model: dict[str, int]) -> bool:
