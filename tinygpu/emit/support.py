@@ -186,15 +186,19 @@ def _rounded(double: float, dtype: str) -> float:
 
 def _device_of(pointer: int) -> int:
     """The GPU that a pointer belongs to; of an empty array, which has none, the current one."""
-    from cuda.bindings import driver
-    from cuda.core import Device
+    try:
+        from cuda.bindings import driver
+        from cuda.core import Device
 
-    if pointer:
-        attribute = driver.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
-        error, ordinal = driver.cuPointerGetAttribute(attribute, pointer)
-        if not int(error):
-            return int(ordinal)
-    return int(Device().device_id)
+        if pointer:
+            attribute = driver.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
+            error, ordinal = driver.cuPointerGetAttribute(attribute, pointer)
+            if not int(error):
+                return int(ordinal)
+        return int(Device().device_id)
+    except (ImportError, RuntimeError) as error:  # the libraries, or the driver's own, are not there
+        reason = str(error).split("\n")[0]
+        raise RuntimeError(f"TG815: arrays on a GPU need numba-cuda[cu13], cuda-core and a driver: {reason}") from None
 
 
 def _article(word: str) -> str:

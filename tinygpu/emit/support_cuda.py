@@ -123,7 +123,10 @@ class _Cuda:
             return
         from cuda.core import LEGACY_DEFAULT_STREAM, Device, LaunchConfig, Stream, launch
 
-        before = Device()
+        try:
+            before = Device()
+        except RuntimeError as error:  # the driver's library is not there
+            _fail(RuntimeError, "TG815", self.name, f"this machine has no driver for GPUs: {error}".split("\n")[0])
         device = Device(view.device)
         device.set_current()
         try:
