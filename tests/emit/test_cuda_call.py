@@ -240,3 +240,13 @@ def test_two_processes_load_and_compile_the_same_module_at_once(tmp_path):
     env = {**os.environ, "TINYGPU_CACHE": str(tmp_path / "cache"), "PYTHONPATH": os.pathsep.join(sys.path)}
     both = [subprocess.Popen([sys.executable, "-c", code], env=env, stdout=subprocess.PIPE, text=True) for _ in range(2)]
     assert [process.communicate(timeout=120)[0] for process in both] == ["[3.0, 3.0, 3.0]\n"] * 2
+
+
+def test_a_machine_without_a_driver_says_so():
+    with contextlib.suppress(ImportError, RuntimeError):
+        from cuda.core import Device
+
+        Device()
+        pytest.skip("this machine has a GPU")
+    with pytest.raises(RuntimeError, match="TG815"):
+        module("saxpy").saxpy(2.0, OnGpu((8,)), OnGpu((8,)), out=OnGpu((8,)))

@@ -129,6 +129,11 @@ RIGHT = {
         SUM,
         "local a: f32[1]\na[0] = 0\nfor k < N { a[0] = a[0] + x[ROW, k] }\ns[ROW] = a[0]",
     ),
+    "a clamped index under a maximum": (
+        MAX,
+        "local a: f32[]\na[] = -inf\nfor c < ceil(N / 4) { for u < 4 in register { a[] max= x[ROW, min(4*c + u, N - 1)] } }\n"
+        "s[ROW] = a[] if N >= 1 else -inf",
+    ),
     "an integer maximum from the first": (
         INTEGER,
         "local a: i32[]\na[] = x[ROW, 0]\nfor k < N { a[] max= x[ROW, k] }\ns[ROW] = a[]",

@@ -100,6 +100,9 @@ def digits(term: Term, target: Term, axes: dict[str, Axis]) -> dict[str, Term]:
     >>> {name: text(value) for name, value in found.items()}
     {'b': '(k - E) % E', 'a': '(k - E) // (E*3)'}
     """
+    match term:
+        case App("min" | "max", (a, b)):  # a clamped index: where the clamp does nothing, it is the index
+            return digits(a if variables(a) & set(axes) else b, target, axes)
     strides, rest = split_strides(polynomial(term), axes)
     value = linear(target).plus(linear(term_of(rest)), -1).term() if rest else target
     down = [name for name, stride in strides.items() if all(c < 0 for c in stride.values())]
