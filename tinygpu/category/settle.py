@@ -169,7 +169,9 @@ def nonnegative(form: Linear, known: Known, inside: bool = False) -> bool:
     True
     """
     below = {atom for atom, c in form.parts if c < 0}
-    # only a fact that is negative where the form is can make up for it
+    for name in [a.name for a in below if isinstance(a, Var) and a.name in known.extents]:
+        below.update(atom for atom, _ in linear(known.extents[name]).parts)
+    # only a fact that is negative where the form is, or becomes as its axes end, can make up for it
     helpful = (f for f in known.forms if (form.constant < 0 and f.constant < 0) or any(c < 0 and a in below for a, c in f.parts))
     for beyond in (form, *(form.plus(fact, -1) for fact in helpful)):
         if inside and beyond is not form:
