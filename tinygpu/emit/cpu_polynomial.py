@@ -1,4 +1,4 @@
-"""Index terms as polynomials, so that two ways to write one address are one value.
+"""Index terms as polynomials whose atoms are in normal form too, so that two ways to write one address are one value.
 
 Comes in: index terms over axes and sizes. Goes out: sums of monomials with integer coefficients, and terms again.
 The one idea: what is not a sum or a product (`//`, `%`, `ceil`, `min`, a gather) is an atom with its own arguments in normal form.
@@ -7,32 +7,12 @@ The one idea: what is not a sum or a product (`//`, `%`, `ceil`, `min`, a gather
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TypeAlias
 
+from tinygpu.category import linear
+from tinygpu.category.linear import Monomial, Polynomial, plus, replace_atoms, times
 from tinygpu.category.term import INDEX, App, Const, Term, Var, children, rebuild, variables
 
-Monomial: TypeAlias = tuple[Term, ...]
-Polynomial: TypeAlias = dict[Monomial, int]
-ZERO: Polynomial = {}
 ONE: Polynomial = {(): 1}
-
-
-def plus(a: Mapping[Monomial, int], b: Mapping[Monomial, int], sign: int = 1) -> Polynomial:
-    """`a + sign·b`."""
-    out = dict(a)
-    for monomial, c in b.items():
-        out[monomial] = out.get(monomial, 0) + sign * c
-    return {m: c for m, c in out.items() if c}
-
-
-def times(a: Mapping[Monomial, int], b: Mapping[Monomial, int]) -> Polynomial:
-    """`a · b`."""
-    out: Polynomial = {}
-    for m, c in a.items():
-        for n, d in b.items():
-            key = tuple(sorted(m + n, key=repr))
-            out[key] = out.get(key, 0) + c * d
-    return {m: c for m, c in out.items() if c}
 
 
 def polynomial(term: Term) -> Polynomial:
@@ -42,18 +22,7 @@ def polynomial(term: Term) -> Polynomial:
     >>> polynomial((g * 4 + t) * 2) == polynomial(t * 2 + g * 8)
     True
     """
-    match term:
-        case Const(int(value)):
-            return {(): value} if value else {}
-        case App("add", (a, b)):
-            return plus(polynomial(a), polynomial(b))
-        case App("sub", (a, b)):
-            return plus(polynomial(a), polynomial(b), -1)
-        case App("neg", (a,)):
-            return plus({}, polynomial(a), -1)
-        case App("mul", (a, b)):
-            return times(polynomial(a), polynomial(b))
-    return {(rebuild(term, normal),): 1}
+    return replace_atoms(linear.polynomial(term), lambda atom: {(rebuild(atom, normal),): 1})
 
 
 def term(p: Mapping[Monomial, int]) -> Term:
