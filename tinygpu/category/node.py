@@ -25,7 +25,8 @@ COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
 LOGIC = ("and", "or", "not")
 FUNCTIONS = ("exp", "exp2", "log", "sqrt", "rsqrt", "tanh", "sigmoid", "erf", "sin", "cos", "abs", "floor")
 OTHERS = ("select", "cast", "table")  # select(c, a, b); cast(x) to the node's dtype; table(index, c0, c1, ...)
-OPERATIONS = ARITHMETIC + COMPARISONS + LOGIC + FUNCTIONS + OTHERS
+SHUFFLES = ("shuffle_xor", "shuffle_up", "shuffle_down", "shuffle_idx")  # (value, index term): the value of another lane, in programs only
+OPERATIONS = ARITHMETIC + COMPARISONS + LOGIC + FUNCTIONS + OTHERS + SHUFFLES
 
 
 class Algebra:

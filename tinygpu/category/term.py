@@ -22,6 +22,7 @@ from tinygpu.category.node import (
     LOGIC,
     OPERATIONS,
     OTHERS,
+    SHUFFLES,
     TRUE,
     Algebra,
     App,
@@ -37,7 +38,7 @@ from tinygpu.category.node import (
 
 __all__ = [
     "ARITHMETIC", "BOOL", "COMPARISONS", "DTYPES", "FALSE", "FLOATS", "FOLDED", "FUNCTIONS", "INDEX", "INTEGERS", "LOGIC",
-    "OPERATIONS", "OTHERS", "TRUE", "Algebra", "App", "Axis", "Const", "Fold", "Read", "Term", "Var", "apply", "ceildiv",
+    "OPERATIONS", "OTHERS", "SHUFFLES", "TRUE", "Algebra", "App", "Axis", "Const", "Fold", "Read", "Term", "Var", "apply", "ceildiv",
     "children", "conjunction", "conjuncts", "equal", "lift", "negation", "reads", "rebuild", "select", "substitute", "text",
     "variables", "walk",
 ]  # fmt: skip

@@ -14,6 +14,7 @@ from typing import TypeAlias
 from tinygpu.category.term import TRUE, Axis, Term
 from tinygpu.diagnostic import NOWHERE, Span
 from tinygpu.model.op import Op
+from tinygpu.program.layout import PLAIN, Layout
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +28,36 @@ class Local:
 
 
 @dataclass(frozen=True, slots=True)
+class Shared:
+    """Cells of a block, which all its threads read and write. Extents are constants; every block starts with unwritten cells.
+
+    The layout says where a cell lies, and nothing about what it holds.
+    """
+
+    name: str
+    dtype: str
+    extents: tuple[Term, ...]
+    layout: Layout = PLAIN
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """An array in global memory that lives as long as the call: what one launch leaves for a later one. Extents are terms over the sizes."""
+
+    name: str
+    dtype: str
+    extents: tuple[Term, ...]
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Assign:
     """`target[index] = value if guard`, or with a monoid as `update` (`sum`, `prod`, `max`, …) `target[index] ⊕= value if guard`.
 
-    The target is a local or an output. Value and index are evaluated only where the guard holds.
+    The target is a local, a shared array, a workspace or an output. Value and index are evaluated only where the guard holds.
+    An `atomic` update is one indivisible step: those of one monoid may meet at one element, in any order.
+    A value may hold shuffles (`category.node.SHUFFLES`): then every lane of the warp takes part.
     """
 
     target: str
@@ -38,6 +65,15 @@ class Assign:
     value: Term
     update: str = ""
     guard: Term = TRUE
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+    atomic: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Barrier:
+    """Nobody of the scope (`block` or `warp`) goes on before all have come; what was written before is seen by all after."""
+
+    scope: str = "block"
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
@@ -70,12 +106,15 @@ class Holds:
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
-Step: TypeAlias = Local | Assign | For | If | Holds
+Step: TypeAlias = Local | Shared | Assign | For | If | Holds | Barrier
 
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """One kernel: every point of `grid` is a block, every point of `block` (row-major) a thread, and each runs `body`."""
+    """One kernel: every point of `grid` is a block, every point of `block` (row-major) a thread, and each runs `body`.
+
+    Launches run one after the other. Blocks of one launch know nothing of each other.
+    """
 
     grid: tuple[Axis, ...]
     block: tuple[Axis, ...]
@@ -93,11 +132,17 @@ class Program:
     where: tuple[Term, ...] = ()
     arch: str = ""
     span: Span = field(default=NOWHERE, compare=False, repr=False)
+    workspaces: tuple[Workspace, ...] = ()
 
     @property
     def locals(self) -> dict[str, Local]:
         """Every local array, by name (names are unique in a program)."""
         return {s.name: s for launch in self.launches for s in steps(launch.body) if isinstance(s, Local)}
+
+    @property
+    def shared(self) -> dict[str, Shared]:
+        """Every shared array, by name."""
+        return {s.name: s for launch in self.launches for s in steps(launch.body) if isinstance(s, Shared)}
 
 
 def steps(body: tuple[Step, ...]) -> Iterator[Step]:

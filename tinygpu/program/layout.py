@@ -1,0 +1,82 @@
+"""Layouts: where the cells of a shared array lie.
+
+    address(x) = swizzle( Σ strideₐ · xₐ )        row-major strides, the fastest axis lengthened by `pad`
+
+Comes in: extents and a layout. Goes out: an index term for the address of a cell, and how many elements to set aside.
+The one idea: a layout is a one-to-one map of cells to addresses, so it changes bank conflicts and never a value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tinygpu.category.term import Const, Term, lift
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """`pad` elements follow each row of the fastest axis.
+
+    `swizzle = (bits, base, shift)`: the `bits` bits of an address from `base + shift` on are added, bit by bit, to those from `base` on.
+    """
+
+    pad: int = 0
+    swizzle: tuple[int, int, int] | None = None
+
+
+PLAIN = Layout()
+
+
+def strides(extents: Sequence[Term], layout: Layout = PLAIN) -> tuple[int, ...]:
+    """The distance of neighbours along each axis, in elements, before the swizzle. Extents are constants.
+
+    >>> strides((Const(8), Const(32)), Layout(pad=1)), strides((Const(2), Const(8), Const(32)))
+    ((33, 1), (256, 32, 1))
+    """
+    found: list[int] = []
+    step = 1
+    for position, extent in enumerate(reversed(extents)):
+        found.append(step)
+        step *= _number(extent) + (layout.pad if position == 0 else 0)
+    return tuple(reversed(found))
+
+
+def address(extents: Sequence[Term], layout: Layout, index: Sequence[Term]) -> Term:
+    """Where a cell lies, in elements from the start of its array.
+
+    >>> from tinygpu.category.term import Var, text
+    >>> text(address((Const(8), Const(32)), Layout(pad=1), (Var("y"), Var("x"))))
+    'y*33 + x'
+    """
+    flat: Term = lift(0)
+    for stride, coordinate in zip(strides(extents, layout), index, strict=True):
+        flat = flat + coordinate * stride
+    return swizzled(flat, layout)
+
+
+def swizzled(flat: Term, layout: Layout) -> Term:
+    """The address after the swizzle.
+
+    >>> from tinygpu.category.term import Var, text
+    >>> text(swizzled(Var("a"), Layout(swizzle=(3, 2, 3))))
+    'a ^ a // 32 % 8*4'
+    """
+    if layout.swizzle is None:
+        return flat
+    bits, base, shift = layout.swizzle
+    return flat ^ (flat // 2 ** (base + shift)) % 2**bits * 2**base
+
+
+def elements(extents: Sequence[Term], layout: Layout = PLAIN) -> int:
+    """How many elements an array of constant extents takes, the pads included.
+
+    >>> elements((Const(8), Const(32)), Layout(pad=1)), elements(())
+    (264, 1)
+    """
+    return strides((Const(1), *extents), layout)[0]
+
+
+def _number(extent: Term) -> int:
+    assert isinstance(extent, Const), "a shared array has constant extents"
+    return int(extent.value)
