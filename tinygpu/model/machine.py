@@ -12,8 +12,25 @@ from dataclasses import dataclass, field
 from tinygpu.category.arrow import Arrow
 from tinygpu.category.term import Axis, Term
 from tinygpu.diagnostic import NOWHERE, Span
-from tinygpu.model.op import Equation, Op
+from tinygpu.model.op import Equation, Op, Tensor
 from tinygpu.syntax.tree import ProgramClause
+
+
+@dataclass(frozen=True, slots=True)
+class Reduce:
+    """`reduce s over w by shared`: how the workers of some factors of a fold are combined. `by`: shuffle, shared or atomic."""
+
+    factors: tuple[str, ...]
+    by: str
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """`keep x in register`: every equation of a launch reads the tensor from the thread's own cells, which are read once."""
+
+    tensor: str
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,16 +39,28 @@ class Phase:
 
     `owner : D → indices of the equation (its axes, then the axes of its folds)`: the domain's axes are the factors that the
     equation uses, with their sorts (grid, block, time, register, vector); the arrow's guard is `active`.
+    `parts` are the workspaces in which its folds over the grid are left for a later launch, by fold, outermost folds in order;
+    an empty name stands for a fold that is done here.
     """
 
     equation: Equation
     owner: Arrow
     span: Span = field(default=NOWHERE, compare=False, repr=False)
+    reduce: tuple[Reduce, ...] = ()
+    parts: tuple[str, ...] = ()
+
+    @property
+    def ways(self) -> dict[str, str]:
+        """How each factor with a `reduce` clause is combined."""
+        return {name: one.by for one in self.reduce for name in one.factors}
 
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """A work object and the phases it evaluates. `time` is the nesting order of the loops, outermost first."""
+    """A work object and the phases it evaluates. `time` is the nesting order of the loops, outermost first.
+
+    `leaves` are the intermediates that later launches read: they are stored in workspaces of their name and shape.
+    """
 
     name: str
     grid: tuple[Axis, ...]
@@ -39,6 +68,8 @@ class Launch:
     phases: tuple[Phase, ...]
     time: tuple[str, ...] = ()
     span: Span = field(default=NOWHERE, compare=False, repr=False)
+    keeps: tuple[Keep, ...] = ()
+    leaves: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +77,7 @@ class Machine:
     """A machine for one op. A machine that serves several ops, params or dtypes is several of these, with the choice in `variant`.
 
     `program` is given for an explicit machine: then its one launch has a work object and no phases, and `program.read` makes the steps.
-    `constants` are the params, as names the program's text may use.
+    `constants` are the params, as names the program's text may use. `workspaces` are what its launches leave for later ones.
     """
 
     name: str
@@ -58,6 +89,7 @@ class Machine:
     arch: str = ""
     variant: tuple[tuple[str, str], ...] = ()
     span: Span = field(default=NOWHERE, compare=False, repr=False)
+    workspaces: tuple[Tensor, ...] = ()
 
     @property
     def title(self) -> str:
