@@ -121,10 +121,14 @@ CATALOGUE: Mapping[str, str] = {
     # programs
     "TG150": "a step assigns an input",
     "TG151": "a fill where a cell is written",
+    "TG152": "a shuffle where not every lane comes",
+    "TG153": "an array declared where it cannot be",
     "TG154": "a loop bound that varies between threads",
-    "TG155": "registers without a fixed count",
+    "TG155": "cells without a fixed count",
     "TG156": "a fold inside a step",
     "TG157": "a launch that is not well formed",
+    "TG158": "a layout that is not one to one",
+    "TG159": "an atomic update that the hardware does not have",
     # assignment
     "TG201": "an output element is never stored",
     "TG202": "an output element is stored twice",

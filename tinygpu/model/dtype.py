@@ -16,6 +16,7 @@ from tinygpu.category.term import (
     FUNCTIONS,
     INDEX,
     INTEGERS,
+    SHUFFLES,
     App,
     Const,
     Fold,
@@ -70,6 +71,8 @@ def settle(term: Term, dtype: str, span: Span, problems: Problems) -> Term:
             return replace(term, body=settle(body, dtype, span, problems), dtype=dtype)
         case App("cast", (inner,)) if term.dtype == LITERAL:
             return App("cast", (inner,), dtype)
+        case App(op, (shuffled, lane)) if op in SHUFFLES and term.dtype == LITERAL and dtype != INDEX:
+            return App(op, (settle(shuffled, dtype, span, problems), lane), dtype)
         case App(op, args) if term.dtype == LITERAL:
             if not offered(op, dtype):
                 return not_offered(op, dtype, span, problems)
@@ -91,6 +94,8 @@ def offered(op: str, dtype: str) -> bool:
     >>> offered("div", "i32"), offered("exp", "f16"), offered("mod", "f32"), offered("abs", "i32")
     (False, True, False, True)
     """
+    if op in SHUFFLES:
+        return dtype != INDEX
     if dtype == BOOL:
         return op in COMPARISONS
     if op in ONLY_FLOATS:

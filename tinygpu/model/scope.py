@@ -32,6 +32,7 @@ class Scope:
     """The names at one place. `indices` maps an index (or factor) to its extent, None where it is not known.
 
     `as_index`: reads of integers are cast to `index` at once, as inside brackets. `used` and `problems` are shared and grow.
+    `elsewhere` are the arrays of a program's other launches. `place` says where a shuffle would stand, if it may not stand here.
     """
 
     problems: Problems
@@ -41,12 +42,18 @@ class Scope:
     indices: Mapping[str, Term | None] = field(default_factory=dict)
     dtypes: Mapping[str, str] = field(default_factory=dict)
     later: Mapping[str, Span] = field(default_factory=dict)
+    elsewhere: Mapping[str, Span] = field(default_factory=dict)
     used: set[str] = field(default_factory=set)
     as_index: bool = False
+    place: str = "outside a program"
 
     def inside_brackets(self) -> Scope:
         """The same names, read as indices."""
-        return self if self.as_index else replace(self, as_index=True)
+        return self if self.as_index else replace(self.at("in an index"), as_index=True)
+
+    def at(self, place: str) -> Scope:
+        """The same names at a place where no shuffle may stand; empty for the value of an assignment, where one may."""
+        return self if self.place and place else replace(self, place=place)
 
     def with_indices(self, indices: Mapping[str, Term | None]) -> Scope:
         """The scope with more indices."""
@@ -118,6 +125,15 @@ class Scope:
                 f"{name} is not known yet here",
                 Label(self.later[name], f"{name} is computed here"),
                 help=f"move the equation of {name} up",
+            )
+        if name in self.elsewhere:
+            return self.problems.add(
+                "TG101",
+                f"{name} belongs to another launch",
+                span,
+                "not known in this launch",
+                Label(self.elsewhere[name], f"{name} is declared here"),
+                help="what a later launch needs is kept in a workspace",
             )
         fix = suggestion(name, self.everything()) or self._offer()
         return self.problems.add("TG101", f"unknown name {name}", span, "nothing here has this name", help=fix)

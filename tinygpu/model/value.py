@@ -17,6 +17,7 @@ from tinygpu.category.term import (
     FUNCTIONS,
     INDEX,
     INTEGERS,
+    SHUFFLES,
     App,
     Const,
     Read,
@@ -33,6 +34,7 @@ from tinygpu.model.folds import fold
 from tinygpu.model.op import Tensor
 from tinygpu.model.problems import UNKNOWN, WRONG, listing, suggestion
 from tinygpu.model.scope import Scope
+from tinygpu.model.shuffle import shuffle
 from tinygpu.syntax import tree
 
 DIGITS = 300  # of a whole number; longer ones no dtype can hold
@@ -63,7 +65,7 @@ def value(expr: tree.Expr, scope: Scope) -> Term:
         case tree.IfElse(a, c, b):
             return _choose(c, a, b, scope)
         case tree.FoldExpr():
-            return fold(expr, scope, value)
+            return fold(expr, scope.at("in a fold"), value)
         case tree.Group((tree.Sized() | tree.Group(),)) | tree.Group(()) | tree.Sized():
             return scope.problems.add("TG127", "a list of factors is no value", expr.span, "a value is needed here")
         case tree.Group((inner,)):
@@ -82,7 +84,7 @@ def index(expr: tree.Expr, scope: Scope) -> Term:
 
 def condition(expr: tree.Expr, scope: Scope) -> Term:
     """A guard: a term of dtype bool."""
-    term = value(expr, scope)
+    term = value(expr, scope.at("in a condition"))
     if term.dtype in (BOOL, UNKNOWN):
         return term
     return scope.problems.add(
@@ -131,7 +133,7 @@ def _cell(expr: tree.Cell, scope: Scope) -> Term:
     guards: list[Term] = []
     for term, extent in zip(inside, tensor.shape, strict=True):
         guards += () if _within(term, extent, scope) else (apply("ge", term, 0), apply("lt", term, extent))
-    fill = value(expr.fill, scope)
+    fill = value(expr.fill, scope.at("in a fill"))
     _, filled, dtype = meet(read, fill, (expr.span, expr.fill.span), scope.problems)
     return WRONG if dtype == UNKNOWN else _as_index(select(conjunction(*guards), read, filled), scope)
 
@@ -201,16 +203,19 @@ def _compare(expr: tree.Binary, scope: Scope) -> Term:
 
 def _choose(c: tree.Expr, a: tree.Expr, b: tree.Expr, scope: Scope) -> Term:
     guard = condition(c, scope)
-    then, otherwise, dtype = _pair(a, b, scope)
+    then, otherwise, dtype = _pair(a, b, scope.at("in a branch"))
     if UNKNOWN in (dtype, guard.dtype):
         return WRONG
     return select(guard, then, otherwise)
 
 
 def _call(expr: tree.Call, scope: Scope) -> Term:
+    if expr.function in SHUFFLES:
+        return shuffle(expr, scope, value)
     name = scope.dtypes.get(expr.function, expr.function)
     if name not in CALLS:
-        fix = f"{name} is a tensor: write {name}[…]" if name in scope.tensors else suggestion(name, (*CALLS, *MONOIDS))
+        known = CALLS if scope.place == "outside a program" else (*CALLS, *SHUFFLES)
+        fix = f"{name} is a tensor: write {name}[…]" if name in scope.tensors else suggestion(name, (*known, *MONOIDS))
         fix = fix or f"the functions are {listing((*FUNCTIONS, 'min', 'max', 'where'))}"
         return scope.problems.add("TG107", f"unknown function {name}", expr.span, "no function has this name", help=fix)
     least, most = {"where": (3, 3), "min": (2, 99), "max": (2, 99)}.get(name, (1, 1))

@@ -7,7 +7,7 @@ The one idea: a program's expressions are those of equations, elaborated by the 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tinygpu.category.term import DTYPES, Axis, Const, Term
 from tinygpu.diagnostic import Span
@@ -17,11 +17,12 @@ from tinygpu.model.op import Op, Tensor
 from tinygpu.model.problems import UNKNOWN, Problems
 from tinygpu.model.scope import Scope
 from tinygpu.model.value import condition, index
+from tinygpu.program.read_array import laid_out, misplaced
 from tinygpu.program.read_cell import assign, folding, holds
-from tinygpu.program.step import For, If, Launch, Local, Program, Step
+from tinygpu.program.step import Assign, Barrier, For, If, Launch, Local, Program, Shared, Step, Workspace, steps
 from tinygpu.syntax import tree
 
-LATER = {"shared": "shared memory", "workspace": "a workspace"}
+HIDDEN = {"local": "the local", "shared": "the shared array", "workspace": "the workspace"}
 
 
 def read(machine: Machine) -> Program:
@@ -31,17 +32,22 @@ def read(machine: Machine) -> Program:
     launches = reader.launches(machine.program.body)
     reader.problems.stop()
     where = tuple(dict.fromkeys((*machine.op.where, *machine.where)))
-    return Program(machine.title, machine.op, launches, where, machine.arch, machine.span)
+    return Program(machine.title, machine.op, launches, where, machine.arch, machine.span, tuple(reader.workspaces))
 
 
 @dataclass(slots=True)
 class Reader:
-    """One pass over the statements. `locals` grows as they are declared; `axes` are the workers and loops around the place, `listed`
-    the loops over listed values there, with the value at hand."""
+    """One pass over the statements. `arrays` are those that the launch at hand knows, `declared` those of all launches so far, `stored`
+    the outputs that earlier launches assign; `axes` are the workers and loops around the place, `listed` the loops over listed values
+    there, with the value at hand, and `depth` is 0 in a program, 1 in a launch, and more in its loops and guards."""
 
     machine: Machine
     problems: Problems = field(default_factory=Problems)
-    locals: dict[str, Tensor] = field(default_factory=dict)
+    workspaces: list[Workspace] = field(default_factory=list)
+    arrays: dict[str, Tensor] = field(default_factory=dict)
+    declared: dict[str, Span] = field(default_factory=dict)
+    stored: set[str] = field(default_factory=set)
+    depth: int = 0
     listed: dict[str, int] = field(default_factory=dict)
 
     @property
@@ -49,28 +55,49 @@ class Reader:
         return self.machine.op
 
     def scope(self, axes: Iterable[Axis]) -> Scope:
-        """The names at a place: sizes, arguments, locals declared so far, params, workers and loops."""
+        """The names at a place: sizes, arguments, arrays declared so far, params, workers and loops. What was stored may be read."""
+        arguments = {t.name: replace(t, role="stored") if t.name in self.stored else t for t in self.op.tensors}
         return Scope(
             self.problems,
             sizes=dict.fromkeys(self.op.sizes, self.op.span),
-            tensors={t.name: t for t in self.op.tensors} | self.locals,
+            tensors=arguments | self.arrays,
             constants=dict(self.machine.constants) | self.listed,
             indices={a.name: a.extent for a in axes},
             dtypes={name: choice for name, choice in self.machine.variant if choice in DTYPES},
+            elsewhere=self.declared,
+            place="",
         )
+
+    @property
+    def cells(self) -> dict[str, Tensor]:
+        """What may be assigned: the outputs, and the arrays at hand."""
+        return {t.name: t for t in self.op.outputs} | self.arrays
 
     def launches(self, body: tuple[tree.Statement, ...]) -> tuple[Launch, ...]:
         """The launches of a program: each `launch (…) { … }`, or the whole body on the work object of the machine."""
         written = [s for s in body if isinstance(s, tree.LaunchStatement)]
         if not written:
             given = self.machine.launches[0]
+            self.depth = 1
             return (Launch(given.grid, given.block, self.steps(body, given.grid + given.block), given.span),)
+        launches: list[Launch] = []
         for statement in body:
-            if not isinstance(statement, tree.LaunchStatement):
-                self.problems.add(
-                    "TG157", "a step stands beside launches", statement.span, "in no launch", help="move it into one of them"
-                )
-        return tuple(self.launch(one) for one in written)
+            if isinstance(statement, tree.LaunchStatement):
+                launches.append(self.launch(statement))
+            elif isinstance(statement, tree.Array) and statement.space == "workspace" and not launches:
+                self.array(statement, ())
+            else:
+                self.beside(statement)
+        return tuple(launches)
+
+    def beside(self, statement: tree.Statement) -> None:
+        """The message for what stands beside launches."""
+        if isinstance(statement, tree.Array) and statement.space == "workspace":
+            title, fix = "a workspace is declared after a launch", "declare it at the top of the program"
+            self.problems.add("TG153", title, statement.span, "a launch stands before it", help=fix)
+        else:
+            title, fix = "a step stands beside launches", "move it into one of them"
+            self.problems.add("TG157", title, statement.span, "in no launch", help=fix)
 
     def launch(self, statement: tree.LaunchStatement) -> Launch:
         """`launch (grid = (g: 4), block = (t: 256)) { … }`."""
@@ -83,7 +110,12 @@ class Reader:
                 continue
             levels[level.name] = tuple(a for item in level.factors.items if (a := self.carried(item, level.name)))
         axes = levels["grid"] + levels["block"]
-        return Launch(levels["grid"], levels["block"], self.steps(statement.body, axes), statement.span)
+        for position, axis in enumerate(axes):
+            self.scope(axes[:position]).hides(axis.name, axis.span, "the factor")
+        body = self.inner(statement.body, axes)
+        self.stored |= {s.target for s in steps(body) if isinstance(s, Assign)} & {t.name for t in self.op.outputs}
+        self.arrays = {name: array for name, array in self.arrays.items() if array.role == "workspace"}
+        return Launch(levels["grid"], levels["block"], body, statement.span)
 
     def carried(self, item: tree.Expr, level: str) -> Axis | None:
         """A factor of a level, with its extent."""
@@ -109,16 +141,19 @@ class Reader:
             case tree.Array():
                 return self.array(statement, axes)
             case tree.Assign():
-                return assign(statement, self.scope(axes), self.locals)
+                return assign(statement, self.scope(axes), self.cells)
             case tree.Holds():
-                return holds(statement, self.scope(axes), self.locals)
+                return holds(statement, self.scope(axes), self.cells)
             case tree.For():
                 return self.loop(statement, axes)
             case tree.If(guard, inner, span):
                 scope = self.scope(axes)
-                return If(folding(condition(guard, scope), guard, scope), self.steps(inner, axes), span)
+                return If(folding(condition(guard, scope), guard, scope), self.inner(inner, axes), span)
+            case tree.Sync("barrier" | "warp barrier" as kind, _, span):
+                return Barrier("warp" if kind == "warp barrier" else "block", span)
             case tree.Sync(kind, _, span):
-                self.later(kind, span, "threads do not share anything in this version, so nothing has to wait")
+                title, fix = f"{kind} is not in this version yet", "leave it out: copies are finished where they stand"
+                self.problems.add("TG109", title, span, "asynchronous copies come in a later version", help=fix)
             case tree.LaunchStatement(_, _, span):
                 self.problems.add(
                     "TG157",
@@ -129,34 +164,42 @@ class Reader:
                 )
         return None
 
-    def later(self, word: str, span: Span, help: str) -> None:
-        """The message for what cooperation of threads will bring."""
-        self.problems.add(
-            "TG109", f"{word} is not in this version yet", span, "cooperation of threads comes in a later version", help=help
-        )
+    def inner(self, body: tuple[tree.Statement, ...], axes: tuple[Axis, ...]) -> tuple[Step, ...]:
+        """The body of a launch, a loop or a guard."""
+        self.depth += 1
+        found = self.steps(body, axes)
+        self.depth -= 1
+        return found
 
-    def array(self, statement: tree.Array, axes: tuple[Axis, ...]) -> Local | None:
-        """`local acc: f32[8, 8]`."""
-        name, span, scope = statement.name, statement.span, self.scope(axes)
-        if statement.space in LATER:
-            self.later(
-                LATER[statement.space], span, f"keep the values of each thread in its own cells: local {name}: {statement.dtype}[…]"
-            )
+    def array(self, statement: tree.Array, axes: tuple[Axis, ...]) -> Local | Shared | None:
+        """`local acc: f32[8, 8]`, `shared s: f32[32, 32] pad 1`; a workspace is kept for the program."""
+        name, span, space, scope = statement.name, statement.span, statement.space, self.scope(axes)
+        if misplaced(statement, self.depth + len(self.listed), self.problems):
             return None
-        if statement.order or statement.place:
-            self.later("a layout of local cells", span, "leave it out: locals are registers")
-        if name in self.locals:
+        if name in self.declared:
             fix = (
                 "declare it before the loop, which stands for its body once for each value" if self.listed else "take another name"
             )
-            self.problems.add("TG102", f"the local {name} is declared twice", span, "declared again", help=fix)
+            self.problems.add("TG102", f"{HIDDEN[space]} {name} is declared twice", span, "declared again", help=fix)
             return None
         dtype = scope.dtype(statement.dtype, span)
-        extents = tuple(self.extent(e, name, True, axes) for e in statement.extents)
-        if scope.hides(name, span, "the local") or dtype is None:
+        extents = tuple(self.extent(e, name, space != "workspace", axes) for e in statement.extents)
+        layout = laid_out(statement, extents, self.constants())
+        if scope.hides(name, span, HIDDEN[space]) or dtype is None:
             return None
-        self.locals[name] = Tensor(name, dtype, extents, "local", span)
+        self.arrays[name] = Tensor(name, dtype, extents, space, span)
+        self.declared[name] = span
+        match space:
+            case "workspace":
+                self.workspaces.append(Workspace(name, dtype, extents, span))
+                return None
+            case "shared":
+                return Shared(name, dtype, extents, layout, span)
         return Local(name, dtype, extents, span)
+
+    def constants(self) -> Scope:
+        """Where only numbers and params are known."""
+        return Scope(self.problems, constants=dict(self.machine.constants) | self.listed)
 
     def loop(self, statement: tree.For, axes: tuple[Axis, ...]) -> For | None:
         """`for k < K { … }`, also `in register` and `in vector`."""
@@ -165,7 +208,7 @@ class Reader:
         self.scope(axes).hides(name, span, "the loop")
         constant = statement.sort in ("register", "vector")
         axis = Axis(name, self.extent(statement.extent, name, constant, axes), statement.sort, span)
-        return For(axis, self.steps(statement.body, (*axes, axis)), span)
+        return For(axis, self.inner(statement.body, (*axes, axis)), span)
 
     def unrolled(self, statement: tree.For, axes: tuple[Axis, ...]) -> tuple[Step, ...]:
         """`for d in (4, 2, 1) { … }`: the body once for each value, in order; the name is a number in it."""
@@ -174,7 +217,7 @@ class Reader:
             return ()
         found: list[Step] = []
         for expr in statement.values:
-            value = index(expr, Scope(self.problems, constants=dict(self.machine.constants) | self.listed))
+            value = index(expr, self.constants())
             if len(self.problems) > before or not isinstance(value, Const):
                 break  # said: only numbers and params are known there; the other values would mostly say the same
             self.listed[name] = int(value.value)
@@ -208,7 +251,7 @@ class Reader:
                 "TG155",
                 f"the extent of {name} is not a number",
                 expr.span,
-                "registers have a fixed count",
+                "cells have a fixed count",
                 help="write a number or a param; a loop over a size is one in time: for k < K { … }",
             )
         if term.value < 1:

@@ -13,26 +13,18 @@ from tinygpu.category.term import TRUE, Fold, Term, walk
 from tinygpu.diagnostic import Label
 from tinygpu.model.dtype import settle
 from tinygpu.model.op import Tensor
-from tinygpu.model.problems import UNKNOWN, WRONG, suggestion
+from tinygpu.model.problems import UNKNOWN, WRONG, listing, suggestion
 from tinygpu.model.scope import Scope
 from tinygpu.model.value import condition, index, value
+from tinygpu.program.atomic import ATOMICS, has_atomic
 from tinygpu.program.step import Assign, Holds
 from tinygpu.syntax import tree
 
 
-def assign(statement: tree.Assign, scope: Scope, locals: Mapping[str, Tensor]) -> Assign | None:
-    """`target[index] = value if guard`, `target[index] += value`, `target[index] max= value`."""
-    if statement.atomic:
-        scope.problems.add(
-            "TG109",
-            "atomic is not in this version yet",
-            statement.span,
-            "cooperation of threads comes in a later version",
-            help="let one thread own each element",
-        )
-        return None
+def assign(statement: tree.Assign, scope: Scope, cells: Mapping[str, Tensor]) -> Assign | None:
+    """`target[index] = value if guard`, `target[index] += value`, `target[index] max= value`, `atomic target[index] += value`."""
     target = statement.target
-    tensor = written(target, scope, locals)
+    tensor = written(target, scope, cells)
     place = cell(target, tensor, scope)
     guard = TRUE if statement.guard is None else folding(condition(statement.guard, scope), statement.guard, scope)
     term = folding(value(statement.value, scope), statement.value, scope)
@@ -40,37 +32,62 @@ def assign(statement: tree.Assign, scope: Scope, locals: Mapping[str, Tensor]) -
         return None
     if statement.update and not accepted(statement, tensor, scope):
         return None
+    if statement.atomic and not indivisible(statement, tensor, scope):
+        return None
     term = typed(term, tensor, statement.value, scope)
     if UNKNOWN in (term.dtype, guard.dtype):
         return None
-    return Assign(target.name, place, term, statement.update, guard, statement.span)
+    return Assign(target.name, place, term, statement.update, guard, statement.span, statement.atomic)
 
 
-def holds(statement: tree.Holds, scope: Scope, locals: Mapping[str, Tensor]) -> Holds | None:
+def indivisible(statement: tree.Assign, tensor: Tensor, scope: Scope) -> bool:
+    """Whether the hardware has the update as one step; says so if not."""
+    problem, span, update = scope.problems.add, statement.span, statement.update
+    declared = Label(tensor.span, f"{tensor.name} is declared here")
+    if tensor.role == "local":
+        fix = "write it without atomic: no other thread sees the cells of this one"
+        problem("TG159", f"the local {tensor.name} is updated atomically", span, "a thread's own cell", declared, help=fix)
+    elif not update:
+        fix = f"write atomic {tensor.name}[…] += …, or the assignment without atomic"
+        problem("TG159", "a plain assignment is not atomic", span, "no update", help=fix)
+    elif not has_atomic(update, tensor.dtype):
+        known = [f"{monoid} of {listing(dtypes)}" for monoid, dtypes in ATOMICS.items()]
+        fix = f"the hardware has {'; '.join(known)}. For others, let one thread own each element"
+        problem("TG159", f"no atomic {update} of {tensor.dtype}", span, f"{tensor.name} holds {tensor.dtype}", declared, help=fix)
+    else:
+        return True
+    return False
+
+
+def holds(statement: tree.Holds, scope: Scope, cells: Mapping[str, Tensor]) -> Holds | None:
     """`cell holds value`: the one place of a program where a fold may stand."""
     target = statement.target
-    tensor = written(target, scope, locals)
+    tensor = written(target, scope, cells)
     place = cell(target, tensor, scope)
-    term = value(statement.value, scope)
+    term = value(statement.value, scope.at("in a ghost fact"))
     if tensor is None or place is None:
         return None
     term = typed(term, tensor, statement.value, scope)
     return None if term.dtype == UNKNOWN else Holds(target.name, place, term, statement.span)
 
 
-def written(target: tree.Cell, scope: Scope, locals: Mapping[str, Tensor]) -> Tensor | None:
-    """The local or output that a statement is about; None after a message."""
+def written(target: tree.Cell, scope: Scope, cells: Mapping[str, Tensor]) -> Tensor | None:
+    """The array that a statement is about; None after a message."""
     found = scope.tensors.get(target.name)
-    if found is not None and (found.role == "output" or target.name in locals):
-        return found
+    if target.name in cells:
+        return cells[target.name]
+    if found is None and target.name in scope.elsewhere:
+        scope.unknown(target.name, target.span)
+        return None
     if found is None:
         fix = (
             suggestion(target.name, scope.tensors)
             or f"declare it before: local {target.name}: f32[{', '.join('8' for _ in target.index)}]"
         )
-        scope.problems.add("TG101", f"unknown name {target.name}", target.span, "no output and no local has this name", help=fix)
+        reason = "no output and no array of the program has this name"
+        scope.problems.add("TG101", f"unknown name {target.name}", target.span, reason, help=fix)
         return None
-    outputs = ", ".join(t.name for t in scope.tensors.values() if t.role == "output")
+    outputs = ", ".join(t.name for t in cells.values() if t.role == "output")
     scope.problems.add(
         "TG150",
         f"the input {target.name} is assigned",
