@@ -1,10 +1,10 @@
 """What every read delivers: the program executed symbolically, for all threads and all sizes at once, to value terms.
 
-    a cell is a function of its index;  a write makes `new(f) = value if f == index and guard else old(f)`;
-    an accumulation makes `new(f) = old(f) ⊕ contribution`;  a loop is closed by `recurrence.close`
+    a cell is a function of its index (`cells`);  a loop is closed by `recurrence.close`;  a shuffle is `exchange.exchanged`;
+    all threads take every step together: that no schedule can tell the difference is what `ordered` proves
 
-Comes in: a program. Goes out: its stores, its accesses and its ghost facts, each at its point, with every read of a local
-replaced by the latest write that it sees. Inputs are uninterpreted; a cell that nobody wrote is a fresh symbol `cell?`.
+Comes in: a program. Goes out: its stores, its accesses and its ghost facts, each at its point, with every read of a cell replaced by
+the latest write that it sees. Inputs are uninterpreted; a cell that nobody wrote is a fresh symbol `cell?`.
 """
 
 from __future__ import annotations
@@ -15,32 +15,20 @@ from itertools import islice
 
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.settle import settle
-from tinygpu.category.term import (
-    TRUE,
-    App,
-    Axis,
-    Const,
-    Fold,
-    Read,
-    Term,
-    Var,
-    conjunction,
-    conjuncts,
-    equal,
-    select,
-    variables,
-    walk,
-)
+from tinygpu.category.term import Axis, Const, Read, Term, Var, conjunction, conjuncts, equal, substitute, variables, walk
 from tinygpu.diagnostic import Label, Span
+from tinygpu.obligations.cells import Cells, State, contributed, itself, merged, published, unwritten, written
+from tinygpu.obligations.exchange import Threads, exchanged, shuffled
 from tinygpu.obligations.obligation import Gap, Point
-from tinygpu.obligations.recurrence import close, combine, flatten, mentions
+from tinygpu.obligations.recurrence import close, mentions
 from tinygpu.obligations.trace import (
-    FRESH,
+    HERE,
     UNSOLVED,
     Access,
-    Cells,
+    Collective,
     Ghost,
-    State,
+    Meeting,
+    Place,
     Store,
     Trace,
     guarded_reads,
@@ -49,7 +37,7 @@ from tinygpu.obligations.trace import (
     started,
 )
 from tinygpu.obligations.unroll import assigned_in, bound
-from tinygpu.program.step import Assign, For, Holds, If, Local, Program, Step
+from tinygpu.program.step import Assign, Barrier, For, Holds, If, Launch, Local, Program, Shared, Step, Workspace
 
 FOLLOWED = 6000  # parts of a value, written out as a tree, beyond which it is not followed
 LARGE = "large "
@@ -58,26 +46,31 @@ UNROLLED = 64  # a loop that has no closed form is executed iteration by iterati
 
 @dataclass(slots=True)
 class Execution:
-    """One run over a program: the state of the locals and what was seen so far."""
+    """One run over a launch: the state of the cells and what was seen so far. `memory` is what earlier launches left."""
 
     program: Program
+    launch: Launch
+    memory: State = field(default_factory=dict)
     state: State = field(default_factory=dict)
     trace: Trace = field(default_factory=Trace)
+    place: Place = HERE
     loops: int = 0
 
     # ── values ─────────────────────────────────────────────────────────────────────────────────────────────────
 
     def resolve(self, term: Term, point: Point) -> Term:
-        """The term with every read of a local replaced by what the cell holds."""
-        value = self.followed(replaced(term, self.state))
-        return settle(value, point.extents, frozenset(point.guard))
+        """The term with every read of a cell replaced by what the cell holds, and every shuffle by the other lane's value."""
+        value = replaced(term, {**self.memory, **self.state})
+        if shuffled(value):
+            value = exchanged(value, Threads(self.launch.block))
+        return settle(self.followed(value), point.extents, frozenset(point.guard))
 
     def followed(self, value: Term) -> Term:
         """The value, or an unknown one in its place where it is too large: copies of copies grow as powers of two."""
         if next(islice(walk(value), FOLLOWED, None), None) is None:
             return value
         self.loops += 1
-        return Read(f"{LARGE}{self.loops}{UNSOLVED}", (), value.dtype)
+        return Read(f"{LARGE}{self.loops}{UNSOLVED}", tuple(map(Var, sorted(variables(value)))), value.dtype)
 
     def observe(self, term: Term, point: Point, span: Span) -> Term:
         """`resolve`, with every access of the term recorded under the conditions that guard it."""
@@ -88,6 +81,8 @@ class Execution:
         value = self.resolve(term, point)
         computed = tuple((replaced(t, self.state), self.seen(where, point), span) for t, where in index_terms(term, point))
         self.add(Trace(values=((value, point, span),), computed=computed))
+        if shuffled(term):
+            self.add(Trace(collectives=(Collective("warp", "shuffle", point, span, self.place.launch),)))
         return value
 
     def seen(self, place: Point, point: Point) -> Point:
@@ -96,12 +91,10 @@ class Execution:
             *(self.resolve(g, point) for g in place.guard[len(point.guard) :])
         )
 
-    def access(self, name: str, index: tuple[Term, ...], point: Point, span: Span, write: bool = False) -> None:
-        if name in self.state:
-            extents = self.state[name].local.extents
-        else:
-            extents = self.program.op.tensor(name).shape
-        self.add(Trace(accesses=(Access(name, index, extents, point, span, write),)))
+    def access(self, name: str, index: tuple[Term, ...], point: Point, span: Span, write: bool = False, atomic: str = "") -> None:
+        cells = self.state.get(name) or self.memory.get(name)
+        extents = cells.local.extents if cells else self.program.op.tensor(name).shape
+        self.add(Trace(accesses=(Access(name, index, extents, point, span, write, atomic, self.place),)))
 
     def add(self, more: Trace) -> None:
         self.trace = self.trace.plus(more)
@@ -109,34 +102,57 @@ class Execution:
     # ── steps ──────────────────────────────────────────────────────────────────────────────────────────────────
 
     def run(self, body: tuple[Step, ...], point: Point) -> None:
-        for step in body:
+        around = self.place
+        for number, step in enumerate(body):
+            self.place = replace(around, path=(*around.path, number))
             match step:
-                case Local(name, dtype, extents):
-                    formals = tuple(f"{name}.{axis}" for axis in range(len(extents)))
-                    self.state[name] = Cells(step, formals, Read(name + FRESH, tuple(map(Var, formals)), dtype))
+                case Local(name) | Shared(name):
+                    self.state[name] = unwritten(step)
                 case Assign():
                     self.assign(step, point)
                 case For():
                     self.loop(step, point)
                 case If():
                     self.branch(step, point)
+                case Barrier(scope, span):
+                    self.add(Trace(collectives=(Collective(scope, "barrier", point, span, self.place.launch),)))
                 case Holds(name, index, claim, span):
                     self.holds(name, index, claim, point, span)
+        self.place = around
 
     def assign(self, step: Assign, point: Point) -> None:
         guard = self.observe(step.guard, point, step.span)
         inner = point.under(guard)
         index = tuple(self.observe(i, inner, step.span) for i in step.index)
+        if step.update and shuffled(step.value):  # so that a step of a reduction is seen as one
+            whole = MONOIDS[step.update].combine(Read(step.target, step.index, step.value.dtype), step.value)
+            step = replace(step, value=whole, update="")
         value = self.observe(step.value, inner, step.span)
-        self.access(step.target, index, inner, step.span, write=True)
+        self.access(step.target, index, inner, step.span, True, step.update if step.atomic else "")
         if step.target not in self.state:
-            self.add(Trace(stores=(Store(step.target, index, value, inner, step, step.update),)))
+            self.add(Trace(stores=(Store(step.target, index, value, inner, step, step.update, self.place.launch),)))
             return
         cells = self.state[step.target]
-        here = conjunction(guard, *(equal(Var(f), i) for f, i in zip(cells.formals, index, strict=True)))
         if step.update:
             self.add(Trace(values=((self.resolve(Read(step.target, index, cells.local.dtype), inner), inner, step.span),)))
+        if not cells.private:
+            self.publish(cells, index, value, inner, step)
+            return
+        here = conjunction(guard, *(equal(Var(f), i) for f, i in zip(cells.formals, index, strict=True)))
         self.keep(cells, written(cells, value, here, step.update), point)
+
+    def publish(self, cells: Cells, index: tuple[Term, ...], value: Term, point: Point, step: Assign) -> None:
+        """What all threads make of shared cells in one step."""
+        carried = len(self.launch.grid) + len(self.launch.block)
+        if step.atomic:
+            guards = tuple(g for g in point.guard if g not in self.always)
+            new = contributed(cells, index, value, step.update, self.launch.block, guards)
+        else:
+            write = published(cells, index, self.launch.block, point.axes[carried:], point)
+            self.add(Trace(meetings=(Meeting(cells.local.name, write.claim, point, step.span),)))
+            condition = settle(write.condition, self.extents(cells, point), self.always)
+            new = written(cells, substitute(value, write.writer), condition, step.update)
+        self.keep(cells, new, Point(self.launch.grid + point.axes[carried:], preconditions(self.program)))
 
     def branch(self, step: If, point: Point) -> None:
         """A conditional body: afterwards a cell is what the body made of it where the guard held, else what it was."""
@@ -145,7 +161,10 @@ class Execution:
         self.run(step.body, point.under(guard))
         inside, self.state = self.state, before
         for name in sorted(assigned_in(step.body) & set(before)):
-            self.keep(before[name], merged(guard, inside[name].value, before[name].value), point)
+            if before[name].private:
+                self.keep(before[name], merged(guard, inside[name].value, before[name].value), point)
+            else:  # a write to shared cells knows its guards itself
+                self.state[name] = inside[name]
 
     def holds(self, name: str, index: tuple[Term, ...], claim: Term, point: Point, span: Span) -> None:
         cells = self.state[name]
@@ -168,8 +187,13 @@ class Execution:
 
     @staticmethod
     def extents(cells: Cells, point: Point) -> dict[str, Term]:
-        """The ranges of a point's axes and of a cell's index: that it is inside is an obligation of its own."""
-        return {**point.extents, **dict(zip(cells.formals, cells.local.extents, strict=True))}
+        """The ranges of a point's axes and of a cell's index."""
+        return {**point.extents, **cells.extents}
+
+    @property
+    def threads(self) -> tuple[str, ...]:
+        """The names of the block's axes: what a thread's own cells depend on."""
+        return tuple(a.name for a in self.launch.block)
 
     # ── loops ──────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -181,13 +205,15 @@ class Execution:
         previous = {name: f"{name}@{self.loops}" for name in assigned}
         for name in assigned:
             cells = before[name]
-            self.state[name] = replace(cells, value=itself(cells, previous[name]))
+            self.state[name] = replace(cells, value=itself(cells, previous[name], self.threads))
         self.run(step.body, point.inside(axis))
         begin, after, solved = self.close(axis, previous, before, point)
         if not solved and isinstance(axis.extent, Const) and axis.extent.value <= UNROLLED:
-            self.state, self.trace = before, seen
+            self.state, self.trace, around = before, seen, self.place
             for value in range(int(axis.extent.value)):
+                self.place = replace(around, turns=(*around.turns, (axis.name, value)))
                 self.run(tuple(bound(s, axis.name, value) for s in step.body), point)
+            self.place = around
             return
         inside, self.trace = self.trace, seen
         starts = {previous[name]: begin[name] for name in assigned}
@@ -204,7 +230,7 @@ class Execution:
             for name in ready or list(waiting):
                 cells = self.state[name]
                 known = {previous[m]: begin[m] for m in begin}
-                here = itself(cells, previous[name])
+                here = itself(cells, previous[name], self.threads)
                 forms = close(axis, here, replaced(cells.value, known), before[name].value) if ready else None
                 if forms is None:
                     solved = False
@@ -212,48 +238,11 @@ class Execution:
                     place = tuple(map(Var, (*cells.formals, *point.extents)))
                     turn = Read(f"{previous[name]} in{UNSOLVED}", (*place, Var(axis.name)), cells.local.dtype)
                     forms = turn, Read(f"{previous[name]}{UNSOLVED}", place, cells.local.dtype)
-                begin[name] = replace(cells, value=self.settled(cells, forms[0], point.inside(axis)))
+                formals = cells.formals + (self.threads if cells.private else ())
+                begin[name] = replace(cells, formals=formals, value=self.settled(cells, forms[0], point.inside(axis)))
                 after[name] = replace(cells, value=self.settled(cells, forms[1], point))
                 del waiting[name]
         return begin, after, solved
-
-
-def itself(cells: Cells, name: str) -> Read:
-    """The placeholder `name` at the cell's own index; an axis with one place has the index 0."""
-    index = (Const(0) if e == Const(1) else Var(f) for f, e in zip(cells.formals, cells.local.extents, strict=True))
-    return Read(name, tuple(index), cells.local.dtype)
-
-
-def written(cells: Cells, value: Term, here: Term, update: str) -> Term:
-    """The cells after a plain write, or after an accumulation, of `value` where `here` holds."""
-    if not update:
-        match cells.value:
-            case App("select", (condition, _, rest)) if condition == here:
-                return select(here, value, rest)  # the same place once more
-        return select(here, value, cells.value)
-    monoid, dtype = MONOIDS[update], cells.local.dtype
-    return App(monoid.op, (cells.value, Fold(monoid.name, (), here, value, dtype)), dtype)
-
-
-def merged(guard: Term, new: Term, old: Term) -> Term:
-    """`new` where the guard holds, else `old`; an accumulation onto `old` stays one, of guarded contributions."""
-    for monoid in MONOIDS.values():
-        operands = flatten(monoid.op, new)
-        if old in operands and len(operands) > 1:
-            parts = list(operands)
-            parts.remove(old)
-            folds = [
-                p if isinstance(p, Fold) and p.monoid == monoid.name else Fold(monoid.name, (), TRUE, p, new.dtype) for p in parts
-            ]
-            under = [replace(f, guard=conjunction(guard, f.guard)) for f in folds if not shadows(f, guard)]
-            if len(under) == len(parts):
-                return combine(monoid.op, new.dtype, old, *under)
-    return select(guard, new, old)
-
-
-def shadows(fold: Fold, guard: Term) -> bool:
-    """Whether a binder of the fold has the name of a free variable of the guard."""
-    return any(a.name in variables(guard) for a in fold.axes)
 
 
 def preconditions(program: Program) -> tuple[Term, ...]:
@@ -262,13 +251,51 @@ def preconditions(program: Program) -> tuple[Term, ...]:
 
 
 def execute(program: Program) -> Trace:
-    """`Program → Trace`: every launch executed from fresh locals; sizes and preconditions are facts of every point."""
+    """`Program → Trace`: every launch executed from fresh cells; sizes and preconditions are facts of every point."""
     trace = Trace()
-    for launch in program.launches:
-        run = Execution(program)
+    memory: State = {w.name: unwritten(w) for w in program.workspaces}
+    for number, launch in enumerate(program.launches):
+        run = Execution(program, launch, memory, place=Place(number))
         run.run(launch.body, Point(launch.grid + launch.block, preconditions(program)))
         trace = trace.plus(run.trace)
-    return trace
+        if len(program.launches) > 1 or any(s.step.atomic for s in run.trace.stores):
+            memory, meetings = left(program, run.trace.stores, memory)
+            trace = trace.plus(Trace(meetings=meetings))
+    outputs = {t.name for t in program.op.outputs}
+    final = tuple(memory[n] for n in sorted(outputs & set(memory)) if not plain(trace, n))
+    return trace.plus(Trace(final=final))
+
+
+def plain(trace: Trace, name: str) -> bool:
+    """Whether an array is stored by one launch alone, and only plainly: then every store says what it is worth."""
+    stores = [s for s in trace.stores if s.tensor == name]
+    return len({s.launch for s in stores}) == 1 and not any(s.step.atomic for s in stores)
+
+
+def left(program: Program, stores: tuple[Store, ...], memory: State) -> tuple[State, tuple[Meeting, ...]]:
+    """What the global arrays hold after a launch, and that no two of its threads meet where that is asked of them."""
+    memory, meetings = dict(memory), []
+    always = frozenset(preconditions(program))
+    for store in stores:
+        cells = memory.get(store.tensor) or unwritten(array(program, store.tensor))
+        guards = tuple(g for g in store.point.guard if g not in always)
+        if store.step.atomic:
+            new = contributed(cells, store.index, store.value, store.update, store.point.axes, guards)
+        else:
+            write = published(cells, store.index, store.point.axes, (), store.point)
+            if cells.local in program.workspaces:
+                meetings.append(Meeting(store.tensor, write.claim, store.point, store.step.span))
+            new = written(
+                cells, substitute(store.value, write.writer), settle(write.condition, cells.extents, always), store.update
+            )
+        memory[store.tensor] = replace(cells, value=settle(new, cells.extents, always))
+    return memory, tuple(meetings)
+
+
+def array(program: Program, name: str) -> Workspace:
+    """An output as the array that it is."""
+    tensor = program.op.tensor(name)
+    return Workspace(name, tensor.dtype, tensor.shape, tensor.span)
 
 
 def gaps(trace: Trace) -> Iterator[Gap]:

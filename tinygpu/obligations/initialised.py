@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tinygpu.category.term import FALSE
+from tinygpu.category.term import FALSE, Axis
 from tinygpu.diagnostic import Label
+from tinygpu.obligations.cells import FRESH
+from tinygpu.obligations.dataflow import preconditions
 from tinygpu.obligations.obligation import Claim, Obligation, Point
-from tinygpu.obligations.trace import FRESH, Trace, guarded_reads
+from tinygpu.obligations.trace import Trace, guarded_reads
 from tinygpu.program.step import Program
 
 
@@ -24,15 +26,32 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
         for read, point in seen + guarded_reads(store.value, store.point):
             if read.tensor.endswith(FRESH):
                 name = read.tensor.removesuffix(FRESH)
-                labels = (Label(store.step.span, f"stored to {store.tensor}"), Label(program.locals[name].span, "declared here"))
+                labels = (Label(store.step.span, f"stored to {store.tensor}"), declared(program, name))
                 title = f"{store.tensor} may receive {name}, which nobody wrote"
                 sentence = f"{name} is written before {store.tensor} needs it"
                 help = f"initialise {name} before the loop"
                 yield Obligation("initialised", "TG301", title, sentence, point.facts, FALSE, labels, help)
+    for cells in trace.final:
+        place = Point(tuple(Axis(f, e) for f, e in cells.extents.items()), preconditions(program))
+        for read, point in guarded_reads(cells.value, place):
+            if read.tensor.endswith(FRESH):
+                name = read.tensor.removesuffix(FRESH)
+                title, sentence = f"some elements of {cells.local.name} are never stored", f"every element of {name} is stored"
+                labels = (Label(cells.local.span, "declared here"),)
+                yield Obligation(
+                    "initialised", "TG201", title, sentence, point.facts, FALSE, labels, f"store {name} in a first launch"
+                )
     for value, place, span in trace.values:
         for read, point in guarded_reads(value, place):
             if read.tensor.endswith(FRESH):
                 name = read.tensor.removesuffix(FRESH)
-                labels = (Label(span, "read here"), Label(program.locals[name].span, "declared here"))
+                labels = (Label(span, "read here"), declared(program, name))
                 title, sentence = f"{name} is read, which nobody wrote", f"{name} is written before it is read"
                 yield Obligation("initialised", "TG301", title, sentence, point.facts, FALSE, labels, f"initialise {name}")
+
+
+def declared(program: Program, name: str) -> Label:
+    """Where an array is declared."""
+    arrays = {**program.locals, **program.shared, **{w.name: w for w in program.workspaces}}
+    span = arrays[name].span if name in arrays else program.op.tensor(name).span
+    return Label(span, "declared here")

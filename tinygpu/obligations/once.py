@@ -14,17 +14,26 @@ from tinygpu.obligations.bijection import collisions
 from tinygpu.obligations.cover import part, stores_of
 from tinygpu.obligations.dataflow import preconditions
 from tinygpu.obligations.obligation import Claim, Obligation, Point
-from tinygpu.obligations.trace import Trace
+from tinygpu.obligations.trace import Store, Trace
 from tinygpu.program.step import Program
 
 
 def state(program: Program, trace: Trace) -> Iterator[Claim]:
     """The claims of this property."""
     for output in program.op.outputs:
-        stores = stores_of(trace, output.name)
-        for p, q, hypotheses, goal in collisions(tuple(map(part, stores)), Point((), preconditions(program))):
-            labels = [Label(stores[p].step.span, "stored here")]
-            labels += [Label(stores[q].step.span, "and here")] if p != q else []
-            title = f"one element of {output.name} is stored twice"
-            sentence = f"no two points of {'the work' if p == q else 'two stores'} store one element of {output.name}"
-            yield Obligation("once", "TG202", title, sentence, hypotheses, goal, tuple(labels))
+        for launch in range(len(program.launches)):
+            yield from _twice(program, output.name, tuple(s for s in plain(trace, output.name) if s.launch == launch))
+
+
+def plain(trace: Trace, tensor: str) -> Iterator[Store]:
+    """The stores to one output that are no atomic updates."""
+    return (s for s in stores_of(trace, tensor) if not s.step.atomic)
+
+
+def _twice(program: Program, output: str, stores: tuple[Store, ...]) -> Iterator[Claim]:
+    for p, q, hypotheses, goal in collisions(tuple(map(part, stores)), Point((), preconditions(program))):
+        labels = [Label(stores[p].step.span, "stored here")]
+        labels += [Label(stores[q].step.span, "and here")] if p != q else []
+        title = f"one element of {output} is stored twice"
+        sentence = f"no two points of {'the work' if p == q else 'two stores'} store one element of {output}"
+        yield Obligation("once", "TG202", title, sentence, hypotheses, goal, tuple(labels))

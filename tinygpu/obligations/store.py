@@ -10,19 +10,27 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tinygpu.category.settle import settle
-from tinygpu.category.term import FALSE, Read, Term, rebuild, substitute
+from tinygpu.category.term import FALSE, Axis, Read, Term, rebuild, substitute
 from tinygpu.diagnostic import Label
 from tinygpu.model.op import Op
 from tinygpu.obligations.body import same
-from tinygpu.obligations.obligation import Claim, Obligation
-from tinygpu.obligations.trace import Store, Trace
+from tinygpu.obligations.dataflow import preconditions
+from tinygpu.obligations.memory import stored_before
+from tinygpu.obligations.obligation import Claim, Obligation, Point
+from tinygpu.obligations.trace import Trace
 from tinygpu.program.step import Program
 
 
 def state(program: Program, trace: Trace) -> Iterator[Claim]:
     """The claims of this property."""
     outputs = {t.name for t in program.op.outputs}
-    for store in trace.stores:
+    made = {cells.local.name for cells in trace.final}
+    for cells in trace.final:
+        axes = tuple(Axis(f, e) for f, e in cells.extents.items())
+        point = Point(axes, preconditions(program))
+        label = (Label(program.op.equation(cells.local.name).span, "the equation"),)
+        yield from same(cells.value, element(program.op, cells.local.name, cells.place, point), point, label)
+    for store in (s for s in trace.stores if s.tensor in outputs - made):
         labels = (Label(store.step.span, "stored here"), Label(program.op.equation(store.tensor).span, "the equation"))
         if store.update:
             sentence = f"{store.tensor} is stored, not accumulated in memory"
@@ -31,19 +39,19 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
                 "store", "TG507", title, sentence, store.point.facts, FALSE, labels, "accumulate in a local cell, then store it"
             )
             continue
-        yield from same(store.value, wanted(program.op, store), store.point, labels)
+        yield from same(store.value, element(program.op, store.tensor, store.index, store.point), store.point, labels)
     for access in trace.accesses:
-        if access.array in outputs and not access.write:
+        if access.array in outputs and not access.write and not stored_before(trace, access.array, access.place.launch):
             sentence = f"{access.array} is not read"
             label = (Label(access.span, "read here"),)
             yield Obligation("store", "TG116", f"the output {access.array} is read", sentence, access.point.facts, FALSE, label)
 
 
-def wanted(op: Op, store: Store) -> Term:
-    """The equation at the element that a store writes."""
-    equation = op.equation(store.tensor)
-    bind = {a.name: i for a, i in zip(equation.axes, store.index, strict=True)}
-    return settle(inlined(op, substitute(equation.value, bind)), store.point.extents, frozenset(store.point.guard))
+def element(op: Op, tensor: str, index: tuple[Term, ...], point: Point) -> Term:
+    """The equation at an element."""
+    equation = op.equation(tensor)
+    bind = {a.name: i for a, i in zip(equation.axes, index, strict=True)}
+    return settle(inlined(op, substitute(equation.value, bind)), point.extents, frozenset(point.guard))
 
 
 def inlined(op: Op, value: Term) -> Term:

@@ -7,32 +7,30 @@ The one idea: a store, an access and a fact are the only things about a program 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from tinygpu.category.settle import settle
-from tinygpu.category.term import INDEX, App, Fold, Read, Term, negation, reads, rebuild, substitute, variables
-from tinygpu.diagnostic import Span
+from tinygpu.category.term import INDEX, App, Fold, Read, Term, negation, reads, rebuild, variables
+from tinygpu.diagnostic import NOWHERE, Span
+from tinygpu.obligations.cells import Cells, State
 from tinygpu.obligations.obligation import Point
 from tinygpu.obligations.recurrence import fresh
-from tinygpu.program.step import Assign, Local
+from tinygpu.program.step import Assign
 
-FRESH = "?"  # a cell that nobody wrote
 UNSOLVED = "!"  # a cell whose loop has no closed form
 
 
 @dataclass(frozen=True, slots=True)
-class Cells:
-    """A local array as a function: its value at the index `formals`."""
+class Place:
+    """Where in the text: the launch, the position of the step in its body, of the step in that one's, …, and the turns of loops that were
+    followed one by one."""
 
-    local: Local
-    formals: tuple[str, ...]
-    value: Term
-
-    def at(self, index: tuple[Term, ...]) -> Term:
-        return substitute(self.value, dict(zip(self.formals, index, strict=True)))
+    launch: int = 0
+    path: tuple[int, ...] = ()
+    turns: tuple[tuple[str, int], ...] = ()
 
 
-State = dict[str, Cells]
+HERE = Place()
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +43,7 @@ class Store:
     point: Point
     step: Assign
     update: str = ""
+    launch: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +56,29 @@ class Access:
     point: Point
     span: Span
     write: bool = False
+    atomic: str = ""
+    place: Place = HERE
+
+
+@dataclass(frozen=True, slots=True)
+class Meeting:
+    """Threads that write an array in one step: `apart` says that no two of them write one cell."""
+
+    array: str
+    apart: Term
+    point: Point
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Collective:
+    """A barrier or a shuffle, which all threads of its scope (`block` or `warp`) have to reach together."""
+
+    scope: str
+    word: str
+    point: Point
+    span: Span = field(default=NOWHERE)
+    launch: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +96,7 @@ class Trace:
     """Everything the program does, in closed form, each at its point.
 
     `values` are what the evaluated expressions (also guards and the cell of an update) give, `computed` their index terms as written:
-    a kernel computes also what the proof sees to be decided.
+    a kernel computes also what the proof sees to be decided. `final` are the global arrays that more than one plain launch makes.
     """
 
     stores: tuple[Store, ...] = ()
@@ -82,6 +104,9 @@ class Trace:
     ghosts: tuple[Ghost, ...] = ()
     values: tuple[tuple[Term, Point, Span], ...] = ()
     computed: tuple[tuple[Term, Point, Span], ...] = ()
+    meetings: tuple[Meeting, ...] = ()
+    collectives: tuple[Collective, ...] = ()
+    final: tuple[Cells, ...] = ()
 
     def plus(self, other: Trace) -> Trace:
         return Trace(
@@ -90,6 +115,9 @@ class Trace:
             self.ghosts + other.ghosts,
             self.values + other.values,
             self.computed + other.computed,
+            self.meetings + other.meetings,
+            self.collectives + other.collectives,
+            self.final + other.final,
         )
 
 
@@ -166,4 +194,6 @@ def started(trace: Trace, starts: State) -> Trace:
     ghosts = tuple(replace(g, value=put(g.value, g.point), claim=put(g.claim, g.point), point=at(g.point)) for g in trace.ghosts)
     values = tuple((put(v, p), at(p), s) for v, p, s in trace.values)
     computed = tuple((replaced(v, starts), at(p), s) for v, p, s in trace.computed)
-    return Trace(stores, accesses, ghosts, values, computed)
+    meetings = tuple(replace(m, apart=put(m.apart, at(m.point)), point=at(m.point)) for m in trace.meetings)
+    collectives = tuple(replace(c, point=at(c.point)) for c in trace.collectives)
+    return Trace(stores, accesses, ghosts, values, computed, meetings, collectives, trace.final)

@@ -1,0 +1,151 @@
+"""Arrays as functions: what the cell at an index holds, and what a write makes of it.
+
+    a thread writes its own cell:      new(f) = value if f == index and guard else old(f)
+    all threads t write shared cells:  new(f) = value(t) if guard(t) and index(t) == f else old(f)      at t = index⁻¹(f)
+    atomic updates:                    new(f) = old(f) ⊕ ⊕[t | guard(t) and index(t) == f] value(t)
+
+Comes in: cells and a write at a point. Goes out: cells. The inverse is a witness that nobody trusts: that it gives back every writer is a
+claim, and with it at most one thread writes a cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.preimage import preimage
+from tinygpu.category.settle import settle, within
+from tinygpu.category.term import (
+    TRUE,
+    App,
+    Axis,
+    Const,
+    Fold,
+    Read,
+    Term,
+    Var,
+    conjunction,
+    equal,
+    select,
+    substitute,
+    variables,
+)
+from tinygpu.obligations.obligation import Point
+from tinygpu.obligations.recurrence import combine, flatten, one_point
+from tinygpu.program.step import Local, Shared, Workspace
+
+FRESH = "?"  # a cell that nobody wrote
+Array: TypeAlias = Local | Shared | Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """An array as a function: its value at the index `formals`. A thread's own also depends on the thread, by the names of its axes."""
+
+    local: Array
+    formals: tuple[str, ...]
+    value: Term
+
+    def at(self, index: tuple[Term, ...]) -> Term:
+        return substitute(self.value, dict(zip(self.formals, index, strict=True)))
+
+    @property
+    def private(self) -> bool:
+        """Whether each thread has its own."""
+        return isinstance(self.local, Local)
+
+    @property
+    def place(self) -> tuple[Var, ...]:
+        return tuple(map(Var, self.formals))
+
+    @property
+    def extents(self) -> dict[str, Term]:
+        """The ranges of the index: that it is inside is an obligation of its own."""
+        return dict(zip(self.formals, self.local.extents, strict=True))
+
+
+State = dict[str, Cells]
+
+
+def unwritten(array: Array) -> Cells:
+    """Cells that nobody wrote."""
+    formals = tuple(f"{array.name}.{axis}" for axis in range(len(array.extents)))
+    return Cells(array, formals, Read(array.name + FRESH, tuple(map(Var, formals)), array.dtype))
+
+
+def itself(cells: Cells, name: str, threads: tuple[str, ...]) -> Read:
+    """The placeholder `name` at the cell's own index and, for a thread's own cells, thread; an axis with one place has the index 0."""
+    index = [Const(0) if e == Const(1) else Var(f) for f, e in zip(cells.formals, cells.local.extents, strict=True)]
+    return Read(name, (*index, *(map(Var, threads) if cells.private else ())), cells.local.dtype)
+
+
+def written(cells: Cells, value: Term, here: Term, update: str) -> Term:
+    """The cells after a plain write, or after an accumulation, of `value` where `here` holds."""
+    if not update:
+        match cells.value:
+            case App("select", (condition, _, rest)) if condition == here:
+                return select(here, value, rest)  # the same place once more
+        return select(here, value, cells.value)
+    monoid, dtype = MONOIDS[update], cells.local.dtype
+    return App(monoid.op, (cells.value, Fold(monoid.name, (), here, value, dtype)), dtype)
+
+
+def merged(guard: Term, new: Term, old: Term) -> Term:
+    """`new` where the guard holds, else `old`; an accumulation onto `old` stays one, of guarded contributions."""
+    for monoid in MONOIDS.values():
+        operands = flatten(monoid.op, new)
+        if old in operands and len(operands) > 1:
+            parts = list(operands)
+            parts.remove(old)
+            folds = [
+                p if isinstance(p, Fold) and p.monoid == monoid.name else Fold(monoid.name, (), TRUE, p, new.dtype) for p in parts
+            ]
+            under = [replace(f, guard=conjunction(guard, f.guard)) for f in folds if not shadows(f, guard)]
+            if len(under) == len(parts):
+                return combine(monoid.op, new.dtype, old, *under)
+    return select(guard, new, old)
+
+
+def shadows(fold: Fold, guard: Term) -> bool:
+    """Whether a binder of the fold has the name of a free variable of the guard."""
+    return any(a.name in variables(guard) for a in fold.axes)
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """A write by all threads: the condition under which a cell is written, the writer of it, and the claim that makes it the only one."""
+
+    condition: Term
+    writer: dict[str, Term]
+    claim: Term
+
+
+def published(cells: Cells, index: tuple[Term, ...], writers: tuple[Axis, ...], loops: tuple[Axis, ...], point: Point) -> Published:
+    """Who writes the cell at the formals. `loops` are those around: where iterations write distinct cells, the cell tells the iteration too."""
+    guards = conjunction(*point.guard)
+    walked = tuple(a for a in loops if any(a.name in variables(i) for i in index))
+    # the iterations that every cell belongs to, if the whole map is one-to-one; else only the thread
+    for turns in dict.fromkeys((walked, tuple(a for a in walked if a.sort != "time"), ())):
+        axes = writers + turns
+        writer = preimage(index, axes, cells.place, guards)
+        back = [equal(substitute(writer[a.name], dict(zip(cells.formals, index, strict=True))), Var(a.name)) for a in axes]
+        claim = settle(conjunction(*back), point.extents, frozenset(point.guard))
+        if claim == TRUE or not turns:
+            break
+    inside = [within(writer[a.name], a.extent) for a in writers]
+    turn = [equal(Var(a.name), writer[a.name]) for a in turns]
+    lands = [substitute(equal(i, f), writer) for i, f in zip(index, cells.place, strict=True)]
+    condition = conjunction(*turn, *inside, *(substitute(g, writer) for g in point.guard), *lands)
+    return Published(condition, writer, claim)
+
+
+def contributed(
+    cells: Cells, index: Sequence[Term], value: Term, update: str, writers: tuple[Axis, ...], guards: tuple[Term, ...]
+) -> Term:
+    """The cells after atomic updates by all writers, in any order."""
+    lands = (equal(i, f) for i, f in zip(index, cells.place, strict=True))
+    monoid, dtype = MONOIDS[update], cells.local.dtype
+    fold = one_point(Fold(monoid.name, writers, conjunction(*guards, *lands), value, dtype))
+    return App(monoid.op, (cells.value, fold), dtype)

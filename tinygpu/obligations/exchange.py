@@ -1,0 +1,169 @@
+"""Shuffles in closed form: the value of another lane is the value with the thread replaced.
+
+    shuffle(v, f)(t) = v(f(t))          v ⊕ v∘(lane ^ 2ᵇ) = ⊕[e < 2] v(lane with its bit b replaced by e)        ⊕ commutative
+    v ⊕ v∘(lane + d) = ⊕[e < 2] v(lane + e·d)    where lane + d is a lane
+
+Comes in: a term over the threads in which every local cell is replaced by its value. Goes out: the term without shuffles. The second line
+is why a butterfly is a fold over its bits, and why the result does not depend on the lane once every bit was met.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.term import (
+    SHUFFLES,
+    TRUE,
+    App,
+    Axis,
+    Const,
+    Fold,
+    Term,
+    Var,
+    lift,
+    rebuild,
+    select,
+    substitute,
+    walk,
+)
+
+WARP = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Threads:
+    """The threads of a block by their axes, slowest first: thread `Σ strideₐ · a`, lane `thread % 32`."""
+
+    axes: tuple[Axis, ...]
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """The distance of neighbours along each axis, in threads."""
+        found: list[int] = []
+        step = 1
+        for axis in reversed(self.axes):
+            found.append(step)
+            step *= int(axis.extent.value) if isinstance(axis.extent, Const) else 1
+        return tuple(reversed(found))
+
+    @property
+    def flat(self) -> Term:
+        """The number of the thread."""
+        total: Term = lift(0)
+        for axis, stride in zip(self.axes, self.strides, strict=True):
+            total = total + Var(axis.name) * stride
+        return total
+
+    @property
+    def warps(self) -> tuple[Term, Term]:
+        """The warp of a thread and its lane, by the axes that make them where whole axes do.
+
+        >>> from tinygpu.category.term import text
+        >>> [text(t) for t in Threads((Axis("w", lift(4)), Axis("lane", lift(32)))).warps], [text(t) for t in Threads((Axis("t", lift(64)),)).warps]
+        (['w', 'lane'], ['t // 32', 't % 32'])
+        """
+        high: Term = lift(0)
+        low: Term = lift(0)
+        for axis, stride in zip(self.axes, self.strides, strict=True):
+            extent = int(axis.extent.value) if isinstance(axis.extent, Const) else 1
+            if stride % WARP == 0:
+                high = high + Var(axis.name) * (stride // WARP)
+            elif WARP % stride == 0 and (stride * extent <= WARP or extent * stride % WARP == 0):
+                cut = WARP // stride
+                low = low + (Var(axis.name) if extent <= cut else Var(axis.name) % cut) * stride
+                high = high + (lift(0) if extent <= cut else Var(axis.name) // cut)
+            else:
+                return self.flat // WARP, self.flat % WARP
+        return high, low
+
+    def at(self, thread: Term) -> dict[str, Term]:
+        """The axes of the thread with that number."""
+        found: dict[str, Term] = {}
+        for position, (axis, stride) in enumerate(zip(self.axes, self.strides, strict=True)):
+            digit = thread // stride
+            found[axis.name] = digit if position == 0 else digit % axis.extent
+        return found
+
+    def bit(self, distance: int) -> tuple[Axis, int] | None:
+        """The axis, and the distance along it, of the bit of the thread's number that is worth `distance`; None where no axis has it.
+
+        >>> threads = Threads((Axis("w", lift(4)), Axis("lane", lift(32))))
+        >>> [(a.name, d) for a, d in (threads.bit(16), threads.bit(32))]
+        [('lane', 16), ('w', 1)]
+        """
+        for axis, stride in zip(self.axes, self.strides, strict=True):
+            extent = int(axis.extent.value) if isinstance(axis.extent, Const) else 1
+            if stride <= distance < stride * extent and distance % stride == 0 and extent % (2 * (distance // stride)) == 0:
+                below = distance // stride
+                return (axis, below) if below & (below - 1) == 0 and stride & (stride - 1) == 0 else None
+        return None
+
+
+def shuffled(term: Term) -> bool:
+    """Whether a term has a shuffle in it."""
+    return any(isinstance(t, App) and t.op in SHUFFLES for t in walk(term))
+
+
+def exchanged(term: Term, threads: Threads) -> Term:
+    """The term with every shuffle replaced by the other thread's value."""
+    match term:
+        case App(op, (value, where)) if op in SHUFFLES:
+            return moved(op, exchanged(value, threads), where, threads)
+        case App(op, (a, b)) if (pair := paired(op, a, b, threads)) is not None:
+            return pair
+    return rebuild(term, lambda t: exchanged(t, threads))
+
+
+def moved(op: str, value: Term, where: Term, threads: Threads) -> Term:
+    """The value of the lane that a shuffle names; the own value where there is none."""
+    warp, lane = threads.warps
+    match op, where:
+        case "shuffle_xor", Const(int(distance)) if 0 < distance < WARP and (found := threads.bit(distance)) is not None:
+            axis, below = found
+            own = Var(axis.name)
+            return substitute(value, {axis.name: own + below - own // below % 2 * (2 * below)})
+        case "shuffle_xor", _:
+            return substitute(value, threads.at(warp * WARP + (lane ^ where)))
+        case "shuffle_idx", _:
+            return substitute(value, threads.at(warp * WARP + where % WARP))
+    far = lane + where if op == "shuffle_down" else lane - where
+    exists = far < WARP if op == "shuffle_down" else far >= 0
+    return select(exists, substitute(value, along(op, where, threads)), value)
+
+
+def along(op: str, where: Term, threads: Threads) -> dict[str, Term]:
+    """The thread `where` lanes up or down, by its axes; the last axis alone moves where it holds whole warps."""
+    last = threads.axes[-1]
+    if isinstance(last.extent, Const) and int(last.extent.value) % WARP == 0:
+        own = Var(last.name)
+        return {last.name: own + where if op == "shuffle_down" else own - where}
+    return threads.at(threads.flat + where if op == "shuffle_down" else threads.flat - where)
+
+
+def paired(op: str, a: Term, b: Term, threads: Threads) -> Term | None:
+    """`v ⊕ shuffle(v, …)` as a fold over two threads, where the shuffle is one of a reduction."""
+    monoid = next((m for m in MONOIDS.values() if m.op == op), None)
+    other, own = (b, a) if _is_shuffle(b) else (a, b)
+    if monoid is None or not _is_shuffle(other) or not monoid.accepts(own.dtype):
+        return None
+    assert isinstance(other, App)
+    value, where = other.args
+    if exchanged(value, threads) != (own := exchanged(own, threads)) or not isinstance(where, Const):
+        return None
+    distance = int(where.value)
+    if other.op == "shuffle_xor" and monoid.commutative and (found := threads.bit(distance)) is not None:
+        axis, below = found
+        x, e = Var(axis.name), Var(f"{axis.name}.{distance}")
+        flipped = substitute(own, {axis.name: x // (2 * below) * (2 * below) + e * below + x % below})
+        return Fold(monoid.name, (Axis(e.name, lift(2), "block"),), TRUE, flipped, own.dtype)
+    if other.op == "shuffle_down" and b is other:
+        e = Var(f"{threads.axes[-1].name}.{distance}")
+        there = substitute(own, along(other.op, e * distance, threads))
+        both = Fold(monoid.name, (Axis(e.name, lift(2), "block"),), TRUE, there, own.dtype)
+        return select(threads.warps[1] + distance < WARP, both, App(op, (own, own), own.dtype))
+    return None
+
+
+def _is_shuffle(term: Term) -> bool:
+    return isinstance(term, App) and term.op in SHUFFLES
