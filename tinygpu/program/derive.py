@@ -1,6 +1,6 @@
 """Derivation: from a machine, what every thread does, as a program.
 
-Comes in: a machine whose threads do not cooperate (or one with its own `program`, which is read). Goes out: a program.
+Comes in: a machine (one with its own `program` is read instead). Goes out: a program.
 The one idea: an equation becomes a nest, the loops of its output outside, its folds inside, its store last, and each part of the
 guard stands where the loops around it know its factors.
 """
@@ -39,7 +39,7 @@ def derive(machine: model.Machine) -> Program:
 def launched(build: Build, machine: model.Machine, launch: model.Launch) -> Launch:
     """`launch → launch` of steps: the locals first, then the equations in order."""
     build.axes = tuple({a.name: a for a in factors(launch)}.values())
-    build.time, build.locals, build.alive = launch.time, [], {}
+    build.block, build.time, build.locals, build.alive = launch.block, launch.time, [], {}
     body = sequence(build, plans(build, machine.op, launch), Around())
     return Launch(launch.grid, launch.block, (*build.locals, *body), launch.span)
 
@@ -82,8 +82,11 @@ def shared(build: Build, axis: Axis, run: tuple[Plan, ...], around: Around) -> t
 
 
 def known(plan: Plan, around: Around) -> tuple[Term, ...]:
-    """The parts of a plan's guard that can be asked here: they need no factor of a loop that is not open, and are not asked yet."""
-    later = {a.name for a in plan.cells + plan.time} - {a.name for a in around.opened}
+    """The parts of a plan's guard that can be asked here: they need no factor of a loop that is not open, and are not asked yet.
+
+    Where threads work together, an `if` is taken by all of them or by none.
+    """
+    later = ({a.name for a in plan.cells + plan.time} - {a.name for a in around.opened}) | plan.apart
     parts = plan.parts if plan.kept else plan.parts + plan.absent
     return tuple(p for p in parts if p not in around.given and not variables(p) & later)
 
@@ -94,7 +97,8 @@ def batches(run: Iterable[Plan], around: Around) -> Iterator[tuple[Plan, ...]]:
     for plan in run:
         read = {t.tensor for t in walk(plan.value) if isinstance(t, Read)}
         alike = batch and all(
-            outermost(p.value) and asks(p, around) == asks(plan, around) and p.cells == plan.cells for p in (*batch, plan)
+            outermost(p.value) and asks(p, around) == asks(plan, around) and (p.cells, p.ways) == (plan.cells, plan.ways)
+            for p in (*batch, plan)
         )
         if batch and (not alike or read & {p.kept for p in batch}):
             yield tuple(batch)
@@ -116,7 +120,7 @@ def together(build: Build, batch: tuple[Plan, ...], around: Around) -> tuple[tup
     before, rest = asks(first, around)
     for plan in batch:
         check_alive(build, plan, around)
-    place = Place(first.cells, rest, first.span)
+    place = Place(first.cells, rest, first.span, first.ways, bool(around.opened))
     steps, values = folded(build, tuple(p.value for p in batch), place, tuple(p.kept for p in batch))
     for plan, value in zip(batch, values, strict=True):
         if plan.kept:

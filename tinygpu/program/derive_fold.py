@@ -1,4 +1,4 @@
-"""Folds in time: accumulators, their units, and the loops that fill them.
+"""Folds: accumulators, their units, the loops that fill them, and what combines those of several threads.
 
 Comes in: values over factors. Goes out: steps that fold, and the values with each fold replaced by the cell that holds it.
 The one idea: with more than one cell a thread, what does not depend on every cell is held in operands; then the accumulation needs
@@ -7,8 +7,8 @@ no guard over the output, because a junk cell is never stored.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from itertools import product
 
 from tinygpu.category.box import Box
@@ -16,6 +16,7 @@ from tinygpu.category.evaluate import evaluate
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.simplify import holds
 from tinygpu.category.term import (
+    TRUE,
     App,
     Axis,
     Const,
@@ -25,12 +26,14 @@ from tinygpu.category.term import (
     conjunction,
     conjuncts,
     rebuild,
+    select,
     variables,
     walk,
 )
 from tinygpu.diagnostic import Span, TinygpuError
 from tinygpu.program.derive_nest import Build, at, cells, loops, own, point
-from tinygpu.program.derive_operand import Operands
+from tinygpu.program.derive_operand import Operands, fill
+from tinygpu.program.derive_reduce import collective, combine
 from tinygpu.program.step import Assign, Step
 
 TOTAL = ("add", "sub", "mul", "neg", "min", "max", "abs", "select", "cast", "not", "and", "or", "lt", "le", "gt", "ge", "eq", "ne")
@@ -38,11 +41,16 @@ TOTAL = ("add", "sub", "mul", "neg", "min", "max", "abs", "select", "cast", "not
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a value is evaluated: the cells of its output, and the parts of the guard that nothing around it implies."""
+    """Where a value is evaluated: the cells of its output, and the parts of the guard that nothing around it implies.
+
+    `ways` are the user's words on how factors are combined; `looped` says that a loop stands around.
+    """
 
     cells: tuple[Axis, ...]
     rest: tuple[Term, ...]
     span: Span
+    ways: Mapping[str, str] = field(default_factory=dict)
+    looped: bool = False
 
 
 def folded(
@@ -63,7 +71,9 @@ def folded(
     for fold, name in names.items():
         steps.extend(start(build, fold, name, place))
     for axes in dict.fromkeys(f.axes for f in found):
-        steps.extend(turn(build, {f: n for f, n in names.items() if f.axes == axes}, place))
+        alike = {f: n for f, n in names.items() if f.axes == axes}
+        steps.extend(turn(build, alike, place))
+        steps.extend(combine(build, alike, place.cells, place.ways, place.looped, place.span))
     held: dict[Term, Read] = {f: Read(n, point(place.cells), f.dtype) for f, n in names.items()}
     return tuple(steps), tuple(replaced(value, held.get) for value in values)
 
@@ -99,7 +109,10 @@ def start(build: Build, fold: Fold, name: str, place: Place) -> tuple[Step, ...]
     for part in asked:
         check_some(build, part, fold)
     guard = conjunction(*place.rest, *(p for p in asked if holds(p, Box((), conjunction(*build.where))) is not True))
-    first = Assign(name, point(place.cells), at(fold.body, zeros), guard=guard, span=fold.span)
+    value = at(fold.body, zeros)
+    if collective(fold):  # the lanes of a warp read each other's cells, so all of them have one
+        value, guard = select(guard, value, fill(fold.dtype)), TRUE
+    first = Assign(name, point(place.cells), value, guard=guard, span=fold.span)
     return cells(build, place.cells, (first,), fold.span)
 
 
@@ -125,7 +138,8 @@ def turn(build: Build, names: dict[Fold, str], place: Place) -> tuple[Step, ...]
     assigns: list[Assign] = []
     for fold, name in names.items():
         known = (*place.rest, *conjuncts(fold.guard))
-        steps, (body,) = folded(build, (fold.body,), Place(place.cells + mine, known, fold.span), ("",))
+        inner = Place(place.cells + mine, known, fold.span, place.ways, place.looped or bool(build.ordered(axes)))
+        steps, (body,) = folded(build, (fold.body,), inner, ("",))
         operands = Operands(build, place.cells, mine, known, fold.span)
         body = operands.hold(body)
         inside.extend(steps + operands.steps())

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from tinygpu.category.term import FLOATS, App, Axis, Const, Term, Var, conjunction, reads, rebuild, substitute, variables
 from tinygpu.diagnostic import Span
-from tinygpu.program.step import Assign, For, If, Local, Step
+from tinygpu.program.step import Assign, For, If, Local, Shared, Step
 
 VECTOR = "vector"
 REGISTER = "register"
@@ -22,7 +22,7 @@ class Build:
     """What grows while a program is derived: the names taken, the locals declared, and in which loops each kept value is alive.
 
     `tensors` are the shapes of the op's arguments, `where` the preconditions over `sizes`; `axes` are all factors of the launch,
-    `time` its nesting order.
+    `block` those of its threads, slowest first, `time` its nesting order.
 
     >>> build = Build({"x"})
     >>> build.fresh("acc"), build.fresh("acc"), build.fresh("x")
@@ -34,8 +34,10 @@ class Build:
     sizes: frozenset[str] = frozenset()
     where: tuple[Term, ...] = ()
     axes: tuple[Axis, ...] = ()
+    block: tuple[Axis, ...] = ()
     time: tuple[str, ...] = ()
-    locals: list[Local] = field(default_factory=list)
+    locals: list[Local | Shared] = field(default_factory=list)
+    digits: dict[str, str] = field(default_factory=dict)
     alive: dict[str, tuple[int, ...]] = field(default_factory=dict)
     turns: int = 0
 
@@ -47,6 +49,12 @@ class Build:
             name = f"{base}{count}"
         self.taken.add(name)
         return name
+
+    def digit(self, factor: str) -> str:
+        """The name of the loop over the entries that a factor leaves in a shared array: one for each factor."""
+        if factor not in self.digits:
+            self.digits[factor] = self.fresh(factor)
+        return self.digits[factor]
 
     def local(self, name: str, dtype: str, cells: Sequence[Axis], span: Span) -> None:
         """Declares a local with one cell for each point of the register and vector factors."""

@@ -35,8 +35,7 @@ from tinygpu.diagnostic import Label, Span, TinygpuError
 from tinygpu.model.machine import Launch, Phase
 from tinygpu.model.op import Equation, Op
 from tinygpu.program.derive_nest import Build, at, own, point
-
-WORK = ("grid", "block")
+from tinygpu.program.derive_reduce import collective
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +44,8 @@ class Plan:
 
     `index` is where its value is stored; `cells` and `time` are the factors of the output that are registers and loops;
     `parts` guard the output, `absent` says that this worker is the one of its replicas that stores; `kept` is the name of the
-    local that later equations read, if any do.
+    local that later equations read, if any do. `apart` are the factors that no `if` around its steps may ask about, since threads
+    that differ in them work together; `ways` are the user's words on how.
     """
 
     target: str
@@ -59,6 +59,8 @@ class Plan:
     stored: bool
     kept: str = ""
     span: Span = field(default_factory=Span, compare=False)
+    apart: frozenset[str] = frozenset()
+    ways: Mapping[str, str] = field(default_factory=dict)
 
 
 def plans(build: Build, op: Op, launch: Launch) -> tuple[Plan, ...]:
@@ -116,7 +118,12 @@ def plan(build: Build, phase: Phase, launch: Launch, value: Term, made: Mapping[
     absent = tuple(equal(Var(a.name), 0) for a in launch.grid + launch.block if a.name not in free)
     mine = tuple(p for p in parts if not variables(p) & folded)
     loops = build.ordered(output)
-    return Plan(equation.target, equation.value.dtype, index, pulled, own(output), loops, mine, absent, stored, kept, equation.span)
+    together = any(isinstance(t, Fold) and collective(t) for t in walk(pulled))
+    apart = frozenset(a.name for a in launch.block) if together else frozenset()
+    return Plan(
+        equation.target, equation.value.dtype, index, pulled, own(output), loops, mine, absent, stored, kept, equation.span,
+        apart, phase.ways,
+    )  # fmt: skip
 
 
 def whole(part: Term, axes: tuple[Axis, ...], where: tuple[Term, ...]) -> Term:
@@ -164,7 +171,7 @@ class Pull:
         bound = frozenset().union(*(variables(self.owner[a.name]) for a in fold.axes))
         axes = tuple(a for a in self.axes if a.name in bound)
         for axis in axes:
-            if axis.sort in WORK or axis.name in self.scope:
+            if axis.sort == "grid" or axis.name in self.scope:
                 raise across(fold, axis, self.span)
         scope = self.scope | {a.name for a in axes}
         names = frozenset(a.name for a in self.axes)
@@ -224,7 +231,7 @@ def check_order(build: Build, output: tuple[Axis, ...], value: Term, phase: Phas
 
 def across(fold: Fold, axis: Axis, span: Span) -> TinygpuError:
     """A fold over workers, or one that shares a factor with its output."""
-    if axis.sort in WORK:
+    if axis.sort == "grid":
         title = f"{fold.monoid} is folded across workers: its factor {axis.name} is carried by the {axis.sort}"
         help = f"take {axis.name} out of the {axis.sort} and put it under time or register: the thread folds its own part"
         return TinygpuError.of(
