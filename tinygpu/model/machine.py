@@ -13,6 +13,7 @@ from tinygpu.category.arrow import Arrow
 from tinygpu.category.term import Axis, Term
 from tinygpu.diagnostic import NOWHERE, Span
 from tinygpu.model.op import Equation, Op, Tensor
+from tinygpu.model.tile import Stage
 from tinygpu.syntax.tree import ProgramClause
 
 
@@ -70,6 +71,7 @@ class Launch:
     span: Span = field(default=NOWHERE, compare=False, repr=False)
     keeps: tuple[Keep, ...] = ()
     leaves: tuple[str, ...] = ()
+    stages: tuple[Stage, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
