@@ -1,0 +1,163 @@
+"""Tiles: the box of a tensor that a block needs at once, and how its local indices stand to those of the tensor.
+
+Comes in: the index terms of an access over the factors of its machine, and which of these factors are inside the tile.
+Goes out: for each axis its extent, its origin, and both ways between local and global. The one idea: what the factors inside add
+to an index is the local index; where they lie side by side `global = origin + local`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tinygpu.category.arrow import Arrow
+from tinygpu.category.box import Box
+from tinygpu.category.linear import number, polynomial
+from tinygpu.category.simplify import simplify
+from tinygpu.category.term import Axis, Const, Read, Term, Var, lift, substitute, text, variables
+from tinygpu.diagnostic import NOWHERE, Span
+
+BLOCK = "block"
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One axis of a tile. `digits` are `(factor, extent, step in the tensor, step in the tile)` where factors outside the tile stand
+    between those inside; else there are none.
+
+    >>> side = Side("k", 8, Var("ko") * 8)
+    >>> text(side.outside(Var("l"))), text(side.inside(Var("ko") * 8 + Var("ki")))
+    ('ko*8 + l', 'ki')
+    """
+
+    name: str
+    extent: int
+    origin: Term
+    digits: tuple[tuple[str, int, int, int], ...] = ()
+
+    def outside(self, local: Term) -> Term:
+        """The index in the tensor of a local index."""
+        if not self.digits:
+            return simplify(self.origin + local)
+        parts = [local // here % extent * there for _, extent, there, here in self.digits]
+        return simplify(sum(parts, self.origin), Box())
+
+    def inside(self, index: Term) -> Term:
+        """The local index of an index that the tile holds."""
+        if not self.digits:
+            return simplify(index - self.origin)
+        return sum((Var(name) * here for name, _, _, here in self.digits), lift(0))
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A tile in shared memory and the copy machine that fills it, once a block (`at` is `block`) or in each turn of a loop.
+
+    It holds the reads of `tensor` at `pattern`: at each axis an index of the equation, or `""` for any term. `name` stands for the tile
+    in values. `order` lists the tensor's axes as the tile's, slowest first. `owner : D → the sides of the tile` is the copy's assignment,
+    and `block` the factors that its thread number has in it. Without a `fill` the equations do not say what lies outside the tensor.
+    """
+
+    tensor: str
+    pattern: tuple[str, ...]
+    at: str
+    name: str
+    sides: tuple[Side, ...]
+    order: tuple[int, ...]
+    block: tuple[Axis, ...]
+    owner: Arrow
+    pad: int = 0
+    swizzle: tuple[int, int, int] | None = None
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+    def outside(self, local: Sequence[Term]) -> tuple[Term, ...]:
+        """The element of the tensor that a point of the tile holds."""
+        return tuple(side.outside(term) for side, term in zip(self.sides, local, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """Which reads a stage serves."""
+
+    tensor: str
+    pattern: tuple[str, ...]
+    at: str
+    name: str
+
+    def finds(self, read: Read) -> bool:
+        """Whether it is one of them, its indices as its equation writes them."""
+        return read.tensor == self.tensor and all(p in ("", _name(t)) for p, t in zip(self.pattern, read.index, strict=True))
+
+
+def _name(term: Term) -> str | None:
+    return term.name if isinstance(term, Var) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Factors:
+    """The factors of a launch as a tile sees them: all of them with their extents, and the names of those inside."""
+
+    axes: tuple[Axis, ...]
+    inner: frozenset[str]
+
+    def parts(self, term: Term) -> tuple[Term, Mapping[str, int]] | str:
+        """`origin, {factor inside: its step}` of an index term, or the reason why it has none."""
+        steps: dict[str, int] = {}
+        form = polynomial(simplify(term, Box(self.axes)))
+        for monomial, step in form.items():
+            names = frozenset().union(*map(variables, monomial)) & self.inner
+            if names and (len(monomial) > 1 or not isinstance(monomial[0], Var)):
+                return f"{text(term)} does not grow by a constant with {', '.join(sorted(names))}"
+            if names:
+                steps[next(iter(names))] = step
+        for axis in self.axes:
+            if axis.name in steps and not isinstance(axis.extent, Const):
+                return f"{axis.name} runs over {text(axis.extent)}"
+        return simplify(substitute(term, dict.fromkeys(steps, Const(0))), Box(self.axes)), steps
+
+    def extent(self, name: str) -> int:
+        """The extent of a factor inside."""
+        return next(number(polynomial(a.extent)) or 0 for a in self.axes if a.name == name)
+
+
+def side(name: str, terms: Sequence[Term], factors: Factors) -> Side | str:
+    """The smallest side that holds an index for all its terms, or the reason why there is none.
+
+    One term: the factors inside, merged in order. Several: from the lowest to the highest.
+
+    >>> factors = Factors((Axis("b", Var("B")), Axis("t", Const(8))), frozenset("t"))
+    >>> side("i", [Var("b") * 8 + Var("t") - 1, Var("b") * 8 + Var("t") + 1], factors).extent
+    10
+    """
+    found = [factors.parts(term) for term in dict.fromkeys(terms)]
+    base: Term = lift(0)
+    low = high = 0
+    for place, one in enumerate(found):
+        if isinstance(one, str):
+            return one
+        origin, steps = one
+        base = base if place else origin
+        shift = number(polynomial(origin - base))
+        if shift is None:
+            return f"it would hold what is around {text(base)} and around {text(origin)}"
+        reach = [step * (factors.extent(f) - 1) for f, step in steps.items()]
+        below, above = shift + sum(min(0, r) for r in reach), shift + sum(max(0, r) for r in reach)
+        low, high = (min(low, below), max(high, above)) if place else (below, above)
+    if len(found) == 1 and not isinstance(found[0], str):
+        merged = _merged(found[0][1], factors)
+        if merged:
+            return Side(name, merged[-1][1] * merged[-1][3], base, merged)
+    return Side(name, high - low + 1, simplify(base + low))
+
+
+def _merged(steps: Mapping[str, int], factors: Factors) -> tuple[tuple[str, int, int, int], ...]:
+    """The digits of a side between which factors outside stand, fastest first; none where all lie side by side."""
+    digits: list[tuple[str, int, int, int]] = []
+    here = 1
+    for name in sorted(steps, key=lambda f: steps[f]):
+        extent = factors.extent(name)
+        digits.append((name, extent, steps[name], here))
+        here *= extent
+    if any(step < local for _, _, step, local in digits):  # they overlap: the box is smaller than their product
+        return ()
+    return tuple(digits) if any(step != local for _, _, step, local in digits) else ()
