@@ -97,6 +97,8 @@ def fault(extents: Sequence[Term], layout: Layout) -> str:
         return f"a pad is at least 0, not {layout.pad}"
     if layout.swizzle is None:
         return ""
+    if layout.pad:
+        return "it has a pad and a swizzle: take one of them"
     bits, base, shift = layout.swizzle
     if bits < 1 or base < 0:
         return "a swizzle changes at least 1 bit, from bit 0 on or later"

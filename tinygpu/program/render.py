@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from typing import assert_never
 
 from tinygpu.category.term import COMPARISONS, INDEX, SYMBOL, TRUE, App, Axis, Const, Fold, Read, Term, Var
-from tinygpu.program.step import Assign, For, Holds, If, Launch, Local, Program, Step
+from tinygpu.program.layout import PLAIN, Layout
+from tinygpu.program.step import Assign, Barrier, For, Holds, If, Launch, Local, Program, Shared, Step, Workspace
 from tinygpu.syntax import tree
 
 OPERATORS: Mapping[str, str] = {op: symbol.strip() for op, (symbol, _) in SYMBOL.items()}
@@ -37,7 +38,7 @@ def to_machine(program: Program) -> tree.Machine:
     """`program → machine NAME : OP { work … program { … } }`: an explicit machine with the same program."""
     name = "".join(c if c.isalnum() else "_" for c in program.name).strip("_")
     where = tuple(expression(guard) for guard in program.where if guard not in program.op.where)
-    work = (tree.Work(levels(program.launches[0])),) if len(program.launches) == 1 else ()
+    work = () if several(program) else (tree.Work(levels(program.launches[0])),)
     return tree.Machine(
         name, (tree.Name(program.op.name.partition("[")[0]),), (*work, to_tree(program)), program.arch or None, where
     )
@@ -49,12 +50,19 @@ def to_tree(program: Program) -> tree.ProgramClause:
 
 
 def to_statements(program: Program) -> tuple[tree.Statement, ...]:
-    """`program → statements`, without spans. One launch is its body, several are `launch` statements with their work objects."""
+    """`program → statements`, without spans. One launch is its body; several are `launch` statements with their work objects, after
+    the workspaces between them."""
     scalars = frozenset(t.name for t in program.op.inputs if not t.shape)
     bodies = [tuple(statement(step, scalars) for step in launch.body) for launch in program.launches]
-    if len(bodies) == 1:
+    if not several(program):
         return bodies[0]
-    return tuple(tree.LaunchStatement(levels(one), body) for one, body in zip(program.launches, bodies, strict=True))
+    launches = (tree.LaunchStatement(levels(one), body) for one, body in zip(program.launches, bodies, strict=True))
+    return (*map(array, program.workspaces), *launches)
+
+
+def several(program: Program) -> bool:
+    """Whether the launches of a program are written as statements."""
+    return len(program.launches) != 1 or bool(program.workspaces)
 
 
 def levels(launch: Launch) -> tuple[tree.Level, ...]:
@@ -70,11 +78,13 @@ def group(axes: tuple[Axis, ...]) -> tree.Group:
 def statement(step: Step, scalars: Scalars = frozenset()) -> tree.Statement:
     """`step → statement`."""
     match step:
-        case Local(name, dtype, extents):
-            return tree.Array("local", name, dtype, tuple(map(expression, extents)))
+        case Local() | Shared():
+            return array(step)
+        case Barrier(scope):
+            return tree.Sync("barrier" if scope == "block" else f"{scope} barrier")
         case Assign(target, index, value, update, guard):
             condition = None if guard == TRUE else expression(guard, scalars)
-            return tree.Assign(cell(target, index, scalars), expression(value, scalars), update, condition)
+            return tree.Assign(cell(target, index, scalars), expression(value, scalars), update, condition, step.atomic)
         case For(axis, body):
             inner = tuple(statement(s, scalars) for s in body)
             return tree.For(axis.name, expression(axis.extent), inner, axis.sort)
@@ -83,6 +93,27 @@ def statement(step: Step, scalars: Scalars = frozenset()) -> tree.Statement:
         case Holds(target, index, value):
             return tree.Holds(cell(target, index, scalars), expression(value, scalars))
     assert_never(step)
+
+
+def array(declared: Local | Shared | Workspace) -> tree.Array:
+    """`local v: f32[8]`, `shared s: f32[32, 32] pad 1`, `workspace part: f32[g]`.
+
+    >>> array(Shared("s", "f32", (Const(32), Const(32)), Layout(pad=1))).place
+    Place(kind='pad', args=(Number(text='1'),))
+    """
+    space = type(declared).__name__.lower()
+    place = placed(declared.layout) if isinstance(declared, Shared) else None
+    return tree.Array(space, declared.name, declared.dtype, tuple(map(expression, declared.extents)), (), place)
+
+
+def placed(layout: Layout) -> tree.Place | None:
+    """A layout as it is written. Raises ValueError for one with a pad and a swizzle, which no text has."""
+    match layout:
+        case Layout(pad, None):
+            return None if layout == PLAIN else tree.Place("pad", (constant(pad),))
+        case Layout(0, swizzle) if swizzle is not None:
+            return tree.Place("swizzle", tuple(map(constant, swizzle)))
+    raise ValueError("a layout has a pad or a swizzle, not both")
 
 
 def cell(name: str, index: tuple[Term, ...], scalars: Scalars) -> tree.Cell:
