@@ -15,16 +15,17 @@ from tinygpu.category.term import Axis, Const, Term, lift, text
 from tinygpu.emit.cuda_body import Build, body_lines
 from tinygpu.emit.cuda_names import index_names
 from tinygpu.emit.cuda_text import HALVES, Scope, stored
-from tinygpu.emit.prelude import ANGLES, CONVERSIONS, made_by
+from tinygpu.emit.prelude import ANGLES, CONVERSIONS, MOVES, SHUFFLED, UPDATED, made_by
 from tinygpu.emit.python import Lines, block, docstring, fresh, identifier, python_names, source
-from tinygpu.program.step import For, Launch, Local, Program, steps
+from tinygpu.program.arrays import STATIC_BYTES, arrays, shared_places
+from tinygpu.program.step import For, Launch, Local, Program, Shared, steps
 
 LIBDEVICE = ("exp", "exp2", "log", "sqrt", "rsqrt", "tanh", "erf", "floor", "fabs")
 TYPES = ("f64", "f32", "i64", "i32", "i8", "u32", "u16", "u8", "ix", "ux")
 BUILTIN = ("range", "min", "max", "abs", "int", "float", "bool")
 CALLED = frozenset((*ANGLES, *(f + end for f in LIBDEVICE if f not in ("floor", "fabs") for end in ("", "f"))))
-MOVES = tuple(f"{move}{count}" for move in ("load", "store") for count in range(1, 129))
-GIVEN = frozenset((*TYPES, *CONVERSIONS, *ANGLES, *LIBDEVICE, *(f + "f" for f in LIBDEVICE), *MOVES, "cuda", "inf"))
+TOGETHER = ("shared", *SHUFFLED, *UPDATED)
+GIVEN = frozenset((*TYPES, *CONVERSIONS, *ANGLES, *LIBDEVICE, *(f + "f" for f in LIBDEVICE), *MOVES, *TOGETHER, "cuda", "inf"))
 OURS = GIVEN | {*BUILTIN, "names", "bits", "wide", "block", "thread", "pointer", "void"}
 NUMERICS = "Products and sums may be contracted to fused multiply-adds; nothing else is relaxed, and reductions keep their order."
 FUNCTIONS = (
@@ -45,9 +46,11 @@ class Parameter:
 
 
 def kernel_parameters(program: Program) -> tuple[Parameter, ...]:
-    """The parameters of every kernel of a program, in order: pointers of inputs, of outputs, scalar inputs, sizes."""
+    """The parameters of every kernel of a program, in order: pointers of inputs, of outputs, of workspaces, scalar inputs, sizes."""
     op = program.op
-    pointers = [Parameter(t.name, "pointer", stored(t.dtype)) for t in (*(t for t in op.inputs if t.shape), *op.outputs)]
+    held = [(t.name, t.dtype) for t in op.tensors if t.shape or t.role == "output"]
+    held += [(w.name, w.dtype) for w in program.workspaces]
+    pointers = [Parameter(name, "pointer", stored(dtype)) for name, dtype in held]
     scalars = [Parameter(t.name, "scalar", stored(t.dtype)) for t in op.inputs if not t.shape]
     return (*pointers, *scalars, *(Parameter(s, "size", "ix") for s in op.sizes))
 
@@ -88,7 +91,8 @@ def kernel_source(program: Program, number: int) -> tuple[str, frozenset[str]]:
     scope = kernel_scope(program, launch)
     taken = {*OURS, *scope.names.values()}
     labels = index_names(program, launch, taken)
-    build = Build(program, number, labels, taken=taken | set(labels.values()))
+    places, size = shared_places(launch)
+    build = Build(program, number, labels, taken=taken | set(labels.values()), places=places)
     decoded = thread_lines(launch, scope)
     lines = body_lines(build, launch.body, scope, launch.grid + launch.block)
     name = fresh(identifier(program.name), OURS)
@@ -96,7 +100,7 @@ def kernel_source(program: Program, number: int) -> tuple[str, frozenset[str]]:
     inner = block(f"def {name}({', '.join(scope.names[p.name] for p in parameters)})", [*decoded, *build.declared, *lines])
     signature = ", ".join(f"pointer({p.dtype})" if p.kind == "pointer" else p.dtype for p in parameters)
     uses = frozenset(called(source(inner)) | {p.dtype for p in parameters})
-    body = [*docstring(*remarks(program, number, uses)), "names = cuda_names(bits)", *made(uses), "", *inner, ""]
+    body = [*docstring(*remarks(program, number, uses)), "names = cuda_names(bits)", *made(uses, size), "", *inner, ""]
     body += [f"return {name}, names.void({signature})"]
     return source(block(f"def {kernel_name(program, number)}(bits: int, wide: bool) -> Any", body)), uses | {"pointer"}
 
@@ -110,11 +114,20 @@ def called(text: str) -> set[str]:
     return {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)} & GIVEN
 
 
-def made(uses: frozenset[str]) -> Lines:
-    """The lines that give the prelude's names to a kernel."""
+def made(uses: frozenset[str], size: int = 0) -> Lines:
+    """The lines that give the prelude's names to a kernel. A block's memory of `size` bytes is static while that is allowed."""
+    static = size if size <= STATIC_BYTES else 0
     given = sorted(n for n in uses | {"pointer"} if made_by(n).startswith("names."))
     lines = [f"{', '.join(given)} = {', '.join('names.' + n for n in given)}"]
-    return lines + [f"{n} = {made_by(n)}" for n in sorted(uses) if not made_by(n).startswith("names.")]
+    rest = [f"{n} = {made_by(n)}" for n in sorted(uses) if not made_by(n).startswith("names.") and n != "shared"]
+    more = "" if static else f"  # the launch gives its {size} bytes"
+    return lines + [f"shared = shared_memory({static}){more}"] * ("shared" in uses) + rest
+
+
+def dynamic_bytes(launch: Launch) -> int:
+    """The bytes of a block's memory that the launch has to give: none where they are static."""
+    size = shared_places(launch)[1]
+    return size if size > STATIC_BYTES else 0
 
 
 def remarks(program: Program, number: int, uses: frozenset[str]) -> tuple[str, ...]:
@@ -122,7 +135,7 @@ def remarks(program: Program, number: int, uses: frozenset[str]) -> tuple[str, .
     op, launch = program.op, program.launches[number]
     equations = [f"{e.target}[{', '.join(a.name for a in e.axes)}] = {text(e.value)}" for e in op.equations]
     grid, block_ = (", ".join(f"{a.name}: {text(a.extent)}" for a in axes) for axes in (launch.grid, launch.block))
-    half = any(t.dtype in HALVES for t in op.tensors) or any(s.dtype in HALVES for s in steps(launch.body) if isinstance(s, Local))
+    half = any(a.dtype in HALVES for a in arrays(program).values())
     which = f"launch {number + 1} of {len(program.launches)}, " if len(program.launches) > 1 else ""
     first = f"The kernel of {program.name}, {which}for indices of 32 or 64 bits, with wide accesses or without."
     return (
@@ -136,13 +149,18 @@ def remarks(program: Program, number: int, uses: frozenset[str]) -> tuple[str, .
 
 
 def kernel_scope(program: Program, launch: Launch) -> Scope:
-    """The Python names of everything in a launch; tensors that are pointers with their shapes, and the thread's own cells."""
-    op = program.op
-    loops = [s.axis for s in steps(launch.body) if isinstance(s, For)]
-    local = [s.name for s in steps(launch.body) if isinstance(s, Local)]
-    spec = [*(t.name for t in op.tensors), *op.sizes, *(a.name for a in (*launch.grid, *launch.block, *loops)), *local]
+    """The Python names of everything in a launch; arrays in memory with their shapes and layouts, and the thread's own cells."""
+    op, inside = program.op, tuple(steps(launch.body))
+    loops = [s.axis for s in inside if isinstance(s, For)]
+    local = [s.name for s in inside if isinstance(s, Local)]
+    shared = {s.name: s for s in inside if isinstance(s, Shared)}
+    spec = [*(t.name for t in op.tensors), *(w.name for w in program.workspaces), *op.sizes]
+    spec += [*(a.name for a in (*launch.grid, *launch.block, *loops)), *shared, *local]
     shapes = {t.name: t.shape for t in op.tensors if t.shape or t.role == "output"}
-    return Scope(python_names(spec, OURS), shapes, frozenset(local))
+    shapes |= {w.name: w.extents for w in program.workspaces}
+    shapes |= {s.name: s.extents for s in shared.values()}
+    layouts = {s.name: s.layout for s in shared.values()}
+    return Scope(python_names(spec, OURS), shapes, frozenset(local), layouts=layouts)
 
 
 def thread_lines(launch: Launch, scope: Scope) -> Lines:

@@ -6,16 +6,18 @@ The one idea: one walk over the steps. What is in scope grows on the way down, a
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 from tinygpu.category.monoid import MONOIDS
-from tinygpu.category.term import FLOATS, TRUE, App, Axis, Const, Read, Term, conjuncts, reads, text, variables
+from tinygpu.category.node import SHUFFLES
+from tinygpu.category.term import FLOATS, TRUE, App, Axis, Const, Read, Term, conjuncts, reads, rebuild, text, variables, walk
 from tinygpu.emit.cuda_names import numbered, occurs
 from tinygpu.emit.cuda_text import HALVES, Scope, held, stored
-from tinygpu.emit.cuda_wide import Fast, Move, fast
+from tinygpu.emit.cuda_wide import Move, fast
 from tinygpu.emit.python import Lines, block, choice, comment, fresh
-from tinygpu.program.address import address
-from tinygpu.program.step import Assign, For, If, Local, Program, Step
+from tinygpu.program.arrays import arrays
+from tinygpu.program.step import Assign, Barrier, For, If, Local, Program, Shared, Step
 from tinygpu.program.wide import Wide, wide_in
 
 IN_PLACE = {"sum": "+=", "prod": "*="}
@@ -23,13 +25,14 @@ IN_PLACE = {"sum": "+=", "prod": "*="}
 
 @dataclass(slots=True)
 class Build:
-    """What one kernel's walk needs and what it gathers: the arrays to declare, by name."""
+    """What one kernel's walk needs, with the first bytes of shared arrays, and what it gathers: the arrays to declare, by name."""
 
     program: Program
     number: int
     labels: dict[Term, str]
     declared: Lines = field(default_factory=list)
     taken: set[str] = field(default_factory=set)
+    places: Mapping[str, int] = field(default_factory=dict)
 
 
 def body_lines(build: Build, body: tuple[Step, ...], scope: Scope, axes: tuple[Axis, ...]) -> Lines:
@@ -51,8 +54,15 @@ def step_lines(build: Build, step: Step, scope: Scope, axes: tuple[Axis, ...]) -
         case Local():
             build.declared += declaration(scope.names[step.name], held(step.dtype), step)
             return []
+        case Shared():
+            build.declared.append(carved(scope.names[step.name], step, build.places[step.name]))
+            return []
         case Assign():
-            return assign_lines(build.program, step, scope)
+            return assign_lines(build, step, scope)
+        case Barrier("warp"):
+            return ["cuda.syncwarp()"]
+        case Barrier():
+            return ["cuda.syncthreads()"]
         case If(condition, body):
             inner = body_lines(build, body, scope, axes)
             return inner if condition == TRUE else block(f"if {scope.text(condition)}", inner)
@@ -72,6 +82,13 @@ def declaration(python: str, kind: str, local: Local) -> Lines:
     return [f"{python} = cuda.local.array({shape}, {kind})"]
 
 
+def carved(python: str, shared: Shared, start: int) -> str:
+    """A pointer to a shared array, from its first byte in the block's memory on."""
+    how = f" pad {shared.layout.pad}" if shared.layout.pad else ""
+    how += f" swizzle{shared.layout.swizzle}" if shared.layout.swizzle else ""
+    return f"{python} = shared({stored(shared.dtype)}, {start})  # [{', '.join(map(text, shared.extents))}]{how}"
+
+
 def loop_lines(build: Build, axis: Axis, body: tuple[Step, ...], scope: Scope, axes: tuple[Axis, ...]) -> Lines:
     """A loop in the index type; register and vector loops have constant bounds, and the compiler unrolls them."""
     extent = scope.text(axis.extent)
@@ -80,20 +97,24 @@ def loop_lines(build: Build, axis: Axis, body: tuple[Step, ...], scope: Scope, a
 
 
 def vector_lines(build: Build, loop: For, scope: Scope, axes: tuple[Axis, ...]) -> Lines:
-    """A vector loop: wide where the kernel is and all lanes are inside, else lane by lane."""
+    """A vector loop: wide where the kernel is and all lanes are inside, else lane by lane; what is always wide stands around both."""
     wides = wide_in(build.program, build.number, loop, axes)
-    if not wides:
-        return loop_lines(build, loop.axis, loop.body, scope, axes)
     lines, scope = first_lines(build, wides, scope)
-    plain = loop_lines(build, loop.axis, loop.body, scope, axes)
-    cells = [cells_of(build, wide, loop.axis, scope) for wide in wides]
-    inside = scope.with_raw({f"cells {name}": name for name in cells})
-    quick = fast(loop, wides, tuple(f"cells {name}" for name in cells))
-    moved = [move_line(m, inside) for m in quick.loads]
-    moved += loop_lines(build, loop.axis, quick.body, inside, axes)
-    moved += [move_line(m, inside) for m in quick.stores]
-    test = " and ".join(["wide", *(scope.text(c, 3) for c in conjuncts(quick.condition))])
-    return [*lines, *comment(wide_remark(quick, scope)), *choice(test, moved, plain)]
+    moves = tuple(Move(wide, f"cells {cells_of(build, wide, loop.axis, scope)}") for wide in wides)
+    inside = scope.with_raw({move.cells: move.cells.removeprefix("cells ") for move in moves})
+    around, quick = tuple(m for m in moves if m.wide.always), tuple(m for m in moves if not m.wide.always)
+    plain = fast(loop, around)
+    lines += [move_line(m, inside) for m in plain.loads]
+    each = loop_lines(build, loop.axis, plain.body, inside, axes)
+    if quick:
+        every = fast(loop, moves)
+        moved = [move_line(m, inside) for m in every.loads if m in quick]
+        moved += loop_lines(build, loop.axis, every.body, inside, axes)
+        moved += [move_line(m, inside) for m in every.stores if m in quick]
+        shares = conjuncts(quick[0].wide.condition)
+        test = " and ".join(["wide"] * any(not m.wide.shared for m in quick) + [scope.text(c, 3) for c in shares])
+        each = [*comment(wide_remark(quick, scope)), *choice(test, moved, each)]
+    return lines + each + [move_line(m, inside) for m in plain.stores]
 
 
 def first_lines(build: Build, wides: tuple[Wide, ...], scope: Scope) -> tuple[Lines, Scope]:
@@ -113,43 +134,83 @@ def cells_of(build: Build, wide: Wide, axis: Axis, scope: Scope) -> str:
     """Declares the cells that hold what moves in one wide access; their name is the tensor's and the axis's."""
     name = fresh(f"{scope.names[wide.tensor]}_{scope.names[axis.name]}", build.taken)
     build.taken.add(name)
-    kind = stored(build.program.op.tensor(wide.tensor).dtype)
+    kind = stored(arrays(build.program)[wide.tensor].dtype)
     build.declared.append(f"{name} = cuda.local.array({wide.count}, {kind})")
     return name
 
 
-def wide_remark(quick: Fast, scope: Scope) -> str:
+def wide_remark(quick: tuple[Move, ...], scope: Scope) -> str:
     """What moves wide, in words."""
-    moved = [f"{scope.names[m.wide.tensor]} by {m.wide.bytes} bytes" for m in (*quick.loads, *quick.stores)]
-    lanes = (*quick.loads, *quick.stores)[0].wide.count
-    return f"{', '.join(dict.fromkeys(moved))}, where all {lanes} lanes are inside"
+    moved = [f"{scope.names[m.wide.tensor]} by {m.wide.bytes} bytes" for m in sorted(quick, key=lambda m: m.wide.stores)]
+    return f"{', '.join(dict.fromkeys(moved))}, where all {quick[0].wide.count} lanes are inside"
 
 
 def move_line(move: Move, scope: Scope) -> str:
     """One wide load or store."""
     wide = move.wide
     pointer, cells = scope.names[wide.tensor], scope.names[move.cells]
-    offset = scope.text(address(scope.shapes[wide.tensor], wide.first))
-    offset = f"ix({offset})" if offset.isdigit() else offset
-    call = f"{'store' if wide.stores else 'load'}{wide.count}"
+    offset = whole(scope.text(scope.offset(wide.tensor, wide.first)))
+    call = f"{'shared_' * wide.shared}{'store' if wide.stores else 'load'}{wide.count}"
     return f"{call}({pointer}, {offset}, {cells})" if wide.stores else f"{call}({cells}, {pointer}, {offset})"
 
 
-def assign_lines(program: Program, step: Assign, scope: Scope) -> Lines:
-    """An assignment, under its guard."""
-    target = scope.element(Read(step.target, step.index, step.value.dtype))
-    dtype = step.value.dtype
-    line = f"{target} = {assigned(program, step, scope)}"
-    if step.update in IN_PLACE and dtype in FLOATS and (dtype not in HALVES):
-        line = f"{target} {IN_PLACE[step.update]} {scope.text(step.value)}"
-    return [line] if step.guard == TRUE else block(f"if {scope.text(step.guard)}", [line])
+def whole(offset: str) -> str:
+    """An offset as an index, also where it is a number."""
+    return f"ix({offset})" if offset.isdigit() else offset
 
 
-def assigned(program: Program, step: Assign, scope: Scope) -> str:
+def assign_lines(build: Build, step: Assign, scope: Scope) -> Lines:
+    """An assignment, under its guard; shuffles that Python might not come to stand before it."""
+    lines, step, scope = shuffled_first(build, step, scope)
+    if step.atomic:
+        offset = whole(scope.text(scope.offset(step.target, step.index)))
+        near = "shared_" if step.target in scope.layouts else ""
+        lines.append(f"{near}atomic_{step.update}({scope.names[step.target]}, {offset}, {scope.to_store(step.value)})")
+    else:
+        target = scope.element(Read(step.target, step.index, step.value.dtype))
+        dtype = step.value.dtype
+        if step.update in IN_PLACE and dtype in FLOATS and dtype not in HALVES:
+            lines.append(f"{target} {IN_PLACE[step.update]} {scope.text(step.value)}")
+        else:
+            lines.append(f"{target} = {assigned(step, scope)}")
+    return lines if step.guard == TRUE else block(f"if {scope.text(step.guard)}", lines)
+
+
+def assigned(step: Assign, scope: Scope) -> str:
     """What is assigned, in the form of the target: memory's bits, or a register's value."""
-    term = step.value
-    if step.update:
-        term = MONOIDS[step.update].combine(Read(step.target, step.index, term.dtype), term)
+    term = combined(step)
     if step.target in scope.locals and term.dtype != "bool":
         return scope.text(term)
     return scope.to_store(term)
+
+
+def combined(step: Assign) -> Term:
+    """The value that the target gets."""
+    if not step.update or step.atomic:
+        return step.value
+    return MONOIDS[step.update].combine(Read(step.target, step.index, step.value.dtype), step.value)
+
+
+def shuffled_first(build: Build, step: Assign, scope: Scope) -> tuple[Lines, Assign, Scope]:
+    """`and`, `or` and a choice leave out what they do not need, but every lane takes part in a shuffle: there it is made beforehand."""
+    lines: Lines = []
+    kept: dict[Term, Read] = {}
+
+    def made(term: Term) -> Term:
+        nonlocal scope
+        inner = rebuild(term, made)
+        if not isinstance(inner, App) or inner.op not in SHUFFLES:
+            return inner
+        if inner not in kept:
+            name = numbered("other", build.taken)
+            build.taken.add(name)
+            lines.append(f"{name} = {scope.to_store(inner) if inner.dtype == 'bool' else scope.text(inner)}")
+            kept[inner] = Read(f"shuffled {name}", (), inner.dtype)
+            scope = scope.with_locals({f"shuffled {name}": name})
+        return kept[inner]
+
+    lazy = [t for t in walk(combined(step)) if isinstance(t, App) and t.op in ("and", "or", "select")]
+    if not any(isinstance(t, App) and t.op in SHUFFLES for one in lazy for t in walk(one)):
+        return [], step, scope
+    value = made(step.value)
+    return lines, replace(step, value=value), scope

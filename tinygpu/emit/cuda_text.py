@@ -11,14 +11,17 @@ import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from tinygpu.category.node import SHUFFLES
 from tinygpu.category.term import BOOL, FLOATS, FUNCTIONS, INDEX, INTEGERS, App, Const, Read, Term
 from tinygpu.category.to_source import ATOM, Form, Source, called, plain, rounded_up
 from tinygpu.program.address import address
+from tinygpu.program.layout import Layout
+from tinygpu.program.layout import address as shared_address
 
 HALVES = ("f16", "bf16")
 STORED = {"f16": "u16", "bf16": "u16", BOOL: "u8"}
 HELD = {"f16": "f32", "bf16": "f32", BOOL: "u8", INDEX: "ix"}
-EXACT = ("select", "min", "max", "abs", "neg", "floor", "cast")  # never need rounding to 16 bits
+EXACT = ("select", "min", "max", "abs", "neg", "floor", "cast", *SHUFFLES)  # never need rounding to 16 bits
 SMALL = (BOOL, "i8", "u8")  # every value of these is a 16-bit float
 INDICES: Mapping[str, Form] = {  # what the proof says of indices: a divisor is positive, what is divided is not negative
     "floordiv": ("ix(ux({0}) // ux({1}))", ATOM, (0, 0)),
@@ -40,13 +43,15 @@ def held(dtype: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What the names around a term are: Python names, shapes of tensors, local cells, raw cells of wide accesses, and named index terms."""
+    """What the names around a term are: Python names, shapes of arrays in memory, local cells, raw cells of wide accesses, named index
+    terms, and the layouts of those arrays that are a block's."""
 
     names: Mapping[str, str]
     shapes: Mapping[str, tuple[Term, ...]]
     locals: frozenset[str] = frozenset()
     raw: frozenset[str] = frozenset()
     bound: Mapping[Term, str] = field(default_factory=dict)
+    layouts: Mapping[str, Layout] = field(default_factory=dict)
 
     def binding(self, term: Term, name: str) -> Scope:
         """The scope in which an index term has a name."""
@@ -55,6 +60,16 @@ class Scope:
     def with_raw(self, cells: Mapping[str, str]) -> Scope:
         """The scope with arrays that hold elements as memory has them, by Python's names."""
         return replace(self, names={**self.names, **cells}, raw=self.raw | frozenset(cells))
+
+    def with_locals(self, cells: Mapping[str, str]) -> Scope:
+        """The scope with more variables of the thread, by Python's names."""
+        return replace(self, names={**self.names, **cells}, locals=self.locals | frozenset(cells))
+
+    def offset(self, array: str, index: tuple[Term, ...]) -> Term:
+        """Where an element lies, in elements from the start of its array."""
+        if array in self.layouts:
+            return shared_address(self.shapes[array], self.layouts[array], index)
+        return address(self.shapes[array], index)
 
     def text(self, term: Term, level: int = 0) -> str:
         """An index term, a guard or a value, as it is held in registers.
@@ -72,7 +87,7 @@ class Scope:
         """The Python text of a cell: a variable, a local array's cell, or a tensor's element through its pointer."""
         at = read.index
         if read.tensor in self.shapes and read.tensor not in self.locals | self.raw:
-            at = (address(self.shapes[read.tensor], at),)
+            at = (self.offset(read.tensor, at),)
         inside = ", ".join(map(self.text, at))
         return f"{self.names[read.tensor]}[{inside}]" if at else self.names[read.tensor]
 
@@ -83,6 +98,8 @@ class Scope:
                 return App("ne", (replace(term, dtype="u8"), Const(0)), BOOL)
             case Read(tensor, _, dtype) if dtype in HALVES and tensor not in self.locals:
                 return App(f"{dtype}_value", (replace(term, dtype="u16"),), "f32")
+            case App(op, (value, lanes), "bool") if op in SHUFFLES:
+                return App("ne", (App(op, (App("cast", (value,), "u8"), lanes), "u8"), Const(0)), BOOL)
             case App("cast", (inner,), dtype) if inner.dtype == dtype or (dtype == "f32" and inner.dtype in HALVES):
                 return self.lower(inner)
             case App("cast", (inner,), "bool"):
@@ -122,6 +139,8 @@ def form(term: App) -> Form:
     op, dtype = term.op, held(term.dtype)
     if op == "cast":
         return cast(term.args[0].dtype, dtype)
+    if op in SHUFFLES:
+        return f"{shuffle_name(term)}({{0}}, {{1}})", ATOM, (0, 0)
     if op in ("f16_value", "bf16_value", "round_f16", "round_bf16"):
         return called(op)
     if op in FUNCTIONS and dtype in FLOATS:
@@ -133,6 +152,17 @@ def form(term: App) -> Form:
     if dtype == "ix":
         return ceiling(term.args[1]) if op == "ceildiv" else INDICES.get(op) or called("ix", plain(term))
     return called(dtype, plain(term)) if term.dtype in INTEGERS and op != "select" else plain(term)
+
+
+def shuffle_name(term: App) -> str:
+    """What the prelude calls a shuffle: one by a number of lanes below 32 is the instruction itself.
+
+    >>> shuffle_name(App("shuffle_up", (Const(1.0, "f32"), Const(3)), "f32")), shuffle_name(App("shuffle_up", (Const(1.0, "f32"), Const(40)), "f32"))
+    ('shuffle_up', 'shuffle_up_any')
+    """
+    by = term.args[1]
+    plain_ = term.op in ("shuffle_xor", "shuffle_idx") or (isinstance(by, Const) and 0 <= int(by.value) < 32)
+    return term.op if plain_ else f"{term.op}_any"
 
 
 def ceiling(by: Term) -> Form:

@@ -1,8 +1,8 @@
 """Vector loops as wide accesses: the same loop over cells, between loads before it and stores behind it.
 
-Comes in: a vector loop and its wide accesses. Goes out: the condition for taking them, the cells, and the loop that works on the cells.
-The one idea: it is a program again. Where all lanes are inside, an input's element is read from a cell of the thread and an output's
-is written to one, and every guard that the condition decides is gone.
+Comes in: a vector loop and its wide accesses. Goes out: the loads, the loop that works on cells of the thread, the stores.
+The one idea: it is a program again. Where all lanes are inside, an element that is read comes from a cell of the thread and one that is
+written goes to one, and every guard that the condition decides is gone.
 """
 
 from __future__ import annotations
@@ -25,24 +25,22 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Fast:
-    """The wide form of a vector loop: where `condition` holds, the loads, then `body` for every lane, then the stores."""
+    """A wide form of a vector loop: the loads, then `body` for every lane, then the stores."""
 
-    condition: Term
     loads: tuple[Move, ...]
     body: tuple[Step, ...]
     stores: tuple[Move, ...]
 
 
-def fast(loop: For, wides: tuple[Wide, ...], names: tuple[str, ...]) -> Fast:
-    """The wide form of a loop that has wide accesses; `names` are those of their cells."""
-    moves = tuple(Move(wide, name) for wide, name in zip(wides, names, strict=True))
-    loads = tuple(m for m in moves if not m.wide.stores)
-    return Fast(wides[0].condition, loads, with_cells(loop, moves), tuple(m for m in moves if m.wide.stores))
+def fast(loop: For, moves: tuple[Move, ...]) -> Fast:
+    """The loop with all of these accesses wide; without any it is the loop itself."""
+    loads, stores = (tuple(m for m in moves if m.wide.stores == which) for which in (False, True))
+    return Fast(loads, with_cells(loop, moves), stores)
 
 
 def with_cells(loop: For, moves: tuple[Move, ...]) -> tuple[Step, ...]:
     """The loop's body with cells in place of the elements that move wide, and without the conditions that hold for all lanes."""
-    settled = frozenset(conjuncts(moves[0].wide.condition))
+    settled = frozenset(c for move in moves for c in conjuncts(move.wide.condition))
     cells = {m.wide.access: m.cells for m in moves}
     lane = (Var(loop.axis.name),)
 

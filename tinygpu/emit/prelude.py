@@ -13,22 +13,46 @@ from collections.abc import Collection
 from typing import Any
 
 from tinygpu.emit.conversion import conversion, conversion_text
+from tinygpu.emit.cooperation import atomic, shared_memory, shuffle, shuffle_source
 from tinygpu.emit.trigonometry import angle_function, angle_reduced, angle_series, angle_value
-from tinygpu.emit.wide_access import wide_cell, wide_load, wide_place, wide_shape, wide_slots, wide_store
+from tinygpu.emit.wide_access import (
+    shared_load,
+    shared_place,
+    shared_store,
+    wide_cell,
+    wide_load,
+    wide_place,
+    wide_shape,
+    wide_slots,
+    wide_store,
+)
 
 CONVERSIONS = ("f16_bits", "f16_value", "bf16_bits", "bf16_value", "round_f16", "round_bf16", "trunc_i32", "trunc_u32", "trunc_i64")
 ANGLES = ("sinf", "cosf", "sin", "cos")
+SHUFFLED = tuple(f"shuffle_{mode}" for mode in ("xor", "up", "down", "idx", "up_any", "down_any"))
+UPDATED = tuple(f"{space}atomic_{update}" for space in ("", "shared_") for update in ("sum", "max", "min"))
+MOVES = tuple(f"{move}{count}" for move in ("load", "store", "shared_load", "shared_store") for count in range(1, 129))
 IMPORTS = ("import functools", "from typing import Any")
 
 
 def made_by(name: str) -> str:
     """How the prelude makes a name that a kernel uses.
 
-    >>> made_by("load4"), made_by("f16_bits"), made_by("sinf"), made_by("expf")
-    ('wide_load(4)', "conversion('f16_bits')", "angle_function('sinf')", 'names.expf')
+    >>> made_by("load4"), made_by("shared_load4"), made_by("f16_bits"), made_by("sinf"), made_by("expf")
+    ('wide_load(4)', 'shared_load(4)', "conversion('f16_bits')", "angle_function('sinf')", 'names.expf')
+    >>> made_by("shuffle_xor"), made_by("shared_atomic_sum"), made_by("shared")
+    ("shuffle('xor')", "atomic('sum', 'shared')", 'shared_memory(0)')
     """
-    if name.startswith(("load", "store")) and name.lstrip("loadstre").isdigit():
-        return f"wide_{name.rstrip('0123456789')}({name.lstrip('loadstre')})"
+    if name in MOVES:
+        move = name.rstrip("0123456789")
+        return f"{move if move.startswith('shared') else 'wide_' + move}({name.removeprefix(move)})"
+    if name in SHUFFLED:
+        return f"shuffle({name.removeprefix('shuffle_')!r})"
+    if name in UPDATED:
+        space, _, update = name.partition("atomic_")
+        return f"atomic({update!r}, {'shared' if space else 'global'!r})"
+    if name == "shared":
+        return "shared_memory(0)"
     if name in CONVERSIONS:
         return f"conversion({name!r})"
     return f"angle_function({name!r})" if name in ANGLES else f"names.{name}"
@@ -44,7 +68,17 @@ def prelude_source(uses: Collection[str]) -> str:
     makers = {made_by(name).partition("(")[0] for name in uses}
     parts: list[Any] = [cuda_names]
     if makers & {"wide_load", "wide_store"}:
-        parts += [wide_shape, wide_slots, wide_place, wide_cell, wide_load, wide_store]
+        parts += [wide_slots, wide_place, wide_load, wide_store]
+    if makers & {"shared_load", "shared_store"}:
+        parts += [shared_place, shared_load, shared_store]
+    if makers & {"wide_load", "wide_store", "shared_load", "shared_store"}:
+        parts += [wide_shape, wide_cell]
+    if "shared_memory" in makers:
+        parts += [shared_memory]
+    if "shuffle" in makers:
+        parts += [shuffle_source, shuffle]
+    if "atomic" in makers:
+        parts += [atomic]
     if "conversion" in makers:
         parts += [conversion, conversion_text]
     if "angle_function" in makers:

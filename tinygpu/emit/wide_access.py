@@ -1,7 +1,7 @@
 """Wide accesses for kernels: neighbours between a pointer and a thread's cells, as few PTX instructions as 16 bytes each allow.
 
 Comes in: how many elements; the dtype is the pointer's. Goes out: numba intrinsics, `load(cells, pointer, offset)` and
-`store(pointer, offset, cells)`. The one idea: an access is of words, and words are elements by a bitcast, so one text serves all dtypes.
+`store(pointer, offset, cells)`, for global memory by PTX, for a block's by the compiler's own vectors, which it may move and merge. The one idea: an access is of words, and words are elements by a bitcast, so one text serves all dtypes.
 This file is pasted into emitted modules, function by function: each imports what it needs when it is called.
 """
 
@@ -104,6 +104,67 @@ def wide_store(count: int) -> Any:
                 text = f"st.global{vector}.b{bits} [$0+{access * words * bits // 8}], {wide_slots(1, words)};"
                 parts = [builder.extract_element(values, ir.IntType(32)(n)) for n in range(words)]
                 builder.call(ir.InlineAsm(shape, text, constraints, True), [place, *parts])
+            return context.get_dummy_value()
+
+        return types.void(pointer, offset, cells), build
+
+    return intrinsic(store)
+
+
+def shared_place(builder: Any, pointer: Any, offset: Any, move: Any, access: int) -> Any:
+    """The address in a block's memory of one access of that type."""
+    from llvmlite import ir
+
+    place = builder.gep(pointer, [offset])
+    near = builder.addrspacecast(place, ir.PointerType(place.type.pointee, 3))
+    return builder.gep(builder.bitcast(near, ir.PointerType(move, 3)), [ir.IntType(32)(access)])
+
+
+@functools.cache
+def shared_load(count: int) -> Any:
+    """The intrinsic `load(cells, pointer, offset)`: `count` elements of a block's memory into cells."""
+    from llvmlite import ir
+    from numba import types
+    from numba.cuda.extending import intrinsic
+
+    def load(typingctx: Any, cells: Any, pointer: Any, offset: Any) -> Any:
+        def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            kind = signature.args[0]
+            accesses, words, bits = wide_shape(count, kind.dtype.bitwidth)
+            move, lanes = ir.VectorType(ir.IntType(bits), words), count // accesses
+            for access in range(accesses):
+                place = shared_place(builder, arguments[1], arguments[2], move, access)
+                values = builder.load(place, align=words * bits // 8)
+                values = builder.bitcast(values, ir.VectorType(context.get_data_type(kind.dtype), lanes))
+                for lane in range(lanes):
+                    value = builder.extract_element(values, ir.IntType(32)(lane))
+                    builder.store(value, wide_cell(context, builder, kind, arguments[0], access * lanes + lane))
+            return context.get_dummy_value()
+
+        return types.void(cells, pointer, offset), build
+
+    return intrinsic(load)
+
+
+@functools.cache
+def shared_store(count: int) -> Any:
+    """The intrinsic `store(pointer, offset, cells)`: `count` elements out of cells into a block's memory."""
+    from llvmlite import ir
+    from numba import types
+    from numba.cuda.extending import intrinsic
+
+    def store(typingctx: Any, pointer: Any, offset: Any, cells: Any) -> Any:
+        def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            kind = signature.args[2]
+            accesses, words, bits = wide_shape(count, kind.dtype.bitwidth)
+            move, lanes = ir.VectorType(ir.IntType(bits), words), count // accesses
+            for access in range(accesses):
+                packed = ir.Constant(ir.VectorType(context.get_data_type(kind.dtype), lanes), ir.Undefined)
+                for lane in range(lanes):
+                    value = builder.load(wide_cell(context, builder, kind, arguments[2], access * lanes + lane))
+                    packed = builder.insert_element(packed, value, ir.IntType(32)(lane))
+                place = shared_place(builder, arguments[0], arguments[1], move, access)
+                builder.store(builder.bitcast(packed, move), place, align=words * bits // 8)
             return context.get_dummy_value()
 
         return types.void(pointer, offset, cells), build

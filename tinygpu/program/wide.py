@@ -1,28 +1,32 @@
 """Wide accesses: which reads and stores of a vector loop move several elements at once, and what that asks.
 
 Comes in: a program. Goes out: for each such access its first element, its width, and the condition under which all lanes are inside.
-The one idea: `for v < L in vector` is a permission. An access is wide where its last index is `first + v` with `first` a multiple of
-the lanes by its form; the emitter takes it from here, and the prover owes from here what it asks: alignment and the guards of all lanes.
+The one idea: `for v < L in vector` is a permission. An access is wide where its last index is `first + v` with a place that is a multiple
+of the lanes by its form; the emitter takes it from here, and the prover owes from here what it asks: alignment and the guards of all lanes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from tinygpu.category.term import TRUE, App, Axis, Const, Read, Term, conjunction, conjuncts, reads, variables
+from tinygpu.category.node import SHUFFLES
+from tinygpu.category.term import TRUE, App, Axis, Const, Read, Term, conjunction, conjuncts, lift, reads, variables, walk
+from tinygpu.program.arrays import Array, arrays
 from tinygpu.program.lanes import ITEM_BYTES as ITEM_BYTES
 from tinygpu.program.lanes import all_lanes_of, divisible, first_of, lanes_of, multiple
-from tinygpu.program.step import Assign, For, If, Program, Step, steps
+from tinygpu.program.layout import strides as strides_of
+from tinygpu.program.step import Assign, Barrier, For, If, Program, Step, steps
 
 
 @dataclass(frozen=True, slots=True)
 class Wide:
     """`count` elements of `tensor` from `first` on, moved by accesses of `lanes` elements, `bytes` bytes each.
 
-    It asks, where `condition` holds on the box of `axes`: that the last of `first` is divisible by `lanes` (`aligned`), that the guard of
+    It asks, where `condition` holds on the box of `axes`: that `place` is divisible by `lanes` (`aligned`), that the guard of
     the access holds for every lane, and of the launcher that the pointer is aligned to `bytes` and the tensor's last extent divisible by
-    `lanes` where there are rows (`row`).
+    `lanes` where there are rows (`row`). The place of a global array's element is its last coordinate; that of a shared array's is its
+    address by its `strides`, and a block's memory is aligned, so a shared access asks nothing of the launcher.
     """
 
     launch: int
@@ -37,16 +41,32 @@ class Wide:
     axes: tuple[Axis, ...]
     access: Read | Assign
     row: Term | None
+    strides: tuple[int, ...] = ()
+
+    @property
+    def shared(self) -> bool:
+        """Whether the elements are a block's."""
+        return bool(self.strides)
+
+    @property
+    def place(self) -> Term:
+        """What has to be a multiple of the lanes."""
+        return place_of(self.first, self.strides)
 
     @property
     def aligned(self) -> Term:
-        """The guard `first % lanes == 0` of the last coordinate: an obligation."""
-        return divisible(self.first[-1], self.lanes)
+        """The guard `place % lanes == 0`: an obligation."""
+        return divisible(self.place, self.lanes)
 
     @property
     def asks(self) -> Term:
         """What the launcher checks of the sizes before it takes the wide kernel."""
         return TRUE if self.row is None else divisible(self.row, self.lanes)
+
+    @property
+    def always(self) -> bool:
+        """Whether it is wide in every kernel and for every thread: nothing has to be asked while the kernel runs."""
+        return self.shared and self.condition == TRUE
 
 
 def wide_accesses(program: Program) -> tuple[Wide, ...]:
@@ -73,9 +93,10 @@ def vector_loops(body: tuple[Step, ...], axes: tuple[Axis, ...]) -> Iterator[tup
 
 
 def wide_in(program: Program, launch: int, loop: For, axes: tuple[Axis, ...]) -> tuple[Wide, ...]:
-    """The wide accesses of one vector loop, each under the condition that all of them share."""
-    if not isinstance(loop.axis.extent, Const):
+    """The wide accesses of one vector loop: those of shared arrays that are always wide, the others under the condition that they share."""
+    if not isinstance(loop.axis.extent, Const) or _exchanges(loop):
         return ()
+    known = arrays(program)
     touched = [s.target for s in steps(loop.body) if isinstance(s, Assign)]
     looked = {r.tensor for s in steps(loop.body) for r in _reads(s)}
     sure: list[tuple[Read | Assign, Term]] = []
@@ -84,22 +105,34 @@ def wide_in(program: Program, launch: int, loop: For, axes: tuple[Axis, ...]) ->
         path = (*around, *conjuncts(assign.guard))
         for read, conditions in conditional_reads(assign.value, path):
             every = all_lanes_of(conditions, loop.axis)
-            sure += [] if every is None else [(read, every)]
-            unsure += [read] if every is None else []
+            if read.tensor not in touched:
+                sure += [] if every is None else [(read, every)]
+                unsure += [read] if every is None else []
         every = all_lanes_of(path, loop.axis)
         if every is not None and not assign.update and touched.count(assign.target) == 1 and assign.target not in looked:
             sure.append((assign, every))
-    found = {access: every for access, every in sure if _can(program, loop, axes, access, every)}
-    condition = conjunction(*found.values())
-    inside = {(first_of(access.index, loop.axis.name), _shape(program, access)) for access in found}
+    found = {access: every for access, every in sure if _can(program, known, loop, axes, access, every)}
+    always = {access for access, every in found.items() if every == TRUE and known[_named(access)].space == "shared"}
+    condition = conjunction(*(every for access, every in found.items() if access not in always))
+    inside = {(first_of(access.index, loop.axis.name), known[_named(access)].shape) for access in found}
     for read in unsure:  # made for some lanes only; but where its neighbours are inside, so is it
-        if _can(program, loop, axes, read, TRUE) and (first_of(read.index, loop.axis.name), _shape(program, read)) in inside:
+        near = first_of(read.index, loop.axis.name), known[read.tensor].shape
+        if _can(program, known, loop, axes, read, TRUE) and near in inside:
             found.setdefault(read, TRUE)
-    return tuple(_wide(program, launch, loop, axes, access, condition) for access in found)
+    return tuple(
+        _wide(known[_named(access)], launch, loop, axes, access, TRUE if access in always else condition) for access in found
+    )
 
 
-def _shape(program: Program, access: Read | Assign) -> tuple[Term, ...]:
-    return program.op.tensor(access.tensor if isinstance(access, Read) else access.target).shape
+def _named(access: Read | Assign) -> str:
+    return access.tensor if isinstance(access, Read) else access.target
+
+
+def _exchanges(loop: For) -> bool:
+    """Whether threads meet inside the loop; then nothing may move to its start or its end."""
+    values = (s.value for s in steps(loop.body) if isinstance(s, Assign))
+    shuffled = any(isinstance(t, App) and t.op in SHUFFLES for value in values for t in walk(value))
+    return shuffled or any(isinstance(s, Barrier) for s in steps(loop.body))
 
 
 def assigns(body: tuple[Step, ...], path: tuple[Term, ...] = ()) -> Iterator[tuple[Assign, tuple[Term, ...]]]:
@@ -139,29 +172,59 @@ def conditional_reads(value: Term, path: tuple[Term, ...] | None) -> Iterator[tu
             yield value, path
 
 
-def _can(program: Program, loop: For, axes: tuple[Axis, ...], access: Read | Assign, condition: Term) -> bool:
-    """Whether the access is to an input (a store: to an output), contiguous, aligned by its form, and known outside the loop."""
-    name = access.tensor if isinstance(access, Read) else access.target
-    tensors = {t.name: t for t in (program.op.inputs if isinstance(access, Read) else program.op.outputs)}
-    if name not in tensors or not access.index:
+def _can(
+    program: Program, known: Mapping[str, Array], loop: For, axes: tuple[Axis, ...], access: Read | Assign, condition: Term
+) -> bool:
+    """Whether the access is to memory, contiguous, aligned by its form, and known outside the loop."""
+    array = known.get(_named(access))
+    if array is None or array.space == "local" or not access.index:
         return False
     first = first_of(access.index, loop.axis.name)
     inside = {a.name for a in axes} | set(program.op.sizes)
     if first is None or any(reads(t) or not variables(t) <= inside for t in (*first, condition)):
         return False
-    lanes = lanes_of(_count(loop), tensors[name].dtype)
-    return lanes > 1 and multiple(first[-1], program.where) % lanes == 0
+    lanes = lanes_of(_count(loop), array.dtype)
+    if lanes < 2 or multiple(place_of(first, _strides(array)), program.where) % lanes:
+        return False
+    return _together(array, _count(loop)) if array.space == "shared" else _row(array, lanes) != Const(0)
 
 
-def _wide(program: Program, launch: int, loop: For, axes: tuple[Axis, ...], access: Read | Assign, condition: Term) -> Wide:
-    tensor = program.op.tensor(access.tensor if isinstance(access, Read) else access.target)
+def _together(array: Array, count: int) -> bool:
+    """Whether the layout keeps `count` neighbours neighbours: a swizzle moves pieces of `2 ** base` elements as they are."""
+    if array.layout.swizzle is None:
+        return True
+    _, base, shift = array.layout.swizzle
+    return 2 ** min(base, base + shift) % count == 0
+
+
+def place_of(first: tuple[Term, ...], strides: tuple[int, ...]) -> Term:
+    """The address before its swizzle, with strides; else the last coordinate."""
+    place = first[-1] if not strides else lift(0)
+    for coordinate, stride in zip(first, strides, strict=False):
+        place = place + coordinate * stride
+    return place
+
+
+def _strides(array: Array) -> tuple[int, ...]:
+    return strides_of(array.shape, array.layout) if array.space == "shared" else ()
+
+
+def _row(array: Array, lanes: int) -> Term | None:
+    """The length of a row that has to be divisible by the lanes; none where it is, 0 where it never is."""
+    if not array.is_global or len(array.shape) < 2:
+        return None
+    even = divisible(array.shape[-1], lanes)
+    return None if even == TRUE else Const(0) if isinstance(even, Const) else array.shape[-1]
+
+
+def _wide(array: Array, launch: int, loop: For, axes: tuple[Axis, ...], access: Read | Assign, condition: Term) -> Wide:
     first = first_of(access.index, loop.axis.name)
     assert first is not None
-    lanes = lanes_of(_count(loop), tensor.dtype)
-    row = tensor.shape[-1] if len(tensor.shape) > 1 and divisible(tensor.shape[-1], lanes) != TRUE else None
-    size = lanes * ITEM_BYTES[tensor.dtype]
-    stores = isinstance(access, Assign)
-    return Wide(launch, loop.axis, tensor.name, stores, first, _count(loop), lanes, size, condition, axes, access, row)
+    count = _count(loop)
+    lanes = lanes_of(count, array.dtype)
+    size, stores = lanes * ITEM_BYTES[array.dtype], isinstance(access, Assign)
+    row, strides = _row(array, lanes), _strides(array)
+    return Wide(launch, loop.axis, array.name, stores, first, count, lanes, size, condition, axes, access, row, strides)
 
 
 def _count(loop: For) -> int:
