@@ -17,6 +17,7 @@ from tinygpu.model.op import Equation, Op
 from tinygpu.model.placing import Placement, by_index
 from tinygpu.model.problems import UNKNOWN, listing, suggestion
 from tinygpu.model.scope import Scope
+from tinygpu.model.stage import staged
 from tinygpu.model.work import CARRIED, Factor, with_written_extents
 from tinygpu.syntax import tree
 
@@ -66,7 +67,8 @@ def derived(clauses: Clauses, op: Op, table: Mapping[str, Factor], scope: Scope,
     whole = [p for p in phases if p is not None]
     grid, block = (_axes(sort, table, setting.inferred, scope) for sort in ("grid", "block"))
     time = tuple(f.name for f in table.values() if f.sort == "time")
-    return Launch(clauses.launch, grid, block, tuple(whole), time, work) if len(whole) == len(phases) else None
+    made = Launch(clauses.launch, grid, block, tuple(whole), time, work) if len(whole) == len(phases) else None
+    return staged(made, clauses, op, table, scope, where) if made and clauses.stages else made
 
 
 def _no_work(place: Span, scope: Scope) -> None:
