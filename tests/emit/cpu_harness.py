@@ -77,5 +77,8 @@ def run(
         shape = tuple(max(0, int(evaluate(e, dict(sizes)))) for e in t.shape)
         outputs[t.name] = np.full(shape, 7).astype(outside_dtype(t.dtype))
     given = [inputs[t.name] if t.shape else np.asarray(inputs[t.name])[()] for t in built.op.inputs]
-    (entry or kernel(built))(*given, *outputs.values(), *(sizes[name] for name in built.op.sizes))
+    spare = [
+        np.full([int(evaluate(e, dict(sizes))) for e in w.extents], 7).astype(outside_dtype(w.dtype)) for w in built.workspaces
+    ]
+    (entry or kernel(built))(*given, *outputs.values(), *spare, *(sizes[name] for name in built.op.sizes))
     return outputs

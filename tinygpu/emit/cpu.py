@@ -1,17 +1,21 @@
 """The CPU kernel of a program, as the text of a module that needs numpy and numba and nothing of ours.
 
-Comes in: a program whose threads do not cooperate. Goes out: for each launch a work function over a range of items and a parallel
-driver over the threads of the machine, and `NAME_cpu(tensors…, sizes…)`, which runs the launches on C-contiguous numpy arrays.
-The one idea: threads that do not cooperate are points of a nest, so the loops may be ordered and cut as the memory likes it.
+Comes in: a program. Goes out: for each launch a work function over a range of items and a parallel
+driver over the threads of the machine, and `NAME_cpu(tensors…, workspaces…, sizes…)`, which runs the launches on C-contiguous numpy arrays.
+The one idea: threads that do not cooperate are points of a nest, so the loops may be ordered and cut as the memory likes it; a block of
+threads that do cooperate is run by one core.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from tinygpu.category.term import FLOATS, conjunction, text
+from tinygpu.emit.cpu_block import block_count, block_lines, block_steps, cooperates
 from tinygpu.emit.cpu_cells import without_copies
+from tinygpu.emit.cpu_driver import Call, arguments, driver_lines, entry_lines
+from tinygpu.emit.cpu_exchange import without_shuffles
 from tinygpu.emit.cpu_lanes import IMPORTS as LANES_IMPORTS
 from tinygpu.emit.cpu_lanes import lanes_source
 from tinygpu.emit.cpu_lift import lift, sites
@@ -22,19 +26,17 @@ from tinygpu.emit.cpu_prelude import HEADER, HEADER_IMPORTS, prelude
 from tinygpu.emit.cpu_split import split
 from tinygpu.emit.cpu_steps import indent, is_long
 from tinygpu.emit.cpu_strip import strips
-from tinygpu.emit.cpu_text import HALVES, REGISTER, Writer, mangle
+from tinygpu.emit.cpu_text import Writer
 from tinygpu.emit.cpu_tile import tile_of
 from tinygpu.emit.cpu_tile_text import tile_count, tile_lines
 from tinygpu.emit.mathlib import errors
 from tinygpu.emit.python import identifier
 from tinygpu.model.op import Op, Tensor
-from tinygpu.program.step import For, If, Launch, Local, Program, steps
-
-ALONE = 1 << 16  # steps below which waking other threads costs more than they save
+from tinygpu.program.step import Assign, For, If, Launch, Local, Program, Shared, Step, steps
 
 
 def cpu_name(program: Program) -> str:
-    """The name of the function that runs the program: it takes the op's tensors, inputs first, and then its sizes."""
+    """The name of the function that runs the program: it takes the op's tensors, inputs first, the workspaces, the sizes."""
     return f"{identifier(program.name)}_cpu"
 
 
@@ -69,37 +71,54 @@ def cpu_support(kernels: Iterable[Kernels]) -> str:
 
 def cpu_kernels(program: Program) -> Kernels:
     """The two functions of each launch, and `NAME_cpu`."""
-    writer = Writer({t.name: t for t in program.op.tensors}, {})
-    functions, calls = [], []
+    globals_ = globals_of(program)
+    writer = Writer({t.name: t for t in globals_}, {})
+    given = arguments(globals_, program.op.sizes)
+    functions: list[str] = []
+    calls: list[Call] = []
     for number, launch in enumerate(program.launches):
         name = f"{identifier(program.name)}_{number}" if len(program.launches) > 1 else identifier(program.name)
-        lines, items, work = launch_lines(program.op, name, launch, writer)
-        functions.append("\n".join(lines))
-        calls.append((name, items, work))
-    functions.append("\n".join(entry_lines(program, calls, writer)))
+        make = cooperating_launch if cooperates(launch) else plain_launch
+        work, call = make(program.op, name, launch, writer)
+        functions.append("\n".join(work))
+        if not call.alone:
+            functions.append("\n".join(driver_lines(call, given, writer)))
+        calls.append(call)
+    functions.append("\n".join(entry_lines(cpu_name(program), globals_, program.op.sizes, calls, writer)))
     vectors = tuple((dtype, frozenset(operations)) for dtype, operations in sorted(writer.vectors.items()))
     return Kernels("\n\n\n".join(functions) + "\n", frozenset(writer.needs), vectors)
 
 
-def nest_of(op: Op, launch: Launch) -> Nest:
+def globals_of(program: Program) -> tuple[Tensor, ...]:
+    """The arrays and scalars that every function takes: inputs, outputs, workspaces."""
+    return (*program.op.tensors, *(Tensor(w.name, w.dtype, w.extents, "workspace", w.span) for w in program.workspaces))
+
+
+def stored(launch: Launch) -> frozenset[str]:
+    """The global arrays that a launch writes."""
+    own = {s.name for s in steps(launch.body) if isinstance(s, Local | Shared)}
+    return frozenset(site.step.target for site in sites(launch.body)) - own
+
+
+def nest_of(op: Op, launch: Launch, tensors: Mapping[str, Tensor]) -> Nest:
     """The launch in normal form: own loops lifted, factors merged, guards made bounds; axes bear the names of the op's indices."""
-    outputs = frozenset(t.name for t in op.outputs)
-    taken = frozenset(op.sizes) | {t.name for t in op.tensors} | {s.name for s in steps(launch.body) if isinstance(s, Local)}
+    outputs = stored(launch)
+    taken = frozenset(op.sizes) | set(tensors) | {s.name for s in steps(launch.body) if isinstance(s, Local)}
     taken |= {s.axis.name for s in steps(launch.body) if isinstance(s, For)} | {a.name for a in launch.grid + launch.block}
     lifted, body = lift(launch.body, outputs)
-    body = without_copies(body, frozenset(t.name for t in op.inputs))
+    body = without_copies(body, frozenset(tensors) - outputs)
     axes, body = merge((*launch.grid, *launch.block, *lifted), body, taken)
     body = merge_loops(body, taken | {a.name for a in axes})
     nest = split(bound(axes, body, outputs), taken | {a.name for a in axes})
     body = (If(conjunction(*nest.guards), nest.body),) if nest.guards else nest.body
     nest = bound(*merge(nest.axes, body, taken | {a.name for a in nest.axes}), outputs)
-    nest = inside(nest, {t.name: t for t in op.tensors})
-    return renamed(op, nest, frozenset(op.sizes) | {t.name for t in op.tensors})
+    nest = inside(nest, tensors)
+    return renamed(op, nest, frozenset(op.sizes) | set(tensors))
 
 
-def launch_lines(op: Op, name: str, launch: Launch, writer: Writer) -> tuple[list[str], str, str]:
-    """The two functions of a launch, and the texts of its number of items and of its number of steps."""
-    nest = nest_of(op, launch)
+def plain_launch(op: Op, name: str, launch: Launch, writer: Writer) -> tuple[list[str], Call]:
+    """The work function of a launch whose threads do not cooperate."""
+    nest = nest_of(op, launch, writer.tensors)
     writer.locals = {s.name: s for s in steps(nest.body) if isinstance(s, Local)}
     lane = innermost(nest, writer)
     tile = tile_of(nest, writer)
@@ -110,56 +129,44 @@ def launch_lines(op: Op, name: str, launch: Launch, writer: Writer) -> tuple[lis
         count = tile_count(tile, writer)
     else:
         body, count = nest_lines(nest, writer), item_count(nest, lane, writer)
-    arguments = ", ".join([mangle(t.name) for t in op.tensors] + [mangle(s) for s in op.sizes])
     extents = ", ".join(f"{a.name} < {text(a.extent)}" for a in nest.axes)
-    free = reassociates(nest) and not tile and not (lane and strips(nest.body, lane, writer))
+    free = reassociates(nest.body) and not tile and not (lane and strips(nest.body, lane, writer))
+    note = f"Items [first, last) of the points {extents or '()'}.{' Sums are reassociated.' if free else ''}"
+    return work_lines(op, name, note, free, body, writer), Call(name, count, step_count(nest, writer))
+
+
+def cooperating_launch(op: Op, name: str, launch: Launch, writer: Writer) -> tuple[list[str], Call]:
+    """The work function of a launch whose threads cooperate."""
+    taken = frozenset(op.sizes) | set(writer.tensors) | {a.name for a in launch.grid + launch.block}
+    taken |= {s.axis.name if isinstance(s, For) else s.name for s in steps(launch.body) if isinstance(s, For | Local | Shared)}
+    launch = without_shuffles(launch, taken)
+    taken |= {s.name for s in launch.body if isinstance(s, Shared)}
+    body = block_lines(launch, writer, taken)
+    met = {
+        s.target: (writer.tensors[s.target], s.update)
+        for s in steps(launch.body)
+        if isinstance(s, Assign) and s.target in writer.tensors and s.atomic
+    }
+    extents = ", ".join(f"{a.name} < {text(a.extent)}" for a in launch.grid)
+    free = reassociates(launch.body)
+    note = f"Blocks [first, last) of {extents or '()'}, one after the other.{' Sums are reassociated.' if free else ''}"
+    call = Call(name, block_count(launch, writer), block_steps(launch, writer), tuple(met.values()))
+    return work_lines(op, name, note, free, body, writer), call
+
+
+def work_lines(op: Op, name: str, note: str, free: bool, body: list[str], writer: Writer) -> list[str]:
+    """`NAME_work(first, last, …)`."""
     flags = 'fastmath={"contract", "reassoc"}' if free else 'fastmath={"contract"}'
-    work = [
+    return [
         f'@njit(error_model="numpy", nogil=True, {flags})',
-        f"def {name}_work(first, last, {arguments}):",
-        f'    """Items [first, last) of the points {extents or "()"}.{" Sums are reassociated." if free else ""}"""',
+        f"def {name}_work(first, last, {arguments(tuple(writer.tensors.values()), op.sizes)}):",
+        f'    """{note}"""',
         *indent(body),
     ]
-    driver = [
-        '@njit(parallel=True, error_model="numpy", nogil=True)',
-        f"def {name}_parallel(items, parts, {arguments}):",
-        f'    """All {name}_work, in `parts` equal parts."""',
-        "    for part in prange(parts):",
-        f"        {name}_work(items * part // parts, items * (part + 1) // parts, {arguments})",
-    ]
-    return [*work, "", "", *driver], count, step_count(nest, writer)
 
 
-def reassociates(nest: Nest) -> bool:
+def reassociates(body: tuple[Step, ...]) -> bool:
     """Whether a sum or product of floats runs in a long loop of one point; then its order is left to the compiler, which needs that
     to make vectors of it. Everything else keeps the program's order."""
-    folds = [
-        site for site in sites(nest.body) if site.step.update in ("sum", "prod") and any(is_long(loop.axis) for loop in site.loops)
-    ]
+    folds = [site for site in sites(body) if site.step.update in ("sum", "prod") and any(is_long(loop.axis) for loop in site.loops)]
     return any(site.step.value.dtype in FLOATS for site in folds)
-
-
-def entry_lines(program: Program, calls: list[tuple[str, str, str]], writer: Writer) -> list[str]:
-    """`NAME_cpu`: flat views of the arrays, then the launches in order."""
-    op = program.op
-    lines = [f"def {cpu_name(program)}({', '.join([mangle(t.name) for t in op.tensors] + [mangle(s) for s in op.sizes])}):"]
-    shapes = ", ".join(f"{t.name}: {t.dtype}[{', '.join(map(text, t.shape))}]" for t in op.tensors)
-    lines.append(f'    """{shapes}; C-contiguous arrays, 16-bit floats in any 16-bit dtype; writes the outputs."""')
-    lines += [f"    {mangle(t.name)} = {_argument(t, writer)}" for t in op.tensors]
-    arguments = ", ".join([mangle(t.name) for t in op.tensors] + [mangle(s) for s in op.sizes])
-    for name, count, steps_ in calls:
-        lines.append(f"    items = {count}")
-        lines.append(f"    if {steps_} < {ALONE}:")
-        lines.append(f"        {name}_work(0, items, {arguments})")
-        lines.append("    else:")
-        lines.append(f"        {name}_parallel(items, min(items, get_num_threads()), {arguments})")
-    return lines
-
-
-def _argument(tensor: Tensor, writer: Writer) -> str:
-    name = mangle(tensor.name)
-    if tensor.role == "input" and not tensor.shape:
-        if tensor.dtype in HALVES:
-            return writer.call(f"round_{tensor.dtype}", writer.call("narrow_to_odd", f"np.float64({name})"))
-        return f"{REGISTER[tensor.dtype]}({name})"
-    return f"{name}.reshape(-1){'.view(np.uint16)' if tensor.dtype in HALVES else ''}"

@@ -9,7 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from tinygpu.category import linear
-from tinygpu.category.linear import Monomial, Polynomial, plus, replace_atoms, times
+from tinygpu.category.linear import Monomial as Monomial
+from tinygpu.category.linear import Polynomial as Polynomial
+from tinygpu.category.linear import plus as plus
+from tinygpu.category.linear import replace_atoms
+from tinygpu.category.linear import times as times
 from tinygpu.category.term import INDEX, App, Const, Term, Var, children, rebuild, variables
 
 ONE: Polynomial = {(): 1}

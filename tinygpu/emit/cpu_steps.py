@@ -7,12 +7,12 @@ part it itself; a loop of anything else is written as it is.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from tinygpu.category.term import FLOATS, TRUE, App, Axis, Const, Read, Var, walk
 from tinygpu.emit.cpu_polynomial import coefficient, polynomial
 from tinygpu.emit.cpu_text import REGISTER, Writer, flat, mangle
-from tinygpu.program.step import Assign, For, If, Local, Step, steps
+from tinygpu.program.step import Assign, For, If, Local, Shared, Step, steps
 
 UPDATE = {"sum": "add", "prod": "mul", "max": "max", "min": "min", "any": "or", "all": "and"}
 PARTS = 128
@@ -33,13 +33,24 @@ def extent_text(writer: Writer, axis: Axis) -> str:
 
 def arrays(body: tuple[Step, ...], writer: Writer) -> list[str]:
     """The small arrays of a point, made once for a worker; every use writes a cell before it reads it."""
+    return cell_arrays([s for s in steps(body) if isinstance(s, Local)]) + fold_arrays(body, writer)
+
+
+def cell_arrays(locals_: Iterable[Local | Shared], times: int = 1) -> list[str]:
+    """An array for each local that is none but one number, or for each at all, where there are several of it."""
     lines = []
-    for local in (s for s in steps(body) if isinstance(s, Local) and s.extents):
-        size = 1
+    for local in locals_:
+        size = times
         for extent in local.extents:
             assert isinstance(extent, Const), f"the extent of {local.name} is no number"
             size *= int(extent.value)
-        lines.append(f"{mangle(local.name)} = np.empty({size}, {REGISTER[local.dtype]})")
+        if local.extents or times > 1:
+            lines.append(f"{mangle(local.name)} = np.empty({size}, {REGISTER[local.dtype]})")
+    return lines
+
+
+def fold_arrays(body: tuple[Step, ...], writer: Writer) -> list[str]:
+    """An array for each maximum that is taken in parts."""
     folds = {
         s.target: s
         for loop in steps(body)
@@ -47,7 +58,7 @@ def arrays(body: tuple[Step, ...], writer: Writer) -> list[str]:
         for s in loop.body
         if isinstance(s, Assign)
     }
-    return lines + [f"{mangle(name)}_parts = np.empty({PARTS}, {REGISTER[s.value.dtype]})" for name, s in sorted(folds.items())]
+    return [f"{mangle(name)}_parts = np.empty({PARTS}, {REGISTER[s.value.dtype]})" for name, s in sorted(folds.items())]
 
 
 def in_parts(loop: For, writer: Writer) -> bool:
@@ -78,7 +89,7 @@ def parts_lines(loop: For, writer: Writer) -> list[str]:
     name, extent = mangle(loop.axis.name), extent_text(writer, loop.axis)
     start, inside, rest, end = [], [], [], []
     for fold in (s for s in loop.body if isinstance(s, Assign)):
-        parts, whole, value = f"{mangle(fold.target)}_parts[at(part)]", mangle(fold.target), writer.value(fold.value)
+        parts, whole, value = f"{mangle(fold.target)}_parts[at(part)]", writer.cell(fold.target, ()), writer.value(fold.value)
         start.append(f"{parts} = {REGISTER[fold.value.dtype]}({UNIT[fold.update]})")
         choose = "larger" if fold.update == "max" else "smaller"
         inside.append(f"{parts} = {writer.call(choose, parts, value)}")

@@ -19,7 +19,7 @@ from tinygpu.program.step import Local
 
 RESERVED = frozenset(keyword.kwlist) | {
     "np", "math", "numba", "njit", "prange", "range", "min", "max", "abs", "at", "first", "last", "items", "parts", "part", "item",
-    "rest", "start", "row", "row_start", "row_stop",
+    "rest", "start", "thread", "copies", "row", "row_start", "row_stop",
     "lane", "lane_start", "lane_count", "cell", "block", "block_end", "LANES", "strip", "width", "low", "high",
     "inner_low", "inner_high", "side", "inlined", "get_num_threads", *PRELUDE,
 }  # fmt: skip
@@ -45,13 +45,16 @@ def mangle(name: str) -> str:
 @dataclass(slots=True)
 class Writer:
     """Names in scope and what was called: `tensors` and `locals` by name; `needs` grows with every prelude function used, `vectors`
-    with the vector operations of each dtype; cells in `strip` have one element for each part of a strip."""
+    with the vector operations of each dtype; cells in `strip` have an element for each of `parts` lanes or threads,
+    of which `part` is the one at hand."""
 
     tensors: dict[str, Tensor]
     locals: dict[str, Local]
     needs: set[str] = field(default_factory=set)
     vectors: dict[str, set[str]] = field(default_factory=dict)
     strip: set[str] = field(default_factory=set)
+    part: str = "part"
+    parts: int = 1
 
     def call(self, function: str, *args: str) -> str:
         self.needs.add(function)
@@ -81,7 +84,8 @@ class Writer:
     def cell(self, name: str, index: tuple[Term, ...]) -> str:
         """A local: a variable, or an element of a small flat array."""
         if name in self.strip:
-            return f"{mangle(name)}[at(part)]"
+            place = flat(index, self.locals[name].extents) * self.parts
+            return f"{mangle(name)}[at({self.index(place)} + {self.part})]" if index else f"{mangle(name)}[at({self.part})]"
         return f"{mangle(name)}[at({self.index(flat(index, self.locals[name].extents))})]" if index else mangle(name)
 
     def lower(self, t: Term) -> Term:

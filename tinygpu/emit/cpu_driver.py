@@ -1,0 +1,115 @@
+"""The functions around a work function: the parallel driver of a launch, and the entry that runs the launches of a program.
+
+Comes in: what the launches are. Goes out: lines of Python.
+The one idea: blocks share nothing but what they update atomically; there every part of the blocks has a copy of its own, which starts
+with the unit, and the copies are combined in order, so the result does not depend on who was first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.term import INTEGERS, text
+from tinygpu.emit.cpu_steps import UPDATE
+from tinygpu.emit.cpu_text import HALVES, REGISTER, Writer, constant, mangle
+from tinygpu.model.op import Tensor
+
+ALONE = 1 << 16  # steps below which waking other threads costs more than they save
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A launch: the name of its functions, texts of its number of items and of steps, and what is updated atomically by which monoid."""
+
+    name: str
+    items: str
+    steps: str
+    met: tuple[tuple[Tensor, str], ...] = ()
+
+    @property
+    def alone(self) -> bool:
+        """Whether its items have to run one after the other: a monoid without a unit has no copies to start from."""
+        return any(MONOIDS[update].unit(tensor.dtype) is None for tensor, update in self.met)
+
+
+def arguments(globals_: tuple[Tensor, ...], sizes: tuple[str, ...]) -> str:
+    """Parameters and arguments of every function: arrays and scalars, then sizes."""
+    return ", ".join([mangle(t.name) for t in globals_] + [mangle(s) for s in sizes])
+
+
+def driver_lines(call: Call, given: str, writer: Writer) -> list[str]:
+    """`NAME_parallel(items, parts, …)`."""
+    copies = {mangle(t.name): f"{mangle(t.name)}_copies" for t, _ in call.met}
+    inside = ", ".join(f"{copies[a]}[part*{a}.size:(part + 1)*{a}.size]" if a in copies else a for a in given.split(", "))
+    note = f"; {', '.join(copies)} in a copy for each, combined in order" if copies else ""
+    lines = [
+        '@njit(parallel=True, error_model="numpy", nogil=True)',
+        f"def {call.name}_parallel(items, parts, {given}):",
+        f'    """All {call.name}_work, in `parts` equal parts{note}."""',
+    ]
+    for tensor, update in call.met:
+        unit = MONOIDS[update].unit(tensor.dtype)
+        assert unit is not None, "such launches run alone"
+        start = constant(unit)
+        start = writer.call(f"f32_to_{tensor.dtype}", start) if tensor.dtype in HALVES else start
+        lines.append(f"    {copies[mangle(tensor.name)]} = np.full(parts * {mangle(tensor.name)}.size, {start})")
+    lines += [
+        "    for part in prange(parts):",
+        f"        {call.name}_work(items * part // parts, items * (part + 1) // parts, {inside})",
+    ]
+    for tensor, update in call.met:
+        name, copy = mangle(tensor.name), f"{copies[mangle(tensor.name)]}[at(cell)]"
+        place = f"{name}[at(cell % {name}.size)]"
+        lines += [
+            f"    for cell in range(parts * {name}.size):",
+            f"        {place} = {_combined(tensor.dtype, update, place, copy, writer)}",
+        ]
+    return lines
+
+
+def _combined(dtype: str, update: str, a: str, b: str, writer: Writer) -> str:
+    """The text of `a ⊕ b` for two elements in memory."""
+    if dtype in HALVES:
+        a, b = (writer.call(f"{dtype}_to_f32", x) for x in (a, b))
+    op = UPDATE[update]
+    if op in ("max", "min"):
+        both = writer.call("larger" if op == "max" else "smaller", a, b)
+        return writer.call(f"f32_to_{dtype}", both) if dtype in HALVES else both
+    both = f"{a} {({'add': '+', 'mul': '*', 'or': 'or', 'and': 'and'})[op]} {b}"
+    if dtype in HALVES:
+        return writer.call(f"f32_to_{dtype}", both)
+    return f"{REGISTER[dtype]}({both})" if dtype in INTEGERS else both
+
+
+def entry_lines(name: str, globals_: tuple[Tensor, ...], sizes: tuple[str, ...], calls: list[Call], writer: Writer) -> list[str]:
+    """`NAME_cpu`: flat views of the arrays, then the launches in order."""
+    given = arguments(globals_, sizes)
+    lines = [f"def {name}({given}):"]
+    shapes = ", ".join(f"{t.name}: {t.dtype}[{', '.join(map(text, t.shape))}]" for t in globals_)
+    ends = "writes the outputs" + (" and the workspaces" if any(t.role == "workspace" for t in globals_) else "")
+    lines.append(f'    """{shapes}; C-contiguous arrays, 16-bit floats in any 16-bit dtype; {ends}."""')
+    lines += [f"    {mangle(t.name)} = {_argument(t, writer)}" for t in globals_]
+    for call in calls:
+        few = f"{call.steps} < {ALONE}"
+        if call.met:
+            cells = " + ".join(f"{mangle(t.name)}.size" for t, _ in call.met)
+            few = f"{few} or ({cells}) * get_num_threads() > {call.steps}"
+        lines.append(f"    items = {call.items}")
+        if call.alone:
+            lines.append(f"    {call.name}_work(0, items, {given})")
+            continue
+        lines.append(f"    if {few}:")
+        lines.append(f"        {call.name}_work(0, items, {given})")
+        lines.append("    else:")
+        lines.append(f"        {call.name}_parallel(items, min(items, get_num_threads()), {given})")
+    return lines
+
+
+def _argument(tensor: Tensor, writer: Writer) -> str:
+    name = mangle(tensor.name)
+    if tensor.role == "input" and not tensor.shape:
+        if tensor.dtype in HALVES:
+            return writer.call(f"round_{tensor.dtype}", writer.call("narrow_to_odd", f"np.float64({name})"))
+        return f"{REGISTER[tensor.dtype]}({name})"
+    return f"{name}.reshape(-1){'.view(np.uint16)' if tensor.dtype in HALVES else ''}"
