@@ -7,11 +7,26 @@ Nothing here is trusted: a wrong witness makes a formula that does not hold.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
+from tinygpu.category.affine import linear
 from tinygpu.category.linear import Polynomial, divide, number, plus, polynomial, term_of
-from tinygpu.category.settle import linear, solve
-from tinygpu.category.term import App, Axis, Const, Term, Var, ceildiv, conjuncts, rebuild, substitute, variables, walk
+from tinygpu.category.settle import solve
+from tinygpu.category.term import (
+    INDEX,
+    App,
+    Axis,
+    Const,
+    Term,
+    Var,
+    ceildiv,
+    conjuncts,
+    reads,
+    rebuild,
+    substitute,
+    variables,
+    walk,
+)
 
 Equations = list[tuple[Term, Term]]
 HIGH, LOW = " high", " low"  # no name of a program ends in these
@@ -27,7 +42,7 @@ def preimage(terms: Iterable[Term], axes: tuple[Axis, ...], targets: Iterable[Te
     {'t': 'i % 256', 'g': 'i // 256'}
     """
     known: dict[str, Term] = {}
-    equations = merged(list(zip(terms, targets, strict=True)))
+    equations = merged([*zip(terms, targets, strict=True), *_said(guard, {a.name for a in axes})])
     equations, halves = halved(equations, axes)
     waiting = {a.name: a for a in (*axes, *halves)}
     while equations:
@@ -43,6 +58,16 @@ def preimage(terms: Iterable[Term], axes: tuple[Axis, ...], targets: Iterable[Te
         if axis.name not in known:
             known[axis.name] = _from_guard(axis.name, guard, known)
     return known
+
+
+def _said(guard: Term, names: set[str]) -> Iterator[tuple[Term, Term]]:
+    """What a guard says that terms over the axes equal: `t % 32 == 0`."""
+    for part in conjuncts(guard):
+        match part:
+            case App("eq", (a, b)) if a.dtype == INDEX and not reads(part):
+                for term, target in ((a, b), (b, a)):
+                    if isinstance(term, App) and variables(term) & names and not variables(target) & names:
+                        yield term, target
 
 
 def _same(a: Term, b: Term) -> bool:

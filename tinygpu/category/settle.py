@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from tinygpu.category.affine import Linear, joined, linear
 from tinygpu.category.term import (
     BOOL,
     COMPARISONS,
@@ -26,90 +27,11 @@ from tinygpu.category.term import (
     lift,
     negation,
     rebuild,
+    select,
     variables,
 )
 
 Extents = Mapping[str, Term]
-
-
-@dataclass(frozen=True, slots=True)
-class Linear:
-    """`constant + Σ coefficient · atom`, an atom being whatever is not linear."""
-
-    parts: tuple[tuple[Term, int], ...]
-    constant: int = 0
-
-    def plus(self, other: Linear, scale: int = 1) -> Linear:
-        """`self + scale · other`."""
-        total = dict(self.parts)
-        for atom, c in other.parts:
-            total[atom] = total.get(atom, 0) + scale * c
-        return Linear(tuple((a, c) for a, c in total.items() if c), self.constant + scale * other.constant)
-
-    def scaled(self, k: int) -> Linear:
-        return Linear((), 0).plus(self, k)
-
-    def coefficient(self, atom: Term) -> int:
-        return dict(self.parts).get(atom, 0)
-
-    def without(self, *atoms: Term) -> Linear:
-        return Linear(tuple((a, c) for a, c in self.parts if a not in atoms), self.constant)
-
-    def term(self) -> Term:
-        """Back to a term, positive parts first."""
-        out: Term | None = None
-        for atom, c in sorted(self.parts, key=lambda p: p[1] < 0):
-            piece = atom * abs(c)
-            if out is None:
-                out = piece if c > 0 else Const(0) - piece
-            else:
-                out = out + piece if c > 0 else out - piece
-        if out is None:
-            return Const(self.constant)
-        return out + self.constant if self.constant >= 0 else out - (-self.constant)
-
-
-def linear(term: Term) -> Linear:
-    """The linear form of an index term; what is not linear is an atom, and so is what may wrap.
-
-    >>> i, g = Var("i"), Var("g")
-    >>> linear((g * 8 + i) * 4 - i)
-    Linear(parts=((Var(name='g', dtype='index'), 32), (Var(name='i', dtype='index'), 3)), constant=0)
-    """
-    match term:
-        case Const(int(value), "index"):
-            return Linear((), value)
-        case App("add", (a, b), "index"):
-            return linear(a).plus(linear(b))
-        case App("sub", (a, b), "index"):
-            return linear(a).plus(linear(b), -1)
-        case App("mul", (a, b), "index"):
-            x, y = linear(a), linear(b)
-            if not x.parts:
-                return y.scaled(x.constant)
-            if not y.parts:
-                return x.scaled(y.constant)
-    return Linear(((term, 1),))
-
-
-def joined(form: Linear) -> Linear:
-    """The same number with digits put together: `m·(e // (a·m)) + (e // a) % m` is `e // a`, for numbers a and m above 0.
-
-    >>> i = Var("i")
-    >>> joined(linear(i // 8 * 8 + i // 4 % 2 * 4 + i % 4))
-    Linear(parts=((Var(name='i', dtype='index'), 1),), constant=0)
-    """
-    for atom, c in form.parts:
-        match atom:
-            case App("mod", (App("floordiv", (e, Const(int(a)))) as inner, Const(int(m)))) if a > 0 and m > 0:
-                above = e // (a * m)
-            case App("mod", (inner, Const(int(m)))) if m > 0:
-                above = inner // m
-            case _:
-                continue
-        if form.coefficient(above) == c * m:
-            return joined(form.without(atom, above).plus(linear(inner), c))
-    return form
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,10 +46,17 @@ class Known:
     def of(cls, extents: Extents, given: frozenset[Term] = frozenset()) -> Known:
         return cls(extents, given, tuple(form for fact in given for form in _forms(fact)))
 
+    def under(self, condition: Term) -> Known:
+        """What is known where a condition holds too."""
+        more = tuple(part for part in conjuncts(condition) if part not in self.given)
+        return Known(self.extents, self.given.union(more), self.forms + tuple(form for fact in more for form in _forms(fact)))
+
 
 def _forms(fact: Term) -> tuple[Linear, ...]:
     """A comparison of index terms as linear forms that are at least 0."""
     match fact:
+        case App("not", (App("lt" | "le" | "gt" | "ge" as op, (a, b)),)):
+            return _forms(App({"lt": "ge", "le": "gt", "gt": "le", "ge": "lt"}[op], (a, b), BOOL))
         case App(op, (a, b)) if op in COMPARISONS and op != "ne" and a.dtype == INDEX == b.dtype:
             rise = linear(b).plus(linear(a), -1)
             fall = rise.scaled(-1)
@@ -263,8 +192,9 @@ def _settle(term: Term, known: Known) -> Term:
             c = _settle(condition, known)
             if isinstance(c, Const):
                 return _settle(then if c.value else otherwise, known)
-        case App("mod", (a, Const(int(n))), "index") if n > 0 and all(c % n == 0 for _, c in linear(a).parts):
-            return Const(linear(a).constant % n)
+            return select(c, _settle(then, known.under(c)), _settle(otherwise, known.under(negation(c))))
+        case App("floordiv" | "mod" as op, (a, Const(int(n))), "index") if n > 0:
+            return divided(op, _settle(a, known), n, known)
         case Fold(monoid, axes, guard, body, dtype, span):
             inner = {**known.extents, **{a.name: a.extent for a in axes}}
             names = {a.name for a in axes}
@@ -272,6 +202,25 @@ def _settle(term: Term, known: Known) -> Term:
             guard = _settle(guard, Known.of(inner, outer))
             return Fold(monoid, axes, guard, settle(body, inner, outer | frozenset(conjuncts(guard))), dtype, span)
     return rebuild(term, lambda t: _settle(t, known))
+
+
+def divided(op: str, term: Term, n: int, known: Known) -> Term:
+    """`term // n` or `term % n` without the multiples of n, which leave a sum as they are: `(q·n + r) // n = q + r // n`.
+
+    >>> from tinygpu.category.term import text
+    >>> q, r, box = Var("q"), Var("r"), Known.of({"r": Const(8)})
+    >>> text(divided("floordiv", q * 16 + r + 9, 8, box)), text(divided("mod", q * 16 + r, 8, box))
+    ('q*2 + 1 + (r + 1) // 8', 'r')
+    """
+    form = linear(term)
+    high = Linear(tuple((atom, c // n) for atom, c in form.parts if c % n == 0), form.constant // n)
+    low = Linear(tuple((atom, c) for atom, c in form.parts if c % n), form.constant % n)
+    short = nonnegative(low, known, inside=True) and nonnegative(low.scaled(-1).plus(Linear((), n - 1)), known, inside=True)
+    if op == "mod":
+        return low.term() if short else low.term() % n if high.parts or low.constant != form.constant else term % n
+    if short:
+        return high.term()
+    return high.term() + low.term() // n if high.parts or high.constant else term // n
 
 
 def solve(left: Term, right: Term, name: str) -> Term | None:

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+from tinygpu.category.affine import linear
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.preimage import preimage
 from tinygpu.category.settle import settle, within
@@ -34,7 +35,7 @@ from tinygpu.category.term import (
 )
 from tinygpu.obligations.obligation import Point
 from tinygpu.obligations.recurrence import combine, flatten, one_point
-from tinygpu.program.step import Local, Shared, Workspace
+from tinygpu.program.step import Assign, Local, Shared, Workspace
 
 FRESH = "?"  # a cell that nobody wrote
 Array: TypeAlias = Local | Shared | Workspace
@@ -149,3 +150,16 @@ def contributed(
     monoid, dtype = MONOIDS[update], cells.local.dtype
     fold = one_point(Fold(monoid.name, writers, conjunction(*guards, *lands), value, dtype))
     return App(monoid.op, (cells.value, fold), dtype)
+
+
+def neighbour(step: Assign, cells: Cells, index: tuple[Term, ...], other: tuple[Term, ...]) -> Term | None:
+    """`s[i] ⊕= s[i + d]` as a fold over two cells, `⊕[e < 2] s[i + e·d]`, where d is a number: so a tree does not write its leaves out."""
+    monoid = MONOIDS[step.update]
+    steps = [linear(j).plus(linear(i), -1) for i, j in zip(index, other, strict=False)]
+    moved = [(f, s.constant) for f, s in zip(cells.formals, steps, strict=False) if s.constant or s.parts]
+    if len(moved) != 1 or any(s.parts for s in steps) or not (monoid.commutative or moved[0][1] > 0):
+        return None
+    formal, distance = moved[0]
+    e = Var(f"{formal}+{abs(distance)}")
+    both = substitute(cells.value, {formal: Var(formal) + e * distance})
+    return Fold(monoid.name, (Axis(e.name, Const(2), "block"),), TRUE, both, cells.local.dtype)

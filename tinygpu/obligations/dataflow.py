@@ -15,9 +15,9 @@ from itertools import islice
 
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.settle import settle
-from tinygpu.category.term import Axis, Const, Read, Term, Var, conjunction, conjuncts, equal, substitute, variables, walk
+from tinygpu.category.term import Axis, Const, Read, Term, Var, conjunction, conjuncts, equal, select, substitute, variables, walk
 from tinygpu.diagnostic import Label, Span
-from tinygpu.obligations.cells import Cells, State, contributed, itself, merged, published, unwritten, written
+from tinygpu.obligations.cells import Cells, State, contributed, itself, merged, neighbour, published, unwritten, written
 from tinygpu.obligations.exchange import Threads, exchanged, shuffled
 from tinygpu.obligations.obligation import Gap, Point
 from tinygpu.obligations.recurrence import close, mentions
@@ -151,8 +151,19 @@ class Execution:
             write = published(cells, index, self.launch.block, point.axes[carried:], point)
             self.add(Trace(meetings=(Meeting(cells.local.name, write.claim, point, step.span),)))
             condition = settle(write.condition, self.extents(cells, point), self.always)
-            new = written(cells, substitute(value, write.writer), condition, step.update)
+            near = neighbour(step, cells, index, self.resolved_index(step, point)) if step.update else None
+            if near is not None:  # a step of a tree
+                new = select(condition, near, cells.value)
+            else:
+                new = written(cells, substitute(value, write.writer), condition, step.update)
         self.keep(cells, new, Point(self.launch.grid + point.axes[carried:], preconditions(self.program)))
+
+    def resolved_index(self, step: Assign, point: Point) -> tuple[Term, ...]:
+        """The index at which an update reads its own array, if its value is that and nothing else."""
+        match step.value:
+            case Read(name, index) if name == step.target:
+                return tuple(self.resolve(i, point) for i in index)
+        return ()
 
     def branch(self, step: If, point: Point) -> None:
         """A conditional body: afterwards a cell is what the body made of it where the guard held, else what it was."""

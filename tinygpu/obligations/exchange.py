@@ -161,7 +161,8 @@ def paired(op: str, a: Term, b: Term, threads: Threads) -> Term | None:
         e = Var(f"{threads.axes[-1].name}.{distance}")
         there = substitute(own, along(other.op, e * distance, threads))
         both = Fold(monoid.name, (Axis(e.name, lift(2), "block"),), TRUE, there, own.dtype)
-        return select(threads.warps[1] + distance < WARP, both, App(op, (own, own), own.dtype))
+        alone = own if monoid.idempotent else Fold(monoid.name, both.axes, TRUE, own, own.dtype)
+        return select(threads.warps[1] + distance < WARP, both, alone)
     return None
 
 

@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
+from tinygpu.category.affine import linear
 from tinygpu.category.monoid import MONOIDS
-from tinygpu.category.settle import linear, settle, solve, within
+from tinygpu.category.settle import settle, solve, within
 from tinygpu.category.term import (
     FALSE,
     TRUE,

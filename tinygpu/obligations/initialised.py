@@ -52,6 +52,6 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
 
 def declared(program: Program, name: str) -> Label:
     """Where an array is declared."""
-    arrays = {**program.locals, **program.shared, **{w.name: w for w in program.workspaces}}
-    span = arrays[name].span if name in arrays else program.op.tensor(name).span
-    return Label(span, "declared here")
+    spans = {s.name: s.span for s in program.locals.values()} | {s.name: s.span for s in program.shared.values()}
+    spans |= {w.name: w.span for w in program.workspaces}
+    return Label(spans[name] if name in spans else program.op.tensor(name).span, "declared here")

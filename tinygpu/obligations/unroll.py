@@ -6,8 +6,10 @@ closed form is a sequence of its iterations.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tinygpu.category.term import Axis, Const, substitute
-from tinygpu.program.step import Assign, For, Holds, If, Local, Step
+from tinygpu.program.step import Assign, Barrier, For, Holds, If, Local, Shared, Step
 
 
 def assigned_in(body: tuple[Step, ...]) -> set[str]:
@@ -26,9 +28,9 @@ def bound(step: Step, name: str, value: int) -> Step:
     """A step of an unrolled loop: its axis replaced by a number."""
     put = {name: Const(value)}
     match step:
-        case Assign(target, index, term, update, guard, span):
+        case Assign(_, index, term, _, guard):
             index = tuple(substitute(i, put) for i in index)
-            return Assign(target, index, substitute(term, put), update, substitute(guard, put), span)
+            return replace(step, index=index, value=substitute(term, put), guard=substitute(guard, put))
         case For(axis, inner, span):
             axis = Axis(axis.name, substitute(axis.extent, put), axis.sort, axis.span)
             return For(axis, tuple(bound(s, name, value) for s in inner), span)
@@ -36,5 +38,5 @@ def bound(step: Step, name: str, value: int) -> Step:
             return If(substitute(guard, put), tuple(bound(s, name, value) for s in inner), span)
         case Holds(target, index, term, span):
             return Holds(target, tuple(substitute(i, put) for i in index), substitute(term, put), span)
-        case Local():
+        case Local() | Shared() | Barrier():
             return step

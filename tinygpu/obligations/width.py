@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tinygpu.category.affine import linear
 from tinygpu.category.box import Box
 from tinygpu.category.interval import upper
-from tinygpu.category.settle import linear, settle
+from tinygpu.category.settle import settle
 from tinygpu.category.term import INDEX, App, Axis, Const, Term, Var, conjunction, lift, text, variables, walk
 from tinygpu.diagnostic import Label, Span
 from tinygpu.obligations.dataflow import execute, preconditions
