@@ -6,72 +6,26 @@ The one idea: every check is one line of the emitted text in the spec's own name
 
 from __future__ import annotations
 
-import json
-import keyword
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from tinygpu.category.term import TRUE, App, Const, Fold, Read, Term, Var, text, walk
-from tinygpu.emit import support, support_call, support_cuda
 from tinygpu.emit.cpu import cpu_name
 from tinygpu.emit.cuda import Parameter, grid_blocks, kernel_parameters
-from tinygpu.emit.python import Lines, block, docstring, fresh, identifier, source
+from tinygpu.emit.python import Lines, block, docstring, source
 from tinygpu.emit.sizes import Solved, divisors, python, solve
+from tinygpu.emit.spelled import Spelled, quoted, spell
 from tinygpu.model.op import Op, Tensor
 from tinygpu.program.step import Program
 from tinygpu.program.wide import wide_accesses
 
 INT32_MAX = 2**31 - 1
 INT64_MAX = 2**63 - 1
-SUPPORT = (support, support_call, support_cuda)
-KEPT = frozenset(keyword.kwlist) | {
-    "out",
-    "stream",
-    "Array",
-    "Any",
-    "np",
-    "range",
-    "tuple",
-    "float",
-    "int",
-    "bool",
-    "min",
-    "max",
-    "abs",
-}
-TAKEN = (
-    KEPT
-    | {name for module in SUPPORT for name in vars(module)}
-    | {"_sizes", "_first", "_bits", "_stream", "_wide", "_index", "_blocks"}
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Spelled:
-    """A program with the Python names of its sizes and tensors."""
-
-    program: Program
-    function: str
-    names: dict[str, str]
-    views: dict[str, str]
-
-    @property
-    def title(self) -> str:
-        return quoted(self.function)
-
-    def view(self, tensor: Tensor) -> str:
-        """The local variable that holds the view of a tensor."""
-        return self.views[tensor.name]
-
-    def shape(self, tensor: Tensor) -> str:
-        """The extents as a tuple in Python."""
-        parts = [python(e, self.names) for e in tensor.shape]
-        return f"({parts[0]},)" if len(parts) == 1 else f"({', '.join(parts)})"
 
 
 def launcher_source(program: Program, limits: tuple[Term, ...] = (), header: tuple[str, ...] = ()) -> str:
     """`program → source of def NAME(inputs, *, sizes no input tells, out=None, stream=None)`.
 
+    Where launches leave something for later ones, there is also `workspace=None`: like `out`, an array for each, or none, and they are made.
     `limits` are terms over the sizes that the 32-bit kernels need to be at most 2³¹ - 1; `header` are paragraphs of the docstring.
     """
     spelled = spell(program)
@@ -81,27 +35,9 @@ def launcher_source(program: Program, limits: tuple[Term, ...] = (), header: tup
     body += _sizes(spelled, solved, missing)
     body += _preconditions(spelled)
     body += _outputs(spelled)
+    body += _workspaces(spelled)
     body += _launch(spelled, limits)
     return source(block(_signature(spelled, missing), body))
-
-
-def spell(program: Program) -> Spelled:
-    """The program with names that Python allows: the user's own wherever they can stay."""
-    taken = set(TAKEN)
-    names: dict[str, str] = {}
-    views: dict[str, str] = {}
-    for name in dict.fromkeys([*(t.name for t in program.op.tensors), *program.op.sizes]):
-        names[name] = fresh(name, taken)
-        taken.add(names[name])
-    for tensor in program.op.tensors:
-        views[tensor.name] = fresh(f"_{names[tensor.name]}", taken)
-        taken.add(views[tensor.name])
-    return Spelled(program, identifier(program.name), names, views)
-
-
-def quoted(text: str) -> str:
-    """A string in Python, in double quotes."""
-    return json.dumps(text, ensure_ascii=False)
 
 
 def _signature(spelled: Spelled, missing: tuple[str, ...]) -> str:
@@ -112,6 +48,7 @@ def parameters(spelled: Spelled, missing: tuple[str, ...]) -> str:
     """The launcher's parameters with their types: inputs in order, then by keyword the sizes that no input tells, `out`, `stream`."""
     inputs = [f"{spelled.names[t.name]}: {'Array' if t.shape else _scalar_type(t.dtype)}" for t in spelled.program.op.inputs]
     keywords = [f"{spelled.names[s]}: int" for s in missing] + ["out: Array = None", "stream: Any = None"]
+    keywords += ["workspace: Array = None"] if spelled.program.workspaces else []
     return ", ".join([*inputs, "*", *keywords])
 
 
@@ -186,27 +123,41 @@ def _outputs(spelled: Spelled) -> Lines:
     """Outputs made, or those of `out=` checked; then the early return, if all of them are empty."""
     op, title = spelled.program.op, spelled.title
     inputs = _tuple(spelled.view(t) for t in op.inputs if t.shape)
-    views = [spelled.view(t) for t in op.outputs]
     lines = _output_extents(spelled) + [f"_first = _same_device({title}, {inputs})"]
-    made = [
-        f"{v} = _allocate({title}, {quoted(t.name)}, _first, {quoted(t.dtype)}, {spelled.shape(t)}, stream)"
-        for v, t in zip(views, op.outputs, strict=True)
-    ]
-    given = [f"{_tuple(views)} = _given({title}, out, {len(views)})"]
-    for number, (view, tensor) in enumerate(zip(views, op.outputs, strict=True)):
-        name = "out" if len(views) == 1 else f"out[{number}]"
-        given.append(
-            f"{view} = _writable({title}, {quoted(name)}, {view}, {quoted(tensor.dtype)}, {quoted(_shown(tensor))}, {len(tensor.shape)})"
-        )
-        wrong = (
-            f"_shape_error({title}, {view}, {quoted(_shown(tensor))}, {spelled.shape(tensor)}, {'_sizes' if op.sizes else '{}'})"
-        )
-        given += block(f"if {view}.shape != {spelled.shape(tensor)}", [wrong])
-    given.append(f"_same_device({title}, {_sum(inputs, _tuple(views))})")
-    given.append(f"_distinct({title}, {_tuple(views)}, {inputs})")
-    lines += block("if out is None", made) + block("else", given)
-    empty = " and ".join(f"not {v}.nbytes" for v in views)
+    lines += _arrays(spelled, "out", op.outputs, "_first", inputs)
+    empty = " and ".join(f"not {spelled.view(t)}.nbytes" for t in op.outputs)
     return lines + block(f"if {empty}", [f"return {_result(spelled)}"])
+
+
+def _workspaces(spelled: Spelled) -> Lines:
+    """Workspaces made, or those of `workspace=` checked: they live where the outputs do, and share no memory with anything."""
+    op = spelled.program.op
+    spaces = tuple(Tensor(w.name, w.dtype, w.extents, "workspace") for w in spelled.program.workspaces)
+    if not spaces:
+        return []
+    others = _tuple(spelled.view(t) for t in op.tensors if t.shape or t.role == "output")
+    return _arrays(spelled, "workspace", spaces, spelled.view(op.outputs[0]), others)
+
+
+def _arrays(spelled: Spelled, keyword: str, tensors: tuple[Tensor, ...], like: str, others: str) -> Lines:
+    """The arrays of a keyword: made where `like` is, or looked at; those given share no memory with `others`."""
+    title, views = spelled.title, [spelled.view(t) for t in tensors]
+    made = [
+        f"{v} = _allocate({title}, {quoted(t.name)}, {like}, {quoted(t.dtype)}, {spelled.shape(t)}, stream)"
+        for v, t in zip(views, tensors, strict=True)
+    ]
+    named = "" if keyword == "out" else f", {quoted(keyword)}"
+    given = [f"{_tuple(views)} = _given({title}, {keyword}, {len(views)}{named})"]
+    for number, (view, tensor) in enumerate(zip(views, tensors, strict=True)):
+        name = keyword if len(views) == 1 else f"{keyword}[{number}]"
+        shown = f"{quoted(tensor.dtype)}, {quoted(_shown(tensor))}, {len(tensor.shape)}"
+        given.append(f"{view} = _writable({title}, {quoted(name)}, {view}, {shown})")
+        sizes = "_sizes" if spelled.program.op.sizes else "{}"
+        wrong = f"_shape_error({title}, {view}, {quoted(_shown(tensor))}, {spelled.shape(tensor)}, {sizes})"
+        given += block(f"if {view}.shape != {spelled.shape(tensor)}", [wrong])
+    given.append(f"_same_device({title}, {_sum(others, _tuple(views))})")
+    given.append(f"_distinct({title}, {_tuple(views)}, {others})")
+    return block(f"if {keyword} is None", made) + block("else", given)
 
 
 def _output_extents(spelled: Spelled) -> Lines:
@@ -240,7 +191,7 @@ def _launch(spelled: Spelled, limits: tuple[Term, ...]) -> Lines:
     op, title = spelled.program.op, spelled.title
     device = f"{spelled.view(op.outputs[0])}.device"
     arguments = [f"{spelled.view(t)}.base" if t.shape or t.role == "output" else spelled.view(t) for t in op.tensors]
-    arguments += [spelled.names[s] for s in op.sizes]
+    arguments += [f"{spelled.views[w.name]}.base" for w in spelled.program.workspaces] + [spelled.names[s] for s in op.sizes]
     cpu = [f"_no_stream({title}, stream)", f"_on_cpu({cpu_name(spelled.program)}, {', '.join(arguments)})"]
     lines = _width(spelled, limits)
     return lines + block(f"if {device} < 0", cpu) + block("else", _launch_cuda(spelled)) + [f"return {_result(spelled)}"]
@@ -261,12 +212,12 @@ def _launch_cuda(spelled: Spelled) -> Lines:
     """One call for each launch: the device's view, the stream, the variant, the blocks, then the kernel's own arguments."""
     program, title = spelled.program, spelled.title
     view = spelled.view(program.op.outputs[0])
-    wides = wide_accesses(program)
+    wides = [w for w in wide_accesses(program) if not w.shared]
     widths: dict[str, int] = {}
     for wide in wides:
         widths[wide.tensor] = max(wide.bytes, widths.get(wide.tensor, 0))
     asks = [python(g, spelled.names, 3) for g in dict.fromkeys(w.asks for w in wides) if g != TRUE]
-    pairs = [f"({spelled.view(program.op.tensor(name))}, {size})" for name, size in widths.items()]
+    pairs = [f"({spelled.views[name]}, {size})" for name, size in widths.items()]
     wide_text = " and ".join([*asks, f"_aligned({', '.join(pairs)})"]) if wides else "False"
     lines = [f"_need_cuda({title})", f"_stream = _stream_of({title}, stream, {view}.family, {view}.device)"]
     lines += [f"_wide = {wide_text}", "_index = np.int32 if _bits == 32 else np.int64"]

@@ -23,7 +23,7 @@ from tinygpu.emit.cpu_lanes import IMPORTS as LANES_IMPORTS
 from tinygpu.emit.cpu_lanes import OPERATIONS, lanes_source
 from tinygpu.emit.cpu_prelude import HEADER
 from tinygpu.emit.cpu_prelude import TEXT as CPU_NAMES
-from tinygpu.emit.cuda import block_threads, kernel_name, kernel_source
+from tinygpu.emit.cuda import block_threads, dynamic_bytes, kernel_name, kernel_source
 from tinygpu.emit.launcher import cuda_object, launcher_source
 from tinygpu.emit.mathlib import errors
 from tinygpu.emit.naming import aliases, groups
@@ -31,7 +31,7 @@ from tinygpu.emit.prelude import prelude_source
 from tinygpu.emit.python import Lines, docstring
 from tinygpu.model.machine import Machine
 from tinygpu.model.op import Op
-from tinygpu.program.step import Program
+from tinygpu.program.step import Launch, Program, Workspace
 
 SUPPORT = (support, support_call, support_cuda)
 IMPORTED = ("contextlib", "functools", "hashlib", "math", "operator", "os", "re", "sys", "tempfile", "threading")
@@ -117,9 +117,13 @@ def cuda_objects(program: Program, kernels: Sequence[tuple[str, frozenset[str]]]
     arch = f"({least[1]}, {least[2]})" if least else "(0, 0)"
     return [
         f"{cuda_object(program.name, program, number)} = _Cuda(\n"
-        f'    "{program.name}", {kernel_name(program, number)}, {block_threads(launch)}, {arch}, "{key}"\n)  # fmt: skip'
+        f'    "{program.name}", {kernel_name(program, number)}, {block_threads(launch)}, {arch}, "{key}"{_dynamic(launch)}\n)  # fmt: skip'
         for number, launch in enumerate(program.launches)
     ]
+
+
+def _dynamic(launch: Launch) -> str:
+    return f", {dynamic_bytes(launch)}" if dynamic_bytes(launch) else ""
 
 
 def launcher_names(machines: Sequence[Machine]) -> list[str]:
@@ -131,7 +135,12 @@ def launcher_names(machines: Sequence[Machine]) -> list[str]:
 @cache
 def reserved() -> frozenset[str]:
     """The names that a module uses for itself, also Python's own."""
-    every = prelude_source(("load4", "store4", "f16_bits", "sinf")) + support_text() + lanes_source("f32", set(OPERATIONS)) + HEADER
+    every = (
+        prelude_source(("load4", "store4", "f16_bits", "sinf", "shared_load4", "shared", "shuffle_xor", "atomic_sum"))
+        + support_text()
+        + lanes_source("f32", set(OPERATIONS))
+        + HEADER
+    )
     ours = {"np", "njit", "prange", "get_num_threads", "ir", "types", "Array", "Any", *IMPORTED, *CPU_NAMES}
     ours |= {"metadata", "Path", "NoReturn", "TypeAlias", "abs", "bool", "float", "int", "len", "max", "min", "range", "tuple"}
     ours |= {n.id for n in ast.walk(ast.parse(support_text())) if isinstance(n, ast.Name)} & set(dir(builtins))
@@ -141,7 +150,7 @@ def reserved() -> frozenset[str]:
 def header(built: Built) -> tuple[str, ...]:
     """The paragraphs of a launcher's docstring: equation, arrays, preconditions, machine, proof."""
     op, program = built.machine.op, built.program
-    arrays = [_array(op, t.name) for t in op.tensors]
+    arrays = [_array(op, t.name) for t in op.tensors] + [_space(w) for w in program.workspaces]
     where = tuple(dict.fromkeys((*op.where, *program.where)))
     paragraphs = ["\n".join(equations(op)), "\n".join(arrays)]
     if where:
@@ -171,6 +180,12 @@ def _array(op: Op, name: str) -> str:
     role = "out " if tensor.role == "output" else "in  "
     shape = f"[{', '.join(map(text, tensor.shape))}]" if tensor.shape or tensor.role == "output" else ", by value"
     return f"{role} {name}: {tensor.dtype}{shape}"
+
+
+def _space(space: Workspace) -> str:
+    return (
+        f"between {space.name}: {space.dtype}[{', '.join(map(text, space.extents))}], made by the launcher or given as workspace="
+    )
 
 
 def work(program: Program) -> list[str]:

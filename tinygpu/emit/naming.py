@@ -10,9 +10,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import count
 
-from tinygpu.emit.launcher import parameters, quoted, result_type, spell
+from tinygpu.emit.launcher import parameters, result_type
 from tinygpu.emit.python import Lines, block, docstring, identifier
 from tinygpu.emit.sizes import solve
+from tinygpu.emit.spelled import quoted, spell
 from tinygpu.model.machine import Machine
 from tinygpu.program.step import Program
 
@@ -118,6 +119,7 @@ def choice(group: Group, name: str, programs: dict[str, Program]) -> Lines:
     table = ", ".join(f"{quoted(dtypes[arrays[0]])}: {launcher}" for dtypes, launcher in members.items())
     given = [spelled.names[t.name] for t in op.inputs]
     given += [f"{spelled.names[k]}={spelled.names[k]}" for k in solve(op)[1]] + ["out=out", "stream=stream"]
+    given += ["workspace=workspace"] if spelled.program.workspaces else []
     picked = f"_by_dtype({quoted(name)}, {quoted(tensor.name)}, {spelled.names[tensor.name]}, {{{table}}})"
     dtypes = ", ".join(d[arrays[0]] for d in members)
     body = [*docstring(f"`{group.name}` for the dtype of {tensor.name}: {dtypes}."), f"return {picked}({', '.join(given)})"]

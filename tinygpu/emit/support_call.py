@@ -68,13 +68,13 @@ def _place(view: _View) -> str:
     return "on the CPU" if view.device < 0 else f"on GPU {view.device}"
 
 
-def _given(function: str, out: Any, count: int) -> tuple[Any, ...]:
-    """`out=` as a tuple of `count` arrays."""
+def _given(function: str, out: Any, count: int, name: str = "out") -> tuple[Any, ...]:
+    """`out=` or `workspace=` as a tuple of `count` arrays."""
     many = out if isinstance(out, (tuple, list)) else (out,)
     if len(many) != count:
         plural = "an array" if count == 1 else f"a tuple of {count} arrays"
         what = f"{_article(type(out).__name__)} of {len(many)}" if many is out else "one"
-        _fail(TypeError, "TG811", function, f"out must be {plural}, not {what}")
+        _fail(TypeError, "TG811", function, f"{name} must be {plural}, not {what}")
     return tuple(many)
 
 

@@ -86,10 +86,11 @@ def _memory(number: Any, dtype: str) -> Any:
 
 
 class _Cuda:
-    """The kernel of one launch: `make(bits, wide)` gives its function and signature; compiled for each architecture that it meets."""
+    """The kernel of one launch: `make(bits, wide)` gives its function and signature; compiled for each architecture that it meets.
+    `shared` are the bytes of a block's memory that the launch gives, where they are more than a kernel may have by itself."""
 
-    def __init__(self, name: str, make: Any, threads: int, least: tuple[int, int], key: str):
-        self.name, self.make, self.threads, self.least, self.key = name, make, threads, least, key
+    def __init__(self, name: str, make: Any, threads: int, least: tuple[int, int], key: str, shared: int = 0):
+        self.name, self.make, self.threads, self.least, self.key, self.shared = name, make, threads, least, key, shared
         self.loaded: dict[tuple[int, int, bool], Any] = {}
         self.lock = threading.Lock()
 
@@ -132,7 +133,7 @@ class _Cuda:
         try:
             code = self.loaded.get((view.device, bits, wide)) or self.load(device, bits, wide)
             queue = Stream.from_handle(stream) if stream else LEGACY_DEFAULT_STREAM
-            launch(queue, LaunchConfig(grid=blocks, block=self.threads), code, *arguments)
+            launch(queue, LaunchConfig(grid=blocks, block=self.threads, shmem_size=self.shared), code, *arguments)
         finally:
             if before.device_id != device.device_id:
                 before.set_current()
@@ -148,8 +149,21 @@ class _Cuda:
                 if arch < self.least:
                     has, needs = (f"sm_{a}{b}" for a, b in (arch, self.least))
                     _fail(RuntimeError, "TG815", self.name, f"proved on {needs} and newer; GPU {device.device_id} is {has}")
-                self.loaded[key] = ObjectCode.from_cubin(self.cubin(arch, bits, wide)).get_kernel(self.name)
+                code = ObjectCode.from_cubin(self.cubin(arch, bits, wide)).get_kernel(self.name)
+                if self.shared:
+                    self.allow(code, device)
+                self.loaded[key] = code
             return self.loaded[key]
+
+    def allow(self, code: Any, device: Any) -> None:
+        """Let the kernel's blocks have that much memory, if this GPU has it."""
+        from cuda.bindings import driver
+
+        attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+        (error,) = driver.cuKernelSetAttribute(attribute, self.shared, code.handle, driver.CUdevice(device.device_id))
+        if error != driver.CUresult.CUDA_SUCCESS:
+            said = f"a block needs {self.shared} bytes of shared memory, which GPU {device.device_id} does not give: {error.name}"
+            _fail(RuntimeError, "TG815", self.name, said)
 
 
 def _need_cuda(function: str) -> None:

@@ -180,19 +180,6 @@ def cuda_names(bits: int) -> Any:
     return names
 
 
-def wide_shape(count: int, bits: int) -> tuple[int, int, int]:
-    """How `count` elements of `bits` bits move: the number of accesses, the words in one, the bits of a word.
-
-    >>> wide_shape(4, 32), wide_shape(8, 32), wide_shape(8, 16), wide_shape(2, 8), wide_shape(2, 64)
-    ((1, 4, 32), (2, 4, 32), (1, 4, 32), (1, 1, 16), (1, 4, 32))
-    """
-    from math import gcd
-
-    size = gcd(count * bits, 128)
-    word = min(size, 32)
-    return count * bits // size, size // word, word
-
-
 def wide_slots(start: int, words: int) -> str:
     """The operands of one access: `{$1, $2}`."""
     names = ", ".join(f"${start + n}" for n in range(words))
@@ -205,13 +192,6 @@ def wide_place(context: Any, builder: Any, pointer: Any, offset: Any, item: Any)
 
     place = builder.gep(pointer, [builder.sext(offset, ir.IntType(64)) if offset.type.width < 64 else offset])
     return builder.ptrtoint(place, ir.IntType(64))
-
-
-def wide_cell(context: Any, builder: Any, kind: Any, cells: Any, at: int) -> Any:
-    """The place of a thread's cell."""
-    from llvmlite import ir
-
-    return builder.gep(context.make_array(kind)(context, builder, cells).data, [ir.IntType(32)(at)])
 
 
 @functools.cache
@@ -278,6 +258,26 @@ def wide_store(count: int) -> Any:
         return types.void(pointer, offset, cells), build
 
     return intrinsic(store)
+
+
+def wide_shape(count: int, bits: int) -> tuple[int, int, int]:
+    """How `count` elements of `bits` bits move: the number of accesses, the words in one, the bits of a word.
+
+    >>> wide_shape(4, 32), wide_shape(8, 32), wide_shape(8, 16), wide_shape(2, 8), wide_shape(2, 64)
+    ((1, 4, 32), (2, 4, 32), (1, 4, 32), (1, 1, 16), (1, 4, 32))
+    """
+    from math import gcd
+
+    size = gcd(count * bits, 128)
+    word = min(size, 32)
+    return count * bits // size, size // word, word
+
+
+def wide_cell(context: Any, builder: Any, kind: Any, cells: Any, at: int) -> Any:
+    """The place of a thread's cell."""
+    from llvmlite import ir
+
+    return builder.gep(context.make_array(kind)(context, builder, cells).data, [ir.IntType(32)(at)])
 
 
 # ── the same in every module ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -520,13 +520,13 @@ def _place(view: _View) -> str:
     return "on the CPU" if view.device < 0 else f"on GPU {view.device}"
 
 
-def _given(function: str, out: Any, count: int) -> tuple[Any, ...]:
-    """`out=` as a tuple of `count` arrays."""
+def _given(function: str, out: Any, count: int, name: str = "out") -> tuple[Any, ...]:
+    """`out=` or `workspace=` as a tuple of `count` arrays."""
     many = out if isinstance(out, (tuple, list)) else (out,)
     if len(many) != count:
         plural = "an array" if count == 1 else f"a tuple of {count} arrays"
         what = f"{_article(type(out).__name__)} of {len(many)}" if many is out else "one"
-        _fail(TypeError, "TG811", function, f"out must be {plural}, not {what}")
+        _fail(TypeError, "TG811", function, f"{name} must be {plural}, not {what}")
     return tuple(many)
 
 
@@ -709,10 +709,11 @@ def _memory(number: Any, dtype: str) -> Any:
 
 
 class _Cuda:
-    """The kernel of one launch: `make(bits, wide)` gives its function and signature; compiled for each architecture that it meets."""
+    """The kernel of one launch: `make(bits, wide)` gives its function and signature; compiled for each architecture that it meets.
+    `shared` are the bytes of a block's memory that the launch gives, where they are more than a kernel may have by itself."""
 
-    def __init__(self, name: str, make: Any, threads: int, least: tuple[int, int], key: str):
-        self.name, self.make, self.threads, self.least, self.key = name, make, threads, least, key
+    def __init__(self, name: str, make: Any, threads: int, least: tuple[int, int], key: str, shared: int = 0):
+        self.name, self.make, self.threads, self.least, self.key, self.shared = name, make, threads, least, key, shared
         self.loaded: dict[tuple[int, int, bool], Any] = {}
         self.lock = threading.Lock()
 
@@ -755,7 +756,7 @@ class _Cuda:
         try:
             code = self.loaded.get((view.device, bits, wide)) or self.load(device, bits, wide)
             queue = Stream.from_handle(stream) if stream else LEGACY_DEFAULT_STREAM
-            launch(queue, LaunchConfig(grid=blocks, block=self.threads), code, *arguments)
+            launch(queue, LaunchConfig(grid=blocks, block=self.threads, shmem_size=self.shared), code, *arguments)
         finally:
             if before.device_id != device.device_id:
                 before.set_current()
@@ -771,8 +772,21 @@ class _Cuda:
                 if arch < self.least:
                     has, needs = (f"sm_{a}{b}" for a, b in (arch, self.least))
                     _fail(RuntimeError, "TG815", self.name, f"proved on {needs} and newer; GPU {device.device_id} is {has}")
-                self.loaded[key] = ObjectCode.from_cubin(self.cubin(arch, bits, wide)).get_kernel(self.name)
+                code = ObjectCode.from_cubin(self.cubin(arch, bits, wide)).get_kernel(self.name)
+                if self.shared:
+                    self.allow(code, device)
+                self.loaded[key] = code
             return self.loaded[key]
+
+    def allow(self, code: Any, device: Any) -> None:
+        """Let the kernel's blocks have that much memory, if this GPU has it."""
+        from cuda.bindings import driver
+
+        attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+        (error,) = driver.cuKernelSetAttribute(attribute, self.shared, code.handle, driver.CUdevice(device.device_id))
+        if error != driver.CUresult.CUDA_SUCCESS:
+            said = f"a block needs {self.shared} bytes of shared memory, which GPU {device.device_id} does not give: {error.name}"
+            _fail(RuntimeError, "TG815", self.name, said)
 
 
 def _need_cuda(function: str) -> None:
@@ -785,5 +799,5 @@ def _need_cuda(function: str) -> None:
 
 
 _saxpy_v4_cuda = _Cuda(
-    "saxpy_v4", saxpy_v4_kernel, 64, (0, 0), "1cfe779c75e2b991c4fb3480bab541dd7fbee98f91b95b1e6f3a9f2eec36c192"
+    "saxpy_v4", saxpy_v4_kernel, 64, (0, 0), "4504ee5009a2ad647445dc2e90dfa23f867c4205cb4f30dacd702f5a188cb98f"
 )  # fmt: skip
