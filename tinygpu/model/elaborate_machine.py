@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 from tinygpu.category.term import FALSE, conjunction, conjuncts
 from tinygpu.diagnostic import Span
 from tinygpu.model.clauses import Clauses, names_in, sort_clauses
-from tinygpu.model.launch import derived, explicit
+from tinygpu.model.launch import explicit
+from tinygpu.model.launches import several
 from tinygpu.model.machine import Machine
-from tinygpu.model.op import Op
+from tinygpu.model.op import Op, Tensor
 from tinygpu.model.params import Params, combinations, declared, fixed
 from tinygpu.model.problems import Problems, head, listing, suggestion
 from tinygpu.model.scope import Scope
@@ -121,13 +122,15 @@ def _one(draft: Draft, instance: Instance, constants: Mapping[str, int]) -> list
     hiding = replace(scope, tensors={t.name: t for t in (*op.tensors, *op.intermediates)})
     for name in constants:
         replace(hiding, constants={}).hides(name, draft.params[name].span, "the param")
-    table = factor_table(clauses, hiding)
+    tables = [factor_table(one, hiding) for one in clauses.launches]
+    crossing: tuple[Tensor, ...] = ()
     if clauses.program:
-        launch = explicit(clauses, table, scope, draft.place)
+        launches = explicit(clauses, tables[0], scope, draft.place)
     else:
-        launch = derived(clauses, op, table, scope, conjunction(*op.where, *where), draft.place)
-    if launch is None or len(problems) > before:
+        launches, crossing = several(clauses, op, tables, scope, conjunction(*op.where, *where), draft.place)
+    if len(problems) > before:
         return []
     chosen = tuple((n, str(v)) for n, v in constants.items() if not fixed(draft.params[n]))
     name, arch, variant = draft.tree.name, draft.tree.arch or "", (*instance.variant, *chosen)
-    return [Machine(name, op, (launch,), clauses.program, where, tuple(constants.items()), arch, variant, draft.tree.span)]
+    known = tuple(constants.items())
+    return [Machine(name, op, launches, clauses.program, where, known, arch, variant, draft.tree.span, crossing)]

@@ -6,13 +6,14 @@ The one idea: extents of the work object that are not written are inferred from 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from tinygpu.category.term import Axis, Const, Term
 from tinygpu.diagnostic import Label, Span
 from tinygpu.model.assignment import Setting, indices, owner
 from tinygpu.model.clauses import Clauses, names_in
-from tinygpu.model.machine import Launch, Phase
+from tinygpu.model.machine import Keep, Launch, Phase, Reduce
 from tinygpu.model.op import Equation, Op
 from tinygpu.model.placing import Placement, by_index
 from tinygpu.model.problems import UNKNOWN, listing, suggestion
@@ -21,16 +22,19 @@ from tinygpu.model.stage import staged
 from tinygpu.model.work import CARRIED, Factor, with_written_extents
 from tinygpu.syntax import tree
 
+BY = ("shuffle", "shared", "atomic")  # how workers of a fold are combined
 
-def explicit(clauses: Clauses, table: Mapping[str, Factor], scope: Scope, place: Span) -> Launch | None:
+
+def explicit(clauses: Clauses, table: Mapping[str, Factor], scope: Scope, place: Span) -> tuple[Launch, ...]:
     """The work object of a machine that gives its `program` itself: every extent is written, nothing is placed."""
     problems = scope.problems
-    extra: tuple[tree.Compute | tree.Own | tree.ForEquation, ...] = (*clauses.compute, *clauses.own, *clauses.per)
-    for clause in extra:
+    assigned: tuple[tree.Compute | tree.Own | tree.ForEquation, ...] = (*clauses.compute, *clauses.own, *clauses.per)
+    combined: tuple[tree.Reduce | tree.Keep | tree.Equations, ...] = (*clauses.reduce, *clauses.keep, *clauses.equations)
+    for span in (c.span for c in (*assigned, *combined, *clauses.several)):
         problems.add(
             "TG143",
             "a machine with a program has no assignment",
-            clause.span,
+            span,
             "the program says what each thread does",
             help="remove this clause, or the program",
         )
@@ -42,32 +46,36 @@ def explicit(clauses: Clauses, table: Mapping[str, Factor], scope: Scope, place:
             fix = f"write it: {factor.name}: {'ceil(n / 256)' if factor.sort == 'grid' else '256'}"
             problems.add("TG138", f"the factor {factor.name} has no extent", factor.span, "a program infers nothing", help=fix)
     grid, block = (_axes(sort, table, {}, scope) for sort in ("grid", "block"))
-    return Launch(clauses.launch, grid, block, (), (), clauses.work.span if clauses.work else place)
+    return (Launch(clauses.launch, grid, block, (), (), clauses.work.span if clauses.work else place),)
 
 
-def derived(clauses: Clauses, op: Op, table: Mapping[str, Factor], scope: Scope, where: Term, place: Span) -> Launch | None:
-    """The work object and the phases of a machine that assigns it."""
+def derived(
+    clauses: Clauses, op: Op, equations: Sequence[Equation], table: Mapping[str, Factor], scope: Scope, where: Term, place: Span
+) -> Launch | None:
+    """The work object and the phases of one launch, which evaluates these equations; None after a message."""
     if clauses.work is None:
         _no_work(place, scope)
         return None
     work = clauses.work.span
     own = [c for c in clauses.compute if not c.equation]
-    special = _special(clauses, op, scope)
+    targets = [e.target for e in equations]
+    special, reduced = _special(clauses, targets, scope), _reduced(clauses, targets, table, scope)
     table = with_written_extents(
         table, (b for c in (*own, *(s for several in special.values() for s in several)) for b in c.bindings), scope
     )
-    everyone = frozenset(a.name for e in op.equations for a in indices(e, scope))
+    everyone = frozenset(a.name for e in equations for a in indices(e, scope))
     before = len(scope.problems)
     general = by_index(own, table, everyone, scope)
     setting = Setting(scope, table, where, work, len(scope.problems) > before)
     _hidden(general.values(), table, everyone, scope)
     span = own[0].span.to(own[-1].span) if own else work
-    phases = [_phase(e, general, special.get(e.target, ()), setting, span) for e in op.equations]
+    phases = [_phase(e, general, special.get(e.target, ()), setting, span) for e in equations]
     _idle(setting)
-    whole = [p for p in phases if p is not None]
+    whole = [replace(p, reduce=reduced.get(p.equation.target, ())) for p in phases if p is not None]
     grid, block = (_axes(sort, table, setting.inferred, scope) for sort in ("grid", "block"))
     time = tuple(f.name for f in table.values() if f.sort == "time")
-    made = Launch(clauses.launch, grid, block, tuple(whole), time, work) if len(whole) == len(phases) else None
+    keeps = _kept(clauses, op, scope)
+    made = Launch(clauses.launch, grid, block, tuple(whole), time, work, keeps) if len(whole) == len(phases) else None
     return staged(made, clauses, op, table, scope, where) if made and clauses.stages else made
 
 
@@ -81,10 +89,9 @@ def _no_work(place: Span, scope: Scope) -> None:
     )
 
 
-def _special(clauses: Clauses, op: Op, scope: Scope) -> dict[str, tuple[tree.Compute, ...]]:
+def _special(clauses: Clauses, targets: Sequence[str], scope: Scope) -> dict[str, tuple[tree.Compute, ...]]:
     """The compute clauses that are for one equation only, by its name."""
     found: dict[str, tuple[tree.Compute, ...]] = {}
-    targets = [e.target for e in op.equations]
     per: list[tuple[str, Span, tuple[tree.Compute, ...]]] = [(c.equation, c.span, (c,)) for c in clauses.compute if c.equation]
     per += [(p.equation, p.span, tuple(c for c in p.clauses if isinstance(c, tree.Compute))) for p in clauses.per]
     for name, span, computes in per:
@@ -92,31 +99,49 @@ def _special(clauses: Clauses, op: Op, scope: Scope) -> dict[str, tuple[tree.Com
             fix = suggestion(name, targets) or f"the equations are {listing(targets)}"
             scope.problems.add("TG101", f"unknown equation {name}", span, f"no equation computes {name}", help=fix)
         found[name] = (*found.get(name, ()), *computes)
-    for clause in (c for p in clauses.per for c in p.clauses if not isinstance(c, tree.Compute | tree.Own)):
+    for clause in (c for p in clauses.per for c in p.clauses if not isinstance(c, tree.Compute | tree.Own | tree.Reduce)):
         scope.problems.add(
             "TG109",
             "this clause for one equation is not in this version yet",
             clause.span,
-            "only compute and the thread's own factors",
+            "only compute, reduce and the thread's own factors",
         )
-    for clause in clauses.equations:
-        for name in (n for n in clause.names if n not in targets):
-            scope.problems.add(
-                "TG101",
-                f"unknown equation {name}",
-                clause.span,
-                f"no equation computes {name}",
-                help=f"the equations are {listing(targets)}",
-            )
-        if missing := [t for t in targets if t not in clause.names]:
-            scope.problems.add(
-                "TG109",
-                "several launches are not in this version yet",
-                clause.span,
-                f"{listing(missing)} would need another launch",
-                help="leave out the clause: one launch evaluates all equations",
-            )
     return found
+
+
+def _reduced(clauses: Clauses, targets: Sequence[str], table: Mapping[str, Factor], scope: Scope) -> dict[str, tuple[Reduce, ...]]:
+    """The reduce clauses by equation, those inside of `for s { … }` too."""
+    found: dict[str, tuple[Reduce, ...]] = {}
+    for clause in (*clauses.reduce, *(c for p in clauses.per for c in p.clauses if isinstance(c, tree.Reduce))):
+        unknown: list[tuple[str, str, Iterable[str]]] = [(n, "factor", table) for n in clause.factors if n not in table]
+        unknown += [(clause.equation, "equation", targets)] if clause.equation not in targets else []
+        unknown += [(clause.by, "way to combine", BY)] if clause.by not in BY else []
+        for name, kind, known in unknown:
+            fix = suggestion(name, known) or f"known are {listing(known)}"
+            scope.problems.add("TG101", f"unknown {kind} {name}", clause.span, f"no {kind} has this name", help=fix)
+        seen = {n: r for r in found.get(clause.equation, ()) for n in r.factors}
+        for name in (n for n in clause.factors if n in seen):
+            first = Label(seen[name].span, "the first")
+            title = f"{name} is combined twice"
+            scope.problems.add("TG102", title, clause.span, "the second time", first, help="write one clause for each factor")
+        found[clause.equation] = (*found.get(clause.equation, ()), Reduce(clause.factors, clause.by, clause.span))
+    return found
+
+
+def _kept(clauses: Clauses, op: Op, scope: Scope) -> tuple[Keep, ...]:
+    """The inputs that are kept in registers."""
+    kept: dict[str, Keep] = {}
+    inputs = [t.name for t in op.inputs if t.shape]
+    for clause in clauses.keep:
+        if clause.tensor not in inputs:
+            fix = suggestion(clause.tensor, inputs) or f"the arrays that are read are {listing(inputs)}"
+            title = f"{clause.tensor} is no input that can be kept"
+            scope.problems.add("TG101", title, clause.span, "no input array has this name", help=fix)
+        elif clause.space != "register":
+            title, fix = f"nothing is kept in {clause.space}", f"write keep {clause.tensor} in register"
+            scope.problems.add("TG101", title, clause.span, f"{clause.space} is no place to keep values in", help=fix)
+        kept[clause.tensor] = Keep(clause.tensor, clause.span)
+    return tuple(kept.values())
 
 
 def _phase(

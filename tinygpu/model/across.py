@@ -1,0 +1,153 @@
+"""Folds across the grid: what one launch leaves of a fold, and how a later launch goes on with it.
+
+Comes in: an equation with its owner on one work object. Goes out: the grid factors of each fold, the workspace of their partial
+values, and the equation that is left. The one idea: a fold over (g, c) is a fold over g of folds over c, so the equation that a
+later launch evaluates is the same one with the inner folds read from a workspace, and `g` an index of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.term import TRUE, App, Axis, Fold, Read, Term, Var, rebuild, variables, walk
+from tinygpu.diagnostic import Label
+from tinygpu.model.machine import Phase
+from tinygpu.model.op import Equation, Op, Tensor
+from tinygpu.model.problems import Problems, listing
+
+# What the hardware updates in one step; the others would need a loop that compares and swaps.
+ATOMIC: Mapping[str, tuple[str, ...]] = {
+    "sum": ("f32", "f64", "i32", "u32", "i64"),
+    "max": ("f32", "f64", "i32", "u32", "i64"),
+    "min": ("f32", "f64", "i32", "u32", "i64"),
+}
+
+
+def outermost(term: Term) -> tuple[Fold, ...]:
+    """The folds of a term that stand in no other fold, each once."""
+    if isinstance(term, Fold):
+        return (term,)
+    if isinstance(term, App):
+        return tuple(dict.fromkeys(f for arg in term.args for f in outermost(arg)))
+    return ()
+
+
+def factors(phase: Phase, fold: Fold) -> tuple[Axis, ...]:
+    """The factors that a fold runs over, by the owner of its equation."""
+    terms = dict(zip(phase.owner.codomain.names, phase.owner.terms, strict=True))
+    names = frozenset().union(*(variables(terms[a.name]) for a in fold.axes))
+    return tuple(a for a in phase.owner.domain.axes if a.name in names)
+
+
+def folded(phase: Phase) -> dict[str, Axis]:
+    """The factors of all folds of an equation."""
+    return {a.name: a for t in walk(phase.equation.value) if isinstance(t, Fold) for a in factors(phase, t)}
+
+
+def left(phase: Phase, fold: Fold) -> tuple[Axis, ...]:
+    """The grid factors of a fold that no atomic update combines."""
+    return tuple(a for a in factors(phase, fold) if a.sort == "grid" and phase.ways.get(a.name) != "atomic")
+
+
+def atomic(phase: Phase) -> frozenset[str]:
+    """The factors that atomic updates combine."""
+    return frozenset(name for name, way in phase.ways.items() if way == "atomic")
+
+
+def incomplete(phase: Phase) -> tuple[Axis, ...]:
+    """The grid factors that an equation's folds leave open."""
+    return tuple(a for a in folded(phase).values() if a.sort == "grid" and phase.ways.get(a.name) != "atomic")
+
+
+def partial(phase: Phase, fresh: Callable[[str], str]) -> Phase:
+    """The phase with a workspace for each outermost fold that it leaves open."""
+    names = tuple(fresh(f"{phase.equation.target}_part") if left(phase, f) else "" for f in outermost(phase.equation.value))
+    return replace(phase, parts=names)
+
+
+def workspaces(phase: Phase) -> tuple[Tensor, ...]:
+    """The workspaces of a phase: over the axes of its output, then over the grid factors."""
+    folds = zip(outermost(phase.equation.value), phase.parts, strict=False)
+    axes = phase.equation.axes
+    return tuple(
+        Tensor(name, fold.dtype, tuple(a.extent for a in (*axes, *left(phase, fold))), "workspace", fold.span)
+        for fold, name in folds
+        if name
+    )
+
+
+def continued(phase: Phase) -> Equation:
+    """The equation that is left: each fold that was begun goes on over the grid factors, now indices of the equation."""
+    begun = {f: n for f, n in zip(outermost(phase.equation.value), phase.parts, strict=False) if n}
+
+    def change(term: Term) -> Term:
+        if not isinstance(term, Fold) or term not in begun:
+            return rebuild(term, change) if isinstance(term, App) else term
+        grid = left(phase, term)
+        axes = tuple(Axis(a.name, a.extent, "reduction", a.span) for a in grid)
+        index = tuple(Var(a.name) for a in (*phase.equation.axes, *grid))
+        return Fold(term.monoid, axes, TRUE, Read(begun[term], index, term.dtype, term.span), term.dtype, term.span)
+
+    return replace(phase.equation, value=change(phase.equation.value))
+
+
+def check_atomic(phase: Phase, op: Op, problems: Problems) -> None:
+    """Whether a fold may be combined by atomic updates of an output: it is all there is, and the hardware has them. Says if not."""
+    clause = next((r for r in phase.reduce if r.by == "atomic"), None)
+    if clause is None:
+        return
+    target, value = phase.equation.target, phase.equation.value
+    place = Label(phase.equation.span, f"{target} is computed here")
+    title = f"{target} cannot be combined by atomic updates"
+    other = f"fold the rest in another launch: launch … {{ … }}, which goes on over {listing(clause.factors)}"
+    if target not in (t.name for t in op.outputs):
+        reason = f"{target} is an intermediate, and other equations need it whole"
+    elif not isinstance(value, Fold):
+        reason = "something follows the fold, and has to wait for all blocks"
+    elif value.dtype not in ATOMIC.get(value.monoid, ()):
+        reason = f"there is no atomic {value.monoid} of {value.dtype}"
+    elif MONOIDS[value.monoid].unit(value.dtype) is None:
+        reason = f"{value.monoid} over {value.dtype} has no unit that the output could start from"
+    else:
+        return
+    problems.add("TG534", title, clause.span, reason, place, help=other)
+
+
+def check_reduce(phase: Phase, problems: Problems) -> None:
+    """Whether each `reduce` clause speaks of factors of the equation's folds, and of a way that their level has. Says if not."""
+    found, target = folded(phase), phase.equation.target
+    for clause in phase.reduce:
+        for name in clause.factors:
+            axis, level = found.get(name), "grid" if clause.by == "atomic" else "block"
+            if axis is None:
+                title, reason = f"{name} is no factor of a fold of {target}", f"{target} is not folded over {name}"
+                known = listing([a.name for a in found.values() if a.sort in ("grid", "block")])
+                fix = f"the workers of its folds are {known}" if known else f"each thread folds {target} alone"
+            elif axis.sort != level:
+                title = f"{name} cannot be combined by {clause.by}"
+                reason = f"{name} is carried by {'the ' if axis.sort in ('grid', 'block') else ''}{axis.sort}"
+                fix = WAYS.get(axis.sort, "leave the clause out: the thread folds it by itself")
+            else:
+                continue
+            problems.add("TG535", title, clause.span, reason, Label(phase.equation.span, "in this equation"), help=fix)
+
+
+WAYS = {
+    "block": "threads of a block are combined by shuffle or by shared",
+    "grid": "blocks are combined by atomic, or in a further launch",
+}
+
+
+def open_grid(phase: Phase, problems: Problems) -> None:
+    """Says that a fold over the grid is not completed."""
+    axes = incomplete(phase)
+    fold = next(t for t in walk(phase.equation.value) if isinstance(t, Fold) and left(phase, t))
+    names, target = listing([a.name for a in axes]), phase.equation.target
+    problems.add(
+        "TG533", f"{fold.monoid} is folded across the grid: its factor {names} is carried by blocks", fold.span,
+        "blocks of one launch cannot wait for each other", Label(phase.span, "placed here"),
+        help=f"reduce {target} over {', '.join(a.name for a in axes)} by atomic, or a further launch that evaluates {target}: "
+        f"launch final {{ work block = ({axes[0].name}: …) }}",
+    )  # fmt: skip

@@ -1,0 +1,171 @@
+"""The launches of a machine in order: which equations each evaluates, and what crosses from one to the next.
+
+Comes in: the clauses of each launch, and the op. Goes out: the launches, and the workspaces between them.
+The one idea: an equation whose fold is left open on the grid goes on in the next launch that evaluates it, and an intermediate that
+another launch computes is read from a workspace of its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from tinygpu.category.term import Fold, Read, Term, rebuild, substitute, walk
+from tinygpu.diagnostic import Label, Span
+from tinygpu.model.across import check_atomic, check_reduce, continued, incomplete, left, open_grid, outermost, partial, workspaces
+from tinygpu.model.clauses import Clauses
+from tinygpu.model.launch import derived
+from tinygpu.model.machine import Launch, Phase
+from tinygpu.model.op import Equation, Op, Tensor
+from tinygpu.model.problems import listing, suggestion
+from tinygpu.model.scope import Scope
+from tinygpu.model.work import Factor
+
+Table = Mapping[str, Factor]
+
+
+@dataclass(slots=True)
+class Course:
+    """What is known as the launches are elaborated, one after the other.
+
+    `targets` are the equations of each launch; `open` the phases whose folds wait for a later launch; `done` in which launch a value
+    became complete; `leaves` the intermediates that each launch leaves.
+    """
+
+    op: Op
+    scope: Scope
+    where: Term
+    taken: set[str]
+    targets: list[tuple[str, ...]]
+    equations: dict[str, Equation]
+    open: dict[str, Phase] = field(default_factory=dict)
+    done: dict[str, int] = field(default_factory=dict)
+    leaves: dict[int, dict[str, None]] = field(default_factory=dict)
+    workspaces: list[Tensor] = field(default_factory=list)
+
+    def fresh(self, base: str) -> str:
+        """A name for a workspace that nothing else has."""
+        name, count = base, 1
+        while name in self.taken:
+            count += 1
+            name = f"{base}{count}"
+        self.taken.add(name)
+        return name
+
+
+def several(
+    clauses: Clauses, op: Op, tables: Sequence[Table], scope: Scope, where: Term, place: Span
+) -> tuple[tuple[Launch, ...], tuple[Tensor, ...]]:
+    """The launches and the workspaces; what is wrong is added to the scope's problems."""
+    problems = scope.problems
+    before = len(problems)
+    targets = [_targets(one, clauses, op, scope) for one in clauses.launches]
+    if len(problems) > before:
+        return (), ()
+    equations = _equations(op, {name for names in targets for name in names}, scope, place)
+    taken = {*op.sizes, *(t.name for t in (*op.tensors, *op.intermediates)), *scope.constants, *(n for t in tables for n in t)}
+    course = Course(op, scope, where, taken, targets, equations)
+    made: list[Launch] = []
+    for number, one in enumerate(clauses.launches):
+        launch = _launch(course, number, one, tables[number], one.span if clauses.several else place)
+        if launch is None or len(problems) > before:
+            return (), ()
+        made.append(launch)
+    whole = tuple(replace(one, leaves=tuple(course.leaves.get(n, ()))) for n, one in enumerate(made))
+    crossing = [op.tensor(name) for one in whole for name in one.leaves]
+    return whole, (*(replace(t, role="workspace") for t in crossing), *course.workspaces)
+
+
+def _targets(one: Clauses, clauses: Clauses, op: Op, scope: Scope) -> tuple[str, ...]:
+    """The equations that a launch evaluates: those it names, or all; several launches may share the one equation there is."""
+    every = [e.target for e in op.equations]
+    named = [(name, clause.span) for clause in one.equations for name in clause.names]
+    for name, span in named:
+        if name not in every:
+            fix = suggestion(name, every) or f"the equations are {listing(every)}"
+            scope.problems.add("TG101", f"unknown equation {name}", span, f"no equation computes {name}", help=fix)
+    if named:
+        return tuple(t for t in every if t in {name for name, _ in named})
+    needed = [e.target for e in op.equations if not _put_in(e, op)]
+    if clauses.several and len(needed) > 1:
+        title, fix = f"the launch {one.launch} does not say what it evaluates", f"add a line: equations {needed[0]}"
+        scope.problems.add("TG536", title, one.span, f"the equations are {listing(every)}", help=fix)
+    return tuple(needed) if clauses.several else tuple(every)
+
+
+def _put_in(equation: Equation, op: Op) -> bool:
+    """Whether an equation may be put in where its value is read: an intermediate without a fold."""
+    return equation.target not in (t.name for t in op.outputs) and not outermost(equation.value)
+
+
+def _equations(op: Op, named: set[str], scope: Scope, place: Span) -> dict[str, Equation]:
+    """The equations by target; those that no launch evaluates are put in where they are read, or missed."""
+    found: dict[str, Equation] = {}
+
+    def put(term: Term) -> Term:
+        term = rebuild(term, put)
+        if not isinstance(term, Read) or term.tensor in named or term.tensor not in found:
+            return term
+        source = found[term.tensor]
+        return substitute(source.value, dict(zip((a.name for a in source.axes), term.index, strict=True)))
+
+    for equation in op.equations:
+        if equation.target not in named and not _put_in(equation, op):
+            label = Label(equation.span, f"{equation.target} is computed by this equation")
+            title, fix = f"no launch evaluates {equation.target}", f"name it in one of them: equations {equation.target}"
+            scope.problems.add("TG536", title, place, "all launches name others", label, help=fix)
+        found[equation.target] = replace(equation, value=put(equation.value))
+    return found
+
+
+def _launch(course: Course, number: int, clauses: Clauses, table: Table, place: Span) -> Launch | None:
+    """One launch: its equations, as far as earlier launches have left them."""
+    targets, problems = course.targets[number], course.scope.problems
+    for name in targets:
+        if name in course.done and name in (t.name for t in course.op.outputs):
+            title, fix = f"two launches compute the output {name}", f"leave {name} out of one of them"
+            problems.add("TG536", title, place, f"{name} is complete before this launch", help=fix)
+    equations = [continued(course.open[t]) if t in course.open else course.equations[t] for t in targets]
+    launch = derived(clauses, course.op, equations, table, course.scope, course.where, place)
+    if launch is None:
+        return None
+    phases = tuple(_phase(course, number, phase) for phase in launch.phases)
+    for phase in phases:
+        _reads(course, number, phase)
+    return replace(launch, phases=phases)
+
+
+def _phase(course: Course, number: int, phase: Phase) -> Phase:
+    """A phase with its workspaces, where a fold of it is left open; what a later launch needs to know of it."""
+    target, problems = phase.equation.target, course.scope.problems
+    check_reduce(phase, problems)
+    check_atomic(phase, course.op, problems)
+    if not incomplete(phase):
+        course.open.pop(target, None)
+        course.done[target] = number
+        return phase
+    nested = {f for fold in outermost(phase.equation.value) for f in walk(fold.body) if isinstance(f, Fold)}
+    if not any(target in later for later in course.targets[number + 1 :]) or any(left(phase, f) for f in nested):
+        open_grid(phase, problems)
+        return phase
+    phase = partial(phase, course.fresh)
+    course.open[target] = phase
+    course.workspaces.extend(workspaces(phase))
+    return phase
+
+
+def _reads(course: Course, number: int, phase: Phase) -> None:
+    """Every intermediate that an equation reads is complete here, or was left by an earlier launch. Says if not."""
+    for read in walk(phase.equation.value):
+        if not isinstance(read, Read) or read.tensor not in (t.name for t in course.op.intermediates):
+            continue
+        name, target = read.tensor, phase.equation.target
+        if name in course.open:
+            factors = listing([a.name for a in incomplete(course.open[name])])
+            title, fix = f"{name} is not complete where {target} is computed", f"compute {target} in a later launch"
+            course.scope.problems.add("TG536", title, read.span, f"its fold over {factors} waits for all blocks", help=fix)
+        elif name not in course.done:
+            title, fix = f"no launch has computed {name} before {target}", f"name {name} in an earlier launch, or in this one"
+            course.scope.problems.add("TG536", title, read.span, f"{name} is read here", help=fix)
+        elif name not in course.targets[number]:
+            course.leaves.setdefault(course.done[name], {})[name] = None
