@@ -129,6 +129,7 @@ CATALOGUE: Mapping[str, str] = {
     "TG157": "a launch that is not well formed",
     "TG158": "a layout that is not one to one",
     "TG159": "an atomic update that the hardware does not have",
+    "TG160": "a ghost fact about global memory",
     # assignment
     "TG201": "an output element is never stored",
     "TG202": "an output element is stored twice",

@@ -139,6 +139,8 @@ MISTAKES = {
         "shared s: f32[4]",
     ),
     "launch (grid = (), block = ()) { y[0] = c[0] }\nlaunch (grid = (), block = ()) { c[0] = 0 }": ("TG116", "c[0]"),
+    "for j < 2 { local v: f32[] }\nv[] = 0": ("TG101", "v[]"),
+    "y[t] holds 0": ("TG160", "y[t] holds 0"),
     "commit": ("TG109", "commit"),
     "wait 1": ("TG109", "wait 1"),
     "atomic y[t] = 1": ("TG159", "atomic y[t] = 1"),

@@ -32,7 +32,7 @@ class Scope:
     """The names at one place. `indices` maps an index (or factor) to its extent, None where it is not known.
 
     `as_index`: reads of integers are cast to `index` at once, as inside brackets. `used` and `problems` are shared and grow.
-    `elsewhere` are the arrays of a program's other launches. `place` says where a shuffle would stand, if it may not stand here.
+    `elsewhere` are arrays of a program that do not live here. `place` says where a shuffle would stand, if it may not stand here.
     """
 
     problems: Problems
@@ -129,11 +129,11 @@ class Scope:
         if name in self.elsewhere:
             return self.problems.add(
                 "TG101",
-                f"{name} belongs to another launch",
+                f"{name} is not known here",
                 span,
-                "not known in this launch",
+                "outside of the place where it lives",
                 Label(self.elsewhere[name], f"{name} is declared here"),
-                help="what a later launch needs is kept in a workspace",
+                help="declare it before the loop or the guard; what a later launch needs is kept in a workspace",
             )
         fix = suggestion(name, self.everything()) or self._offer()
         return self.problems.add("TG101", f"unknown name {name}", span, "nothing here has this name", help=fix)

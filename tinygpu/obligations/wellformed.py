@@ -1,4 +1,4 @@
-"""Whether a program is one: names declared before use and only once in a place, ranks and dtypes that agree, extents over the sizes.
+"""Whether a program is one: arrays declared before use, only once, and where their kind may be; steps that their targets allow.
 
 Comes in: a program, which Python code may have made. Goes out: a gap for everything that is not as `program.read` would have it; then
 nothing else is asked, because a meaning that names or types do not have cannot be proved.
@@ -10,58 +10,87 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tinygpu.category.monoid import MONOIDS
-from tinygpu.category.term import BOOL, COMPARISONS, INDEX, INTEGERS, LOGIC, App, Axis, Const, Fold, Read, Term, Var, children, text
-from tinygpu.diagnostic import Label, Span
+from tinygpu.category.term import DTYPES, INDEX, Axis, Const, Term
+from tinygpu.diagnostic import Span
 from tinygpu.obligations.obligation import Gap
-from tinygpu.program.step import Assign, For, Holds, If, Launch, Local, Program, Step
+from tinygpu.obligations.welltyped import Names, condition, gap, term
+from tinygpu.program.atomic import has_atomic
+from tinygpu.program.layout import fault
+from tinygpu.program.step import Assign, Barrier, For, Holds, If, Launch, Local, Program, Shared, Step, Workspace, steps
 
-Signature = tuple[str, int]  # dtype and rank
+KINDS = {Local: "local", Shared: "shared array", Workspace: "workspace"}
+SCOPES = ("block", "warp")
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
-    """What may stand at a place: index variables, and arrays with their dtypes and ranks."""
+class Place:
+    """A place in a launch: the names there, those of the program, the arrays that may be written, and of them the thread's and the
+    block's own. `top`: outside of loops and guards."""
 
-    indices: frozenset[str]
-    arrays: dict[str, Signature]
+    names: Names
+    outer: Names
+    writable: frozenset[str]
+    locals: frozenset[str] = frozenset()
+    shared: frozenset[str] = frozenset()
+    top: bool = True
 
-    def inside(self, *axes: Axis) -> Names:
-        return Names(self.indices | {a.name for a in axes}, self.arrays)
+    def inside(self, *axes: Axis) -> Place:
+        """The place in a loop or a guard."""
+        return Place(self.names.inside(*axes), self.outer, self.writable, self.locals, self.shared, False)
+
+    def declaring(self, step: Local | Shared) -> Place:
+        """The place after a declaration."""
+        one, none = frozenset([step.name]), frozenset[str]()
+        locals, shared = (one, none) if isinstance(step, Local) else (none, one)
+        names = with_array(self.names, step)
+        return Place(names, self.outer, self.writable | one, self.locals | locals, self.shared | shared, self.top)
+
+
+def with_array(names: Names, array: Local | Shared | Workspace) -> Names:
+    """The names with one array more."""
+    return Names(names.indices, {**names.arrays, array.name: (array.dtype, len(array.extents))})
 
 
 def gaps(program: Program) -> Iterator[Gap]:
     """What is not well-formed."""
-    arrays = {t.name: (t.dtype, len(t.shape)) for t in program.op.tensors}
-    outer = Names(frozenset(program.op.sizes), arrays)
+    outer = Names(frozenset(program.op.sizes), {t.name: (t.dtype, len(t.shape)) for t in program.op.tensors})
     for where in program.where:
         yield from term(where, outer, program.span)
+    for workspace in program.workspaces:
+        yield from _workspace(workspace, outer)
+        outer = with_array(outer, workspace)
+    writable = frozenset(t.name for t in program.op.outputs) | {w.name for w in program.workspaces}
     for launch in program.launches:
-        yield from _launch(launch, outer, {t.name for t in program.op.outputs})
-    declared = [s.name for launch in program.launches for s in _locals(launch.body)]
-    for name in sorted({n for n in declared if declared.count(n) > 1}):
-        yield gap(f"the local {name} is declared twice", program.span)
+        yield from _launch(launch, Place(outer, outer, writable))
+    arrays: list[Local | Shared | Workspace] = list(program.workspaces)
+    arrays += [s for launch in program.launches for s in steps(launch.body) if isinstance(s, Local | Shared)]
+    declared = [(a.name, KINDS[type(a)]) for a in arrays]
+    names = [name for name, _ in declared]
+    for name, kind in sorted({one for one in declared if names.count(one[0]) > 1}):
+        yield gap(f"the {kind} {name} is declared twice", program.span)
 
 
-def _locals(body: tuple[Step, ...]) -> Iterator[Local]:
-    for step in body:
-        match step:
-            case Local():
-                yield step
-            case For(_, inner) | If(_, inner):
-                yield from _locals(inner)
+def _workspace(workspace: Workspace, outer: Names) -> Iterator[Gap]:
+    yield from _array(workspace, outer)
+    for extent in workspace.extents:
+        if extent.dtype != INDEX:
+            yield gap(f"an extent of {workspace.name} is no index", workspace.span)
+        yield from term(extent, Names(outer.indices, {}), workspace.span)
 
 
-def gap(reason: str, span: Span) -> Gap:
-    """One thing that is not well-formed."""
-    return Gap("wellformed", "TG513", "this program is not well formed", reason, (Label(span, "here"),))
+def _array(array: Local | Shared | Workspace, names: Names) -> Iterator[Gap]:
+    if array.name in names.arrays or array.name in names.indices:
+        yield gap(f"{array.name} hides another {array.name}", array.span)
+    if array.dtype not in DTYPES:
+        yield gap(f"{array.name} holds {array.dtype}, which is no dtype", array.span)
 
 
-def _launch(launch: Launch, outer: Names, outputs: set[str]) -> Iterator[Gap]:
-    names = outer
+def _launch(launch: Launch, place: Place) -> Iterator[Gap]:
+    names = place.names
     for axis in launch.grid + launch.block:
-        yield from _axis(axis, names, outer, launch.span)
+        yield from _axis(axis, names, place.outer, launch.span)
         names = names.inside(axis)
-    yield from _body(launch.body, names, outer, outputs)
+    yield from _body(launch.body, Place(names, place.outer, place.writable))
 
 
 def _axis(axis: Axis, names: Names, outer: Names, span: Span) -> Iterator[Gap]:
@@ -72,93 +101,63 @@ def _axis(axis: Axis, names: Names, outer: Names, span: Span) -> Iterator[Gap]:
     yield from term(axis.extent, Names(outer.indices, {}), span)
 
 
-def _body(body: tuple[Step, ...], names: Names, outer: Names, outputs: set[str]) -> Iterator[Gap]:
+def _body(body: tuple[Step, ...], place: Place) -> Iterator[Gap]:
     for step in body:
         match step:
-            case Local(name, dtype, extents, span):
-                if name in names.arrays or name in names.indices:
-                    yield gap(f"{name} hides another {name}", span)
-                if not all(isinstance(e, Const) and e.dtype == INDEX for e in extents):
-                    yield gap(f"the extents of {name} are no numbers", span)
-                names = Names(names.indices, {**names.arrays, name: (dtype, len(extents))})
-                outputs = outputs | {name}
-            case Assign(target, index, value, update, guard, span):
-                yield from _cell(target, index, value, names, outputs, span)
-                yield from condition(guard, names, span)
-                if update and (update not in MONOIDS or not MONOIDS[update].accepts(value.dtype)):
-                    yield gap(f"{update} does not update {value.dtype}", span)
+            case Local() | Shared():
+                yield from _cells(step, place)
+                place = place.declaring(step)
+            case Assign():
+                yield from _assign(step, place)
             case Holds(target, index, value, span):
-                yield from _cell(target, index, value, names, outputs - set(outer.arrays), span)
+                yield from _cell(target, index, place.locals | place.shared, place.names, span)
+                yield from _value(target, value, place.names, span, False)
             case If(guard, inner, span):
-                yield from condition(guard, names, span)
-                yield from _body(inner, names, outer, outputs)
+                yield from condition(guard, place.names, span)
+                yield from _body(inner, place.inside())
             case For(axis, inner, span):
-                yield from _axis(axis, names, outer, span)
-                yield from _body(inner, names.inside(axis), outer, outputs)
+                yield from _axis(axis, place.names, place.outer, span)
+                yield from _body(inner, place.inside(axis))
+            case Barrier(scope, span):
+                if scope not in SCOPES:
+                    yield gap(f"a barrier of a {scope}: there are those of a block and of a warp", span)
 
 
-def _cell(target: str, index: tuple[Term, ...], value: Term, names: Names, writable: set[str], span: Span) -> Iterator[Gap]:
-    if target not in writable or target not in names.arrays:
-        yield gap(f"{target} is neither a local declared before nor an output", span)
+def _cells(step: Local | Shared, place: Place) -> Iterator[Gap]:
+    yield from _array(step, place.names)
+    if isinstance(step, Shared) and not place.top:
+        yield gap(f"the shared array {step.name} is declared in a loop or a guard", step.span)
+    if not all(isinstance(e, Const) and e.dtype == INDEX and e.value >= 1 for e in step.extents):
+        yield gap(f"the extents of {step.name} are no numbers", step.span)
+    elif isinstance(step, Shared) and (reason := fault(step.extents, step.layout)):
+        yield gap(f"the layout of {step.name} is not one to one: {reason}", step.span)
+
+
+def _assign(step: Assign, place: Place) -> Iterator[Gap]:
+    target, update, dtype, span = step.target, step.update, step.value.dtype, step.span
+    yield from _cell(target, step.index, place.writable, place.names, span)
+    yield from _value(target, step.value, place.names, span, True)
+    yield from condition(step.guard, place.names, span)
+    if update and (update not in MONOIDS or not MONOIDS[update].accepts(dtype)):
+        yield gap(f"{update} does not update {dtype}", span)
+    elif step.atomic and not has_atomic(update, dtype):
+        yield gap(f"no atomic {update or 'assignment'} of {dtype}", span)
+    if step.atomic and target in place.locals:
+        yield gap(f"{target} is a thread's own and is updated atomically", span)
+
+
+def _cell(target: str, index: tuple[Term, ...], allowed: frozenset[str], names: Names, span: Span) -> Iterator[Gap]:
+    if target not in allowed or target not in names.arrays:
+        yield gap(f"{target} is not an array declared before that a step may be about here", span)
         return
-    dtype, rank = names.arrays[target]
+    rank = names.arrays[target][1]
     if len(index) != rank or any(i.dtype != INDEX for i in index):
         yield gap(f"{target} has {rank} indices", span)
-    if value.dtype != dtype:
-        yield gap(f"{target} holds {dtype}, the value is {value.dtype}", span)
-    for part in (*index, value):
+    for part in index:
         yield from term(part, names, span)
 
 
-def condition(guard: Term, names: Names, span: Span) -> Iterator[Gap]:
-    """What is wrong with a guard."""
-    if guard.dtype != BOOL:
-        yield gap(f"{text(guard)} is no condition", span)
-    yield from term(guard, names, span)
-
-
-def term(whole: Term, names: Names, span: Span) -> Iterator[Gap]:
-    """Names that are not known in a term, and operations on dtypes that they are not for."""
-    match whole:
-        case Var(name, dtype):
-            if name not in names.indices or dtype != INDEX:
-                yield gap(f"{name} is not known here", span)
-        case Read(tensor, index, dtype):
-            if names.arrays.get(tensor) != (dtype, len(index)) or any(i.dtype != INDEX for i in index):
-                yield gap(f"{text(whole)} is no cell of {dtype}", span)
-        case Fold(monoid, axes, guard, body, dtype):
-            if body.dtype != dtype or guard.dtype != BOOL or monoid not in MONOIDS or not MONOIDS[monoid].accepts(dtype):
-                yield gap(f"{text(whole)} folds {body.dtype}", span)
-            if any(a.name in names.indices for a in axes) or len({a.name for a in axes}) < len(axes):
-                yield gap(f"{text(whole)} hides an index", span)
-            for axis in axes:
-                yield from term(axis.extent, names, span)
-            names = names.inside(*axes)
-            yield from (g for part in (guard, body) for g in term(part, names, span))
-            return
-        case App(op, args, dtype) if not agrees(op, tuple(a.dtype for a in args), dtype):
-            yield gap(f"{text(whole)} applies {op} to {', '.join(a.dtype for a in args)} and gives {dtype}", span)
-    for child in children(whole):
-        yield from term(child, names, span)
-
-
-def agrees(op: str, args: tuple[str, ...], dtype: str) -> bool:
-    """Whether an operation on these dtypes gives that one.
-
-    >>> agrees("add", ("f32", "f32"), "f32"), agrees("add", ("f16", "f32"), "f32"), agrees("lt", ("i8", "i8"), "bool")
-    (True, False, True)
-    """
-    match op:
-        case "cast":
-            return len(args) == 1
-        case "select":
-            return len(args) == 3 and args[0] == BOOL and args[1:] == (dtype, dtype)
-        case "table":
-            return args[0] == INDEX and set(args[1:]) == {dtype}
-        case _ if op in COMPARISONS:
-            return dtype == BOOL and len(args) == 2 and args[0] == args[1]
-        case _ if op in LOGIC:
-            return {*args, dtype} == {BOOL}
-        case "floordiv" | "mod" | "ceildiv" | "xor":
-            return args == (dtype, dtype) and dtype != BOOL and (op != "xor" or dtype in (INDEX, *INTEGERS))
-    return set(args) == {dtype} and dtype != BOOL
+def _value(target: str, value: Term, names: Names, span: Span, lanes: bool) -> Iterator[Gap]:
+    if target in names.arrays and value.dtype != names.arrays[target][0]:
+        yield gap(f"{target} holds {names.arrays[target][0]}, the value is {value.dtype}", span)
+    yield from term(value, names, span, lanes)

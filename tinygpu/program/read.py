@@ -114,7 +114,6 @@ class Reader:
             self.scope(axes[:position]).hides(axis.name, axis.span, "the factor")
         body = self.inner(statement.body, axes)
         self.stored |= {s.target for s in steps(body) if isinstance(s, Assign)} & {t.name for t in self.op.outputs}
-        self.arrays = {name: array for name, array in self.arrays.items() if array.role == "workspace"}
         return Launch(levels["grid"], levels["block"], body, statement.span)
 
     def carried(self, item: tree.Expr, level: str) -> Axis | None:
@@ -167,7 +166,10 @@ class Reader:
     def inner(self, body: tuple[tree.Statement, ...], axes: tuple[Axis, ...]) -> tuple[Step, ...]:
         """The body of a launch, a loop or a guard."""
         self.depth += 1
+        outside = self.arrays
+        self.arrays = dict(outside)
         found = self.steps(body, axes)
+        self.arrays = outside
         self.depth -= 1
         return found
 

@@ -67,6 +67,12 @@ def holds(statement: tree.Holds, scope: Scope, cells: Mapping[str, Tensor]) -> H
     term = value(statement.value, scope.at("in a ghost fact"))
     if tensor is None or place is None:
         return None
+    if tensor.role not in ("local", "shared"):
+        fix = "say it of a local or a shared array, before its value is stored"
+        scope.problems.add(
+            "TG160", f"a fact about the {tensor.role} {tensor.name}", statement.span, "this lies in global memory", help=fix
+        )
+        return None
     term = typed(term, tensor, statement.value, scope)
     return None if term.dtype == UNKNOWN else Holds(target.name, place, term, statement.span)
 

@@ -1,0 +1,112 @@
+"""What a program made in Python can get wrong about threads that work together: each case is one gap, and the corpus has none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.program.cooperation_texts import TEXTS
+from tests.program.library import machines
+from tinygpu.category.term import BOOL, INDEX, TRUE, App, Const, Read, Term, Var, select
+from tinygpu.obligations.unroll import assigned_in, bound
+from tinygpu.obligations.wellformed import gaps
+from tinygpu.program.layout import Layout
+from tinygpu.program.read import read
+from tinygpu.program.step import Assign, Axis, Barrier, For, Holds, If, Launch, Local, Program, Shared, Step, Workspace
+
+
+def corpus(name: str) -> Program:
+    (machine,) = machines(TEXTS[name]).values()
+    return read(machine)
+
+
+@pytest.mark.parametrize("name", sorted(TEXTS))
+def test_the_corpus_is_well_formed(name: str) -> None:
+    assert list(gaps(corpus(name))) == []
+
+
+ZERO = Const(0.0, "f32")
+ONE = Const(1, "i32")
+S, V, W = (Read(name, (), "f32") for name in "svw")
+SHARED, LOCAL = Shared("s", "f32", ()), Local("v", "f32", ())
+LANE = Const(1)
+
+
+def shuffle(value: Term, lane: Term = LANE, dtype: str = "f32", op: str = "shuffle_xor") -> App:
+    return App(op, (value, lane), dtype)
+
+
+def store(value: Term, index: tuple[Term, ...] = (Var("g") * 32 + Var("t"),), guard: Term = TRUE) -> Assign:
+    return Assign("z", index, value, "", guard)
+
+
+CASES: dict[str, tuple[tuple[Step, ...], str]] = {
+    "an unknown scope": ((Barrier("grid"),), "a barrier of a grid"),
+    "a shuffle in an index": ((store(ZERO, (App("cast", (shuffle(ONE, dtype="i32"),), INDEX),)),), "not every lane"),
+    "a shuffle in a guard": ((store(ZERO, guard=App("lt", (shuffle(ZERO), ZERO), BOOL)),), "not every lane"),
+    "a shuffle in a condition": ((store(select(App("lt", (shuffle(ZERO), ZERO), BOOL), V, ZERO)),), "not every lane"),
+    "a shuffle in a branch": ((LOCAL, store(select(Var("t") < 3, shuffle(V), ZERO))), "not every lane"),
+    "a shuffle around if": ((If(App("lt", (shuffle(ZERO), ZERO), BOOL), ()),), "not every lane"),
+    "a shuffle in a fact": ((LOCAL, Holds("v", (), shuffle(ZERO))), "not every lane"),
+    "a shuffle of an index": ((store(App("cast", (shuffle(Var("t"), dtype=INDEX),), "f32")),), "applies shuffle_xor"),
+    "a shuffle by a value": ((store(shuffle(ZERO, ONE)),), "applies shuffle_xor"),
+    "a shuffle of another dtype": ((store(shuffle(ONE)),), "applies shuffle_xor"),
+    "a shuffle of three": ((store(App("shuffle_xor", (ZERO, LANE, LANE), "f32")),), "applies shuffle_xor"),
+    "atomic without an update": ((SHARED, Assign("s", (), ZERO, atomic=True)), "no atomic assignment"),
+    "atomic without an instruction": ((SHARED, Assign("s", (), ZERO, "max", atomic=True)), "no atomic max of f32"),
+    "atomic on a local": ((LOCAL, Assign("v", (), ZERO, "sum", atomic=True)), "a thread's own"),
+    "a shared array of a size": ((Shared("s", "f32", (Var("n"),)),), "extents of s"),
+    "a shared array of nothing": ((Shared("s", "f32", (Const(0),)),), "extents of s"),
+    "a shared array of no dtype": ((Shared("s", "f31", ()),), "no dtype"),
+    "a shared array in a loop": ((For(Axis("k", Const(2)), (SHARED,)),), "in a loop or a guard"),
+    "a shared array in a guard": ((If(Var("t") < 1, (SHARED,)),), "in a loop or a guard"),
+    "a swizzle that overlaps": ((Shared("s", "f32", (Const(64),), Layout(0, (3, 0, 2))),), "not one to one"),
+    "a swizzle of too few": ((Shared("s", "f32", (Const(12),), Layout(0, (2, 1, 2))),), "not one to one"),
+    "a pad and a swizzle": ((Shared("s", "f32", (Const(64),), Layout(1, (3, 0, 3))),), "not one to one"),
+    "a pad below 0": ((Shared("s", "f32", (Const(64),), Layout(-1)),), "not one to one"),
+    "a shared array declared late": ((Assign("s", (), ZERO), SHARED), "not an array declared before"),
+    "a shared array with the name of a size": ((Shared("n", "f32", ()),), "hides another n"),
+    "a shared array with the name of a worker": ((Shared("t", "f32", ()),), "hides another t"),
+    "a local that leaves its loop": ((For(Axis("k", Const(2)), (LOCAL,)), store(V)), "v is no cell"),
+    "a fact about an output": ((Holds("z", (Var("t"),), ZERO),), "not an array declared before"),
+    "a fact about a workspace": ((Holds("w", (), ZERO),), "not an array declared before"),
+}
+
+
+def reasons(program: Program) -> str:
+    return "\n".join(gap.reason for gap in gaps(program))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_no_program(name: str) -> None:
+    ring = corpus("ring_difference")
+    body, reason = CASES[name]
+    (launch,) = ring.launches
+    launch = replace(launch, grid=(replace(launch.grid[0], name="g"),), body=body)
+    made = replace(ring, launches=(launch,), workspaces=(Workspace("w", "f32", ()),))
+    assert reason in reasons(made)
+
+
+def test_arrays_live_in_their_launch_and_have_one_name() -> None:
+    ring = corpus("ring_difference")
+    (launch,) = ring.launches
+    use = Launch((), (), (store(S, (LANE,)),))
+    assert "s is no cell" in reasons(replace(ring, launches=(launch, use)))
+    assert "the shared array s is declared twice" in reasons(replace(ring, launches=(launch, launch)))
+    assert "the workspace s is declared twice" in reasons(replace(ring, workspaces=(Workspace("s", "f32", ()),)))
+
+
+def test_a_workspace_has_extents_over_the_sizes() -> None:
+    ring = corpus("ring_difference")
+    for extent in (Var("t"), ONE, Read("n", (), INDEX)):
+        assert reasons(replace(ring, workspaces=(Workspace("w", "f32", (extent,)),)))
+    assert not reasons(replace(ring, workspaces=(Workspace("w", "f32", (Var("n"), Const(3))),)))
+
+
+def test_an_iteration_keeps_what_threads_do_together() -> None:
+    update = Assign("s", (Var("k"),), shuffle(V, Var("k")), "sum", Var("k") < 2, atomic=True)
+    assert bound(update, "k", 1) == Assign("s", (Const(1),), shuffle(V, Const(1)), "sum", TRUE, atomic=True)
+    for step in (SHARED, LOCAL, Barrier("warp")):
+        assert bound(step, "k", 1) == step
+    assert assigned_in((SHARED, Barrier(), If(TRUE, (update,)))) == {"s"}
