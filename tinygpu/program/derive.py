@@ -17,6 +17,8 @@ from tinygpu.model import machine as model
 from tinygpu.program.derive_fold import Place, folded, outermost
 from tinygpu.program.derive_nest import Build, cells, guarded, loops, point
 from tinygpu.program.derive_plan import Plan, plans
+from tinygpu.program.derive_stage import copy, declare
+from tinygpu.program.derive_tile import placed
 from tinygpu.program.step import Assign, Launch, Program, Step
 
 
@@ -40,7 +42,10 @@ def launched(build: Build, machine: model.Machine, launch: model.Launch) -> Laun
     """`launch → launch` of steps: the locals first, then the equations in order."""
     build.axes = tuple({a.name: a for a in factors(launch)}.values())
     build.block, build.time, build.locals, build.alive = launch.block, launch.time, [], {}
-    body = sequence(build, plans(build, machine.op, launch), Around())
+    declare(build, machine.op, launch)
+    todo = plans(build, machine.op, launch)
+    copy(build, machine.op, launch)
+    body = placed(build.tiles, build.copies, "block", sequence(build, todo, Around()), turns=False)
     return Launch(launch.grid, launch.block, (*build.locals, *body), launch.span)
 
 
@@ -78,7 +83,8 @@ def shared(build: Build, axis: Axis, run: tuple[Plan, ...], around: Around) -> t
     parts = tuple(p for p in known(run[0], around) if all(p in known(plan, around) for plan in run))
     build.turns += 1
     inside = Around((*around.opened, axis), (*around.path, build.turns), around.given.union(parts))
-    return parts, loops((axis,), sequence(build, run, inside), run[0].span)
+    body = placed(build.tiles, build.copies, axis.name, sequence(build, run, inside), turns=True)
+    return parts, loops((axis,), body, run[0].span)
 
 
 def known(plan: Plan, around: Around) -> tuple[Term, ...]:

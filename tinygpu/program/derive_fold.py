@@ -34,6 +34,7 @@ from tinygpu.diagnostic import Span, TinygpuError
 from tinygpu.program.derive_nest import Build, at, cells, loops, own, point
 from tinygpu.program.derive_operand import Operands, fill
 from tinygpu.program.derive_reduce import collective, combine
+from tinygpu.program.derive_tile import needed, placed
 from tinygpu.program.step import Assign, Step
 
 TOTAL = ("add", "sub", "mul", "neg", "min", "max", "abs", "select", "cast", "not", "and", "or", "lt", "le", "gt", "ge", "eq", "ne")
@@ -140,14 +141,18 @@ def turn(build: Build, names: dict[Fold, str], place: Place) -> tuple[Step, ...]
         known = (*place.rest, *conjuncts(fold.guard))
         inner = Place(place.cells + mine, known, fold.span, place.ways, place.looped or bool(build.ordered(axes)))
         steps, (body,) = folded(build, (fold.body,), inner, ("",))
+        asked = needed(fold, body, build.tiles, build.axes)
         operands = Operands(build, place.cells, mine, known, fold.span)
         body = operands.hold(body)
         inside.extend(steps + operands.steps())
-        bare = total(body, {r.tensor for r in operands.held.values()}) and MONOIDS[fold.monoid].unit(fold.dtype) is not None
-        guard = conjunction(*(() if bare else place.rest), *conjuncts(fold.guard))
+        bare = total(body, {r.tensor for r in operands.held.values()} | set(build.tiles)) and MONOIDS[fold.monoid].unit(fold.dtype) is not None
+        guard = conjunction(*(() if bare else place.rest), *asked)
         assigns.append(Assign(name, point(place.cells), body, fold.monoid, guard, fold.span))
     inside.extend(cells(build, mine + place.cells, tuple(assigns), place.span))
-    return loops(build.ordered(axes), tuple(inside), place.span)
+    steps = tuple(inside)
+    for axis in reversed(build.ordered(axes)):
+        steps = loops((axis,), placed(build.tiles, build.copies, axis.name, steps, turns=True), place.span)
+    return steps
 
 
 def total(body: Term, held: set[str]) -> bool:

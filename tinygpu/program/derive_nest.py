@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from tinygpu.category.term import FLOATS, App, Axis, Const, Term, Var, conjunction, reads, rebuild, substitute, variables
 from tinygpu.diagnostic import Span
+from tinygpu.program.derive_tile import Tile
 from tinygpu.program.step import Assign, For, If, Local, Shared, Step
 
 VECTOR = "vector"
@@ -22,7 +23,7 @@ class Build:
     """What grows while a program is derived: the names taken, the locals declared, and in which loops each kept value is alive.
 
     `tensors` are the shapes of the op's arguments, `where` the preconditions over `sizes`; `axes` are all factors of the launch,
-    `block` those of its threads, slowest first, `time` its nesting order.
+    `block` those of its threads, slowest first, `time` its nesting order. `tiles` are the stages, `copies` how each is filled.
 
     >>> build = Build({"x"})
     >>> build.fresh("acc"), build.fresh("acc"), build.fresh("x")
@@ -40,6 +41,8 @@ class Build:
     digits: dict[str, str] = field(default_factory=dict)
     alive: dict[str, tuple[int, ...]] = field(default_factory=dict)
     turns: int = 0
+    tiles: dict[str, Tile] = field(default_factory=dict)
+    copies: dict[str, tuple[Step, ...]] = field(default_factory=dict)
 
     def fresh(self, base: str) -> str:
         """A name not taken yet, as close to `base` as can be; it is taken from now on."""

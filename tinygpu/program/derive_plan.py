@@ -32,10 +32,12 @@ from tinygpu.category.term import (
     walk,
 )
 from tinygpu.diagnostic import Label, Span, TinygpuError
+from tinygpu.model.inlined import inlined as put_in
 from tinygpu.model.machine import Launch, Phase
-from tinygpu.model.op import Equation, Op
+from tinygpu.model.op import Op
 from tinygpu.program.derive_nest import Build, at, own, point
 from tinygpu.program.derive_reduce import collective
+from tinygpu.program.derive_tile import fills, localized
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,25 +83,15 @@ def plans(build: Build, op: Op, launch: Launch) -> tuple[Plan, ...]:
 
 def inlined(op: Op, launch: Launch) -> dict[str, Term]:
     """The value of each equation, over its indices, with every value that is no fold put in where it is read."""
-    done: dict[str, tuple[Equation, Term]] = {}
-
-    def put(term: Term) -> Term:
-        term = rebuild(term, put)
-        if not isinstance(term, Read) or term.tensor not in done:
-            return term
-        equation, value = done[term.tensor]
-        if any(isinstance(inner, Fold) for inner in walk(value)):
-            return term
-        return substitute(value, dict(zip((a.name for a in equation.axes), term.index, strict=True)))
-
     inputs = {t.name for t in op.inputs}
-    for phase in launch.phases:
-        value = put(phase.equation.value)
+    values = put_in(launch.phases, inputs, launch.stages)
+    known = {*inputs, *(stage.name for stage in launch.stages)}
+    for target, value in values.items():
         for read in walk(value):
-            if isinstance(read, Read) and read.tensor not in inputs and read.tensor not in done:
+            if isinstance(read, Read) and read.tensor not in known:
                 raise crossing(read)
-        done[phase.equation.target] = (phase.equation, value)
-    return {target: value for target, (_, value) in done.items()}
+        known.add(target)
+    return values
 
 
 def plan(build: Build, phase: Phase, launch: Launch, value: Term, made: Mapping[str, Plan], stored: bool, kept: str) -> Plan:
@@ -113,13 +105,14 @@ def plan(build: Build, phase: Phase, launch: Launch, value: Term, made: Mapping[
     parts = conjuncts(simplify(conjunction(*(whole(p, domain.axes, build.where) for p in conjuncts(domain.guard))), box))
     folded = frozenset(domain.names) - free
     pulled = at(Pull(owner, domain.axes, parts, made, frozenset(a.name for a in output), phase.span)(value), {})
+    pulled = localized(pulled, build.tiles, domain)
     pulled = taken(simplify(pulled, box))  # the ranges of the factors decide a part of many a padded read
     check_order(build, output, pulled, phase)
     absent = tuple(equal(Var(a.name), 0) for a in launch.grid + launch.block if a.name not in free)
     mine = tuple(p for p in parts if not variables(p) & folded)
     loops = build.ordered(output)
     together = any(isinstance(t, Fold) and collective(t) for t in walk(pulled))
-    apart = frozenset(a.name for a in launch.block) if together else frozenset()
+    apart = frozenset(a.name for a in launch.block) if together or fills(pulled, build.tiles) else frozenset()
     return Plan(
         equation.target, equation.value.dtype, index, pulled, own(output), loops, mine, absent, stored, kept, equation.span,
         apart, phase.ways,

@@ -1,0 +1,155 @@
+"""Tiles in a derivation: reads of a tile at its local index, the barriers around copies, and which tails a fill takes care of.
+
+Comes in: values in which reads bear the names of stages. Goes out: values over shared arrays; loops that begin with their copies.
+The one idea: a tile holds the tensor where that has an element and a fill elsewhere, so a guard that says no more than the fill
+does may go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tinygpu.category.box import Box
+from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.simplify import holds, simplify
+from tinygpu.category.term import App, Axis, Const, Fold, Read, Term, Var, conjuncts, reads, rebuild, walk
+from tinygpu.category.to_numpy import evaluate
+from tinygpu.diagnostic import Span
+from tinygpu.model.tile import BLOCK, Stage
+from tinygpu.program.step import Assign, Barrier, For, If, Step, steps
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """A stage with its shared array: `array[local] = tensor[stage.outside(local)]` inside `shape`, `fill` elsewhere."""
+
+    array: str
+    stage: Stage
+    shape: tuple[Term, ...]
+    fill: Const
+    span: Span
+
+    def bounds(self, index: Sequence[Term]) -> tuple[Term, ...]:
+        """What has to hold of an index of the tensor so that there is an element."""
+        return tuple(guard for i, n in zip(index, self.shape, strict=True) for guard in (i >= 0, i < n))
+
+    def outside(self, place: Sequence[Term]) -> tuple[Term, ...]:
+        """The index of the tensor at a place of the array."""
+        local = dict(zip(self.stage.order, place, strict=True))
+        return self.stage.outside([local[axis] for axis in range(len(self.shape))])
+
+    def inside(self, index: Sequence[Term]) -> tuple[Term, ...]:
+        """The place in the array of an index of the tensor."""
+        return tuple(self.stage.sides[axis].inside(index[axis]) for axis in self.stage.order)
+
+    def read(self, read: Read, box: Box) -> Read:
+        """The read of the tensor as one of the array."""
+        return Read(self.array, tuple(simplify(i, box) for i in self.inside(read.index)), read.dtype, read.span)
+
+
+Tiles = Mapping[str, Tile]  # by the name of the stage, and by that of the array
+
+
+def localized(term: Term, tiles: Tiles, box: Box) -> Term:
+    """The term with reads of stages as reads of their arrays; a padded read whose pad is the fill of its tile needs no question."""
+    if not tiles:
+        return term
+    match term:
+        case App("select", (asked, Read(name) as read, Const() as pad)) if name in tiles and pad == tiles[name].fill:
+            if says_the_same(asked, tiles[name].bounds(read.index), box):
+                return tiles[name].read(read, Box(box.axes))
+        case Read(name) if name in tiles:
+            return tiles[name].read(term, Box(box.axes))
+    return rebuild(term, lambda inner: localized(inner, tiles, box))
+
+
+def says_the_same(asked: Term, bounds: Iterable[Term], box: Box) -> bool:
+    """Whether a condition holds on the box just where the bounds do."""
+    plain = Box(box.axes)
+    wanted = [simplify(b, plain) for b in bounds]
+    parts = [simplify(p, plain) for p in conjuncts(asked)]
+    return all(p in wanted for p in parts) and all(b in parts or holds(b, box) is True for b in wanted)
+
+
+def fills(value: Term, tiles: Tiles) -> bool:
+    """Whether a tile is filled while the value is computed: then its threads go on together."""
+    return any(read.tensor in tiles and tiles[read.tensor].stage.at != BLOCK for read in reads(value))
+
+
+def needed(fold: Fold, body: Term, tiles: Tiles, axes: tuple[Axis, ...]) -> tuple[Term, ...]:
+    """The parts of a fold's guard that must be asked at each contribution: not those outside of which the fills make the body the unit."""
+    parts = conjuncts(fold.guard)
+    unit = MONOIDS[fold.monoid].unit(fold.dtype)
+    if not tiles or unit is None:
+        return parts
+    return tuple(part for part in parts if not vanishes(body, part, unit, tiles, axes))
+
+
+def vanishes(body: Term, part: Term, unit: Const, tiles: Tiles, axes: tuple[Axis, ...]) -> bool:
+    """Whether the body is the unit wherever the part does not hold, since all that it reads is then a fill."""
+    def filled(term: Term) -> Term:
+        if isinstance(term, Read) and term.tensor in tiles:
+            tile = tiles[term.tensor]
+            return tile.fill if holds(part, Box(axes).guarded(*tile.bounds(tile.outside(term.index)))) is True else term
+        return rebuild(term, filled)
+
+    value = filled(body)
+    if any(isinstance(t, Var | Read | Fold) or (isinstance(t, App) and t.op in ("div", "floordiv", "mod")) for t in walk(value)):
+        return False
+    return bool(np.all(evaluate(value, {}) == unit.value))
+
+
+def placed(tiles: Tiles, copies: Mapping[str, tuple[Step, ...]], at: str, body: tuple[Step, ...], turns: bool) -> tuple[Step, ...]:
+    """The body with the copies of the tiles that it reads before it, a barrier between, and one after it if there is another turn."""
+    here = [array for array in copies if tiles[array].stage.at == at and touches(body, {array})]
+    for array in reversed(list(copies)):  # what those copies read of other tiles has to be there too
+        if tiles[array].stage.at == at and array not in here and any(touches(copies[other], {array}) for other in here):
+            here.append(array)
+    if not here:
+        return body
+    before: list[Step] = []
+    fresh: set[str] = set()
+    for array in (a for a in copies if a in here):
+        if touches(copies[array], fresh):
+            before.append(Barrier(span=tiles[array].span))
+            fresh = set()
+        before.extend(copies[array])
+        fresh.add(array)
+    barrier = Barrier(span=tiles[here[0]].span)
+    after = (barrier,) if turns and read_last(body, set(here)) else ()
+    return (*before, barrier, *body, *after)
+
+
+def read_last(body: Sequence[Step], arrays: set[str]) -> bool:
+    """Whether one of the arrays is read after the last barrier of a body."""
+    for step in reversed(body):
+        if isinstance(step, Barrier) and step.scope == "block":
+            return False
+        if isinstance(step, For) and isinstance(step.axis.extent, Const) and step.axis.extent.value >= 1 and read_never(step.body, arrays):
+            return False
+        if touches((step,), arrays):
+            return True
+    return False
+
+
+def read_never(body: Sequence[Step], arrays: set[str]) -> bool:
+    """Whether a body has a barrier after its last read of the arrays."""
+    return any(isinstance(s, Barrier) and s.scope == "block" for s in body) and not read_last(body, arrays)
+
+
+def touches(body: Iterable[Step], arrays: set[str]) -> bool:
+    """Whether a body reads one of the arrays."""
+    for step in steps(tuple(body)):
+        match step:
+            case Assign(_, index, value, _, guard):
+                found = any(r.tensor in arrays for t in (*index, value, guard) for r in reads(t))
+            case If(guard, _):
+                found = any(r.tensor in arrays for r in reads(guard))
+            case _:
+                found = False
+        if found:
+            return True
+    return False
