@@ -32,12 +32,11 @@ from tinygpu.category.term import (
 )
 from tinygpu.diagnostic import Span, TinygpuError
 from tinygpu.program.derive_nest import Build, at, cells, loops, own, point
-from tinygpu.program.derive_operand import Operands, fill
+from tinygpu.program.derive_operand import TOTAL, Operands, fill
 from tinygpu.program.derive_reduce import collective, combine
 from tinygpu.program.derive_tile import needed, placed
 from tinygpu.program.step import Assign, Step
 
-TOTAL = ("add", "sub", "mul", "neg", "min", "max", "abs", "select", "cast", "not", "and", "or", "lt", "le", "gt", "ge", "eq", "ne")
 
 
 @dataclass(frozen=True, slots=True)

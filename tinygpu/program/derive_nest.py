@@ -6,9 +6,10 @@ The one idea: of the vector factors around an access, the innermost loop is the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from tinygpu.category.linear import polynomial
 from tinygpu.category.term import FLOATS, App, Axis, Const, Term, Var, conjunction, reads, rebuild, substitute, variables
 from tinygpu.diagnostic import Span
 from tinygpu.program.derive_tile import Tile
@@ -100,8 +101,9 @@ def guarded(parts: Sequence[Term], body: tuple[Step, ...], span: Span) -> tuple[
 def cells(build: Build, axes: Sequence[Axis], body: tuple[Assign, ...], span: Span) -> tuple[Step, ...]:
     """The assignments at every cell: register loops, and innermost one vector loop if an access of theirs is contiguous in it."""
     wide = next((a for access in accesses(build, body) for a in axes if a.sort == VECTOR and contiguous(access, a.name)), None)
+    wide = wide or next((a for access in tiled(build, body) for a in axes if neighbours(access, a)), None)
     rest = tuple(replace(a, sort=REGISTER) for a in axes if a != wide)
-    return loops(rest + ((wide,) if wide else ()), body, span)
+    return loops(rest + ((replace(wide, sort=VECTOR),) if wide else ()), body, span)
 
 
 def accesses(build: Build, body: Iterable[Assign]) -> Iterable[tuple[Term, ...]]:
@@ -113,6 +115,25 @@ def accesses(build: Build, body: Iterable[Assign]) -> Iterable[tuple[Term, ...]]
         for read in reads(step.value):
             if read.tensor in build.tensors:
                 yield read.index
+
+
+def tiled(build: Build, body: Iterable[Assign]) -> Iterator[tuple[Term, ...]]:
+    """The indices of every read of a tile: shared memory is read wide without being asked."""
+    for step in body:
+        for read in reads(step.value):
+            if read.tensor in build.tiles:
+                yield read.index
+
+
+def neighbours(index: tuple[Term, ...], axis: Axis) -> bool:
+    """Whether an axis of 2, 4, 6, … cells walks along the last axis of an access, element by element.
+
+    >>> r, t = Axis("r", Const(4)), Var("t")
+    >>> neighbours((t, t * 4 + Var("r")), r), neighbours((t, Var("r") * 4 + t), r)
+    (True, False)
+    """
+    even = isinstance(axis.extent, Const) and axis.extent.value % 2 == 0
+    return even and contiguous(index, axis.name) and polynomial(index[-1]).get((Var(axis.name),)) == 1
 
 
 def at(term: Term, values: Mapping[str, Term]) -> Term:

@@ -14,6 +14,7 @@ from tinygpu.category.simplify import holds
 from tinygpu.category.term import (
     BOOL,
     FLOATS,
+    TRUE,
     App,
     Axis,
     Const,
@@ -31,6 +32,8 @@ from tinygpu.category.term import (
 from tinygpu.diagnostic import Span
 from tinygpu.program.derive_nest import Build, cells, point, within
 from tinygpu.program.step import Assign, Step
+
+TOTAL = ("add", "sub", "mul", "neg", "min", "max", "abs", "select", "cast", "not", "and", "or", "lt", "le", "gt", "ge", "eq", "ne")
 
 
 @dataclass(slots=True)
@@ -57,7 +60,8 @@ class Operands:
 
     def loads(self, term: Term) -> bool:
         """Whether a term reads memory (a scalar argument is none), and no fold is left in it."""
-        found = any(isinstance(t, Read) and t.index and t.tensor in self.build.tensors for t in walk(term))
+        memory = {*self.build.tensors, *self.build.tiles}
+        found = any(isinstance(t, Read) and t.index and t.tensor in memory for t in walk(term))
         return found and not any(isinstance(t, Fold) for t in walk(term))
 
     def kept(self, term: Term) -> tuple[tuple[Term, ...], tuple[Term, ...]]:
@@ -69,6 +73,8 @@ class Operands:
     def allowed(self, term: Term) -> bool:
         """Whether a term may be computed without the parts that are not asked: they are not about it, or it is in bounds anyway."""
         asked, dropped = self.kept(term)
+        if self.staged(term):
+            return True
         axes = {a.name for a in self.build.axes}
         about = any(variables(p) & variables(term) & axes for p in dropped)
         return not about or self.inside(term, Box(self.build.axes, conjunction(*asked)))
@@ -87,12 +93,17 @@ class Operands:
                 return all(holds(guard, box) is True for guard in bounds) and all(self.inside(i, box) for i in index)
         return True
 
+    def staged(self, term: Term) -> bool:
+        """Whether a term reads tiles only: they have a value at every local index."""
+        found = {t.tensor for t in walk(term) if isinstance(t, Read) and t.index}
+        return found <= set(self.build.tiles) and all(not isinstance(t, App) or t.op in TOTAL for t in walk(term))
+
     def cell(self, term: Term) -> Read:
         """The local cells for a term, declared when they are first asked for."""
         inner = within(term, self.output + self.mine)
-        key = (conjunction(*self.kept(term)[0]), term)
+        key = (TRUE if self.staged(term) else conjunction(*self.kept(term)[0]), term)
         if key not in self.held:
-            names = {t.tensor for t in walk(term) if isinstance(t, Read) and t.index}
+            names = {origin(self.build, t.tensor) for t in walk(term) if isinstance(t, Read) and t.index}
             base = min(names).lower() if len(names) == 1 else "operand"
             name = self.build.fresh(base if base not in self.build.taken else f"{base}_cell")
             self.build.local(name, term.dtype, inner, self.span)
@@ -107,6 +118,11 @@ class Operands:
             value = select(guard, term, fill(term.dtype))
             done.extend(cells(self.build, inner, (Assign(read.tensor, read.index, value, span=self.span),), self.span))
         return tuple(done)
+
+
+def origin(build: Build, name: str) -> str:
+    """The tensor that a tile holds; a tensor itself."""
+    return build.tiles[name].stage.tensor if name in build.tiles else name
 
 
 def fill(dtype: str) -> Const:
