@@ -15,11 +15,14 @@ from typing import TypeAlias
 
 import numpy as np
 
+from tinygpu.category.monoid import LEFT, MONOIDS, RIGHT, Definition
 from tinygpu.category.number import FUNCTION, Array, Value, cast, constant, rounded, unit
-from tinygpu.category.term import BOOL, FLOATS, TRUE, App, Const, Fold, Read, Term, Var, variables
+from tinygpu.category.term import BOOL, FLOATS, SHUFFLES, TRUE, App, Const, Fold, Read, Term, Var, variables
+from tinygpu.category.tuples import Tuple, chosen, folded, spread, unit_of
 
 Mask: TypeAlias = Array | None
 Reader: TypeAlias = Callable[[Read, tuple[Value, ...], Mask], Value]
+Exchange: TypeAlias = Callable[[App, Value, Value, Mask], Value]
 CHUNK = 1 << 20  # points of a fold that are held at once
 
 UFUNC: Mapping[str, np.ufunc] = {
@@ -56,6 +59,7 @@ class _Context:
     read: Reader
     exact: bool
     on_zero: Callable[[Term, Array], None]
+    exchange: Exchange
 
 
 def no_reads(read: Read, index: tuple[Value, ...], mask: Mask) -> Value:
@@ -68,6 +72,11 @@ def raise_zero(term: Term, where: Array) -> None:
     raise ZeroDivisionError(f"an integer is divided by zero at {int(where.sum())} points")
 
 
+def no_lanes(term: App, value: Value, which: Value, mask: Mask) -> Value:
+    """The exchange of terms that hold no shuffle."""
+    raise KeyError(term.op)
+
+
 def evaluate(
     term: Term,
     env: Mapping[str, Value],
@@ -76,11 +85,13 @@ def evaluate(
     *,
     exact: bool = False,
     on_zero: Callable[[Term, Array], None] = raise_zero,
+    exchange: Exchange = no_lanes,
 ) -> Value:
     """The values of `term` at the points `env`, in the term's dtype, or with all floats in float64 (`exact`; integers still wrap).
 
     `read(node, index, mask)` gives the elements at the index arrays, and answers for the points of the mask only (None is all).
-    `on_zero(term, where)` hears of integer divisions by zero; they go on with 1 as the divisor. The result is an integer, a numpy
+    `on_zero(term, where)` hears of integer divisions by zero; they go on with 1 as the divisor.
+    `exchange(node, value, which, mask)` gives each lane the value of the one that a shuffle means. The result is an integer, a numpy
     scalar or an array that broadcasts with the variables.
 
     >>> i = Var("i")
@@ -88,7 +99,7 @@ def evaluate(
     ([-3, -2, -1, 0, 1, 2, 3, 4, 5], -2)
     """
     with np.errstate(all="ignore"):
-        return _value(term, env, mask, _Context(read, exact, on_zero))
+        return _value(term, env, mask, _Context(read, exact, on_zero, exchange))
 
 
 def _value(term: Term, env: Mapping[str, Value], mask: Mask, c: _Context) -> Value:
@@ -105,6 +116,14 @@ def _value(term: Term, env: Mapping[str, Value], mask: Mask, c: _Context) -> Val
             return _logic(op, args, env, mask, c)
         case App("table", (place, *entries), dtype):
             return _table(_value(place, env, mask, c), [_value(e, env, mask, c) for e in entries])
+        case App(op, (value, which)) if op in SHUFFLES:
+            return c.exchange(term, _value(value, env, mask, c), _value(which, env, mask, c), mask)
+        case App("pack", args):
+            return tuple([_value(a, env, mask, c) for a in args])
+        case App("part", (value, Const(int(place)))):
+            return _value(value, env, mask, c)[place]
+        case App(op, (a, b), dtype) if op == dtype and (definition := MONOIDS[op].definition) is not None:
+            return _joined(definition, _value(a, env, mask, c), _value(b, env, mask, c), c)
         case App(op, args, dtype):
             return _apply(term, [_value(a, env, mask, c) for a in args], mask, c)
         case Fold():
@@ -132,7 +151,12 @@ def _select(condition: Value, then: Term, otherwise: Term, env: Mapping[str, Val
         return _value(otherwise, env, no, c)
     if no is not None and not no.any():
         return _value(then, env, yes, c)
-    return np.where(condition, _value(then, env, yes, c), _value(otherwise, env, no, c))
+    return chosen(condition, _value(then, env, yes, c), _value(otherwise, env, no, c))
+
+
+def _joined(definition: Definition, a: Tuple, b: Tuple, c: _Context) -> Tuple:
+    """`a ⊕ b` of a carrier."""
+    return tuple([_value(term, {LEFT: a, RIGHT: b}, None, c) for term in definition.combine])
 
 
 def _logic(op: str, args: tuple[Term, ...], env: Mapping[str, Value], mask: Mask, c: _Context) -> Value:
@@ -206,7 +230,8 @@ def _fold(fold: Fold, env: Mapping[str, Value], mask: Mask, c: _Context) -> Valu
     used = variables(fold)
     width = np.broadcast_shapes(*(np.shape(env[name]) for name in used if name in env), () if mask is None else mask.shape)
     step = max(1, CHUNK // max(1, int(np.prod(width, dtype=np.int64))))
-    total = unit(fold.monoid, fold.dtype, c.exact)
+    definition = MONOIDS[fold.monoid].definition
+    total = unit_of(definition, c.exact) if definition else unit(fold.monoid, fold.dtype, c.exact)
     for low in range(0, points, step):
         count = min(step, points - low)
         places = np.unravel_index(np.arange(low, low + count), box)
@@ -220,7 +245,12 @@ def _fold(fold: Fold, env: Mapping[str, Value], mask: Mask, c: _Context) -> Valu
             inside = narrow(inside, _value(fold.guard, inner, inside, c))
         values = _value(fold.body, inner, inside, c)
         held = inside if fold.guard != TRUE or any(map(np.ndim, extents)) else None
-        total = _combine(fold, total, values, held, (count,) + (1,) * rank, c)
+        shape = (count,) + (1,) * rank
+        if definition is None:
+            total = _combine(fold, total, values, held, shape, c)
+        else:
+            columns = spread(definition, values, held, shape, c.exact)
+            total = _joined(definition, total, folded(columns, lambda a, b: _joined(definition, a, b, c)), c)
     return total
 
 

@@ -6,11 +6,12 @@ The one idea: a fault names one lane at one iteration and one element, so that a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from tinygpu.category.number import Array
 from tinygpu.diagnostic import Span
+from tinygpu.program.step import Step
 
 Point: TypeAlias = tuple[tuple[str, int], ...]
 
@@ -21,12 +22,13 @@ class SimulationBudget(Exception):
 
 @dataclass(frozen=True, slots=True)
 class At:
-    """The step's span, the launch's number, the lane as `(factor, value)` pairs, and the loop variables, outermost first."""
+    """The step and its span, the launch's number, the lane as `(factor, value)` pairs, and the loop variables, outermost first."""
 
     span: Span
     launch: int
     lane: Point
     loops: Point
+    step: Step | None = field(default=None, compare=False, repr=False)
 
     def __str__(self) -> str:
         """
@@ -52,7 +54,7 @@ class OutOfBounds:
 
 @dataclass(frozen=True, slots=True)
 class Uninitialised:
-    """A read of a local cell that this lane has not written since it was declared."""
+    """A read of a cell that nobody who could has written: a local since it was declared, a shared one in this block, a workspace's."""
 
     at: At
     array: str
@@ -87,6 +89,43 @@ class ReadOutput:
 
 
 @dataclass(frozen=True, slots=True)
+class Race:
+    """Two threads meet at one element, one of them writing, and nothing orders them. `first` came first in this run.
+
+    `kind` says what they did: `write-write`, `read-write`, `write-read`; `atomic` which of the two was an atomic update. The scope is
+    `block` at a shared array, and `launch` at one in global memory.
+    """
+
+    at: At
+    array: str
+    index: tuple[int, ...]
+    first: At
+    kind: str
+    scope: str = "block"
+    atomic: tuple[bool, bool] = (False, False)
+
+    @property
+    def verbs(self) -> tuple[str, str]:
+        """What the first and the second thread do: `reads`, `writes` or `updates`."""
+        plain = self.kind.split("-")
+        first, second = ("updates" if a else f"{k}s" for k, a in zip(plain, self.atomic, strict=True))
+        return first, second
+
+
+@dataclass(frozen=True, slots=True)
+class Divergent:
+    """A collective (`barrier`, `warp barrier`, or the name of a shuffle) that `at` reaches and `missing` of the same scope does not.
+
+    Where a shuffle means a lane that the warp does not have, nobody is missing.
+    """
+
+    at: At
+    collective: str
+    scope: str
+    missing: At | None
+
+
+@dataclass(frozen=True, slots=True)
 class DivisionByZero:
     """An integer division or remainder by zero, or of signed integers one of which is negative; `term` is its text."""
 
@@ -105,7 +144,9 @@ class HoldsViolated:
     want: float
 
 
-Fault: TypeAlias = OutOfBounds | Uninitialised | DoubleStore | NeverStored | ReadOutput | DivisionByZero | HoldsViolated
+Fault: TypeAlias = (
+    OutOfBounds | Uninitialised | DoubleStore | NeverStored | ReadOutput | Race | Divergent | DivisionByZero | HoldsViolated
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +174,13 @@ def sentence(fault: Fault) -> str:
             return f"{at}: {element(array, index)} is stored again, after {first}"
         case ReadOutput(at, array, index):
             return f"{at}: {element(array, index)} is an output and is read"
+        case Race(at, array, index, first):
+            past, now = fault.verbs
+            return f"{at}: {now} {element(array, index)}, which {first} {past}, with nothing between them"
+        case Divergent(at, collective, scope, None):
+            return f"{at}: the {collective} means a lane that its {scope} does not have"
+        case Divergent(at, collective, scope, missing):
+            return f"{at}: comes to a {collective} to which {missing} of the same {scope} does not come"
         case DivisionByZero(at, term):
             return f"{at}: division by zero or of a negative number in {term}"
         case HoldsViolated(at, array, index, got, want):

@@ -1,0 +1,91 @@
+"""Groups: whole blocks whose threads are the lanes of one numpy axis.
+
+Comes in: a launch and its sizes. Goes out: the groups in which its blocks run, and what the factors are in each lane.
+The one idea: lanes are numbered block by block, in any order of the threads, and a group knows that order; a warp is 32 consecutive
+threads whatever lanes they have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from tinygpu.category.number import Array
+from tinygpu.category.term import Axis
+
+WARP = 32
+LANES = 1 << 15  # lanes that run together
+CELLS = 1 << 21  # shared cells of the blocks that run together
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """`blocks`: the numbers of its blocks. `order`: the thread of each lane of a block; `place`: the lane of each thread.
+    `block`, `thread`: of each lane of the group, its block (counted in the group) and its thread."""
+
+    blocks: Array
+    order: Array
+    place: Array
+    block: Array
+    thread: Array
+
+    @classmethod
+    def of(cls, blocks: Array, order: Array) -> Group:
+        """`numbers of blocks × order of threads → group`."""
+        return cls(blocks, order, np.argsort(order), np.repeat(np.arange(len(blocks)), len(order)), np.tile(order, len(blocks)))
+
+    @property
+    def lanes(self) -> int:
+        """How many."""
+        return len(self.thread)
+
+    @property
+    def threads(self) -> int:
+        """Of a block."""
+        return len(self.order)
+
+    @property
+    def warps(self) -> int:
+        """Of a block; the last may have fewer than 32 lanes."""
+        return -(-self.threads // WARP)
+
+    def of_blocks(self, mask: Array) -> Array:
+        """`(…, lanes) → (…, blocks, threads)`, threads in their own order."""
+        return np.asarray(mask.reshape(*mask.shape[:-1], len(self.blocks), self.threads)[..., self.place])
+
+    def of_lanes(self, by_block: Array) -> Array:
+        """`(blocks, threads) → (lanes,)`, back again."""
+        return np.asarray(by_block[:, self.order].reshape(-1))
+
+    def of_warps(self, mask: Array, fill: bool) -> Array:
+        """`(…, lanes) → (…, blocks, warps, 32)`; lanes that a last warp does not have are `fill`."""
+        threads = self.of_blocks(mask)
+        missing = np.full((*threads.shape[:-1], self.warps * WARP - self.threads), fill)
+        return np.concatenate((threads, missing), -1).reshape(*threads.shape[:-1], self.warps, WARP)
+
+
+def groups(blocks: int, threads: int, order: int | None, cells: int) -> Iterator[Group]:
+    """All blocks, some at a time: at most LANES lanes, and CELLS shared cells where a block has that many `cells`. `order` is a seed."""
+    if blocks * threads == 0:
+        return
+    order_of_blocks, order_of_threads = np.arange(blocks), np.arange(threads)
+    cuts = list(range(0, blocks, max(1, min(LANES // threads, CELLS // max(1, cells)))))
+    if order is not None:
+        chance = np.random.default_rng(order)
+        order_of_blocks, order_of_threads = chance.permutation(blocks), chance.permutation(threads)
+        cuts = sorted({*cuts, *(int(c) for c in chance.integers(0, blocks, 3))})
+    for low, high in zip(cuts, [*cuts[1:], blocks], strict=True):
+        yield Group.of(order_of_blocks[low:high], order_of_threads)
+
+
+def factors(
+    grid: tuple[Axis, ...], box: tuple[int, ...], block: tuple[Axis, ...], threads: tuple[int, ...], group: Group
+) -> dict[str, Array]:
+    """The value of every factor in each lane."""
+    return {**_factors(grid, box, group.blocks[group.block]), **_factors(block, threads, group.thread)}
+
+
+def _factors(axes: tuple[Axis, ...], box: tuple[int, ...], flat: Array) -> dict[str, Array]:
+    return dict(zip((a.name for a in axes), np.unravel_index(flat, box), strict=True)) if axes else {}

@@ -1,0 +1,235 @@
+"""The interpreter of steps: a group of lanes runs a body, one step at a time.
+
+Comes in: a body and a mask of the lanes that run it. Goes out: the arrays, written, and every fault on the way.
+The one idea: a step reads everything before it writes anything, and all lanes of the mask do so at once; what their order may change is
+seen by the arrays' shadows.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+
+from tinygpu.category.number import Array, Value, rounded
+from tinygpu.category.term import FLOATS, TRUE, App, Read, Term, text
+from tinygpu.category.to_numpy import UFUNC, evaluate
+from tinygpu.program.clock import Clock
+from tinygpu.program.exchange import shuffle, whole
+from tinygpu.program.fault import DivisionByZero, HoldsViolated, SimulationBudget
+from tinygpu.program.global_cells import Global
+from tinygpu.program.group import Group
+from tinygpu.program.local_cells import Cells
+from tinygpu.program.memory import Faults, Input, Place, inside, offenders
+from tinygpu.program.nest import Nest, find_nest
+from tinygpu.program.schedule import Schedule
+from tinygpu.program.shared_cells import SharedCells
+from tinygpu.program.step import Assign, Barrier, For, Holds, If, Local, Step
+from tinygpu.program.tolerance import fold_length, tolerances
+
+WIDE = 1 << 21  # points of one vectorised nest
+
+Memory: TypeAlias = Input | Global | Cells | SharedCells
+
+
+@dataclass(slots=True)
+class Run:
+    """The state of a group of lanes in one launch."""
+
+    launch: int
+    group: Group
+    env: dict[str, Value]
+    factors: tuple[str, ...]
+    arrays: dict[str, Memory]
+    clock: Clock
+    faults: Faults
+    budget: list[int]
+    vectorise: bool
+    schedule: Schedule | None = None
+    loops: tuple[str, ...] = ()
+    now: Place | None = None
+    ghost: bool = False
+    nests: dict[int, Nest | None] = field(default_factory=dict)
+
+    def enter(self, step: Step) -> None:
+        """From now on this step is at work."""
+        self.now = Place(step, self.launch, self.group, dict(self.env), self.factors, self.loops)
+
+    def place(self) -> Place:
+        """The step at work."""
+        assert self.now is not None, "a step is entered before it reads"
+        return self.now
+
+    def read(self, node: Read, index: tuple[Value, ...], mask: Array | None) -> Value:
+        """The elements that a term reads."""
+        array, mask = self.arrays[node.tensor], self.all() if mask is None else mask
+        if self.ghost and isinstance(array, SharedCells):  # a ghost may look at anything, and nobody sees it
+            return array.peek(inside(array.name, array.extents, index, mask, self.place(), self.faults)[0])
+        return array.read(index, mask, self.place(), self.faults)
+
+    def exchange(self, node: App, value: Value, which: Value, mask: Array | None) -> Value:
+        """What a shuffle gives to every lane."""
+        return shuffle(node.op, value, which, self.all() if mask is None else mask, self.place(), self.faults)
+
+    def zero(self, term: Term, where: Array) -> None:
+        """A division without a result."""
+        place = self.place()
+        for at, _, _ in offenders(where, (), place):
+            self.faults.add(DivisionByZero(at, text(term)), place.span)
+
+    def all(self) -> Array:
+        """The mask of all lanes."""
+        return np.ones(self.group.lanes, np.bool_)
+
+    def value(self, term: Term, mask: Array) -> Value:
+        """The term in every lane of the mask."""
+        return evaluate(term, self.env, self.read, mask, on_zero=self.zero, exchange=self.exchange)
+
+    def spend(self, turns: int = 1) -> None:
+        """Takes that many steps of all lanes from the budget."""
+        self.budget[0] -= turns * self.group.lanes
+        if self.budget[0] < 0:
+            raise SimulationBudget("the run takes more lane-steps than its budget allows: use smaller sizes or a larger budget")
+
+
+def run_body(run: Run, body: tuple[Step, ...], mask: Array) -> None:
+    """All steps, in lockstep or in the run's order."""
+    schedule = run.schedule
+    if schedule is None or schedule.level == "thread":
+        run_steps(run, body, mask)
+        return
+    for piece, free in schedule.pieces(body):
+        if not free:
+            run_steps(run, piece, mask)
+            continue
+        run.schedule = schedule.within()
+        for part in schedule.parts(run.group):
+            some = np.logical_and(mask, part)
+            if some.any():
+                run_body(run, piece, some)
+        run.schedule = schedule
+
+
+def run_steps(run: Run, body: tuple[Step, ...], mask: Array) -> None:
+    """One step after the other."""
+    for step in body:
+        run.enter(step)
+        match step:
+            case Local(name):
+                cells = run.arrays[name]
+                assert isinstance(cells, Cells), f"{name} is declared as a local"
+                cells.clear(mask)
+            case Assign():
+                run.spend()
+                _assign(run, step, mask)
+            case For():
+                _for(run, step, mask)
+            case If(guard, inner):
+                held = np.logical_and(mask, run.value(guard, mask))
+                if held.any():
+                    run_body(run, inner, held)
+            case Barrier(scope):
+                run.spend()
+                word = "barrier" if scope == "block" else "warp barrier"
+                there = whole(word, scope, mask, run.place(), run.faults)
+                (run.clock.block_barrier if scope == "block" else run.clock.warp_barrier)(there)
+            case Holds():
+                run.spend()
+                _holds(run, step, mask)
+
+
+def _for(run: Run, step: For, mask: Array) -> None:
+    if run.vectorise and _vectorised(run, step, mask):
+        return
+    extent = run.value(step.axis.extent, mask)
+    outer, run.loops = run.loops, (*run.loops, step.axis.name)
+    for k in range(int(np.max(extent, initial=0))):
+        now = mask if np.ndim(extent) == 0 else np.logical_and(mask, k < extent)
+        if now.any():
+            run.env[step.axis.name] = k
+            run_body(run, step.body, now)
+    run.env.pop(step.axis.name, None)
+    run.loops = outer
+
+
+def _assign(run: Run, step: Assign, mask: Array) -> None:
+    if step.guard != TRUE:
+        mask = np.logical_and(mask, run.value(step.guard, mask))
+        if not mask.any():
+            return
+    index = tuple(run.value(i, mask) for i in step.index)
+    value = run.value(step.value, mask)
+    target = run.arrays[step.target]
+    assert not isinstance(target, Input), f"{step.target} is an input"
+    place = run.place()
+    if step.atomic and not isinstance(target, Cells):
+        target.update(step.update, index, rounded(value, step.value.dtype), mask, place, run.faults)
+        return
+    if step.update:
+        with np.errstate(all="ignore"):
+            value = UFUNC[step.update](target.read(index, mask, place, run.faults), value)
+    target.store(index, rounded(value, step.value.dtype), mask, place, run.faults)
+
+
+def _vectorised(run: Run, step: For, mask: Array) -> bool:
+    """Runs a nest of loops around one assignment at once, if its iterations write distinct cells and none reads what another writes."""
+    if id(step) not in run.nests:
+        run.nests[id(step)] = find_nest(step)
+    nest = run.nests[id(step)]
+    if nest is None:
+        return False
+    values = [run.value(axis.extent, mask) for axis in nest.axes]
+    if any(np.ndim(e) for e in values):
+        return False
+    box = tuple(max(0, int(e)) for e in values)
+    if 0 in box:
+        return True
+    if run.group.lanes * math.prod(box) > WIDE:
+        return False
+    loops = {
+        axis.name: np.arange(extent).reshape((-1,) + (1,) * (len(box) - n))
+        for n, (axis, extent) in enumerate(zip(nest.axes, box, strict=True))
+    }
+    target = run.arrays[nest.assign.target]
+    if not isinstance(target, Cells) and nest.assign.update and not nest.assign.atomic:
+        return False
+    if isinstance(target, Cells) and not nest.distinct({**run.env, **loops}, target.extents, box):
+        return False
+    outer, run.loops = run.loops, (*run.loops, *loops)
+    run.env.update(loops)
+    run.enter(nest.assign)
+    run.spend(math.prod(box))
+    _assign(run, nest.assign, mask)
+    for name in loops:
+        del run.env[name]
+    run.loops = outer
+    return True
+
+
+def _holds(run: Run, step: Holds, mask: Array) -> None:
+    """A ghost fact: the cell and the value agree, exactly for integers, else up to the rounding of the folds in it."""
+    target = run.arrays[step.target]
+    dtype, place = step.value.dtype, run.place()
+    run.ghost = True
+    index = tuple(run.value(i, mask) for i in step.index)
+    if isinstance(target, Global):  # a ghost may look at an output
+        kept, mask = inside(target.name, target.shape, index, mask, place, run.faults)
+        got = target.peek(kept)
+    else:
+        got = run.read(Read(step.target, step.index, dtype), index, mask)
+    wide = lambda node, at, where: rounded(run.read(node, at, where), node.dtype, exact=True)  # noqa: E731
+    want = evaluate(step.value, run.env, wide, mask, exact=True, on_zero=run.zero)
+    run.ghost = False
+    with np.errstate(all="ignore"):
+        rtol, atol = tolerances(dtype, fold_length(step.value, run.env))
+        near = np.less_equal(np.abs(rounded(got, dtype, True) - want), atol + rtol * np.abs(want)) if dtype in FLOATS else False
+        same = near | np.equal(got, want) | (np.not_equal(got, got) & np.not_equal(want, want))
+    bad = np.logical_and(mask, np.logical_not(same))
+    if not bad.any():
+        return
+    shape = np.broadcast_shapes(bad.shape, (run.group.lanes,))
+    for at, full, position in offenders(bad, index, place):
+        values = (np.broadcast_to(v, shape).reshape(-1)[position].item() for v in (got, want))
+        run.faults.add(HoldsViolated(at, step.target, full, *values), place.span)

@@ -1,0 +1,107 @@
+"""Orders of threads that are not lockstep: between barriers some threads run ahead of the others.
+
+Comes in: the steps of a launch and a seed. Goes out: pieces of a body, and for each the parts of the threads that run it one after the other.
+The one idea: what has no barrier inside may be run by one half of the warps to its end and then by the other, and what has no warp barrier
+and no shuffle inside, by one half of the threads, whichever half that is; so a program that only lockstep makes right goes wrong here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tinygpu.category.number import Array
+from tinygpu.category.term import SHUFFLES, App, Term, reads, walk
+from tinygpu.program.group import Group
+from tinygpu.program.shadow import READ, STORE
+from tinygpu.program.step import Assign, Barrier, For, If, Launch, Step, steps
+
+LEVELS = ("block", "warp", "thread")
+
+
+def terms(step: Step) -> tuple[Term, ...]:
+    """What a step evaluates itself; ghosts evaluate nothing."""
+    match step:
+        case Assign(_, index, value, _, guard):
+            return (*index, value, guard)
+        case For(axis):
+            return (axis.extent,)
+        case If(guard):
+            return (guard,)
+    return ()
+
+
+def shuffles(step: Step) -> bool:
+    """Whether lanes exchange values in the step itself."""
+    return isinstance(step, Assign) and any(isinstance(t, App) and t.op in SHUFFLES for t in walk(step.value))
+
+
+def accesses(launch: Launch) -> dict[str, frozenset[str]]:
+    """For each array what the launch does with it: reads, writes, or the monoids of its atomic updates."""
+    found: dict[str, set[str]] = {}
+    for step in steps(launch.body):
+        for term in terms(step):
+            for read in reads(term):
+                found.setdefault(read.tensor, set()).add(READ)
+        if isinstance(step, Assign):
+            found.setdefault(step.target, set()).update(
+                (step.update,) if step.atomic else (STORE, READ) if step.update else (STORE,)
+            )
+    return {name: frozenset(kinds) for name, kinds in found.items()}
+
+
+@dataclass(slots=True)
+class Schedule:
+    """A permuted order. `level`: within what the threads at hand run in step. `known`: of each step, what it needs and touches."""
+
+    chance: np.random.Generator
+    shared: frozenset[str]
+    level: str = "block"
+    known: dict[int, tuple[str, bool]] = field(default_factory=dict)
+
+    def pieces(self, body: tuple[Step, ...]) -> Iterator[tuple[tuple[Step, ...], bool]]:
+        """The body in pieces; True for those that parts of the threads may run one after the other."""
+        piece: list[Step] = []
+        for step in body:
+            if LEVELS.index(self._needs(step)[0]) > LEVELS.index(self.level):
+                piece.append(step)
+                continue
+            if piece:
+                yield tuple(piece), self._touches(piece)
+                piece = []
+            yield (step,), False
+        if piece:
+            yield tuple(piece), self._touches(piece)
+
+    def parts(self, group: Group) -> tuple[Array, Array]:
+        """Two halves of the lanes by chance, of whole warps where those must stay together."""
+        if self.level == "block":
+            warps = self.chance.integers(0, 2, (len(group.blocks), group.warps)).astype(np.bool_)
+            first = warps[group.block, group.thread // 32]
+        else:
+            first = self.chance.integers(0, 2, group.lanes).astype(np.bool_)
+        return first, np.logical_not(first)
+
+    def within(self) -> Schedule:
+        """The order inside a part."""
+        return Schedule(self.chance, self.shared, LEVELS[LEVELS.index(self.level) + 1], self.known)
+
+    def _touches(self, piece: list[Step]) -> bool:
+        return any(self._needs(step)[1] for step in piece)
+
+    def _needs(self, step: Step) -> tuple[str, bool]:
+        """Who must run the step together (`block`, `warp` or `thread`), and whether it touches what threads share."""
+        if id(step) not in self.known:
+            inner = tuple(steps((step,)))
+            scope = "thread"
+            if any(isinstance(s, Barrier) and s.scope == "block" for s in inner):
+                scope = "block"
+            elif any(isinstance(s, Barrier) or shuffles(s) for s in inner):
+                scope = "warp"
+            names = {s.target for s in inner if isinstance(s, Assign)} | {
+                r.tensor for s in inner for t in terms(s) for r in reads(t)
+            }
+            self.known[id(step)] = scope, not self.shared.isdisjoint(names)
+        return self.known[id(step)]
