@@ -24,8 +24,14 @@ ARITHMETIC = ("add", "sub", "mul", "div", "floordiv", "mod", "min", "max", "xor"
 COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
 LOGIC = ("and", "or", "not")
 FUNCTIONS = ("exp", "exp2", "log", "sqrt", "rsqrt", "tanh", "sigmoid", "erf", "sin", "cos", "abs", "floor")
-OTHERS = ("select", "cast", "table")  # select(c, a, b); cast(x) to the node's dtype; table(index, c0, c1, ...)
-SHUFFLES = ("shuffle_xor", "shuffle_up", "shuffle_down", "shuffle_idx")  # (value, index term): the value of another lane, in programs only
+# select(c, a, b); cast(x) to the node's dtype; table(index, c0, c1, ...); pack(a, b, ...) of a carrier, part(v, 0) of its value
+OTHERS = ("select", "cast", "table", "pack", "part")
+SHUFFLES = (
+    "shuffle_xor",
+    "shuffle_up",
+    "shuffle_down",
+    "shuffle_idx",
+)  # (value, index term): the value of another lane, in programs only
 OPERATIONS = ARITHMETIC + COMPARISONS + LOGIC + FUNCTIONS + OTHERS + SHUFFLES
 
 

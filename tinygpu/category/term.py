@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
+from tinygpu.category.carrier import component, pack, part
 from tinygpu.category.node import (
     ARITHMETIC,
     BOOL,
@@ -39,8 +40,8 @@ from tinygpu.category.node import (
 __all__ = [
     "ARITHMETIC", "BOOL", "COMPARISONS", "DTYPES", "FALSE", "FLOATS", "FOLDED", "FUNCTIONS", "INDEX", "INTEGERS", "LOGIC",
     "OPERATIONS", "OTHERS", "SHUFFLES", "TRUE", "Algebra", "App", "Axis", "Const", "Fold", "Read", "Term", "Var", "apply", "ceildiv",
-    "children", "conjunction", "conjuncts", "equal", "lift", "negation", "reads", "rebuild", "select", "substitute", "text",
-    "variables", "walk",
+    "children", "conjunction", "conjuncts", "equal", "lift", "negation", "pack", "part", "reads", "rebuild", "select", "substitute",
+    "text", "variables", "walk",
 ]  # fmt: skip
 
 
@@ -137,8 +138,13 @@ def rebuild(term: Term, change: Callable[[Term], Term]) -> Term:
                 return apply(op, *new)
             if op == "and":
                 return conjunction(*new)
-            if op == "select":
-                return select(*new)
+            match op, new:
+                case "select", (condition, then, otherwise):
+                    return select(condition, then, otherwise)
+                case "pack", _:
+                    return pack(new, dtype)
+                case "part", (value, Const(int(place))):
+                    return part(value, place, dtype)
             return App(op, new, dtype)
         case Read(tensor, index, dtype, span):
             return Read(tensor, tuple(map(change, index)), dtype, span)
@@ -220,8 +226,9 @@ def text(term: Term, level: int = 0) -> str:
             return f"{tensor}[{', '.join(map(text, index))}]" if index else tensor
         case Fold(monoid, axes, guard, body):
             binders = ", ".join(f"{a.name} < {text(a.extent)}" for a in axes)
+            word = f"fold {monoid}" if body.dtype == monoid else monoid
             inner = body if guard == TRUE else App("select", (guard, body, Var("nothing")), body.dtype)
-            return _wrap(f"{monoid}[{binders}] {text(inner, 7)}", 7, level)
+            return _wrap(f"{word}[{binders}] {text(inner, 7)}", 7, level)
         case App("select", (condition, then, otherwise)):
             return _wrap(f"{text(then, 1)} if {text(condition, 1)} else {text(otherwise)}", 0, level)
         case App("ceildiv", (a, b)):
@@ -230,6 +237,10 @@ def text(term: Term, level: int = 0) -> str:
             return text(a, level)  # an integer in an index is written as it is
         case App("cast", (a,), dtype):
             return f"{dtype}({text(a)})"
+        case App("pack", args, dtype):
+            return f"{dtype}({', '.join(map(text, args))})"
+        case App("part", (a, Const(int(place)))):
+            return f"{text(a, 9)}.{component(a.dtype, place)}"
         case App(op, args) if op in SYMBOL and len(args) == 1:
             symbol, rank = SYMBOL[op]
             return _wrap(symbol + text(args[0], rank), rank, level)

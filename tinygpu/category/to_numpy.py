@@ -10,7 +10,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from typing import TypeAlias
 
 import numpy as np
@@ -250,7 +250,7 @@ def _fold(fold: Fold, env: Mapping[str, Value], mask: Mask, c: _Context) -> Valu
             total = _combine(fold, total, values, held, shape, c)
         else:
             columns = spread(definition, values, held, shape, c.exact)
-            total = _joined(definition, total, folded(columns, lambda a, b: _joined(definition, a, b, c)), c)
+            total = _joined(definition, total, folded(columns, partial(_joined, definition, c=c)), c)
     return total
 
 

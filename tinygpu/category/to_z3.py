@@ -14,7 +14,7 @@ from typing import Any
 import z3
 
 from tinygpu.category.rounding import WIDER, nearest, unrounded, whole
-from tinygpu.category.term import BOOL, FLOATS, INDEX, INTEGERS, App, Axis, Const, Fold, Read, Term, Var, variables
+from tinygpu.category.term import BOOL, DTYPES, FLOATS, INDEX, INTEGERS, App, Axis, Const, Fold, Read, Term, Var, variables
 
 BITS = {"i8": 8, "u8": 8, "i32": 32, "u32": 32, "i64": 64}
 SIGNED = ("i8", "i32", "i64")
@@ -80,9 +80,11 @@ class Z3:
         return x * y
 
     def sort(self, dtype: str) -> Any:
-        """The sort of a dtype: integers for index and integer types, reals for floats."""
+        """The sort of a dtype: integers for index and integer types, reals for floats, an opaque one for a carrier."""
         if dtype == BOOL:
             return z3.BoolSort(self.context)
+        if dtype not in DTYPES and dtype != INDEX:
+            return z3.DeclareSort(dtype, self.context)
         return z3.RealSort(self.context) if dtype in FLOATS else z3.IntSort(self.context)
 
     def _term(self, term: Term) -> Any:

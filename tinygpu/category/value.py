@@ -60,6 +60,7 @@ from typing import TypeAlias, TypeVar
 from tinygpu.category.arrow import Arrow
 from tinygpu.category.box import Point
 from tinygpu.category.monoid import Monoid
+from tinygpu.category.term import Const
 
 V = TypeVar("V")
 Values: TypeAlias = dict[Point, V]
@@ -102,6 +103,6 @@ def scalars(monoid: Monoid, dtype: str = "f64") -> tuple[Callable[..., object], 
     -inf
     """
     unit = monoid.unit(dtype)
-    if unit is None:
+    if not isinstance(unit, Const):
         raise ValueError(f"{monoid.name} has no unit in {dtype}")
     return SCALAR[monoid.op], unit.value
