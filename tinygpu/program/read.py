@@ -80,24 +80,16 @@ class Reader:
             given = self.machine.launches[0]
             self.depth = 1
             return (Launch(given.grid, given.block, self.steps(body, given.grid + given.block), given.span),)
-        launches: list[Launch] = []
-        for statement in body:
-            if isinstance(statement, tree.LaunchStatement):
-                launches.append(self.launch(statement))
-            elif isinstance(statement, tree.Array) and statement.space == "workspace" and not launches:
+        for place, statement in enumerate(body):
+            if isinstance(statement, tree.Array) and statement.space == "workspace":
+                if place > body.index(written[0]):
+                    title, fix = "a workspace is declared after a launch", "declare it at the top of the program"
+                    self.problems.add("TG153", title, statement.span, "a launch stands before it", help=fix)
                 self.array(statement, ())
-            else:
-                self.beside(statement)
-        return tuple(launches)
-
-    def beside(self, statement: tree.Statement) -> None:
-        """The message for what stands beside launches."""
-        if isinstance(statement, tree.Array) and statement.space == "workspace":
-            title, fix = "a workspace is declared after a launch", "declare it at the top of the program"
-            self.problems.add("TG153", title, statement.span, "a launch stands before it", help=fix)
-        else:
-            title, fix = "a step stands beside launches", "move it into one of them"
-            self.problems.add("TG157", title, statement.span, "in no launch", help=fix)
+            elif not isinstance(statement, tree.LaunchStatement):
+                title, fix = "a step stands beside launches", "move it into one of them"
+                self.problems.add("TG157", title, statement.span, "in no launch", help=fix)
+        return tuple(self.launch(one) for one in written)
 
     def launch(self, statement: tree.LaunchStatement) -> Launch:
         """`launch (grid = (g: 4), block = (t: 256)) { … }`."""
@@ -169,15 +161,15 @@ class Reader:
         outside = self.arrays
         self.arrays = dict(outside)
         found = self.steps(body, axes)
-        self.arrays = outside
         self.depth -= 1
+        stays = {name: a for name, a in self.arrays.items() if a.role == "shared" and self.depth}  # as long as the launch
+        self.arrays = outside | stays
         return found
 
     def array(self, statement: tree.Array, axes: tuple[Axis, ...]) -> Local | Shared | None:
         """`local acc: f32[8, 8]`, `shared s: f32[32, 32] pad 1`; a workspace is kept for the program."""
         name, span, space, scope = statement.name, statement.span, statement.space, self.scope(axes)
-        if misplaced(statement, self.depth + len(self.listed), self.problems):
-            return None
+        misplaced(statement, self.depth + len(self.listed), self.problems)
         if name in self.declared:
             fix = (
                 "declare it before the loop, which stands for its body once for each value" if self.listed else "take another name"

@@ -17,18 +17,15 @@ from tinygpu.program.layout import PLAIN, Layout, fault
 from tinygpu.syntax import tree
 
 
-def misplaced(statement: tree.Array, depth: int, problems: Problems) -> bool:
-    """Whether an array is declared where it cannot be; says so. `depth` is 0 in a program, 1 in a launch, and more in its steps."""
+def misplaced(statement: tree.Array, depth: int, problems: Problems) -> None:
+    """Says where an array is declared that cannot be there. `depth` is 0 in a program, 1 in a launch, and more in its steps."""
     name, span = statement.name, statement.span
     if statement.space == "workspace" and depth:
         fix = "declare it at the top of the program, and write the launches after it: launch (…) { … }"
         problems.add("TG153", f"the workspace {name} is declared in a launch", span, "a workspace outlives its launch", help=fix)
-        return True
-    if statement.space == "shared" and depth > 1:
+    elif statement.space == "shared" and depth > 1:
         fix = "declare it before the loops and guards: its cells belong to the block for the whole launch"
         problems.add("TG153", f"the shared array {name} is declared inside a step", span, "in a loop or a guard", help=fix)
-        return True
-    return False
 
 
 def laid_out(statement: tree.Array, extents: Sequence[Term], scope: Scope) -> Layout:
@@ -57,7 +54,11 @@ def laid_out(statement: tree.Array, extents: Sequence[Term], scope: Scope) -> La
             return PLAIN
     reason = fault(extents, layout)
     if reason:
-        fix = "make the pad 0 or more" if place.kind == "pad" else "take a shift of at least the bits, and extents of powers of 2"
+        fix = (
+            "make the pad 0 or more"
+            if place.kind == "pad"
+            else "take a shift of at least the bits, and extents that are powers of 2"
+        )
         title = f"this layout of {statement.name} is not one to one"
         problems.add("TG158", title, place.span, reason, Label(statement.span, f"{statement.name} is declared here"), help=fix)
         return PLAIN

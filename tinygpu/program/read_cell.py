@@ -51,8 +51,9 @@ def indivisible(statement: tree.Assign, tensor: Tensor, scope: Scope) -> bool:
         fix = f"write atomic {tensor.name}[…] += …, or the assignment without atomic"
         problem("TG159", "a plain assignment is not atomic", span, "no update", help=fix)
     elif not has_atomic(update, tensor.dtype):
-        known = [f"{monoid} of {listing(dtypes)}" for monoid, dtypes in ATOMICS.items()]
-        fix = f"the hardware has {'; '.join(known)}. For others, let one thread own each element"
+        dtypes = ATOMICS.get(update)
+        known = f"an atomic {update} is one of {listing(dtypes)}" if dtypes else f"{listing(ATOMICS)} can be atomic"
+        fix = f"{known}; for others, let one thread own each element"
         problem("TG159", f"no atomic {update} of {tensor.dtype}", span, f"{tensor.name} holds {tensor.dtype}", declared, help=fix)
     else:
         return True
