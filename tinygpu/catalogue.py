@@ -142,6 +142,7 @@ CATALOGUE: Mapping[str, str] = {
     "TG403": "an index that may not fit its integer type",
     "TG404": "a division of a negative number, or by less than 1",
     "TG405": "a wide access that may not be aligned",
+    "TG406": "too much shared memory in a block",
     # equation
     "TG501": "a loop without a closed form",
     "TG502": "the value stored is not the equation's",

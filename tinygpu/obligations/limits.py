@@ -1,6 +1,7 @@
-"""The hardware has room: threads of a block, cells of a thread.
+"""The hardware has room: threads of a block, cells of a thread, memory of a block.
 
     ∏ block extents ≤ threads of the architecture        Σ words of the locals ≤ registers of a thread
+    Σ bytes of the shared arrays, their pads and starts included ≤ shared memory of a block
 
 Comes in: the program; the limits are data in `hardware/sm_*.toml`. Goes out: formulas over constants. The extent of the grid
 depends on the sizes, so the launcher checks it; `grid_blocks` is what it compares with `GRID_BLOCKS`.
@@ -12,11 +13,12 @@ from collections.abc import Iterator
 
 from tinygpu.category.term import Const, Term, lift, text
 from tinygpu.diagnostic import Label
-from tinygpu.hardware.arch import arch_named
+from tinygpu.hardware.arch import Arch, arch_named
 from tinygpu.obligations.dataflow import preconditions
 from tinygpu.obligations.obligation import Claim, Obligation
 from tinygpu.obligations.trace import Trace
-from tinygpu.program.step import Launch, Program
+from tinygpu.program.arrays import shared_bytes, shared_places
+from tinygpu.program.step import Launch, Local, Program, Shared, steps
 
 WORDS = {"f64": 2, "i64": 2}
 
@@ -35,14 +37,31 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
         yield Obligation(
             "limits", "TG401", "a block has no threads", "a block has a thread", hypotheses, threads >= 1, labels, help
         )
+        yield _registers(program, launch, arch)
+        if any(isinstance(s, Shared) for s in steps(launch.body)):
+            yield _memory(program, launch, arch)
+
+
+def _registers(program: Program, launch: Launch, arch: Arch) -> Obligation:
     words = lift(0)
-    for local in program.locals.values():
+    cells = [s for s in steps(launch.body) if isinstance(s, Local)]
+    for local in cells:
         words = words + product(local.extents) * WORDS.get(local.dtype, 1)
-    labels = tuple(Label(local.span, f"{local.name} lives in registers") for local in program.locals.values())
+    labels = tuple(Label(local.span, f"{local.name} lives in registers") for local in cells)
     title = f"the cells of a thread need {text(words)} registers; it has {arch.registers_per_thread}"
     sentence = f"the cells of a thread fit its {arch.registers_per_thread} registers"
     help = "make a register factor smaller"
-    yield Obligation("limits", "TG402", title, sentence, preconditions(program), words <= arch.registers_per_thread, labels, help)
+    return Obligation("limits", "TG402", title, sentence, preconditions(program), words <= arch.registers_per_thread, labels, help)
+
+
+def _memory(program: Program, launch: Launch, arch: Arch) -> Obligation:
+    size, most = shared_places(launch)[1], arch.shared_bytes_per_block_opt_in
+    arrays = [s for s in steps(launch.body) if isinstance(s, Shared)]
+    labels = tuple(Label(s.span, f"{s.name} takes {shared_bytes(s)} bytes") for s in arrays)
+    title = f"the shared arrays of a block take {size} bytes; {arch.name} allows {most}"
+    sentence = f"the shared arrays of a block fit its {most} bytes"
+    help = "make a tile smaller, or name an architecture that has more with `on`"
+    return Obligation("limits", "TG406", title, sentence, preconditions(program), lift(size) <= most, labels, help)
 
 
 def product(extents: tuple[Term, ...]) -> Term:

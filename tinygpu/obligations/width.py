@@ -38,14 +38,14 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
         title = f"{text(term)} may not fit its integer type"
         yield Obligation("width", "TG403", title, sentence, point.facts + bounds, goal, labels)
         yield from _divisions(term, point, labels)
-    for tensor in program.op.tensors:
-        if len(tensor.shape) > 1:
-            axes = tuple(Axis(f"{tensor.name}.{a}", e) for a, e in enumerate(tensor.shape))
-            offset = address(tensor.shape, tuple(Var(a.name) for a in axes))
+    for name, shape in (*((t.name, t.shape) for t in program.op.tensors), *((w.name, w.extents) for w in program.workspaces)):
+        if len(shape) > 1:
+            axes = tuple(Axis(f"{name}.{a}", e) for a, e in enumerate(shape))
+            offset = address(shape, tuple(Var(a.name) for a in axes))
             point = Point(axes, preconditions(program))
-            sentence = f"an address in {tensor.name} is less than its number of elements"
-            goal = conjunction(offset >= 0, offset < product(tensor.shape))
-            yield Obligation("width", "TG403", f"an address in {tensor.name} may not fit", sentence, point.facts, goal)
+            sentence = f"an address in {name} is less than its number of elements"
+            goal = conjunction(offset >= 0, offset < product(shape))
+            yield Obligation("width", "TG403", f"an address in {name} may not fit", sentence, point.facts, goal)
 
 
 def _divisions(term: Term, point: Point, labels: tuple[Label, ...]) -> Iterator[Claim]:
@@ -85,9 +85,11 @@ def subterms(term: Term) -> Iterator[Term]:
 
 
 def size_limits(program: Program, trace: Trace) -> tuple[Term, ...]:
-    """The terms over the sizes that must be at most 2³¹ − 1: bounds of all subterms, elements of all tensors, the sizes."""
+    """The terms over the sizes that must be at most 2³¹ − 1: bounds of all subterms, elements of all tensors and workspaces,
+    the sizes."""
     out: dict[Term, None] = dict.fromkeys(Var(s) for s in program.op.sizes)
     out.update(dict.fromkeys(product(t.shape) for t in program.op.tensors))
+    out.update(dict.fromkeys(product(w.extents) for w in program.workspaces))
     out.update(dict.fromkeys(grid_blocks(launch) for launch in program.launches))
     for term, point, _ in evaluated(trace):
         box = Box(point.axes, conjunction(*point.guard))
