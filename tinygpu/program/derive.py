@@ -15,11 +15,13 @@ from tinygpu.category.term import Axis, Read, Term, conjunction, variables, walk
 from tinygpu.diagnostic import Label, TinygpuError
 from tinygpu.model import machine as model
 from tinygpu.program.derive_fold import Place, folded, outermost
+from tinygpu.program.derive_grid import cleared, pieces
+from tinygpu.program.derive_keep import kept
 from tinygpu.program.derive_nest import Build, cells, guarded, loops, point
 from tinygpu.program.derive_plan import Plan, plans
 from tinygpu.program.derive_stage import copy, declare
 from tinygpu.program.derive_tile import placed
-from tinygpu.program.step import Assign, Launch, Program, Step
+from tinygpu.program.step import Assign, Launch, Program, Step, Workspace
 
 
 def derive(machine: model.Machine) -> Program:
@@ -32,10 +34,13 @@ def derive(machine: model.Machine) -> Program:
     # An intermediate has no memory, so the local that holds it may bear its name.
     taken = {*op.sizes, *(t.name for t in op.tensors), *(name for name, _ in machine.constants)}
     taken |= {a.name for one in machine.launches for a in factors(one)}
+    taken |= {t.name for t in machine.workspaces}
     where = tuple(dict.fromkeys((*op.where, *machine.where)))
-    build = Build(taken, {t.name: t.shape for t in op.tensors}, frozenset(op.sizes), where)
-    launches = tuple(launched(build, machine, one) for one in machine.launches)
-    return Program(machine.title, op, launches, where, machine.arch, machine.span)
+    build = Build(taken, {t.name: t.shape for t in (*op.tensors, *machine.workspaces)}, frozenset(op.sizes), where)
+    course = (one for launch in machine.launches for one in (cleared(launch), pieces(launch)) if one is not None)
+    launches = tuple(launched(build, machine, one) for one in course)
+    workspaces = tuple(Workspace(t.name, t.dtype, t.shape, t.span) for t in machine.workspaces)
+    return Program(machine.title, op, launches, where, machine.arch, machine.span, workspaces)
 
 
 def launched(build: Build, machine: model.Machine, launch: model.Launch) -> Launch:
@@ -43,7 +48,7 @@ def launched(build: Build, machine: model.Machine, launch: model.Launch) -> Laun
     build.axes = tuple({a.name: a for a in factors(launch)}.values())
     build.block, build.time, build.locals, build.alive = launch.block, launch.time, [], {}
     declare(build, machine.op, launch)
-    todo = plans(build, machine.op, launch)
+    todo = kept(build, plans(build, machine.op, launch), launch.keeps)
     copy(build, machine.op, launch)
     body = placed(build.tiles, build.copies, "block", sequence(build, todo, Around()), turns=False)
     return Launch(launch.grid, launch.block, (*build.locals, *body), launch.span)
@@ -134,7 +139,7 @@ def together(build: Build, batch: tuple[Plan, ...], around: Around) -> tuple[tup
             steps, value = steps + keep(build, plan, value, rest), Read(plan.kept, point(plan.cells), plan.dtype)
         if plan.stored:
             guard = conjunction(*rest, *(p for p in plan.absent if p not in around.given.union(before)))
-            store = Assign(plan.target, plan.index, value, guard=guard, span=plan.span)
+            store = Assign(plan.target, plan.index, value, plan.update, guard, plan.span, atomic=bool(plan.update))
             steps += cells(build, plan.cells, (store,), plan.span)
     return before, steps
 

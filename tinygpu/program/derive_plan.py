@@ -32,6 +32,7 @@ from tinygpu.category.term import (
     walk,
 )
 from tinygpu.diagnostic import Label, Span, TinygpuError
+from tinygpu.model.across import atomic, incomplete
 from tinygpu.model.inlined import inlined as put_in
 from tinygpu.model.machine import Launch, Phase
 from tinygpu.model.op import Op
@@ -47,7 +48,7 @@ class Plan:
     `index` is where its value is stored; `cells` and `time` are the factors of the output that are registers and loops;
     `parts` guard the output, `absent` says that this worker is the one of its replicas that stores; `kept` is the name of the
     local that later equations read, if any do. `apart` are the factors that no `if` around its steps may ask about, since threads
-    that differ in them work together; `ways` are the user's words on how.
+    that differ in them work together; `ways` are the user's words on how. With a monoid as `update`, the target is updated atomically.
     """
 
     target: str
@@ -62,6 +63,7 @@ class Plan:
     kept: str = ""
     span: Span = field(default_factory=Span, compare=False)
     apart: frozenset[str] = frozenset()
+    update: str = ""
     ways: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -69,29 +71,21 @@ def plans(build: Build, op: Op, launch: Launch) -> tuple[Plan, ...]:
     """`launch → plans`, in the order of the equations; intermediates without a fold are gone, put in where they are used."""
     values = inlined(op, launch)
     used = {read.tensor for value in values.values() for read in walk(value) if isinstance(read, Read)}
-    outputs = {t.name for t in op.outputs}
+    stored = {*(t.name for t in op.outputs), *launch.leaves, *(name for p in launch.phases for name in p.parts)}
     made: dict[str, Plan] = {}
     for phase in launch.phases:
         target = phase.equation.target
         folds = any(isinstance(t, Fold) for t in walk(values[target]))
         later = target in used and folds
-        if target in outputs or later:
-            kept = build.fresh(target if target not in outputs else f"{target}_cell") if later else ""
-            made[target] = plan(build, phase, launch, values[target], made, target in outputs, kept)
+        if target in stored or later:
+            kept = build.fresh(target if target not in stored else f"{target}_cell") if later else ""
+            made[target] = plan(build, phase, launch, values[target], made, target in stored, kept)
     return tuple(made.values())
 
 
 def inlined(op: Op, launch: Launch) -> dict[str, Term]:
     """The value of each equation, over its indices, with every value that is no fold put in where it is read."""
-    inputs = {t.name for t in op.inputs}
-    values = put_in(launch.phases, inputs, launch.stages)
-    known = {*inputs, *(stage.name for stage in launch.stages)}
-    for target, value in values.items():
-        for read in walk(value):
-            if isinstance(read, Read) and read.tensor not in known:
-                raise crossing(read)
-        known.add(target)
-    return values
+    return put_in(launch.phases, {t.name for t in op.inputs}, launch.stages)
 
 
 def plan(build: Build, phase: Phase, launch: Launch, value: Term, made: Mapping[str, Plan], stored: bool, kept: str) -> Plan:
@@ -103,19 +97,21 @@ def plan(build: Build, phase: Phase, launch: Launch, value: Term, made: Mapping[
     free = frozenset().union(*map(variables, index))
     output = tuple(a for a in domain.axes if a.name in free)
     parts = conjuncts(simplify(conjunction(*(whole(p, domain.axes, build.where) for p in conjuncts(domain.guard))), box))
-    folded = frozenset(domain.names) - free
-    pulled = at(Pull(owner, domain.axes, parts, made, frozenset(a.name for a in output), phase.span)(value), {})
+    beyond = atomic(phase).union(a.name for a in incomplete(phase))
+    folded = (frozenset(domain.names) - free) | beyond
+    held = {name: one for name, one in made.items() if one.kept}
+    pulled = at(Pull(owner, domain.axes, parts, held, frozenset(a.name for a in output), beyond, phase.span)(value), {})
     pulled = localized(pulled, build.tiles, domain)
     pulled = taken(simplify(pulled, box))  # the ranges of the factors decide a part of many a padded read
     check_order(build, output, pulled, phase)
-    absent = tuple(equal(Var(a.name), 0) for a in launch.grid + launch.block if a.name not in free)
+    absent = tuple(equal(Var(a.name), 0) for a in launch.grid + launch.block if a.name not in free | beyond)
     mine = tuple(p for p in parts if not variables(p) & folded)
     loops = build.ordered(output)
     together = any(isinstance(t, Fold) and collective(t) for t in walk(pulled))
     apart = frozenset(a.name for a in launch.block) if together or fills(pulled, build.tiles) else frozenset()
     return Plan(
         equation.target, equation.value.dtype, index, pulled, own(output), loops, mine, absent, stored, kept, equation.span,
-        apart, phase.ways,
+        apart, pulled.monoid if atomic(phase) and isinstance(pulled, Fold) else "", phase.ways,
     )  # fmt: skip
 
 
@@ -140,13 +136,17 @@ def whole(part: Term, axes: tuple[Axis, ...], where: tuple[Term, ...]) -> Term:
 
 @dataclass(frozen=True, slots=True)
 class Pull:
-    """The functor along the owner arrow: terms over indices to terms over factors. `scope` are the factors known so far."""
+    """The functor along the owner arrow: terms over indices to terms over factors. `scope` are the factors known so far.
+
+    `beyond` are grid factors of folds that are combined later, by atomic updates or in another launch.
+    """
 
     owner: Mapping[str, Term]
     axes: tuple[Axis, ...]
     parts: tuple[Term, ...]
     made: Mapping[str, Plan]
     scope: frozenset[str]
+    beyond: frozenset[str]
     span: Span
 
     def __call__(self, term: Term) -> Term:
@@ -164,12 +164,12 @@ class Pull:
         bound = frozenset().union(*(variables(self.owner[a.name]) for a in fold.axes))
         axes = tuple(a for a in self.axes if a.name in bound)
         for axis in axes:
-            if axis.sort == "grid" or axis.name in self.scope:
-                raise across(fold, axis, self.span)
+            if axis.name in self.scope and axis.name not in self.beyond:
+                raise shared(fold, axis)
         scope = self.scope | {a.name for a in axes}
         names = frozenset(a.name for a in self.axes)
         mine = (p for p in self.parts if variables(p) & bound and variables(p) & names <= scope)
-        inner = Pull(self.owner, self.axes, self.parts, self.made, scope, self.span)
+        inner = Pull(self.owner, self.axes, self.parts, self.made, scope, self.beyond, self.span)
         guard = conjunction(*mine, *conjuncts(inner(fold.guard)))
         return Fold(fold.monoid, axes, guard, inner(fold.body), fold.dtype, fold.span)
 
@@ -222,14 +222,8 @@ def check_order(build: Build, output: tuple[Axis, ...], value: Term, phase: Phas
         )
 
 
-def across(fold: Fold, axis: Axis, span: Span) -> TinygpuError:
-    """A fold over workers, or one that shares a factor with its output."""
-    if axis.sort == "grid":
-        title = f"{fold.monoid} is folded across workers: its factor {axis.name} is carried by the {axis.sort}"
-        help = f"take {axis.name} out of the {axis.sort} and put it under time or register: the thread folds its own part"
-        return TinygpuError.of(
-            "TG109", title, fold.span, "combining threads is not in this version yet", help, Label(span, "placed here")
-        )
+def shared(fold: Fold, axis: Axis) -> TinygpuError:
+    """A fold that shares a factor with its output."""
     title = f"the factor {axis.name} is part of the output and of the fold {fold.monoid}"
     return TinygpuError.of("TG131", title, fold.span, "a fold needs factors of its own", "split the indices by separate factors")
 
@@ -246,10 +240,3 @@ def elsewhere(read: Read, source: Plan) -> TinygpuError:
         f"give both indices the same factors, or write the fold of {read.tensor} where it is used",
         Label(source.span, f"{source.target} is computed here"),
     )
-
-
-def crossing(read: Read) -> TinygpuError:
-    """A value that another launch computes."""
-    title = f"{read.tensor} is not computed in this launch before it is read"
-    help = "put both equations into one launch, the one that is read first"
-    return TinygpuError.of("TG109", title, read.span, "values that cross launches are not in this version yet", help)
