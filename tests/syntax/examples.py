@@ -183,6 +183,31 @@ machine by_hand : matmul {
 }
 """
 
+MONOID = """\
+# the running maximum, and the sum of what is left of it
+monoid lse(m: f32, s: f32) where s >= 0 {
+  unit    (-inf, 0)
+  lift    (x) = (x, 1)
+  combine (a, b) = (max(a.m, b.m), a.s if b.s == 0 else b.s)
+  result  (m + log(s))
+}
+
+op pairs(x: f32[R, N]) -> (m: f32[R], s: f32[R]) {
+  (m[r], s[r]) = fold lse[j] x[r, j]
+}
+
+machine pairs_rows : pairs {
+  work grid = (), block = (t: 32)
+  program {
+    local l: lse[]
+    l[] = lse(-inf, 0)
+    for j < N { l[] lse= lse(x[t, j], 1) if t < R }
+    m[t] = l[].m if t < R
+    s[t] = l[].s if t < R
+  }
+}
+"""
+
 EXAMPLES = {
     "saxpy": SAXPY,
     "transpose": TRANSPOSE,
@@ -192,4 +217,5 @@ EXAMPLES = {
     "stages": STAGES,
     "reads": READS,
     "program": PROGRAM,
+    "monoid": MONOID,
 }

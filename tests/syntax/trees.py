@@ -48,7 +48,7 @@ LEVELS_OF_WORK = st.builds(
     tree.Level, st.sampled_from(("grid", "block")), st.builds(Group, few(st.builds(Sized, NAMES, EXPRESSIONS)))
 )
 PLACES = st.builds(tree.Place, st.just("pad"), st.tuples(EXPRESSIONS)) | st.builds(tree.Place, st.just("swizzle"), few(EXPRESSIONS))
-UPDATES = st.sampled_from(("", "sum", "prod", "max", "any"))
+UPDATES = st.sampled_from(("", "sum", "prod", "max", "any", "lse"))
 SIMPLE = st.one_of(
     st.builds(
         tree.Array,
@@ -102,11 +102,23 @@ CLAUSES = st.recursive(
 )
 TENSORS = st.builds(tree.TensorDecl, NAMES, NAMES, st.none() | few(EXPRESSIONS))
 EQUATIONS = st.builds(tree.Equation, st.tuples(CELLS) | st.tuples(CELLS, CELLS), EXPRESSIONS)
+GROUPS = st.builds(Group, few(EXPRESSIONS))
 FAMILIES = st.none() | st.builds(tree.Family, NAMES, few(NAMES, 1))
 DECLARATIONS = st.one_of(
     st.builds(tree.Op, NAMES, few(TENSORS), few(TENSORS, 1), few(EQUATIONS, 1), few(EXPRESSIONS), FAMILIES),
     st.builds(tree.Machine, NAMES, few(st.builds(tree.Name, NAMES), 1), few(CLAUSES), st.none() | NAMES, few(EXPRESSIONS)),
     PARAMS,
+    st.builds(
+        tree.Monoid,
+        NAMES,
+        few(st.builds(tree.TensorDecl, NAMES, NAMES), 1),
+        few(
+            st.builds(tree.MonoidPart, st.sampled_from(("unit", "result")), GROUPS)
+            | st.builds(tree.MonoidPart, st.sampled_from(("lift", "combine")), GROUPS, GROUPS),
+            1,
+        ),
+        few(EXPRESSIONS),
+    ),
     st.builds(tree.Import, st.sampled_from(("a.tgpu", "lib/b.tgpu"))),
 )
 FILES = st.builds(tree.File, few(DECLARATIONS))

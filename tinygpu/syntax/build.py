@@ -49,6 +49,16 @@ def op(
     return tree.Op(name.text, inputs or (), outputs, equations, where.conditions if where else (), family, span)
 
 
+def monoid(
+    span: Span, name: Token, components: tuple[tree.TensorDecl, ...], where: tree.Where | None, *parts: tree.MonoidPart
+) -> tree.Monoid:
+    return tree.Monoid(name.text, components, parts, where.conditions if where else (), span)
+
+
+def monoid_part(span: Span, kind: Token, *parts: Any) -> tree.MonoidPart:
+    return tree.MonoidPart(kind.text, parts[-1], parts[0] if len(parts) > 1 else None, span)
+
+
 def family(span: Span, variable: Token, *dtypes: Token) -> tree.Family:
     return tree.Family(variable.text, texts(dtypes), span)
 

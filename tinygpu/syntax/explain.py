@@ -18,7 +18,7 @@ from tinygpu.syntax.mistakes import known
 from tinygpu.syntax.place import CLOSERS, Place, after_previous, at_word, name_of, place_of
 from tinygpu.syntax.tables import END, Tables, load
 
-DECLARATIONS = ("op", "machine", "param", "import")
+DECLARATIONS = ("op", "machine", "monoid", "param", "import")
 
 
 def explain(unexpected: Unexpected, source: Source, begin: int = 0) -> Diagnostic:

@@ -49,6 +49,8 @@ def _declaration_rows(declaration: tree.Declaration, comments: Comments) -> list
             return [Row(0, f'import "{path}"', declaration.span)]
         case tree.Op():
             rows = _op_rows(declaration, comments)
+        case tree.Monoid():
+            rows = _monoid_rows(declaration, comments)
         case tree.Machine(name, ops, clauses, arch, where):
             on = f" on {arch}" if arch else ""
             header = f"machine {name} : {', '.join(op.name for op in ops)}{on}{_where(where)}"
@@ -57,6 +59,17 @@ def _declaration_rows(declaration: tree.Declaration, comments: Comments) -> list
             return clause_rows((declaration,), 0, comments)
     rows[0].apart = rows[-1].apart = True
     return rows
+
+
+def _monoid_rows(monoid: tree.Monoid, comments: Comments) -> list[Row]:
+    """The header on one line, the parts below it with their lists in one column."""
+    header = f"monoid {monoid.name}({f',{BREAK}'.join(map(_tensor, monoid.components))}){_where(monoid.where)}"
+    column = max((len(part.kind) for part in monoid.parts), default=0)
+    inner = []
+    for part in monoid.parts:
+        names = "" if part.names is None else f"{show(part.names)} ={BREAK}"
+        inner.append(Row(1, f"{part.kind:<{column}} {names}{show(part.value)}", part.span))
+    return block(header, inner, monoid.span, 0, comments, flat=False)
 
 
 def _op_rows(op: tree.Op, comments: Comments) -> list[Row]:

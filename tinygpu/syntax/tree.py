@@ -44,7 +44,7 @@ __all__ = [
     "Array", "Assign", "Binary", "Binder", "Binding", "Call", "Cell", "Clause", "Comment", "Compute", "Declaration",
     "Equation", "Equations", "Expr", "Factor", "Family", "Field", "File", "FoldExpr", "For", "ForEquation", "Group",
     "Holds", "If", "IfElse", "Import", "Keep", "LaunchClause", "LaunchStatement", "Layout", "Level", "Machine", "Name",
-    "Number", "Op", "Own", "Param", "Place", "ProgramClause", "Reduce", "Sized", "Stage", "Statement", "Sync",
+    "Monoid", "MonoidPart", "Number", "Op", "Own", "Param", "Place", "ProgramClause", "Reduce", "Sized", "Stage", "Statement", "Sync",
     "TensorDecl", "Unary", "Where", "Work",
 ]  # fmt: skip
 
@@ -251,6 +251,27 @@ class Op:
 
 
 @dataclass(frozen=True, slots=True)
+class MonoidPart:
+    """`unit (-inf, 0)`, `lift (x) = (x, 1)`, `combine (a, b) = (…)`, `result (m)`: `names` are what stands on the left side."""
+
+    kind: str
+    value: Group
+    names: Group | None = None
+    span: Span = spanned()
+
+
+@dataclass(frozen=True, slots=True)
+class Monoid:
+    """`monoid lse(m: f32, s: f32) where s >= 0 { unit … lift … combine … }`."""
+
+    name: str
+    components: tuple[TensorDecl, ...]
+    parts: tuple[MonoidPart, ...]
+    where: tuple[Expr, ...] = ()
+    span: Span = spanned()
+
+
+@dataclass(frozen=True, slots=True)
 class Machine:
     """`machine NAME : OP, … on ARCH where … { clauses }`. `ops` are names with their spans."""
 
@@ -270,7 +291,7 @@ class Import:
     span: Span = spanned()
 
 
-Declaration: TypeAlias = Op | Machine | Param | Import
+Declaration: TypeAlias = Op | Machine | Monoid | Param | Import
 
 
 @dataclass(frozen=True, slots=True)
