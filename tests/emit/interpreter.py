@@ -1,4 +1,5 @@
-"""CUDA kernels' text run by Python itself: every block and thread in turn, on numpy scalars of the very types that the text names.
+"""CUDA kernels' text run by Python itself: every block in turn, its threads stepped between barriers, on numpy scalars of the very
+types that the text names.
 
 Comes in: a program, sizes and inputs. Goes out: its outputs. The one idea: the prelude is replaced, the kernels are not. Pointers refuse
 what is outside, wide accesses refuse what is not aligned, unwritten cells are poison, and an index that wraps is an error.
@@ -7,16 +8,19 @@ what is outside, wide accesses refuse what is not aligned, unwritten cells are p
 from __future__ import annotations
 
 import math
+import random
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
+from tests.emit.warps import run_block, stopping
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.number import HELD, load, round_bf16
 from tinygpu.emit.cuda import block_threads, cuda_source, grid_blocks, kernel_name, kernel_parameters
+from tinygpu.program.arrays import arrays, shared_bytes, shared_places
 from tinygpu.program.step import Program
 
 STORED = {"f16": np.uint16, "bf16": np.uint16, "bool": np.uint8}
@@ -66,6 +70,33 @@ def aligned(count: int, cells: np.ndarray, offset: Any) -> None:
     assert int(offset) * cells.itemsize % size == 0, f"{offset} is not aligned to {size} bytes"
 
 
+class BlockMemory:
+    """What a block has: poison when it starts, and a checked pointer for each array that the launch carves out."""
+
+    def __init__(self, program: Program, number: int):
+        launch, shared = program.launches[number], program.shared
+        places, self.size = shared_places(launch)
+        self.ends = {start: start + shared_bytes(shared[name]) for name, start in places.items()}
+        self.start()
+
+    def start(self) -> None:
+        self.bytes = local_array(-(-self.size // 16) * 16, np.uint8)
+
+    def shared(self, kind: Any, start: int) -> Pointer:
+        assert start % 16 == 0
+        return Pointer(self.bytes[start : self.ends[start]].view(kind))
+
+
+def atomic(update: str, space: str) -> Callable[..., None]:
+    """An update as one step."""
+    combine: Callable[[Any, Any], Any] = {"sum": lambda a, b: a + b, "max": max, "min": min}[update]
+
+    def change(pointer: Pointer, offset: Any, value: Any) -> None:
+        pointer[offset] = combine(pointer[offset], value)
+
+    return change
+
+
 def conversion(name: str) -> Callable[[Any], Any]:
     """What the PTX of that name does."""
     limits = {"i32": np.iinfo(np.int32), "u32": np.iinfo(np.uint32), "i64": np.iinfo(np.int64)}
@@ -97,6 +128,13 @@ def names_of(bits: int, position: SimpleNamespace) -> SimpleNamespace:
     return names
 
 
+ORDERS: dict[str, Callable[[int], Sequence[int]]] = {
+    "forwards": range,
+    "backwards": lambda count: range(count - 1, -1, -1),
+    "mixed": lambda count: random.Random(count).sample(range(count), count),
+}
+
+
 def run(
     program: Program,
     sizes: Mapping[str, int],
@@ -104,21 +142,49 @@ def run(
     bits: int = 32,
     wide: bool = True,
     most: int = 1 << 16,
+    order: str = "forwards",
 ) -> dict[str, np.ndarray]:
     """The outputs, as the kernels leave them; elements that nothing wrote are poison. Of a launch only the first `most` blocks and the
-    last one run: a grid of constant extent has many that are idle at small sizes."""
+    last one run: a grid of constant extent has many that are idle at small sizes. `order` is that of the threads between barriers."""
     position = SimpleNamespace(
         blockIdx=SimpleNamespace(x=0), threadIdx=SimpleNamespace(x=0), local=SimpleNamespace(array=local_array)
     )
-    space: dict[str, Any] = {"cuda_names": lambda bits: names_of(bits, position), "wide_load": wide_load, "wide_store": wide_store}
-    space |= {"conversion": conversion, "angle_function": lambda name: {"s": np.sin, "c": np.cos}[name[0]], "Any": Any}
-    exec(cuda_source(program), space)
+    space = space_of(position)
+    exec(stopping(cuda_source(program)), space)
     memory = {t.name: memory_of(t.dtype, inputs[t.name]) for t in program.op.inputs}
-    shapes = {t.name: tuple(int(evaluate(e, sizes)) for e in t.shape) for t in program.op.outputs}
-    for output in program.op.outputs:
-        memory[output.name] = local_array(shapes[output.name], STORED.get(output.dtype, HELD[output.dtype]))
+    shapes = {
+        a.name: tuple(int(evaluate(e, sizes)) for e in a.shape)
+        for a in arrays(program).values()
+        if a.space in ("output", "workspace")
+    }
+    for name, shape in shapes.items():
+        dtype = arrays(program)[name].dtype
+        memory[name] = local_array(shape, STORED.get(dtype, HELD[dtype]))
+    arguments = arguments_of(program, sizes, memory, bits)
+    with warnings.catch_warnings(), np.errstate(over="ignore", invalid="ignore"):
+        warnings.filterwarnings("error", "overflow encountered in scalar (add|subtract|multiply)")
+        for number, launch in enumerate(program.launches):
+            here = BlockMemory(program, number)
+            space["shared_memory"] = lambda size, here=here: here.shared
+            kernel, _ = space[kernel_name(program, number)](bits, wide)
+            blocks = int(evaluate(grid_blocks(launch), sizes))
+            for position.blockIdx.x in sorted({*range(min(blocks, most)), *range(blocks - 1, blocks)} - {-1}):
+                here.start()
+                run_block(position, [kernel(*arguments) for _ in range(block_threads(launch))], ORDERS[order])
+    return {t.name: load(memory[t.name], t.dtype).reshape(shapes[t.name]) for t in program.op.outputs}
+
+
+def space_of(position: SimpleNamespace) -> dict[str, Any]:
+    """The prelude's makers as numpy's."""
+    space: dict[str, Any] = {"cuda_names": lambda bits: names_of(bits, position), "wide_load": wide_load, "wide_store": wide_store}
+    space |= {"shared_load": wide_load, "shared_store": wide_store, "shuffle": lambda mode: None, "atomic": atomic}
+    return space | {"conversion": conversion, "angle_function": lambda name: {"s": np.sin, "c": np.cos}[name[0]], "Any": Any}
+
+
+def arguments_of(program: Program, sizes: Mapping[str, int], memory: Mapping[str, np.ndarray], bits: int) -> list[Any]:
+    """What a kernel is called with: pointers, scalars, sizes."""
     index = np.int32 if bits == 32 else np.int64
-    arguments = [
+    return [
         index(sizes[p.name])
         if p.kind == "size"
         else Pointer(memory[p.name].reshape(-1))
@@ -126,15 +192,6 @@ def run(
         else memory[p.name][()]
         for p in kernel_parameters(program)
     ]
-    with warnings.catch_warnings(), np.errstate(over="ignore", invalid="ignore"):
-        warnings.filterwarnings("error", "overflow encountered in scalar (add|subtract|multiply)")
-        for number, launch in enumerate(program.launches):
-            kernel, _ = space[kernel_name(program, number)](bits, wide)
-            blocks = int(evaluate(grid_blocks(launch), sizes))
-            for position.blockIdx.x in sorted({*range(min(blocks, most)), *range(blocks - 1, blocks)} - {-1}):
-                for position.threadIdx.x in range(block_threads(launch)):
-                    kernel(*arguments)
-    return {t.name: load(memory[t.name], t.dtype).reshape(shapes[t.name]) for t in program.op.outputs}
 
 
 def memory_of(dtype: str, values: Any) -> np.ndarray:

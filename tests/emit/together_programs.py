@@ -39,8 +39,8 @@ def matmul_shared(tail: bool = True) -> Program:
     b_k, b_column = flat // 32, flat % 32 * 4 + v
     inside_a = conjunction(Var("by") * 128 + a_row < M, ko * 8 + a_k < K)
     inside_b = conjunction(ko * 8 + b_k < K, Var("bx") * 128 + b_column < N)
-    a_value = at("A", "f32", Var("by") * 128 + a_row, ko * 8 + a_k)
-    b_value = at("B", "f32", ko * 8 + b_k, Var("bx") * 128 + b_column)
+    a_value: Term = at("A", "f32", Var("by") * 128 + a_row, ko * 8 + a_k)
+    b_value: Term = at("B", "f32", ko * 8 + b_k, Var("bx") * 128 + b_column)
     if tail:
         a_value, b_value = select(inside_a, a_value, f32(0.0)), select(inside_b, b_value, f32(0.0))
 

@@ -30,11 +30,12 @@ def missing(reports: Sequence[Report], program: Program) -> tuple[str, ...]:
     """The wide accesses that a program promises and the disassembly of its launches shows too few of."""
     absent = []
     accesses = {(w.launch, w.stores, w.tensor, w.first): w for w in wide_accesses(program)}.values()
-    promised = Counter((w.launch, w.stores, w.bytes) for w in accesses for _ in range(w.count // w.lanes))
-    for (launch, stores, size), count in promised.items():
-        seen = reports[launch].wide(stores, size)
+    promised = Counter((w.launch, w.stores, w.bytes, w.shared) for w in accesses for _ in range(w.count // w.lanes))
+    for (launch, stores, size, shared), count in promised.items():
+        seen = reports[launch].wide(stores, size, shared)
         if seen < count:
-            absent.append(f"{count - seen} of {count} {'stores' if stores else 'loads'} of {size} bytes")
+            what = "shared " * shared + ("stores" if stores else "loads")
+            absent.append(f"{count - seen} of {count} {what} of {size} bytes")
     return tuple(absent)
 
 

@@ -44,9 +44,10 @@ class Report:
         """How many instructions begin with one of the prefixes: `count("LDG", "STG")`."""
         return sum(i.name.startswith(prefixes) for i in self.instructions)
 
-    def wide(self, stores: bool, bytes: int) -> int:
-        """How many loads from (stores to) global memory move that many bytes a thread."""
-        names = [i.name for i in self.instructions if i.name.startswith("STG" if stores else "LDG")]
+    def wide(self, stores: bool, bytes: int, shared: bool = False) -> int:
+        """How many loads from (stores to) global or shared memory move that many bytes a thread."""
+        kind = ("ST" if stores else "LD") + ("S" if shared else "G")
+        names = [i.name for i in self.instructions if re.match(kind + r"(\.|$)", i.name)]
         size = {name: next((b for b, mark in WIDTHS.items() if mark and re.search(mark + r"\b", name)), 4) for name in names}
         return sum(size[name] == bytes for name in names)
 

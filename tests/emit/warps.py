@@ -1,0 +1,87 @@
+"""The threads of a block, stepped between the places where they meet.
+
+Comes in: the text of kernels, and for each thread a generator that stops where it waits for others. Goes out: the block, run to its end.
+The one idea: a barrier and a shuffle are made `yield`s in the text's own tree, so between them each thread runs alone, in any order.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Generator, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+WARP = 32
+MEETINGS = ("cuda.syncthreads", "cuda.syncwarp")
+Thread = Generator[tuple[Any, ...], Any, None]
+
+
+class Stops(ast.NodeTransformer):
+    """Kernels as generators: `yield (name, arguments…)` in place of each call for which threads wait."""
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        name = ast.unparse(node.func)
+        if name not in MEETINGS and not name.startswith("shuffle_"):
+            return node
+        return ast.Yield(ast.Tuple([ast.Constant(name), *node.args], ast.Load()))
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        self.generic_visit(node)
+        if not any(isinstance(inner, ast.FunctionDef) for inner in node.body):  # a kernel, not its maker
+            node.body.insert(0, ast.parse("if False:\n    yield").body[0])
+        return node
+
+
+def stopping(text: str) -> Any:
+    """The text's code, with kernels that stop where threads meet."""
+    return compile(ast.fix_missing_locations(Stops().visit(ast.parse(text))), "<kernels>", "exec")
+
+
+def run_block(position: SimpleNamespace, threads: Sequence[Thread], order: Callable[[int], Sequence[int]]) -> None:
+    """Run all threads to their ends; `order(count)` says who comes first each time. Fails where some wait for what others never reach."""
+    answers: dict[int, Any] = dict.fromkeys(range(len(threads)))
+    waiting: dict[int, tuple[Any, ...]] = {}
+    ended: set[int] = set()
+    while len(ended) < len(threads):
+        for number in order(len(threads)):
+            if number in answers:
+                position.threadIdx.x = number
+                try:
+                    waiting[number] = threads[number].send(answers.pop(number))
+                except StopIteration:
+                    ended.add(number)
+        answers = met(waiting, len(threads), ended)
+        for number in answers:
+            del waiting[number]
+        assert answers or not waiting, f"{len(waiting)} threads wait for ever, first at {next(iter(waiting.values()))[0]}"
+
+
+def met(waiting: dict[int, tuple[Any, ...]], count: int, ended: set[int]) -> dict[int, Any]:
+    """What those get who have met: nothing after a barrier, the other lane's value after a shuffle."""
+    out: dict[int, Any] = {}
+    if len(waiting) == count and all(w[0] == "cuda.syncthreads" for w in waiting.values()):
+        return dict.fromkeys(waiting)
+    for first in range(0, count, WARP):
+        lanes = range(first, min(first + WARP, count))
+        asked = {waiting[n][0] for n in lanes if n in waiting}
+        if "cuda.syncthreads" in asked or not all(n in waiting for n in lanes):
+            continue
+        assert len(asked) == 1, f"lanes of one warp are at different places: {asked}"
+        if asked == {"cuda.syncwarp"}:
+            out |= dict.fromkeys(lanes)
+        else:
+            out |= {n: exchanged(waiting[n], n - first, [waiting[m][1] for m in lanes]) for n in lanes}
+    return out
+
+
+def exchanged(asked: tuple[Any, ...], lane: int, values: list[Any]) -> Any:
+    """What a lane gets. Only `_any` takes a distance that the instruction itself would take modulo 32."""
+    name, own, by = asked
+    _, mode, *any_distance = name.split("_")
+    assert any_distance or mode == "idx" or 0 <= int(by) < WARP, f"{name} by {by}"
+    other = {"xor": lane ^ int(by), "up": lane - int(by), "down": lane + int(by), "idx": int(by) % WARP}[mode]
+    if 0 <= other < len(values):
+        return values[other]
+    assert mode in ("up", "down"), f"{name} of lane {other} in a warp of {len(values)}"
+    return own
