@@ -6,7 +6,7 @@ The one idea: an intermediate without a fold costs less than a cell that holds i
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from tinygpu.category.term import Fold, Read, Term, rebuild, substitute, walk
@@ -15,14 +15,15 @@ from tinygpu.model.op import Equation
 from tinygpu.model.tile import BLOCK, Sought, Stage
 
 
-def inlined(phases: Sequence[Phase], inputs: Collection[str], staged: Sequence[Sought | Stage] = ()) -> dict[str, Term]:
+def inlined(phases: Sequence[Phase], staged: Sequence[Sought | Stage] = ()) -> dict[str, Term]:
     """The value of each equation; a read that is staged bears the name of its stage, its index still that of the tensor."""
     sought = [s if isinstance(s, Sought) else Sought(s.tensor, s.pattern, s.at, s.name) for s in staged]
     done: dict[str, tuple[Equation, Term]] = {}
+    made = {p.equation.target for p in phases}
 
     def here(phase: Phase, early: bool) -> list[Sought]:
         inside = (BLOCK, *phase.owner.domain.names)
-        return [s for s in sought if s.at in inside and early == (s.tensor not in inputs)]
+        return [s for s in sought if s.at in inside and early == (s.tensor in made)]
 
     def put(term: Term) -> Term:
         term = rebuild(term, put)
@@ -35,7 +36,7 @@ def inlined(phases: Sequence[Phase], inputs: Collection[str], staged: Sequence[S
     for phase in phases:
         value = put(named(phase.equation.value, here(phase, early=True)))
         done[phase.equation.target] = (phase.equation, value)
-    # An input's reads are named last: an equation that is put in elsewhere may be read at another index there.
+    # Reads of memory are named last: an equation that is put in elsewhere may be read at another index there.
     return {p.equation.target: named(done[p.equation.target][1], here(p, early=False)) for p in phases}
 
 

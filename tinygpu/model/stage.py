@@ -130,7 +130,7 @@ def _sought(clause: tree.Stage, name: str, around: Around, scope: Scope) -> Soug
 
 def _reads(sought: Sought, around: Around) -> list[tuple[Phase, Read]]:
     """The reads of all equations that a stage serves."""
-    values = inlined(around.phases, {t.name for t in around.op.inputs}, (sought,))
+    values = inlined(around.phases, (sought,))
     return [
         (phase, read)
         for phase in around.phases

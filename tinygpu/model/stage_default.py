@@ -11,6 +11,7 @@ from math import prod
 
 from tinygpu.category.arrow import Arrow
 from tinygpu.category.box import Box
+from tinygpu.category.linear import polynomial
 from tinygpu.category.simplify import simplify
 from tinygpu.category.term import TRUE, Axis, Const, Term, Var, conjunction, lift
 from tinygpu.model.tile import BLOCK, Side
@@ -27,7 +28,7 @@ def default_copy(sides: Sequence[Side], threads: int) -> tuple[tuple[Axis, ...],
     >>> [text(t) for t in arrow.terms], str(arrow.domain)
     (['copy*8 + thread // 2', 'thread % 2*4 + lane'], '[copy < 2, thread < 16, lane < 4]')
     """
-    wide = bool(sides) and sides[-1].extent % LANES == 0 and not sides[-1].digits
+    wide = bool(sides) and aligned(sides[-1])
     lanes = LANES if wide else 1
     extents = [s.extent for s in sides]
     if wide:
@@ -52,3 +53,12 @@ def default_copy(sides: Sequence[Side], threads: int) -> tuple[tuple[Axis, ...],
         terms[-1] = simplify(terms[-1] * LANES + Var("lane"), box)
     codomain = Box(tuple(Axis(s.name, Const(s.extent)) for s in sides))
     return (thread,), Arrow(Box(axes, conjunction(guard)), codomain, tuple(terms))
+
+
+def aligned(side: Side) -> bool:
+    """Whether a side is made of groups of four that begin at multiples of four.
+
+    >>> aligned(Side("i", 36, Var("b") * 32 - 2)), aligned(Side("i", 32, Var("b") * 32))
+    (False, True)
+    """
+    return not side.digits and side.extent % LANES == 0 and all(c % LANES == 0 for c in polynomial(side.origin).values())

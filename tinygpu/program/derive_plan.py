@@ -69,7 +69,7 @@ class Plan:
 
 def plans(build: Build, op: Op, launch: Launch) -> tuple[Plan, ...]:
     """`launch → plans`, in the order of the equations; intermediates without a fold are gone, put in where they are used."""
-    values = inlined(op, launch)
+    values = inlined(launch)
     used = {read.tensor for value in values.values() for read in walk(value) if isinstance(read, Read)}
     stored = {*(t.name for t in op.outputs), *launch.leaves, *(name for p in launch.phases for name in p.parts)}
     made: dict[str, Plan] = {}
@@ -83,9 +83,9 @@ def plans(build: Build, op: Op, launch: Launch) -> tuple[Plan, ...]:
     return tuple(made.values())
 
 
-def inlined(op: Op, launch: Launch) -> dict[str, Term]:
+def inlined(launch: Launch) -> dict[str, Term]:
     """The value of each equation, over its indices, with every value that is no fold put in where it is read."""
-    return put_in(launch.phases, {t.name for t in op.inputs}, launch.stages)
+    return put_in(launch.phases, launch.stages)
 
 
 def plan(build: Build, phase: Phase, launch: Launch, value: Term, made: Mapping[str, Plan], stored: bool, kept: str) -> Plan:

@@ -11,19 +11,33 @@ from dataclasses import replace
 from math import prod
 
 from tinygpu.category.box import Box
-from tinygpu.category.simplify import simplify
+from tinygpu.category.simplify import holds, simplify
 from tinygpu.category.term import (
-    App, Axis, Const, Fold, Read, Term, Var, conjunction, conjuncts, equal, lift, rebuild, select, substitute, walk,
+    App,
+    Axis,
+    Const,
+    Fold,
+    Read,
+    Term,
+    Var,
+    conjunction,
+    conjuncts,
+    equal,
+    lift,
+    rebuild,
+    select,
+    substitute,
+    walk,
 )  # fmt: skip
 from tinygpu.model.inlined import inlined
 from tinygpu.model.machine import Launch
 from tinygpu.model.op import Op
-from tinygpu.model.tile import Stage
+from tinygpu.model.tile import BLOCK, Stage
 from tinygpu.program.derive_fold import Place, folded
 from tinygpu.program.derive_nest import Build, cells, loops, own, point
 from tinygpu.program.derive_operand import fill
 from tinygpu.program.derive_plan import whole
-from tinygpu.program.derive_tile import Tile
+from tinygpu.program.derive_tile import Tile, Tiles, localized
 from tinygpu.program.layout import Layout
 from tinygpu.program.step import Assign, Shared, Step
 
@@ -31,12 +45,16 @@ from tinygpu.program.step import Assign, Shared, Step
 def declare(build: Build, op: Op, launch: Launch) -> None:
     """Gives each stage its shared array, and says what stands in it outside the tensor: the pad, where the equations have just one."""
     build.tiles, build.copies = {}, {}
-    values = inlined(launch.phases, {t.name for t in op.inputs}, launch.stages) if launch.stages else {}
+    values = inlined(launch.phases, launch.stages) if launch.stages else {}
     for stage in launch.stages:
         tensor = op.tensor(stage.tensor)
         pads = {pad for value in values.values() for pad in padded(value, stage.name)}
         tile = Tile(
-            build.fresh(f"{stage.tensor}_tile"), stage, tensor.shape, pads.pop() if len(pads) == 1 else fill(tensor.dtype), stage.span
+            build.fresh(f"{stage.tensor}_tile"),
+            stage,
+            tensor.shape,
+            pads.pop() if len(pads) == 1 else fill(tensor.dtype),
+            stage.span,
         )
         build.tiles[stage.name] = build.tiles[tile.array] = tile
         extents = tuple(Const(stage.sides[axis].extent) for axis in stage.order)
@@ -55,13 +73,14 @@ def padded(value: Term, name: str) -> set[Const]:
 
 def copy(build: Build, op: Op, launch: Launch) -> None:
     """The steps that fill each tile."""
+    made = frozenset(p.equation.target for p in launch.phases)
     for stage in launch.stages:
         tile = build.tiles[stage.name]
-        build.copies[tile.array] = filled(build, op, tile)
+        build.copies[tile.array] = filled(build, op, tile, made)
 
 
-def filled(build: Build, op: Op, tile: Tile) -> tuple[Step, ...]:
-    """`array[local] = tensor[outside(local)]` by all threads of the block, each its own part."""
+def filled(build: Build, op: Op, tile: Tile, made: frozenset[str]) -> tuple[Step, ...]:
+    """`array[local] = tensor[outside(local)]` by all threads of the block, each its own part. `made` are the values of this launch."""
     stage, owner = tile.stage, tile.stage.owner
     mine, digits, guards = threads(build, stage)
     box = Box(build.axes + mine)
@@ -69,21 +88,54 @@ def filled(build: Build, op: Op, tile: Tile) -> tuple[Step, ...]:
     absent = tuple(equal(digits[a.name], 0) for a in stage.block if a.name not in used)
     parts = (*(substitute(g, digits) for g in conjuncts(owner.domain.guard)), *guards, *absent)
     guard = simplify(conjunction(*parts), box)
-    local = tuple(simplify(substitute(term, digits), box) for term in owner.terms)
-    index = tuple(simplify(i, box) for i in stage.outside(local))
-    bounds = simplify(conjunction(*(whole(b, box.axes, build.where) for b in tile.bounds(index))), box.guarded(guard, *build.where))
-    steps: tuple[Step, ...] = ()
-    value: Term
-    if stage.tensor in {t.name for t in op.inputs}:
-        value = Read(stage.tensor, index, tile.fill.dtype, stage.span)
-    else:
-        value = covered(build, simplify(computed(build, op, stage.tensor, index), box), tile, box.guarded(guard, bounds))
-        place = Place(own(mine), (*conjuncts(guard), *conjuncts(bounds)), stage.span)
-        steps, (value,) = folded(build, (value,), place, ("",))
+    local = [simplify(substitute(term, digits), box) for term in owner.terms]
+    value, bounds = held(build, op, tile, made)
+    here = {axis.name: term for axis, term in zip(points(tile), local, strict=True)}
+    value, inside = substitute(value, here), substitute(bounds, here)
+    inside = simplify(conjunction(*(whole(simplify(b, box), box.axes, build.where) for b in conjuncts(inside))), box)
+    place = Place(own(mine), (*conjuncts(guard), *conjuncts(inside)), stage.span)
+    steps, (value,) = folded(build, (simplify(value, box),), place, ("",))
     there = tuple(local[axis] for axis in stage.order)
-    store = Assign(tile.array, there, select(bounds, value, tile.fill), guard=guard, span=stage.span)
+    store = Assign(tile.array, there, select(inside, value, tile.fill), guard=guard, span=stage.span)
     turns = tuple(a for a in mine if a.sort == "time")
     return loops(turns, (*steps, *cells(build, own(mine), (store,), stage.span)), stage.span)
+
+
+def points(tile: Tile) -> tuple[Axis, ...]:
+    """The axes of a tile under names that no text has."""
+    return tuple(Axis(f"{tile.array}.{side.name}", Const(side.extent)) for side in tile.stage.sides)
+
+
+def held(build: Build, op: Op, tile: Tile, made: frozenset[str]) -> tuple[Term, Term]:
+    """What a point of the tile holds, and where it holds that: the bounds of the tensor, as far as they are not sure."""
+    axes = build.axes + points(tile)
+    box = Box(axes, conjunction(*build.where))
+    index = tile.stage.outside(point(points(tile)))
+    bounds = conjunction(*(b for b in tile.bounds(index) if holds(b, box) is not True))
+    if tile.stage.tensor not in made:
+        return Read(tile.stage.tensor, index, tile.fill.dtype, tile.span), bounds
+    value = computed(build, op, tile.stage.tensor, index, made)
+    earlier = {name: one for name, one in build.tiles.items() if one.array in build.copies and precedes(one, tile)}
+    return localized(covered(value, earlier, Box(axes)), earlier, Box(axes, bounds)), bounds
+
+
+def precedes(one: Tile, other: Tile) -> bool:
+    """Whether a tile is there when another is filled."""
+    return one.stage.at in (BLOCK, other.stage.at)
+
+
+def covered(value: Term, tiles: Tiles, box: Box) -> Term:
+    """The value with each read that a tile holds bearing the name of its stage."""
+    value = rebuild(value, lambda inner: covered(inner, tiles, box))
+    if isinstance(value, Read):
+        for name, tile in tiles.items():
+            if name == tile.stage.name and tile.stage.tensor == value.tensor:
+                sides = [tile.stage.sides[axis].extent for axis in tile.stage.order]
+                if all(
+                    holds(g, box) is True for i, n in zip(tile.inside(value.index), sides, strict=True) for g in (i >= 0, i < n)
+                ):
+                    return replace(value, tensor=name)
+    return value
 
 
 def threads(build: Build, stage: Stage) -> tuple[tuple[Axis, ...], Mapping[str, Term], tuple[Term, ...]]:
@@ -117,25 +169,21 @@ def number(axis: Axis) -> int:
     return int(axis.extent.value)
 
 
-def computed(build: Build, op: Op, target: str, index: Sequence[Term]) -> Term:
-    """The value of an equation at an index, by the inputs alone; its folds are loops of the thread."""
+def computed(build: Build, op: Op, target: str, index: Sequence[Term], made: frozenset[str]) -> Term:
+    """The value of an equation at an index, by what is in memory; its folds are loops of the thread."""
     equation = op.equation(target)
     value = substitute(equation.value, dict(zip((a.name for a in equation.axes), index, strict=True)))
-    inner = {t.name for t in op.intermediates}
+    taken = {a.name for a in build.axes}
 
     def put(term: Term) -> Term:
         if isinstance(term, Fold):
-            names = {a.name: build.digit(a.name) if a.name in {b.name for b in build.axes} else a.name for a in term.axes}
+            names = {a.name: build.digit(a.name) if a.name in taken else a.name for a in term.axes}
             build.taken.update(names.values())
             axes = tuple(Axis(names[a.name], a.extent, "time", a.span) for a in term.axes)
-            new = {old: Var(name) for old, name in names.items() if old != name}
-            return Fold(term.monoid, axes, put(substitute(term.guard, new)), put(substitute(term.body, new)), term.dtype, term.span)
+            new: Mapping[str, Term] = {old: Var(name) for old, name in names.items() if old != name}
+            guard, body = put(substitute(term.guard, new)), put(substitute(term.body, new))
+            return Fold(term.monoid, axes, guard, body, term.dtype, term.span)
         term = rebuild(term, put)
-        return computed(build, op, term.tensor, term.index) if isinstance(term, Read) and term.tensor in inner else term
+        return computed(build, op, term.tensor, term.index, made) if isinstance(term, Read) and term.tensor in made else term
 
     return put(value)
-
-
-def covered(build: Build, value: Term, tile: Tile, box: Box) -> Term:
-    """The value with what an earlier tile of the same place holds read from there."""
-    return value

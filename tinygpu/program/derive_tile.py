@@ -83,13 +83,14 @@ def needed(fold: Fold, body: Term, tiles: Tiles, axes: tuple[Axis, ...]) -> tupl
     """The parts of a fold's guard that must be asked at each contribution: not those outside of which the fills make the body the unit."""
     parts = conjuncts(fold.guard)
     unit = MONOIDS[fold.monoid].unit(fold.dtype)
-    if not tiles or unit is None:
+    if not tiles or not isinstance(unit, Const):
         return parts
     return tuple(part for part in parts if not vanishes(body, part, unit, tiles, axes))
 
 
 def vanishes(body: Term, part: Term, unit: Const, tiles: Tiles, axes: tuple[Axis, ...]) -> bool:
     """Whether the body is the unit wherever the part does not hold, since all that it reads is then a fill."""
+
     def filled(term: Term) -> Term:
         if isinstance(term, Read) and term.tensor in tiles:
             tile = tiles[term.tensor]
@@ -128,7 +129,12 @@ def read_last(body: Sequence[Step], arrays: set[str]) -> bool:
     for step in reversed(body):
         if isinstance(step, Barrier) and step.scope == "block":
             return False
-        if isinstance(step, For) and isinstance(step.axis.extent, Const) and step.axis.extent.value >= 1 and read_never(step.body, arrays):
+        if (
+            isinstance(step, For)
+            and isinstance(step.axis.extent, Const)
+            and step.axis.extent.value >= 1
+            and read_never(step.body, arrays)
+        ):
             return False
         if touches((step,), arrays):
             return True
