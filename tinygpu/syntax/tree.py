@@ -29,6 +29,7 @@ from tinygpu.syntax.expression import (
     Unary,
     spanned,
 )
+from tinygpu.syntax.monoid import Monoid, MonoidPart, TensorDecl
 from tinygpu.syntax.statement import (
     Array,
     Assign,
@@ -43,9 +44,9 @@ from tinygpu.syntax.statement import (
 __all__ = [
     "Array", "Assign", "Binary", "Binder", "Binding", "Call", "Cell", "Clause", "Comment", "Compute", "Declaration",
     "Equation", "Equations", "Expr", "Factor", "Family", "Field", "File", "FoldExpr", "For", "ForEquation", "Group",
-    "Holds", "If", "IfElse", "Import", "Keep", "LaunchClause", "LaunchStatement", "Layout", "Level", "Machine", "Name",
-    "Monoid", "MonoidPart", "Number", "Op", "Own", "Param", "Place", "ProgramClause", "Reduce", "Sized", "Stage", "Statement", "Sync",
-    "TensorDecl", "Unary", "Where", "Work",
+    "Holds", "If", "IfElse", "Import", "Keep", "LaunchClause", "LaunchStatement", "Layout", "Level", "Machine",
+    "Monoid", "MonoidPart", "Name", "Number", "Op", "Own", "Param", "Place", "ProgramClause", "Reduce", "Sized", "Stage",
+    "Statement", "Sync", "TensorDecl", "Unary", "Where", "Work",
 ]  # fmt: skip
 
 # ── clauses of a machine ──
@@ -210,16 +211,6 @@ Clause: TypeAlias = (
 
 
 @dataclass(frozen=True, slots=True)
-class TensorDecl:
-    """`x: f32[n, 4]`; `shape` is None for a scalar argument `a: f32`; `f32[]` has the empty shape."""
-
-    name: str
-    dtype: str
-    shape: tuple[Expr, ...] | None = None
-    span: Span = spanned()
-
-
-@dataclass(frozen=True, slots=True)
 class Family:
     """`[T in {f16, f32}]`."""
 
@@ -247,27 +238,6 @@ class Op:
     equations: tuple[Equation, ...]
     where: tuple[Expr, ...] = ()
     family: Family | None = None
-    span: Span = spanned()
-
-
-@dataclass(frozen=True, slots=True)
-class MonoidPart:
-    """`unit (-inf, 0)`, `lift (x) = (x, 1)`, `combine (a, b) = (…)`, `result (m)`: `names` are what stands on the left side."""
-
-    kind: str
-    value: Group
-    names: Group | None = None
-    span: Span = spanned()
-
-
-@dataclass(frozen=True, slots=True)
-class Monoid:
-    """`monoid lse(m: f32, s: f32) where s >= 0 { unit … lift … combine … }`."""
-
-    name: str
-    components: tuple[TensorDecl, ...]
-    parts: tuple[MonoidPart, ...]
-    where: tuple[Expr, ...] = ()
     span: Span = spanned()
 
 
