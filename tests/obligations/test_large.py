@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.obligations.texts import program
 from tinygpu.proof.check import Unknown, check
+from tinygpu.proof.kernel import Proof
 
 TREE = """local p: f32[8]
 for u < 8 in register { p[u] = x[ROW, u] }
@@ -12,6 +13,13 @@ s[ROW] = p[0]"""
 
 
 def test_a_tree_of_conditional_sums() -> None:
-    verdict = check(program("op tree(x: f32[R, 8]) -> (s: f32[R]) { s[r] = sum[j] x[r, j] }", TREE))
+    """Its conditions decide each other, so it stays small."""
+    made = program("op tree(x: f32[R, 8]) -> (s: f32[R]) { s[r] = sum[j] x[r, j] }", TREE)
+    assert isinstance(check(made), Proof)
+
+
+def test_a_product_of_thousands() -> None:
+    big = "local p: f32[]\np[] = x[ROW]\n" + "p[] = p[]*p[]\n" * 13 + "s[ROW] = 0*p[] + x[ROW]"
+    verdict = check(program("op copy(x: f32[R]) -> (s: f32[R]) { s[r] = x[r] }", big))
     assert isinstance(verdict, Unknown)
     assert [d.code for d in verdict.diagnostics] == ["TG501"] and "too large" in verdict.diagnostics[0].title

@@ -24,6 +24,7 @@ from tinygpu.category.term import (
     reads,
     rebuild,
     substitute,
+    text,
     variables,
     walk,
 )
@@ -43,8 +44,9 @@ def preimage(terms: Iterable[Term], axes: tuple[Axis, ...], targets: Iterable[Te
     """
     known: dict[str, Term] = {}
     equations = merged([*zip(terms, targets, strict=True), *_said(guard, {a.name for a in axes})])
-    equations, halves = halved(equations, axes)
-    waiting = {a.name: a for a in (*axes, *halves)}
+    equations, numbers = numbered(equations, axes)
+    equations, halves = halved(equations, (*axes, *numbers))
+    waiting = {a.name: a for a in (*axes, *numbers.keys(), *halves)}
     while equations:
         equations.sort(key=lambda e: len(variables(e[0]) & set(waiting)))
         term, target = equations.pop(0)
@@ -54,6 +56,8 @@ def preimage(terms: Iterable[Term], axes: tuple[Axis, ...], targets: Iterable[Te
             del waiting[name]
     for high, low in zip(halves[::2], halves[1::2], strict=True):
         known[high.name[: -len(HIGH)]] = known.pop(high.name, Const(0)) * low.extent + known.pop(low.name, Const(0))
+    for one, whole in numbers.items():
+        known |= digits(whole, known.pop(one.name, Const(0)), {a.name: a for a in axes if a.name not in known})
     for axis in axes:
         if axis.name not in known:
             known[axis.name] = _from_guard(axis.name, guard, known)
@@ -72,6 +76,32 @@ def _said(guard: Term, names: set[str]) -> Iterator[tuple[Term, Term]]:
 
 def _same(a: Term, b: Term) -> bool:
     return polynomial(a) == polynomial(b)
+
+
+def numbered(equations: Equations, axes: tuple[Axis, ...]) -> tuple[Equations, dict[Axis, Term]]:
+    """Axes that stand only together, as one number `ty·16 + tx` under `//` and `%`, as one axis each; and the term that it is.
+
+    >>> from tinygpu.category.term import text, lift
+    >>> y, x, k, m = map(Var, "yxkm")
+    >>> new, whole = numbered([((y * 16 + x) // 32, k), ((y * 16 + x) % 32 * 4, m)], (Axis("y", lift(16)), Axis("x", lift(16))))
+    >>> [text(term) for term, _ in new], [(text(a.extent), text(t)) for a, t in whole.items()]
+    (['y*16 + x number // 32', 'y*16 + x number % 32*4'], [('256', 'y*16 + x')])
+    """
+    numbers: dict[Axis, Term] = {}
+    names = {a.name for a in axes}
+    inside = [t.args[0] for e, _ in equations for t in walk(e) if isinstance(t, App) and t.op in ("floordiv", "mod")]
+    for whole in dict.fromkeys(inside):
+        mine = variables(whole) & names
+        if len(mine) < 2 or any(isinstance(t, App) and t.op in ("floordiv", "mod") for t in walk(whole)):
+            continue
+        extent: Term = Const(1)
+        for axis in axes:
+            extent = extent * axis.extent if axis.name in mine else extent
+        number = Axis(f"{text(whole)} number", extent)
+        new = [(_exchanged(e, {whole: Var(number.name)}), target) for e, target in equations]
+        if not any(variables(e) & mine for e, _ in new):
+            equations, numbers[number] = new, whole
+    return equations, numbers
 
 
 def halved(equations: Equations, axes: tuple[Axis, ...]) -> tuple[Equations, tuple[Axis, ...]]:

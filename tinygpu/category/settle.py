@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tinygpu.category.affine import Linear, joined, linear
+from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.term import (
     BOOL,
     COMPARISONS,
@@ -118,6 +119,8 @@ def _largest(atom: Term, known: Known) -> Term | None:
             return known.extents[name] - 1
         case App("mod", (_, n)) if _positive(n, known):
             return n - 1
+        case App("floordiv", (a, Const(int(n)))) if n > 0 and (most := smallest(linear(a).scaled(-1), known)) is not None:
+            return Const(-most // n)
     return None
 
 
@@ -149,6 +152,9 @@ def decide(condition: Term, known: Known) -> bool | None:
     match condition:
         case Const(bool(value)):
             return value
+        case App("eq", (App("mod", (a, Const(int(n)))), App("mod", (b, Const(int(m)))))) if n == m > 0:
+            apart = divided("mod", a - b, n, known)
+            return None if not isinstance(apart, Const) else apart.value == 0
         case App("eq" | "le" | "ge", (a, b)) if a == b:
             return True
         case App(op, (a, b)) if op in COMPARISONS and a.dtype == INDEX == b.dtype:
@@ -186,8 +192,9 @@ def _settle(term: Term, known: Known) -> Term:
     match term:
         case App(op, (_, _)) if op in COMPARISONS:
             verdict = decide(term, known)
-            if verdict is not None:
-                return Const(verdict, BOOL)
+            if verdict is None and (new := rebuild(term, lambda t: _settle(t, known))) != term:
+                term, verdict = new, decide(new, known)
+            return term if verdict is None else Const(verdict, BOOL)
         case App("select", (condition, then, otherwise), _):
             c = _settle(condition, known)
             if isinstance(c, Const):
@@ -200,7 +207,11 @@ def _settle(term: Term, known: Known) -> Term:
             names = {a.name for a in axes}
             outer = frozenset(g for g in known.given if not names & variables(g))
             guard = _settle(guard, Known.of(inner, outer))
-            return Fold(monoid, axes, guard, settle(body, inner, outer | frozenset(conjuncts(guard))), dtype, span)
+            body = settle(body, inner, outer | frozenset(conjuncts(guard)))
+            unit = MONOIDS[monoid].unit(dtype) if monoid in MONOIDS else None
+            if unit is not None and (guard == FALSE or body == unit):
+                return unit  # of nothing, and of units
+            return Fold(monoid, axes, guard, body, dtype, span)
     return rebuild(term, lambda t: _settle(t, known))
 
 
@@ -212,7 +223,13 @@ def divided(op: str, term: Term, n: int, known: Known) -> Term:
     >>> text(divided("floordiv", q * 16 + r + 9, 8, box)), text(divided("mod", q * 16 + r, 8, box))
     ('q*2 + 1 + (r + 1) // 8', 'r')
     """
-    form = linear(term)
+    form = joined(linear(term))
+    if op == "mod":  # modulo n a remainder by n is the number itself
+        for atom, c in form.parts:
+            match atom:
+                case App("mod", (inner, Const(int(m)))) if m > 0 and m % n == 0:
+                    form = form.without(atom).plus(linear(inner), c)
+        term = form.term()
     high = Linear(tuple((atom, c // n) for atom, c in form.parts if c % n == 0), form.constant // n)
     low = Linear(tuple((atom, c) for atom, c in form.parts if c % n), form.constant % n)
     short = nonnegative(low, known, inside=True) and nonnegative(low.scaled(-1).plus(Linear((), n - 1)), known, inside=True)

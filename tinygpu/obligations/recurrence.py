@@ -13,12 +13,14 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
+from tinygpu.category.affine import linear
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.settle import solve, within
 from tinygpu.category.term import (
     TRUE,
     App,
     Axis,
+    Const,
     Fold,
     Read,
     Term,
@@ -31,6 +33,8 @@ from tinygpu.category.term import (
     variables,
     walk,
 )
+
+UNSOLVED = "!"  # a cell whose loop has no closed form
 
 
 def mentions(term: Term, tensor: str) -> bool:
@@ -163,6 +167,27 @@ def _close_guarded(axis: Axis, previous: Read, condition: Term, value: Term, res
                 before = conjunction(within(point, Var(x)), there)
                 after = conjunction(within(point, axis.extent), there)
                 return select(before, written, old), select(after, written, old)
+    return _close_ring(axis, previous, condition, value, old)
+
+
+def _close_ring(axis: Axis, previous: Read, condition: Term, value: Term, old: Term) -> tuple[Term, Term] | None:
+    """A slot of a ring, `(x + c) % n == f`: what it holds is of the last iteration that fell on it, `y = x−1 − (x−1 + c − f) % n`."""
+    x = axis.name
+    for part in conjuncts(condition):
+        match part:
+            case App("eq", (App("mod", (e, Const(int(n)))), f)) | App("eq", (f, App("mod", (e, Const(int(n)))))) if n > 0:
+                if linear(e).coefficient(Var(x)) != 1 or x in variables(f):
+                    continue
+                others = [c for c in conjuncts(condition) if c != part and x in variables(c)]
+                # an iteration that others kept from writing leaves what an earlier one wrote, which is not followed
+                rest = Read(f"{previous.tensor} ring{UNSOLVED}", (*previous.index, Var(x)), previous.dtype) if others else old
+                forms = []
+                for now in (Var(x), axis.extent):
+                    last = now - 1 - (substitute(e, {x: now - 1}) - f) % n
+                    there = conjunction(last >= 0, substitute(condition, {x: last}))
+                    otherwise = old if rest == old else select(last < 0, old, substitute(rest, {x: now}))
+                    forms.append(select(there, substitute(value, {x: last}), otherwise))
+                return forms[0], forms[1]
     return None
 
 

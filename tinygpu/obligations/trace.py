@@ -14,10 +14,9 @@ from tinygpu.category.term import INDEX, App, Fold, Read, Term, negation, reads,
 from tinygpu.diagnostic import NOWHERE, Span
 from tinygpu.obligations.cells import Cells, State
 from tinygpu.obligations.obligation import Point
+from tinygpu.obligations.recurrence import UNSOLVED as UNSOLVED
 from tinygpu.obligations.recurrence import fresh
 from tinygpu.program.step import Assign
-
-UNSOLVED = "!"  # a cell whose loop has no closed form
 
 
 @dataclass(frozen=True, slots=True)

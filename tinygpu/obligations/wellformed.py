@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tinygpu.category.atomic import has_atomic
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.term import DTYPES, INDEX, Axis, Const, Term
 from tinygpu.diagnostic import Span
 from tinygpu.obligations.obligation import Gap
 from tinygpu.obligations.welltyped import Names, condition, gap, term
-from tinygpu.program.atomic import has_atomic
 from tinygpu.program.layout import fault
 from tinygpu.program.step import Assign, Barrier, For, Holds, If, Launch, Local, Program, Shared, Step, Workspace, steps
 
