@@ -7,22 +7,16 @@ later launch evaluates is the same one with the inner folds read from a workspac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 
+from tinygpu.category.atomic import has_atomic
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.term import TRUE, App, Axis, Fold, Read, Term, Var, rebuild, variables, walk
 from tinygpu.diagnostic import Label
 from tinygpu.model.machine import Phase
 from tinygpu.model.op import Equation, Op, Tensor
 from tinygpu.model.problems import Problems, listing
-
-# What the hardware updates in one step; the others would need a loop that compares and swaps.
-ATOMIC: Mapping[str, tuple[str, ...]] = {
-    "sum": ("f32", "f64", "i32", "u32", "i64"),
-    "max": ("f32", "f64", "i32", "u32", "i64"),
-    "min": ("f32", "f64", "i32", "u32", "i64"),
-}
 
 
 def outermost(term: Term) -> tuple[Fold, ...]:
@@ -106,7 +100,7 @@ def check_atomic(phase: Phase, op: Op, problems: Problems) -> None:
         reason = f"{target} is an intermediate, and other equations need it whole"
     elif not isinstance(value, Fold):
         reason = "something follows the fold, and has to wait for all blocks"
-    elif value.dtype not in ATOMIC.get(value.monoid, ()):
+    elif not has_atomic(value.monoid, value.dtype):
         reason = f"there is no atomic {value.monoid} of {value.dtype}"
     elif MONOIDS[value.monoid].unit(value.dtype) is None:
         reason = f"{value.monoid} over {value.dtype} has no unit that the output could start from"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tinygpu.category.atomic import ATOMICS, has_atomic
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.term import TRUE, Fold, Term, walk
 from tinygpu.diagnostic import Label
@@ -16,7 +17,6 @@ from tinygpu.model.op import Tensor
 from tinygpu.model.problems import UNKNOWN, WRONG, listing, suggestion
 from tinygpu.model.scope import Scope
 from tinygpu.model.value import condition, index, value
-from tinygpu.program.atomic import ATOMICS, has_atomic
 from tinygpu.program.step import Assign, Holds
 from tinygpu.syntax import tree
 

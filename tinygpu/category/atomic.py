@@ -1,7 +1,8 @@
 """Atomic updates: which of them GPUs make as one step on global and shared memory.
 
-Comes in: a monoid and a dtype. Goes out: whether there is an instruction. The one idea: one table, for reading, proving and emitting.
-Source: the CUDA C++ programming guide, atomic functions (the 64-bit sum of f64 since compute capability 6.0).
+Comes in: a monoid and a dtype. Goes out: whether there is an instruction. The one idea: one table, for reading, deriving, proving and
+emitting; another update, such as a maximum of f32, would need a loop that compares and swaps.
+Source: the CUDA C++ programming guide, atomic functions (the sum of f64 since compute capability 6.0).
 """
 
 from __future__ import annotations
