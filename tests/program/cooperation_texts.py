@@ -1,6 +1,6 @@
 """Programs of threads that work together, as text: one for each way of doing so.
 
-Goes out: `TEXTS`, name → a whole file. The one idea: reading, rendering, simulation, proof and emission are tested on the same texts.
+Goes out: `TEXTS`, name → a whole file; `SIZES`, name → sizes. The one idea: reading, rendering, simulation, proof and emission are tested on the same texts.
 """
 
 from __future__ import annotations
@@ -135,4 +135,14 @@ TEXTS = {
     "total_two": TWO_LAUNCHES,
     "histogram_atomic": HISTOGRAM_ATOMIC,
     "matmul_tiled": MATMUL_TILED,
+}
+
+SIZES = {  # some at which every part of the program has to do something
+    "ring_difference": {"n": 768},
+    "transpose_padded": {"M": 70, "N": 45},
+    "row_max_warp": {"R": 9, "N": 77},
+    "total_block": {"n": 999},
+    "total_two": {"n": 9000},
+    "histogram_atomic": {"n": 700, "m": 300},
+    "matmul_tiled": {"M": 19, "N": 33, "K": 37},
 }

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from tests.program.cooperation_texts import TEXTS, TOTAL
-from tests.program.library import machines
+from tests.program.cooperation_texts import SIZES, TEXTS, TOTAL
+from tests.program.library import agrees, machines
 from tinygpu.category.term import App, Const, Read, Var, text
 from tinygpu.program.layout import Layout
 from tinygpu.program.read import read
@@ -51,6 +51,11 @@ def test_the_text_of_a_program_reads_back_to_it(name: str) -> None:
     made = program(ALL[name])
     again = program(ALL[name].partition("machine")[0] + render_machine(made))
     assert replace(again, name=made.name) == made
+
+
+@pytest.mark.parametrize("name", sorted(TEXTS))
+def test_the_corpus_computes_its_equations(name: str) -> None:
+    assert not agrees(program(TEXTS[name]), SIZES[name])
 
 
 def test_a_layout_stands_behind_its_array() -> None:
