@@ -220,4 +220,6 @@ def _from_guard(name: str, guard: Term, known: dict[str, Term]) -> Term:
                 point = solve(a, b, name)
                 if point is not None:
                     return substitute(point, known)
+            case App("lt", (a, Const(int(n)))) if linear(a).coefficient(Var(name)) == -n:  # and 0 <= a: a quotient
+                return substitute(linear(a).without(Var(name)).term() // n, known)
     return Const(0)

@@ -15,7 +15,21 @@ from itertools import islice
 
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.settle import settle
-from tinygpu.category.term import Axis, Const, Read, Term, Var, conjunction, conjuncts, equal, select, substitute, variables, walk
+from tinygpu.category.term import (
+    TRUE,
+    Axis,
+    Const,
+    Read,
+    Term,
+    Var,
+    conjunction,
+    conjuncts,
+    equal,
+    select,
+    substitute,
+    variables,
+    walk,
+)
 from tinygpu.diagnostic import Label, Span
 from tinygpu.obligations.cells import Cells, State, contributed, itself, merged, neighbour, published, unwritten, written
 from tinygpu.obligations.exchange import Threads, exchanged, shuffled
@@ -37,6 +51,7 @@ from tinygpu.obligations.trace import (
     started,
 )
 from tinygpu.obligations.unroll import assigned_in, bound
+from tinygpu.obligations.window import stepped, windowed
 from tinygpu.program.step import Assign, Barrier, For, Holds, If, Launch, Local, Program, Shared, Step, Workspace
 
 FOLLOWED = 6000  # parts of a value, written out as a tree, beyond which it is not followed
@@ -135,9 +150,15 @@ class Execution:
         cells = self.state[step.target]
         if step.update:
             self.add(Trace(values=((self.resolve(Read(step.target, index, cells.local.dtype), inner), inner, step.span),)))
+        value = stepped(value, inner) or value
         if not cells.private:
             self.publish(cells, index, value, inner, step)
             return
+        if step.update and not cells.formals and guard != TRUE:
+            both = windowed(MONOIDS[step.update].op, cells.value, guard, value, point)
+            if both is not None:
+                self.keep(cells, both, point)
+                return
         here = conjunction(guard, *(equal(Var(f), i) for f, i in zip(cells.formals, index, strict=True)))
         self.keep(cells, written(cells, value, here, step.update), point)
 
