@@ -82,14 +82,14 @@ def fault(extents: Sequence[Term], layout: Layout) -> str:
     """Why the layout does not map the cells of an array of these extents one to one to `[0, elements)`; empty if it does.
 
     The padded address is one to one and below `elements`, for any pad that is not negative. The swizzle changes the bits
-    `[base, base + bits)` alone, by those from `base + shift` on. With `shift >= bits` what is added lies above what is changed, so
-    inside one aligned block of `2^(base + bits)` addresses the same number is added to all: a permutation of the block. And where
-    `elements` is a multiple of that, `[0, elements)` is a row of whole blocks, so it is permuted too.
+    `[base, base + bits)` alone, so an address stays in its aligned block of `2^(base + bits)` addresses. With `shift >= 1` what is
+    added to a bit is a higher bit: from the highest one down, each new bit tells the old one. So every block is permuted, and where
+    `elements` is a multiple of its size, `[0, elements)` is a row of whole blocks. With `shift = 0` the bits are added to themselves.
 
     >>> fault((Const(32), Const(32)), Layout(swizzle=(5, 0, 5))), fault((Const(8),), Layout(pad=-1))
     ('', 'a pad is at least 0, not -1')
-    >>> fault((Const(32), Const(32)), Layout(swizzle=(5, 0, 4)))
-    'the 5 bits that are added overlap those that are changed: the shift is 4'
+    >>> fault((Const(32), Const(32)), Layout(swizzle=(5, 0, 0)))
+    'bits that are added to themselves are lost: the shift is 0'
     >>> fault((Const(8), Const(9)), Layout(swizzle=(2, 2, 2)))
     'its 72 elements are no multiple of 16'
     """
@@ -102,8 +102,8 @@ def fault(extents: Sequence[Term], layout: Layout) -> str:
     bits, base, shift = layout.swizzle
     if bits < 1 or base < 0:
         return "a swizzle changes at least 1 bit, from bit 0 on or later"
-    if shift < bits:
-        return f"the {bits} bits that are added overlap those that are changed: the shift is {shift}"
+    if shift < 1:
+        return f"bits that are added to themselves are lost: the shift is {shift}"
     if base + shift + bits > LARGEST:
         return f"an address has no bit {base + shift + bits - 1}"
     count = elements(extents, layout)
