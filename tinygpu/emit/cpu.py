@@ -29,6 +29,7 @@ from tinygpu.emit.cpu_strip import strips
 from tinygpu.emit.cpu_text import Writer
 from tinygpu.emit.cpu_tile import tile_of
 from tinygpu.emit.cpu_tile_text import tile_count, tile_lines
+from tinygpu.emit.cpu_turn import turn_count, turn_lines, turn_of
 from tinygpu.emit.mathlib import errors
 from tinygpu.emit.python import identifier
 from tinygpu.model.op import Op, Tensor
@@ -72,7 +73,7 @@ def cpu_support(kernels: Iterable[Kernels]) -> str:
 def cpu_kernels(program: Program) -> Kernels:
     """The two functions of each launch, and `NAME_cpu`."""
     globals_ = globals_of(program)
-    writer = Writer({t.name: t for t in globals_}, {})
+    writer = Writer({t.name: t for t in globals_}, {}, sizes=frozenset(program.op.sizes))
     given = arguments(globals_, program.op.sizes)
     functions: list[str] = []
     calls: list[Call] = []
@@ -127,6 +128,8 @@ def plain_launch(op: Op, name: str, launch: Launch, writer: Writer) -> tuple[lis
         body, operations = tile_lines(tile, writer)
         writer.vectors.setdefault(tile.dtype, set()).update(operations)
         count = tile_count(tile, writer)
+    elif turn := turn_of(nest, writer):
+        body, count = turn_lines(turn, writer), turn_count(turn, writer)
     else:
         body, count = nest_lines(nest, writer), item_count(nest, lane, writer)
     extents = ", ".join(f"{a.name} < {text(a.extent)}" for a in nest.axes)

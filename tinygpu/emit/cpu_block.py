@@ -15,7 +15,7 @@ from tinygpu.category.term import BOOL, SHUFFLES, TRUE, App, Axis, Read, Term, c
 from tinygpu.emit.cpu_exchange import flat_thread, threads_of
 from tinygpu.emit.cpu_lift import sites, tensor_reads
 from tinygpu.emit.cpu_merge import Nest
-from tinygpu.emit.cpu_nest import decode
+from tinygpu.emit.cpu_nest import decode, lengths
 from tinygpu.emit.cpu_steps import cell_arrays, extent_text, fold_arrays, indent, is_long, step_lines
 from tinygpu.emit.cpu_text import Writer, mangle
 from tinygpu.program.step import Assign, Barrier, For, Holds, If, Launch, Local, Shared, Step, steps
@@ -193,6 +193,4 @@ def block_count(launch: Launch, writer: Writer) -> str:
 def block_steps(launch: Launch, writer: Writer) -> str:
     """About how many steps all threads take together."""
     loops = max(([loop.axis for loop in site.loops if is_long(loop.axis)] for site in sites(launch.body)), key=len, default=[])
-    inner = {a.name for a in (*launch.grid, *launch.block, *loops)}
-    factors = [extent_text(writer, a) for a in loops if not variables(a.extent) & inner]
-    return " * ".join([block_count(launch, writer), str(threads_of(launch.block)), *(f"({t})" if " " in t else t for t in factors)])
+    return " * ".join([block_count(launch, writer), str(threads_of(launch.block)), *lengths(loops, writer)])

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tinygpu.category.monoid import MONOIDS
-from tinygpu.category.term import INTEGERS, text
+from tinygpu.category.term import INTEGERS, Const, text
 from tinygpu.emit.cpu_steps import UPDATE
 from tinygpu.emit.cpu_text import HALVES, REGISTER, Writer, constant, mangle
 from tinygpu.model.op import Tensor
@@ -50,7 +50,7 @@ def driver_lines(call: Call, given: str, writer: Writer) -> list[str]:
     ]
     for tensor, update in call.met:
         unit = MONOIDS[update].unit(tensor.dtype)
-        assert unit is not None, "such launches run alone"
+        assert isinstance(unit, Const), "such launches run alone"
         start = constant(unit)
         start = writer.call(f"f32_to_{tensor.dtype}", start) if tensor.dtype in HALVES else start
         lines.append(f"    {copies[mangle(tensor.name)]} = np.full(parts * {mangle(tensor.name)}.size, {start})")

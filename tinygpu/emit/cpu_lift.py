@@ -63,12 +63,13 @@ def lift(body: tuple[Step, ...], outputs: frozenset[str]) -> tuple[tuple[Axis, .
         return (), body
     if any(site.step.update and site.step.target in outputs for site in sites(body)):
         return (), body
-    for name in dict.fromkeys(s.axis.name for s in steps(body) if isinstance(s, For)):
-        axis = _liftable(body, name, outputs)
-        if axis:
-            axes.append(axis)
-            body = _drop(body, axis, {local: d for local, d in _dimensions(body, axis).items() if d is not None})
-    return tuple(axes), body
+    while True:  # again and again: a cell that has lost a dimension may free the loop around it
+        names = dict.fromkeys(s.axis.name for s in steps(body) if isinstance(s, For))
+        axis = next((axis for name in names if (axis := _liftable(body, name, outputs))), None)
+        if axis is None:
+            return tuple(axes), body
+        axes.append(axis)
+        body = _drop(body, axis, {local: d for local, d in _dimensions(body, axis).items() if d is not None})
 
 
 def _liftable(body: tuple[Step, ...], name: str, outputs: frozenset[str]) -> Axis | None:
@@ -141,7 +142,12 @@ def _private(body: tuple[Step, ...], name: str, local: str) -> bool:
         return True
     first = inside[0]
     plain = first.step.target == local and not first.step.update and first.step.guard == TRUE and not first.step.index
-    return plain and first.step in loop.body and all(read.tensor != local for read in tensor_reads(first))
+    around = [id(loop) for loop in first.loops]
+    always = all(
+        [id(loop) for loop in site.loops[: len(around)]] == around and site.guards[: len(first.guards)] == first.guards
+        for site in inside
+    )
+    return plain and always and all(read.tensor != local for read in tensor_reads(first))
 
 
 def _drop(body: tuple[Step, ...], axis: Axis, dimensions: dict[str, int]) -> tuple[Step, ...]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from tinygpu.category.term import TRUE, App, Axis, Const, Read, Term, Var, conjunction, conjuncts, rebuild, select, variables, walk
-from tinygpu.emit.cpu_lift import sites
+from tinygpu.emit.cpu_lift import Site, sites, tensor_reads
 from tinygpu.emit.cpu_polynomial import coefficient, direct, normal, plus, polynomial, positive, rewrite, term, times, uses, without
 from tinygpu.program.step import Assign, For, Holds, If, Local, Step, steps
 
@@ -132,7 +132,7 @@ def bound(axes: tuple[Axis, ...], body: tuple[Step, ...], outputs: frozenset[str
         else:
             name, top = limit
             new[name] = replace(new[name], extent=smaller(new[name].extent, top))
-    return Nest(tuple(new[a.name] for a in axes), tuple(guards), bound_loops(assume(body, facts), frozenset(new)))
+    return Nest(tuple(new[a.name] for a in axes), tuple(guards), bound_loops(assume(body, facts)))
 
 
 def _common(body: tuple[Step, ...], outputs: frozenset[str], names: frozenset[str]) -> tuple[Term, ...]:
@@ -226,20 +226,37 @@ def _flat(body: tuple[Step, ...]) -> tuple[Step, ...]:
     return tuple(out)
 
 
-def bound_loops(body: tuple[Step, ...], names: frozenset[str]) -> tuple[Step, ...]:
+def passing(loop: For, around: tuple[Step, ...]) -> frozenset[str]:
+    """The cells that every pass of a loop writes before it reads them, and nobody reads outside: what they hold at its end is lost."""
+    written = [s for s in loop.body if isinstance(s, Assign) and not s.update and s.guard == TRUE and not s.index]
+    inside, everywhere = list(sites((loop,))), list(sites(around))
+
+    def users(places: list[Site], name: str) -> list[Site]:
+        return [site for site in places if site.step.target == name or any(read.tensor == name for read in tensor_reads(site))]
+
+    out = set()
+    for step in written:
+        own = users(inside, step.target)
+        first = own[0].step is step and all(read.tensor != step.target for read in tensor_reads(own[0]))
+        if first and len(own) == len(users(everywhere, step.target)):
+            out.add(step.target)
+    return frozenset(out)
+
+
+def bound_loops(body: tuple[Step, ...], whole: tuple[Step, ...] = ()) -> tuple[Step, ...]:
     """Loops whose every assignment has the guard `k < top` end there; a loop that does nothing beyond may stop."""
     out: list[Step] = []
     for step in body:
         match step:
             case For(axis, inner):
-                targets = frozenset(s.target for s in steps(inner) if isinstance(s, Assign))
+                targets = frozenset(s.target for s in steps(inner) if isinstance(s, Assign)) - passing(step, whole or body)
                 facts = [f for f in _common(inner, targets, frozenset({axis.name})) if _limit(f, {axis.name: axis})]
                 for fact in facts:
                     top = _limit(fact, {axis.name: axis})
                     axis = replace(axis, extent=smaller(axis.extent, top[1])) if top else axis
-                out.append(replace(step, axis=axis, body=bound_loops(assume(inner, facts), names | {axis.name})))
+                out.append(replace(step, axis=axis, body=bound_loops(assume(inner, facts), whole or body)))
             case If(_, inner):
-                out.append(replace(step, body=bound_loops(inner, names)))
+                out.append(replace(step, body=bound_loops(inner, whole or body)))
             case _:
                 out.append(step)
     return tuple(out)

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from tinygpu.category.term import Axis, Const, Read, Term, conjunction, variables, walk
+from tinygpu.category.term import App, Axis, Const, Read, Term, conjunction, variables, walk
 from tinygpu.emit.cpu_border import interior
 from tinygpu.emit.cpu_lift import sites
 from tinygpu.emit.cpu_merge import Nest
 from tinygpu.emit.cpu_polynomial import coefficient, plus, polynomial, positive, term, without
 from tinygpu.emit.cpu_steps import arrays, extent_text, indent, is_long, step_lines
-from tinygpu.emit.cpu_strip import STRIP, strip_arrays, strip_lines, strips
+from tinygpu.emit.cpu_strip import STRIP, kept, strip_arrays, strip_lines, strips
 from tinygpu.emit.cpu_text import Writer, flat, mangle
 from tinygpu.model.op import Tensor
 from tinygpu.program.step import For, Local, Step, steps
@@ -80,9 +80,20 @@ def item_count(nest: Nest, lane: Axis | None, writer: Writer) -> str:
 def step_count(nest: Nest, writer: Writer) -> str:
     """About how many steps all points take together: their number, times the extents of the deepest long loops."""
     deepest = max(([loop.axis for loop in site.loops if is_long(loop.axis)] for site in sites(nest.body)), key=len, default=[])
-    inside = {a.name for a in nest.axes}
-    loops = [axis for axis in deepest if not inside & variables(axis.extent)]
-    return " * ".join(f"({t})" if " " in t else t for t in (extent_text(writer, a) for a in (*nest.axes, *loops))) or "1"
+    return (
+        " * ".join([f"({t})" if " " in t else t for t in (extent_text(writer, a) for a in nest.axes)] + lengths(deepest, writer))
+        or "1"
+    )
+
+
+def lengths(loops: Sequence[Axis], writer: Writer) -> list[str]:
+    """Texts of how long loops run at most, over the sizes; nothing for a loop whose end is known only inside."""
+    out = []
+    for axis in loops:
+        ends = axis.extent.args if isinstance(axis.extent, App) and axis.extent.op == "min" else (axis.extent,)
+        known = [end for end in ends if variables(end) <= writer.sizes]
+        out += [f"({t})" if " " in t else t for t in (extent_text(writer, replace(axis, extent=end)) for end in known[:1])]
+    return out
 
 
 def chunk(nest: Nest, lane: Axis, writer: Writer) -> int:
@@ -118,7 +129,7 @@ def lane_lines(nest: Nest, lane: Axis, in_strips: bool, writer: Writer) -> list[
 
     def loop(body: tuple[Step, ...], start: str, stop: str) -> list[str]:
         if in_strips:
-            return strip_lines(body, lane, late, start, stop, writer)
+            return strip_lines(body, lane, late, start, stop, kept(nest.body), writer)
         return [f"for {mangle(lane.name)} in range({start}, {stop}):", *indent(point(body, late, writer))]
 
     found = interior(nest, lane)
@@ -147,6 +158,11 @@ def decode(outer: Sequence[Axis], lane: Axis | None, nest: Nest, writer: Writer)
     if lane:
         size = chunk(nest, lane, writer)
         digits.append(("start", f"({extent_text(writer, lane)} + {size - 1}) // {size}", size))
+    return digit_lines(digits, writer)
+
+
+def digit_lines(digits: Sequence[tuple[str, str, int]], writer: Writer) -> list[str]:
+    """`item` as digits, slowest first, each with its name, the text of its extent, and what it is multiplied by."""
     lines = []
     rest = "item"
     for position in reversed(range(len(digits))):

@@ -33,16 +33,18 @@ def strips(body: tuple[Step, ...], lane: Axis, writer: Writer) -> bool:
 
 def strip_arrays(body: tuple[Step, ...], writer: Writer) -> list[str]:
     """An array over the strip for each cell that lives longer than one pass over the strip."""
-    kept = _kept(body)
+    cells = kept(body)
     return [
-        f"{mangle(s.name)} = np.empty({STRIP}, {REGISTER[s.dtype]})" for s in steps(body) if isinstance(s, Local) and s.name in kept
+        f"{mangle(s.name)} = np.empty({STRIP}, {REGISTER[s.dtype]})"
+        for s in steps(body)
+        if isinstance(s, Local) and s.name in cells
     ]
 
 
-def _kept(body: tuple[Step, ...]) -> set[str]:
+def kept(body: tuple[Step, ...]) -> set[str]:
     """All cells but those that one innermost long loop writes before it reads, and nothing else uses."""
-    kept = {s.name for s in steps(body) if isinstance(s, Local)}
-    for name in sorted(kept):
+    cells = {s.name for s in steps(body) if isinstance(s, Local)}
+    for name in sorted(cells):
         users = [s for s in sites(body) if s.step.target == name or any(r.tensor == name for r in tensor_reads(s))]
         around = {tuple(id(loop) for loop in s.loops if is_long(loop.axis)) for s in users}
         if len(around) != 1 or around == {()}:
@@ -51,13 +53,14 @@ def _kept(body: tuple[Step, ...]) -> set[str]:
         first = users[0].step
         plain = first.target == name and not first.update and first.guard == TRUE and not users[0].guards
         if plain and not any(isinstance(s, For) and is_long(s.axis) for s in steps(loop.body)):
-            kept.discard(name)
-    return kept
+            cells.discard(name)
+    return cells
 
 
-def strip_lines(body: tuple[Step, ...], lane: Axis, guards: list[Term], low: str, high: str, writer: Writer) -> list[str]:
-    """The points `low <= lane < high` that the guards admit, a strip at a time."""
-    cells = _kept(body)
+def strip_lines(
+    body: tuple[Step, ...], lane: Axis, guards: list[Term], low: str, high: str, cells: set[str], writer: Writer
+) -> list[str]:
+    """The points `low <= lane < high` that the guards admit, a strip at a time; `cells` are arrays over the strip."""
     inside = [f"width = min({STRIP}, {high} - strip)", *_lines(body, lane, tuple(guards), cells, writer)]
     return [f"for strip in range({low}, {high}, {STRIP}):", *indent(inside)]
 

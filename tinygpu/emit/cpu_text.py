@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import keyword
 import math
+import re
 from dataclasses import dataclass, field
 
 from tinygpu.category.term import BOOL, FLOATS, FUNCTIONS, INDEX, INTEGERS, App, Const, Read, Term, Var
@@ -19,10 +20,11 @@ from tinygpu.program.step import Local
 
 RESERVED = frozenset(keyword.kwlist) | {
     "np", "math", "numba", "njit", "prange", "range", "min", "max", "abs", "at", "first", "last", "items", "parts", "part", "item",
-    "rest", "start", "thread", "copies", "row", "row_start", "row_stop",
+    "rest", "start", "thread", "across", "row", "row_start", "row_stop",
     "lane", "lane_start", "lane_count", "cell", "block", "block_end", "LANES", "strip", "width", "low", "high",
     "inner_low", "inner_high", "side", "inlined", "get_num_threads", *PRELUDE,
 }  # fmt: skip
+NUMBERED = re.compile(r"(panel|spread|tile)[_\d]*")
 REGISTER = {
     "f64": "np.float64", "f32": "np.float32", "f16": "np.float32", "bf16": "np.float32", "i64": "np.int64", "i32": "np.int32",
     "u32": "np.uint32", "u8": "np.uint8", "i8": "np.int8", "bool": "np.bool_",
@@ -38,7 +40,13 @@ def mangle(name: str) -> str:
 
     >>> mangle("x"), mangle("lambda"), mangle("min"), mangle("min_")
     ('x', 'lambda_', 'min_', 'min__')
+    >>> mangle("@start"), mangle("start"), mangle("tile_0")  # an emitter's own names begin with @
+    ('start', 'start_', 'tile_0_')
     """
+    if name.startswith("@"):
+        return name[1:]
+    if NUMBERED.fullmatch(name):
+        return name + "_"
     return name + "_" if name.rstrip("_") in RESERVED else name  # also of `min_`, which would else meet `min`
 
 
@@ -55,6 +63,7 @@ class Writer:
     strip: set[str] = field(default_factory=set)
     part: str = "part"
     parts: int = 1
+    sizes: frozenset[str] = frozenset()
 
     def call(self, function: str, *args: str) -> str:
         self.needs.add(function)

@@ -30,11 +30,12 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """The axes of rows and of lanes, the others, the loop, the accumulators of one dtype, and the steps after the loop."""
+    """The axes of rows and of lanes, the others, the loops, the accumulators of one dtype, and the steps after the loops."""
 
     row: Axis
     lane: Axis
     outer: tuple[Axis, ...]
+    around: tuple[Axis, ...]
     loop: Axis
     dtype: str
     cells: tuple[Cell, ...]
@@ -47,7 +48,7 @@ def tile_of(nest: Nest, writer: Writer) -> Tile | None:
     parts = _parts(nest.body)
     if nest.guards or lane is None or parts is None or contiguity(nest, lane.name, writer.tensors) <= 0:
         return None
-    before, loop, after = parts
+    before, around, loop, after = parts
     cells = _cells(before, loop, writer)
     if not cells or not is_long(loop.axis) or {c.name for c in cells} < _locals_read(after, writer):
         return None
@@ -55,30 +56,35 @@ def tile_of(nest: Nest, writer: Writer) -> Tile | None:
     if len(dtypes) != 1 or not dtypes <= set(SIZES) or any(variables(c.start) & {a.name for a in nest.axes} for c in cells):
         return None
     (dtype,) = dtypes
-    for row in nest.axes:
+    extents = {name for axis in (*around, loop.axis) for name in variables(axis.extent)}
+    for row in reversed(nest.axes):
         if (
             row != lane
-            and not variables(loop.axis.extent) & {row.name, lane.name}
+            and not extents & {row.name, lane.name}
             and all(_two_sided(c.value, row.name, lane.name, dtype) for c in cells)
         ):
             outer = tuple(a for a in nest.axes if a not in (row, lane))
-            return Tile(row, lane, outer, loop.axis, dtype, cells, after)
+            return Tile(row, lane, outer, around, loop.axis, dtype, cells, after)
     return None
 
 
-def _parts(body: tuple[Step, ...]) -> tuple[tuple[Assign, ...], For, tuple[Step, ...]] | None:
-    """Plain assignments, one loop of assignments, and what follows it."""
+def _parts(body: tuple[Step, ...]) -> tuple[tuple[Assign, ...], tuple[Axis, ...], For, tuple[Step, ...]] | None:
+    """Plain assignments, loops that stand in each other, the innermost of assignments, and what follows them."""
     real = tuple(s for s in body if not isinstance(s, Local))
     loops = [n for n, s in enumerate(real) if isinstance(s, For)]
     if not loops:
         return None
     at = loops[0]
     loop, before, after = real[at], real[:at], real[at + 1 :]
-    if not isinstance(loop, For) or not all(isinstance(s, Assign) for s in (*before, *loop.body)):
+    around: list[Axis] = []
+    while isinstance(loop, For) and len(loop.body) == 1 and isinstance(loop.body[0], For):
+        around.append(loop.axis)
+        loop = loop.body[0]
+    if not isinstance(loop, For) or not all(isinstance(s, Assign | Local) for s in (*before, *loop.body)):
         return None
     if any(isinstance(s, For | If) for s in after):
         return None
-    return tuple(s for s in before if isinstance(s, Assign)), loop, after
+    return tuple(s for s in before if isinstance(s, Assign)), tuple(around), loop, after
 
 
 def _cells(before: tuple[Assign, ...], loop: For, writer: Writer) -> tuple[Cell, ...]:

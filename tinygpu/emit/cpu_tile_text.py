@@ -59,11 +59,14 @@ def tile_lines(tile: Tile, writer: Writer) -> tuple[list[str], set[str]]:
     body.append(f"for cell in range({block}*{width}):")
     body += indent([f"{mangle(c.name)}_cells[at(cell)] = {writer.value(c.start)}" for c in tile.cells])
     loop = mangle(tile.loop.name)
-    body.append(f"for block in range(0, {writer.index(tile.loop.extent)}, {BLOCK}):")
+    head = f"for block in range(0, {writer.index(tile.loop.extent)}, {BLOCK}):"
     blocked = [f"block_end = min(block + {BLOCK}, {writer.index(tile.loop.extent)})"]
     blocked.append(f"for {loop} in range(block, block_end):")
     blocked += indent(_fill(tile, panels, width, writer))
-    body += indent(blocked + inner)
+    fold = [head, *indent(blocked + inner)]
+    for axis in reversed(tile.around):
+        fold = [f"for {mangle(axis.name)} in range({writer.index(axis.extent)}):", *indent(fold)]
+    body += fold
     body += _after(tile, width, writer)
     return lines + indent(body), panels.operations
 
