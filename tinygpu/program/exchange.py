@@ -72,11 +72,11 @@ def _spread(group: Group, scope: str, mask: Array, any_: bool) -> Array:
     """For every lane whether any (or every) lane of its block or warp is in the mask."""
     if scope == "block":
         blocks = group.of_blocks(mask)
-        known = (blocks.any if any_ else blocks.all)(-1)
-        return known[..., group.block]
+        known = np.asarray(blocks.any(-1) if any_ else blocks.all(-1))
+        return np.asarray(known[..., group.block])
     warps = group.of_warps(mask, not any_)
-    known = (warps.any if any_ else warps.all)(-1)
-    return known[..., group.block, group.thread // WARP]
+    known = np.asarray(warps.any(-1) if any_ else warps.all(-1))
+    return np.asarray(known[..., group.block, group.thread // WARP])
 
 
 def _report(collective: str, scope: str, mask: Array, bad: Array, place: Place, faults: Faults) -> None:

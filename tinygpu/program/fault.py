@@ -16,6 +16,9 @@ from tinygpu.program.step import Step
 Point: TypeAlias = tuple[tuple[str, int], ...]
 
 
+OWNERS = {"thread": "this thread", "block": "any thread of the block", "launch": "an earlier launch"}
+
+
 class SimulationBudget(Exception):
     """The run would take more lane-steps than its budget allows."""
 
@@ -54,11 +57,12 @@ class OutOfBounds:
 
 @dataclass(frozen=True, slots=True)
 class Uninitialised:
-    """A read of a cell that nobody who could has written: a local since it was declared, a shared one in this block, a workspace's."""
+    """A read of a cell that its `owner` has not written: a `thread` since it was declared, a `block`, or an earlier `launch`."""
 
     at: At
     array: str
     index: tuple[int, ...]
+    owner: str = "thread"
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,8 +172,8 @@ def sentence(fault: Fault) -> str:
             return f"{element(array, index)} is never stored"
         case OutOfBounds(at, array, index, axis, extent):
             return f"{at}: {element(array, index)} is outside: axis {axis} has extent {extent}"
-        case Uninitialised(at, array, index):
-            return f"{at}: {element(array, index)} is read before this thread has written it"
+        case Uninitialised(at, array, index, owner):
+            return f"{at}: {element(array, index)} is read before {OWNERS[owner]} has written it"
         case DoubleStore(at, array, index, first):
             return f"{at}: {element(array, index)} is stored again, after {first}"
         case ReadOutput(at, array, index):

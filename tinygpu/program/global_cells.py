@@ -69,7 +69,8 @@ class Global:
         bad = np.logical_and(points, np.logical_not(good))
         if bad.any():
             for at, full, _ in offenders(bad, index, place):
-                faults.add((ReadOutput if self.output else Uninitialised)(at, self.name, full), place.span)
+                none = ReadOutput(at, self.name, full) if self.output else Uninitialised(at, self.name, full, "launch")
+                faults.add(none, place.span)
         self._touch(READ, address, points, place, faults)
         return self.values[address]
 
@@ -81,7 +82,7 @@ class Global:
             bad = np.logical_and(points, np.logical_not(self.written[address]))
             if bad.any():
                 for at, full, _ in offenders(bad, index, place):
-                    faults.add(Uninitialised(at, self.name, full), place.span)
+                    faults.add(Uninitialised(at, self.name, full, "launch"), place.span)
         self._touch(monoid, address, points, place, faults)
         shape = np.broadcast_shapes(points.shape, np.shape(value), address.shape, (place.group.lanes,))
         access = Access.of(place, address, points, shape)

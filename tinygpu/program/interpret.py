@@ -199,7 +199,7 @@ def _vectorised(run: Run, step: For, mask: Array) -> bool:
         return False
     outer, run.loops = run.loops, (*run.loops, *loops)
     run.env.update(loops)
-    run.enter(nest.assign)
+    run.enter(nest.origin)
     run.spend(math.prod(box))
     _assign(run, nest.assign, mask)
     for name in loops:

@@ -20,10 +20,11 @@ from tinygpu.program.step import Assign, For, If, Step
 
 @dataclass(frozen=True, slots=True)
 class Nest:
-    """The axes, outermost first, and the assignment, with the guards between them."""
+    """The axes, outermost first, the assignment with the guards between them, and the assignment as it stands in the program."""
 
     axes: tuple[Axis, ...]
     assign: Assign
+    origin: Assign
 
     def distinct(self, env: Mapping[str, Value], extents: tuple[int, ...], box: tuple[int, ...]) -> bool:
         """Whether the iterations write different cells that exist, the same ones in every lane."""
@@ -59,7 +60,7 @@ def find_nest(step: For) -> Nest | None:
     touched: tuple[Read, ...] = sum((reads(t) for t in (*guards, inner.guard, inner.value, *inner.index)), ())
     if any(read.tensor == inner.target for read in touched):
         return None
-    return Nest(tuple(axes), replace(inner, guard=conjunction(*guards, inner.guard)))
+    return Nest(tuple(axes), replace(inner, guard=conjunction(*guards, inner.guard)), inner)
 
 
 def _plain(extent: Term) -> bool:

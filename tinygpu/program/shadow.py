@@ -59,8 +59,8 @@ class Log:
     @classmethod
     def of(cls, size: int, clock: Clock) -> Log:
         """Nobody has been there yet."""
-        pair = lambda: (np.full(size, -1, np.int64), np.full(size, -1, np.int64))  # noqa: E731
-        return cls(pair(), None if clock.warps is None else pair())
+        pairs = [(np.full(size, -1, np.int64), np.full(size, -1, np.int64)) for _ in range(1 if clock.warps is None else 2)]
+        return cls(pairs[0], None if clock.warps is None else pairs[1])
 
     def note(self, access: Access, base: int, clock: Clock) -> None:
         """These accesses have happened."""

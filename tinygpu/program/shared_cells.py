@@ -69,7 +69,7 @@ class SharedCells:
         bad = np.logical_and(points, np.logical_not(self.written[address]))
         if bad.any():
             for at, full, _ in offenders(bad, index, place):
-                faults.add(Uninitialised(at, self.name, full), place.span)
+                faults.add(Uninitialised(at, self.name, full, "block"), place.span)
 
 
 def _access(place: Place, address: Array, points: Array, value: Value = 0) -> Access:

@@ -13,34 +13,38 @@ from itertools import islice, product
 import z3
 
 from tinygpu.category.term import INTEGERS, App, Const, Var, variables, walk
-from tinygpu.diagnostic import Case, Diagnostic, Label
-from tinygpu.obligations.obligation import Inhabited, Obligation
+from tinygpu.diagnostic import Case, Diagnostic, Label, Span
+from tinygpu.obligations.obligation import Claim, Inhabited, Obligation
 from tinygpu.program.fault import (
-    At,
+    Divergent,
     DivisionByZero,
     DoubleStore,
     HoldsViolated,
     NeverStored,
     OutOfBounds,
+    Race,
     ReadOutput,
     Uninitialised,
-    element,
 )
 from tinygpu.program.step import Program, steps
 from tinygpu.program.tolerance import Mismatch
 from tinygpu.proof.kernel import BUDGET, Open, ask
+from tinygpu.proof.mend import mend
 from tinygpu.proof.replay import Misbehaviour, admitted, evaluates_false, replay
+from tinygpu.proof.rows import between, rows
 
 TRIED = 48  # assignments of sizes that are tried when the solver has no suggestion
 EXPLAINS = {  # what a misbehaviour is a case of, most telling code first
     OutOfBounds: ("TG203",),
     DoubleStore: ("TG202", "TG505"),
     NeverStored: ("TG201",),
-    Uninitialised: ("TG301",),
-    ReadOutput: ("TG116", "TG507"),
+    Uninitialised: ("TG301", "TG305"),
+    ReadOutput: ("TG116", "TG507", "TG305", "TG301"),
+    Race: ("TG302", "TG306", "TG305"),
+    Divergent: ("TG303", "TG304"),
     DivisionByZero: ("TG404", "TG510"),
     HoldsViolated: ("TG509",),
-    Mismatch: ("TG504", "TG505", "TG506", "TG502", "TG503", "TG501", "TG301", "TG510"),
+    Mismatch: ("TG306", "TG305", "TG504", "TG505", "TG506", "TG502", "TG503", "TG501", "TG301", "TG510"),
 }
 TITLES = {  # for misbehaviour that no open claim speaks of
     OutOfBounds: "an access is outside its array",
@@ -48,9 +52,17 @@ TITLES = {  # for misbehaviour that no open claim speaks of
     NeverStored: "an element is never stored",
     Uninitialised: "a cell is read before it is written",
     ReadOutput: "an output is read",
+    Race: "two threads meet without a barrier between",
+    Divergent: "not all threads come to a collective",
     DivisionByZero: "an integer is divided by zero",
     HoldsViolated: "the cell does not hold what is said",
     Mismatch: "the value stored is not the equation's",
+}
+
+MEETS = {  # what is said of an array where threads meet, and no open claim speaks of it
+    "TG302": "is accessed by two threads without a barrier between",
+    "TG305": "is read in the launch that writes it",
+    "TG306": "is updated in two ways in one launch",
 }
 
 
@@ -93,7 +105,7 @@ def _without_running(open: Open) -> Counterexample | None:
         case Inhabited() if open.model is not None:
             diagnostic = Diagnostic(claim.code, claim.title, claim.labels, "refuted", helps=(claim.help,) if claim.help else ())
             return Counterexample(diagnostic, {}, None)
-        case Obligation(kind="limits" | "width" | "alignment") if open.model is not None:
+        case Obligation(kind="limits" | "width" | "alignment") | Obligation(code="TG304") if open.model is not None:
             if evaluates_false(claim, open.model):
                 names = sorted(n for n in variables(claim.goal) if n in open.model)
                 case = Case(tuple((n, (str(open.model[n]),)) for n in names)) if names else None
@@ -163,13 +175,45 @@ def _index_terms(program: Program) -> Iterator[object]:
 
 def _diagnose(program: Program, left: tuple[Open, ...], sizes: dict[str, int], seen: Misbehaviour) -> Diagnostic:
     """The open claim that the misbehaviour is a case of, with the case."""
-    codes = EXPLAINS[type(seen)]
+    codes = _codes(seen)
     claims = [o.claim for code in codes for o in left if o.claim.code == code]
     case = Case(tuple(rows(program, sizes, seen)))
+    if isinstance(seen, Race):
+        return _race(program, claims, codes[0], sizes, seen, case)
     if claims:
         return replace(_of(claims[0], case), labels=claims[0].labels + meeting(program, seen))
     labels = (Label(seen.at.span, "here"),) if hasattr(seen, "at") else (Label(program.span, ""),)
     return Diagnostic(codes[0], TITLES[type(seen)], labels, "refuted", case)
+
+
+def _codes(seen: Misbehaviour) -> tuple[str, ...]:
+    """The claims that it may be a case of."""
+    match seen:
+        case Race(scope="launch", kind="write-write"):
+            return ("TG306",)
+        case Race(scope="launch"):
+            return ("TG305", "TG202", "TG507")
+        case Divergent(missing=None):
+            return ("TG304", "TG303")
+    return EXPLAINS[type(seen)]
+
+
+def _race(program: Program, claims: list[Claim], code: str, sizes: dict[str, int], seen: Race, case: Case) -> Diagnostic:
+    """Of the open claims the one about these two steps; with what is missing between them, and what would mend it."""
+    about = [c for c in claims if [label.span for label in c.labels] == [seen.first.span, seen.at.span]] or claims
+    past, now = seen.verbs
+    labels = tuple(Label(span, f"{who} {verb} here") for span, who, verb in _sides(seen, past, now) if span.line) or (
+        Label(program.span, ""),
+    )
+    base = _of(about[0], case) if about else Diagnostic(code, f"{seen.array} {MEETS[code]}", (), "refuted", case)
+    help = mend(program, sizes, seen)
+    return replace(base, labels=labels, notes=tuple(between(program, seen)), helps=(help,) if help else base.helps)
+
+
+def _sides(seen: Race, past: str, now: str) -> tuple[tuple[Span, str, str], ...]:
+    if seen.first.span == seen.at.span:
+        return ((seen.at.span, "one thread", past if past == now else f"{past} and another {now}"),)
+    return (seen.first.span, "one thread", past), (seen.at.span, "another one", now)
 
 
 def meeting(program: Program, seen: Misbehaviour) -> tuple[Label, ...]:
@@ -184,41 +228,3 @@ def meeting(program: Program, seen: Misbehaviour) -> tuple[Label, ...]:
 def _of(claim: object, case: Case | None) -> Diagnostic:
     help = getattr(claim, "help", "")
     return Diagnostic(claim.code, claim.title, claim.labels, "refuted", case, helps=(help,) if help else ())  # type: ignore[attr-defined]
-
-
-def rows(program: Program, sizes: dict[str, int], seen: Misbehaviour) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """The case as rows: sizes, threads, element, values."""
-    if sizes:
-        yield ", ".join(sizes), (", ".join(str(v) for v in sizes.values()),)
-    match seen:
-        case OutOfBounds(at, array, index, axis, extent):
-            yield from _where(at)
-            yield "element", (element(array, index),)
-            yield "shape", (f"axis {axis} of {array} has extent {extent}",)
-        case DoubleStore(at, array, index, first):
-            yield from _where(first, at)
-            yield "element", (element(array, index), element(array, index))
-        case NeverStored(array, index):
-            yield "element", (element(array, index),)
-        case Uninitialised(at, array, index) | ReadOutput(at, array, index):
-            yield from _where(at)
-            yield "cell" if isinstance(seen, Uninitialised) else "element", (element(array, index),)
-        case DivisionByZero(at, term):
-            yield from _where(at)
-            yield "term", (term,)
-        case HoldsViolated(at, array, index, got, want):
-            yield from _where(at)
-            yield "cell", (f"{element(array, index)} is {got:.6g}, said to be {want:.6g}",)
-        case Mismatch(tensor, index, got, want):
-            yield "element", (element(tensor, index),)
-            yield "stored", (f"{got:.6g}",)
-            yield "equation", (f"{want:.6g}",)
-
-
-def _where(*places: At) -> Iterator[tuple[str, tuple[str, ...]]]:
-    lanes = [", ".join(f"{n} {v}" for n, v in at.lane) for at in places]
-    if any(lanes):
-        yield "thread", tuple(f"({lane})" for lane in lanes)
-    loops = [", ".join(f"{n} {v}" for n, v in at.loops) for at in places]
-    if any(loops):
-        yield "iteration", tuple(f"({loop})" for loop in loops)

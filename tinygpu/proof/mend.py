@@ -1,0 +1,125 @@
+"""Where one barrier would do: a race is mended on trial, and run again.
+
+Comes in: a program and a race that was seen. Goes out: a help that names the place of one barrier, or nothing.
+The one idea: candidates are few (after the first step, at the end of a loop around both, before the second), so all are simulated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TypeAlias
+
+from tinygpu.program.fault import Divergent, Race, SimulationBudget
+from tinygpu.program.inputs import promised, random_inputs
+from tinygpu.program.simulate import simulate
+from tinygpu.program.step import Barrier, For, If, Program, Step
+from tinygpu.proof.replay import admitted
+from tinygpu.proof.rows import named
+
+BUDGET = 1 << 22  # lane-steps of one trial
+LARGER = (1, 2, 3, 8, 33, 64, 100, 256)  # what all sizes are set to in the trials that follow
+
+Path: TypeAlias = tuple[int, ...]
+Body: TypeAlias = tuple[Step, ...]
+
+
+def mend(program: Program, sizes: dict[str, int], seen: Race) -> str:
+    """A place where one barrier removes every race of the runs at these and some other sizes, as a help; or an empty text."""
+    if seen.scope != "block" or seen.at.step is None or seen.first.step is None:
+        return ""
+    tried = set()
+    for place, candidate in _candidates(program, seen):
+        if place not in tried and _runs(candidate, sizes):
+            return f"a barrier {place} would do"
+        tried.add(place)
+    return ""
+
+
+def _runs(program: Program, sizes: dict[str, int]) -> bool:
+    """Whether no run has a race, nor a barrier that some threads miss."""
+    larger = [dict.fromkeys(sizes, n) for n in LARGER]
+    return all(_clean(program, s, order) for s in (sizes, *(s for s in larger if admitted(program, s))) for order in (None, 1))
+
+
+def _clean(program: Program, sizes: dict[str, int], order: int | None) -> bool:
+    try:
+        inputs = random_inputs(program.op, sizes)
+        if not promised(program.op, sizes, inputs):
+            return True
+        faults = simulate(program, sizes, inputs, order=order, budget=BUDGET).faults
+    except (SimulationBudget, ZeroDivisionError, IndexError):
+        return True  # nothing was seen
+    return not any(isinstance(fault, Race | Divergent) for fault in faults)
+
+
+def _candidates(program: Program, seen: Race) -> Iterator[tuple[str, Program]]:
+    """Places in words, nearest to the steps first, and the program with a barrier there."""
+    body = program.launches[seen.at.launch].body
+    firsts, seconds = (list(_paths(body, step)) for step in (seen.first.step, seen.at.step))
+    apart = min((_common(a, b) for a in firsts for b in seconds if a != b), default=min(map(len, firsts)) - 1) + 1
+    deepest = min(map(len, firsts))
+    for depth in (*range(apart, 0, -1), *range(apart + 1, deepest + 1)):  # first where a barrier runs least often
+        yield f"after {_named(_at(body, firsts[0][:depth]))}", _with(program, seen, {_next(path[:depth]) for path in firsts})
+    for path in (*firsts, *seconds):
+        for depth in range(len(path) - 1, 0, -1):
+            loop = _at(body, path[:depth])
+            if isinstance(loop, For):
+                yield f"at the end of the loop over {loop.axis.name}", _with(program, seen, {(*path[:depth], len(loop.body))})
+    for depth in range(1, min(map(len, seconds)) + 1):
+        yield f"before {_named(_at(body, seconds[0][:depth]))}", _with(program, seen, {path[:depth] for path in seconds})
+
+
+def _with(program: Program, seen: Race, paths: set[Path]) -> Program:
+    """The program with barriers at these paths of the launch."""
+    launch = program.launches[seen.at.launch]
+    body = launch.body
+    for path in sorted(paths, reverse=True):  # the last first, so that the others stay where they are
+        body = _insert(body, path)
+    launches = tuple(replace(one, body=body) if one is launch else one for one in program.launches)
+    return replace(program, launches=launches)
+
+
+def _paths(body: Body, step: Step | None) -> Iterator[Path]:
+    """Where a step stands: in several places, where a loop over listed values has become copies of its body."""
+    for number, one in enumerate(body):
+        if one is step or (step is not None and one.span.line and one.span == step.span):
+            yield (number,)
+        if isinstance(one, For | If):
+            yield from ((number, *rest) for rest in _paths(one.body, step))
+
+
+def _named(step: Step) -> str:
+    """A step with its body in a few words."""
+    line = f" (line {step.span.line})" if step.span.line else ""
+    match step:
+        case For(axis):
+            return f"the loop over {axis.name}{line}"
+        case If() if line:
+            return f"the `if`{line}"
+    return named(step)
+
+
+def _common(a: Path, b: Path) -> int:
+    """How many steps two paths go together."""
+    return next((n for n, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+
+
+def _at(body: Body, path: Path) -> Step:
+    step = body[path[0]]
+    return step if len(path) == 1 else _at(step.body, path[1:])  # type: ignore[union-attr]
+
+
+def _next(path: Path) -> Path:
+    return (*path[:-1], path[-1] + 1)
+
+
+def _insert(body: Body, path: Path) -> Body:
+    """The body with a barrier at the path."""
+    here, *rest = path
+    if not rest:
+        return (*body[:here], Barrier(), *body[here:])
+    step = body[here]
+    assert isinstance(step, For | If), "a path goes through steps with bodies"
+    inner = replace(step, body=_insert(step.body, tuple(rest)))
+    return (*body[:here], inner, *body[here + 1 :])
