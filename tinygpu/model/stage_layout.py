@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 
+from tinygpu.category.layout import fault
 from tinygpu.category.term import Const
 from tinygpu.diagnostic import Label
 from tinygpu.model.scope import Scope
@@ -57,11 +59,19 @@ def cells(layouts: Sequence[tree.Layout], sides: Sequence[Side], lanes: int, sco
         return Cells(order)
     if one.place.kind == "pad":
         return Cells(order, pad=values[0])
-    if len(values) not in (0, 3) or (values and values[2] < values[0]):
-        fix = "write swizzle(bits, base, shift) with shift at least bits, or swizzle alone"
+    if len(values) not in (0, 3):
+        fix = "write swizzle(bits, base, shift), or swizzle alone"
         scope.problems.add("TG545", "a swizzle has three numbers, or none", one.span, "bits, base, shift", help=fix)
         return plain
-    return Cells(order, swizzle=(values[0], values[1], values[2]) if values else _chosen(one, order, sides, lanes, scope))
+    if not values:
+        return Cells(order, swizzle=_chosen(one, order, sides, lanes, scope))
+    swizzle = values[0], values[1], values[2]
+    reason = fault(prod(s.extent for s in sides), 0, swizzle)
+    if reason:
+        fix = "take a shift of at least 1 and a tile that is a multiple of the bits, or write swizzle alone"
+        scope.problems.add("TG158", "this layout of the tile is not one to one", one.span, reason, help=fix)
+        return plain
+    return Cells(order, swizzle=swizzle)
 
 
 def _chosen(

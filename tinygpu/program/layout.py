@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tinygpu.category.layout import fault as category_fault
 from tinygpu.category.term import Const, Term, lift
 
 
@@ -26,7 +27,6 @@ class Layout:
 
 
 PLAIN = Layout()
-LARGEST = 31  # bits of an address
 
 
 def strides(extents: Sequence[Term], layout: Layout = PLAIN) -> tuple[int, ...]:
@@ -81,33 +81,10 @@ def elements(extents: Sequence[Term], layout: Layout = PLAIN) -> int:
 def fault(extents: Sequence[Term], layout: Layout) -> str:
     """Why the layout does not map the cells of an array of these extents one to one to `[0, elements)`; empty if it does.
 
-    The padded address is one to one and below `elements`, for any pad that is not negative. The swizzle changes the bits
-    `[base, base + bits)` alone, so an address stays in its aligned block of `2^(base + bits)` addresses. With `shift >= 1` what is
-    added to a bit is a higher bit: from the highest one down, each new bit tells the old one. So every block is permuted, and where
-    `elements` is a multiple of its size, `[0, elements)` is a row of whole blocks. With `shift = 0` the bits are added to themselves.
-
-    >>> fault((Const(32), Const(32)), Layout(swizzle=(5, 0, 5))), fault((Const(8),), Layout(pad=-1))
-    ('', 'a pad is at least 0, not -1')
-    >>> fault((Const(32), Const(32)), Layout(swizzle=(5, 0, 0)))
-    'bits that are added to themselves are lost: the shift is 0'
-    >>> fault((Const(8), Const(9)), Layout(swizzle=(2, 2, 2)))
-    'its 72 elements are no multiple of 16'
+    >>> fault((Const(32), Const(32)), Layout(swizzle=(5, 0, 5))), fault((Const(8), Const(9)), Layout(swizzle=(2, 2, 2)))
+    ('', 'its 72 elements are no multiple of 16')
     """
-    if layout.pad < 0:
-        return f"a pad is at least 0, not {layout.pad}"
-    if layout.swizzle is None:
-        return ""
-    if layout.pad:
-        return "it has a pad and a swizzle: take one of them"
-    bits, base, shift = layout.swizzle
-    if bits < 1 or base < 0:
-        return "a swizzle changes at least 1 bit, from bit 0 on or later"
-    if shift < 1:
-        return f"bits that are added to themselves are lost: the shift is {shift}"
-    if base + shift + bits > LARGEST:
-        return f"an address has no bit {base + shift + bits - 1}"
-    count = elements(extents, layout)
-    return f"its {count} elements are no multiple of {2 ** (base + bits)}" if count % 2 ** (base + bits) else ""
+    return category_fault(elements(extents, layout), layout.pad, layout.swizzle)
 
 
 def _number(extent: Term) -> int:
