@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tinygpu.category.carrier import CARRIERS
 from tinygpu.category.term import (
     BOOL,
     COMPARISONS,
@@ -57,6 +58,8 @@ def settle(term: Term, dtype: str, span: Span, problems: Problems) -> Term:
     """The term in `dtype`: literals take it, index terms are cast to it. A term of another dtype is left as it is."""
     if term.dtype == dtype or term.dtype not in OPEN or dtype == UNKNOWN:
         return term
+    if dtype in CARRIERS:
+        return problems.add("TG147", f"a number stands where a value of {dtype} is needed", span, "one number", help=_made(dtype))
     if dtype == BOOL:
         return problems.add(
             "TG123", "a number stands where a condition is needed", span, "this is a number", help="compare it: … != 0"
@@ -96,6 +99,8 @@ def offered(op: str, dtype: str) -> bool:
     """
     if op in SHUFFLES:
         return dtype != INDEX
+    if dtype in CARRIERS:
+        return False
     if dtype == BOOL:
         return op in COMPARISONS
     if op in ONLY_FLOATS:
@@ -113,6 +118,8 @@ def not_offered(op: str, dtype: str, span: Span, problems: Problems) -> Const:
     }.get(op, f"cast the argument: {sign}(f32(…))" if op in FUNCTIONS else "cast it: f32(…)")
     if dtype == BOOL:
         fix = "choose the numbers: 1 if condition else 0"
+    if dtype in CARRIERS:
+        fix = f"take a component, .{CARRIERS[dtype].components[0][0]}, or combine two values: {dtype}(a, b)"
     return problems.add("TG122", f"{sign} is not defined for {kind}", span, f"{sign} of {kind}", help=fix)
 
 
@@ -139,6 +146,11 @@ def meet(left: Term, right: Term, spans: tuple[Span, Span], problems: Problems) 
     return WRONG, WRONG, UNKNOWN
 
 
+def _made(dtype: str) -> str:
+    """How a carrier's value is written."""
+    return f"write {dtype}({', '.join(name for name, _ in CARRIERS[dtype].components)}), a value for each component"
+
+
 def _kind(dtype: str) -> str:
     return "an index" if dtype == INDEX else dtype
 
@@ -146,6 +158,8 @@ def _kind(dtype: str) -> str:
 def _advice(left: Term, right: Term) -> str:
     """Which side to cast: the narrower one to the wider, both to f32 where neither holds the other."""
     a, b = left.dtype, right.dtype
+    if a in CARRIERS or b in CARRIERS:
+        return _made(a if a in CARRIERS else b)
     if BOOL in (a, b):
         return f"make the condition a number: 1 if {shown(left if a == BOOL else right)} else 0"
     if {a, b} == {"f16", "bf16"}:
@@ -163,7 +177,7 @@ def to_index(term: Term, span: Span, problems: Problems) -> Term:
     term = settle(term, INDEX, span, problems)
     if term.dtype in INTEGERS:
         return App("cast", (term,), INDEX)
-    if term.dtype in FLOATS or term.dtype == BOOL or (isinstance(term, Fold) and term.dtype == INDEX):
+    if term.dtype in FLOATS or term.dtype == BOOL or term.dtype in CARRIERS or (isinstance(term, Fold) and term.dtype == INDEX):
         kind = "a fold" if isinstance(term, Fold) else "a condition" if term.dtype == BOOL else f"a value of {term.dtype}"
         fixes = {BOOL: "make it a number: 1 if condition else 0", INDEX: "give the fold an equation of its own"}
         fix = fixes.get(term.dtype, "cast it: i32(…)")

@@ -14,9 +14,11 @@ from tinygpu.model.clauses import names_in
 from tinygpu.model.elaborate_machine import Instance, elaborate_machine
 from tinygpu.model.elaborate_op import elaborate_op
 from tinygpu.model.machine import Machine
+from tinygpu.model.monoid import monoids_of
 from tinygpu.model.op import Op
 from tinygpu.model.params import Params, combinations, declared, fixed
 from tinygpu.model.problems import Problems, head, listing, suggestion
+from tinygpu.model.scope import Scope
 from tinygpu.syntax import tree
 
 
@@ -42,11 +44,11 @@ def elaborate(file: tree.File) -> Spec:
     problems = Problems()
     params = _params(file, problems)
     known = combinations(_constant(params), problems)
-    served = _ops(file, known[0] if known else {}, problems)
+    served = _ops(file, monoids_of(file, known[0] if known else {}, problems))
     names: dict[str, Span] = {}
     machines: list[Machine] = []
     for declaration in file.declarations:
-        if isinstance(declaration, tree.Op | tree.Machine):
+        if isinstance(declaration, tree.Op | tree.Machine | tree.Monoid):
             _once(declaration, names, problems)
         if isinstance(declaration, tree.Import):
             problems.add("TG109", "import is not in this version yet", declaration.span, help="put the declarations into one file")
@@ -77,22 +79,22 @@ def _constant(params: Params) -> dict[str, tree.Param]:
     return found
 
 
-def _ops(file: tree.File, constants: Mapping[str, int], problems: Problems) -> dict[str, list[Instance] | None]:
+def _ops(file: tree.File, scope: Scope) -> dict[str, list[Instance] | None]:
     """The ops by name, each with its dtypes; None for one that is wrong, whose machines are then passed over."""
     served: dict[str, list[Instance] | None] = {}
     for op in file.declarations:
         if not isinstance(op, tree.Op) or op.name in served:
             continue
-        before = len(problems)
-        made = elaborate_op(op, constants, problems)
+        before = len(scope.problems)
+        made = elaborate_op(op, scope)
         dtypes = op.family.dtypes if op.family else ()
         variants = [((op.family.variable, d),) for d in dtypes] if op.family else [()]
-        served[op.name] = None if len(problems) > before else [Instance(o, v) for o, v in zip(made, variants, strict=True)]
+        served[op.name] = None if len(scope.problems) > before else [Instance(o, v) for o, v in zip(made, variants, strict=True)]
     return served
 
 
-def _once(declaration: tree.Op | tree.Machine, names: dict[str, Span], problems: Problems) -> None:
-    kind = "op" if isinstance(declaration, tree.Op) else "machine"
+def _once(declaration: tree.Op | tree.Machine | tree.Monoid, names: dict[str, Span], problems: Problems) -> None:
+    kind = type(declaration).__name__.lower()
     place = head(declaration.span, f"{kind} {declaration.name}")
     if declaration.name in names:
         problems.add(

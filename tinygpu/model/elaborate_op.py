@@ -22,10 +22,11 @@ from tinygpu.syntax import tree
 MOST = 16  # axes of a tensor
 
 
-def elaborate_op(op: tree.Op, constants: Mapping[str, int], problems: Problems) -> tuple[Op, ...]:
-    """`tree.Op → Op` for each dtype of the family; `constants` are the params of the file. Mistakes are added to `problems`."""
+def elaborate_op(op: tree.Op, file: Scope) -> tuple[Op, ...]:
+    """`tree.Op → Op` for each dtype of the family; `file` has the params and monoids of the file. Mistakes are added to its problems."""
+    problems = file.problems
     if op.family is None:
-        return (_one(op, op.name, {}, constants, problems),)
+        return (_one(op, op.name, file),)
     family = op.family
     unknown = [d for d in family.dtypes if d not in DTYPES]
     for dtype in unknown:
@@ -36,13 +37,14 @@ def elaborate_op(op: tree.Op, constants: Mapping[str, int], problems: Problems) 
     before = len(problems)
     for dtype in family.dtypes:
         if len(problems) == before:  # the other dtypes would mostly say the same
-            ops.append(_one(op, f"{op.name}[{dtype}]", {family.variable: dtype}, constants, problems))
+            ops.append(_one(op, f"{op.name}[{dtype}]", replace(file, dtypes={family.variable: dtype})))
     return tuple(ops)
 
 
-def _one(op: tree.Op, name: str, dtypes: Mapping[str, str], constants: Mapping[str, int], problems: Problems) -> Op:
-    before, sizes = len(problems), _sizes(op, constants)
-    scope = Scope(problems, sizes, {}, constants, dtypes=dtypes)
+def _one(op: tree.Op, name: str, file: Scope) -> Op:
+    problems = file.problems
+    before, sizes = len(problems), _sizes(op, file.constants)
+    scope = replace(file, sizes=sizes, used=set())
     scope = replace(scope, tensors=_declared(op, scope))
     where = [part for guard in op.where for part in conjuncts(condition(guard, scope.inside_brackets()))]
     scope, equations = equations_of(op, scope)
@@ -53,7 +55,7 @@ def _one(op: tree.Op, name: str, dtypes: Mapping[str, str], constants: Mapping[s
         _all_used(op, scope)
     promises = tuple(w for w in where if any(isinstance(t, Read) for t in walk(w)))
     guards = tuple(dict.fromkeys((*(w for w in where if w not in promises), *_possible((*inputs, *outputs)))))
-    return Op(name, tuple(sizes), inputs, outputs, intermediates, equations, guards, op.span, promises)
+    return Op(name, tuple(sizes), inputs, outputs, intermediates, equations, guards, op.span, promises, tuple(file.monoids.items()))
 
 
 def _declared(op: tree.Op, scope: Scope) -> dict[str, Tensor]:

@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from tinygpu.category.term import BOOL, INDEX, Axis, Read
+from tinygpu.category.carrier import CARRIERS
+from tinygpu.category.term import BOOL, INDEX, Axis, Read, Term
 from tinygpu.diagnostic import Label
 from tinygpu.model.dtype import LITERAL, settle
+from tinygpu.model.folds import results
 from tinygpu.model.op import Equation, Tensor
-from tinygpu.model.problems import UNKNOWN
+from tinygpu.model.problems import UNKNOWN, WRONG
 from tinygpu.model.ranges import checked, inferred
 from tinygpu.model.scope import Scope
 from tinygpu.model.value import value, wrong_rank
@@ -25,13 +27,14 @@ def equations_of(op: tree.Op, scope: Scope) -> tuple[Scope, tuple[Equation, ...]
     places = {t.name: t.span for e in op.equations for t in e.targets}
     equations: dict[str, Equation] = {}
     for equation in op.equations:
-        target = equation.targets[0]
-        if len(equation.targets) > 1:
-            title = "equations with several targets are not in this version yet"
-            scope.problems.add("TG109", title, equation.span, "a tuple on the left side", help="write one equation for each")
-        elif _may_define(target, equations, scope):
-            later = {n: s for n, s in places.items() if n not in equations and n not in scope.tensors}
-            done = _equation(target, equation, replace(scope, later=later))
+        around = scope  # none of the targets of a tuple is known on its right side
+        for number, target in enumerate(equation.targets if _alike(equation, scope) else ()):
+            if not _may_define(target, equations, scope):
+                continue
+            later = {n: s for n, s in places.items() if n not in equations and n not in around.tensors}
+            known = {t.name: scope.tensors[t.name] for t in (target,) if t.name in scope.tensors}
+            inside = replace(around, later=later, tensors={**around.tensors, **known})
+            done = _equation(target, equation, number, inside)
             if target.name not in scope.tensors:
                 scope = replace(scope, tensors={**scope.tensors, target.name: _intermediate(target, done)})
             if done:
@@ -76,12 +79,48 @@ def _may_define(target: tree.Cell, equations: Mapping[str, Equation], scope: Sco
     return known is not None or not scope.hides(target.name, target.span, "the tensor")
 
 
-def _equation(target: tree.Cell, equation: tree.Equation, scope: Scope) -> Equation | None:
+def _alike(equation: tree.Equation, scope: Scope) -> bool:
+    """Whether the targets of a tuple have the same indices, and the right side is a fold that may give them."""
+    first, *others = equation.targets
+    for other in others:
+        if other.index != first.index:
+            title = f"{other.name} and {first.name} stand at different indices"
+            label, fix = Label(first.span, "the first target"), f"write {other.name} with the indices of {first.name}"
+            scope.problems.add("TG111", title, other.span, "a target of the same equation", label, help=fix)
+            return False
+    if others and not isinstance(equation.value, tree.FoldExpr):
+        title = "only a fold gives several values"
+        scope.problems.add("TG147", title, equation.value.span, "one value", help="write one equation for each target")
+        return False
+    return True
+
+
+def _side(equation: tree.Equation, number: int, scope: Scope) -> Term:
+    """What the right side gives to one of the targets."""
+    if len(equation.targets) == 1 or not isinstance(equation.value, tree.FoldExpr):
+        term = value(equation.value, scope)
+        if term.dtype not in CARRIERS:
+            return term
+        names = ", ".join(f"{name}[…]" for name, _ in CARRIERS[term.dtype].components)
+        fix = f"write ({names}) = … for all of them, or take one: (…).{CARRIERS[term.dtype].components[0][0]}"
+        title = f"{equation.targets[0].name} is one value, and {term.dtype} has several"
+        return scope.problems.add("TG147", title, equation.value.span, f"a value of {term.dtype}", help=fix)
+    given = results(equation.value, scope, value)
+    if WRONG in given:
+        return WRONG
+    if len(given) != len(equation.targets):
+        title = f"the fold gives {len(given)} value{'s' if len(given) > 1 else ''}, not {len(equation.targets)}"
+        span = equation.targets[0].span.to(equation.targets[-1].span)
+        return scope.problems.add("TG147", title, span, f"{len(equation.targets)} targets", help="write one target for each value")
+    return given[number]
+
+
+def _equation(target: tree.Cell, equation: tree.Equation, number: int, scope: Scope) -> Equation | None:
     axes = _axes(target, equation.value, scope)
     if axes is None:
         return None
     inner = scope.with_indices({a.name: a.extent for a in axes})
-    term = value(equation.value, inner)
+    term = _side(equation, number, inner)
     declared = scope.tensors.get(target.name)
     if declared is None and term.dtype in (LITERAL, INDEX):
         scope.problems.add(

@@ -8,44 +8,109 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tinygpu.category.monoid import MONOIDS
-from tinygpu.category.term import BOOL, INDEX, TRUE, Axis, Fold, Read, Term, Var, apply, conjunction, variables, walk
-from tinygpu.model.dtype import LITERAL, to_index
+from tinygpu.category.monoid import SCALARS, Monoid
+from tinygpu.category.term import BOOL, INDEX, TRUE, App, Axis, Fold, Read, Term, Var, apply, conjunction, variables, walk
+from tinygpu.model.builtin import BUILT_IN, built_in, monoid_of
+from tinygpu.model.carried import lifted
+from tinygpu.model.dtype import LITERAL, OPEN, not_offered, to_index
 from tinygpu.model.problems import UNKNOWN, WRONG, listing, suggestion
 from tinygpu.model.ranges import inferred, occurrences
 from tinygpu.model.scope import Scope
 from tinygpu.syntax import tree
 
-LATER = ("argmax", "argmin", "logsumexp", "welford", "scan_sum")
+PLACE = {"argmax": 1, "argmin": 1}  # which result stands for the fold where one value is wanted
 Elaborate = Callable[[tree.Expr, Scope], Term]
 
 
 def fold(expr: tree.FoldExpr, scope: Scope, value: Elaborate) -> Term:
-    """`FoldExpr × Scope → Fold`; `value` elaborates what stands inside."""
-    if expr.named or expr.monoid in LATER:
-        return scope.problems.add(
-            "TG109",
-            f"fold {expr.monoid} is not in this version yet",
-            expr.span,
-            "a fold with a monoid of pairs, or of the user",
-            help=f"this version folds with {listing(MONOIDS)}",
-        )
-    if expr.monoid not in MONOIDS:
-        fix = suggestion(expr.monoid, MONOIDS) or f"folds are {listing(MONOIDS)}"
-        return scope.problems.add("TG107", f"unknown fold {expr.monoid}", expr.span, "no fold has this name", help=fix)
+    """`FoldExpr × Scope → Term`: a `Fold`, or what its monoid gives of one. `value` elaborates what stands inside."""
+    found = _fold(expr, scope, value)
+    if not isinstance(found, tuple):
+        return found
+    whole, given = found
+    if expr.monoid in PLACE:
+        return given[PLACE[expr.monoid]]
+    return given[0] if len(given) == 1 else whole
+
+
+def results(expr: tree.FoldExpr, scope: Scope, value: Elaborate) -> tuple[Term, ...]:
+    """Everything that a fold gives, for the tuple on the left side of an equation."""
+    found = _fold(expr, scope, value)
+    return found[1] if isinstance(found, tuple) else (found,)
+
+
+def _fold(expr: tree.FoldExpr, scope: Scope, value: Elaborate) -> Term | tuple[Fold, tuple[Term, ...]]:
+    """A fold of single values; or of a carrier's, with its results."""
+    problems = scope.problems
+    if expr.monoid == "scan_sum":
+        fix = f"this version folds with {listing([*SCALARS, *BUILT_IN])}"
+        return problems.add("TG109", "scan_sum is not in this version yet", expr.span, "a prefix", help=fix)
+    monoid = monoid_of(expr.monoid, scope.monoids) if expr.named else None
+    if monoid is None and (expr.named or expr.monoid not in (*SCALARS, *BUILT_IN)):
+        if scope.monoids.get(expr.monoid) == "":
+            return WRONG  # its declaration has been complained about
+        known = list(scope.monoids) if expr.named else [*SCALARS, *BUILT_IN]
+        fix = suggestion(expr.monoid, known) or (f"folds are {listing(known)}" if known else f"declare it: monoid {expr.monoid}(…)")
+        return problems.add("TG107", f"unknown fold {expr.monoid}", expr.span, "no fold has this name", help=fix)
+    bound = _bound(expr, scope, value)
+    if bound is None:
+        return WRONG
+    axes, guard, inner = bound
+    if monoid is None and expr.monoid in SCALARS:
+        return _folded(expr, axes, guard, value(expr.body, inner), scope)
+    items = expr.body.items if isinstance(expr.body, tree.Group) and len(expr.body.items) > 1 else (expr.body,)
+    given = tuple(value(item, inner) for item in items)
+    if guard.dtype == UNKNOWN or any(term.dtype == UNKNOWN for term in given):
+        return WRONG
+    return _carried(expr, axes, guard, given, monoid, scope)
+
+
+def _bound(expr: tree.FoldExpr, scope: Scope, value: Elaborate) -> tuple[tuple[Axis, ...], Term, Scope] | None:
+    """The axes of a fold, what their bounds add to its guard, and the scope inside; None after a message."""
     axes: list[Axis] = []
     guard: Term = TRUE
     inner = scope
     for binder in expr.binders:
         if scope.hides(binder.name, binder.span, "the index") or _twice(binder, axes, scope):
-            return WRONG
+            return None
         extent, restriction = _range(binder, expr.body, inner, value)
         if extent is None:
-            return WRONG
+            return None
         axes.append(Axis(binder.name, extent, "reduction", binder.span))
         guard = conjunction(guard, restriction)
         inner = inner.with_indices({binder.name: extent})
-    return _folded(expr, tuple(axes), guard, value(expr.body, inner), scope)
+    return tuple(axes), guard, inner
+
+
+def _carried(
+    expr: tree.FoldExpr, axes: tuple[Axis, ...], guard: Term, given: tuple[Term, ...], monoid: Monoid | None, scope: Scope
+) -> Term | tuple[Fold, tuple[Term, ...]]:
+    """A fold of a carrier's values, with its results."""
+    spans = [item.span for item in expr.body.items] if isinstance(expr.body, tree.Group) and len(given) > 1 else [expr.body.span]
+    if monoid is None:
+        if len(given) > 1:
+            fix = f"{expr.monoid} folds one value"
+            return scope.problems.add("TG127", "a list is no value", expr.body.span, "one value is needed here", help=fix)
+        dtype = given[0].dtype
+        if dtype in OPEN:
+            title = f"the dtype of {expr.monoid} is not known"
+            fix = "say it with a cast: f32(…)"
+            return scope.problems.add("TG126", title, expr.body.span, "only numbers and indices stand here", help=fix)
+        if dtype not in BUILT_IN[expr.monoid]:
+            return not_offered(expr.monoid, dtype, expr.body.span, scope.problems)
+        monoid = built_in(expr.monoid, dtype)
+        if expr.monoid in PLACE:
+            if len(axes) > 1:
+                fix = f"give the elements one number: fold {monoid.name}[…] (value, i32(number))"
+                return scope.problems.add("TG125", f"{expr.monoid} takes one index", expr.span, f"{len(axes)} given", help=fix)
+            given, spans = (*given, App("cast", (Var(axes[0].name),), "i32")), spans * 2
+    assert monoid.definition is not None
+    body = lifted(monoid.definition, given, spans, expr.monoid, scope)
+    if body.dtype == UNKNOWN:
+        return WRONG
+    whole = Fold(monoid.name, axes, guard, body, monoid.name, expr.span)
+    raw = len(given) == 1 and given[0] is body
+    return whole if raw else (whole, monoid.definition.result(whole))
 
 
 def _twice(binder: tree.Binder, axes: list[Axis], scope: Scope) -> bool:
@@ -81,7 +146,7 @@ def _stands(name: str, body: tree.Expr, scope: Scope) -> bool:
 def _folded(expr: tree.FoldExpr, axes: tuple[Axis, ...], guard: Term, body: Term, scope: Scope) -> Term:
     if body.dtype == UNKNOWN or guard.dtype == UNKNOWN:
         return WRONG
-    if not MONOIDS[expr.monoid].accepts(INDEX if body.dtype == LITERAL else body.dtype):
+    if not SCALARS[expr.monoid].accepts(INDEX if body.dtype == LITERAL else body.dtype):
         if body.dtype == BOOL:
             help = f"write {expr.monoid}[…] (1 if condition else 0), or fold with any or all"
             return scope.problems.add(

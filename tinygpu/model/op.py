@@ -38,6 +38,7 @@ class Op:
     """A compute object. `sizes` in order of first use; `where` are guards over the sizes.
 
     `promises` are guards over the values of inputs, such as `all[t] 0 <= idx[t]`: assumed, or checked on request at a call.
+    `monoids` are those that its file declares, each with its name in the registry.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Op:
     where: tuple[Term, ...] = ()
     span: Span = field(default=NOWHERE, compare=False, repr=False)
     promises: tuple[Term, ...] = ()
+    monoids: tuple[tuple[str, str], ...] = ()
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from tinygpu.category.term import BOOL, DTYPES, Const, Read, Term, Var
 from tinygpu.diagnostic import Label, Span
+from tinygpu.model.builtin import monoid_of
 from tinygpu.model.dtype import LITERAL
 from tinygpu.model.op import Tensor
 from tinygpu.model.problems import Problems, listing, suggestion
@@ -33,6 +34,7 @@ class Scope:
 
     `as_index`: reads of integers are cast to `index` at once, as inside brackets. `used` and `problems` are shared and grow.
     `elsewhere` are arrays of a program that do not live here. `place` says where a shuffle would stand, if it may not stand here.
+    `monoids` are the file's, with their names in the registry (empty for one that is wrong); `values` are names that stand for terms.
     """
 
     problems: Problems
@@ -46,6 +48,8 @@ class Scope:
     used: set[str] = field(default_factory=set)
     as_index: bool = False
     place: str = "outside a program"
+    monoids: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, Term] = field(default_factory=dict)
 
     def inside_brackets(self) -> Scope:
         """The same names, read as indices."""
@@ -65,6 +69,8 @@ class Scope:
         if found in DTYPES:
             self.used.add(name)
             return found
+        if not self.place and (monoid := monoid_of(name, self.monoids)) is not None:
+            return monoid.name  # only the cells of a program hold a carrier's values
         fix = (
             f"did you mean {ALIASES[name]}?" if name in ALIASES else suggestion(name, DTYPES) or f"the dtypes are {listing(DTYPES)}"
         )
@@ -74,6 +80,8 @@ class Scope:
     def name(self, name: str, span: Span) -> Term:
         """What a bare name stands for."""
         self.used.add(name)
+        if name in self.values:
+            return self.values[name]
         if name in self.indices:
             return Var(name)
         if name in self.constants:
@@ -144,7 +152,7 @@ class Scope:
 
     def everything(self) -> set[str]:
         """Every name that stands for something."""
-        return {*self.sizes, *self.tensors, *self.constants, *self.indices, *SPECIAL}
+        return {*self.sizes, *self.tensors, *self.constants, *self.indices, *self.values, *SPECIAL}
 
     def hides(self, name: str, span: Span, kind: str, but: Iterable[str] = ()) -> bool:
         """Whether a new name would hide another one; says so."""

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.carrier import CARRIERS
+from tinygpu.category.monoid import SCALARS
 from tinygpu.category.term import (
     BOOL,
     COMPARISONS,
@@ -29,6 +30,8 @@ from tinygpu.category.term import (
     select,
 )
 from tinygpu.diagnostic import Label, Span
+from tinygpu.model.builtin import monoid_of
+from tinygpu.model.carried import component, made
 from tinygpu.model.dtype import LITERAL, meet, not_offered, offered, settle, to_index
 from tinygpu.model.folds import fold
 from tinygpu.model.op import Tensor
@@ -73,7 +76,7 @@ def value(expr: tree.Expr, scope: Scope) -> Term:
         case tree.Group():
             return scope.problems.add("TG127", "a list is no value", expr.span, "one value is needed here")
         case tree.Field():
-            return scope.problems.add("TG109", "tuples are not in this version yet", expr.span, "a component of a tuple")
+            return _as_index(component(expr, scope, value), scope)
     assert_never(expr)
 
 
@@ -192,6 +195,8 @@ def _compare(expr: tree.Binary, scope: Scope) -> Term:
     left, right, dtype = _pair(expr.left, expr.right, scope)
     if dtype == UNKNOWN:
         return WRONG
+    if dtype in CARRIERS:
+        return not_offered(expr.op, dtype, expr.span, scope.problems)
     if dtype == BOOL and op not in ("eq", "ne"):
         fix = "truth values are only equal or not: use == and !=, and, or, not"
         return scope.problems.add("TG122", f"{expr.op} is not defined for bool", expr.span, "two conditions", help=fix)
@@ -213,9 +218,15 @@ def _call(expr: tree.Call, scope: Scope) -> Term:
     if expr.function in SHUFFLES:
         return shuffle(expr, scope, value)
     name = scope.dtypes.get(expr.function, expr.function)
+    if name not in CALLS and (monoid := monoid_of(name, scope.monoids)) is not None:
+        return made(monoid, expr, scope, value)
     if name not in CALLS:
         known = CALLS if scope.place == "outside a program" else (*CALLS, *SHUFFLES)
-        fix = f"{name} is a tensor: write {name}[…]" if name in scope.tensors else suggestion(name, (*known, *MONOIDS))
+        fix = (
+            f"{name} is a tensor: write {name}[…]"
+            if name in scope.tensors
+            else suggestion(name, (*known, *SCALARS, *scope.monoids))
+        )
         fix = fix or f"the functions are {listing((*FUNCTIONS, 'min', 'max', 'where'))}"
         return scope.problems.add("TG107", f"unknown function {name}", expr.span, "no function has this name", help=fix)
     least, most = {"where": (3, 3), "min": (2, 99), "max": (2, 99)}.get(name, (1, 1))
@@ -244,6 +255,8 @@ def cast(term: Term, dtype: str, span: Span, scope: Scope) -> Term:
     scope.used.add(dtype)
     if dtype == BOOL and term.dtype != BOOL:
         return scope.problems.add("TG122", "a number is not cast to bool", span, "a cast to bool", help="compare it: … != 0")
+    if term.dtype in CARRIERS:
+        return not_offered(dtype, term.dtype, span, scope.problems)
     settled = settle(term, dtype, span, scope.problems)
     if settled.dtype in (dtype, UNKNOWN):
         return _as_index(settled, scope)
@@ -266,8 +279,8 @@ def _extremum(name: str, args: tuple[tree.Expr, ...], scope: Scope) -> Term:
         a, b, dtype = meet(left, value(arg, scope), (span, arg.span), scope.problems)
         if dtype == UNKNOWN:
             return WRONG
-        if dtype == BOOL:
-            return not_offered(name, BOOL, arg.span, scope.problems)
+        if dtype == BOOL or dtype in CARRIERS:
+            return not_offered(name, dtype, arg.span, scope.problems)
         left = apply(name, a, b) if dtype == INDEX else App(name, (a, b), dtype)
     return left
 

@@ -66,6 +66,7 @@ class Reader:
             dtypes={name: choice for name, choice in self.machine.variant if choice in DTYPES},
             elsewhere=self.declared,
             place="",
+            monoids=dict(self.op.monoids),
         )
 
     @property

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tinygpu.category.atomic import ATOMICS, has_atomic
-from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.monoid import SCALARS, Monoid
 from tinygpu.category.term import TRUE, Fold, Term, walk
 from tinygpu.diagnostic import Label
+from tinygpu.model.builtin import monoid_of
 from tinygpu.model.dtype import settle
 from tinygpu.model.op import Tensor
 from tinygpu.model.problems import UNKNOWN, WRONG, listing, suggestion
@@ -37,7 +38,8 @@ def assign(statement: tree.Assign, scope: Scope, cells: Mapping[str, Tensor]) ->
     term = typed(term, tensor, statement.value, scope)
     if UNKNOWN in (term.dtype, guard.dtype):
         return None
-    return Assign(target.name, place, term, statement.update, guard, statement.span, statement.atomic)
+    monoid = updating(statement.update, scope)
+    return Assign(target.name, place, term, monoid.name if monoid else "", guard, statement.span, statement.atomic)
 
 
 def indivisible(statement: tree.Assign, tensor: Tensor, scope: Scope) -> bool:
@@ -133,17 +135,18 @@ def cell(target: tree.Cell, tensor: Tensor | None, scope: Scope) -> tuple[Term, 
     return place
 
 
+def updating(name: str, scope: Scope) -> Monoid | None:
+    """The monoid of an update: a built-in one, or one with components."""
+    return SCALARS.get(name) or monoid_of(name, scope.monoids)
+
+
 def accepted(statement: tree.Assign, tensor: Tensor, scope: Scope) -> bool:
     """Whether the monoid of an update is known, and is one of values of the target's dtype."""
-    monoid = MONOIDS.get(statement.update)
+    monoid = updating(statement.update, scope)
     if monoid is None:
-        scope.problems.add(
-            "TG109",
-            f"{statement.update} is not in this version yet",
-            statement.span,
-            "a monoid of pairs",
-            help="update with += *= max= min=",
-        )
+        known = (*SCALARS, *scope.monoids)
+        fix = suggestion(statement.update, known) or f"updates are += and *=, and NAME= with {listing(known[2:])}"
+        scope.problems.add("TG107", f"unknown monoid {statement.update}", statement.span, "no monoid has this name", help=fix)
         return False
     if not monoid.accepts(tensor.dtype):
         scope.problems.add(

@@ -7,8 +7,10 @@ The one idea: the text is the program, so `read` of what is printed here gives a
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import assert_never
 
+from tinygpu.category.carrier import component
 from tinygpu.category.term import COMPARISONS, INDEX, SYMBOL, TRUE, App, Axis, Const, Fold, Read, Term, Var
 from tinygpu.program.layout import PLAIN, Layout
 from tinygpu.program.step import Assign, Barrier, For, Holds, If, Launch, Local, Program, Shared, Step, Workspace
@@ -138,14 +140,16 @@ def expression(term: Term, scalars: Scalars = frozenset()) -> tree.Expr:
             return cell(tensor, index, scalars)
         case App("neg", (Const(_, dtype) as inner,)):  # `-2` is a literal, this is an operation
             return tree.Unary("-", tree.Call(dtype, (expression(inner),)))
+        case App("part", (value, Const(int(place)))):
+            return tree.Field(expression(value, scalars), component(value.dtype, place))
         case App(op, args, dtype):
             return application(op, tuple(expression(a, scalars) for a in args), dtype)
-        case Fold(monoid, axes, guard, body):
-            return folded(monoid, axes, guard, expression(body, scalars), scalars)
+        case Fold(monoid, axes, guard, body, dtype):
+            return replace(folded(monoid, axes, guard, expression(body, scalars), scalars), named=dtype == monoid)
     assert_never(term)
 
 
-def folded(monoid: str, axes: tuple[Axis, ...], guard: Term, body: tree.Expr, scalars: Scalars) -> tree.Expr:
+def folded(monoid: str, axes: tuple[Axis, ...], guard: Term, body: tree.Expr, scalars: Scalars) -> tree.FoldExpr:
     """`sum[k < K] body`; a guard of the last binder, `k < e` or `k <= e`, stands as its bound when the body gives the range."""
     bounds = {axis.name: ("<", expression(axis.extent, scalars)) for axis in axes}
     match guard:
@@ -165,7 +169,7 @@ def application(op: str, args: tuple[tree.Expr, ...], dtype: str) -> tree.Expr:
             return tree.IfElse(then, condition, otherwise)
         case "cast", (value,) if dtype == INDEX:  # an integer read inside brackets is an index without a word
             return value
-        case "cast", _:
+        case (("cast" | "pack"), _):
             return tree.Call(dtype, args)
         case "ceildiv", (a, b):
             return tree.Call("ceil", (tree.Binary("/", a, b),))

@@ -1,0 +1,91 @@
+"""The monoids with several components that every file may use: largest and smallest with their place, log Σ exp, mean and variance.
+
+Comes in: a name and a dtype. Goes out: the monoid, interned as `argmax_f32` and the like.
+The one idea: they are written in the language itself, so they are elaborated and proved as a user's monoids are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tinygpu.category.monoid import MONOIDS, Monoid
+from tinygpu.category.term import FLOATS, INTEGERS
+
+# The index of the first of several equal values; of nothing, the largest index. T is the dtype of the values.
+EXTREME = """monoid {name}(v: T, k: i32) {{
+  unit    ({end}, 2147483647)
+  lift    (x, j: i32) = (x, j)
+  combine (a, b) = ({name}(a.v, b.v), a.k if a.v {sign} b.v else b.k if b.v {sign} a.v else min(a.k, b.k))
+}}"""
+# The largest value m so far, and the sum s of exp(x - m).
+LOGSUMEXP = """monoid logsumexp(m: T, s: T) where s >= 0 {
+  unit    (-inf, 0)
+  lift    (x) = (x, 1)
+  combine (a, b) = (max(a.m, b.m), (a.s if a.m >= b.m else a.s * exp(a.m - b.m)) + (b.s if b.m >= a.m else b.s * exp(b.m - a.m)))
+  result  (m + log(s))
+}"""
+# The count, the mean, and the sum of the squares of the distances from it.
+WELFORD = """monoid welford(n: T, mean: T, squares: T) where n >= 0, n > 0 or mean == 0 and squares == 0 {
+  unit    (0, 0, 0)
+  lift    (x) = (1, x, 0)
+  combine (a, b) = (a.n + b.n,
+    b.mean if a.n == 0 else a.mean + (b.mean - a.mean) * (b.n / (a.n + b.n)),
+    b.squares if a.n == 0 else a.squares + b.squares + (b.mean - a.mean) * (b.mean - a.mean) * (a.n * (b.n / (a.n + b.n))))
+  result  (mean, squares / n)
+}"""
+BUILT_IN: Mapping[str, tuple[str, ...]] = {  # the dtypes that they fold
+    "argmax": FLOATS + INTEGERS, "argmin": FLOATS + INTEGERS, "logsumexp": FLOATS, "welford": FLOATS,
+}  # fmt: skip
+ENDS = {
+    "i8": (-(2**7), 2**7 - 1),
+    "u8": (0, 2**8 - 1),
+    "i32": (-(2**31), 2**31 - 1),
+    "u32": (0, 2**32 - 1),
+    "i64": (-(2**63), 2**63 - 1),
+}
+
+
+def declaration(name: str, dtype: str) -> str:
+    """The text of a built-in monoid, with its name in the registry.
+
+    >>> print(declaration("argmin", "i32").split("\\n")[1])
+      unit    (2147483647, 2147483647)
+    """
+    low, high = map(str, ENDS.get(dtype, ("-inf", "inf")))
+    text = {
+        "argmax": EXTREME.format(name="max", end=low, sign=">"),
+        "argmin": EXTREME.format(name="min", end=high, sign="<"),
+        "logsumexp": LOGSUMEXP,
+        "welford": WELFORD,
+    }[name]
+    return f"monoid {name}_{dtype}({text.partition('(')[2]}".replace(": T", f": {dtype}")
+
+
+def built_in(name: str, dtype: str) -> Monoid:
+    """The monoid of that name on values of that dtype, elaborated when it is first asked for."""
+    title = f"{name}_{dtype}"
+    if title not in MONOIDS:
+        from tinygpu.model.monoid import elaborate_monoid  # it needs expressions, which need this
+        from tinygpu.model.problems import Problems
+        from tinygpu.model.scope import Scope
+        from tinygpu.syntax import tree
+        from tinygpu.syntax.parse import parse
+
+        problems = Problems()
+        (written,) = parse(declaration(name, dtype)).declarations
+        assert isinstance(written, tree.Monoid)
+        elaborate_monoid(written, Scope(problems, place="in a monoid"))
+        problems.stop()
+    return MONOIDS[title]
+
+
+def monoid_of(name: str, monoids: Mapping[str, str]) -> Monoid | None:
+    """The monoid with components that a name means in a file that declares `monoids`; None if it means none.
+
+    >>> monoid_of("argmax_f32", {}).definition.carrier.components
+    (('v', 'f32'), ('k', 'i32'))
+    """
+    if name in monoids:
+        return MONOIDS.get(monoids[name])
+    base, _, dtype = name.rpartition("_")
+    return built_in(base, dtype) if dtype in BUILT_IN.get(base, ()) else None
