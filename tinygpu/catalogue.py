@@ -160,6 +160,14 @@ CATALOGUE: Mapping[str, str] = {
     "TG530": "a value that another thread or turn holds",
     "TG531": "a loop over outputs inside a fold",
     "TG532": "a fold without an element to start from",
+    # stages
+    "TG540": "a tile without constant extents",
+    "TG541": "a stage at no loop",
+    "TG542": "a stage of what no equation reads",
+    "TG543": "not a part of a copy",
+    "TG544": "a copy with too many threads",
+    "TG545": "a layout that does not fit its tile",
+    "TG546": "a tile read where it is not there",
     # calling what was built
     "TG801": "not an array that a kernel can take",
     "TG802": "an array of another dtype",

@@ -30,7 +30,7 @@ def explicit(clauses: Clauses, table: Mapping[str, Factor], scope: Scope, place:
     problems = scope.problems
     assigned: tuple[tree.Compute | tree.Own | tree.ForEquation, ...] = (*clauses.compute, *clauses.own, *clauses.per)
     combined: tuple[tree.Reduce | tree.Keep | tree.Equations, ...] = (*clauses.reduce, *clauses.keep, *clauses.equations)
-    for span in (c.span for c in (*assigned, *combined, *clauses.several)):
+    for span in (c.span for c in (*assigned, *combined, *clauses.several, *clauses.stages)):
         problems.add(
             "TG143",
             "a machine with a program has no assignment",

@@ -15,9 +15,9 @@ import numpy as np
 from tinygpu.category.box import Box
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.simplify import holds, simplify
-from tinygpu.category.term import App, Axis, Const, Fold, Read, Term, Var, conjuncts, reads, rebuild, walk
+from tinygpu.category.term import App, Axis, Const, Fold, Read, Term, Var, conjuncts, reads, rebuild, variables, walk
 from tinygpu.category.to_numpy import evaluate
-from tinygpu.diagnostic import Span
+from tinygpu.diagnostic import Label, Span, TinygpuError
 from tinygpu.model.tile import BLOCK, Stage
 from tinygpu.program.step import Assign, Barrier, For, If, Step, steps
 
@@ -159,3 +159,41 @@ def touches(body: Iterable[Step], arrays: set[str]) -> bool:
         if found:
             return True
     return False
+
+
+def check(tiles: Tiles, body: Iterable[Step], names: frozenset[str], there: frozenset[str] = frozenset()) -> frozenset[str]:
+    """The tiles that are there after a body: all that is read of one stands behind its copy, in the same turn. Raises TG546."""
+    for step in body:
+        match step:
+            case Assign(target, index, value, _, guard):
+                terms = (*index, value, guard)
+                for read in (r for t in terms for r in reads(t) if r.tensor in tiles and r.tensor not in there):
+                    raise outside(tiles[read.tensor], read)
+                if target in tiles:
+                    strange = sorted(frozenset().union(*map(variables, terms)) - names)
+                    if strange:
+                        raise unknown(tiles[target], strange[0])
+                    there |= {target}
+            case For(axis, inner):
+                staged = {t.array for t in tiles.values() if t.stage.at == axis.name}
+                there |= check(tiles, inner, names | {axis.name}, there) - staged
+            case If(_, inner):
+                there |= check(tiles, inner, names, there)
+    return there
+
+
+def outside(tile: Tile, read: Read) -> TinygpuError:
+    """A read of a tile where no copy of it has been made."""
+    at = tile.stage.at
+    title = f"{tile.stage.tensor} is read outside of {at}, where its tile is not there"
+    reason = f"the tile is what one turn of {at} needs"
+    fix = "stage it at block, or give the access inside the loop other indices than the one outside"
+    return TinygpuError.of("TG546", title, read.span, reason, fix, Label(tile.span, "staged here"))
+
+
+def unknown(tile: Tile, name: str) -> TinygpuError:
+    """A copy that stands outside of a loop that it needs."""
+    at = tile.stage.at
+    title = f"the tile of {tile.stage.tensor} depends on {name}, which is not known at {at}"
+    fix = f"stage it at {name}"
+    return TinygpuError.of("TG546", title, tile.span, f"the loop {name} stands inside of {at}", fix)
