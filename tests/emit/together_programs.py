@@ -31,7 +31,7 @@ def matmul_op(dtype: str = "f32") -> Op:
 
 def matmul_shared(tail: bool = True) -> Program:
     """128 × 128 elements a block, 8 × 8 a thread, eight steps of k at once through two tiles; A's is transposed and padded."""
-    ri, rh, rj, rg, c, r, v = map(Var, ("ri", "rh", "rj", "rg", "c", "r", "v"))
+    ri, rh, rj, rg, v = map(Var, ("ri", "rh", "rj", "rg", "v"))
     row = Var("by") * 128 + rg * 64 + ty * 4 + ri
     column = Var("bx") * 128 + rh * 64 + tx * 4 + rj
     flat = ty * 16 + tx

@@ -17,7 +17,7 @@ from tinygpu.emit.cuda_text import HALVES, Scope, held, stored
 from tinygpu.emit.cuda_wide import Move, fast
 from tinygpu.emit.python import Lines, block, choice, comment, fresh
 from tinygpu.program.arrays import arrays
-from tinygpu.program.step import Assign, Barrier, For, If, Local, Program, Shared, Step
+from tinygpu.program.step import Assign, Barrier, For, If, Local, Program, Shared, Step, steps
 from tinygpu.program.wide import Wide, wide_in
 
 IN_PLACE = {"sum": "+=", "prod": "*="}
@@ -90,10 +90,28 @@ def carved(python: str, shared: Shared, start: int) -> str:
 
 
 def loop_lines(build: Build, axis: Axis, body: tuple[Step, ...], scope: Scope, axes: tuple[Axis, ...]) -> Lines:
-    """A loop in the index type; register and vector loops have constant bounds, and the compiler unrolls them."""
-    extent = scope.text(axis.extent)
-    bound = f"ix({extent})" if isinstance(axis.extent, Const) else extent
-    return block(f"for {scope.names[axis.name]} in range({bound})", body_lines(build, body, scope, (*axes, axis)))
+    """A loop in the index type; register and vector loops have constant bounds, and the compiler unrolls them.
+
+    What it does not unroll by itself goes through two turns at once where each is long: the second's loads hide behind the first's work.
+    """
+    extent, name = scope.text(axis.extent), scope.names[axis.name]
+    inner = body_lines(build, body, scope, (*axes, axis))
+    if not pairs(axis, body):
+        bound = f"ix({extent})" if isinstance(axis.extent, Const) else extent
+        return block(f"for {name} in range({bound})", inner)
+    pair, turn = numbered(f"{name}_pair", build.taken), numbered(f"{name}_turn", build.taken)
+    build.taken |= {pair, turn}
+    two = block(f"for {turn} in range(ix(2))", [f"{name} = ix(ix({pair}*2) + {turn})", *inner])
+    return block(f"for {pair} in range(ix({int(extent) // 2}))", two)
+
+
+def pairs(axis: Axis, body: tuple[Step, ...]) -> bool:
+    """Whether the turns of a loop are taken two by two: it is the innermost in time, of an even number, around the thread's own loops."""
+    if axis.sort != "time" or not isinstance(axis.extent, Const) or axis.extent.value % 2 or axis.extent.value < 4:
+        return False
+    inside = tuple(steps(body))
+    own = [s for s in inside if isinstance(s, For)]
+    return bool(own) and all(s.axis.sort != "time" for s in own) and not any(isinstance(s, Barrier) for s in inside)
 
 
 def vector_lines(build: Build, loop: For, scope: Scope, axes: tuple[Axis, ...]) -> Lines:
