@@ -1,0 +1,130 @@
+"""The same machine without cooperation: what one CPU thread does for the threads of a block that share a fold.
+
+Comes in: a machine. Goes out: a machine for the same op whose program has no shared memory, barrier, shuffle or atomic update.
+The one idea: a factor is a factor whoever carries it, so a block factor of a fold becomes a loop, and the owner arrows stay; blocks
+that meet in an output leave their parts for one more launch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from math import prod
+
+from tinygpu.category.arrow import Arrow
+from tinygpu.category.box import Box
+from tinygpu.category.term import Axis, Const, Fold, variables, walk
+from tinygpu.model.across import atomic, continued, folded, left, outermost, partial, workspaces
+from tinygpu.model.machine import Launch, Machine, Phase
+from tinygpu.model.op import Tensor
+from tinygpu.program.derive_grid import restricted
+
+CELLS = 64  # a thread holds at most so many cells for factors that were carried by the block
+
+
+def sequential(machine: Machine) -> Machine:
+    """`machine → machine` for the same op; itself where no thread works with another, or where it gives its program."""
+    if machine.program is not None or not any(map(cooperates, machine.launches)):
+        return machine
+    taken = {*machine.op.sizes, *(t.name for t in (*machine.op.tensors, *machine.op.intermediates, *machine.workspaces))}
+    taken |= {name for name, _ in machine.constants} | {a.name for one in machine.launches for a in factors(one)}
+    launches: list[Launch] = []
+    more: list[Tensor] = []
+    for launch in machine.launches:
+        parts, last, arrays = split(launch, fresh(taken))
+        more.extend(arrays)
+        launches.append(alone(parts))
+        if last is not None:
+            launches.append(alone(last))
+    return replace(machine, launches=tuple(launches), workspaces=(*machine.workspaces, *more))
+
+
+def fresh(taken: set[str]) -> Callable[[str], str]:
+    """Names that nothing has yet."""
+
+    def name(base: str) -> str:
+        found, count = base, 1
+        while found in taken:
+            count += 1
+            found = f"{base}{count}"
+        taken.add(found)
+        return found
+
+    return name
+
+
+def factors(launch: Launch) -> Iterable[Axis]:
+    """Every factor of a launch."""
+    return (*launch.grid, *launch.block, *(a for phase in launch.phases for a in phase.owner.domain.axes))
+
+
+def cooperates(launch: Launch) -> bool:
+    """Whether threads of a launch share a fold or a tile, or blocks an output."""
+    return bool(meeting(launch) or launch.stages or any(map(atomic, launch.phases)))
+
+
+def meeting(launch: Launch) -> frozenset[str]:
+    """The block factors that some fold runs over."""
+    return frozenset(a.name for phase in launch.phases for a in folded(phase).values() if a.sort == "block")
+
+
+def split(launch: Launch, fresh: Callable[[str], str]) -> tuple[Launch, Launch | None, tuple[Tensor, ...]]:
+    """A launch with atomic updates as one that leaves parts in workspaces, and one that folds them."""
+    phases: list[Phase] = []
+    later: list[Phase] = []
+    for phase in launch.phases:
+        if atomic(phase):
+            phase = partial(replace(phase, reduce=()), fresh)
+            (fold,) = outermost(phase.equation.value)
+            walked = tuple(replace(a, sort="time") for a in left(phase, fold))
+            later.append(replace(restricted(phase, walked), equation=continued(phase)))
+        phases.append(phase)
+    if not later:
+        return launch, None, ()
+    begun = [p for p, q in zip(phases, launch.phases, strict=True) if p is not q]
+    used = {a.name for phase in later for a in phase.owner.domain.axes if a.sort != "time"}
+    grid, block = (tuple(a for a in axes if a.name in used) for axes in (launch.grid, launch.block))
+    time = tuple(dict.fromkeys((*launch.time, *(a.name for p in later for a in p.owner.domain.axes if a.sort == "time"))))
+    last = Launch(f"{launch.name}_rest", grid, block, tuple(later), time, launch.span)
+    return replace(launch, phases=tuple(phases)), last, tuple(t for p in begun for t in workspaces(p))
+
+
+def alone(launch: Launch) -> Launch:
+    """The launch with every block factor that a fold runs over as the thread's own."""
+    names = meeting(launch)
+    moved = [a for a in launch.block if a.name in names]
+    held = [a for a in moved if accumulates(launch, a.name)]
+    cells = prod(int(a.extent.value) for a in held if isinstance(a.extent, Const))
+    sorts = {a.name: "register" if a in held and cells <= CELLS else "time" for a in moved}
+    first = [a.name for a in held if sorts[a.name] == "time"]
+    rest = [a.name for a in moved if sorts[a.name] == "time" and a.name not in first]
+    place = 1 + max((launch.time.index(n) for n in outer(launch, names)), default=-1)
+    time = (*launch.time[:place], *first, *launch.time[place:], *rest)
+    phases = tuple(resorted(replace(p, reduce=()), sorts) for p in launch.phases)
+    block = tuple(a for a in launch.block if a.name not in names)
+    return replace(launch, block=block, phases=phases, time=time, keeps=(), stages=())
+
+
+def accumulates(launch: Launch, name: str) -> bool:
+    """Whether some fold has one result for each point of the factor, so that a loop over it stands outside the fold's own, or is cells."""
+    return any(name in own(phase) and any(isinstance(t, Fold) for t in walk(phase.equation.value)) for phase in launch.phases)
+
+
+def outer(launch: Launch, names: frozenset[str]) -> set[str]:
+    """The loops over outputs of those equations that are folded over the factors: they stay outside."""
+    return {n for phase in launch.phases if names & set(folded(phase)) for n in own(phase) if n in launch.time}
+
+
+def own(phase: Phase) -> frozenset[str]:
+    """The factors of an equation's output."""
+    terms = dict(zip(phase.owner.codomain.names, phase.owner.terms, strict=True))
+    return frozenset().union(*(variables(terms[a.name]) for a in phase.equation.axes))
+
+
+def resorted(phase: Phase, sorts: Mapping[str, str]) -> Phase:
+    """The phase with other sorts of factors; nothing else of it says who carries them."""
+    owner = phase.owner
+    axes = tuple(replace(a, sort=sorts.get(a.name, a.sort)) for a in owner.domain.axes)
+    return replace(
+        phase, owner=Arrow(Box(axes, owner.domain.guard), owner.codomain, owner.terms, owner.inverse, owner.mono, owner.epi)
+    )
