@@ -8,6 +8,7 @@ import pytest
 
 from tests.program.cooperation_texts import TEXTS
 from tests.program.library import machines
+from tinygpu.category.carrier import CARRIERS, Carrier
 from tinygpu.category.term import BOOL, INDEX, TRUE, App, Const, Read, Term, Var, select
 from tinygpu.obligations.unroll import assigned_in, bound
 from tinygpu.obligations.wellformed import gaps
@@ -78,14 +79,17 @@ def reasons(program: Program) -> str:
     return "\n".join(gap.reason for gap in gaps(program))
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_what_is_no_program(name: str) -> None:
+def with_body(*body: Step) -> Program:
     ring = corpus("ring_difference")
-    body, reason = CASES[name]
     (launch,) = ring.launches
     launch = replace(launch, grid=(replace(launch.grid[0], name="g"),), body=body)
-    made = replace(ring, launches=(launch,), workspaces=(Workspace("w", "f32", ()),))
-    assert reason in reasons(made)
+    return replace(ring, launches=(launch,), workspaces=(Workspace("w", "f32", ()),))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_no_program(name: str) -> None:
+    body, reason = CASES[name]
+    assert reason in reasons(with_body(*body))
 
 
 def test_arrays_live_in_their_launch_and_have_one_name() -> None:
@@ -102,6 +106,21 @@ def test_a_workspace_has_extents_over_the_sizes() -> None:
     for extent in (Var("t"), ONE, Read("n", (), INDEX)):
         assert reasons(replace(ring, workspaces=(Workspace("w", "f32", (extent,)),)))
     assert not reasons(replace(ring, workspaces=(Workspace("w", "f32", (Var("n"), Const(3))),)))
+
+
+def test_values_of_several_components() -> None:
+    CARRIERS["pair"] = Carrier("pair", (("m", "f32"), ("k", "i32")))
+    try:
+        value = App("pack", (ZERO, ONE), "pair")
+        first = App("part", (Read("p", (), "pair"), Const(0)), "f32")
+        good = (Local("p", "pair", ()), Assign("p", (), App("pair", (value, shuffle(value, dtype="pair")), "pair")), store(first))
+        assert not reasons(with_body(*good))
+        for wrong in (App("pack", (ZERO, ZERO), "pair"), App("add", (value, value), "pair"), App("cast", (ZERO,), "pair")):
+            assert "applies" in reasons(with_body(good[0], Assign("p", (), wrong)))
+        for place in (Const(2), Const(1), Var("t")):
+            assert "applies part" in reasons(with_body(*good[:2], store(App("part", (value, place), "f32"))))
+    finally:
+        del CARRIERS["pair"]
 
 
 def test_an_iteration_keeps_what_threads_do_together() -> None:

@@ -60,5 +60,6 @@ def part(value: Term, place: int, dtype: str) -> Term:
 
 
 def component(dtype: str, place: int) -> str:
-    """The name of a component: its number where the carrier is not known."""
-    return CARRIERS[dtype].components[place][0] if dtype in CARRIERS else str(place)
+    """The name of a component: its number where there is none."""
+    components = CARRIERS[dtype].components if dtype in CARRIERS else ()
+    return components[place][0] if 0 <= place < len(components) else str(place)

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tinygpu.category.atomic import has_atomic
+from tinygpu.category.carrier import CARRIERS
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.term import DTYPES, INDEX, Axis, Const, Term
 from tinygpu.diagnostic import Span
@@ -81,7 +82,7 @@ def _workspace(workspace: Workspace, outer: Names) -> Iterator[Gap]:
 def _array(array: Local | Shared | Workspace, names: Names) -> Iterator[Gap]:
     if array.name in names.arrays or array.name in names.indices:
         yield gap(f"{array.name} hides another {array.name}", array.span)
-    if array.dtype not in DTYPES:
+    if array.dtype not in DTYPES and array.dtype not in CARRIERS:
         yield gap(f"{array.name} holds {array.dtype}, which is no dtype", array.span)
 
 

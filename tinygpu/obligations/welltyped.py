@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tinygpu.category.carrier import CARRIERS
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.term import (
     BOOL,
@@ -19,6 +20,7 @@ from tinygpu.category.term import (
     SHUFFLES,
     App,
     Axis,
+    Const,
     Fold,
     Read,
     Term,
@@ -71,7 +73,7 @@ def term(whole: Term, names: Names, span: Span, lanes: bool = False) -> Iterator
             yield from _fold(whole, names, span)
             return
         case App(op, args, dtype):
-            if not agrees(op, tuple(a.dtype for a in args), dtype):
+            if not (part_of(args, dtype) if op == "part" else agrees(op, tuple(a.dtype for a in args), dtype)):
                 yield gap(f"{text(whole)} applies {op} to {', '.join(a.dtype for a in args)} and gives {dtype}", span)
             if op in SHUFFLES and not lanes:
                 yield gap(f"{text(whole)} stands where not every lane may come", span)
@@ -92,6 +94,15 @@ def _fold(fold: Fold, names: Names, span: Span) -> Iterator[Gap]:
         yield from term(part, names.inside(*axes), span)
 
 
+def part_of(args: tuple[Term, ...], dtype: str) -> bool:
+    """Whether `part(value, place)` takes a component of that dtype."""
+    match args:
+        case (value, Const(int(place), dtype="index")) if value.dtype in CARRIERS:
+            components = CARRIERS[value.dtype].components
+            return 0 <= place < len(components) and components[place][1] == dtype
+    return False
+
+
 def agrees(op: str, args: tuple[str, ...], dtype: str) -> bool:
     """Whether an operation on these dtypes gives that one.
 
@@ -102,15 +113,19 @@ def agrees(op: str, args: tuple[str, ...], dtype: str) -> bool:
     """
     match op:
         case "cast":
-            return len(args) == 1
+            return len(args) == 1 and not {*args, dtype} & set(CARRIERS)
         case "select":
             return len(args) == 3 and args[0] == BOOL and args[1:] == (dtype, dtype)
         case "table":
             return args[0] == INDEX and set(args[1:]) == {dtype}
         case _ if op in SHUFFLES:
             return args == (dtype, INDEX) and dtype != INDEX
+        case "pack":
+            return dtype in CARRIERS and args == tuple(d for _, d in CARRIERS[dtype].components)
         case _ if op in COMPARISONS:
-            return dtype == BOOL and len(args) == 2 and args[0] == args[1]
+            return dtype == BOOL and len(args) == 2 and args[0] == args[1] and args[0] not in CARRIERS
+        case _ if dtype in CARRIERS or op in CARRIERS:
+            return op == dtype and args == (dtype, dtype)
         case _ if op in LOGIC:
             return {*args, dtype} == {BOOL}
         case "floordiv" | "mod" | "ceildiv" | "xor":
