@@ -73,7 +73,8 @@ def linear(term: Term) -> Linear:
 
 
 def joined(form: Linear) -> Linear:
-    """The same number with digits put together: `m·(e // (a·m)) + (e // a) % m` is `e // a`, for numbers a and m above 0.
+    """The same number with digits put together: `m·(e // (a·m)) + (e // a) % m` is `e // a`, for numbers a and m above 0; of only some of
+    the higher digits, `m·(e // (a·m) % k) + (e // a) % m` is `(e // a) % (m·k)`.
 
     >>> from tinygpu.category.term import Var
     >>> i = Var("i")
@@ -90,4 +91,8 @@ def joined(form: Linear) -> Linear:
                 continue
         if form.coefficient(above) == c * m:
             return joined(form.without(atom, above).plus(linear(inner), c))
+        for other, k in form.parts:
+            match other:
+                case App("mod", (whole, Const(int(r)))) if whole == above and k == c * m and r > 0:
+                    return joined(form.without(atom, other).plus(Linear(((inner % (m * r), 1),)), c))
     return form

@@ -121,6 +121,10 @@ def halved(equations: Equations, axes: tuple[Axis, ...]) -> tuple[Equations, tup
             continue
         high, low = Axis(axis.name + HIGH, ceildiv(axis.extent, n)), Axis(axis.name + LOW, n)
         parts: dict[Term, Term] = {x // n: Var(high.name), x % n: Var(low.name)}
+        for t in (t for e, _ in equations for t in walk(e)):
+            match t, n:  # x // (n·m) is (x // n) // m
+                case App("floordiv", (y, Const(int(wide)))), Const(int(narrow)) if y == x and wide % narrow == 0 < wide - narrow:
+                    parts[t] = Var(high.name) // (wide // narrow)
         new = [(_exchanged(e, parts), target) for e, target in equations]
         if not any(axis.name in variables(e) for e, _ in new):
             equations = new

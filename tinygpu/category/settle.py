@@ -212,6 +212,11 @@ def _settle(term: Term, known: Known) -> Term:
             if unit is not None and (guard == FALSE or body == unit):
                 return unit  # of nothing, and of units
             return Fold(monoid, axes, guard, body, dtype, span)
+        case App("add" | "sub", _, "index"):
+            new = rebuild(term, lambda t: _settle(t, known))
+            form = linear(new)
+            whole = joined(form)
+            return new if whole == form else whole.term()
     return rebuild(term, lambda t: _settle(t, known))
 
 
@@ -222,22 +227,39 @@ def divided(op: str, term: Term, n: int, known: Known) -> Term:
     >>> q, r, box = Var("q"), Var("r"), Known.of({"r": Const(8)})
     >>> text(divided("floordiv", q * 16 + r + 9, 8, box)), text(divided("mod", q * 16 + r, 8, box))
     ('q*2 + 1 + (r + 1) // 8', 'r')
+    >>> text(divided("floordiv", q // 4, 8, box)), text(divided("floordiv", q % 32, 8, box))
+    ('q // 32', 'q // 8 % 4')
+    >>> text(divided("floordiv", q * 8 + r, 32, box)), text(divided("mod", q * 8 + r, 32, box))
+    ('q // 4', 'q % 4*8 + r')
     """
+    match op, term:
+        case "floordiv", App("floordiv", (e, Const(int(a)))) if a > 0:
+            return e // (a * n)
+        case "floordiv", App("mod", (e, Const(int(m)))) if m > n and m % n == 0:
+            return divided("mod", divided("floordiv", e, n, known), m // n, known)
     form = joined(linear(term))
     if op == "mod":  # modulo n a remainder by n is the number itself
         for atom, c in form.parts:
             match atom:
                 case App("mod", (inner, Const(int(m)))) if m > 0 and m % n == 0:
                     form = form.without(atom).plus(linear(inner), c)
-        term = form.term()
     high = Linear(tuple((atom, c // n) for atom, c in form.parts if c % n == 0), form.constant // n)
     low = Linear(tuple((atom, c) for atom, c in form.parts if c % n), form.constant % n)
-    short = nonnegative(low, known, inside=True) and nonnegative(low.scaled(-1).plus(Linear((), n - 1)), known, inside=True)
-    if op == "mod":
-        return low.term() if short else low.term() % n if high.parts or low.constant != form.constant else term % n
+    short = _digit(low, n, known)
     if short:
-        return high.term()
-    return high.term() + low.term() // n if high.parts or high.constant else term // n
+        return low.term() if op == "mod" else high.term()
+    for g in sorted({abs(c) for _, c in low.parts if 1 < abs(c) < n and n % abs(c) == 0}, reverse=True):
+        digit = Linear(tuple((atom, c) for atom, c in low.parts if c % g), low.constant % g)
+        rest = low.plus(digit, -1)
+        if digit != low and _digit(digit, g, known):  # (g·a + r) // n is a // (n / g), where 0 ≤ r < g
+            above = Linear(tuple((atom, c // g) for atom, c in rest.parts), rest.constant // g).term()
+            return above % (n // g) * g + digit.term() if op == "mod" else high.term() + above // (n // g)
+    return low.term() % n if op == "mod" else high.term() + low.term() // n
+
+
+def _digit(form: Linear, n: int, known: Known) -> bool:
+    """Whether a form is at least 0 and less than n."""
+    return nonnegative(form, known, inside=True) and nonnegative(form.scaled(-1).plus(Linear((), n - 1)), known, inside=True)
 
 
 def solve(left: Term, right: Term, name: str) -> Term | None:

@@ -10,11 +10,12 @@ claim, and with it at most one thread writes a cell.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from tinygpu.category.affine import linear
+from tinygpu.category.box import Box
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.preimage import preimage
 from tinygpu.category.settle import settle, within
@@ -33,6 +34,7 @@ from tinygpu.category.term import (
     substitute,
     variables,
 )
+from tinygpu.obligations.exchange import Threads
 from tinygpu.obligations.obligation import Point
 from tinygpu.obligations.recurrence import combine, flatten, one_point
 from tinygpu.program.step import Assign, Local, Shared, Workspace
@@ -125,21 +127,60 @@ class Published:
 
 def published(cells: Cells, index: tuple[Term, ...], writers: tuple[Axis, ...], loops: tuple[Axis, ...], point: Point) -> Published:
     """Who writes the cell at the formals. `loops` are those around: where iterations write distinct cells, the cell tells the iteration too."""
-    guards = conjunction(*point.guard)
+    found: Published | None = None
+    for way in ways(cells, index, writers, loops, point):
+        if way.claim == TRUE:
+            return way
+        found = way  # the last one leaves every loop as it is, so that its claim is of the threads alone
+    assert found is not None, "there is always a witness, if only a wrong one"
+    return found
+
+
+def ways(
+    cells: Cells, index: tuple[Term, ...], writers: tuple[Axis, ...], loops: tuple[Axis, ...], point: Point
+) -> Iterator[Published]:
+    """Writers of a cell and the turns that they write it in: all threads, and turns, as one number; or axis by axis."""
     walked = tuple(a for a in loops if any(a.name in variables(i) for i in index))
-    # the iterations that every cell belongs to, if the whole map is one-to-one; else only the thread
-    for turns in dict.fromkeys((walked, tuple(a for a in walked if a.sort != "time"), ())):
-        axes = writers + turns
-        writer = preimage(index, axes, cells.place, guards)
-        back = [equal(substitute(writer[a.name], dict(zip(cells.formals, index, strict=True))), Var(a.name)) for a in axes]
-        claim = settle(conjunction(*back), point.extents, frozenset(point.guard))
-        if claim == TRUE or not turns:
-            break
+    unrolled = tuple(a for a in walked if a.sort != "time")
+    for turns in dict.fromkeys((walked, unrolled)):
+        yield by_axes(cells, index, writers, turns, point)
+    if len(cells.place) > 1 and all(isinstance(a.extent, Const) for a in writers):
+        slow = tuple(a for a in unrolled if a.sort != "vector" and isinstance(a.extent, Const))
+        for outer in dict.fromkeys((slow, ())):
+            yield by_number(cells, index, outer + writers, outer, tuple(a for a in unrolled if a not in outer), point)
+    yield by_axes(cells, index, writers, (), point)
+
+
+def by_axes(cells: Cells, index: tuple[Term, ...], writers: tuple[Axis, ...], turns: tuple[Axis, ...], point: Point) -> Published:
+    """The writer axis by axis."""
+    axes = writers + turns
+    writer = preimage(index, axes, cells.place, conjunction(*point.guard))
+    back = [equal(substitute(writer[a.name], dict(zip(cells.formals, index, strict=True))), Var(a.name)) for a in axes]
     inside = [within(writer[a.name], a.extent) for a in writers]
     turn = [equal(Var(a.name), writer[a.name]) for a in turns]
     lands = [substitute(equal(i, f), writer) for i, f in zip(index, cells.place, strict=True)]
     condition = conjunction(*turn, *inside, *(substitute(g, writer) for g in point.guard), *lands)
-    return Published(condition, writer, claim)
+    return Published(condition, writer, settle(conjunction(*back), point.extents, frozenset(point.guard)))
+
+
+def by_number(
+    cells: Cells, index: tuple[Term, ...], axes: tuple[Axis, ...], outer: tuple[Axis, ...], rest: tuple[Axis, ...], point: Point
+) -> Published:
+    """The writer where the index is made of digits of one number, `Σ strideₐ · a`, as of a thread's: numbers and points are one to one."""
+    number = Axis(" number", Box(axes).size)
+    digits = Threads(axes).at(Var(number.name))
+    extents = {a.name: a.extent for a in point.axes if a not in axes} | {number.name: number.extent}
+    plain = tuple(settle(substitute(i, digits), extents) for i in index)
+    guards = tuple(settle(substitute(g, digits), extents) for g in point.guard)
+    writer = preimage(plain, (number, *rest), cells.place, conjunction(*guards))
+    back = [equal(substitute(writer[a.name], dict(zip(cells.formals, plain, strict=True))), Var(a.name)) for a in (number, *rest)]
+    claim = settle(conjunction(*back), extents, frozenset(guards))
+    whole = {name: substitute(t, writer) for name, t in digits.items()}
+    turn = [equal(Var(a.name), whole[a.name]) for a in outer] + [equal(Var(a.name), writer[a.name]) for a in rest]
+    lands = [substitute(equal(i, f), writer) for i, f in zip(plain, cells.place, strict=True)]
+    inside = within(writer[number.name], number.extent)
+    condition = conjunction(*turn, inside, *(substitute(g, writer) for g in guards), *lands)
+    return Published(condition, {**{a.name: writer[a.name] for a in rest}, **whole}, claim)
 
 
 def contributed(
