@@ -160,6 +160,11 @@ CATALOGUE: Mapping[str, str] = {
     "TG530": "a value that another thread or turn holds",
     "TG531": "a loop over outputs inside a fold",
     "TG532": "a fold without an element to start from",
+    "TG533": "a fold over the grid that nothing completes",
+    "TG534": "a fold that atomic updates cannot combine",
+    "TG535": "workers that cannot be combined in that way",
+    "TG536": "an equation in the wrong launch",
+    "TG537": "a tensor that cannot be kept in registers",
     # stages
     "TG540": "a tile without constant extents",
     "TG541": "a stage at no loop",

@@ -50,6 +50,11 @@ def atomic(phase: Phase) -> frozenset[str]:
     return frozenset(name for name, way in phase.ways.items() if way == "atomic")
 
 
+def nested(phase: Phase) -> tuple[Fold, ...]:
+    """The folds that stand in other folds."""
+    return tuple(t for fold in outermost(phase.equation.value) for t in walk(fold.body) if isinstance(t, Fold))
+
+
 def incomplete(phase: Phase) -> tuple[Axis, ...]:
     """The grid factors that an equation's folds leave open."""
     return tuple(a for a in folded(phase).values() if a.sort == "grid" and phase.ways.get(a.name) != "atomic")
@@ -100,6 +105,9 @@ def check_atomic(phase: Phase, op: Op, problems: Problems) -> None:
         reason = f"{target} is an intermediate, and other equations need it whole"
     elif not isinstance(value, Fold):
         reason = "something follows the fold, and has to wait for all blocks"
+    elif any(a.name in atomic(phase) for fold in nested(phase) for a in factors(phase, fold)):
+        reason = "this fold stands in another one, which has to wait for all blocks"
+        other = f"take {listing(clause.factors)} out of the grid, or compute the fold by an equation of its own"
     elif not has_atomic(value.monoid, value.dtype):
         reason = f"there is no atomic {value.monoid} of {value.dtype}"
     elif MONOIDS[value.monoid].unit(value.dtype) is None:
@@ -136,12 +144,16 @@ WAYS = {
 
 def open_grid(phase: Phase, problems: Problems) -> None:
     """Says that a fold over the grid is not completed."""
-    axes = incomplete(phase)
-    fold = next(t for t in walk(phase.equation.value) if isinstance(t, Fold) and left(phase, t))
-    names, target = listing([a.name for a in axes]), phase.equation.target
-    problems.add(
-        "TG533", f"{fold.monoid} is folded across the grid: its factor {names} is carried by blocks", fold.span,
-        "blocks of one launch cannot wait for each other", Label(phase.span, "placed here"),
-        help=f"reduce {target} over {', '.join(a.name for a in axes)} by atomic, or a further launch that evaluates {target}: "
-        f"launch final {{ work block = ({axes[0].name}: …) }}",
-    )  # fmt: skip
+    value, target, names = phase.equation.value, phase.equation.target, [a.name for a in incomplete(phase)]
+    inner = next((t for t in nested(phase) if left(phase, t)), None)
+    fold = inner or next(t for t in outermost(value) if left(phase, t))
+    title = f"{fold.monoid} is folded across the grid: its factor {listing(names)} is carried by blocks"
+    reason, fix = "blocks of one launch cannot wait for each other", f"let a further launch evaluate {target} too"
+    if inner:
+        reason = "it stands in another fold, which would have to wait for all blocks"
+        fix = f"take {listing(names)} out of the grid, or compute the inner fold by an equation of its own"
+    elif not atomic(phase):
+        fix = f"a further launch that evaluates {target} goes on with it: launch final {{ work block = ({names[0]}: …) }}"
+        if value == fold and has_atomic(fold.monoid, fold.dtype) and MONOIDS[fold.monoid].unit(fold.dtype):
+            fix = f"reduce {target} over {', '.join(names)} by atomic; or {fix}"
+    problems.add("TG533", title, fold.span, reason, Label(phase.span, "placed here"), help=fix)

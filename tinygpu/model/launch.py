@@ -124,6 +124,8 @@ def _reduced(clauses: Clauses, targets: Sequence[str], table: Mapping[str, Facto
             first = Label(seen[name].span, "the first")
             title = f"{name} is combined twice"
             scope.problems.add("TG102", title, clause.span, "the second time", first, help="write one clause for each factor")
+        if unknown:
+            continue
         found[clause.equation] = (*found.get(clause.equation, ()), Reduce(clause.factors, clause.by, clause.span))
     return found
 

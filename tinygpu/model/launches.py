@@ -10,9 +10,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from tinygpu.category.term import Fold, Read, Term, rebuild, substitute, walk
+from tinygpu.category.term import Read, Term, rebuild, substitute, walk
 from tinygpu.diagnostic import Label, Span
-from tinygpu.model.across import check_atomic, check_reduce, continued, incomplete, left, open_grid, outermost, partial, workspaces
+from tinygpu.model.across import (
+    atomic,
+    check_atomic,
+    check_reduce,
+    continued,
+    incomplete,
+    left,
+    nested,
+    open_grid,
+    outermost,
+    partial,
+    workspaces,
+)
 from tinygpu.model.clauses import Clauses
 from tinygpu.model.launch import derived
 from tinygpu.model.machine import Launch, Phase
@@ -144,8 +156,8 @@ def _phase(course: Course, number: int, phase: Phase) -> Phase:
         course.open.pop(target, None)
         course.done[target] = number
         return phase
-    nested = {f for fold in outermost(phase.equation.value) for f in walk(fold.body) if isinstance(f, Fold)}
-    if not any(target in later for later in course.targets[number + 1 :]) or any(left(phase, f) for f in nested):
+    later = any(target in names for names in course.targets[number + 1 :])
+    if not later or atomic(phase) or any(left(phase, fold) for fold in nested(phase)):
         open_grid(phase, problems)
         return phase
     phase = partial(phase, course.fresh)
