@@ -87,7 +87,7 @@ class Global:
         shape = np.broadcast_shapes(points.shape, np.shape(value), address.shape, (place.group.lanes,))
         access = Access.of(place, address, points, shape)
         given = np.broadcast_to(value, access.shape).reshape(-1)[access.position]
-        combine(monoid, self.dtype, self.values, access.address, given)
+        combine(monoid, self.values, access.address, given)
 
     def store(self, index: tuple[Value, ...], value: Value, mask: Array, place: Place, faults: Faults) -> None:
         """Stores where the mask holds, in the order of the points; a second store of an element in one launch is a fault."""

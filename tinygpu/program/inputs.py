@@ -20,6 +20,8 @@ from tinygpu.model.op import Op, Tensor
 from tinygpu.program.fault import SimulationBudget
 
 MOST = 1 << 27
+# most promises about integers are that they are not negative, or positive, or also small
+LIMITS = ((0, None), (1, None), (0, 8), (0, 7), (0, 6), (0, 5), (0, 4), (0, 3), (0, 2), (0, 1))
 POSITIVE = ("log", "sqrt", "rsqrt")
 
 
@@ -33,13 +35,19 @@ def random_inputs(op: Op, sizes: Mapping[str, int], seed: int = 0) -> dict[str, 
     ranges, positive = dict(_index_ranges(op, env)), set(_positive(op))
     drawn = {tensor.name: _random(tensor, env, seed, ranges.get(tensor.name), tensor.name in positive) for tensor in op.inputs}
     if op.promises and not promised(op, sizes, drawn):
-        for least in (0, 1):  # most promises about integers are that they are not negative, or positive
-            natural = {
-                name: np.maximum(np.abs(a), least).astype(a.dtype) if a.dtype.kind == "i" else a for name, a in drawn.items()
-            }
+        for least, below in LIMITS:
+            natural = {name: _limited(a, least, below) for name, a in drawn.items()}
             if promised(op, sizes, natural):
                 return natural
     return drawn
+
+
+def _limited(values: Array, least: int, below: int | None) -> Array:
+    """Integers in `[least, below)`, the others as they are."""
+    if values.dtype.kind not in "iu":
+        return values
+    natural = np.maximum(np.abs(values), least)
+    return np.asarray(natural if below is None else natural % below).astype(values.dtype)
 
 
 def promised(op: Op, sizes: Mapping[str, int], inputs: Mapping[str, Any]) -> bool:

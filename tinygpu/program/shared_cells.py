@@ -22,7 +22,6 @@ class SharedCells:
     """A shared array in every block of a group. Where a cell lies in memory (its layout) changes nothing here."""
 
     name: str
-    dtype: str
     extents: tuple[int, ...]
     values: Array
     written: Array
@@ -63,7 +62,7 @@ class SharedCells:
         access = _access(place, address, points, value)
         self.shadow.touch(monoid, access, faults)
         given = np.broadcast_to(value, access.shape).reshape(-1)[access.position]
-        combine(monoid, self.dtype, self.values, access.address, given)
+        combine(monoid, self.values, access.address, given)
 
     def _written(self, address: Array, points: Array, index: tuple[Value, ...], place: Place, faults: Faults) -> None:
         bad = np.logical_and(points, np.logical_not(self.written[address]))

@@ -27,6 +27,7 @@ from tinygpu.program.schedule import Schedule, accesses
 from tinygpu.program.shadow import Shadow
 from tinygpu.program.shared_cells import SharedCells
 from tinygpu.program.step import Barrier, Launch, Local, Program, Shared, steps
+from tinygpu.program.unpack import unpack
 
 __all__ = ["Fault", "Outcome", "SimulationBudget", "random_inputs", "simulate"]
 
@@ -49,6 +50,7 @@ def simulate(
     beyond it SimulationBudget is raised. `cap` is the most faults that are reported. With `vectorise`, the iterations of a
     nest whose one statement writes distinct cells run at once. Raises ValueError for inputs of a wrong shape.
     """
+    program = unpack(program)
     env: dict[str, Value] = {name: int(sizes[name]) for name in program.op.sizes}
     written = [(t.name, t.dtype, True, _shape(t.shape, env)) for t in program.op.outputs]
     written += [(w.name, w.dtype, False, _shape(w.extents, env)) for w in program.workspaces]
@@ -149,4 +151,4 @@ def _shared(shared: Shared, env: Mapping[str, Value], group: Group, clock: Clock
     size = each * len(group.blocks)
     values, written = np.zeros(size, held(shared.dtype)), np.zeros(size, np.bool_)
     shadow = Shadow(shared.name, extents, size, each, clock)
-    return SharedCells(shared.name, shared.dtype, extents, values, written, shadow, group.block * each)
+    return SharedCells(shared.name, extents, values, written, shadow, group.block * each)
