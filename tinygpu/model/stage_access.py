@@ -59,7 +59,7 @@ def sought_in(clause: tree.Stage, name: str, around: Around, scope: Scope) -> So
     if len(scope.problems) == before:
         names = _names(clause, around, scope)
         indices = {index for p in around.phases for index in p.owner.codomain.names}
-        sought = Sought(clause.access.name, tuple(n if n in indices else "" for n in names), clause.at, name)
+        sought = Sought(clause.access.name, tuple(n if n in indices else "" for n in names), _turning(clause.at, around), name)
         if names or len(scope.problems) == before:
             return sought if found(clause, sought, around, scope) else None
     return None
@@ -88,6 +88,13 @@ def _at(clause: tree.Stage, around: Around, scope: Scope) -> None:
     reason = f"{at} is a {table[at].sort} factor" if at in table else "no factor has this name"
     fix = suggestion(at, [BLOCK, *around.time]) or f"write at {listing([BLOCK, *around.time], 'or')}"
     scope.problems.add("TG541", f"a stage stands at the block or at a loop, not at {at}", place_of(clause), reason, help=fix)
+
+
+def _turning(at: str, around: Around) -> str:
+    """The loop itself; of a loop of one turn, which is none, the next one outside of it that turns, or the block."""
+    ones = {a.name for p in around.phases for a in p.owner.domain.axes if a.extent == Const(1)}
+    outer = around.time[: around.time.index(at) + 1] if at in around.time else ()
+    return next((name for name in reversed(outer) if name not in ones), BLOCK)
 
 
 def _names(clause: tree.Stage, around: Around, scope: Scope) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from tinygpu.program.derive_grid import cleared, pieces
 from tinygpu.program.derive_keep import kept
 from tinygpu.program.derive_nest import Build, cells, guarded, loops, point
 from tinygpu.program.derive_plan import Plan, plans
-from tinygpu.program.derive_stage import copy, declare
+from tinygpu.program.derive_stage import copy, declare, read_at_all
 from tinygpu.program.derive_tile import check, placed
 from tinygpu.program.step import Assign, Launch, Program, Step, Workspace
 
@@ -51,6 +51,7 @@ def launched(build: Build, machine: model.Machine, launch: model.Launch) -> Laun
     todo = kept(build, plans(build, machine.op, launch), launch.keeps)
     copy(build, machine.op, launch)
     body = placed(build.tiles, build.copies, "block", sequence(build, todo, Around()), turns=False)
+    read_at_all(build, body)
     check(build.tiles, body, frozenset(build.sizes).union(a.name for a in launch.grid + launch.block))
     return Launch(launch.grid, launch.block, (*build.locals, *body), launch.span)
 

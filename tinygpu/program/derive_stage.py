@@ -7,7 +7,7 @@ they compute later, and a thread that has nothing to copy is guarded at its own 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import prod
 
 from tinygpu.category.box import Box
@@ -37,7 +37,7 @@ from tinygpu.program.derive_fold import Place, folded
 from tinygpu.program.derive_nest import Build, cells, loops, own, point
 from tinygpu.program.derive_operand import fill
 from tinygpu.program.derive_plan import whole
-from tinygpu.program.derive_tile import Tile, Tiles, localized
+from tinygpu.program.derive_tile import Tile, Tiles, localized, touches
 from tinygpu.program.layout import Layout
 from tinygpu.program.step import Assign, Shared, Step
 
@@ -79,6 +79,11 @@ def copy(build: Build, op: Op, launch: Launch) -> None:
         build.copies[tile.array] = filled(build, op, tile, made)
 
 
+def read_at_all(build: Build, body: Sequence[Step]) -> None:
+    """Leaves out the arrays of tiles that nothing reads: their values were put in where they are needed."""
+    build.locals[:] = [one for one in build.locals if one.name not in build.tiles or touches(body, {one.name})]
+
+
 def filled(build: Build, op: Op, tile: Tile, made: frozenset[str]) -> tuple[Step, ...]:
     """`array[local] = tensor[outside(local)]` by all threads of the block, each its own part. `made` are the values of this launch."""
     stage, owner = tile.stage, tile.stage.owner
@@ -114,9 +119,9 @@ def held(build: Build, op: Op, tile: Tile, made: frozenset[str]) -> tuple[Term, 
     bounds = conjunction(*(b for b in tile.bounds(index) if holds(b, box) is not True))
     if tile.stage.tensor not in made:
         return Read(tile.stage.tensor, index, tile.fill.dtype, tile.span), bounds
-    value = computed(build, op, tile.stage.tensor, index, made)
     earlier = {name: one for name, one in build.tiles.items() if one.array in build.copies and precedes(one, tile)}
-    return localized(covered(value, earlier, Box(axes)), earlier, Box(axes, bounds)), bounds
+    value = computed(build, op, Read(tile.stage.tensor, index, tile.fill.dtype, tile.span), made, Held(earlier, Box(axes)))
+    return localized(value, earlier, Box(axes, bounds)), bounds
 
 
 def precedes(one: Tile, other: Tile) -> bool:
@@ -124,18 +129,22 @@ def precedes(one: Tile, other: Tile) -> bool:
     return one.stage.at in (BLOCK, other.stage.at)
 
 
-def covered(value: Term, tiles: Tiles, box: Box) -> Term:
-    """The value with each read that a tile holds bearing the name of its stage."""
-    value = rebuild(value, lambda inner: covered(inner, tiles, box))
-    if isinstance(value, Read):
-        for name, tile in tiles.items():
-            if name == tile.stage.name and tile.stage.tensor == value.tensor:
+@dataclass(frozen=True, slots=True)
+class Held:
+    """The tiles that are there, and the box of the points at which they are read."""
+
+    tiles: Tiles
+    box: Box
+
+    def named(self, read: Read) -> Read | None:
+        """The read bearing the name of a stage that holds it everywhere on the box, if there is one."""
+        for name, tile in self.tiles.items():
+            if name == tile.stage.name and tile.stage.tensor == read.tensor:
                 sides = [tile.stage.sides[axis].extent for axis in tile.stage.order]
-                if all(
-                    holds(g, box) is True for i, n in zip(tile.inside(value.index), sides, strict=True) for g in (i >= 0, i < n)
-                ):
-                    return replace(value, tensor=name)
-    return value
+                places = zip(tile.inside(read.index), sides, strict=True)
+                if all(holds(guard, self.box) is True for i, n in places for guard in (i >= 0, i < n)):
+                    return replace(read, tensor=name)
+        return None
 
 
 def threads(build: Build, stage: Stage) -> tuple[tuple[Axis, ...], Mapping[str, Term], tuple[Term, ...]]:
@@ -169,10 +178,10 @@ def number(axis: Axis) -> int:
     return int(axis.extent.value)
 
 
-def computed(build: Build, op: Op, target: str, index: Sequence[Term], made: frozenset[str]) -> Term:
-    """The value of an equation at an index, by what is in memory; its folds are loops of the thread."""
-    equation = op.equation(target)
-    value = substitute(equation.value, dict(zip((a.name for a in equation.axes), index, strict=True)))
+def computed(build: Build, op: Op, read: Read, made: frozenset[str], held: Held) -> Term:
+    """The value of an equation at an index, by what is in memory and in other tiles; its folds are loops of the thread."""
+    equation = op.equation(read.tensor)
+    value = substitute(equation.value, dict(zip((a.name for a in equation.axes), read.index, strict=True)))
     taken = {a.name for a in build.axes}
 
     def put(term: Term) -> Term:
@@ -184,6 +193,8 @@ def computed(build: Build, op: Op, target: str, index: Sequence[Term], made: fro
             guard, body = put(substitute(term.guard, new)), put(substitute(term.body, new))
             return Fold(term.monoid, axes, guard, body, term.dtype, term.span)
         term = rebuild(term, put)
-        return computed(build, op, term.tensor, term.index, made) if isinstance(term, Read) and term.tensor in made else term
+        if not isinstance(term, Read):
+            return term
+        return held.named(term) or (computed(build, op, term, made, held) if term.tensor in made else term)
 
     return put(value)
