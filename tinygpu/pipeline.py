@@ -89,12 +89,14 @@ def built(proof: Proof, machine: Machine | None = None) -> Built:
     """A proved machine with what the emitter needs to know of its proof. Raises TypeError for anything but a `Proof`."""
     from tinygpu.emit.module import Built
     from tinygpu.obligations.width import limits
+    from tinygpu.program.unpack import unpack
     from tinygpu.proof.summary import facts
 
     if not isinstance(proof, Proof):
         raise TypeError(f"build needs a Proof, not {type(proof).__name__}: a machine that is not proved is not built")
     machine = machine or Machine(proof.program.name, proof.program.op, ())
-    return Built(machine, proof.program, facts(proof), limits(proof.program))
+    numbers = unpack(proof.program)  # what runs has a cell for each component of a value
+    return Built(machine, numbers, facts(proof), limits(numbers))
 
 
 def module(title: str, machines: Sequence[Built]) -> str:

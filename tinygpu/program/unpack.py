@@ -1,0 +1,184 @@
+"""Unpacking: a program whose cells hold values of carriers, as one whose cells hold numbers.
+
+Comes in: a program. Goes out: the same program with a cell for each component, which is what is simulated and emitted.
+The one idea: an assignment becomes one for each component, and every component is evaluated before any of them is written:
+
+    acc[] lse= lse(x, 1)    →    acc_m_in[] = x;  acc_m_out[] = max(acc_m[], acc_m_in[]);  acc_s[] = …;  acc_m[] = acc_m_out[]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from tinygpu.category.carrier import CARRIERS
+from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.term import SHUFFLES, TRUE, App, Const, Fold, Read, Term, Var, pack, reads, rebuild, select
+from tinygpu.diagnostic import Span
+from tinygpu.program.step import Assign, For, Holds, If, Launch, Local, Program, Shared, Step, Workspace, steps
+
+
+def unpack(program: Program) -> Program:
+    """`program → program` without carriers. A program that has none is itself."""
+    inner = (s for launch in program.launches for s in steps(launch.body) if isinstance(s, Local | Shared))
+    declared = [a for a in (*program.workspaces, *inner) if a.dtype in CARRIERS]
+    if not declared:
+        return program
+    op = program.op
+    taken = {*op.sizes, *(t.name for t in (*op.tensors, *op.intermediates)), *(w.name for w in program.workspaces)}
+    for launch in program.launches:
+        taken |= {a.name for a in launch.grid + launch.block}
+        for step in steps(launch.body):
+            taken |= {step.axis.name} if isinstance(step, For) else {step.name} if isinstance(step, Local | Shared) else set()
+    names = {a.name: tuple(_fresh(f"{a.name}_{n}", taken) for n, _ in CARRIERS[a.dtype].components) for a in declared}
+    unpacker = Unpacker(names, taken)
+    launches = tuple(unpacker.launch(launch) for launch in program.launches)
+    workspaces = tuple(one for w in program.workspaces for one in unpacker.declared(w) if isinstance(one, Workspace))
+    return replace(program, launches=launches, workspaces=workspaces)
+
+
+def _fresh(name: str, taken: set[str]) -> str:
+    while name in taken:
+        name += "_"
+    taken.add(name)
+    return name
+
+
+@dataclass(slots=True)
+class Now:
+    """The assignment at hand: what has to be evaluated before it, where, and the temporaries that it uses."""
+
+    guard: Term
+    span: Span
+    steps: list[Step] = field(default_factory=list)
+    used: set[str] = field(default_factory=set)
+
+
+@dataclass(slots=True)
+class Unpacker:
+    """`names` are the cells of each carrier's array; `locals` the temporaries of the launch at hand, by name and dtype."""
+
+    names: Mapping[str, tuple[str, ...]]
+    taken: set[str]
+    locals: dict[str, str] = field(default_factory=dict)
+    spare: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+    now: Now | None = None
+
+    def launch(self, launch: Launch) -> Launch:
+        """The launch with its temporaries declared first."""
+        self.locals, self.spare = {}, {}
+        body = self.body(launch.body)
+        return replace(launch, body=(*(Local(name, dtype, ()) for name, dtype in self.locals.items()), *body))
+
+    def body(self, body: Iterable[Step]) -> tuple[Step, ...]:
+        """Steps in order."""
+        return tuple(one for step in body for one in self.step(step))
+
+    def step(self, step: Step) -> tuple[Step, ...]:
+        """The steps that a step stands for."""
+        match step:
+            case Local() | Shared():
+                return tuple(one for one in self.declared(step) if not isinstance(one, Workspace))
+            case Assign():
+                return self.assign(step)
+            case For(axis, body, span):
+                return (For(replace(axis, extent=self.term(axis.extent)), self.body(body), span),)
+            case If(guard, body, span):
+                return (If(self.term(guard), self.body(body), span),)
+            case Holds(target, index, value, span):
+                index, parts = tuple(map(self.term, index)), self.split(value)
+                return tuple(Holds(name, index, v, span) for name, v in zip(self.names.get(target, (target,)), parts, strict=True))
+        return (step,)
+
+    def declared(self, array: Local | Shared | Workspace) -> tuple[Local | Shared | Workspace, ...]:
+        """An array for each component."""
+        if array.name not in self.names:
+            return (array,)
+        dtypes = (dtype for _, dtype in CARRIERS[array.dtype].components)
+        return tuple(replace(array, name=name, dtype=dtype) for name, dtype in zip(self.names[array.name], dtypes, strict=True))
+
+    def term(self, term: Term) -> Term:
+        """A term of a plain dtype, with components read from their own cells."""
+        match term:
+            case App("part", (value, Const(int(place)))):
+                return self.split(value)[place]
+        return rebuild(term, self.term)
+
+    def split(self, value: Term) -> tuple[Term, ...]:
+        """The components of a value; a plain value is its only one."""
+        if value.dtype not in CARRIERS:
+            return (self.term(value),)
+        carrier = CARRIERS[value.dtype]
+        match value:
+            case App("pack", args):
+                return tuple(map(self.term, args))
+            case App("select", (condition, then, otherwise)):
+                guard, outside = self.term(condition), self.now
+                self.now = None  # a branch is evaluated only where it is taken
+                pairs = zip(self.split(then), self.split(otherwise), strict=True)
+                self.now = outside
+                return tuple(select(guard, a, b) for a, b in pairs)
+            case Read(tensor, index, _, span) if tensor in self.names:
+                index = tuple(map(self.term, index))
+                cells = zip(self.names[tensor], carrier.components, strict=True)
+                return tuple(Read(name, index, dtype, span) for name, (_, dtype) in cells)
+            case App(op, (inner, lane), _) if op in SHUFFLES:
+                return tuple(App(op, (v, self.term(lane)), v.dtype) for v in self.split(inner))
+            case App(op, (a, b), _) if op in MONOIDS:
+                left, right = (
+                    tuple(self.hold(f"{op}_{n}", v) for v, (n, _) in zip(self.split(side), carrier.components, strict=True))
+                    for side in (a, b)
+                )
+                return self.combined(op, left, right)
+            case Fold(monoid, axes, guard, body, dtype, span):
+                whole = Fold(monoid, axes, self.term(guard), pack(self.split(body), dtype), dtype, span)
+                return carrier.parts(whole)
+        raise TypeError(f"not a value of {value.dtype}: {value!r}")
+
+    def combined(self, monoid: str, a: tuple[Term, ...], b: tuple[Term, ...]) -> tuple[Term, ...]:
+        """The components of `a ⊕ b`."""
+        definition = MONOIDS[monoid].definition
+        assert definition is not None
+        return definition.combined(pack(a, monoid), pack(b, monoid))
+
+    def hold(self, kind: str, value: Term) -> Term:
+        """The value, evaluated now, unless it may be evaluated as often as it stands somewhere, or perhaps not at all."""
+        if self.now is None or isinstance(value, Const | Var) or (isinstance(value, Read) and value.tensor in self.now.used):
+            return value
+        name = self.temporary(kind, value.dtype, self.now.used)
+        self.now.steps.append(Assign(name, (), value, "", self.now.guard, self.now.span))
+        return Read(name, (), value.dtype, self.now.span)
+
+    def temporary(self, kind: str, dtype: str, used: set[str]) -> str:
+        """A local that this assignment does not use yet; later assignments use it again."""
+        pool = self.spare.setdefault((kind, dtype), [])
+        name = next((n for n in pool if n not in used), "")
+        if not name:
+            name = _fresh(kind, self.taken)
+            pool.append(name)
+            self.locals[name] = dtype
+        used.add(name)
+        return name
+
+    def assign(self, step: Assign) -> tuple[Step, ...]:
+        """One assignment, or one for each component."""
+        self.now = now = Now(TRUE, step.span)
+        index, guard = tuple(map(self.term, step.index)), self.term(step.guard)
+        cells = self.names.get(step.target, (step.target,))
+        if set(cells) & {r.tensor for r in reads(guard)}:
+            guard = self.hold("asked", guard)
+        now.guard = guard
+        parts = self.split(step.value)
+        if step.target not in self.names:
+            self.now = None
+            return (*now.steps, replace(step, index=index, value=parts[0], guard=guard))
+        if step.update:
+            components = CARRIERS[step.value.dtype].components
+            old = tuple(Read(name, index, dtype, step.span) for name, (_, dtype) in zip(cells, components, strict=True))
+            given = (self.hold(f"{step.target}_{n}_in", v) for v, (n, _) in zip(parts, components, strict=True))
+            parts = self.combined(step.update, old, tuple(given))
+        order = list(zip(cells, parts, strict=True))
+        if any(r.tensor in cells and r.tensor != name for name, v in order for r in reads(v)):
+            order = [order[-1], *((name, self.hold(f"{name}_out", v)) for name, v in order[:-1])]
+        self.now = None
+        return (*now.steps, *(Assign(name, index, v, "", guard, step.span) for name, v in order))
