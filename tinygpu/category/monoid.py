@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from tinygpu.category.carrier import CARRIERS, Carrier, pack
 from tinygpu.category.term import BOOL, FLOATS, INDEX, INTEGERS, App, Const, Term, substitute
+from tinygpu.diagnostic import NOWHERE, Span
 
 NUMBERS = (*FLOATS, *INTEGERS, INDEX)
 INFINITY = float("inf")
@@ -32,6 +33,7 @@ class Definition:
     combine: tuple[Term, ...]
     invariant: Term
     results: tuple[Term, ...]
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
     def combined(self, a: Term, b: Term) -> tuple[Term, ...]:
         """The components of `a ⊕ b`."""

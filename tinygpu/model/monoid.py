@@ -108,7 +108,8 @@ def _made(carrier: Carrier, monoid: tree.Monoid, parts: Mapping[str, tree.Monoid
         scope.problems.add("TG146", title, parts["unit"].span, "a number for each component", help="write (-inf, 0) or the like")
     if len(scope.problems) > before:
         return None
-    definition = Definition(carrier, numbers, parameters, lift, combine, invariant, results)
+    place = head(monoid.span, f"monoid {monoid.name}")
+    definition = Definition(carrier, numbers, parameters, lift, combine, invariant, results, place)
     return Monoid(carrier.name, carrier.name, {}, commutative=broken(definition, "commutative") is None, definition=definition)
 
 

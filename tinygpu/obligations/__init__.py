@@ -15,6 +15,7 @@ from tinygpu.obligations import (
     defined,
     holds,
     initialised,
+    laws,
     limits,
     memory,
     once,
@@ -34,6 +35,7 @@ from tinygpu.program.step import Program
 PROPERTIES: tuple[tuple[str, Callable[[Program, Trace], Iterator[Claim]]], ...] = (
     ("vacuity", vacuity.state),
     ("limits", limits.state),
+    ("monoid", laws.state),
     ("bounds", bounds.state),
     ("once", once.state),
     ("cover", cover.state),

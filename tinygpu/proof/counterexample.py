@@ -29,6 +29,7 @@ from tinygpu.program.fault import (
 from tinygpu.program.step import Program, steps
 from tinygpu.program.tolerance import Mismatch
 from tinygpu.proof.kernel import BUDGET, Open, ask
+from tinygpu.proof.law import refuted
 from tinygpu.proof.mend import mend
 from tinygpu.proof.replay import Misbehaviour, admitted, evaluates_false, replay
 from tinygpu.proof.rows import between, rows
@@ -105,6 +106,9 @@ def _without_running(open: Open) -> Counterexample | None:
         case Inhabited() if open.model is not None:
             diagnostic = Diagnostic(claim.code, claim.title, claim.labels, "refuted", helps=(claim.help,) if claim.help else ())
             return Counterexample(diagnostic, {}, None)
+        case Obligation(kind="monoid"):
+            broken = refuted(claim)
+            return Counterexample(broken, {}, None) if broken else None
         case Obligation(kind="limits" | "width" | "alignment") | Obligation(code="TG304") if open.model is not None:
             if evaluates_false(claim, open.model):
                 names = sorted(n for n in variables(claim.goal) if n in open.model)

@@ -1,0 +1,210 @@
+"""The laws of the monoids with components that a program folds with, for all values of their carriers.
+
+    (a ⊕ b) ⊕ c = a ⊕ (b ⊕ c)      e ⊕ a = a = a ⊕ e      a ⊕ b = b ⊕ a (where the program needs it)
+    the invariant holds of e, of a ⊕ b, and of what an element is lifted to; and all of it has a value
+
+Comes in: a program. Goes out: for each law one formula for each way in which components are infinite (see `extended`).
+A component is finite, or the infinity that is its unit. That small numbers do not break commutativity is no proof: it is claimed here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import product
+
+from tinygpu.category.monoid import LEFT, MONOIDS, RIGHT, Definition, Monoid
+from tinygpu.category.term import (
+    BOOL,
+    FALSE,
+    FLOATS,
+    TRUE,
+    App,
+    Const,
+    Fold,
+    Term,
+    Var,
+    conjunction,
+    negation,
+    pack,
+    substitute,
+    walk,
+)
+from tinygpu.diagnostic import NOWHERE, Label
+from tinygpu.obligations.extended import NOTHING, Path, infinite, several, truths
+from tinygpu.obligations.obligation import Claim, Obligation
+from tinygpu.obligations.trace import Trace
+from tinygpu.program.step import Assign, Local, Program, Shared, steps
+
+KIND, CODE = "monoid", "TG520"
+THIRD = "c"
+SENTENCES = {
+    "unit": "the unit changes nothing", "associative": "{0}({0}(a, b), c) is {0}(a, {0}(b, c))", "commutative": "{0}(a, b) is {0}(b, a)",
+    "invariant": "what two values combine to is a value of the carrier", "lift": "what an element is lifted to is a value of the carrier",
+}  # fmt: skip
+TITLES = {
+    "unit": "the unit of {} changes a value", "associative": "{} is not associative", "commutative": "{} is not commutative",
+    "invariant": "{} combines two values to one that is none of its carrier", "lift": "{} lifts an element to no value of its carrier",
+}  # fmt: skip
+HELPS = {
+    "unit": "the unit combined with any value of the carrier gives that value, on both sides",
+    "associative": "a fold is cut into parts that are combined: the cut must not matter",
+    "commutative": "the parts of a fold are combined in any order: combine must not tell its operands apart",
+    "invariant": "strengthen the invariant, or guard what is infinite or divided by",
+    "lift": "weaken the invariant, or let lift give a value of it",
+}
+Env = dict[str, Term]
+
+
+def title(monoid: str, law: str) -> str:
+    """What is wrong where a law fails."""
+    return TITLES[law].format(monoid)
+
+
+def state(program: Program, trace: Trace) -> Iterator[Claim]:
+    """The claims of this property."""
+    for name in sorted(folded_with(program)):
+        yield from of(MONOIDS[name], endless(program, name))
+
+
+def folded_with(program: Program) -> frozenset[str]:
+    """The monoids with components that a program or its equations speak of."""
+    found = {a.dtype for launch in program.launches for a in steps(launch.body) if isinstance(a, Local | Shared)}
+    found |= {w.dtype for w in program.workspaces}
+    found |= {t.monoid for e in program.op.equations for t in walk(e.value) if isinstance(t, Fold)}
+    return frozenset(name for name in found if name in MONOIDS and MONOIDS[name].definition is not None)
+
+
+def endless(program: Program, name: str) -> frozenset[float]:
+    """The infinities that are written in what is folded with a monoid."""
+    values = [t.body for e in program.op.equations for t in walk(e.value) if isinstance(t, Fold) and t.monoid == name]
+    values += [s.value for launch in program.launches for s in steps(launch.body) if isinstance(s, Assign) and s.update == name]
+    return frozenset(t.value for v in values for t in walk(v) if infinite(t) and isinstance(t, Const))
+
+
+def of(monoid: Monoid, ends: Iterable[float] = ()) -> Iterator[Obligation]:
+    """The claims of one monoid. `ends` are the infinities that elements may be."""
+    d = monoid.definition
+    assert d is not None
+    yield from _lift(d, frozenset(ends))
+    yield from _unit(d)
+    laws = ("invariant", "associative", "commutative") if monoid.commutative else ("invariant", "associative")
+    for law in laws:
+        yield from _law(d, law)
+
+
+def _law(d: Definition, law: str) -> Iterator[Obligation]:
+    """One of the laws about values of the carrier, case by case."""
+    names = (LEFT, RIGHT, THIRD) if law == "associative" else (LEFT, RIGHT)
+    for env in _choices(d, names):
+        a, b, *more = (_value(d, name) for name in names)
+        both = d.combined(a, b)
+        if law == "invariant":
+            goal = _allowed(d, both, env)
+        elif law == "commutative":
+            goal = _same(both, d.combined(b, a), env)
+        else:
+            left, right = pack(both, d.carrier.name), pack(d.combined(b, more[0]), d.carrier.name)
+            goal = _same(d.combined(left, more[0]), d.combined(a, right), env)
+        yield _claim(d, law, _given(d, names, env), goal, env)
+
+
+def _unit(d: Definition) -> Iterator[Obligation]:
+    """The unit is a value of the carrier, and changes none."""
+    e = pack(d.unit, d.carrier.name)
+    yield _claim(d, "unit", (), _allowed(d, d.unit, {}), {})
+    for env in _choices(d, (LEFT,)):
+        a = _value(d, LEFT)
+        parts = d.carrier.parts(a)
+        goal = conjunction(_same(d.combined(e, a), parts, env), _same(d.combined(a, e), parts, env))
+        yield _claim(d, "unit", _given(d, (LEFT,), env), goal, env)
+
+
+def _lift(d: Definition, ends: frozenset[float]) -> Iterator[Obligation]:
+    """What finite elements are lifted to; and infinite ones, where such are written."""
+    choices = [(None, *sorted(ends)) if dtype in FLOATS else (None,) for _, dtype in d.parameters]
+    for choice in product(*choices):
+        env: Env = {n: Const(end, t) for (n, t), end in zip(d.parameters, choice, strict=True) if end is not None}
+        yield _claim(d, "lift", (), _allowed(d, d.lift, env), env)
+
+
+def _value(d: Definition, name: str) -> Term:
+    """A value of the carrier made of variables, one for each component."""
+    return pack(tuple(Var(f"{name}.{n}", dtype) for n, dtype in d.carrier.components), d.carrier.name)
+
+
+def _choices(d: Definition, names: tuple[str, ...]) -> Iterator[Env]:
+    """Which components are infinite: each that may be, is or is not."""
+    may = [
+        (f"{name}.{n}", unit) for name in names for (n, _), unit in zip(d.carrier.components, d.unit, strict=True) if infinite(unit)
+    ]
+    for choice in product((False, True), repeat=len(may)):
+        yield {name: unit for (name, unit), is_it in zip(may, choice, strict=True) if is_it}
+
+
+def _given(d: Definition, names: tuple[str, ...], env: Env) -> tuple[Term, ...]:
+    """That the invariant holds of the values with these names."""
+    found = []
+    for name in names:
+        bind: Env = {n: Var(f"{name}.{n}", dtype) for n, dtype in d.carrier.components}
+        found.append(_some(truths(substitute(d.invariant, bind), env, ())))
+    return tuple(g for g in found if g != TRUE)
+
+
+def _some(found: Iterable[tuple[Path, bool | None]]) -> Term:
+    """A condition from its cases: some case in which it is true."""
+    paths = [conjunction(*path) for path, holds in found if holds]
+    return FALSE if not paths else paths[0] if len(paths) == 1 else App("or", tuple(paths), BOOL)
+
+
+def _all(found: Iterable[tuple[Path, Term]]) -> Term:
+    """What holds in every case."""
+    parts = []
+    for path, goal in found:
+        if goal != TRUE:
+            parts.append(goal if not path else App("or", (*map(negation, path), goal), BOOL))
+    return conjunction(*parts)
+
+
+def _same(left: tuple[Term, ...], right: tuple[Term, ...], env: Env) -> Term:
+    """Component for component the same, and with a value."""
+    return conjunction(*(_all(_equal(a, b, env)) for a, b in zip(left, right, strict=True)))
+
+
+def _equal(left: Term, right: Term, env: Env) -> Iterator[tuple[Path, Term]]:
+    for path, (a, b) in several((left, right), env, ()):
+        if a is NOTHING or b is NOTHING:
+            yield path, FALSE
+        elif a == b:
+            yield path, TRUE
+        elif infinite(a) or infinite(b):
+            yield path, FALSE
+        else:
+            yield path, App("eq", (a, b), BOOL)
+
+
+def _allowed(d: Definition, parts: tuple[Term, ...], env: Env) -> Term:
+    """That components have values, finite ones or their unit's infinity, and satisfy the invariant."""
+
+    def found() -> Iterator[tuple[Path, Term]]:
+        for path, values in several(parts, env, ()):
+            pairs = list(zip(values, d.unit, strict=True))
+            if any(v is NOTHING or (infinite(v) and v != unit) for v, unit in pairs):
+                yield path, FALSE
+                continue
+            bind = {n: v for (n, _), v in zip(d.carrier.components, values, strict=True)}
+            for there, holds in truths(substitute(d.invariant, bind), {}, path):
+                if not holds:
+                    yield there, FALSE
+
+    return _all(found())
+
+
+def _claim(d: Definition, law: str, given: tuple[Term, ...], goal: Term, env: Env) -> Obligation:
+    """The formula of a law, with the positivity of the exponentials in it."""
+    name = d.carrier.name
+    powers = {t for term in (goal, *given) for t in walk(term) if isinstance(t, App) and t.op in ("exp", "exp2")}
+    positive = tuple(App("gt", (t, Const(0.0, t.dtype)), BOOL) for t in sorted(powers, key=repr))
+    where = ", ".join(f"{n} = {'' if c.value > 0 else '-'}inf" for n, c in sorted(env.items()) if isinstance(c, Const))
+    sentence = f"{name}: {SENTENCES[law].format(name)}{f', where {where}' if where else ''}"
+    labels = () if d.span is NOWHERE else (Label(d.span, "declared here"),)
+    return Obligation(KIND, CODE, title(name, law), sentence, (*given, *positive), goal, labels, HELPS[law])

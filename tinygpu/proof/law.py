@@ -1,0 +1,56 @@
+"""A law of a monoid that does not hold, shown on numbers.
+
+Comes in: an open claim about a monoid. Goes out: a diagnostic with the operands and both sides, or None where no small numbers break it.
+The one idea: the law is evaluated in plain floating point, which shares nothing with the solver.
+"""
+
+from __future__ import annotations
+
+from tinygpu.category.monoid import MONOIDS, Definition
+from tinygpu.category.sample import LAWS, Number, Values, broken
+from tinygpu.diagnostic import Case, Diagnostic
+from tinygpu.obligations.laws import title
+from tinygpu.obligations.obligation import Obligation
+
+
+def refuted(claim: Obligation) -> Diagnostic | None:
+    """The diagnostic of a law that some numbers break."""
+    for name, monoid in MONOIDS.items():
+        definition = monoid.definition
+        law = next((law for law in LAWS if title(name, law) == claim.title), None) if definition else None
+        found = broken(definition, law) if definition and law else None
+        if definition and law and found:
+            case = Case(tuple((row, (text,)) for row, text in rows(definition, law, found)))
+            return Diagnostic(claim.code, claim.title, claim.labels, "refuted", case, helps=(claim.help,) if claim.help else ())
+    return None
+
+
+def rows(d: Definition, law: str, found: tuple[Values, ...]) -> list[tuple[str, str]]:
+    """What is shown of a law: its operands, and its sides."""
+    name = d.carrier.name
+    if law == "lift":
+        given = [(n, number(v)) for (n, _), v in zip(d.parameters, found[0], strict=True)]
+        return [*given, (f"lift({', '.join(n for n, _ in d.parameters)})", shown(d, found[1]))]
+    operands = {"associative": "abc", "unit": "a"}.get(law, "ab")
+    sides = {
+        "associative": (f"{name}({name}(a, b), c)", f"{name}(a, {name}(b, c))"),
+        "commutative": (f"{name}(a, b)", f"{name}(b, a)"),
+        "invariant": (f"{name}(a, b)",),
+        "unit": ("with the unit", "wanted"),
+    }[law]
+    return [(row, shown(d, value)) for row, value in zip((*operands, *sides), found, strict=True)]
+
+
+def shown(d: Definition, value: Values) -> str:
+    """A value of the carrier.
+
+    >>> from tinygpu.model.builtin import built_in
+    >>> shown(built_in("argmax", "f32").definition, (0.5, 3))
+    '(v = 0.5, k = 3)'
+    """
+    return f"({', '.join(f'{n} = {number(v)}' for (n, _), v in zip(d.carrier.components, value, strict=True))})"
+
+
+def number(value: Number) -> str:
+    """A number in few digits."""
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
