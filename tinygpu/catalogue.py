@@ -136,6 +136,11 @@ CATALOGUE: Mapping[str, str] = {
     "TG203": "an access outside its array",
     # memory
     "TG301": "a result from a cell that nobody wrote",
+    "TG302": "two threads meet at a cell without a barrier between",
+    "TG303": "a barrier or a shuffle that only some threads reach",
+    "TG304": "a block that is not made of whole warps",
+    "TG305": "an array is read in the launch that writes it",
+    "TG306": "an array is updated in two ways in one launch",
     # hardware
     "TG401": "too many threads in a block",
     "TG402": "too many registers in a thread",

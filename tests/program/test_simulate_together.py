@@ -146,7 +146,7 @@ machine shuffled : any_order {{
 def test_vectorised_nests_change_nothing_where_threads_work_together() -> None:
     for name in ("transpose_padded", "matmul_tiled", "histogram_atomic", "row_max_warp"):
         made = program(TEXTS[name])
-        sizes = {s: 40 for s in made.op.sizes}
+        sizes = dict.fromkeys(made.op.sizes, 40)
         inputs = random_inputs(made.op, sizes)
         fast, slow = (simulate(made, sizes, inputs, vectorise=v) for v in (True, False))
         assert not fast.faults and all(np.array_equal(fast.outputs[k], slow.outputs[k]) for k in fast.outputs)

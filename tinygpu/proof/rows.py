@@ -78,7 +78,7 @@ def _where(*places: At) -> Iterator[tuple[str, tuple[str, ...]]]:
         yield "thread", tuple(f"({lane})" for lane in lanes)
     loops = [", ".join(f"{n} {v}" for n, v in at.loops) for at in places]
     if any(loops):
-        yield "iteration", tuple(f"({loop})" for loop in loops)
+        yield "iteration", tuple(f"({loop})" if loop else "none" for loop in loops)
 
 
 def said(at: At) -> str:
