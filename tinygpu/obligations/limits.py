@@ -19,13 +19,14 @@ from tinygpu.obligations.obligation import Claim, Obligation
 from tinygpu.obligations.trace import Trace
 from tinygpu.program.arrays import shared_bytes, shared_places
 from tinygpu.program.step import Launch, Local, Program, Shared, steps
+from tinygpu.program.unpack import unpack
 
 WORDS = {"f64": 2, "i64": 2}
 
 
 def state(program: Program, trace: Trace) -> Iterator[Claim]:
     """The claims of this property."""
-    arch = arch_named(program.arch)
+    arch, program = arch_named(program.arch), unpack(program)
     for launch in program.launches:
         threads = product(tuple(a.extent for a in launch.block))
         labels = tuple(Label(a.span, "a factor of the block") for a in launch.block)
