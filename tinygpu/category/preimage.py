@@ -8,6 +8,7 @@ Nothing here is trusted: a wrong witness makes a formula that does not hold.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 
 from tinygpu.category.affine import linear
 from tinygpu.category.linear import Polynomial, divide, number, plus, polynomial, term_of
@@ -120,7 +121,7 @@ def halved(equations: Equations, axes: tuple[Axis, ...]) -> tuple[Equations, tup
         if len(divisors) != 1 or variables(n := divisors.pop()) & {a.name for a in axes}:
             continue
         high, low = Axis(axis.name + HIGH, ceildiv(axis.extent, n)), Axis(axis.name + LOW, n)
-        parts: dict[Term, Term] = {x // n: Var(high.name), x % n: Var(low.name)}
+        parts: dict[Term, Term] = {x // n: Var(high.name), x % n: Var(low.name), x: Var(high.name) * n + Var(low.name)}
         for t in (t for e, _ in equations for t in walk(e)):
             match t, n:  # x // (n·m) is (x // n) // m
                 case App("floordiv", (y, Const(int(wide)))), Const(int(narrow)) if y == x and wide % narrow == 0 < wide - narrow:
@@ -163,7 +164,7 @@ def digits(term: Term, target: Term, axes: dict[str, Axis]) -> dict[str, Term]:
         case App("min" | "max", (a, b)):  # a clamped index: where the clamp does nothing, it is the index
             return digits(a if variables(a) & set(axes) else b, target, axes)
     strides, rest = split_strides(polynomial(term), axes)
-    value = linear(target).plus(linear(term_of(rest)), -1).term() if rest else target
+    value = linear(target).plus(linear(term_of(rest)), -1).term() if rest and not _a_digit(rest, strides, axes) else target
     down = [name for name, stride in strides.items() if all(c < 0 for c in stride.values())]
     if strides and len(down) == len(strides):
         strides = {name: plus({}, stride, -1) for name, stride in strides.items()}
@@ -173,9 +174,11 @@ def digits(term: Term, target: Term, axes: dict[str, Axis]) -> dict[str, Term]:
         value = linear(value + term_of(strides[name]) * (axes[name].extent - 1)).term()
     # smallest stride first; of equal strides the one with the fewest values, which may be one
     places = sorted(strides, key=lambda name: (_rank(strides[name]), _rank(polynomial(axes[name].extent))))
+    within_ = _reduced(value, [number(strides[name]) for name in places])
     out: dict[str, Term] = {}
     base: Polynomial = {(): 1}
     for position, name in enumerate(places):
+        value = within_[position] if within_ else value
         # strides that are multiples of a symbolic one are digits of the quotient by it, which keeps the other divisions constant
         ratio = divide(strides[name], base)[0]
         if not number(ratio):
@@ -201,6 +204,39 @@ def split_strides(p: Polynomial, axes: dict[str, Axis]) -> tuple[dict[str, Polyn
         else:
             rest[monomial] = c
     return strides, rest
+
+
+def _reduced(value: Term, strides: list[int | None]) -> list[Term]:
+    """What is left of a number for each digit, where a stride is no multiple of the one below it: the digits above are taken away."""
+    left: list[Term] = []
+    for position in reversed(range(len(strides))):
+        s, above = strides[position], strides[position + 1] if position + 1 < len(strides) else 0
+        if not s or above is None or s < 0:
+            return []
+        value = value % above if above and above % s else value
+        left.append(value)
+    return left[::-1] if any(b % a for a, b in pairwise(strides) if a and b) else []
+
+
+def _a_digit(rest: Polynomial, strides: dict[str, Polynomial], axes: dict[str, Axis]) -> bool:
+    """Whether a number beside the digits is a digit of its own, so that it need not be taken away before the others are read off."""
+    r = number(rest)
+    if not r or r < 0:
+        return False
+    for name, stride in strides.items():
+        s, extent = number(stride), axes[name].extent
+        if (
+            not s
+            or s < 0
+            or (not isinstance(extent, Const) and s <= r)
+            or not ((s > r and s % r == 0) or r % (s * _count(extent)) == 0)
+        ):
+            return False
+    return True
+
+
+def _count(extent: Term) -> int:
+    return int(extent.value) if isinstance(extent, Const) else 1
 
 
 def _radix(stride: Polynomial, extent: Term, above: Polynomial) -> Term:

@@ -243,6 +243,8 @@ def divided(op: str, term: Term, n: int, known: Known) -> Term:
             match atom:
                 case App("mod", (inner, Const(int(m)))) if m > 0 and m % n == 0:
                     form = form.without(atom).plus(linear(inner), c)
+                case _ if App("eq", (atom % n, Const(0)), BOOL) in known.given:
+                    form = form.without(atom)
     high = Linear(tuple((atom, c // n) for atom, c in form.parts if c % n == 0), form.constant // n)
     low = Linear(tuple((atom, c) for atom, c in form.parts if c % n), form.constant % n)
     short = _digit(low, n, known)

@@ -1,8 +1,9 @@
 """A wide access starts at a multiple of its width, for all sizes that the wide kernel is taken for.
 
-    asks(sizes)  ⊢  first % lanes = 0        and where the shared condition of the loop holds, every lane is inside
+    asks(sizes)  ⊢  place % lanes = 0        and where the shared condition of the loop holds, every lane is inside
 
-Comes in: the wide accesses of the program. Goes out: one formula for each.
+Comes in: the wide accesses of the program. Goes out: one formula for each. The place is the last coordinate in global memory, where the
+launcher asks that rows are whole; it is the address in a block's memory, where pads and strides are constants.
 """
 
 from __future__ import annotations
@@ -16,15 +17,16 @@ from tinygpu.obligations.dataflow import preconditions
 from tinygpu.obligations.obligation import Claim, Obligation, Point
 from tinygpu.obligations.trace import Trace
 from tinygpu.program.step import Program
+from tinygpu.program.unpack import unpack
 from tinygpu.program.wide import wide_accesses
 
 
 def state(program: Program, trace: Trace) -> Iterator[Claim]:
     """The claims of this property."""
-    wides = wide_accesses(program)
+    wides = wide_accesses(unpack(program))
     for wide in wides:
         asked = conjunction(*(w.asks for w in wides))
-        point = Point(wide.axes, preconditions(program)).under(wide.condition, asked)
+        point = Point(wide.axes, preconditions(program)).under(wide.outer, wide.condition, asked)
         labels = (Label(wide.access.span, f"{wide.lanes} elements at once"),)
         element = f"{wide.tensor}[{', '.join(map(text, wide.first))}]"
         sentence = f"the wide access at {element} is aligned to {wide.bytes} bytes"

@@ -19,7 +19,6 @@ from tinygpu.category.term import (
     FALSE,
     TRUE,
     App,
-    Const,
     Fold,
     Read,
     Term,
@@ -48,6 +47,11 @@ def parts_of(monoid: str, term: Term) -> tuple[Term, ...]:
     out: list[Term] = []
     for piece in flatten(law.op, term):
         match piece:
+            case App("select", (condition, then, otherwise), dtype) if (
+                law.commutative and law.unit(dtype) is not None and any(_folds(monoid, branch) for branch in (then, otherwise))
+            ):
+                for guard, branch in ((condition, then), (negation(condition), otherwise)):
+                    out += parts_of(monoid, Fold(monoid, (), guard, branch, dtype))
             case Fold(name, axes, guard, body, dtype, span) if name == monoid and _folds(monoid, body):
                 for inner in parts_of(monoid, body):
                     if isinstance(inner, Fold) and inner.monoid == monoid:
@@ -55,7 +59,7 @@ def parts_of(monoid: str, term: Term) -> tuple[Term, ...]:
                         out.append(Fold(name, axes + inner.axes, conjunction(guard, inner.guard), inner.body, dtype, span))
                     else:
                         out.append(Fold(name, axes, guard, inner, dtype, span))
-            case Const() if piece == law.unit(piece.dtype):
+            case _ if piece == law.unit(piece.dtype):
                 pass
             case _:
                 out.append(piece)
@@ -63,7 +67,14 @@ def parts_of(monoid: str, term: Term) -> tuple[Term, ...]:
 
 
 def _folds(monoid: str, body: Term) -> bool:
-    return any(isinstance(p, Fold) and p.monoid == monoid for p in flatten(MONOIDS[monoid].op, body))
+    """Whether folds of the monoid are combined in a body, or chosen between."""
+    for piece in flatten(MONOIDS[monoid].op, body):
+        match piece:
+            case Fold(name) if name == monoid:
+                return True
+            case App("select", (_, then, otherwise)) if _folds(monoid, then) or _folds(monoid, otherwise):
+                return True
+    return False
 
 
 def guarded(fold: Fold) -> Fold:

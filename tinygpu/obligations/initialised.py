@@ -14,7 +14,7 @@ from tinygpu.diagnostic import Label
 from tinygpu.obligations.cells import FRESH
 from tinygpu.obligations.dataflow import preconditions
 from tinygpu.obligations.obligation import Claim, Obligation, Point
-from tinygpu.obligations.trace import Trace, guarded_reads
+from tinygpu.obligations.trace import UNSOLVED, Trace, guarded_reads
 from tinygpu.program.step import Program
 
 
@@ -37,14 +37,14 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
             if read.tensor.endswith(FRESH):
                 name = read.tensor.removesuffix(FRESH)
                 title, sentence = f"some elements of {cells.local.name} are never stored", f"every element of {name} is stored"
-                labels = (Label(cells.local.span, "declared here"),)
+                where = (Label(cells.local.span, "declared here"),)
                 yield Obligation(
                     "initialised", "TG201", title, sentence, point.facts, FALSE, labels, f"store {name} in a first launch"
                 )
     for value, place, span in trace.values:
         for read, point in guarded_reads(value, place):
-            if read.tensor.endswith(FRESH):
-                name = read.tensor.removesuffix(FRESH)
+            if read.tensor.endswith((FRESH, UNSOLVED)):  # what has no closed form may hide a cell that nobody wrote
+                name = read.tensor.removesuffix(FRESH).split("@")[0]
                 labels = (Label(span, "read here"), declared(program, name))
                 title, sentence = f"{name} is read, which nobody wrote", f"{name} is written before it is read"
                 yield Obligation("initialised", "TG301", title, sentence, point.facts, FALSE, labels, f"initialise {name}")
@@ -54,4 +54,5 @@ def declared(program: Program, name: str) -> Label:
     """Where an array is declared."""
     spans = {s.name: s.span for s in program.locals.values()} | {s.name: s.span for s in program.shared.values()}
     spans |= {w.name: w.span for w in program.workspaces}
-    return Label(spans[name] if name in spans else program.op.tensor(name).span, "declared here")
+    spans |= {t.name: t.span for t in program.op.tensors}
+    return Label(spans.get(name, program.span), "declared here")

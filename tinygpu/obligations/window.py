@@ -1,6 +1,6 @@
 """Steps of a prefix: the value of a thread and that of one before it, where there is one, as a fold over the two.
 
-    v(t) ⊕ (v(t − d) if t ≥ d)   =   ⊕[e < 2 | t − e·d ≥ 0] v(t − e·d)
+    v(t) ⊕ (v(t − d) if t ≥ d else unit)   =   ⊕[e < 2 | t − e·d ≥ 0] v(t − e·d)
 
 Comes in: a resolved value, or a guarded accumulation. Goes out: the fold, or None where the form is another one. The one idea: after the
 steps 1, 2, 4, … the fold runs over the digits of a distance, so a scan is a fold over a window and not a tree of all its terms.
@@ -19,7 +19,14 @@ def stepped(value: Term, point: Point) -> Term | None:
     match value:
         case App("select", (condition, App(op, (own, other)), alone)) if own == alone:
             return windowed(op, own, condition, other, point)
+        case App(op, (own, App("select", (condition, other, Const() as unit)))) if unit in units(op, own.dtype):
+            return windowed(op, own, condition, other, point)
     return None
+
+
+def units(op: str, dtype: str) -> tuple[Term | None, ...]:
+    """The unit of the monoid with that operation."""
+    return tuple(m.unit(dtype) for m in MONOIDS.values() if m.op == op)
 
 
 def windowed(op: str, own: Term, condition: Term, other: Term, point: Point) -> Term | None:

@@ -1,0 +1,281 @@
+"""A launch executed symbolically: what every cell holds after every step, and what was seen on the way.
+
+    a cell is a function of its index (`cells`);  a loop is closed by `recurrence.close`;  a shuffle is `exchange.exchanged`;
+    all threads take every step together: that no schedule can tell the difference is what `ordered` proves
+
+Comes in: a launch, and what earlier ones left. Goes out: its trace, with every read of a cell replaced by the latest write that it sees.
+Inputs are uninterpreted; a cell that nobody wrote is a fresh symbol `cell?`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from itertools import islice
+
+from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.settle import settle
+from tinygpu.category.term import (
+    TRUE,
+    Axis,
+    Const,
+    Read,
+    Term,
+    Var,
+    conjunction,
+    conjuncts,
+    equal,
+    select,
+    substitute,
+    variables,
+    walk,
+)
+from tinygpu.diagnostic import Span
+from tinygpu.obligations.cells import Cells, State, contributed, itself, merged, neighbour, published, unwritten, written
+from tinygpu.obligations.exchange import Threads, exchanged, shuffled
+from tinygpu.obligations.obligation import Point
+from tinygpu.obligations.recurrence import close, mentions
+from tinygpu.obligations.trace import (
+    HERE,
+    UNSOLVED,
+    Access,
+    Collective,
+    Ghost,
+    Meeting,
+    Place,
+    Store,
+    Trace,
+    guarded_reads,
+    index_terms,
+    replaced,
+    started,
+)
+from tinygpu.obligations.unroll import assigned_in, bound
+from tinygpu.obligations.window import stepped, windowed
+from tinygpu.program.step import Assign, Barrier, For, Holds, If, Launch, Local, Program, Shared, Step
+
+FOLLOWED = 6000  # parts of a value, written out as a tree, beyond which it is not followed
+LARGE = "large "
+UNROLLED = 64  # a loop that has no closed form is executed iteration by iteration up to this many
+
+
+@dataclass(slots=True)
+class Execution:
+    """One run over a launch: the state of the cells and what was seen so far. `memory` is what earlier launches left."""
+
+    program: Program
+    launch: Launch
+    memory: State = field(default_factory=dict)
+    state: State = field(default_factory=dict)
+    trace: Trace = field(default_factory=Trace)
+    place: Place = HERE
+    loops: int = 0
+
+    # ── values ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def resolve(self, term: Term, point: Point) -> Term:
+        """The term with every read of a cell replaced by what the cell holds, and every shuffle by the other lane's value."""
+        value = replaced(term, {**self.memory, **self.state})
+        if shuffled(value):
+            value = exchanged(value, Threads(self.launch.block))
+        return settle(self.followed(value), point.extents, frozenset(point.guard))
+
+    def followed(self, value: Term) -> Term:
+        """The value, or an unknown one in its place where it is too large: copies of copies grow as powers of two."""
+        if next(islice(walk(value), FOLLOWED, None), None) is None:
+            return value
+        self.loops += 1
+        return Read(f"{LARGE}{self.loops}{UNSOLVED}", tuple(map(Var, sorted(variables(value)))), value.dtype)
+
+    def observe(self, term: Term, point: Point, span: Span) -> Term:
+        """`resolve`, with every access of the term recorded under the conditions that guard it."""
+        for read, place in guarded_reads(term, point):
+            where = self.seen(place, point)
+            index = tuple(self.resolve(i, where) for i in read.index)
+            self.access(read.tensor, index, where, span if read.span.line == 0 else read.span)
+        value = self.resolve(term, point)
+        computed = tuple((replaced(t, self.state), self.seen(where, point), span) for t, where in index_terms(term, point))
+        self.add(Trace(values=((value, point, span),), computed=computed))
+        if shuffled(term):
+            self.add(Trace(collectives=(Collective("warp", "shuffle", point, span, self.place.launch),)))
+        return value
+
+    def seen(self, place: Point, point: Point) -> Point:
+        """A place inside a term at a point, with what the cells in its further guards hold."""
+        return point.inside(*place.axes[len(point.axes) :]).under(
+            *(self.resolve(g, point) for g in place.guard[len(point.guard) :])
+        )
+
+    def access(self, name: str, index: tuple[Term, ...], point: Point, span: Span, write: bool = False, atomic: str = "") -> None:
+        cells = self.state.get(name) or self.memory.get(name)
+        extents = cells.local.extents if cells else self.program.op.tensor(name).shape
+        self.add(Trace(accesses=(Access(name, index, extents, point, span, write, atomic, self.place),)))
+
+    def add(self, more: Trace) -> None:
+        self.trace = self.trace.plus(more)
+
+    # ── steps ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def run(self, body: tuple[Step, ...], point: Point) -> None:
+        around = self.place
+        for number, step in enumerate(body):
+            self.place = replace(around, path=(*around.path, number))
+            match step:
+                case Local(name) | Shared(name):
+                    self.state[name] = unwritten(step)
+                case Assign():
+                    self.assign(step, point)
+                case For():
+                    self.loop(step, point)
+                case If():
+                    self.branch(step, point)
+                case Barrier(scope, span):
+                    self.add(Trace(collectives=(Collective(scope, "barrier", point, span, self.place.launch),)))
+                case Holds(name, index, claim, span):
+                    self.holds(name, index, claim, point, span)
+        self.place = around
+
+    def assign(self, step: Assign, point: Point) -> None:
+        guard = self.observe(step.guard, point, step.span)
+        inner = point.under(guard)
+        index = tuple(self.observe(i, inner, step.span) for i in step.index)
+        if step.update and shuffled(step.value):  # so that a step of a reduction is seen as one
+            whole = MONOIDS[step.update].combine(Read(step.target, step.index, step.value.dtype), step.value)
+            step = replace(step, value=whole, update="")
+        value = self.observe(step.value, inner, step.span)
+        self.access(step.target, index, inner, step.span, True, step.update if step.atomic else "")
+        if step.target not in self.state:
+            self.add(Trace(stores=(Store(step.target, index, value, inner, step, step.update, self.place.launch),)))
+            return
+        cells = self.state[step.target]
+        if step.update:
+            self.add(Trace(values=((self.resolve(Read(step.target, index, cells.local.dtype), inner), inner, step.span),)))
+        value = stepped(value, inner) or value
+        if not cells.private:
+            self.publish(cells, index, value, inner, step)
+            return
+        if step.update and not cells.formals and guard != TRUE:
+            both = windowed(MONOIDS[step.update].op, cells.value, guard, value, point)
+            if both is not None:
+                self.keep(cells, both, point)
+                return
+        here = conjunction(guard, *(equal(Var(f), i) for f, i in zip(cells.formals, index, strict=True)))
+        self.keep(cells, written(cells, value, here, step.update), point)
+
+    def publish(self, cells: Cells, index: tuple[Term, ...], value: Term, point: Point, step: Assign) -> None:
+        """What all threads make of shared cells in one step."""
+        carried = len(self.launch.grid) + len(self.launch.block)
+        if step.atomic:
+            guards = tuple(g for g in point.guard if g not in self.always)
+            new = contributed(cells, index, value, step.update, self.launch.block, guards)
+        else:
+            write = published(cells, index, self.launch.block, point.axes[carried:], point)
+            self.add(Trace(meetings=(Meeting(cells.local.name, write.claim, point, step.span),)))
+            condition = settle(write.condition, self.extents(cells, point), self.always)
+            near = neighbour(step, cells, index, self.resolved_index(step, point)) if step.update else None
+            if near is not None:  # a step of a tree
+                new = select(condition, near, cells.value)
+            else:
+                new = written(cells, substitute(value, write.writer), condition, step.update)
+        self.keep(cells, new, Point(self.launch.grid + point.axes[carried:], preconditions(self.program)))
+
+    def resolved_index(self, step: Assign, point: Point) -> tuple[Term, ...]:
+        """The index at which an update reads its own array, if its value is that and nothing else."""
+        match step.value:
+            case Read(name, index) if name == step.target:
+                return tuple(self.resolve(i, point) for i in index)
+        return ()
+
+    def branch(self, step: If, point: Point) -> None:
+        """A conditional body: afterwards a cell is what the body made of it where the guard held, else what it was."""
+        guard = self.observe(step.guard, point, step.span)
+        before = dict(self.state)
+        self.run(step.body, point.under(guard))
+        inside, self.state = self.state, before
+        for name in sorted(assigned_in(step.body) & set(before)):
+            if before[name].private:
+                self.keep(before[name], merged(guard, inside[name].value, before[name].value), point)
+            else:  # a write to shared cells knows its guards itself
+                self.state[name] = inside[name]
+
+    def holds(self, name: str, index: tuple[Term, ...], claim: Term, point: Point, span: Span) -> None:
+        cells = self.state[name]
+        index = tuple(self.resolve(i, point) for i in index)
+        claim = self.resolve(claim, point)
+        self.add(Trace(ghosts=(Ghost(self.resolve(Read(name, index, claim.dtype), point), claim, point, span),)))
+        here = conjunction(*(equal(Var(f), i) for f, i in zip(cells.formals, index, strict=True)))
+        self.keep(cells, written(cells, claim, here, ""), point)
+
+    def keep(self, cells: Cells, value: Term, point: Point) -> None:
+        """The new value of a cell. Only the preconditions may settle it: the guards around a write end before the value does."""
+        self.state[cells.local.name] = replace(cells, value=self.settled(cells, value, point))
+
+    def settled(self, cells: Cells, value: Term, point: Point) -> Term:
+        return settle(self.followed(value), self.extents(cells, point), self.always)
+
+    @property
+    def always(self) -> frozenset[Term]:
+        return frozenset(preconditions(self.program))
+
+    @staticmethod
+    def extents(cells: Cells, point: Point) -> dict[str, Term]:
+        """The ranges of a point's axes and of a cell's index."""
+        return {**point.extents, **cells.extents}
+
+    @property
+    def threads(self) -> tuple[str, ...]:
+        """The names of the block's axes: what a thread's own cells depend on."""
+        return tuple(a.name for a in self.launch.block)
+
+    # ── loops ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def loop(self, step: For, point: Point) -> None:
+        axis = Axis(step.axis.name, self.observe(step.axis.extent, point, step.span), step.axis.sort, step.axis.span)
+        before, seen, self.trace = dict(self.state), self.trace, Trace()
+        self.loops += 1
+        assigned = sorted(assigned_in(step.body) & set(before))
+        previous = {name: f"{name}@{self.loops}" for name in assigned}
+        for name in assigned:
+            cells = before[name]
+            self.state[name] = replace(cells, value=itself(cells, previous[name], self.threads))
+        self.run(step.body, point.inside(axis))
+        begin, after, solved = self.close(axis, previous, before, point)
+        if not solved and isinstance(axis.extent, Const) and axis.extent.value <= UNROLLED:
+            self.state, self.trace, around = before, seen, self.place
+            for value in range(int(axis.extent.value)):
+                self.place = replace(around, turns=(*around.turns, (axis.name, value)))
+                self.run(tuple(bound(s, axis.name, value) for s in step.body), point)
+            self.place = around
+            return
+        inside, self.trace = self.trace, seen
+        starts = {previous[name]: begin[name] for name in assigned}
+        self.add(started(inside, starts))
+        self.state = {**before, **after}
+
+    def close(self, axis: Axis, previous: dict[str, str], before: State, point: Point) -> tuple[State, State, bool]:
+        """The cells before an iteration and after the loop, each solved once those that it reads are, and whether all were."""
+        begin: State = {}
+        after: State = {}
+        waiting, solved = dict.fromkeys(previous), True
+        while waiting:
+            ready = [n for n in waiting if not any(mentions(self.state[n].value, previous[m]) for m in waiting if m != n)]
+            for name in ready or list(waiting):
+                cells = self.state[name]
+                known = {previous[m]: begin[m] for m in begin}
+                here = itself(cells, previous[name], self.threads)
+                forms = close(axis, here, replaced(cells.value, known), before[name].value) if ready else None
+                if forms is None:
+                    solved = False
+                    # one symbol for each loop and turn of it, so that nothing is said by two of them being the same
+                    place = tuple(map(Var, (*cells.formals, *point.extents)))
+                    turn = Read(f"{previous[name]} in{UNSOLVED}", (*place, Var(axis.name)), cells.local.dtype)
+                    forms = turn, Read(f"{previous[name]}{UNSOLVED}", place, cells.local.dtype)
+                formals = cells.formals + (self.threads if cells.private else ())
+                begin[name] = replace(cells, formals=formals, value=self.settled(cells, forms[0], point.inside(axis)))
+                after[name] = replace(cells, value=self.settled(cells, forms[1], point))
+                del waiting[name]
+        return begin, after, solved
+
+
+def preconditions(program: Program) -> tuple[Term, ...]:
+    """The op's and the machine's `where`, as single facts, and that no size is negative."""
+    return tuple(Var(s) >= 0 for s in program.op.sizes) + tuple(c for w in program.where for c in conjuncts(w))
