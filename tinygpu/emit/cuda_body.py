@@ -18,8 +18,9 @@ from tinygpu.emit.cuda_wide import Move, fast
 from tinygpu.emit.python import Lines, block, choice, comment, fresh
 from tinygpu.program.arrays import arrays
 from tinygpu.program.step import Assign, Barrier, For, If, Local, Program, Shared, Step, steps
-from tinygpu.program.wide import Wide, wide_in
+from tinygpu.program.wide import Wide, hoisted, wide_in
 
+LONG = 160  # assignments that the compiler still unrolls
 IN_PLACE = {"sum": "+=", "prod": "*="}
 
 
@@ -92,30 +93,51 @@ def carved(python: str, shared: Shared, start: int) -> str:
 def loop_lines(build: Build, axis: Axis, body: tuple[Step, ...], scope: Scope, axes: tuple[Axis, ...]) -> Lines:
     """A loop in the index type; register and vector loops have constant bounds, and the compiler unrolls them.
 
-    What it does not unroll by itself goes through two turns at once where each is long: the second's loads hide behind the first's work.
+    What it does not unroll by itself goes through a few turns at once: the loads of one hide behind the arithmetic of the one before.
     """
     extent, name = scope.text(axis.extent), scope.names[axis.name]
     inner = body_lines(build, body, scope, (*axes, axis))
-    if not pairs(axis, body):
+    together = turns_together(axis, body)
+    if together == 1:
         bound = f"ix({extent})" if isinstance(axis.extent, Const) else extent
         return block(f"for {name} in range({bound})", inner)
-    pair, turn = numbered(f"{name}_pair", build.taken), numbered(f"{name}_turn", build.taken)
-    build.taken |= {pair, turn}
-    two = block(f"for {turn} in range(ix(2))", [f"{name} = ix(ix({pair}*2) + {turn})", *inner])
-    return block(f"for {pair} in range(ix({int(extent) // 2}))", two)
+    turns, turn = numbered(f"{name}_turns", build.taken), numbered(f"{name}_turn", build.taken)
+    build.taken |= {turns, turn}
+    few = block(f"for {turn} in range(ix({together}))", [f"{name} = ix(ix({turns}*{together}) + {turn})", *inner])
+    return block(f"for {turns} in range(ix({int(extent) // together}))", few)
 
 
-def pairs(axis: Axis, body: tuple[Step, ...]) -> bool:
-    """Whether the turns of a loop are taken two by two: it is the innermost in time, of an even number, around the thread's own loops."""
-    if axis.sort != "time" or not isinstance(axis.extent, Const) or axis.extent.value % 2 or axis.extent.value < 4:
-        return False
+def turns_together(axis: Axis, body: tuple[Step, ...]) -> int:
+    """How many turns of a loop are taken at once, a power of two: more than one in the innermost loop in time around the thread's own
+    loops, as many as make `LONG` assignments."""
     inside = tuple(steps(body))
     own = [s for s in inside if isinstance(s, For)]
-    return bool(own) and all(s.axis.sort != "time" for s in own) and not any(isinstance(s, Barrier) for s in inside)
+    if axis.sort != "time" or not isinstance(axis.extent, Const) or not own:
+        return 1
+    if any(s.axis.sort == "time" for s in own) or any(isinstance(s, Barrier) for s in inside):
+        return 1
+    work, count = assignments(body), int(axis.extent.value)
+    return next((turns for turns in (16, 8, 4, 2) if count % turns == 0 and count > turns and turns * work <= LONG), 1)
+
+
+def assignments(body: tuple[Step, ...]) -> int:
+    """How many assignments a body makes, its loops of constant extent unrolled."""
+    total = 0
+    for step in body:
+        match step:
+            case For(axis, inner):
+                total += assignments(inner) * (int(axis.extent.value) if isinstance(axis.extent, Const) else 1)
+            case If(_, inner):
+                total += assignments(inner)
+            case Assign():
+                total += 1
+    return total
 
 
 def vector_lines(build: Build, loop: For, scope: Scope, axes: tuple[Axis, ...]) -> Lines:
-    """A vector loop: wide where the kernel is and all lanes are inside, else lane by lane; what is always wide stands around both."""
+    """A vector loop: wide where the kernel is and all lanes are inside, else lane by lane; what is always wide stands around both, and
+    the conditions of all lanes around everything."""
+    outer, loop = hoisted(loop, {a.name for a in axes} | set(build.program.op.sizes))
     wides = wide_in(build.program, build.number, loop, axes)
     lines, scope = first_lines(build, wides, scope)
     moves = tuple(Move(wide, f"cells {cells_of(build, wide, loop.axis, scope)}") for wide in wides)
@@ -132,7 +154,8 @@ def vector_lines(build: Build, loop: For, scope: Scope, axes: tuple[Axis, ...]) 
         shares = conjuncts(quick[0].wide.condition)
         test = " and ".join(["wide"] * any(not m.wide.shared for m in quick) + [scope.text(c, 3) for c in shares])
         each = [*comment(wide_remark(quick, scope)), *choice(test, moved, each)]
-    return lines + each + [move_line(m, inside) for m in plain.stores]
+    lines += [*each, *(move_line(m, inside) for m in plain.stores)]
+    return lines if outer == TRUE else block(f"if {scope.text(outer)}", lines)
 
 
 def first_lines(build: Build, wides: tuple[Wide, ...], scope: Scope) -> tuple[Lines, Scope]:

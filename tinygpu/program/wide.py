@@ -7,8 +7,8 @@ of the lanes by its form; the emitter takes it from here, and the prover owes fr
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Set
+from dataclasses import dataclass, replace
 
 from tinygpu.category.node import SHUFFLES
 from tinygpu.category.term import TRUE, App, Axis, Const, Read, Term, conjunction, conjuncts, lift, reads, variables, walk
@@ -23,7 +23,7 @@ from tinygpu.program.step import Assign, Barrier, For, If, Program, Step, steps
 class Wide:
     """`count` elements of `tensor` from `first` on, moved by accesses of `lanes` elements, `bytes` bytes each.
 
-    It asks, where `condition` holds on the box of `axes`: that `place` is divisible by `lanes` (`aligned`), that the guard of
+    It asks, where `outer` and `condition` hold on the box of `axes`: that `place` is divisible by `lanes` (`aligned`), that the guard of
     the access holds for every lane, and of the launcher that the pointer is aligned to `bytes` and the tensor's last extent divisible by
     `lanes` where there are rows (`row`). The place of a global array's element is its last coordinate; that of a shared array's is its
     address by its `strides`, and a block's memory is aligned, so a shared access asks nothing of the launcher.
@@ -42,6 +42,7 @@ class Wide:
     access: Read | Assign
     row: Term | None
     strides: tuple[int, ...] = ()
+    outer: Term = TRUE
 
     @property
     def shared(self) -> bool:
@@ -75,7 +76,8 @@ def wide_accesses(program: Program) -> tuple[Wide, ...]:
         wide
         for number, launch in enumerate(program.launches)
         for loop, axes in vector_loops(launch.body, launch.grid + launch.block)
-        for wide in wide_in(program, number, loop, axes)
+        for outer, inner in [hoisted(loop, {a.name for a in axes} | set(program.op.sizes))]
+        for wide in (replace(w, outer=outer) for w in wide_in(program, number, inner, axes))
     )
 
 
@@ -133,6 +135,30 @@ def _exchanges(loop: For) -> bool:
     values = (s.value for s in steps(loop.body) if isinstance(s, Assign))
     shuffled = any(isinstance(t, App) and t.op in SHUFFLES for value in values for t in walk(value))
     return shuffled or any(isinstance(s, Barrier) for s in steps(loop.body))
+
+
+def hoisted(loop: For, known: Set[str]) -> tuple[Term, For]:
+    """The conditions that all assignments of a loop share and that no lane changes, and the loop without them."""
+    shared: list[Term] | None = None
+    for assign, around in assigns(loop.body):
+        here = (*around, *conjuncts(assign.guard))
+        free = [c for c in here if variables(c) <= known - {loop.axis.name} and not reads(c)]
+        shared = free if shared is None else [c for c in shared if c in free]
+    if not shared or not all(isinstance(s, Assign | If) for s in steps(loop.body)):
+        return TRUE, loop
+
+    def without(guard: Term) -> Term:
+        return conjunction(*(c for c in conjuncts(guard) if c not in shared))
+
+    def step(s: Step) -> Step:
+        match s:
+            case Assign():
+                return replace(s, guard=without(s.guard))
+            case If(guard, body):
+                return If(without(guard), tuple(map(step, body)), s.span)
+        return s
+
+    return conjunction(*shared), For(loop.axis, tuple(map(step, loop.body)), loop.span)
 
 
 def assigns(body: tuple[Step, ...], path: tuple[Term, ...] = ()) -> Iterator[tuple[Assign, tuple[Term, ...]]]:
