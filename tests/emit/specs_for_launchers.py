@@ -60,6 +60,25 @@ machine numbers_m : numbers {
 machine quotient : names {
   WORK
 }""",
+    "halves": """op halves(x: f32[n], w: f32[m, 4]) -> (s: f32[]) where n % 4 == 0 and m >= 1 { s[] = (sum[i] x[i]) * w[0, 0] }
+machine halves_m : halves {
+  program {
+    workspace part: f32[n // 4]
+    workspace whole: f32[m + 1, 4]
+    launch (grid = (g: ceil(n / 1024)), block = (t: 256)) {
+      if g*256 + t < n // 4 { part[g*256 + t] = x[(g*256 + t)*4] + x[(g*256 + t)*4 + 1] + x[(g*256 + t)*4 + 2] + x[(g*256 + t)*4 + 3] }
+    }
+    launch (grid = (), block = ()) {
+      for v < 4 in vector { whole[m, v] = w[0, v] }
+    }
+    launch (grid = (), block = ()) {
+      local a: f32[]
+      a[] = 0
+      for g < n // 4 { a[] += part[g] }
+      s[] = a[] * whole[m, 0]
+    }
+  }
+}""",
     "total": """op total(x: f32[R, K]) -> (s: f32[R]) { s[r] = sum[k] x[r, k] }
 machine total_m : total {
   work grid = (g), block = (t: 64)

@@ -250,3 +250,42 @@ def test_a_machine_without_a_driver_says_so():
         pytest.skip("this machine has a GPU")
     with pytest.raises(RuntimeError, match="TG815"):
         module("saxpy").saxpy(2.0, OnGpu((8,)), OnGpu((8,)), out=OnGpu((8,)))
+
+
+def test_launches_in_order_with_their_workspaces(monkeypatch):
+    """Every launch gets all arrays: inputs, outputs, workspaces, then sizes; what is wide asks for aligned memory of each."""
+    made, seen = module("halves"), []
+    monkeypatch.setattr(made, "_device_of", lambda pointer: 0)
+    monkeypatch.setattr(made, "_need_cuda", lambda function: None)
+    for number in range(3):
+        monkeypatch.setattr(
+            made, f"_halves_m_cuda_{number}", lambda view, stream, *rest, number=number: seen.append((number, *rest))
+        )
+    x, w, s = OnGpu((8,), pointer=4096), OnGpu((3, 4), pointer=8192), OnGpu((), pointer=12288)
+    for pointer, wide in ((20480, True), (20484, False)):
+        made.halves(x, w, out=s, workspace=(OnGpu((2,), pointer=16384), OnGpu((4, 4), pointer=pointer)))
+        assert [call[:4] for call in seen] == [(0, 32, wide, 1), (1, 32, wide, 1), (2, 32, wide, 1)]
+        assert {call[4:] for call in seen} == {(4096, 8192, 12288, 16384, pointer, np.int32(8), np.int32(3))}
+        seen.clear()
+
+
+def test_more_memory_than_a_kernel_has_by_itself_is_asked_for(monkeypatch):
+    """The driver is asked once, when the kernel is loaded; what it refuses is an error that says how much was wanted."""
+    pytest.importorskip("cuda.bindings", reason="cuda-bindings is not installed: pip install 'tinygpu[cuda]'")
+    from cuda.bindings import driver
+
+    kernel, asked = module("saxpy")._Cuda("big", None, 32, (0, 0), "key", 65536), []
+    answer = [driver.CUresult.CUDA_SUCCESS]
+    monkeypatch.setattr(driver, "cuKernelSetAttribute", lambda *rest: asked.append(rest[1:3]) or (answer[0],))
+    code, device = SimpleNamespace(handle=7), SimpleNamespace(device_id=0)
+    kernel.allow(code, device)
+    assert asked == [(65536, 7)]
+    answer[0] = driver.CUresult.CUDA_ERROR_INVALID_VALUE
+    with pytest.raises(RuntimeError, match="TG815 big: a block needs 65536 bytes of shared memory, which GPU 0 does not give"):
+        kernel.allow(code, device)
+
+
+def test_the_kernels_of_two_launches_are_never_taken_for_each_other():
+    """The second launch has as many threads as the third: what tells their cubins apart is their text."""
+    kernels = [getattr(module("halves"), f"_halves_m_cuda_{number}") for number in range(3)]
+    assert kernels[1].threads == kernels[2].threads and len({k.key for k in kernels}) == 3

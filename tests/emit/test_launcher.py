@@ -170,3 +170,27 @@ def test_nothing_is_written_when_something_is_wrong():
     with pytest.raises(ValueError, match="TG804"):
         module("saxpy").saxpy(1.0, X, X[:5], out=z)
     assert (z == 7).all()
+
+
+SPACES = [
+    (lambda f, x, w: f(x, w, workspace=np.empty(2, F)), "TG811 halves_m: workspace must be a tuple of 2 arrays, not one"),
+    (lambda f, x, w: f(x, w, workspace=(np.empty(3, F), np.empty((4, 4), F))), "TG804 halves_m: workspace[0] has shape (3,); [n // 4] has to be (2,), with n = 8, m = 3"),
+    (lambda f, x, w: f(x, w, workspace=(np.empty(2, F), np.empty((4, 4)))), "TG802 halves_m: workspace[1] must be a float32 array of shape [m + 1, 4]; its dtype is float64. Make it with dtype='float32'"),
+    (lambda f, x, w: f(x, w, workspace=(x[:2], np.empty((4, 4), F))), "TG807 halves_m: workspace[0] shares memory with x; outputs need memory of their own"),
+]  # fmt: skip
+
+
+def test_a_workspace_is_made_or_given():
+    """Three launches, two arrays between them; those given are used, and hold what the launches left."""
+    call, x, w = module("halves").halves, ramp(8), ramp(3, 4) + 1
+    assert call(x, w) == 28 and call(np.empty(0, F), w) == 0
+    part, whole = np.empty(2, F), np.empty((4, 4), F)
+    assert call(x, w, workspace=(part, whole)) == 28
+    assert np.array_equal(part, [6, 22]) and np.array_equal(whole[3], [1, 2, 3, 4])
+
+
+@pytest.mark.parametrize(("call", "message"), SPACES)
+def test_wrong_workspaces(call, message):
+    with pytest.raises((TypeError, ValueError)) as caught:
+        call(module("halves").halves, ramp(8), ramp(3, 4))
+    assert str(caught.value) == message

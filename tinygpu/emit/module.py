@@ -110,15 +110,16 @@ def cpu_support_text(kernels: tuple[Kernels, ...]) -> CpuSupport:
 
 
 def cuda_objects(program: Program, kernels: Sequence[tuple[str, frozenset[str]]]) -> Lines:
-    """The compiled kernels of each launch, keyed by all the text that they are made of."""
+    """The compiled kernels of each launch, keyed by all the text that one is made of: those of two launches are never the same."""
     uses: frozenset[str] = frozenset().union(*(used for _, used in kernels))
-    key = hashlib.sha256(("".join(source for source, _ in kernels) + prelude_source(uses)).encode()).hexdigest()
+    prelude = prelude_source(uses)
+    keys = [hashlib.sha256((source + prelude).encode()).hexdigest() for source, _ in kernels]
     least = re.fullmatch(r"sm_(\d+)(\d)[a-z]?", program.arch or "sm_00")
     arch = f"({least[1]}, {least[2]})" if least else "(0, 0)"
     return [
         f"{cuda_object(program.name, program, number)} = _Cuda(\n"
         f'    "{program.name}", {kernel_name(program, number)}, {block_threads(launch)}, {arch}, "{key}"{_dynamic(launch)}\n)  # fmt: skip'
-        for number, launch in enumerate(program.launches)
+        for number, (launch, key) in enumerate(zip(program.launches, keys, strict=True))
     ]
 
 
