@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from tinygpu.category.arrow import Arrow
 from tinygpu.category.box import Box
-from tinygpu.category.linear import number, polynomial
+from tinygpu.category.linear import Polynomial, number, plus, polynomial, term_of
 from tinygpu.category.simplify import simplify
 from tinygpu.category.term import Axis, Const, Read, Term, Var, lift, substitute, text, variables
 from tinygpu.diagnostic import NOWHERE, Span
@@ -33,7 +33,7 @@ class Side:
     name: str
     extent: int
     origin: Term
-    digits: tuple[tuple[str, int, int, int], ...] = ()
+    digits: tuple[tuple[str, int, Term, int], ...] = ()
 
     def outside(self, local: Term) -> Term:
         """The index in the tensor of a local index."""
@@ -100,20 +100,22 @@ class Factors:
     axes: tuple[Axis, ...]
     inner: frozenset[str]
 
-    def parts(self, term: Term) -> tuple[Term, Mapping[str, int]] | str:
+    def parts(self, term: Term) -> tuple[Term, Mapping[str, Term]] | str:
         """`origin, {factor inside: its step}` of an index term, or the reason why it has none."""
-        steps: dict[str, int] = {}
-        form = polynomial(simplify(term, Box(self.axes)))
-        for monomial, step in form.items():
+        steps: dict[str, Polynomial] = {}
+        for monomial, step in polynomial(simplify(term, Box(self.axes))).items():
             names = frozenset().union(*map(variables, monomial)) & self.inner
-            if names and (len(monomial) > 1 or not isinstance(monomial[0], Var)):
-                return f"{text(term)} does not grow by a constant with {', '.join(sorted(names))}"
+            inside = [atom for atom in monomial if variables(atom) & self.inner]
+            if names and (len(inside) > 1 or not isinstance(inside[0], Var)):
+                return f"{text(term)} does not grow evenly with {', '.join(sorted(names))}"
             if names:
-                steps[next(iter(names))] = step
+                (name,) = names
+                steps[name] = plus(steps.get(name, {}), {tuple(a for a in monomial if a not in inside): step})
         for axis in self.axes:
             if axis.name in steps and not isinstance(axis.extent, Const):
                 return f"{axis.name} runs over {text(axis.extent)}"
-        return simplify(substitute(term, dict.fromkeys(steps, Const(0))), Box(self.axes)), steps
+        origin = simplify(substitute(term, dict.fromkeys(steps, Const(0))), Box(self.axes))
+        return origin, {name: term_of(step) for name, step in steps.items()}
 
     def extent(self, name: str) -> int:
         """The extent of a factor inside."""
@@ -135,7 +137,10 @@ def side(name: str, terms: Sequence[Term], factors: Factors) -> Side | str:
     for place, one in enumerate(found):
         if isinstance(one, str):
             return one
-        origin, steps = one
+        origin, given = one
+        steps = {f: int(step.value) for f, step in given.items() if isinstance(step, Const)}
+        if len(steps) < len(given) and len(found) > 1:
+            return f"it grows by {', '.join(text(s) for s in given.values() if not isinstance(s, Const))}"
         base = base if place else origin
         shift = number(polynomial(origin - base))
         if shift is None:
@@ -150,14 +155,18 @@ def side(name: str, terms: Sequence[Term], factors: Factors) -> Side | str:
     return Side(name, high - low + 1, simplify(base + low))
 
 
-def _merged(steps: Mapping[str, int], factors: Factors) -> tuple[tuple[str, int, int, int], ...]:
+def _merged(steps: Mapping[str, Term], factors: Factors) -> tuple[tuple[str, int, Term, int], ...]:
     """The digits of a side between which factors outside stand, fastest first; none where all lie side by side."""
-    digits: list[tuple[str, int, int, int]] = []
+    digits: list[tuple[str, int, Term, int]] = []
     here = 1
-    for name in sorted(steps, key=lambda f: steps[f]):
+    for name in sorted(steps, key=lambda f: (not isinstance(steps[f], Const), _number(steps[f]))):
         extent = factors.extent(name)
         digits.append((name, extent, steps[name], here))
         here *= extent
-    if any(step < local for _, _, step, local in digits):  # they overlap: the box is smaller than their product
-        return ()
-    return tuple(digits) if any(step != local for _, _, step, local in digits) else ()
+    if any(_number(step) < local for _, _, step, local in digits if isinstance(step, Const)):
+        return ()  # they overlap: the box is smaller than their product
+    return tuple(digits) if any(step != Const(local) for _, _, step, local in digits) else ()
+
+
+def _number(term: Term) -> int:
+    return int(term.value) if isinstance(term, Const) else 0
