@@ -59,7 +59,7 @@ def parts_of(monoid: str, term: Term) -> tuple[Term, ...]:
                         out.append(Fold(name, axes + inner.axes, conjunction(guard, inner.guard), inner.body, dtype, span))
                     else:
                         out.append(Fold(name, axes, guard, inner, dtype, span))
-            case _ if piece == law.unit(piece.dtype):
+            case _ if (unit := law.unit(piece.dtype)) is not None and unit in (piece, getattr(piece, "body", piece)):
                 pass
             case _:
                 out.append(piece)

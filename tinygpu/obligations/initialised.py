@@ -39,7 +39,7 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
                 title, sentence = f"some elements of {cells.local.name} are never stored", f"every element of {name} is stored"
                 where = (Label(cells.local.span, "declared here"),)
                 yield Obligation(
-                    "initialised", "TG201", title, sentence, point.facts, FALSE, labels, f"store {name} in a first launch"
+                    "initialised", "TG201", title, sentence, point.facts, FALSE, where, f"store {name} in a first launch"
                 )
     for value, place, span in trace.values:
         for read, point in guarded_reads(value, place):
