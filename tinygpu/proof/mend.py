@@ -15,7 +15,7 @@ from tinygpu.program.inputs import promised, random_inputs
 from tinygpu.program.simulate import simulate
 from tinygpu.program.step import Barrier, For, If, Program, Step
 from tinygpu.proof.replay import admitted
-from tinygpu.proof.rows import named
+from tinygpu.proof.rows import by_hand, named
 
 BUDGET = 1 << 22  # lane-steps of one trial
 LARGER = (1, 2, 3, 8, 33, 64, 100, 256)  # what all sizes are set to in the trials that follow
@@ -56,18 +56,21 @@ def _clean(program: Program, sizes: dict[str, int], order: int | None) -> bool:
 def _candidates(program: Program, seen: Race) -> Iterator[tuple[str, Program]]:
     """Places in words, nearest to the steps first, and the program with a barrier there."""
     body = program.launches[seen.at.launch].body
-    firsts, seconds = (list(_paths(body, step)) for step in (seen.first.step, seen.at.step))
+    firsts, seconds = (list(_paths(body, step, by_hand(program))) for step in (seen.first.step, seen.at.step))
     apart = min((_common(a, b) for a in firsts for b in seconds if a != b), default=min(map(len, firsts)) - 1) + 1
     deepest = min(map(len, firsts))
     for depth in (*range(apart, 0, -1), *range(apart + 1, deepest + 1)):  # first where a barrier runs least often
-        yield f"after {_named(_at(body, firsts[0][:depth]))}", _with(program, seen, {_next(path[:depth]) for path in firsts})
+        yield (
+            f"after {_named(program, _at(body, firsts[0][:depth]))}",
+            _with(program, seen, {_next(path[:depth]) for path in firsts}),
+        )
     for path in (*firsts, *seconds):
         for depth in range(len(path) - 1, 0, -1):
             loop = _at(body, path[:depth])
             if isinstance(loop, For):
                 yield f"at the end of the loop over {loop.axis.name}", _with(program, seen, {(*path[:depth], len(loop.body))})
     for depth in range(1, min(map(len, seconds)) + 1):
-        yield f"before {_named(_at(body, seconds[0][:depth]))}", _with(program, seen, {path[:depth] for path in seconds})
+        yield f"before {_named(program, _at(body, seconds[0][:depth]))}", _with(program, seen, {path[:depth] for path in seconds})
 
 
 def _with(program: Program, seen: Race, paths: set[Path]) -> Program:
@@ -80,24 +83,24 @@ def _with(program: Program, seen: Race, paths: set[Path]) -> Program:
     return replace(program, launches=launches)
 
 
-def _paths(body: Body, step: Step | None) -> Iterator[Path]:
+def _paths(body: Body, step: Step | None, copies: bool) -> Iterator[Path]:
     """Where a step stands: in several places, where a loop over listed values has become copies of its body."""
     for number, one in enumerate(body):
-        if one is step or (step is not None and one.span.line and one.span == step.span):
+        if one is step or (step is not None and copies and one.span == step.span):
             yield (number,)
         if isinstance(one, For | If):
-            yield from ((number, *rest) for rest in _paths(one.body, step))
+            yield from ((number, *rest) for rest in _paths(one.body, step, copies))
 
 
-def _named(step: Step) -> str:
+def _named(program: Program, step: Step) -> str:
     """A step with its body in a few words."""
-    line = f" (line {step.span.line})" if step.span.line else ""
+    line = f" (line {step.span.line})" if by_hand(program) else ""
     match step:
         case For(axis):
             return f"the loop over {axis.name}{line}"
         case If() if line:
             return f"the `if`{line}"
-    return named(step)
+    return named(program, step)
 
 
 def _common(a: Path, b: Path) -> int:

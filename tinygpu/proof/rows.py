@@ -23,7 +23,7 @@ from tinygpu.program.fault import (
     element,
 )
 from tinygpu.program.group import WARP
-from tinygpu.program.step import Assign, For, If, Program, Step
+from tinygpu.program.step import Assign, For, If, Program, Step, steps
 from tinygpu.program.tolerance import Mismatch
 from tinygpu.proof.replay import Misbehaviour
 
@@ -49,11 +49,11 @@ def rows(program: Program, sizes: dict[str, int], seen: Misbehaviour) -> Iterato
             yield "cell" if isinstance(seen, Uninitialised) else "element", (element(array, index),)
         case Race(at, array, index, first):
             yield from _where(first, at)
-            steps = (f"{said(one)} {verb} {element(array, index)}" for one, verb in zip((first, at), seen.verbs, strict=True))
-            yield "step", tuple(steps)
+            lines = (f"{said(program, one)} " if by_hand(program) else "" for one in (first, at))
+            yield "step", tuple(f"{line}{verb} {element(array, index)}" for line, verb in zip(lines, seen.verbs, strict=True))
         case Divergent(at, missing=missing):
             yield from _where(at) if missing is None else _comes(at, missing)
-            yield "step", (said(at),)
+            yield "step", (said(program, at),)
         case DivisionByZero(at, term):
             yield from _where(at)
             yield "term", (term,)
@@ -81,14 +81,21 @@ def _where(*places: At) -> Iterator[tuple[str, tuple[str, ...]]]:
         yield "iteration", tuple(f"({loop})" if loop else "none" for loop in loops)
 
 
-def said(at: At) -> str:
-    """`line 7`, or the step itself where it stands in no text (or in none that is known)."""
-    return named(at.step) if at.step is not None else f"line {at.span.line}"
+def by_hand(program: Program) -> bool:
+    """Whether the steps stand in a text; those of a derived program have the places of what they come from, equations among it."""
+    every = [step.span for launch in program.launches for step in steps(launch.body)]
+    home = program.span
+    return all(span.file == home.file and home.start <= span.start and span.end <= home.end and span.line for span in every)
 
 
-def named(step: Step) -> str:
+def said(program: Program, at: At) -> str:
+    """`line 7`, or the step itself where it stands in no text."""
+    return named(program, at.step) if at.step is not None else f"line {at.span.line}"
+
+
+def named(program: Program, step: Step) -> str:
     """A step in a few words."""
-    if step.span.line:
+    if by_hand(program):
         return f"line {step.span.line}"
     match step:
         case For(axis):
@@ -97,25 +104,28 @@ def named(step: Step) -> str:
             from tinygpu.program.render import statement
             from tinygpu.syntax.format import format_statements
 
-            line = format_statements((statement(step),)).split("\n")[0].rstrip(" {")
-            return f"`{line if len(line) <= SHOWN else line[: SHOWN - 2] + ' …'}`"
+            scalars = frozenset(t.name for t in program.op.inputs if not t.shape)
+            line = " ".join(format_statements((statement(step, scalars),)).partition("{")[0].split())
+            return f"`{line if len(line) <= SHOWN else line[: SHOWN - 2].rstrip() + ' …'}`"
     return type(step).__name__.lower()
 
 
 def between(program: Program, seen: Race) -> Iterator[str]:
     """What is missing between two threads that meet."""
-    one, two = said(seen.first), said(seen.at)
+    one, two = said(program, seen.first), said(program, seen.at)
+    if seen.scope == "launch":
+        yield "the threads of one launch know nothing of each other's writes to global memory; those of a later launch do"
+        return
     turns = [
         (name, v, w) for (name, v), (other, w) in zip(seen.first.loops, seen.at.loops, strict=False) if name == other and v != w
     ]
     when = f" when {turns[0][0]} goes from {turns[0][1]} to {turns[0][2]}" if turns else ""
-    if seen.scope == "launch":
-        yield "the threads of one launch know nothing of each other's writes to global memory; those of a later launch do"
-        return
     if seen.first.step is seen.at.step and not when:
         yield f"{one} is one step for both threads: nothing orders what they do in it"
-    else:
+    elif by_hand(program):
         yield f"no barrier between {one} and {'its next turn' if one == two and not when else two}{when}"
+    else:
+        yield f"no barrier between\n{one} and\n{two}{when}"
     numbers = [_thread(program, at) for at in (seen.first, seen.at)]
     if numbers[0] is not None and numbers[1] is not None and numbers[0] // WARP == numbers[1] // WARP:
         yield "the two are lanes of one warp; lanes do not run in step either"
