@@ -88,7 +88,7 @@ def test_what_one_barrier_does_not_mend_has_the_claims_own_help() -> None:
         (one_block("if t < 40 { barrier }"), "TG303", {"comes", "does not", "step"}),
         (one_block("a[] = 0\na[] = shuffle_xor(a[], 1) if t % 32 < 7"), "TG303", {"comes", "does not"}),
         (cut("total_two", "part[g] = a[] if t < 1", "part[g] = a[] if t < 1\n a[] = part[g]"), "TG305", {"thread", "step"}),
-        (cut("histogram_atomic", "atomic h[x[g*256", "h[0] = 0 if t < 1\n atomic h[x[g*256"), "TG306", set()),
+        (cut("histogram_atomic", "atomic h[x[g*256", "h[0] = 0 if g*256 + t < 1\n atomic h[x[g*256"), "TG306", set()),
         (cut("histogram_atomic", "atomic h[", "h["), "TG202", {"thread", "element"}),
     ],
 )
