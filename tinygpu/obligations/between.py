@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tinygpu.category.term import TRUE, Axis, Const, Term, Var, conjunction, equal, reads, substitute, variables
+from tinygpu.category.term import TRUE, Axis, Term, Var, conjunction, equal, reads, substitute, variables
 from tinygpu.program.step import Barrier, For, If, Step, steps
 
 LATER = "~"  # marks the second of two points, as `bijection.PRIME` does
@@ -60,7 +60,7 @@ def met(body: tuple[Step, ...]) -> Met:
             case For(axis, inner):
                 every = met(inner)
                 kept = [tuple(c for c in side if axis.name not in variables(c)) for side in (every.block, every.warp)]
-                found = found.plus(Met(*kept).under(*(() if isinstance(axis.extent, Const) else (axis.extent > 0,))))
+                found = found.plus(Met(*kept).under(axis.extent > 0))
     return found
 
 

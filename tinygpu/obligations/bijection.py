@@ -2,8 +2,9 @@
 
     onto:        every target point k in the guard is φₚ(w) for some part p, with the witness w = φₚ⁻¹(k)
     one-to-one:  φₚ(d) = φ_q(d')  ⊢  p = q and d = d'
+    monotone:    d before d'  ⊢  φ(d) before φ(d'), in the order of loops
 
-Comes in: the parts (points and terms) and the target. Goes out: the two kinds of formulas, which cover, once and fold share.
+Comes in: the parts (points and terms) and the target. Goes out: these formulas, which cover, once and fold share.
 """
 
 from __future__ import annotations
@@ -66,3 +67,17 @@ def collisions(parts: tuple[Part, ...], context: Point) -> Iterator[tuple[int, i
                     yield p, q, hypotheses, same
             else:
                 yield p, q, hypotheses, FALSE
+
+
+def monotone(part: Part, context: Point) -> Iterator[tuple[tuple[Term, ...], Term]]:
+    """For each axis `(hypotheses, goal)`: of two points that differ first in it, the later one's image comes later."""
+    other = part.renamed(PRIME)
+    before: Term = FALSE
+    for a, b in reversed(list(zip(part.terms, other.terms, strict=True))):
+        same = conjunction(equal(a, b), before)
+        before = App("or", (a < b, same), BOOL) if same != FALSE else a < b
+    equals: tuple[Term, ...] = ()
+    for axis in part.axes:
+        here, there = Var(axis.name), Var(axis.name + PRIME)
+        yield context.facts + part.facts + other.facts + (*equals, here < there), before
+        equals += (equal(here, there),)

@@ -57,6 +57,8 @@ def same(value: Term, claim: Term, point: Point, labels: tuple[Label, ...] = ())
         if region is None:
             continue
         parts, rest = divide(parts_of(wanted.monoid, region), wanted, claim)
+        if rest and not MONOIDS[wanted.monoid].commutative:
+            continue
         symbol = unused(f"fold {len(point.axes)}", wanted.dtype, value, claim, *point.guard)
         yield from match(parts, wanted, point, labels, lambda a, b, p: same(a, b, p, labels))
         op = MONOIDS[wanted.monoid].op

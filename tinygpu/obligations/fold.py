@@ -33,7 +33,7 @@ from tinygpu.category.term import (
     variables,
 )
 from tinygpu.diagnostic import Label
-from tinygpu.obligations.bijection import Part, collisions, onto
+from tinygpu.obligations.bijection import Part, collisions, monotone, onto
 from tinygpu.obligations.defined import defined
 from tinygpu.obligations.obligation import Claim, Gap, Obligation, Point
 from tinygpu.obligations.recurrence import flatten, fresh
@@ -52,7 +52,9 @@ def parts_of(monoid: str, term: Term) -> tuple[Term, ...]:
             ):
                 for guard, branch in ((condition, then), (negation(condition), otherwise)):
                     out += parts_of(monoid, Fold(monoid, (), guard, branch, dtype))
-            case Fold(name, axes, guard, body, dtype, span) if name == monoid and _folds(monoid, body):
+            case Fold(name, axes, guard, body, dtype, span) if (
+                name == monoid and _folds(monoid, body) and (law.commutative or len(parts_of(monoid, body)) == 1)
+            ):
                 for inner in parts_of(monoid, body):
                     if isinstance(inner, Fold) and inner.monoid == monoid:
                         inner = fresh(inner, {a.name for a in axes} | variables(guard))
@@ -174,6 +176,8 @@ def match(parts: tuple[Term, ...], wanted: Fold, point: Point, labels: tuple[Lab
         matched.append(Matched(fold, phi))
     for m in matched:
         yield from _body(m, wanted, point, labels, same)
+    if not MONOIDS[wanted.monoid].commutative:
+        yield from _ordered(tuple(matched), wanted, point, labels)
     yield from _bijection(tuple(matched), wanted, point, labels)
 
 
@@ -198,6 +202,21 @@ def _body(m: Matched, wanted: Fold, point: Point, labels: tuple[Label, ...], sam
         hypotheses = inner.under(negation(lands)).facts
         yield Obligation("fold", "TG504", "a point outside the fold contributes to it", sentence, hypotheses, goal, labels)
         yield from defined(m.fold.body, goal, inner.under(negation(lands)), labels)
+
+
+def _ordered(matched: tuple[Matched, ...], wanted: Fold, point: Point, labels: tuple[Label, ...]) -> Iterator[Claim]:
+    """Where the monoid does not commute, the program combines the terms in the order of the equation."""
+    title = "a fold changes the order of its terms"
+    if len(matched) > 1:
+        reason = f"{wanted.monoid} is not commutative, and {text(wanted)} is combined from several parts"
+        yield Gap("fold", "TG508", title, reason, labels)
+        return
+    for m in matched:
+        part = Part(m.fold.axes, conjuncts(m.fold.guard) + conjuncts(_lands(m, wanted)), m.arrow)
+        for hypotheses, goal in monotone(part, point):
+            sentence = f"the terms of {text(wanted)} are combined in its order"
+            help = f"{wanted.monoid} is not commutative: let the loops run in the order of the index, slowest factor outermost"
+            yield Obligation("fold", "TG508", title, sentence, hypotheses, goal, labels, help)
 
 
 def _bijection(matched: tuple[Matched, ...], wanted: Fold, point: Point, labels: tuple[Label, ...]) -> Iterator[Claim]:

@@ -197,6 +197,8 @@ def _close_fold(axis: Axis, previous: Read, new: Term, old: Term) -> tuple[Term,
         parts = [p for p in operands if p != previous]
         if len(parts) != len(operands) - 1 or any(mentions(p, previous.tensor) for p in parts):
             continue
+        if not monoid.commutative and (operands[0] != previous or len(parts) > 1):
+            continue  # the contributions of an iteration come after those of the earlier ones, and before those of the next
         folds = [p if isinstance(p, Fold) and p.monoid == monoid.name else Fold(monoid.name, (), TRUE, p, new.dtype) for p in parts]
         earlier = f"{axis.name}'"
         past = [over(_earlier(f, axis.name, earlier), Axis(earlier, axis.extent, axis.sort)) for f in folds]

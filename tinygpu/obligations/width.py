@@ -17,7 +17,7 @@ from tinygpu.category.interval import upper
 from tinygpu.category.settle import settle
 from tinygpu.category.term import INDEX, App, Axis, Const, Term, Var, conjunction, lift, text, variables, walk
 from tinygpu.diagnostic import Label, Span
-from tinygpu.obligations.dataflow import execute, preconditions
+from tinygpu.obligations.dataflow import execute
 from tinygpu.obligations.limits import grid_blocks, product
 from tinygpu.obligations.obligation import Claim, Obligation, Point
 from tinygpu.obligations.trace import Trace
@@ -42,7 +42,7 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
         if len(shape) > 1:
             axes = tuple(Axis(f"{name}.{a}", e) for a, e in enumerate(shape))
             offset = address(shape, tuple(Var(a.name) for a in axes))
-            point = Point(axes, preconditions(program))
+            point = Point(axes, tuple(Var(size) >= 0 for size in program.op.sizes))  # of every shape, whatever was promised
             sentence = f"an address in {name} is less than its number of elements"
             goal = conjunction(offset >= 0, offset < product(shape))
             yield Obligation("width", "TG403", f"an address in {name} may not fit", sentence, point.facts, goal)
