@@ -38,7 +38,6 @@ from tinygpu.program.derive_tile import needed, placed
 from tinygpu.program.step import Assign, Step
 
 
-
 @dataclass(frozen=True, slots=True)
 class Place:
     """Where a value is evaluated: the cells of its output, and the parts of the guard that nothing around it implies.
@@ -144,7 +143,10 @@ def turn(build: Build, names: dict[Fold, str], place: Place) -> tuple[Step, ...]
         operands = Operands(build, place.cells, mine, known, fold.span)
         body = operands.hold(body)
         inside.extend(steps + operands.steps())
-        bare = total(body, {r.tensor for r in operands.held.values()} | set(build.tiles)) and MONOIDS[fold.monoid].unit(fold.dtype) is not None
+        bare = (
+            total(body, {r.tensor for r in operands.held.values()} | set(build.tiles))
+            and MONOIDS[fold.monoid].unit(fold.dtype) is not None
+        )
         guard = conjunction(*(() if bare else place.rest), *asked)
         assigns.append(Assign(name, point(place.cells), body, fold.monoid, guard, fold.span))
     inside.extend(cells(build, mine + place.cells, tuple(assigns), place.span))
