@@ -237,6 +237,6 @@ def elsewhere(read: Read, source: Plan) -> TinygpuError:
         title,
         read.span,
         f"read at [{here}], held at [{there}]",
-        f"give both indices the same factors, or write the fold of {read.tensor} where it is used",
+        f"stage it, stage {read.tensor}[{', '.join('abcdefgh'[: len(read.index)])}] at block in shared, or give both indices the same factors",
         Label(source.span, f"{source.target} is computed here"),
     )
