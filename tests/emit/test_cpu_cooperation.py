@@ -116,3 +116,26 @@ def by_numpy(name: str, x: Any) -> Any:
 def test_copies_of_what_many_update_are_combined_in_order() -> None:
     text = cpu_kernels(program(TEXTS["histogram_atomic"])).text
     assert "h_copies = np.full(parts * h.size, np.int32(0))" in text and "prange(parts)" in text
+
+
+def test_threads_are_the_inner_loop_where_they_are_closer_in_memory() -> None:
+    """`x[…, c*32 + lane]`: the loop over c is taken out of the threads, and the tail bounds the lanes."""
+    text = cpu_kernels(program(TEXTS["row_max_warp"])).text
+    assert "        for c in range((N + 31) // 32):\n            for w in range(min(4, R - g * 4)):\n" in text
+    assert "for lane_ in range(min(32, N - c * 32)):\n" in text
+
+
+def test_a_condition_of_data_that_the_body_changes() -> None:
+    """The condition is asked once, before what it guards is done; only where those around it hold."""
+    built = program(
+        "op made(x: f32[n]) -> (z: f32[n]) where n % 64 == 0 { z[i] = x[i] }\n"
+        "machine a : made {\n  work grid = (g: n // 64), block = (t: 64)\n  program {\n"
+        "    local v: f32[]\n    v[] = x[g*64 + t]\n"
+        "    if t < 32 { if x[g*64 + 33] > 0 { if v[] >= f32(t // 32) { v[] = -1\n v[] += shuffle_xor(v[], 1) } } }\n"
+        "    z[g*64 + t] = v[]\n  }\n}\n"
+    )
+    x = np.ones(128, np.float32)
+    x[64 + 33] = -1
+    want = x.copy()
+    want[:32] = -2
+    assert np.array_equal(run(built, {"n": 128}, {"x": x})["z"], want)

@@ -93,10 +93,9 @@ def _taken(t: Term, step: Assign, exchange: _Exchange, before: list[Step]) -> Te
 def _source(op: str, lane: Term, block: tuple[Axis, ...]) -> Term:
     """The thread whose value is taken: the own one, where the other lane is outside the warp or the block."""
     thread = flat_thread(block)
-    if len(block) and block[-1].extent == Const(WARP):
-        own: Term = Var(block[-1].name)
-    else:
-        own = thread % WARP
+    own, start = thread % WARP, thread // WARP * WARP
+    if block and block[-1].extent == Const(WARP):
+        own, start = Var(block[-1].name), flat_thread(block[:-1]) * WARP
     match op:
         case "shuffle_xor":
             there = own ^ lane
@@ -106,7 +105,7 @@ def _source(op: str, lane: Term, block: tuple[Axis, ...]) -> Term:
             there = own + lane
         case _:
             there = lane % WARP
-    source = thread - own + there
+    source = start + there
     known = isinstance(lane, Const) and 0 <= lane.value < WARP
     within: list[Term] = []
     if op != "shuffle_idx" and not (known and op != "shuffle_up"):

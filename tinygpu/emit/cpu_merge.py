@@ -122,7 +122,8 @@ def merge_loops(body: tuple[Step, ...], taken: frozenset[str]) -> tuple[Step, ..
 
 def bound(axes: tuple[Axis, ...], body: tuple[Step, ...], outputs: frozenset[str]) -> Nest:
     """Guards that every store has become bounds of the axes, or guards of the nest; inside they are facts."""
-    facts = _common(body, outputs, frozenset(a.name for a in axes))
+    names = frozenset(a.name for a in axes)
+    facts = tuple(f for f in common(body, outputs) if variables(f) & names)
     guards: list[Term] = []
     new = {a.name: a for a in axes}
     for fact in facts:
@@ -135,7 +136,7 @@ def bound(axes: tuple[Axis, ...], body: tuple[Step, ...], outputs: frozenset[str
     return Nest(tuple(new[a.name] for a in axes), tuple(guards), bound_loops(assume(body, facts)))
 
 
-def _common(body: tuple[Step, ...], outputs: frozenset[str], names: frozenset[str]) -> tuple[Term, ...]:
+def common(body: tuple[Step, ...], outputs: frozenset[str]) -> tuple[Term, ...]:
     """The conjuncts over axes and sizes that stand over every store."""
     stores = [site for site in sites(body) if site.step.target in outputs]
     found: list[dict[Term, None]] = []
@@ -145,7 +146,7 @@ def _common(body: tuple[Step, ...], outputs: frozenset[str], names: frozenset[st
         found.append({p: None for p in parts if pure(p) and not variables(p) & inner})
     if not found:
         return ()
-    return tuple(p for p in found[0] if all(p in other for other in found) and variables(p) & names)
+    return tuple(p for p in found[0] if all(p in other for other in found))
 
 
 def pure(t: Term) -> bool:
@@ -250,7 +251,7 @@ def bound_loops(body: tuple[Step, ...], whole: tuple[Step, ...] = ()) -> tuple[S
         match step:
             case For(axis, inner):
                 targets = frozenset(s.target for s in steps(inner) if isinstance(s, Assign)) - passing(step, whole or body)
-                facts = [f for f in _common(inner, targets, frozenset({axis.name})) if _limit(f, {axis.name: axis})]
+                facts = [f for f in common(inner, targets) if axis.name in variables(f) and _limit(f, {axis.name: axis})]
                 for fact in facts:
                     top = _limit(fact, {axis.name: axis})
                     axis = replace(axis, extent=smaller(axis.extent, top[1])) if top else axis

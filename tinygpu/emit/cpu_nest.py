@@ -124,7 +124,7 @@ def lane_lines(nest: Nest, lane: Axis, in_strips: bool, writer: Writer) -> list[
     guards, lower, upper = lane_bounds(nest, lane)
     early = [g for g in guards if lane.name not in variables(g)]
     late = [g for g in guards if lane.name in variables(g)]
-    low = _of("max", ["start", *map(writer.index, lower)])
+    low = among("max", ["start", *map(writer.index, lower)])
     high = f"min({', '.join([f'start + {chunk(nest, lane, writer)}', extent_text(writer, lane), *map(writer.index, upper)])})"
 
     def loop(body: tuple[Step, ...], start: str, stop: str) -> list[str]:
@@ -138,8 +138,8 @@ def lane_lines(nest: Nest, lane: Axis, in_strips: bool, writer: Writer) -> list[
     else:
         lines = [
             f"low, high = {low}, {high}",
-            f"inner_low = min({_of('max', ['low', *map(writer.index, found.lows)])}, high)",
-            f"inner_high = max({_of('min', ['high', *map(writer.index, found.highs)])}, inner_low)",
+            f"inner_low = min({among('max', ['low', *map(writer.index, found.lows)])}, high)",
+            f"inner_high = max({among('min', ['high', *map(writer.index, found.highs)])}, inner_low)",
         ]
         if found.outer:
             lines += [f"if not {writer.guard(conjunction(*found.outer), 4)}:", "    inner_low, inner_high = low, low"]
@@ -148,7 +148,8 @@ def lane_lines(nest: Nest, lane: Axis, in_strips: bool, writer: Writer) -> list[
     return [f"if {writer.guard(conjunction(*early))}:", *indent(lines)] if early else lines
 
 
-def _of(function: str, parts: list[str]) -> str:
+def among(function: str, parts: list[str]) -> str:
+    """`max(a, b)`; a single one needs no function."""
     return f"{function}({', '.join(parts)})" if len(parts) > 1 else parts[0]
 
 

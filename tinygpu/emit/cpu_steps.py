@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from tinygpu.category.term import FLOATS, TRUE, App, Axis, Const, Read, Var, walk
+from tinygpu.category.term import FLOATS, TRUE, App, Axis, Const, Read, Var, substitute, walk
 from tinygpu.emit.cpu_polynomial import coefficient, polynomial
 from tinygpu.emit.cpu_text import REGISTER, Writer, flat, mangle
 from tinygpu.program.step import Assign, For, If, Local, Shared, Step, steps
 
 UPDATE = {"sum": "add", "prod": "mul", "max": "max", "min": "min", "any": "or", "all": "and"}
 PARTS = 128
+TURNS = 4  # elements that meet before they meet a part
 UNIT = {"max": "-np.inf", "min": "np.inf"}
 
 
@@ -85,21 +86,29 @@ def in_parts(loop: For, writer: Writer) -> bool:
 
 
 def parts_lines(loop: For, writer: Writer) -> list[str]:
-    """The loop in PARTS parts, then what is left over, then the parts together."""
+    """The loop in PARTS parts, TURNS elements of each at a time, then what is left over, then the parts together."""
     name, extent = mangle(loop.axis.name), extent_text(writer, loop.axis)
-    start, inside, rest, end = [], [], [], []
+    start, turns, inside, rest, end = [], [], [], [], []
     for fold in (s for s in loop.body if isinstance(s, Assign)):
         parts, whole, value = f"{mangle(fold.target)}_parts[at(part)]", writer.cell(fold.target, ()), writer.value(fold.value)
         start.append(f"{parts} = {REGISTER[fold.value.dtype]}({UNIT[fold.update]})")
         choose = "larger" if fold.update == "max" else "smaller"
+        later = [substitute(fold.value, {loop.axis.name: Var(loop.axis.name) + turn * PARTS}) for turn in range(TURNS)]
+        pairs = [writer.call(choose, writer.value(a), writer.value(b)) for a, b in zip(later[::2], later[1::2], strict=True)]
+        turns.append(f"{parts} = {writer.call(choose, parts, writer.call(choose, *pairs))}")
         inside.append(f"{parts} = {writer.call(choose, parts, value)}")
         rest.append(f"{whole} = {writer.call(choose, whole, value)}")
         end.append(f"{whole} = {writer.call(choose, whole, parts)}")
+
+    def blocks(first: str, size: int, body: list[str]) -> list[str]:
+        loop_ = [f"for part in range({PARTS}):", *indent([f"{name} = block + part", *body])]
+        return [f"for block in range({first}, {extent} - {size - 1}, {size}):", *indent(loop_)]
+
     return [
         f"for part in range({PARTS}):",
         *indent(start),
-        f"for block in range(0, {extent} - {PARTS - 1}, {PARTS}):",
-        *indent([f"for part in range({PARTS}):", *indent([f"{name} = block + part", *inside])]),
+        *blocks("0", PARTS * TURNS, turns),
+        *blocks(f"{extent} // {PARTS * TURNS} * {PARTS * TURNS}", PARTS, inside),
         f"for {name} in range({extent} // {PARTS} * {PARTS}, {extent}):",
         *indent(rest),
         f"for part in range({PARTS}):",
