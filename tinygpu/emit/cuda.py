@@ -93,6 +93,7 @@ def kernel_source(program: Program, number: int) -> tuple[str, frozenset[str]]:
     labels = index_names(program, launch, taken)
     places, size = shared_places(launch)
     build = Build(program, number, labels, taken=taken | set(labels.values()), places=places)
+    build.swizzled = {name: s for name, s in program.shared.items() if s.layout.swizzle}
     decoded = thread_lines(launch, scope)
     lines = body_lines(build, launch.body, scope, launch.grid + launch.block)
     name = fresh(identifier(program.name), OURS)

@@ -34,6 +34,7 @@ class Build:
     declared: Lines = field(default_factory=list)
     taken: set[str] = field(default_factory=set)
     places: Mapping[str, int] = field(default_factory=dict)
+    swizzled: Mapping[str, Shared] = field(default_factory=dict)
 
 
 def body_lines(build: Build, body: tuple[Step, ...], scope: Scope, axes: tuple[Axis, ...]) -> Lines:
@@ -41,7 +42,7 @@ def body_lines(build: Build, body: tuple[Step, ...], scope: Scope, axes: tuple[A
     lines: Lines = []
     known = {a.name for a in axes} | set(build.program.op.sizes)
     for term, name in build.labels.items():
-        if term not in scope.bound and variables(term) <= known and not reads(term) and occurs(term, body):
+        if term not in scope.bound and variables(term) <= known and not reads(term) and occurs(term, body, build.swizzled):
             lines.append(f"{name} = {scope.text(term)}")
             scope = scope.binding(term, name)
     for step in body:

@@ -8,11 +8,13 @@ called by its place, `x1` for the second coordinate of x, if it stands there mor
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 
-from tinygpu.category.term import App, Read, Term, Var, reads, walk
+from tinygpu.category.linear import polynomial
+from tinygpu.category.term import App, Const, Read, Term, Var, reads, walk
 from tinygpu.emit.python import fresh, identifier
-from tinygpu.program.step import Assign, For, If, Launch, Program, Step, steps
+from tinygpu.program.layout import Layout, address
+from tinygpu.program.step import Assign, For, If, Launch, Program, Shared, Step, steps
 
 
 def index_names(program: Program, launch: Launch, taken: Collection[str]) -> dict[Term, str]:
@@ -22,19 +24,42 @@ def index_names(program: Program, launch: Launch, taken: Collection[str]) -> dic
         part for step in steps(launch.body) for term in terms_of(step) for part in walk(term) if isinstance(part, App)
     )
     accesses = [access for step in steps(launch.body) if isinstance(step, Assign) for access in accesses_of(step)]
+    flat = flat_thread(launch, counted)
+    if flat is not None:
+        wanted[flat] = "flat"
     for access in accesses:
         for place, term in enumerate(access.index):
             name = equation_name(program, access.tensor, place)
             if name and isinstance(term, App) and not reads(term):
                 wanted.setdefault(term, name)
+    swizzled = {name: s for name, s in program.shared.items() if s.layout.swizzle}
     for access in accesses:
+        if access.tensor in swizzled:
+            wanted.setdefault(unswizzled(swizzled[access.tensor], access.index), f"{access.tensor}_at")
         for place, term in enumerate(access.index):
             if isinstance(term, App) and not reads(term) and counted[term] > 1 and access.tensor not in program.locals:
                 wanted.setdefault(term, f"{access.tensor}{place}")
+    wanted = {term: name for term, name in wanted.items() if isinstance(term, App) and not reads(term)}
     names: dict[Term, str] = {}
     for term, name in wanted.items():
         names[term] = numbered(identifier(name), {*taken, *names.values()})
     return names
+
+
+def flat_thread(launch: Launch, counted: Collection[Term]) -> Term | None:
+    """The thread's number in its block, row-major, if it stands somewhere and is not an axis itself.
+
+    >>> from tinygpu.category.term import Axis, Const
+    >>> block = (Axis("ty", Const(8), "block"), Axis("tx", Const(32), "block"))
+    >>> from tinygpu.category.term import text
+    >>> term = Var("tx") + Var("ty") * 32
+    >>> text(flat_thread(Launch((), block, ()), [term])), flat_thread(Launch((), block[1:], ()), [Var("tx")])
+    ('tx + ty*32', None)
+    """
+    number: Term = Const(0)
+    for axis in launch.block:
+        number = number * axis.extent + Var(axis.name)
+    return next((t for t in counted if isinstance(t, App) and t.op == "add" and polynomial(t) == polynomial(number)), None)
 
 
 def numbered(name: str, used: Collection[str]) -> str:
@@ -73,9 +98,20 @@ def equation_names(program: Program, tensor: str, place: int) -> Iterator[str]:
                 yield index.name if isinstance(index, Var) else ""
 
 
-def occurs(term: Term, body: tuple[Step, ...]) -> bool:
-    """Whether the term stands somewhere in the steps."""
-    return any(term in walk(t) for step in steps(body) for t in terms_of(step))
+def unswizzled(shared: Shared, index: tuple[Term, ...]) -> Term:
+    """The address of a cell before the swizzle, which has it twice."""
+    return address(shared.extents, Layout(shared.layout.pad), index)
+
+
+def occurs(term: Term, body: tuple[Step, ...], swizzled: Mapping[str, Shared]) -> bool:
+    """Whether the term stands somewhere in the steps, or is the address of a cell that does."""
+    return any(term in walk(t) for step in steps(body) for t in (*terms_of(step), *addresses(step, swizzled)))
+
+
+def addresses(step: Step, swizzled: Mapping[str, Shared]) -> tuple[Term, ...]:
+    """The addresses before the swizzle of what a step accesses."""
+    found = accesses_of(step) if isinstance(step, Assign) and swizzled else ()
+    return tuple(unswizzled(swizzled[a.tensor], a.index) for a in found if a.tensor in swizzled)
 
 
 def terms_of(step: Step) -> tuple[Term, ...]:
