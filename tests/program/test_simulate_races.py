@@ -202,3 +202,35 @@ machine total_again : total {{
     assert faults(once) == () and disagreements(once, {"n": 9}) == ()
     early = program(f"{TOTAL}\nmachine total_early : total {{ work grid = () \n program {{ s[] += 1 }} }}\n")
     assert {type(f) for f in faults(early)} == {ReadOutput}
+
+
+def test_cells_without_an_index_and_large_blocks() -> None:
+    """One cell for the whole block; blocks of more threads than hardware has; more cells than run together."""
+    text = """op copy(x: f32[n]) -> (z: f32[n]) {{ z[i] = x[i] }}
+machine copy_first : copy where n % {threads} == 0 {{
+  work grid = (g: n // {threads}), block = (t: {threads})
+  program {{
+    shared one: f32[]
+    shared many: f32[{cells}]
+    one[] = x[g*{threads}] if t < 1
+    many[t % {cells}] = x[g*{threads} + t] if t < {cells}
+    barrier
+    z[g*{threads} + t] = one[] if t < 1 else x[g*{threads} + t]
+  }}
+}}
+"""
+    for threads, cells in ((4096, 3), (32, 12000), (1, 1)):
+        made = program(text.format(threads=threads, cells=cells))
+        n = max(5, 300 // threads) * threads
+        for order in (None, 1):
+            assert faults(made, order, n=n) == () and disagreements(made, {"n": n}, 0, order) == ()
+        assert faults(made, n=0) == ()
+    wrong = program(text.format(threads=64, cells=8).replace("if t < 1\n", "if t < 2\n", 1))
+    first = faults(wrong, n=64)[0]
+    assert isinstance(first, Race) and first.index == () and "one[]" in sentence(first)
+
+
+def test_few_races_are_kept_of_one_step() -> None:
+    found = faults(NO_BARRIER["transpose"][0], M=64, N=64)
+    assert 1 <= len(found) <= 3
+    assert len({(f.at, f.first) for f in found if isinstance(f, Race)}) == len(found)
