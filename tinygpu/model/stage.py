@@ -6,7 +6,7 @@ The one idea: the body of a stage is a machine of its own, whose indices are tho
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import prod
 
@@ -90,7 +90,8 @@ def _stage(
     """The tile with its copy and its layout; None after a message."""
     before = len(scope.problems)
     for one in clause.clauses:
-        if not isinstance(one, tree.Work | tree.Compute | tree.Own | tree.Binding | tree.Layout):
+        known = isinstance(one, tree.Work | tree.Compute | tree.Own | tree.Binding | tree.Layout)
+        if not known or (isinstance(one, tree.Compute) and one.equation):
             fix = "a stage has work block = (…), compute, time, register, vector and layout"
             scope.problems.add("TG543", "this clause does not stand in a stage", one.span, "no part of a copy", help=fix)
     block, arrow = _copy(clause, sides, clauses, around, scope)
@@ -140,6 +141,8 @@ def _copy(
     equation = Equation(f"the tile of {clause.access.name}", axes, Const(0), clause.access.span)
     setting = Setting(scope, table, around.where, clause.access.span)
     arrow = owner(equation, by_index(compute, table, frozenset(a.name for a in axes), scope), setting)
+    if arrow is not None:
+        _idle([f for f in table.values() if work or f.sort != BLOCK], setting)
     block = tuple(
         Axis(f.name, f.extent if f.extent is not None else setting.inferred.get(f.name, (Const(1), ""))[0], BLOCK, f.span)
         for f in table.values()
@@ -153,6 +156,14 @@ def _copy(
         )
         return block, None
     return block, arrow
+
+
+def _idle(factors: Sequence[Factor], setting: Setting) -> None:
+    """Every factor of its own serves the copy."""
+    for factor in factors:
+        if factor.name not in setting.used:
+            title, fix = f"the factor {factor.name} is in no index of the tile", "make it a digit of one, or remove it"
+            setting.scope.problems.add("TG134", title, factor.span, "no index is computed from it", help=fix)
 
 
 def _lawful(clause: tree.Stage, table: Mapping[str, Factor], around: Around, scope: Scope) -> bool:

@@ -149,13 +149,11 @@ class Held:
 
 def threads(build: Build, stage: Stage) -> tuple[tuple[Axis, ...], Mapping[str, Term], tuple[Term, ...]]:
     """The copy's own loops under names that are free, its factors as terms over them and the thread, and who takes part."""
-    taken = {a.name for a in build.axes}
     mine: list[Axis] = []
     digits: dict[str, Term] = {}
     for axis in stage.owner.domain.axes:
         if axis.sort != "block":
-            name = axis.name if axis.name not in taken else build.digit(axis.name)
-            build.taken.add(name)
+            name = loop(build, "copy", axis.name)
             mine.append(replace(axis, name=name))
             digits[axis.name] = Var(name)
     if [a.name for a in stage.block] == [a.name for a in build.block]:
@@ -172,6 +170,14 @@ def threads(build: Build, stage: Stage) -> tuple[tuple[Axis, ...], Mapping[str, 
     return tuple(mine), digits, (flat < step,) if few else ()
 
 
+def loop(build: Build, kind: str, factor: str) -> str:
+    """The name of a loop for a factor of a copy, or of a fold in it: one for all copies, and free elsewhere."""
+    key = f"{kind} {factor}"
+    if key not in build.digits:
+        build.digits[key] = build.fresh(factor)
+    return build.digits[key]
+
+
 def number(axis: Axis) -> int:
     """The extent of a factor of a block."""
     assert isinstance(axis.extent, Const), "block factors have constant extents"
@@ -182,12 +188,10 @@ def computed(build: Build, op: Op, read: Read, made: frozenset[str], held: Held)
     """The value of an equation at an index, by what is in memory and in other tiles; its folds are loops of the thread."""
     equation = op.equation(read.tensor)
     value = substitute(equation.value, dict(zip((a.name for a in equation.axes), read.index, strict=True)))
-    taken = {a.name for a in build.axes}
 
     def put(term: Term) -> Term:
         if isinstance(term, Fold):
-            names = {a.name: build.digit(a.name) if a.name in taken else a.name for a in term.axes}
-            build.taken.update(names.values())
+            names = {a.name: loop(build, "fold", a.name) for a in term.axes}
             axes = tuple(Axis(names[a.name], a.extent, "time", a.span) for a in term.axes)
             new: Mapping[str, Term] = {old: Var(name) for old, name in names.items() if old != name}
             guard, body = put(substitute(term.guard, new)), put(substitute(term.body, new))
