@@ -118,6 +118,10 @@ CATALOGUE: Mapping[str, str] = {
     "TG143": "a machine with a program has no assignment",
     "TG144": "too many choices of params",
     "TG145": "too many axes or factors",
+    # monoids
+    "TG146": "a monoid that is not said in full",
+    "TG147": "one value where several are needed, or several where one is",
+    "TG148": "no such component",
     # programs
     "TG150": "a step assigns an input",
     "TG151": "a fill where a cell is written",
@@ -156,11 +160,13 @@ CATALOGUE: Mapping[str, str] = {
     "TG505": "a term of the fold is never contributed",
     "TG506": "a term of the fold is contributed twice",
     "TG507": "an output is accumulated in memory",
+    "TG508": "a fold that changes the order of its terms",
     "TG509": "a cell does not hold what is said",
     "TG510": "undefined where the equation is not",
     "TG511": "preconditions that no size satisfies",
     "TG512": "a store that is never reached",
     "TG513": "a program made in Python that is not well formed",
+    "TG520": "a monoid without a law",
     # derivation
     "TG530": "a value that another thread or turn holds",
     "TG531": "a loop over outputs inside a fold",

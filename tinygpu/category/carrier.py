@@ -22,10 +22,11 @@ from tinygpu.category.node import INDEX, App, Const, Term
 
 @dataclass(frozen=True, slots=True)
 class Carrier:
-    """The dtype `name`, with named components."""
+    """The dtype `name`, with named components. `title` is what its file calls it, where another file has taken the name."""
 
     name: str
     components: tuple[tuple[str, str], ...]
+    title: str = ""
 
     def place(self, component: str) -> int | None:
         """The number of a component, None if there is none of that name."""
@@ -63,3 +64,8 @@ def component(dtype: str, place: int) -> str:
     """The name of a component: its number where there is none."""
     components = CARRIERS[dtype].components if dtype in CARRIERS else ()
     return components[place][0] if 0 <= place < len(components) else str(place)
+
+
+def shown(name: str) -> str:
+    """What people call a dtype, a monoid or an operation: of a carrier, the name in its file."""
+    return (CARRIERS[name].title or name) if name in CARRIERS else name

@@ -119,7 +119,7 @@ def intern(name: str, components: tuple[tuple[str, str], ...], make: Callable[[C
     number, free = 1, name
     while True:
         known = CARRIERS.get(free)
-        carrier = Carrier(free, components)
+        carrier = Carrier(free, components, name)
         if known is None or known == carrier:
             CARRIERS[free] = carrier
             made = make(carrier)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tinygpu.category.carrier import CARRIERS
+from tinygpu.category.carrier import CARRIERS, shown
 from tinygpu.category.monoid import Definition, Monoid
 from tinygpu.category.term import Term, pack, part
 from tinygpu.diagnostic import Span
@@ -33,7 +33,9 @@ def component(expr: tree.Field, scope: Scope, value: Elaborate) -> Term:
     if place is None:
         names = [name for name, _ in carrier.components]
         fix = suggestion(expr.name, names) or f"the components are {listing(names)}"
-        return scope.problems.add("TG148", f"{carrier.name} has no component {expr.name}", expr.span, "no such component", help=fix)
+        return scope.problems.add(
+            "TG148", f"{shown(carrier.name)} has no component {expr.name}", expr.span, "no such component", help=fix
+        )
     return part(whole, place, carrier.components[place][1])
 
 

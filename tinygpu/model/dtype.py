@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tinygpu.category.carrier import CARRIERS
+from tinygpu.category.carrier import shown as called
 from tinygpu.category.term import (
     BOOL,
     COMPARISONS,
@@ -59,7 +60,9 @@ def settle(term: Term, dtype: str, span: Span, problems: Problems) -> Term:
     if term.dtype == dtype or term.dtype not in OPEN or dtype == UNKNOWN:
         return term
     if dtype in CARRIERS:
-        return problems.add("TG147", f"a number stands where a value of {dtype} is needed", span, "one number", help=_made(dtype))
+        return problems.add(
+            "TG147", f"a number stands where a value of {called(dtype)} is needed", span, "one number", help=_made(dtype)
+        )
     if dtype == BOOL:
         return problems.add(
             "TG123", "a number stands where a condition is needed", span, "this is a number", help="compare it: … != 0"
@@ -148,7 +151,7 @@ def meet(left: Term, right: Term, spans: tuple[Span, Span], problems: Problems) 
 
 def _made(dtype: str) -> str:
     """How a carrier's value is written."""
-    return f"write {dtype}({', '.join(name for name, _ in CARRIERS[dtype].components)}), a value for each component"
+    return f"write {called(dtype)}({', '.join(name for name, _ in CARRIERS[dtype].components)}), a value for each component"
 
 
 def _kind(dtype: str) -> str:

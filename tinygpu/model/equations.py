@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from tinygpu.category.carrier import CARRIERS
+from tinygpu.category.carrier import CARRIERS, shown
 from tinygpu.category.term import BOOL, INDEX, Axis, Read, Term
 from tinygpu.diagnostic import Label
 from tinygpu.model.dtype import LITERAL, settle
@@ -103,8 +103,8 @@ def _side(equation: tree.Equation, number: int, scope: Scope) -> Term:
             return term
         names = ", ".join(f"{name}[…]" for name, _ in CARRIERS[term.dtype].components)
         fix = f"write ({names}) = … for all of them, or take one: (…).{CARRIERS[term.dtype].components[0][0]}"
-        title = f"{equation.targets[0].name} is one value, and {term.dtype} has several"
-        return scope.problems.add("TG147", title, equation.value.span, f"a value of {term.dtype}", help=fix)
+        title = f"{equation.targets[0].name} is one value, and {shown(term.dtype)} has several"
+        return scope.problems.add("TG147", title, equation.value.span, f"a value of {shown(term.dtype)}", help=fix)
     given = results(equation.value, scope, value)
     if WRONG in given:
         return WRONG

@@ -7,13 +7,14 @@ The one idea: a bound over sizes is the range of a binder; a bound over indices 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from tinygpu.category.monoid import SCALARS, Monoid
 from tinygpu.category.term import BOOL, INDEX, TRUE, App, Axis, Fold, Read, Term, Var, apply, conjunction, variables, walk
 from tinygpu.model.builtin import BUILT_IN, built_in, monoid_of
 from tinygpu.model.carried import lifted
 from tinygpu.model.dtype import LITERAL, OPEN, not_offered, to_index
-from tinygpu.model.problems import UNKNOWN, WRONG, listing, suggestion
+from tinygpu.model.problems import UNKNOWN, WRONG, Problems, listing, suggestion
 from tinygpu.model.ranges import inferred, occurrences
 from tinygpu.model.scope import Scope
 from tinygpu.syntax import tree
@@ -47,8 +48,10 @@ def _fold(expr: tree.FoldExpr, scope: Scope, value: Elaborate) -> Term | tuple[F
         return problems.add("TG109", "scan_sum is not in this version yet", expr.span, "a prefix", help=fix)
     monoid = monoid_of(expr.monoid, scope.monoids) if expr.named else None
     if monoid is None and (expr.named or expr.monoid not in (*SCALARS, *BUILT_IN)):
-        if scope.monoids.get(expr.monoid) == "":
-            return WRONG  # its declaration has been complained about
+        if scope.monoids.get(expr.monoid) == "":  # its declaration has been complained about
+            for item in _items(expr):
+                value(item, replace(scope, problems=Problems()))  # what stands in it is used all the same
+            return WRONG
         known = list(scope.monoids) if expr.named else [*SCALARS, *BUILT_IN]
         fix = suggestion(expr.monoid, known) or (f"folds are {listing(known)}" if known else f"declare it: monoid {expr.monoid}(…)")
         return problems.add("TG107", f"unknown fold {expr.monoid}", expr.span, "no fold has this name", help=fix)
@@ -58,11 +61,15 @@ def _fold(expr: tree.FoldExpr, scope: Scope, value: Elaborate) -> Term | tuple[F
     axes, guard, inner = bound
     if monoid is None and expr.monoid in SCALARS:
         return _folded(expr, axes, guard, value(expr.body, inner), scope)
-    items = expr.body.items if isinstance(expr.body, tree.Group) and len(expr.body.items) > 1 else (expr.body,)
-    given = tuple(value(item, inner) for item in items)
+    given = tuple(value(item, inner) for item in _items(expr))
     if guard.dtype == UNKNOWN or any(term.dtype == UNKNOWN for term in given):
         return WRONG
     return _carried(expr, axes, guard, given, monoid, scope)
+
+
+def _items(expr: tree.FoldExpr) -> tuple[tree.Expr, ...]:
+    """What an element of a fold is made of: one value, or a list of them."""
+    return expr.body.items if isinstance(expr.body, tree.Group) and len(expr.body.items) > 1 else (expr.body,)
 
 
 def _bound(expr: tree.FoldExpr, scope: Scope, value: Elaborate) -> tuple[tuple[Axis, ...], Term, Scope] | None:
@@ -86,7 +93,7 @@ def _carried(
     expr: tree.FoldExpr, axes: tuple[Axis, ...], guard: Term, given: tuple[Term, ...], monoid: Monoid | None, scope: Scope
 ) -> Term | tuple[Fold, tuple[Term, ...]]:
     """A fold of a carrier's values, with its results."""
-    spans = [item.span for item in expr.body.items] if isinstance(expr.body, tree.Group) and len(given) > 1 else [expr.body.span]
+    spans = [item.span for item in _items(expr)]
     if monoid is None:
         if len(given) > 1:
             fix = f"{expr.monoid} folds one value"

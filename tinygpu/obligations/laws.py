@@ -12,11 +12,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import product
 
+from tinygpu.category.carrier import shown
 from tinygpu.category.monoid import LEFT, MONOIDS, RIGHT, Definition, Monoid
 from tinygpu.category.term import (
     BOOL,
     FALSE,
     FLOATS,
+    SHUFFLES,
     TRUE,
     App,
     Const,
@@ -57,13 +59,13 @@ Env = dict[str, Term]
 
 def title(monoid: str, law: str) -> str:
     """What is wrong where a law fails."""
-    return TITLES[law].format(monoid)
+    return TITLES[law].format(shown(monoid))
 
 
 def state(program: Program, trace: Trace) -> Iterator[Claim]:
     """The claims of this property."""
     for name in sorted(folded_with(program)):
-        yield from of(MONOIDS[name], endless(program, name))
+        yield from of(MONOIDS[name], endless(program, name), cooperates(program, name))
 
 
 def folded_with(program: Program) -> frozenset[str]:
@@ -81,13 +83,28 @@ def endless(program: Program, name: str) -> frozenset[float]:
     return frozenset(t.value for v in values for t in walk(v) if infinite(t) and isinstance(t, Const))
 
 
-def of(monoid: Monoid, ends: Iterable[float] = ()) -> Iterator[Obligation]:
-    """The claims of one monoid. `ends` are the infinities that elements may be."""
+def cooperates(program: Program, name: str) -> bool:
+    """Whether threads combine values of a monoid: then none of them knows whose part comes first."""
+    if any(w.dtype == name for w in program.workspaces):
+        return True
+    for step in (s for launch in program.launches for s in steps(launch.body)):
+        if isinstance(step, Shared) and step.dtype == name:
+            return True
+        if isinstance(step, Assign) and any(isinstance(t, App) and t.op in SHUFFLES and t.dtype == name for t in walk(step.value)):
+            return True
+    return False
+
+
+def of(monoid: Monoid, ends: Iterable[float] = (), together: bool = False) -> Iterator[Obligation]:
+    """The claims of one monoid. `ends` are the infinities that elements may be; `together`, that threads combine its values.
+
+    One that does not commute may be folded in order by one thread; that the order is kept is a claim of `fold`.
+    """
     d = monoid.definition
     assert d is not None
     yield from _lift(d, frozenset(ends))
     yield from _unit(d)
-    laws = ("invariant", "associative", "commutative") if monoid.commutative else ("invariant", "associative")
+    laws = ("invariant", "associative", "commutative") if monoid.commutative or together else ("invariant", "associative")
     for law in laws:
         yield from _law(d, law)
 
@@ -205,6 +222,6 @@ def _claim(d: Definition, law: str, given: tuple[Term, ...], goal: Term, env: En
     powers = {t for term in (goal, *given) for t in walk(term) if isinstance(t, App) and t.op in ("exp", "exp2")}
     positive = tuple(App("gt", (t, Const(0.0, t.dtype)), BOOL) for t in sorted(powers, key=repr))
     where = ", ".join(f"{n} = {'' if c.value > 0 else '-'}inf" for n, c in sorted(env.items()) if isinstance(c, Const))
-    sentence = f"{name}: {SENTENCES[law].format(name)}{f', where {where}' if where else ''}"
+    sentence = f"{shown(name)}: {SENTENCES[law].format(shown(name))}{f', where {where}' if where else ''}"
     labels = () if d.span is NOWHERE else (Label(d.span, "declared here"),)
     return Obligation(KIND, CODE, title(name, law), sentence, (*given, *positive), goal, labels, HELPS[law])

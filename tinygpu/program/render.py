@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import assert_never
 
-from tinygpu.category.carrier import component
+from tinygpu.category.carrier import component, shown
 from tinygpu.category.term import COMPARISONS, INDEX, SYMBOL, TRUE, App, Axis, Const, Fold, Read, Term, Var
 from tinygpu.program.layout import PLAIN, Layout
 from tinygpu.program.step import Assign, Barrier, For, Holds, If, Launch, Local, Program, Shared, Step, Workspace
@@ -86,7 +86,7 @@ def statement(step: Step, scalars: Scalars = frozenset()) -> tree.Statement:
             return tree.Sync("barrier" if scope == "block" else f"{scope} barrier")
         case Assign(target, index, value, update, guard):
             condition = None if guard == TRUE else expression(guard, scalars)
-            return tree.Assign(cell(target, index, scalars), expression(value, scalars), update, condition, step.atomic)
+            return tree.Assign(cell(target, index, scalars), expression(value, scalars), shown(update), condition, step.atomic)
         case For(axis, body):
             inner = tuple(statement(s, scalars) for s in body)
             return tree.For(axis.name, expression(axis.extent), inner, axis.sort)
@@ -105,7 +105,7 @@ def array(declared: Local | Shared | Workspace) -> tree.Array:
     """
     space = type(declared).__name__.lower()
     place = placed(declared.layout) if isinstance(declared, Shared) else None
-    return tree.Array(space, declared.name, declared.dtype, tuple(map(expression, declared.extents)), (), place)
+    return tree.Array(space, declared.name, shown(declared.dtype), tuple(map(expression, declared.extents)), (), place)
 
 
 def placed(layout: Layout) -> tree.Place | None:
@@ -145,7 +145,7 @@ def expression(term: Term, scalars: Scalars = frozenset()) -> tree.Expr:
         case App(op, args, dtype):
             return application(op, tuple(expression(a, scalars) for a in args), dtype)
         case Fold(monoid, axes, guard, body, dtype):
-            return replace(folded(monoid, axes, guard, expression(body, scalars), scalars), named=dtype == monoid)
+            return replace(folded(shown(monoid), axes, guard, expression(body, scalars), scalars), named=dtype == monoid)
     assert_never(term)
 
 
@@ -170,7 +170,7 @@ def application(op: str, args: tuple[tree.Expr, ...], dtype: str) -> tree.Expr:
         case "cast", (value,) if dtype == INDEX:  # an integer read inside brackets is an index without a word
             return value
         case (("cast" | "pack"), _):
-            return tree.Call(dtype, args)
+            return tree.Call(shown(dtype), args)
         case "ceildiv", (a, b):
             return tree.Call("ceil", (tree.Binary("/", a, b),))
         case (("neg" | "not"), (a,)):
@@ -180,7 +180,7 @@ def application(op: str, args: tuple[tree.Expr, ...], dtype: str) -> tree.Expr:
             for arg in args[1:]:
                 result = tree.Binary(OPERATORS[op], result, arg)
             return result
-    return tree.Call(op, args)
+    return tree.Call(shown(op), args)
 
 
 def constant(value: int | float | bool) -> tree.Expr:

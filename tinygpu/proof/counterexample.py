@@ -45,7 +45,7 @@ EXPLAINS = {  # what a misbehaviour is a case of, most telling code first
     Divergent: ("TG303", "TG304"),
     DivisionByZero: ("TG404", "TG510"),
     HoldsViolated: ("TG509",),
-    Mismatch: ("TG306", "TG305", "TG504", "TG505", "TG506", "TG502", "TG503", "TG501", "TG301", "TG510"),
+    Mismatch: ("TG306", "TG305", "TG508", "TG504", "TG505", "TG506", "TG502", "TG503", "TG501", "TG301", "TG510"),
 }
 TITLES = {  # for misbehaviour that no open claim speaks of
     OutOfBounds: "an access is outside its array",

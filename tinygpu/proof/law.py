@@ -6,6 +6,7 @@ The one idea: the law is evaluated in plain floating point, which shares nothing
 
 from __future__ import annotations
 
+from tinygpu.category.carrier import shown as called
 from tinygpu.category.monoid import MONOIDS, Definition
 from tinygpu.category.sample import LAWS, Number, Values, broken
 from tinygpu.diagnostic import Case, Diagnostic
@@ -17,7 +18,8 @@ def refuted(claim: Obligation) -> Diagnostic | None:
     """The diagnostic of a law that some numbers break."""
     for name, monoid in MONOIDS.items():
         definition = monoid.definition
-        law = next((law for law in LAWS if title(name, law) == claim.title), None) if definition else None
+        here = definition is not None and definition.span in [label.span for label in claim.labels]
+        law = next((law for law in LAWS if title(name, law) == claim.title), None) if here else None
         found = broken(definition, law) if definition and law else None
         if definition and law and found:
             case = Case(tuple((row, (text,)) for row, text in rows(definition, law, found)))
@@ -27,7 +29,7 @@ def refuted(claim: Obligation) -> Diagnostic | None:
 
 def rows(d: Definition, law: str, found: tuple[Values, ...]) -> list[tuple[str, str]]:
     """What is shown of a law: its operands, and its sides."""
-    name = d.carrier.name
+    name = called(d.carrier.name)
     if law == "lift":
         given = [(n, number(v)) for (n, _), v in zip(d.parameters, found[0], strict=True)]
         return [*given, (f"lift({', '.join(n for n, _ in d.parameters)})", shown(d, found[1]))]
