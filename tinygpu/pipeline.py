@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from tinygpu.diagnostic import TinygpuError
 from tinygpu.model.elaborate import Spec, elaborate
 from tinygpu.model.machine import Machine
 from tinygpu.program.derive import derive
@@ -90,13 +91,31 @@ def built(proof: Proof, machine: Machine | None = None) -> Built:
     from tinygpu.emit.module import Built
     from tinygpu.obligations.width import limits
     from tinygpu.program.unpack import unpack
-    from tinygpu.proof.summary import facts
+    from tinygpu.proof.summary import facts, on_cpu
 
     if not isinstance(proof, Proof):
         raise TypeError(f"build needs a Proof, not {type(proof).__name__}: a machine that is not proved is not built")
-    machine = machine or Machine(proof.program.name, proof.program.op, ())
     numbers = unpack(proof.program)  # what runs has a cell for each component of a value
-    return Built(machine, numbers, facts(proof), limits(numbers))
+    alone = _alone(machine) if machine else None
+    machine = machine or Machine(proof.program.name, proof.program.op, ())
+    if alone is None:
+        return Built(machine, numbers, facts(proof), limits(numbers))
+    return Built(machine, numbers, (*facts(proof), on_cpu(alone)), limits(numbers), unpack(alone.program))
+
+
+def _alone(machine: Machine) -> Proof | None:
+    """The machine with the work of a block's threads one after the other, for a CPU: proved as any other, or not used."""
+    from tinygpu.program.sequential import sequential
+    from tinygpu.proof.kernel import prove
+
+    single = sequential(machine)
+    if single == machine:
+        return None
+    try:
+        proof = stage("check", lambda: prove(program(single)))
+    except TinygpuError:
+        return None  # there is the kernel that does what each thread does
+    return proof if isinstance(proof, Proof) else None
 
 
 def module(title: str, machines: Sequence[Built]) -> str:

@@ -15,18 +15,21 @@ from tinygpu.emit.python import Lines, block, docstring, source
 from tinygpu.emit.sizes import Solved, divisors, python, solve
 from tinygpu.emit.spelled import Spelled, quoted, spell
 from tinygpu.model.op import Op, Tensor
-from tinygpu.program.step import Program
+from tinygpu.program.step import Program, Workspace
 from tinygpu.program.wide import wide_accesses
 
 INT32_MAX = 2**31 - 1
 INT64_MAX = 2**63 - 1
 
 
-def launcher_source(program: Program, limits: tuple[Term, ...] = (), header: tuple[str, ...] = ()) -> str:
+def launcher_source(
+    program: Program, limits: tuple[Term, ...] = (), header: tuple[str, ...] = (), cpu: tuple[Workspace, ...] | None = None
+) -> str:
     """`program → source of def NAME(inputs, *, sizes no input tells, out=None, stream=None)`.
 
     Where launches leave something for later ones, there is also `workspace=None`: like `out`, an array for each, or none, and they are made.
     `limits` are terms over the sizes that the 32-bit kernels need to be at most 2³¹ - 1; `header` are paragraphs of the docstring.
+    `cpu` are the workspaces of the CPU kernels: the program's, and others that are made at each call.
     """
     spelled = spell(program)
     solved, missing = solve(program.op)
@@ -36,7 +39,7 @@ def launcher_source(program: Program, limits: tuple[Term, ...] = (), header: tup
     body += _preconditions(spelled)
     body += _outputs(spelled)
     body += _workspaces(spelled)
-    body += _launch(spelled, limits)
+    body += _launch(spelled, limits, program.workspaces if cpu is None else cpu)
     return source(block(_signature(spelled, missing), body))
 
 
@@ -186,15 +189,23 @@ def _result(spelled: Spelled) -> str:
     return owners[0] if len(owners) == 1 else f"({', '.join(owners)})"
 
 
-def _launch(spelled: Spelled, limits: tuple[Term, ...]) -> Lines:
+def _launch(spelled: Spelled, limits: tuple[Term, ...], spaces: tuple[Workspace, ...]) -> Lines:
     """The kernels of the device that the outputs are on."""
     op, title = spelled.program.op, spelled.title
     device = f"{spelled.view(op.outputs[0])}.device"
     arguments = [f"{spelled.view(t)}.base" if t.shape or t.role == "output" else spelled.view(t) for t in op.tensors]
-    arguments += [f"{spelled.views[w.name]}.base" for w in spelled.program.workspaces] + [spelled.names[s] for s in op.sizes]
+    arguments += [_space(spelled, w) for w in spaces] + [spelled.names[s] for s in op.sizes]
     cpu = [f"_no_stream({title}, stream)", f"_on_cpu({cpu_name(spelled.program)}, {', '.join(arguments)})"]
     lines = _width(spelled, limits)
     return lines + block(f"if {device} < 0", cpu) + block("else", _launch_cuda(spelled)) + [f"return {_result(spelled)}"]
+
+
+def _space(spelled: Spelled, space: Workspace) -> str:
+    """A workspace of the CPU kernels: one of the launcher's, or made here."""
+    if space in spelled.program.workspaces:
+        return f"{spelled.views[space.name]}.base"
+    like, shape = spelled.view(spelled.program.op.outputs[0]), spelled.shape(Tensor(space.name, space.dtype, space.extents, ""))
+    return f"_allocate({spelled.title}, {quoted(space.name)}, {like}, {quoted(space.dtype)}, {shape}, None).base"
 
 
 def _width(spelled: Spelled, limits: tuple[Term, ...]) -> Lines:

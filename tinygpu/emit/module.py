@@ -40,12 +40,16 @@ MARK = "# ── support"
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """A proved machine, ready to be emitted: `facts` are sentences for its docstring, `limits` what the 32-bit kernels need below 2³¹."""
+    """A proved machine, ready to be emitted: `facts` are sentences for its docstring, `limits` what the 32-bit kernels need below 2³¹.
+
+    `cpu` is the program of the CPU kernels, where it is another one: proved too, for the same op.
+    """
 
     machine: Machine
     program: Program
     facts: tuple[str, ...] = ()
     limits: tuple[Term, ...] = ()
+    cpu: Program | None = None
 
 
 def emit(title: str, machines: Sequence[Built]) -> str:
@@ -55,14 +59,15 @@ def emit(title: str, machines: Sequence[Built]) -> str:
     """
     names = launcher_names([b.machine for b in machines])
     programs = {name: replace(built.program, name=name) for name, built in zip(names, machines, strict=True)}
-    cpu = dict(zip(programs, map(cpu_kernels, programs.values()), strict=True))
+    alone = {name: replace(built.cpu or built.program, name=name) for name, built in zip(names, machines, strict=True)}
+    cpu = dict(zip(programs, map(cpu_kernels, alone.values()), strict=True))
     support = cpu_support_text(tuple(cpu.values()))
     cuda = {name: [kernel_source(p, number) for number in range(len(p.launches))] for name, p in programs.items()}
     short = aliases(groups([b.machine for b in machines], reserved()), programs, reserved())
     lines = docstring(*opening(title, machines, set().union(*(k.needs for k in cpu.values()))))
     lines += [*head(sorted([*programs, *(name for name, _ in short)]), support.imports), "", support.text, "", ""]
     for built, (name, program) in zip(machines, programs.items(), strict=True):
-        launcher = launcher_source(program, built.limits, header(built))
+        launcher = launcher_source(program, built.limits, header(built), alone[name].workspaces)
         lines += [_rule(f"{built.machine.title} : {built.machine.op.name}"), ""]
         for text_ in (cached(support.kernels(cpu[name])), *(source for source, _ in cuda[name]), launcher):
             lines += [text_.strip(), "", ""]

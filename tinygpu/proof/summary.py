@@ -47,7 +47,16 @@ def numerics(program: Program) -> str:
     order = "folds may be reassociated" if folds else "every element is evaluated as the equation is written"
     casts = sorted({t.dtype for v in ours for t in walk(v) if isinstance(t, App) and t.op == "cast" and t.dtype in FLOATS})
     rounding = f"; casts to {', '.join(casts)} are those of the equation" if casts else ""
+    if any(
+        s.atomic and s.value.dtype in FLOATS for launch in program.launches for s in steps(launch.body) if isinstance(s, Assign)
+    ):
+        order += ", and atomic updates come in another order at every call"
     return f"Over the reals: {order}; products and sums may be contracted{rounding}. NaN is outside of the statement."
+
+
+def on_cpu(proof: Proof) -> str:
+    """What is said of a CPU kernel that is made of a program of its own."""
+    return f"On the CPU one thread does what a block's threads do together: a program of its own, proved too ({methods(proof)})."
 
 
 def facts(proof: Proof) -> tuple[str, ...]:
