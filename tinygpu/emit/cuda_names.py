@@ -32,12 +32,15 @@ def index_names(program: Program, launch: Launch, taken: Collection[str]) -> dic
             name = equation_name(program, access.tensor, place)
             if name and isinstance(term, App) and not reads(term):
                 wanted.setdefault(term, name)
-    swizzled = {name: s for name, s in program.shared.items() if s.layout.swizzle}
+    local, shared = program.locals, program.shared
+    swizzled = {name: s for name, s in shared.items() if s.layout.swizzle}
     for access in accesses:
         if access.tensor in swizzled:
             wanted.setdefault(unswizzled(swizzled[access.tensor], access.index), f"{access.tensor}_at")
         for place, term in enumerate(access.index):
-            if isinstance(term, App) and not reads(term) and counted[term] > 1 and access.tensor not in program.locals:
+            if not isinstance(term, App) or reads(term) or access.tensor in local:
+                continue
+            if counted[term] > 1 or (access.tensor in shared and operations(term) > 2):
                 wanted.setdefault(term, f"{access.tensor}{place}")
     wanted = {term: name for term, name in wanted.items() if isinstance(term, App) and not reads(term)}
     names: dict[Term, str] = {}
@@ -96,6 +99,11 @@ def equation_names(program: Program, tensor: str, place: int) -> Iterator[str]:
             if read.tensor == tensor:
                 index = read.index[place]
                 yield index.name if isinstance(index, Var) else ""
+
+
+def operations(term: Term) -> int:
+    """How many operations a term has."""
+    return sum(isinstance(part, App) for part in walk(term))
 
 
 def unswizzled(shared: Shared, index: tuple[Term, ...]) -> Term:
