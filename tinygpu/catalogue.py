@@ -145,6 +145,7 @@ CATALOGUE: Mapping[str, str] = {
     "TG304": "a block that is not made of whole warps",
     "TG305": "an array is read in the launch that writes it",
     "TG306": "an array is updated in two ways in one launch",
+    "TG307": "two cells of a block at one address",
     # hardware
     "TG401": "too many threads in a block",
     "TG402": "too many registers in a thread",
