@@ -29,12 +29,14 @@ from tinygpu.category.term import (
     text,
 )
 from tinygpu.obligations.wellformed import gaps
-from tinygpu.program.step import Assign, For, Holds, If, Launch, Local, Program, Step
+from tinygpu.program.layout import PLAIN
+from tinygpu.program.step import Assign, Barrier, For, Holds, If, Launch, Local, Program, Shared, Step
 
 T = TypeVar("T")
 Body = tuple[Step, ...]
 OTHERWISE = {"lt": "le", "le": "lt", "gt": "ge", "ge": "gt", "eq": "le", "ne": "lt", "add": "sub", "sub": "add", "mul": "add"}
 OTHERWISE |= {"min": "max", "max": "min", "floordiv": "ceildiv", "ceildiv": "floordiv", "mod": "floordiv", "and": "or", "or": "and"}
+OTHERWISE |= {"shuffle_xor": "shuffle_down", "shuffle_down": "shuffle_xor", "shuffle_up": "shuffle_down", "shuffle_idx": "shuffle_xor"}
 COMMUTE = ("add", "mul", "min", "max", "and", "or", "eq", "ne")
 
 
@@ -91,7 +93,7 @@ def _axis(axis: Axis) -> Iterator[tuple[str, Axis]]:
 
 def _body(body: Body) -> Iterator[tuple[str, Body]]:
     for position, step in enumerate(body):
-        if not isinstance(step, Local):
+        if not isinstance(step, Local | Shared):
             yield f"dropped: {_name(step)}", _without(body, position)
             yield f"twice: {_name(step)}", body[: position + 1] + body[position:]
         if position + 1 < len(body):
@@ -102,8 +104,10 @@ def _body(body: Body) -> Iterator[tuple[str, Body]]:
 
 def _name(step: Step) -> str:
     match step:
-        case Local(name):
-            return f"local {name}"
+        case Local(name) | Shared(name):
+            return f"array {name}"
+        case Barrier(scope):
+            return f"barrier of the {scope}"
         case Assign(target, _, _, update):
             return f"{target} {update}=" if update else f"{target} ="
         case For(axis):
@@ -119,6 +123,13 @@ def _step(step: Step) -> Iterator[tuple[str, Step]]:
         case Local():
             for done, extents in _one_of(step.extents, _term):
                 yield f"cells of {step.name}, {done}", replace(step, extents=extents)
+        case Shared():
+            for done, extents in _one_of(step.extents, _term):
+                yield f"cells of {step.name}, {done}", replace(step, extents=extents)
+            if step.layout != PLAIN:
+                yield f"layout of {step.name} plain", replace(step, layout=PLAIN)
+        case Barrier(scope):
+            yield "barrier of the other scope", replace(step, scope="warp" if scope == "block" else "block")
         case Assign():
             yield from _assign(step)
         case For(axis, body):
@@ -145,6 +156,8 @@ def _assign(step: Assign) -> Iterator[tuple[str, Step]]:
         yield f"guard of {step.target}: {done}", replace(step, guard=guard)
     for done, index in _one_of(step.index, _term):
         yield f"index of {step.target}: {done}", replace(step, index=index)
+    if step.atomic:
+        yield f"update of {step.target} not atomic", replace(step, atomic=False)
     if len(step.index) == 2:
         yield f"indices of {step.target} swapped", replace(step, index=step.index[::-1])
     for update in ("", *(name for name, m in MONOIDS.items() if m.accepts(step.value.dtype))):
