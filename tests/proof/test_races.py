@@ -80,6 +80,9 @@ def test_what_one_barrier_does_not_mend_has_the_claims_own_help() -> None:
         one_step.code == "TG302" and one_step.notes[0] == "line 10 is one step for both threads: nothing orders what they do in it"
     )
     assert "would do" not in "".join(one_step.helps)
+    assert refuted(one_block("p[t // 2] += 1")).helps == (
+        "write `atomic` before the update: updates of one kind may meet, in any order",
+    )
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TypeAlias
 
+from tinygpu.category.atomic import has_atomic
+from tinygpu.category.term import reads
 from tinygpu.program.fault import Divergent, Race, SimulationBudget
 from tinygpu.program.inputs import promised, random_inputs
 from tinygpu.program.simulate import simulate
-from tinygpu.program.step import Barrier, For, If, Program, Step
+from tinygpu.program.step import Assign, Barrier, For, If, Program, Step
 from tinygpu.proof.replay import admitted
 from tinygpu.proof.rows import by_hand, named
 
@@ -28,12 +30,21 @@ def mend(program: Program, sizes: dict[str, int], seen: Race) -> str:
     """A place where one barrier removes every race of the runs at these and some other sizes, as a help; or an empty text."""
     if seen.scope != "block" or seen.at.step is None or seen.first.step is None:
         return ""
+    if seen.first.step is seen.at.step and _counts(seen.at.step):
+        return "write `atomic` before the update: updates of one kind may meet, in any order"
     tried = set()
     for place, candidate in _candidates(program, seen):
         if place not in tried and _runs(candidate, sizes):
             return f"a barrier {place} would do"
         tried.add(place)
     return ""
+
+
+def _counts(step: Step) -> bool:
+    """Whether a step is an update that reads nothing of its target by itself, and that may be atomic."""
+    if not isinstance(step, Assign) or step.atomic or not has_atomic(step.update, step.value.dtype):
+        return False
+    return all(read.tensor != step.target for term in (step.value, step.guard, *step.index) for read in reads(term))
 
 
 def _runs(program: Program, sizes: dict[str, int]) -> bool:
