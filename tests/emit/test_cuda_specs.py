@@ -22,6 +22,7 @@ from tinygpu.program.derive import derive
 from tinygpu.program.inputs import random_inputs
 from tinygpu.program.simulate import simulate
 from tinygpu.program.step import Program
+from tinygpu.program.unpack import unpack
 from tinygpu.program.wide import wide_accesses
 
 SPECS = sorted(path.stem for path in (ROOT / "specs").glob("*.tgpu"))
@@ -31,8 +32,8 @@ MOST = 500  # elements along an axis, so that this is so
 
 @cache
 def programs(spec: str) -> tuple[Program, ...]:
-    """The programs of a spec's machines."""
-    return tuple(derive(m) for m in machines((ROOT / "specs" / f"{spec}.tgpu").read_text(encoding="utf-8")).values())
+    """The programs of a spec's machines, with a cell for each component of a value."""
+    return tuple(unpack(derive(m)) for m in machines((ROOT / "specs" / f"{spec}.tgpu").read_text(encoding="utf-8")).values())
 
 
 @pytest.mark.parametrize("spec", SPECS)

@@ -34,6 +34,7 @@ from tinygpu.emit.mathlib import errors
 from tinygpu.emit.python import identifier
 from tinygpu.model.op import Op, Tensor
 from tinygpu.program.step import Assign, For, If, Launch, Local, Program, Shared, Step, steps
+from tinygpu.program.unpack import unpack
 
 
 def cpu_name(program: Program) -> str:
@@ -72,6 +73,7 @@ def cpu_support(kernels: Iterable[Kernels]) -> str:
 
 def cpu_kernels(program: Program) -> Kernels:
     """The two functions of each launch, and `NAME_cpu`."""
+    program = unpack(program)
     globals_ = globals_of(program)
     writer = Writer({t.name: t for t in globals_}, {}, sizes=frozenset(program.op.sizes))
     given = arguments(globals_, program.op.sizes)

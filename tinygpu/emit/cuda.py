@@ -19,6 +19,7 @@ from tinygpu.emit.prelude import ANGLES, CONVERSIONS, MOVES, SHUFFLED, UPDATED, 
 from tinygpu.emit.python import Lines, block, docstring, fresh, identifier, python_names, source
 from tinygpu.program.arrays import STATIC_BYTES, arrays, shared_places
 from tinygpu.program.step import For, Launch, Local, Program, Shared, steps
+from tinygpu.program.unpack import unpack
 
 LIBDEVICE = ("exp", "exp2", "log", "sqrt", "rsqrt", "tanh", "erf", "floor", "fabs")
 TYPES = ("f64", "f32", "i64", "i32", "i8", "u32", "u16", "u8", "ix", "ux")
@@ -87,6 +88,7 @@ def cuda_uses(program: Program) -> frozenset[str]:
 
 def kernel_source(program: Program, number: int) -> tuple[str, frozenset[str]]:
     """The source of one launch's kernel, and the names of the prelude that it uses."""
+    program = unpack(program)
     launch = program.launches[number]
     scope = kernel_scope(program, launch)
     taken = {*OURS, *scope.names.values()}

@@ -17,13 +17,12 @@ from tinygpu.obligations.dataflow import preconditions
 from tinygpu.obligations.obligation import Claim, Obligation, Point
 from tinygpu.obligations.trace import Trace
 from tinygpu.program.step import Program
-from tinygpu.program.unpack import unpack
 from tinygpu.program.wide import wide_accesses
 
 
 def state(program: Program, trace: Trace) -> Iterator[Claim]:
     """The claims of this property."""
-    wides = wide_accesses(unpack(program))
+    wides = wide_accesses(program)
     for wide in wides:
         asked = conjunction(*(w.asks for w in wides))
         point = Point(wide.axes, preconditions(program)).under(wide.outer, wide.condition, asked)

@@ -16,6 +16,7 @@ from tinygpu.category.term import TRUE, Axis, Read, Term, conjunction, conjuncts
 from tinygpu.program.lanes import ITEM_BYTES
 from tinygpu.program.layout import address
 from tinygpu.program.step import Assign, For, If, Launch, Program, Shared, Step, steps
+from tinygpu.program.unpack import unpack
 from tinygpu.program.wide import conditional_reads, wide_accesses
 
 BANKS = 32
@@ -49,6 +50,7 @@ class Place:
 def conflicts(program: Program, sizes: Mapping[str, int] | None = None) -> tuple[Conflict, ...]:
     """`program → its accesses to shared arrays`, in order, one for each place in the text. Where an index depends on data, or on a size
     that is not given, it is left out."""
+    program = unpack(program)
     wide = {(w.access, w.stores): w for w in wide_accesses(program) if w.shared}
     found: dict[tuple[Read | Assign, bool], int] = {}
     known: dict[tuple[Read | Assign, bool], Conflict] = {}

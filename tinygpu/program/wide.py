@@ -17,6 +17,7 @@ from tinygpu.program.lanes import ITEM_BYTES as ITEM_BYTES
 from tinygpu.program.lanes import all_lanes_of, divisible, first_of, lanes_of, multiple
 from tinygpu.program.layout import strides as strides_of
 from tinygpu.program.step import Assign, Barrier, For, If, Program, Step, steps
+from tinygpu.program.unpack import unpack
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,7 @@ class Wide:
 
 def wide_accesses(program: Program) -> tuple[Wide, ...]:
     """`program → its wide accesses`, in order of launches and loops."""
+    program = unpack(program)
     return tuple(
         wide
         for number, launch in enumerate(program.launches)
