@@ -1,7 +1,7 @@
 """The copy that is derived where a stage does not say how it is done.
 
 Comes in: the sides of a tile, and how many threads a block has. Goes out: the block as one factor, and the copy's assignment.
-The one idea: neighbouring threads copy neighbouring elements, four at once where the rows of the tile are multiples of four.
+The one idea: neighbouring threads copy neighbouring elements, and each 16 bytes at once where the rows of the tile are such groups.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from tinygpu.category.simplify import simplify
 from tinygpu.category.term import TRUE, Axis, Const, Term, Var, conjunction, lift
 from tinygpu.model.tile import BLOCK, Side
 
-LANES = 4
+LANES = {"f64": 2, "i64": 2, "f32": 4, "i32": 4, "u32": 4, "f16": 8, "bf16": 8, "u8": 16, "i8": 16, "bool": 16}  # 16 bytes
 UNROLLED = 8  # turns of a copy up to here are unrolled, so that their loads wait together
 
 
-def default_copy(sides: Sequence[Side], threads: int) -> tuple[tuple[Axis, ...], Arrow]:
+def default_copy(sides: Sequence[Side], threads: int, dtype: str = "f32") -> tuple[tuple[Axis, ...], Arrow]:
     """The flat thread number over the merged tile, the last axis fastest.
 
     >>> from tinygpu.category.term import text
@@ -28,11 +28,11 @@ def default_copy(sides: Sequence[Side], threads: int) -> tuple[tuple[Axis, ...],
     >>> [text(t) for t in arrow.terms], str(arrow.domain)
     (['copy*8 + thread // 2', 'thread % 2*4 + lane'], '[copy < 2, thread < 16, lane < 4]')
     """
-    wide = bool(sides) and aligned(sides[-1])
-    lanes = LANES if wide else 1
+    lanes = lanes_of(sides[-1], LANES[dtype]) if sides else 1
+    wide = lanes > 1
     extents = [s.extent for s in sides]
     if wide:
-        extents[-1] //= LANES
+        extents[-1] //= lanes
     count = prod(extents)
     turns = -(-count // threads)
     thread = Axis("thread", Const(threads), BLOCK)
@@ -50,15 +50,16 @@ def default_copy(sides: Sequence[Side], threads: int) -> tuple[tuple[Axis, ...],
         step *= extent
     terms.reverse()
     if wide:
-        terms[-1] = simplify(terms[-1] * LANES + Var("lane"), box)
+        terms[-1] = simplify(terms[-1] * lanes + Var("lane"), box)
     codomain = Box(tuple(Axis(s.name, Const(s.extent)) for s in sides))
     return (thread,), Arrow(Box(axes, conjunction(guard)), codomain, tuple(terms))
 
 
-def aligned(side: Side) -> bool:
-    """Whether a side is made of groups of four that begin at multiples of four.
+def lanes_of(side: Side, most: int) -> int:
+    """How many neighbours are copied at once: `most` or half of them, where a side is made of such groups, else one.
 
-    >>> aligned(Side("i", 36, Var("b") * 32 - 2)), aligned(Side("i", 32, Var("b") * 32))
-    (False, True)
+    >>> lanes_of(Side("i", 34, Var("b") * 32 - 1), 4), lanes_of(Side("i", 32, Var("b") * 32), 8), lanes_of(Side("i", 4, Const(0)), 8)
+    (1, 8, 4)
     """
-    return not side.digits and side.extent % LANES == 0 and all(c % LANES == 0 for c in polynomial(side.origin).values())
+    parts = (side.extent, *polynomial(side.origin).values())
+    return next((n for n in (most, most // 2) if n > 1 and not side.digits and all(part % n == 0 for part in parts)), 1)
