@@ -16,6 +16,8 @@ from tinygpu.obligations.trace import UNSOLVED
 from tinygpu.program.step import Program
 from tinygpu.proof.kernel import BUDGET, Open, Proof, prove
 
+LONGEST = 200  # characters of a title
+
 
 @dataclass(frozen=True, slots=True)
 class Refutation:
@@ -62,10 +64,11 @@ def consequence(open: Open) -> bool:
 
 def _unknown(open: Open) -> Diagnostic:
     claim = open.claim
-    statement = getattr(claim, "sentence", claim.title)
+    sentence = getattr(claim, "sentence", claim.title)
+    statement = sentence if len(sentence) <= LONGEST else f"that this never happens: {claim.title}"
     why = (
         open.reason
-        or "the solver has a counterexample that does not misbehave when it is run: a weakness of the checker, not of the machine"
+        or "the solver has a counterexample, but nothing goes wrong at the sizes that were run: most likely a weakness of the checker"
     )
     helps = (
         ()

@@ -33,11 +33,13 @@ from tinygpu.proof.law import refuted
 from tinygpu.proof.mend import mend
 from tinygpu.proof.replay import Misbehaviour, admitted, evaluates_false, replay
 from tinygpu.proof.rows import between, rows
+from tinygpu.proof.tally import fitting
 
 TRIED = 48  # assignments of sizes that are tried when the solver has no suggestion
+LARGE = 600  # what all sizes are in the last one: there an 8-bit counter has run over
 EXPLAINS = {  # what a misbehaviour is a case of, most telling code first
     OutOfBounds: ("TG203",),
-    DoubleStore: ("TG202", "TG505"),
+    DoubleStore: ("TG202", "TG302", "TG505"),
     NeverStored: ("TG201",),
     Uninitialised: ("TG301", "TG305"),
     ReadOutput: ("TG116", "TG507", "TG305", "TG301"),
@@ -86,7 +88,8 @@ def find(program: Program, left: tuple[Open, ...]) -> Counterexample | None:
     integers = any(t.dtype in INTEGERS for t in program.op.inputs)
     told = [s for o in left for s in suggested(program, o)]
     # one wrong element may be right by chance: the same again where there are more of them
-    for sizes in told + list(islice(small(program), TRIED)) + [{s: 2 * n for s, n in sizes.items()} for sizes in told]:
+    doubled = [{s: 2 * n for s, n in sizes.items()} for sizes in told]
+    for sizes in told + list(islice(small(program), TRIED)) + doubled + [dict.fromkeys(program.op.sizes, LARGE)]:
         key = tuple(sizes[s] for s in program.op.sizes)
         if key in tried or not admitted(program, sizes):
             continue
@@ -179,8 +182,10 @@ def _index_terms(program: Program) -> Iterator[object]:
 
 def _diagnose(program: Program, left: tuple[Open, ...], sizes: dict[str, int], seen: Misbehaviour) -> Diagnostic:
     """The open claim that the misbehaviour is a case of, with the case."""
-    codes = _codes(seen)
+    codes = fitting(program, sizes, seen, EXPLAINS[Mismatch]) if isinstance(seen, Mismatch) else _codes(seen)
     claims = [o.claim for code in codes for o in left if o.claim.code == code]
+    if isinstance(seen, DoubleStore):  # of several, the one about this step
+        claims.sort(key=lambda claim: all(label.span != seen.at.span for label in claim.labels))
     case = Case(tuple(rows(program, sizes, seen)))
     if isinstance(seen, Race):
         return _race(program, claims, codes[0], sizes, seen, case)
