@@ -64,6 +64,26 @@ def test_as_few_barriers_as_necessary(spec: str, title: str, count: int) -> None
     assert barriers(from_spec(spec, title)) == count
 
 
+@pytest.mark.parametrize(("value", "count"), [("sum[k] s[i] * A[i, k] * B[k, j]", 3), ("s[i] * (sum[k] A[i, k] * B[k, j])", 4)])
+def test_a_barrier_after_the_last_read_serves_all_tiles(value: str, count: int) -> None:
+    one = program(f"""
+      op scaled(A: f32[M, K], B: f32[K, N], s: f32[M]) -> (C: f32[M, N]) {{
+        C[i, j] = {value}
+      }}
+
+      machine m : scaled {{
+        work    grid = (g), block = (ty: 4, tx: 4)
+        compute i = (io, ty), j = (g, tx), k = (ko, ki: 4)
+        time    io, ko, ki
+        stage s[i] at io in shared
+        stage A[i, k] at ko in shared
+        stage B[k, j] at ko in shared
+      }}
+    """)
+    right(one)
+    assert barriers(one) == count
+
+
 def uniform(body: tuple[Step, ...], names: frozenset[str]) -> bool:
     """Whether no barrier stands under an `if` about one of the names."""
     for step in body:

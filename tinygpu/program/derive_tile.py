@@ -125,25 +125,19 @@ def placed(tiles: Tiles, copies: Mapping[str, tuple[Step, ...]], at: str, body: 
 
 
 def read_last(body: Sequence[Step], arrays: set[str]) -> bool:
-    """Whether one of the arrays is read after the last barrier of a body."""
+    """Whether one of the arrays may be read after the last barrier of a body."""
     for step in reversed(body):
         if isinstance(step, Barrier) and step.scope == "block":
             return False
-        if (
-            isinstance(step, For)
-            and isinstance(step.axis.extent, Const)
-            and step.axis.extent.value >= 1
-            and read_never(step.body, arrays)
-        ):
-            return False
-        if touches((step,), arrays):
+        if isinstance(step, For):
+            if read_last(step.body, arrays):
+                return True
+            turns = isinstance(step.axis.extent, Const) and step.axis.extent.value >= 1
+            if turns and any(isinstance(s, Barrier) and s.scope == "block" for s in step.body):
+                return False
+        elif touches((step,), arrays):
             return True
     return False
-
-
-def read_never(body: Sequence[Step], arrays: set[str]) -> bool:
-    """Whether a body has a barrier after its last read of the arrays."""
-    return any(isinstance(s, Barrier) and s.scope == "block" for s in body) and not read_last(body, arrays)
 
 
 def touches(body: Iterable[Step], arrays: set[str]) -> bool:
