@@ -1,0 +1,110 @@
+"""Machines of several launches: which equations each evaluates, what is left in memory, and how a fold goes on.
+
+Comes in: texts of machines. Goes out: their launches, compared with what the text says.
+The one idea: a fold that goes on is an ordinary equation with an ordinary owner, so the same counting shows that nothing is lost.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.model.test_machines import spec
+from tinygpu.category.arrow import honest
+from tinygpu.category.term import App, Read, text, walk
+from tinygpu.diagnostic import TinygpuError
+from tinygpu.model.across import outermost
+from tinygpu.model.machine import Machine
+
+TOTAL = "op total(x: f32[n]) -> (s: f32[]) { s[] = sum[i] x[i] }\n"
+CHAIN = (
+    "op chain(x: f32[R, N]) -> (y: f32[R, N]) where N >= 1 {\n a[r, j] = 2 * x[r, j]\n m[r] = max[j] a[r, j]\n"
+    " s[r] = (sum[j] a[r, j] - m[r]) / f32(N)\n y[r, j] = a[r, j] + s[r]\n}\n"
+)
+PARTIAL = "launch one { work grid = (g), block = (t: 8)\n compute i = (g, t, v: 2)\n vector v }\n"
+
+
+def machine(source: str) -> Machine:
+    (made,) = spec(source).machines
+    return made
+
+
+def codes(source: str) -> list[str]:
+    with pytest.raises(TinygpuError) as caught:
+        spec(source)
+    return [d.code for d in caught.value.diagnostics]
+
+
+def test_a_fold_goes_on_over_the_factors_that_the_grid_carried() -> None:
+    made = machine(TOTAL + f"machine m : total {{\n{PARTIAL}launch two {{ work block = (t: 4)\n compute g = (c, t)\n time c }}\n}}")
+    first, second = (one.phases[0] for one in made.launches)
+    assert first.parts == ("s_part",) and second.parts == ()
+    (fold,) = outermost(second.equation.value)
+    assert isinstance(fold.body, Read) and fold.body.tensor == "s_part"
+    assert [(a.name, text(a.extent)) for a in fold.axes] == [("g", "ceil(n / 16)")]
+    assert [(w.name, w.dtype, [text(n) for n in w.shape]) for w in made.workspaces] == [("s_part", "f32", ["ceil(n / 16)"])]
+    for n in (0, 1, 15, 16, 17, 100):
+        assert honest(first.owner, {"n": n}) and honest(second.owner, {"n": n})
+
+
+def test_three_launches_fold_in_three_steps() -> None:
+    made = machine(
+        TOTAL
+        + f"machine m : total {{\n{PARTIAL}launch two {{ work grid = (h: 3), block = (t: 4)\n compute g = (c, h, t)\n time c }}\n"
+        "launch three { work block = (h: 3) }\n}"
+    )
+    assert [w.name for w in made.workspaces] == ["s_part", "s_part2"]
+    assert [one.phases[0].parts for one in made.launches] == [("s_part",), ("s_part2",), ()]
+
+
+def test_an_intermediate_without_a_fold_is_put_in_where_no_launch_evaluates_it() -> None:
+    made = machine(
+        CHAIN + "machine m : chain {\n launch one { equations m\n work grid = (r), block = (t: 8)\n compute j = (c, t)\n time c }\n"
+        " launch two { equations s, y\n work grid = (r), block = (t: 8)\n compute j = (c, t)\n time c }\n}"
+    )
+    assert [[p.equation.target for p in one.phases] for one in made.launches] == [["m"], ["s", "y"]]
+    assert [one.leaves for one in made.launches] == [("m",), ()]
+    values = [p.equation.value for one in made.launches for p in one.phases]
+    assert not any(isinstance(t, Read) and t.tensor == "a" for value in values for t in walk(value))
+
+
+def test_an_intermediate_that_a_launch_evaluates_is_left_for_later_ones() -> None:
+    made = machine(
+        CHAIN
+        + "machine m : chain {\n launch one { equations a, m\n work grid = (r), block = (t: 8)\n compute j = (c, t)\n time c }\n"
+        " launch two { equations s, y\n work grid = (r), block = (t: 8)\n compute j = (c, t)\n time c }\n}"
+    )
+    assert made.launches[0].leaves == ("m", "a") or made.launches[0].leaves == ("a", "m")
+    assert {w.name for w in made.workspaces} == {"a", "m"} and all(w.role == "workspace" for w in made.workspaces)
+
+
+def test_a_value_beside_a_fold_over_the_grid_waits_for_it() -> None:
+    source = (
+        "op mean(x: f32[n]) -> (s: f32[]) where n >= 1 { s[] = (sum[i] x[i]) / f32(n) }\n"
+        "machine m : mean {\n launch one { work grid = (g: 4), block = (t: 8)\n compute i = (c, g, t)\n time c }\n"
+        " launch two { work block = (g: 4) }\n}"
+    )
+    first, second = (one.phases[0].equation.value for one in machine(source).launches)
+    assert isinstance(first, App) and isinstance(second, App) and first.op == second.op == "div" and first.args[1] == second.args[1]
+    assert [text(fold) for value in (first, second) for fold in outermost(value)] == ["sum[i < n] x[i]", "sum[g < 4] s_part[g]"]
+
+
+LAUNCH = "work grid = (r), block = (t: 8)\n compute j = (c, t)\n time c"
+
+
+@pytest.mark.parametrize(
+    ("launches", "code"),
+    [
+        (f"launch one {{ {LAUNCH} }} launch two {{ equations y\n {LAUNCH} }}", "TG536"),
+        (f"launch one {{ equations y\n {LAUNCH} }} launch two {{ equations m, s\n {LAUNCH} }}", "TG536"),
+        (f"launch one {{ equations m, s\n {LAUNCH} }}", "TG536"),
+        (f"launch one {{ equations m, s, y\n {LAUNCH} }} launch two {{ equations y\n {LAUNCH} }}", "TG536"),
+        (f"launch one {{ equations m, s, z\n {LAUNCH} }} launch two {{ equations y\n {LAUNCH} }}", "TG101"),
+        (f"launch one {{ equations m, s\n {LAUNCH} }} launch one {{ equations y\n {LAUNCH} }}", "TG102"),
+        ("launch one { equations m\n work grid = (r, g: 2), block = (t: 8)\n compute j = (c, g, t)\n time c }"
+         f" launch two {{ equations s, y\n {LAUNCH} }}", "TG533"),
+        ("launch one { equations m, s\n work grid = (r, g: 2), block = (t: 8)\n compute j = (c, g, t)\n time c }"
+         f" launch two {{ equations m, s, y\n {LAUNCH} }}", "TG536"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_launches_is_said(launches: str, code: str) -> None:
+    assert code in codes(CHAIN + "machine m : chain {\n" + launches.replace("} launch", "}\n launch") + "\n}")
