@@ -109,3 +109,18 @@ def test_work_that_depends_on_the_point_counts() -> None:
         "    launch (grid = (), block = ()) { local b: f32[]\nb[] = 0\nfor g < 8 { b[] += part[g] }\ns[] = b[] }\n  }\n}\n"
     )
     assert "if 8 * ((n + 8191) // 8192) * 1024 < 65536" in cpu_kernels(built).text
+
+
+def test_loops_whose_order_does_not_matter_become_one() -> None:
+    """`j = (c, t, v)` walked with t outside: sums and stores of their own elements may be taken in the order of memory."""
+    loop = "for t < 32 {{ for c < 4 {{ for v < 2 {{ {} if c*64 + t*2 + v < N }} }} }}\n"
+    built = program(
+        "op made(x: f32[R, N]) -> (y: f32[R, N]) where N <= 256 {\n  s[r] = sum[j] x[r, j]\n  y[r, j] = x[r, j] - s[r]\n}\n"
+        "machine a : made {\n  program {\n    launch (grid = (r: R), block = ()) {\nlocal s: f32[]\ns[] = 0\n"
+        + loop.format("s[] += x[r, c*64 + t*2 + v]")
+        + loop.format("y[r, c*64 + t*2 + v] = x[r, c*64 + t*2 + v] - s[]")
+        + "    }\n  }\n}\n"
+    )
+    assert cpu_kernels(built).text.count("for j in range(N):") == 2
+    for rows, n in ((0, 1), (3, 0), (1, 1), (5, 255), (4, 256)):
+        agree(built, {"R": rows, "N": n})

@@ -29,6 +29,8 @@ def sizes_of(built: Program) -> Iterator[dict[str, int]]:
     """Those of the sizes that the program's preconditions admit."""
     for numbers in SIZES[len(built.op.sizes)]:
         sizes = dict(zip(built.op.sizes, numbers, strict=True))
+        if built.op.promises and 0 in numbers:
+            continue  # there may be no index that keeps the promise
         if all(bool(evaluate(where, dict(sizes))) for where in (*built.op.where, *built.where)):
             yield sizes
 

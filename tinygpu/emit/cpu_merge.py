@@ -101,13 +101,16 @@ def _fresh(name: str, taken: frozenset[str] | set[str]) -> str:
 
 
 def merge_loops(body: tuple[Step, ...], taken: frozenset[str]) -> tuple[Step, ...]:
-    """Perfectly nested loops that only stand as one mixed-radix sum, slow outside, become one loop over the same order."""
+    """Perfectly nested loops that only stand as one mixed-radix sum become one loop; where the slow one is inside, only if the order
+    of their points does not matter."""
     out: list[Step] = []
     for step in body:
         match step:
             case For(slow, (For(fast, inner) as nested,)):
                 axes, merged = merge((slow, fast), inner, taken)
-                if len(axes) == 1 and _pair((slow, fast), uses(terms_of(inner))) == (slow, fast):
+                if len(axes) == 1 and (
+                    _pair((slow, fast), uses(terms_of(inner))) == (slow, fast) or unordered(inner, (slow, fast))
+                ):
                     out.extend(merge_loops((For(axes[0], merged),), taken | {axes[0].name}))
                 else:
                     out.append(replace(step, body=merge_loops((nested,), taken | {slow.name, fast.name})))
@@ -118,6 +121,18 @@ def merge_loops(body: tuple[Step, ...], taken: frozenset[str]) -> tuple[Step, ..
             case _:
                 out.append(step)
     return tuple(out)
+
+
+def unordered(body: tuple[Step, ...], axes: tuple[Axis, ...]) -> bool:
+    """Whether passes may change places: they only fold into cells that none of them reads, or store each to elements of its own."""
+    inside = list(sites(body))
+    read = {r.tensor for site in inside for r in tensor_reads(site)}
+
+    def free(step: Assign) -> bool:
+        own = all(any(a.name in variables(t) for t in step.index) for a in axes)
+        return step.target not in read and (bool(step.update) or own)
+
+    return all(free(site.step) for site in inside)
 
 
 def bound(axes: tuple[Axis, ...], body: tuple[Step, ...], outputs: frozenset[str]) -> Nest:

@@ -16,6 +16,7 @@ from tinygpu.program.step import Assign, For, If, Local, Shared, Step, steps
 
 UPDATE = {"sum": "add", "prod": "mul", "max": "max", "min": "min", "any": "or", "all": "and"}
 PARTS = 128
+LAST = 16  # of which so many are left before they are taken one by one
 TURNS = 4  # elements that meet before they meet a part
 UNIT = {"max": "-np.inf", "min": "np.inf"}
 
@@ -88,7 +89,7 @@ def in_parts(loop: For, writer: Writer) -> bool:
 def parts_lines(loop: For, writer: Writer) -> list[str]:
     """The loop in PARTS parts, TURNS elements of each at a time, then what is left over, then the parts together."""
     name, extent = mangle(loop.axis.name), extent_text(writer, loop.axis)
-    start, turns, inside, rest, end = [], [], [], [], []
+    start, turns, inside, rest, fewer, end = [], [], [], [], [], []
     for fold in (s for s in loop.body if isinstance(s, Assign)):
         parts, whole, value = f"{mangle(fold.target)}_parts[at(part)]", writer.cell(fold.target, ()), writer.value(fold.value)
         start.append(f"{parts} = {REGISTER[fold.value.dtype]}({UNIT[fold.update]})")
@@ -98,7 +99,14 @@ def parts_lines(loop: For, writer: Writer) -> list[str]:
         turns.append(f"{parts} = {writer.call(choose, parts, writer.call(choose, *pairs))}")
         inside.append(f"{parts} = {writer.call(choose, parts, value)}")
         rest.append(f"{whole} = {writer.call(choose, whole, value)}")
+        columns = [f"{mangle(fold.target)}_parts[at(part + {place})]" for place in range(0, PARTS, LAST)]
+        while len(columns) > 1:
+            columns = [writer.call(choose, a, b) for a, b in zip(columns[::2], columns[1::2], strict=True)]
+        fewer.append(f"{parts} = {columns[0]}")
         end.append(f"{whole} = {writer.call(choose, whole, parts)}")
+
+    few = loop.axis.extent.args if isinstance(loop.axis.extent, App) and loop.axis.extent.op == "min" else (loop.axis.extent,)
+    many = all(end_.value >= PARTS * TURNS for end_ in few if isinstance(end_, Const))
 
     def blocks(first: str, size: int, body: list[str]) -> list[str]:
         loop_ = [f"for part in range({PARTS}):", *indent([f"{name} = block + part", *body])]
@@ -107,11 +115,13 @@ def parts_lines(loop: For, writer: Writer) -> list[str]:
     return [
         f"for part in range({PARTS}):",
         *indent(start),
-        *blocks("0", PARTS * TURNS, turns),
-        *blocks(f"{extent} // {PARTS * TURNS} * {PARTS * TURNS}", PARTS, inside),
+        *(blocks("0", PARTS * TURNS, turns) if many else []),
+        *blocks(f"{extent} // {PARTS * TURNS} * {PARTS * TURNS}" if many else "0", PARTS, inside),
         f"for {name} in range({extent} // {PARTS} * {PARTS}, {extent}):",
         *indent(rest),
-        f"for part in range({PARTS}):",
+        f"for part in range({LAST}):",
+        *indent(fewer),
+        f"for part in range({LAST}):",
         *indent(end),
     ]
 

@@ -20,7 +20,7 @@ from tinygpu.program.step import Local
 
 RESERVED = frozenset(keyword.kwlist) | {
     "np", "math", "numba", "njit", "prange", "range", "min", "max", "abs", "at", "first", "last", "items", "parts", "part", "item",
-    "rest", "start", "thread", "across", "row", "row_start", "row_stop",
+    "rest", "start", "thread", "across", "nought", "row", "row_start", "row_stop",
     "lane", "lane_start", "lane_count", "cell", "block", "block_end", "LANES", "strip", "width", "low", "high",
     "inner_low", "inner_high", "side", "inlined", "get_num_threads", *PRELUDE,
 }  # fmt: skip

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tinygpu.category.term import Term, Var, substitute, variables
+from tinygpu.category.term import Const, Term, Var, substitute, variables
 from tinygpu.emit.cpu_steps import UPDATE, extent_text, indent, step_lines
 from tinygpu.emit.cpu_text import REGISTER, Writer, mangle
 from tinygpu.emit.cpu_tile import Cell, Tile
@@ -54,6 +54,8 @@ def tile_lines(tile: Tile, writer: Writer) -> tuple[list[str], set[str]]:
     kind = REGISTER[tile.dtype]
     lines = [f"{mangle(c.name)}_cells = np.empty({block}*{width}, {kind})" for c in tile.cells]
     lines += [f"{panel} = np.zeros({BLOCK}*{width}, {kind})" for panel in panels.terms.values()]
+    if any(isinstance(axis.extent, Const) for axis in tile.around):
+        lines.append("nought = min(0, first)  # 0, which the compiler does not know: it would unroll the loops around the tile")
     lines.append("for item in range(first, last):")
     body = _decode(tile, block, width, writer)
     body.append(f"for cell in range({block}*{width}):")
@@ -65,7 +67,11 @@ def tile_lines(tile: Tile, writer: Writer) -> tuple[list[str], set[str]]:
     blocked += indent(_fill(tile, panels, width, writer))
     fold = [head, *indent(blocked + inner)]
     for axis in reversed(tile.around):
-        fold = [f"for {mangle(axis.name)} in range({writer.index(axis.extent)}):", *indent(fold)]
+        extent = writer.index(axis.extent)
+        fold = [
+            f"for {mangle(axis.name)} in range({extent}{' + nought' if isinstance(axis.extent, Const) else ''}):",
+            *indent(fold),
+        ]
     body += fold
     body += _after(tile, width, writer)
     return lines + indent(body), panels.operations
