@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from functools import reduce
 from typing import TypeAlias
 
-from tinygpu.category.term import BOOL, COMPARISONS, FLOATS, App, Const, Term, Var, negation
+from tinygpu.category.term import BOOL, COMPARISONS, FLOATS, App, Const, Fold, Read, Term, Var, negation
 
 INFINITY = float("inf")
 Path: TypeAlias = tuple[Term, ...]
@@ -33,6 +33,8 @@ def cases(term: Term, env: Mapping[str, Term], path: Path = ()) -> Iterator[Case
             yield path, term
         case Var(name):
             yield path, env.get(name, term)
+        case Read() | Fold():
+            yield path, term  # arrays hold finite numbers
         case App("select", (condition, then, otherwise)):
             for there, holds in truths(condition, env, path):
                 if holds is None:

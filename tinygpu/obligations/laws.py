@@ -29,13 +29,14 @@ from tinygpu.category.term import (
     negation,
     pack,
     substitute,
+    text,
     walk,
 )
 from tinygpu.diagnostic import NOWHERE, Label
 from tinygpu.obligations.extended import NOTHING, Path, infinite, several, truths
-from tinygpu.obligations.obligation import Claim, Obligation
+from tinygpu.obligations.obligation import Claim, Obligation, Point
 from tinygpu.obligations.trace import Trace
-from tinygpu.program.step import Assign, Local, Program, Shared, steps
+from tinygpu.program.step import Assign, Holds, Local, Program, Shared, steps
 
 KIND, CODE = "monoid", "TG520"
 THIRD = "c"
@@ -66,14 +67,37 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
     """The claims of this property."""
     for name in sorted(folded_with(program)):
         yield from of(MONOIDS[name], endless(program, name), cooperates(program, name))
+        yield from _elements(program, name)
 
 
 def folded_with(program: Program) -> frozenset[str]:
     """The monoids with components that a program or its equations speak of."""
     found = {a.dtype for launch in program.launches for a in steps(launch.body) if isinstance(a, Local | Shared)}
     found |= {w.dtype for w in program.workspaces}
-    found |= {t.monoid for e in program.op.equations for t in walk(e.value) if isinstance(t, Fold)}
+    found |= {fold.monoid for _, fold in folds(program)}
     return frozenset(name for name in found if name in MONOIDS and MONOIDS[name].definition is not None)
+
+
+def folds(program: Program) -> Iterator[tuple[Point, Fold]]:
+    """The folds of the equations, and of what is said of cells; each with the axes and guards that are known there."""
+    for equation in program.op.equations:
+        yield from ((Point(equation.axes, program.where), t) for t in walk(equation.value) if isinstance(t, Fold))
+    for step in (s for launch in program.launches for s in steps(launch.body)):
+        if isinstance(step, Holds):
+            yield from ((Point((), program.where), t) for t in walk(step.value) if isinstance(t, Fold))
+
+
+def _elements(program: Program, name: str) -> Iterator[Obligation]:
+    """What is folded are values of the carrier, also where somebody made them without lift."""
+    d = MONOIDS[name].definition
+    assert d is not None
+    for point, fold in folds(program):
+        goal = _allowed(d, d.carrier.parts(fold.body), {}) if fold.monoid == name else TRUE
+        if goal != TRUE:
+            inside = point.inside(*fold.axes).under(fold.guard)
+            sentence = f"{text(fold.body)} is a value of {shown(name)}"
+            labels = (Label(fold.span, "folded here"),)
+            yield Obligation(KIND, CODE, "what is folded is no value of the carrier", sentence, inside.facts, goal, labels)
 
 
 def endless(program: Program, name: str) -> frozenset[float]:

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from tinygpu.category.carrier import CARRIERS
 from tinygpu.category.number import EPSILON, load
 from tinygpu.category.term import FLOATS, Fold, Term, children, reads, walk
 from tinygpu.category.to_numpy import evaluate
@@ -56,11 +57,14 @@ def fold_length(term: Term, env: Mapping[str, Any]) -> int:
 
 
 def tolerances(dtype: str, length: int) -> tuple[float, float]:
-    """`rtol, atol` of a value of that dtype at the end of a fold of that length; exact for integers.
+    """`rtol, atol` of a value of that dtype at the end of a fold of that length; exact for integers, a carrier's those of its components.
 
     >>> tolerances("i32", 1000), tolerances("f64", 1)
     ((0.0, 0.0), (3.552713678800501e-15, 3.552713678800501e-15))
     """
+    if dtype in CARRIERS:
+        each = [tolerances(component, length) for _, component in CARRIERS[dtype].components]
+        return max(rtol for rtol, _ in each), max(atol for _, atol in each)
     if dtype not in FLOATS:
         return 0.0, 0.0
     epsilon = EPSILON[dtype]

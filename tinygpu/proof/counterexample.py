@@ -84,6 +84,8 @@ def find(program: Program, left: tuple[Open, ...]) -> Counterexample | None:
         direct = _without_running(open)
         if direct is not None:
             return direct
+    if any(isinstance(o.claim, Obligation) and o.claim.kind == "monoid" for o in left):
+        return None  # without its laws a fold has no one value that a run could be compared with
     tried: set[tuple[int, ...]] = set()
     integers = any(t.dtype in INTEGERS for t in program.op.inputs)
     told = [s for o in left for s in suggested(program, o)]
