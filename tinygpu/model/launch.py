@@ -116,6 +116,14 @@ def _reduced(clauses: Clauses, targets: Sequence[str], table: Mapping[str, Facto
         unknown: list[tuple[str, str, Iterable[str]]] = [(n, "factor", table) for n in clause.factors if n not in table]
         unknown += [(clause.equation, "equation", targets)] if clause.equation not in targets else []
         unknown += [(clause.by, "way to combine", BY)] if clause.by not in BY else []
+        home = next((p for p in clauses.per if clause in p.clauses and p.equation != clause.equation), None)
+        if home:
+            title, label = (
+                f"a clause for {clause.equation} stands among those for {home.equation}",
+                Label(home.span, "inside of this"),
+            )
+            fix = f"write reduce {home.equation} over …, or take it out"
+            scope.problems.add("TG535", title, clause.span, f"about {clause.equation}", label, help=fix)
         for name, kind, known in unknown:
             fix = suggestion(name, known) or f"known are {listing(known)}"
             scope.problems.add("TG101", f"unknown {kind} {name}", clause.span, f"no {kind} has this name", help=fix)
