@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from tinygpu.category.term import TRUE, App, Axis, Const, Read, Term, Var, conjunction, conjuncts, rebuild, select, variables, walk
 from tinygpu.emit.cpu_lift import Site, sites, tensor_reads
 from tinygpu.emit.cpu_polynomial import coefficient, direct, normal, plus, polynomial, positive, rewrite, term, times, uses, without
+from tinygpu.emit.cpu_steps import is_long
 from tinygpu.program.step import Assign, For, Holds, If, Local, Step, steps
 
 
@@ -109,7 +110,8 @@ def merge_loops(body: tuple[Step, ...], taken: frozenset[str]) -> tuple[Step, ..
             case For(slow, (For(fast, inner) as nested,)):
                 axes, merged = merge((slow, fast), inner, taken)
                 if len(axes) == 1 and (
-                    _pair((slow, fast), uses(terms_of(inner))) == (slow, fast) or unordered(inner, (slow, fast))
+                    _pair((slow, fast), uses(terms_of(inner))) == (slow, fast)
+                    or (is_long(axes[0]) and unordered(inner, (slow, fast)))
                 ):
                     out.extend(merge_loops((For(axes[0], merged),), taken | {axes[0].name}))
                 else:
