@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tinygpu.category.evaluate import evaluate as plain
-from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.monoid import SCALARS
 from tinygpu.category.number import load, outside_dtype, round_bf16, unit
 from tinygpu.category.term import BOOL, FUNCTIONS, TRUE, App, Axis, Const, Fold, Read, Term, Var, apply, conjunction, equal, select
 from tinygpu.category.to_numpy import evaluate
@@ -206,6 +206,6 @@ def test_no_warning_leaks() -> None:
 
 
 def test_units_are_those_of_the_monoids() -> None:
-    for monoid in MONOIDS.values():
+    for monoid in SCALARS.values():
         for dtype, value in monoid.units.items():
             assert unit(monoid.name, dtype) == value

@@ -19,7 +19,7 @@ from tinygpu.category.arrow import Arrow
 from tinygpu.category.box import Box, Point, box
 from tinygpu.category.finite import table
 from tinygpu.category.generators import pad, project
-from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.monoid import SCALARS
 from tinygpu.category.span import pullback
 from tinygpu.category.term import BOOL, FLOATS, INTEGERS, Axis, Var, lift
 from tinygpu.category.value import Values, pull_back, push_forward, scalars
@@ -29,7 +29,7 @@ Fold = Callable[[Arrow, Values[Any]], Values[Any]]
 
 def fold(name: str, sizes: dict[str, int] | None = None) -> Fold:
     """`f!` of a monoid by its name."""
-    combine, unit = scalars(MONOIDS[name], BOOL if name in ("any", "all") else "f64")
+    combine, unit = scalars(SCALARS[name], BOOL if name in ("any", "all") else "f64")
     return lambda f, values: push_forward(f, values, combine, unit, sizes or {})
 
 
@@ -47,7 +47,7 @@ def values(data: st.DataObject, domain: Box, name: str = "sum", sizes: dict[str,
     return {point: data.draw(element) for point in domain.points(sizes or {})}
 
 
-every_monoid = pytest.mark.parametrize("name", MONOIDS)
+every_monoid = pytest.mark.parametrize("name", SCALARS)
 
 
 @every_monoid
@@ -91,7 +91,7 @@ def test_4_tails(name: str, data: st.DataObject) -> None:
     i = pad(Axis("x", lift(size)), size + extra)
     p = arrows(data, "x", "z", size=size + extra) if size + extra else project(i.codomain, "x")
     v, push = values(data, i.domain, name), fold(name)
-    _, unit = scalars(MONOIDS[name], BOOL if name in ("any", "all") else "f64")
+    _, unit = scalars(SCALARS[name], BOOL if name in ("any", "all") else "f64")
     filled = push(i, v)
     assert filled == {point: v.get(point, unit) for point in i.codomain.points({})}
     assert push(i >> p, v) == push(p, filled)
@@ -127,7 +127,7 @@ def test_6_homomorphisms(h: str, data: st.DataObject) -> None:
     assert {z: function(a) for z, a in fold(first)(p, v).items()} == fold(second)(p, mapped)
 
 
-@pytest.mark.parametrize("name", [m.name for m in MONOIDS.values() if m.idempotent])
+@pytest.mark.parametrize("name", [m.name for m in SCALARS.values() if m.idempotent])
 @given(st.data())
 def test_7_only_onto(name: str, data: st.DataObject) -> None:
     """An idempotent fold is the same after any reindexing that is onto."""
@@ -145,7 +145,7 @@ def test_7_needs_idempotence() -> None:
     e = table(box(y=2), box(x=1), [(0,), (0,)])
     all_of = project(box(x=1), "x")
     once, twice = fold("sum")(all_of, {(0,): 1}), fold("sum")(e >> all_of, pull_back(e, {(0,): 1}, {}))
-    assert once != twice and not MONOIDS["sum"].idempotent
+    assert once != twice and not SCALARS["sum"].idempotent
 
 
 def test_noncommutative_folds_need_monotone_cuts() -> None:
@@ -165,7 +165,7 @@ def test_noncommutative_folds_need_monotone_cuts() -> None:
 @every_monoid
 def test_monoid_laws(name: str) -> None:
     """Unit, associative, commutative, and idempotent exactly where it says so."""
-    monoid = MONOIDS[name]
+    monoid = SCALARS[name]
     combine, unit = scalars(monoid, BOOL if name in ("any", "all") else "f64")
     some: list[Any] = [False, True] if name in ("any", "all") else [-2, 0, 1, 3, 7]
     assert all(combine(unit, a) == a == combine(a, unit) for a in some)
@@ -178,9 +178,9 @@ def test_units() -> None:
     """Sums and products have units in every number, floats have them for max and min, integers do not."""
     for dtype in FLOATS + INTEGERS:
         assert (
-            MONOIDS["sum"].unit(dtype) is not None
-            and MONOIDS["prod"].unit(dtype) is not None
-            and MONOIDS["any"].unit(dtype) is None
+            SCALARS["sum"].unit(dtype) is not None
+            and SCALARS["prod"].unit(dtype) is not None
+            and SCALARS["any"].unit(dtype) is None
         )
-        assert (MONOIDS["max"].unit(dtype) is None) == (MONOIDS["min"].unit(dtype) is None) == (dtype in INTEGERS)
-    assert MONOIDS["sum"].combine(Var("a", "i32"), Var("b", "i32")).dtype == "i32"
+        assert (SCALARS["max"].unit(dtype) is None) == (SCALARS["min"].unit(dtype) is None) == (dtype in INTEGERS)
+    assert SCALARS["sum"].combine(Var("a", "i32"), Var("b", "i32")).dtype == "i32"
