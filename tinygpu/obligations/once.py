@@ -1,8 +1,9 @@
-"""No element of an output is stored twice, not even with the same value.
+"""No element of an output or a workspace is stored twice in one launch, not even with the same value.
 
     e_p(w) = e_q(w')  ⊢  p = q and w = w'        w, w' over the grid, the block and every loop
 
-Comes in: the trace. Goes out: one formula for each pair of stores to one output.
+Comes in: the trace. Goes out: one formula for each pair of stores to one output, and for each two stores to one workspace: that one store
+alone writes no cell of a workspace twice is what its meeting says (`ordered`).
 """
 
 from __future__ import annotations
@@ -20,18 +21,22 @@ from tinygpu.program.step import Program
 
 def state(program: Program, trace: Trace) -> Iterator[Claim]:
     """The claims of this property."""
-    for output in program.op.outputs:
+    outputs = tuple(t.name for t in program.op.outputs)
+    for name in (*outputs, *(w.name for w in program.workspaces)):
         for launch in range(len(program.launches)):
-            yield from _twice(program, output.name, tuple(s for s in plain(trace, output.name) if s.launch == launch))
+            stores = tuple(s for s in plain(trace, name) if s.launch == launch)
+            yield from _twice(program, name, stores, name in outputs)
 
 
 def plain(trace: Trace, tensor: str) -> Iterator[Store]:
-    """The stores to one output that are no atomic updates."""
+    """The stores to one array that are no atomic updates."""
     return (s for s in stores_of(trace, tensor) if not s.step.atomic)
 
 
-def _twice(program: Program, output: str, stores: tuple[Store, ...]) -> Iterator[Claim]:
+def _twice(program: Program, output: str, stores: tuple[Store, ...], alone: bool) -> Iterator[Claim]:
     for p, q, hypotheses, goal in collisions(tuple(map(part, stores)), Point((), preconditions(program))):
+        if p == q and not alone:
+            continue
         labels = [Label(stores[p].step.span, "stored here")]
         labels += [Label(stores[q].step.span, "and here")] if p != q else []
         title = f"one element of {output} is stored twice"
