@@ -13,7 +13,7 @@ import numpy as np
 
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.number import Array, outside_dtype
-from tinygpu.category.term import BOOL, INTEGERS, variables
+from tinygpu.category.term import BOOL, INTEGERS, Read, reads, variables, walk
 from tinygpu.model.op import Op
 from tinygpu.obligations.obligation import Obligation
 from tinygpu.program.fault import Divergent, DoubleStore, Fault, OutOfBounds, Race, SimulationBudget, Uninitialised
@@ -51,15 +51,38 @@ def edge_inputs(op: Op, sizes: dict[str, int], seed: int = 0) -> dict[str, Array
     return inputs
 
 
-def replay(program: Program, sizes: dict[str, int], seed: int = 0, edge: bool = False) -> Misbehaviour | None:
+def ends_inputs(op: Op, sizes: dict[str, int], seed: int = 0) -> dict[str, Array]:
+    """Random inputs, but what is no index grows along its last axis (true at its end alone): a fold that leaves an end out is another."""
+    inputs = random_inputs(op, sizes, seed)
+    indices = {
+        inner.tensor for e in op.equations for t in walk(e.value) if isinstance(t, Read) for i in t.index for inner in reads(i)
+    }
+    for tensor in op.inputs:
+        values = inputs[tensor.name]
+        if tensor.name in indices or not values.ndim or not values.shape[-1]:
+            continue
+        ramp = np.arange(values.shape[-1])
+        if tensor.dtype == BOOL:
+            grown = ramp == len(ramp) - 1
+        elif tensor.dtype in INTEGERS:
+            grown = np.maximum(ramp - len(ramp) + 9, values.min(initial=0))
+        else:
+            grown = np.where(ramp == len(ramp) - 1, 2.0, np.where(values.min(initial=0) < 0, -1.0, 0.5).item())
+        inputs[tensor.name] = np.broadcast_to(grown, values.shape).astype(values.dtype)
+    return inputs
+
+
+def replay(program: Program, sizes: dict[str, int], seed: int = 0, edge: bool = False, ends: bool = False) -> Misbehaviour | None:
     """The first thing that goes wrong at these sizes, on the inputs of a seed; threads run in lockstep for seed 0, else permuted.
+
+    `edge` are inputs around 0 and at the ends of their types, `ends` those that stand out at the end of an axis.
 
     Where the equation itself has no value on those inputs, or they are not as promised, nothing is said.
     """
     if _points(program.op, sizes) > REFERRED:
         return None
     try:
-        inputs = (edge_inputs if edge else random_inputs)(program.op, sizes, seed)
+        inputs = (edge_inputs if edge else ends_inputs if ends else random_inputs)(program.op, sizes, seed)
         if not promised(program.op, sizes, inputs):
             return None
         wanted = _wanted(program, sizes, inputs) if edge else {}
