@@ -233,6 +233,26 @@ def test_values_of_equations_are_staged(title: str, count: int) -> None:
     assert barriers(one) == count
 
 
+def test_folds_in_what_is_staged() -> None:
+    one = program("""
+      op chain(x: f32[M, N]) -> (y: f32[M, N]) {
+        p[i, j] = (sum[k < 3] x[i + k - 1, j | 0]) + x[i, j]
+        q[i, j] = (sum[k < 3] p[i + k - 1, j + 3 | 0]) + p[i, j]
+        y[i, j] = q[i + 1, j + 2 | 1] + q[i, j]
+      }
+
+      machine m : chain {
+        work    grid = (bi, bj), block = (ti: 4, tj: 4)
+        compute i = (bi, ti), j = (bj, tj)
+        time    k
+        stage x[a, b] at block in shared
+        stage q[a, b] at block in shared
+      }
+    """)
+    right(one, 8)
+    assert "p" not in {s.name for s in one.locals.values()}, "p is computed where q is, and nowhere else"
+
+
 def test_a_tile_is_filled_again_for_each_loop_that_reads_it() -> None:
     one = program("""
       op softmax(x: f32[R, N]) -> (y: f32[R, N]) where N >= 1 {

@@ -70,8 +70,11 @@ class Plan:
 def plans(build: Build, op: Op, launch: Launch) -> tuple[Plan, ...]:
     """`launch → plans`, in the order of the equations; intermediates without a fold are gone, put in where they are used."""
     values = inlined(launch)
-    used = {read.tensor for value in values.values() for read in walk(value) if isinstance(read, Read)}
     stored = {*(t.name for t in op.outputs), *launch.leaves, *(name for p in launch.phases for name in p.parts)}
+    used: set[str] = set()
+    for target, value in reversed(values.items()):  # what is read only where a tile is filled is computed there
+        if target in stored or target in used:
+            used |= {read.tensor for read in walk(value) if isinstance(read, Read)}
     made: dict[str, Plan] = {}
     for phase in launch.phases:
         target = phase.equation.target

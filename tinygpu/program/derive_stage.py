@@ -27,6 +27,7 @@ from tinygpu.category.term import (
     rebuild,
     select,
     substitute,
+    variables,
     walk,
 )  # fmt: skip
 from tinygpu.model.inlined import inlined
@@ -36,7 +37,7 @@ from tinygpu.model.tile import BLOCK, Stage
 from tinygpu.program.derive_fold import Place, folded
 from tinygpu.program.derive_nest import Build, cells, loops, own, point
 from tinygpu.program.derive_operand import fill
-from tinygpu.program.derive_plan import whole
+from tinygpu.program.derive_plan import taken, whole
 from tinygpu.program.derive_tile import Tile, Tiles, localized, touches
 from tinygpu.program.layout import Layout
 from tinygpu.program.step import Assign, Shared, Step
@@ -99,7 +100,7 @@ def filled(build: Build, op: Op, tile: Tile, made: frozenset[str]) -> tuple[Step
     value, inside = substitute(value, here), substitute(bounds, here)
     inside = simplify(conjunction(*(whole(simplify(b, box), box.axes, build.where) for b in conjuncts(inside))), box)
     place = Place(own(mine), (*conjuncts(guard), *conjuncts(inside)), stage.span)
-    steps, (value,) = folded(build, (simplify(value, box),), place, ("",))
+    steps, (value,) = folded(build, (taken(simplify(value, box)),), place, ("",))
     there = tuple(local[axis] for axis in stage.order)
     store = Assign(tile.array, there, select(inside, value, tile.fill), guard=guard, span=stage.span)
     turns = tuple(a for a in mine if a.sort == "time")
@@ -170,12 +171,13 @@ def threads(build: Build, stage: Stage) -> tuple[tuple[Axis, ...], Mapping[str, 
     return tuple(mine), digits, (flat < step,) if few else ()
 
 
-def loop(build: Build, kind: str, factor: str) -> str:
-    """The name of a loop for a factor of a copy, or of a fold in it: one for all copies, and free elsewhere."""
+def loop(build: Build, kind: str, factor: str, around: frozenset[str] = frozenset()) -> str:
+    """The name of a loop for a factor of a copy, or of a fold in it: one for all copies, and free elsewhere and `around` it."""
     key = f"{kind} {factor}"
     if key not in build.digits:
         build.digits[key] = build.fresh(factor)
-    return build.digits[key]
+    name = build.digits[key]
+    return name if name not in around else loop(build, f"inner {kind}", factor, around)
 
 
 def number(axis: Axis) -> int:
@@ -188,10 +190,11 @@ def computed(build: Build, op: Op, read: Read, made: frozenset[str], held: Held)
     """The value of an equation at an index, by what is in memory and in other tiles; its folds are loops of the thread."""
     equation = op.equation(read.tensor)
     value = substitute(equation.value, dict(zip((a.name for a in equation.axes), read.index, strict=True)))
+    around = frozenset().union(*map(variables, read.index))  # a fold in a fold of another equation has its own loop
 
     def put(term: Term) -> Term:
         if isinstance(term, Fold):
-            names = {a.name: loop(build, "fold", a.name) for a in term.axes}
+            names = {a.name: loop(build, "fold", a.name, around) for a in term.axes}
             axes = tuple(Axis(names[a.name], a.extent, "time", a.span) for a in term.axes)
             new: Mapping[str, Term] = {old: Var(name) for old, name in names.items() if old != name}
             guard, body = put(substitute(term.guard, new)), put(substitute(term.body, new))
