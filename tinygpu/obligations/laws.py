@@ -14,6 +14,7 @@ from itertools import product
 
 from tinygpu.category.carrier import shown
 from tinygpu.category.monoid import LEFT, MONOIDS, RIGHT, Definition, Monoid
+from tinygpu.category.sample import number
 from tinygpu.category.term import (
     BOOL,
     FALSE,
@@ -33,6 +34,7 @@ from tinygpu.category.term import (
     walk,
 )
 from tinygpu.diagnostic import NOWHERE, Label
+from tinygpu.obligations.execution import preconditions
 from tinygpu.obligations.extended import NOTHING, Path, infinite, several, truths
 from tinygpu.obligations.obligation import Claim, Obligation, Point
 from tinygpu.obligations.trace import Trace
@@ -68,6 +70,7 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
     for name in sorted(folded_with(program)):
         yield from of(MONOIDS[name], endless(program, name), cooperates(program, name))
         yield from _elements(program, name)
+        yield from _some_element(program, name)
 
 
 def folded_with(program: Program) -> frozenset[str]:
@@ -80,11 +83,16 @@ def folded_with(program: Program) -> frozenset[str]:
 
 def folds(program: Program) -> Iterator[tuple[Point, Fold]]:
     """The folds of the equations, and of what is said of cells; each with the axes and guards that are known there."""
-    for equation in program.op.equations:
-        yield from ((Point(equation.axes, program.where), t) for t in walk(equation.value) if isinstance(t, Fold))
+    yield from in_equations(program)
     for step in (s for launch in program.launches for s in steps(launch.body)):
         if isinstance(step, Holds):
-            yield from ((Point((), program.where), t) for t in walk(step.value) if isinstance(t, Fold))
+            yield from ((Point((), preconditions(program)), t) for t in walk(step.value) if isinstance(t, Fold))
+
+
+def in_equations(program: Program) -> Iterator[tuple[Point, Fold]]:
+    """The folds of the equations."""
+    for equation in program.op.equations:
+        yield from ((Point(equation.axes, preconditions(program)), t) for t in walk(equation.value) if isinstance(t, Fold))
 
 
 def _elements(program: Program, name: str) -> Iterator[Obligation]:
@@ -98,6 +106,22 @@ def _elements(program: Program, name: str) -> Iterator[Obligation]:
             sentence = f"{text(fold.body)} is a value of {shown(name)}"
             labels = (Label(fold.span, "folded here"),)
             yield Obligation(KIND, CODE, "what is folded is no value of the carrier", sentence, inside.facts, goal, labels)
+
+
+def _some_element(program: Program, name: str) -> Iterator[Obligation]:
+    """A fold of an equation whose result has no value for the unit, such as a mean, is over something."""
+    d = MONOIDS[name].definition
+    assert d is not None
+    units = {n: c.value for (n, _), c in zip(d.carrier.components, d.unit, strict=True)}
+    if all((value := number(result, units)) == value for result in d.results):
+        return
+    for point, fold in in_equations(program):
+        if fold.monoid == name:
+            first: Env = {a.name: Const(0) for a in fold.axes}
+            goal = conjunction(*(a.extent >= 1 for a in fold.axes), substitute(fold.guard, first))
+            title = f"{shown(name)} has no value where it folds nothing"
+            sentence, help = f"{shown(name)} folds something", "add a precondition to the op, such as: where N >= 1"
+            yield Obligation("fold", "TG532", title, sentence, point.facts, goal, (Label(fold.span, "folded here"),), help)
 
 
 def endless(program: Program, name: str) -> frozenset[float]:

@@ -114,7 +114,7 @@ def _without_running(open: Open) -> Counterexample | None:
         case Obligation(kind="monoid"):
             broken = refuted(claim)
             return Counterexample(broken, {}, None) if broken else None
-        case Obligation(kind="limits" | "width" | "alignment") | Obligation(code="TG304") if open.model is not None:
+        case Obligation(kind="limits" | "width" | "alignment") | Obligation(code="TG304" | "TG532") if open.model is not None:
             if evaluates_false(claim, open.model):
                 names = sorted(n for n in variables(claim.goal) if n in open.model)
                 case = Case(tuple((n, (str(open.model[n]),)) for n in names)) if names else None
