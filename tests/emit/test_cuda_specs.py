@@ -54,7 +54,10 @@ def most_blocks(program: Program) -> int:
 def agrees(program: Program, sizes: dict[str, int], bits: int) -> None:
     """The text, wide where the launcher would allow it and not, leaves the bits that the simulator leaves."""
     inputs = random_inputs(program.op, sizes, seed=5)
-    want = simulate(program, sizes, inputs).outputs
+    outcome = simulate(program, sizes, inputs)
+    if outcome.faults and program.op.promises:
+        return  # no inputs of these sizes keep the promise: an index into rows that there are none of
+    want = outcome.outputs
     aligned = all(evaluate(w.asks, sizes) for w in wide_accesses(program))
     for wide in (False, True) if aligned and wide_accesses(program) else (False,):
         for name, values in run(program, sizes, inputs, bits, wide, most_blocks(program)).items():

@@ -263,3 +263,13 @@ def test_the_alignment_of_a_blocks_memory_is_proved() -> None:
     odd = transpose(PLAIN, "odd")
     moved = [replace(w, first=(*w.first[:-1], w.first[-1] + 1)) for w in wide_accesses(made) if w.shared]
     assert moved and not any(w.aligned == TRUE for w in moved) and not wide_accesses(odd)
+
+
+def test_a_condition_of_all_lanes_stands_around_a_vector_loop() -> None:
+    """Nothing is asked lane by lane, and what names the first lane is known where the condition is asked."""
+    made = exchange("f32", (loop("v", 4, Assign("y", (t * 4 + v,), at("x", "f32", t * 4 + v), guard=t * 4 < 64), sort="vector"),))
+    text = cuda_source(made)
+    assert text.index("i0 = ix(t*4)") < text.index("< 64:")
+    inputs = random_inputs(made.op, {}, seed=1)
+    for wide in (True, False):
+        np.testing.assert_array_equal(run(made, {}, inputs, wide=wide)["y"], inputs["x"])

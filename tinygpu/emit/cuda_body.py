@@ -140,12 +140,12 @@ def vector_lines(build: Build, loop: For, scope: Scope, axes: tuple[Axis, ...]) 
     the conditions of all lanes around everything."""
     outer, loop = hoisted(loop, {a.name for a in axes} | set(build.program.op.sizes))
     wides = wide_in(build.program, build.number, loop, axes)
-    lines, scope = first_lines(build, wides, scope)
+    first, scope = first_lines(build, wides, scope)
     moves = tuple(Move(wide, f"cells {cells_of(build, wide, loop.axis, scope)}") for wide in wides)
     inside = scope.with_raw({move.cells: move.cells.removeprefix("cells ") for move in moves})
     around, quick = tuple(m for m in moves if m.wide.always), tuple(m for m in moves if not m.wide.always)
     plain = fast(loop, around)
-    lines += [move_line(m, inside) for m in plain.loads]
+    lines = [move_line(m, inside) for m in plain.loads]
     each = loop_lines(build, loop.axis, plain.body, inside, axes)
     if quick:
         every = fast(loop, moves)
@@ -156,7 +156,7 @@ def vector_lines(build: Build, loop: For, scope: Scope, axes: tuple[Axis, ...]) 
         test = " and ".join(["wide"] * any(not m.wide.shared for m in quick) + [scope.text(c, 3) for c in shares])
         each = [*comment(wide_remark(quick, scope)), *choice(test, moved, each)]
     lines += [*each, *(move_line(m, inside) for m in plain.stores)]
-    return lines if outer == TRUE else block(f"if {scope.text(outer)}", lines)
+    return first + (lines if outer == TRUE else block(f"if {scope.text(outer)}", lines))
 
 
 def first_lines(build: Build, wides: tuple[Wide, ...], scope: Scope) -> tuple[Lines, Scope]:
