@@ -43,7 +43,8 @@ def same(value: Term, claim: Term, point: Point, labels: tuple[Label, ...] = ())
     """The formulas that say `value = claim` at a point."""
     condition = split_on(value) or split_on(claim)
     if condition is not None:
-        value, claim = neat(value), neat(claim)  # so that one condition is decided in both
+        level = len(point.axes)
+        value, claim = neat(value, level), neat(claim, level)  # so that one condition is decided in both
         condition = split_on(value) or split_on(claim)
     if condition is not None:
         for case in (condition, negation(condition)):
@@ -71,21 +72,24 @@ def same(value: Term, claim: Term, point: Point, labels: tuple[Label, ...] = ())
     yield from defined(value, claim, point, labels)
 
 
-def neat(term: Term, depth: int = 0) -> Term:
-    """The same value with binders named by their place, and without units: equal folds are equal terms."""
+def neat(term: Term, level: int, depth: int = 0) -> Term:
+    """The same value with binders named by their place, and without units: equal folds are equal terms.
+
+    A binder that was opened is an axis of the point; `level` counts those, so that no new name is one of theirs.
+    """
     match term:
         case Fold():
             term = one_fold(term)
             assert isinstance(term, Fold)
-            names = {a.name: Var(f"{depth}.{position}") for position, a in enumerate(term.axes)}
-            axes = tuple(Axis(f"{depth}.{position}", a.extent) for position, a in enumerate(term.axes))
-            guard, body = substitute(term.guard, names), substitute(term.body, names)
-            return replace(term, axes=axes, guard=neat(guard, depth + 1), body=neat(body, depth + 1))
+            axes = tuple(Axis(f"{level}.{depth}.{position}", a.extent) for position, a in enumerate(term.axes))
+            names: dict[str, Term] = {old.name: Var(new.name) for old, new in zip(term.axes, axes, strict=True)}
+            guard, body = (neat(substitute(t, names), level, depth + 1) for t in (term.guard, term.body))
+            return replace(term, axes=axes, guard=guard, body=body)
         case App(op, (a, b), dtype):
             units = [m.unit(dtype) for m in MONOIDS.values() if m.op == op]
             if units and units[0] is not None and units[0] in (a, b):
-                return neat(b if a == units[0] else a, depth)
-    return rebuild(term, lambda t: neat(t, depth))
+                return neat(b if a == units[0] else a, level, depth)
+    return rebuild(term, lambda t: neat(t, level, depth))
 
 
 def unused(name: str, dtype: str, *terms: Term) -> Var:

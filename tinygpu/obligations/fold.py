@@ -171,6 +171,11 @@ def match(parts: tuple[Term, ...], wanted: Fold, point: Point, labels: tuple[Lab
         phi = arrow(fold, wanted)
         if phi is None:
             reason = f"nothing in {text(fold.body)} tells which term of {text(wanted)} it is"
+            if fold.guard != TRUE:  # it may be a part of nothing
+                title, sentence = "the fold could not be matched with the equation's", f"{reason}, but it is never there"
+                facts = point.inside(*fold.axes).under(fold.guard).facts
+                yield Obligation("fold", "TG503", title, sentence, facts, FALSE, labels)
+                continue
             yield Gap("fold", "TG503", "the fold could not be matched with the equation's", reason, labels)
             return
         matched.append(Matched(fold, phi))

@@ -2,7 +2,7 @@
 
     all[t] φ(idx[t])   gives   0 ≤ e < T  ⇒  φ(idx[e])        for every read idx[e] of the claim
 
-Comes in: a claim and the promises. Goes out: the claim with those facts among its hypotheses. The launcher checks them on request, else
+Comes in: a claim and the promises. Goes out: the claim with those facts among its hypotheses. No launcher checks them:
 they are assumptions that the verdict states.
 """
 
