@@ -37,7 +37,7 @@ class Equation:
 class Op:
     """A compute object. `sizes` in order of first use; `where` are guards over the sizes.
 
-    `promises` are guards over the values of inputs, such as `all[t] 0 <= idx[t]`: assumed, or checked on request at a call.
+    `promises` are guards over the values of inputs, such as `all[t] 0 <= idx[t]`: assumed, and checked by no call.
     `monoids` are those that its file declares, each with its name in the registry.
     """
 
