@@ -2,7 +2,8 @@
 
 Comes in: Markdown. Goes out: failures with the block's line. A `tgpu` block whose first line is `# file: NAME` is written to NAME, a
 `python` block is executed, the `$` lines of a `console` block are run and what they print compared, line by line, with seconds and
-rates wiped out and `…` standing for any lines. The one idea: a document that is not run is wrong by next month.
+rates wiped out and `…` standing for any lines; in the other pages every machine is proved.
+The one idea: a document that is not run is wrong by next month.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from tinygpu.pipeline import load_text
+from tinygpu.pipeline import Proof, check, load_text
 
 ROOT = Path(__file__).resolve().parents[2]
 RUN = [ROOT / "README.md", ROOT / "docs" / "tour.md"]
@@ -116,9 +117,11 @@ def commands(block: Block, where: str) -> None:
 
 
 @pytest.mark.parametrize("path", PARSED, ids=lambda p: p.name)
-def test_the_specs_of_a_document_are_specs(path: Path) -> None:
+def test_the_machines_of_a_document_are_proved(path: Path) -> None:
     for block in blocks(path):
         if block.language == "tgpu":
-            load_text(block.text, f"{path.name}:{block.line}")
+            where = f"{path.name}:{block.line}"
+            for machine in load_text(block.text, where).machines:
+                assert isinstance(check(machine), Proof), f"{where}: {machine.title}"
         elif block.language == "python":
             exec(compile(block.text, f"{path.name}:{block.line}", "exec"), {})
