@@ -1,210 +1,105 @@
-"""The CPU kernels of shipped machines against numpy's best in-place form: `python -m benchmarks.cpu`.
+"""Whole calls of shipped machines on the CPU against numpy's best in-place form: `python -m benchmarks.cpu`.
 
-Comes in: specs, cases below, `--rounds`, `--only`. Goes out: a table, and `benchmarks/results/cpu.json`.
-The one idea: every case is first compared with the equation as numpy computes it, so nothing wrong is ever called fast.
+Comes in: the cases, `--only TEXT`, `--quick`, `--rounds N`. Goes out: a table, and of a whole run `benchmarks/results/cpu.json`.
+The one idea: everything is proved and compiled first, two processes at once; then one case after the other is timed alone.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
 import sys
-import time
-from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
-import numpy as np
+from benchmarks.case import ROOT, Case, Prepared, prepare, rows
+from benchmarks.cases import CASES, WHY
+from benchmarks.peers import SPARE
+from benchmarks.rounds import as_shipped, machine
 
-from benchmarks.rounds import Race, machine, race
-from tinygpu.emit.cpu import cpu_name, cpu_source
-from tinygpu.model.elaborate import elaborate
-from tinygpu.program.derive import derive
-from tinygpu.program.step import Program
-from tinygpu.syntax.parse import parse
-
-ROOT = Path(__file__).resolve().parent.parent
-SIZE = 1 << 24
-SIDE = 1 << 12
-Array = np.ndarray[Any, np.dtype[np.float32]]
-Peer = Callable[[dict[str, Any], Array], Any]
+SECONDS = 1.5  # for the rounds of one machine, if those are more than the fewest
+LOW = 0.2  # below this the table says why
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
-    """A machine of a spec, the extents of its sizes, numpy's in-place form, and the ratio to reach (0: none is asked)."""
-
-    name: str
-    spec: str
-    machine: str
-    sizes: dict[str, int]
-    peer: Peer
-    goal: float
-    note: str = ""
-
-
-def f(value: float) -> np.float32:
-    return np.float32(value)
+def prepared(cases: Sequence[Case]) -> dict[str, dict[str, Prepared]]:
+    """Case → machine → its module, made by two processes."""
+    wanted = [(number, title) for number, case in enumerate(cases) for title in case.titles()]
+    found: dict[str, dict[str, Prepared]] = {case.name: {} for case in cases}
+    with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as pool:
+        made = [(cases[n].name, pool.submit(prepare_one, cases[n].name, title)) for n, title in wanted]
+        for number, (name, future) in enumerate(made, 1):
+            ready = future.result()
+            found[name][ready.title] = ready
+            say(f"prepared {number} of {len(made)}: {ready.title}")
+    return found
 
 
-def _saxpy(i: dict[str, Any], z: Array) -> None:
-    np.multiply(i["x"], f(i["a"]), out=z)
-    np.add(z, i["y"], out=z)
+def prepare_one(name: str, title: str) -> Prepared:
+    """For a process of its own, to which a case goes by name."""
+    return prepare(next(case for case in CASES if case.name == name), title)
 
 
-def _gelu_tanh(i: dict[str, Any], y: Array) -> None:
-    x = i["x"]
-    np.multiply(x, x, out=y)
-    np.multiply(y, f(0.044715), out=y)
-    np.add(y, f(1), out=y)
-    np.multiply(y, x, out=y)
-    np.multiply(y, f(0.7978845608028654), out=y)
-    np.tanh(y, out=y)
-    np.add(y, f(1), out=y)
-    np.multiply(y, x, out=y)
-    np.multiply(y, f(0.5), out=y)
+def say(text: str) -> None:
+    """Progress, beside the table."""
+    print(text, file=sys.stderr, flush=True)
 
 
-_SPARE: dict[int, tuple[Array, Array]] = {}
-
-
-def _gelu_erf(i: dict[str, Any], y: Array) -> None:
-    """numpy has no erf: the rational form 7.1.26 of Abramowitz and Stegun (1.5e-7), in place."""
-    x = i["x"]
-    t, e = _SPARE.setdefault(x.size, (np.empty_like(x), np.empty_like(x)))
-    np.abs(x, out=t)
-    np.multiply(t, f(0.3275911 * 0.7071067811865476), out=t)
-    np.add(t, f(1), out=t)
-    np.divide(f(1), t, out=t)
-    np.multiply(x, x, out=e)
-    np.multiply(e, f(-0.5), out=e)
-    np.exp(e, out=e)
-    np.multiply(t, f(1.061405429), out=y)
-    for coefficient in (-1.453152027, 1.421413741, -0.284496736, 0.254829592):
-        np.add(y, f(coefficient), out=y)
-        np.multiply(y, t, out=y)
-    np.multiply(y, e, out=y)
-    np.subtract(f(1), y, out=y)
-    np.copysign(y, x, out=y)
-    np.add(y, f(1), out=y)
-    np.multiply(y, x, out=y)
-    np.multiply(y, f(0.5), out=y)
-
-
-def _silu_mul(i: dict[str, Any], z: Array) -> None:
-    np.negative(i["x"], out=z)
-    np.exp(z, out=z)
-    np.add(z, f(1), out=z)
-    np.divide(i["x"], z, out=z)
-    np.multiply(z, i["y"], out=z)
-
-
-LINE, PLANE, SQUARE = {"n": SIZE}, {"M": SIDE, "N": SIDE}, {"M": 1024, "N": 1024, "K": 1024}
-CASES = (
-    Case("copy", "copy", "copy_v4[T=f32]", LINE, lambda i, o: np.copyto(o, i["x"]), 0.95),
-    Case("saxpy", "saxpy", "saxpy_v4", LINE, _saxpy, 0.95, "two calls of numpy"),
-    Case("bias", "elementwise", "rows_v4[op=bias_rows]", PLANE, lambda i, o: np.add(i["x"], i["b"][:, None], out=o), 0.95),
-    Case("relu", "relu", "relu_v4[op=relu, T=f32]", LINE, lambda i, o: np.maximum(i["x"], f(0), out=o), 0.95),
-    Case("gelu, tanh", "gelu", "gelu_v4[op=gelu_tanh]", LINE, _gelu_tanh, 2.0),
-    Case("gelu, erf", "gelu", "gelu_v4[op=gelu_erf]", LINE, _gelu_erf, 2.0, "numpy has no erf: a rational form with exp"),
-    Case("silu * y", "silu_mul", "silu_mul_v4", LINE, _silu_mul, 2.0),
-    Case("row sum", "rows", "rows_thread_v4[op=row_sum]", {"R": SIDE, "N": SIDE}, lambda i, o: np.add.reduce(i["x"], axis=1, out=o), 0.0),
-    Case("row max", "rows", "rows_thread_v4[op=row_max]", {"R": SIDE, "N": SIDE}, lambda i, o: np.max(i["x"], axis=1, out=o), 0.0),
-    Case("matvec", "matvec", "matvec_v4", {"M": SIDE, "N": SIDE, "K": SIDE}, lambda i, o: np.matmul(i["A"], i["x"], out=o), 0.0),
-    Case("matmul", "matmul", "matmul_tile", SQUARE, lambda i, o: np.matmul(i["A"], i["B"], out=o), 0.4, "register tile, 1024 x 1024 x 1024"),
-)  # fmt: skip
-
-
-def program(case: Case) -> Program:
-    """The program of the case's machine."""
-    path = ROOT / "specs" / f"{case.spec}.tgpu"
-    machines = {m.title: m for m in elaborate(parse(path.read_text(encoding="utf-8"), str(path))).machines}
-    if case.machine not in machines:
-        raise SystemExit(f"{case.spec}.tgpu has no machine {case.machine}; it has {', '.join(machines)}")
-    return derive(machines[case.machine])
-
-
-def kernel(built: Program) -> Callable[..., None]:
-    """The emitted module, executed: its entry."""
-    names: dict[str, Any] = {}
-    exec(compile(cpu_source(built), built.name, "exec"), names)  # our own text, as a user's import would run it
-    return names[cpu_name(built)]  # type: ignore[no-any-return]
-
-
-def run(case: Case, rounds: int) -> dict[str, Any]:
-    """Arrays, a comparison, a race: one row of the table."""
-    built = program(case)
-    op, sizes = built.op, {name: case.sizes[name] for name in built.op.sizes}
-    chance = np.random.default_rng(0)
-    extents = {t.name: tuple(sizes[e.name] for e in t.shape) for t in op.tensors}  # type: ignore[union-attr]
-    inputs: dict[str, Any] = {
-        t.name: chance.standard_normal(extents[t.name], dtype=np.float32) if t.shape else 1.5 for t in op.inputs
-    }
-    output = op.outputs[0]
-    mine, theirs = np.ones(extents[output.name], np.float32), np.ones(extents[output.name], np.float32)
-    entry = kernel(built)
-    arguments = [*(inputs[t.name] for t in op.inputs), mine, *sizes.values()]
-    start = time.perf_counter()
-    entry(*arguments)
-    compiled = time.perf_counter() - start
-    case.peer(inputs, theirs)
-    if not np.allclose(mine, theirs, rtol=1e-3, atol=1e-3):
-        raise SystemExit(f"{case.name}: the kernel and numpy differ by {np.abs(mine - theirs).max()}")
-    result = race(lambda: entry(*arguments), lambda: case.peer(inputs, theirs), rounds)
-    return row(case, result, compiled)
-
-
-def row(case: Case, result: Race, compiled: float) -> dict[str, Any]:
-    milliseconds = [sorted(t)[len(t) // 2] * 1e3 for t in (result.ours, result.theirs)]
-    return {
-        "case": case.name,
-        "machine": case.machine,
-        "sizes": case.sizes,
-        "ours_ms": round(milliseconds[0], 3),
-        "numpy_ms": round(milliseconds[1], 3),
-        "ratio": round(result.ratio, 2),
-        "ratio_of_best": round(result.best, 2),
-        "goal": case.goal,
-        "first_call_s": round(compiled, 2),
-        "note": case.note,
-    }
-
-
-def table(rows: list[dict[str, Any]], facts: dict[str, Any]) -> str:
-    """The rows, and under them what they were measured on."""
-    lines = ["case         ours ms   numpy ms   ratio   of best   goal   machine"]
-    for r in rows:
-        goal = f"{r['goal']:.2f}" if r["goal"] else ""
-        numbers = f"{r['ours_ms']:10.2f} {r['numpy_ms']:10.2f} {r['ratio']:7.2f} {r['ratio_of_best']:9.2f} {goal:>6}"
-        lines.append(f"{r['case']:<10}{numbers}   {r['machine']}{'  (' + r['note'] + ')' if r['note'] else ''}")
+def table(found: list[dict[str, Any]], facts: dict[str, Any]) -> str:
+    """The rows, the reasons for the lowest, and what everything was measured on."""
+    lines = [f"{'case':20} {'machine':44} {'ours ms':>18} {'numpy ms':>18} {'ratio':>7} {'of best':>8} {'goal':>5}  numpy's form"]
+    for r in found:
+        start = f"{r['case']:20} {r['machine']:44}"
+        if "wrong" in r:
+            lines.append(f"{start} WRONG: {r['wrong']}")
+            continue
+        times = " ".join(f"{r[who + '_ms']:10.2f} ± {100 * r[who + '_spread']:3.0f} %" for who in ("ours", "numpy"))
+        mark = " " if r["reached"] else "<"
+        note = f" ({r['note']})" if r["note"] else ""
+        lines.append(f"{start} {times} {r['ratio']:7.2f} {r['ratio_of_best']:8.2f} {mark}{r['goal']:4.2f}  {r['against']}{note}")
+    for r in found:
+        if "why" in r:
+            lines.append(f"{r['machine']} is at {r['ratio']:.2f}: {r['why']}")
+    measured = f"{facts['processor']}, {facts['cores']} cores, load {facts['load']:.1f}"
     lines.append(
-        f"{facts['processor']}, {facts['cores']} cores, load {facts['load']:.1f}; numpy {facts['numpy']} on {facts['blas']}; numba {facts['numba']}"
+        f"{measured}; numpy {facts['numpy']} on {facts['blas']}; numba {facts['numba']}. ± is the distance of the quartiles."
     )
     return "\n".join(lines)
 
 
+def with_reasons(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows; those below LOW say why."""
+    return [
+        {**r, "why": WHY.get(r["machine"], "not looked into yet")} if "wrong" not in r and r["ratio"] < min(LOW, r["goal"]) else r
+        for r in found
+    ]
+
+
 def main(arguments: list[str] | None = None) -> int:
-    """Run the cases, write the JSON, print the table last."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.cpu", description="CPU kernels against numpy, f32, in turns")
-    parser.add_argument("--rounds", type=int, default=15, help="rounds of each case (default: 15)")
-    parser.add_argument("--only", default="", help="only the cases whose name contains this")
+    """Prepare, time, write the JSON, print the table last. The status is 1 where a result was wrong."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.cpu", description="whole calls against numpy, f32, in turns")
+    parser.add_argument("--rounds", type=int, default=15, help="rounds of each machine (default: 15)")
+    parser.add_argument("--only", default="", metavar="TEXT", help="only the cases whose name or spec contains this")
+    parser.add_argument("--quick", action="store_true", help="every size an eighth, five rounds: to see that all of it works")
     chosen = parser.parse_args(arguments)
+    cases = [case for case in CASES if chosen.only in case.name or chosen.only in case.spec]
+    ready = prepared(cases)
     facts = machine()
-    rows = []
-    for case in CASES:
-        if chosen.only in case.name:
-            rows.append(run(case, chosen.rounds))
-            print(f"{case.name}: {rows[-1]['ratio']}", file=sys.stderr, flush=True)
-    if not chosen.only:
+    found: list[dict[str, Any]] = []
+    for case in cases:
+        found += with_reasons(rows(case, ready[case.name], chosen.quick, 5 if chosen.quick else chosen.rounds, SECONDS))
+        SPARE.clear()
+        say(f"{case.name}: " + ", ".join(f"{r['machine']} {r.get('ratio', 'wrong')}" for r in found if r["case"] == case.name))
+    if not chosen.only and not chosen.quick:
         folder = ROOT / "benchmarks" / "results"
         folder.mkdir(exist_ok=True)
-        (folder / "cpu.json").write_text(
-            json.dumps({"measured_on": facts, "rounds": chosen.rounds, "cases": rows}, indent=1) + "\n"
-        )
-    print(table(rows, facts))
-    return 0
+        text = json.dumps({"measured_on": facts, "rounds": chosen.rounds, "cases": found}, indent=1)
+        (folder / "cpu.json").write_text(text + "\n", encoding="utf-8")
+    print(table(found, facts))
+    return int(any("wrong" in r for r in found))
 
 
 if __name__ == "__main__":
+    as_shipped("benchmarks.cpu")
     raise SystemExit(main())

@@ -1,7 +1,7 @@
 """Two functions raced in turns, and what there is to know about the machine that they ran on.
 
 Comes in: callables. Goes out: times in seconds, and facts for the JSON file: processor, versions, BLAS kernel, load.
-The one idea: one of ours, one of theirs, again and again; the ratio of the medians is what is reported.
+The one idea: one of ours, one of theirs, again and again; the ratio of the medians is what is reported, and the spread beside it.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import importlib.metadata
 import os
 import platform
 import statistics
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,6 +20,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+FEWEST = 5  # rounds of which a median is worth reporting
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +45,33 @@ class Race:
         """The same of the fastest rounds: what is left when nobody disturbs."""
         return min(self.theirs) / min(self.ours)
 
+    @property
+    def spreads(self) -> tuple[float, float]:
+        """Ours and theirs: how far apart the quartiles are, as a share of the median.
 
-def race(ours: Callable[[], Any], theirs: Callable[[], Any], rounds: int) -> Race:
-    """Each once to warm up, then `rounds` of both in turns."""
+        >>> Race((1.0, 1.0, 1.0, 1.0), (1.0, 2.0, 2.0, 3.0)).spreads
+        (0.0, 0.25)
+        """
+        return spread(self.ours), spread(self.theirs)
+
+
+def spread(times: tuple[float, ...]) -> float:
+    """The distance of the quartiles over the median; 0 for a single time."""
+    if len(times) < 2:
+        return 0.0
+    low, middle, high = statistics.quantiles(times, n=4, method="inclusive")
+    return (high - low) / middle
+
+
+def race(ours: Callable[[], Any], theirs: Callable[[], Any], rounds: int, seconds: float = float("inf")) -> Race:
+    """Each once to warm up, then `rounds` of both in turns; after `seconds` at least FEWEST of them."""
     ours()
     theirs()
     times: tuple[list[float], list[float]] = ([], [])
-    for _ in range(rounds):
+    begun = time.perf_counter()
+    for done in range(rounds):
+        if done >= FEWEST and time.perf_counter() - begun > seconds:
+            break
         for function, into in zip((ours, theirs), times, strict=True):
             start = time.perf_counter()
             function()
@@ -56,12 +79,20 @@ def race(ours: Callable[[], Any], theirs: Callable[[], Any], rounds: int) -> Rac
     return Race(tuple(times[0]), tuple(times[1]))
 
 
+def as_shipped(module: str) -> None:
+    """Begin again as a process without variables that choose the kernels of OpenBLAS, so that the peer is numpy as it ships."""
+    chosen = [name for name in os.environ if name.startswith("OPENBLAS_")]
+    if chosen:
+        kept = {name: value for name, value in os.environ.items() if name not in chosen}
+        os.execve(sys.executable, [sys.executable, "-m", module, *sys.argv[1:]], kept)
+
+
 def machine() -> dict[str, Any]:
     """Date, processor, cores, load, versions, and the kernel that numpy's BLAS picked."""
     versions = {name: importlib.metadata.version(name) for name in ("numpy", "numba", "llvmlite")}
     return {
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "processor": _processor(),
+        "processor": processor(),
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
         "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
         "python": platform.python_version(),
@@ -70,7 +101,8 @@ def machine() -> dict[str, Any]:
     }
 
 
-def _processor() -> str:
+def processor() -> str:
+    """The name of the processor, as the system tells it."""
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():
         for line in cpuinfo.read_text(encoding="utf-8").splitlines():

@@ -1,0 +1,202 @@
+"""What is measured on the CPU: an op at some sizes, numpy's way to compute it, and the machines that are to be as fast.
+
+Comes in: a spec. Goes out: for each machine its module, and a row of the table. The one idea: numpy's own expression on the same
+inputs in float64 says what is right, every output is poisoned before the first call, and nothing wrong is ever called fast.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.rounds import Race, race
+from tinygpu import pipeline
+from tinygpu.category.evaluate import evaluate
+from tinygpu.category.number import outside_dtype
+from tinygpu.category.term import FLOATS
+from tinygpu.model.machine import Machine
+from tinygpu.model.op import Op
+from tinygpu.run.load import load
+
+ROOT = Path(__file__).resolve().parent.parent
+RELATIVE, OF_ALL = 1e-4, 1e-4  # an error may be so much of the exact value, and so much of the exact values' root mean square
+QUICK = 8  # `--quick` divides every size by this
+
+Array = np.ndarray[Any, Any]
+Inputs = dict[str, Any]
+Peer = Callable[..., None]  # (inputs, *outputs): writes the outputs, of the dtype that they have
+Draw = Callable[[np.random.Generator, tuple[int, ...], dict[str, int]], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """An op of a spec, the values of its sizes, numpy's in-place form and its text, and the ratio to reach.
+
+    `machines` are those to run, by name: all that serve the op where none is given. `draw` makes inputs that are not of normal distribution.
+    """
+
+    name: str
+    spec: str
+    op: str
+    sizes: dict[str, int]
+    peer: Peer
+    against: str
+    goal: float = 0.2
+    machines: tuple[str, ...] = ()
+    draw: Mapping[str, Draw] = field(default_factory=dict)
+    note: str = ""
+
+    def at(self, quick: bool) -> dict[str, int]:
+        """The sizes, or small ones."""
+        return {name: max(1, value // QUICK) for name, value in self.sizes.items()} if quick else self.sizes
+
+    def titles(self) -> tuple[str, ...]:
+        """The machines of the case, by title. Raises LookupError where the spec has none."""
+        found = tuple(m.title for m in pipeline.load(self.path()).machines if self.takes(m))
+        if not found:
+            raise LookupError(f"{self.spec}.tgpu has no machine for the case {self.name}")
+        return found
+
+    def takes(self, machine: Machine) -> bool:
+        """Whether a machine of the spec is one of the case: an op with parameters goes by its bare name."""
+        wanted = not self.machines or bool({machine.name, machine.title} & {*self.machines})
+        return wanted and machine.op.name.partition("[")[0] == self.op
+
+    def path(self) -> Path:
+        return ROOT / "specs" / f"{self.spec}.tgpu"
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """The module of a proved machine, the name of its launcher, and what it took until its first call had returned."""
+
+    title: str
+    text: str
+    launcher: str
+    prove_seconds: float
+    first_call_seconds: float
+
+
+def prepare(case: Case, title: str) -> Prepared:
+    """Prove, emit, and call once at small sizes, which leaves the compiled kernels beside the module, where the next process finds them."""
+    from tinygpu.emit.module import launcher_names
+
+    machine = next(m for m in pipeline.load(case.path()).machines if m.title == title)
+    start = time.perf_counter()
+    proof = pipeline.check(machine)
+    if not isinstance(proof, pipeline.Proof):
+        raise SystemExit(f"{title} of {case.spec}.tgpu is not proved: {type(proof).__name__}")
+    ready = pipeline.built(proof, machine)
+    text = pipeline.module(title, [ready])
+    proved = time.perf_counter()
+    made = Prepared(title, text, launcher_names([machine])[0], proved - start, 0.0)
+    inputs, outputs = arrays(machine.op, case, case.at(quick=True))
+    call(made, machine.op, inputs, outputs)()
+    return Prepared(title, text, made.launcher, proved - start, time.perf_counter() - proved)
+
+
+def arrays(op: Op, case: Case, sizes: dict[str, int]) -> tuple[Inputs, tuple[Array, ...]]:
+    """Inputs of the same values every time, and poisoned outputs."""
+    chance = np.random.default_rng(0)
+    inputs: Inputs = {}
+    for tensor in op.inputs:
+        shape = tuple(int(evaluate(e, sizes)) for e in tensor.shape)
+        if tensor.name in case.draw:
+            inputs[tensor.name] = case.draw[tensor.name](chance, shape, sizes)
+        elif tensor.shape:
+            inputs[tensor.name] = chance.standard_normal(shape, dtype=np.float32).astype(outside_dtype(tensor.dtype), copy=False)
+        else:
+            inputs[tensor.name] = 1.5
+    return inputs, tuple(poisoned(tuple(int(evaluate(e, sizes)) for e in t.shape), outside_dtype(t.dtype)) for t in op.outputs)
+
+
+def poisoned(shape: tuple[int, ...], dtype: Any) -> Array:
+    """An array of NaN, of −1 where there is no NaN."""
+    made = np.empty(shape, dtype)
+    made.fill(np.array(-1 if made.dtype.kind in "iub" else np.nan).astype(made.dtype))
+    return made
+
+
+def call(made: Prepared, op: Op, inputs: Inputs, outputs: tuple[Array, ...]) -> Callable[[], Any]:
+    """The whole call that a user makes: checks of the launcher, kernels, `out=`. Sizes that no input tells are those of the outputs."""
+    launcher = getattr(load(made.text, made.launcher), made.launcher)
+    given = [inputs[t.name] for t in op.inputs]
+    told = {e.name for t in op.inputs for e in t.shape if hasattr(e, "name")}
+    untold = {
+        e.name: n
+        for t, a in zip(op.outputs, outputs, strict=True)
+        for e, n in zip(t.shape, a.shape, strict=True)
+        if hasattr(e, "name") and e.name not in told
+    }
+    out = outputs[0] if len(outputs) == 1 else outputs
+    return lambda: launcher(*given, out=out, **{n: v for n, v in untold.items() if n in op.sizes})
+
+
+def exact(op: Op, case: Case, inputs: Inputs, outputs: tuple[Array, ...]) -> tuple[Array, ...]:
+    """The peer's own expression in float64."""
+    wide = {t.name: inputs[t.name].astype(np.float64) if t.shape and t.dtype in FLOATS else inputs[t.name] for t in op.inputs}
+    found = tuple(np.empty(a.shape, np.float64 if t.dtype in FLOATS else a.dtype) for t, a in zip(op.outputs, outputs, strict=True))
+    case.peer(wide, *found)
+    return found
+
+
+def differs(got: tuple[Array, ...], want: tuple[Array, ...]) -> str:
+    """Where an output is not what it should be: empty where it is."""
+    for mine, true in zip(got, want, strict=True):
+        if true.dtype.kind != "f":
+            wrong = mine != true
+        else:
+            allowed = RELATIVE * np.abs(true) + OF_ALL * np.sqrt(np.mean(np.square(true)))
+            wrong = ~(np.abs(mine - true) <= allowed)
+        if wrong.any():
+            place = tuple(int(i) for i in np.argwhere(np.atleast_1d(wrong))[0])
+            first = np.atleast_1d(mine)[place], np.atleast_1d(true)[place]
+            return f"{int(np.sum(wrong))} of {true.size} elements are wrong, the first at {place}: {first[0]}, not {first[1]}"
+    return ""
+
+
+def rows(case: Case, ready: Mapping[str, Prepared], quick: bool, rounds: int, seconds: float) -> list[dict[str, Any]]:
+    """A row for each machine of the case."""
+    machines = {m.title: m for m in pipeline.load(case.path()).machines if m.title in ready}
+    found: list[dict[str, Any]] = []
+    sizes = case.at(quick)
+    for title, machine in machines.items():
+        inputs, outputs = arrays(machine.op, case, sizes)
+        if not found or any(t.dtype not in ("f32", "i32", "u8") for t in machine.op.tensors):
+            want = exact(machine.op, case, inputs, outputs)
+        theirs = tuple(np.empty_like(a) for a in outputs)
+        ours = call(ready[title], machine.op, inputs, outputs)
+        ours()
+        wrong = differs(outputs, want)
+        result = race(ours, lambda i=inputs, t=theirs: case.peer(i, *t), rounds, seconds) if not wrong else None  # type: ignore[misc]
+        found.append(row(case, ready[title], sizes, result, wrong))
+    return found
+
+
+def row(case: Case, made: Prepared, sizes: dict[str, int], result: Race | None, wrong: str) -> dict[str, Any]:
+    """Numbers for the table and the file."""
+    found: dict[str, Any] = {"case": case.name, "machine": made.title, "spec": case.spec, "sizes": sizes, "against": case.against}
+    if result is None:
+        return {**found, "goal": case.goal, "wrong": wrong}
+    ours, theirs = (sorted(t)[len(t) // 2] * 1e3 for t in (result.ours, result.theirs))
+    mine, other = result.spreads
+    return {
+        **found,
+        "ours_ms": round(ours, 3),
+        "numpy_ms": round(theirs, 3),
+        "ours_spread": round(mine, 2),
+        "numpy_spread": round(other, 2),
+        "rounds": len(result.ours),
+        "ratio": round(result.ratio, 3),
+        "ratio_of_best": round(result.best, 3),
+        "goal": case.goal,
+        "reached": result.ratio >= case.goal,
+        "prove_s": round(made.prove_seconds, 2),
+        "first_call_s": round(made.first_call_seconds, 2),
+        "note": case.note,
+    }

@@ -1,0 +1,118 @@
+"""The cases of `benchmarks.cpu`: which op, at which sizes, against what, and how fast it has to be.
+
+Goes out: `CASES`, and `WHY`: for each machine that is below a fifth of numpy, what it does there.
+The one idea: a goal is data in a table, and so is the reason where one is not met.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from benchmarks import peers
+from benchmarks.case import Array, Case, Draw
+
+SIZE = 1 << 24
+SIDE = 1 << 12
+LINE, PLANE, ROWS = {"n": SIZE}, {"M": SIDE, "N": SIDE}, {"R": SIDE, "N": SIDE}
+CUBE = {"M": 1024, "N": 1024, "K": 1024}
+CAUSAL = {"Q": SIDE, "K": SIDE}
+IMAGES = {"B": 8, "H": 56, "W": 56, "C": 64, "F": 64}
+POOLED = {"C": 64, "P": 128, "Q": 128}
+TENTH_OF_MILLIONTH: dict[str, Draw] = {"eps": lambda chance, shape, sizes: 1e-5}
+
+
+def below(size: str) -> Draw:
+    """Integers from 0 to a size, without it."""
+    return lambda chance, shape, sizes: chance.integers(0, sizes[size], shape, dtype=np.int32)
+
+
+def small(chance: np.random.Generator, shape: tuple[int, ...], sizes: dict[str, int]) -> Array:
+    return chance.integers(-1000, 1000, shape, dtype=np.int32)
+
+
+def octets(chance: np.random.Generator, shape: tuple[int, ...], sizes: dict[str, int]) -> Array:
+    return chance.integers(0, 256, shape, dtype=np.uint8)
+
+
+ELEMENTS = (
+    Case("copy", "copy", "copy", LINE, lambda i, y: np.copyto(y, i["x"]), "copyto(y, x)", 0.95, ("copy_v4[T=f32]",)),
+    Case("saxpy", "saxpy", "saxpy", LINE, peers.saxpy, "multiply, add", 0.95, ("saxpy_v4",)),
+    Case("bias", "elementwise", "bias_rows", PLANE, lambda i, y: np.add(i["x"], i["b"][:, None], out=y), "x + b[:, None]", 0.95, ("rows_v4",)),
+    Case("relu", "relu", "relu", LINE, lambda i, y: np.maximum(i["x"], 0, out=y), "maximum(x, 0)", 0.95, ("relu_v4[op=relu, T=f32]",)),
+    Case("gelu, tanh", "gelu", "gelu_tanh", LINE, peers.gelu_tanh, "nine calls, one of them tanh", 2.0, ("gelu_v4",)),
+    Case("gelu, erf", "gelu", "gelu_erf", LINE, peers.gelu_erf, "a rational form with exp", 2.0, ("gelu_v4",), note="numpy has no erf"),
+    Case("silu * y", "silu_mul", "silu_mul", LINE, peers.silu_mul, "negative, exp, add, divide, multiply", 2.0, ("silu_mul_v4",)),
+    Case("transpose", "transpose", "transpose", PLANE, lambda i, y: np.copyto(y, i["x"].T), "copyto(y, x.T)", 5.0),
+)  # fmt: skip
+
+NORMS = (
+    Case("softmax", "softmax", "softmax", ROWS, peers.softmax, "exp(x - max) / sum", 2.0),
+    Case("online softmax", "online_softmax", "softmax_online", ROWS, peers.softmax, "exp(x - max) / sum", 2.0),
+    Case("layernorm", "norm", "layernorm", ROWS, peers.layernorm, "(x - mean) / sqrt(var + eps) * w + b", 2.0, draw=TENTH_OF_MILLIONTH),
+    Case("rmsnorm", "norm", "rmsnorm", ROWS, peers.rmsnorm, "x / sqrt(mean(x*x) + eps) * w", 2.0, draw=TENTH_OF_MILLIONTH),
+    Case("add, rmsnorm", "norm", "add_rmsnorm", ROWS, peers.add_rmsnorm, "the same of x + residual", 2.0, draw=TENTH_OF_MILLIONTH),
+    Case("mean, variance", "norm", "mean_variance", ROWS, peers.mean_variance, "x.mean(1), x.var(1)", 2.0),
+    Case("layernorm, Welford", "welford", "layernorm_one_pass", ROWS, peers.layernorm, "as layernorm", 2.0, draw=TENTH_OF_MILLIONTH),
+    Case("Welford", "welford", "welford_rows", ROWS, peers.mean_variance, "x.mean(1), x.var(1)", 2.0),
+)  # fmt: skip
+
+FOLDS = (
+    Case("sum", "total", "total", LINE, lambda i, s: np.sum(i["x"], out=s), "x.sum()", 1.5),
+    Case("largest", "total", "largest", LINE, lambda i, s: np.max(i["x"], out=s), "x.max()", 1.5),
+    Case("dot", "dot", "dot", LINE, lambda i, s: s.fill(np.dot(i["x"], i["y"])), "x @ y"),
+    Case("row sum, a thread", "rows", "row_sum", ROWS, lambda i, s: np.sum(i["x"], axis=1, out=s), "x.sum(1)", machines=("rows_thread_v4",)),
+    Case("row max, a thread", "rows", "row_max", ROWS, lambda i, s: np.max(i["x"], axis=1, out=s), "x.max(1)", machines=("rows_thread_v4",)),
+    Case("row sum", "row_sum", "row_sum", ROWS, lambda i, s: np.sum(i["x"], axis=1, out=s), "x.sum(1)"),
+    Case("row max", "row_sum", "row_max", ROWS, lambda i, s: np.max(i["x"], axis=1, out=s), "x.max(1)"),
+    Case("row max, integers", "row_sum", "row_max_i32", ROWS, lambda i, s: np.max(i["x"], axis=1, out=s), "x.max(1)", draw={"x": small}),
+    Case("any of a row", "row_sum", "row_any", ROWS, lambda i, s: np.any(i["x"] > 0, axis=1, out=s), "(x > 0).any(1)"),
+    Case("matrix times vector", "matvec", "matvec", PLANE, lambda i, y: np.matmul(i["A"], i["x"], out=y), "A @ x"),
+    Case("argmax", "argmax", "argmax_rows", ROWS, peers.argmax, "x.argmax(1), x[rows, place]"),
+    Case("argmin", "argmax", "argmin_rows", ROWS, peers.argmin, "x.argmin(1)"),
+    Case("logsumexp", "logsumexp", "log_sum_exp", ROWS, peers.logsumexp, "max + log(exp(x - max).sum(1))"),
+    Case("logsumexp, one pass", "logsumexp_one_pass", "log_sum_exp_one_pass", ROWS, peers.logsumexp, "the same"),
+    Case("cross entropy", "cross_entropy", "cross_entropy", {"R": SIDE, "V": SIDE}, peers.cross_entropy, "logsumexp - x[rows, target]", draw={"target": below("V")}),
+    Case("causal sum", "causal", "causal_sum", CAUSAL, peers.causal_sum, "x[q, :q + 1].sum() of each row"),
+    Case("causal max", "causal", "causal_max", CAUSAL, peers.causal_max, "x[q, :q + 1].max() of each row"),
+    Case("causal argmax", "causal", "causal_argmax", CAUSAL, peers.causal_argmax, "x[q, :q + 1].argmax() of each row"),
+    Case("causal logsumexp", "logsumexp_one_pass", "log_sum_exp_causal", ROWS, peers.causal_logsumexp, "logsumexp of each x[r, :r + 1]"),
+)  # fmt: skip
+
+PRODUCTS = (
+    Case("A @ B, no tiles", "matmul", "matmul", CUBE, peers.product, "A @ B", 0.4, ("matmul_tile",)),
+    Case("A @ B", "matmul_shared", "matmul", CUBE, peers.product, "A @ B", 0.4),
+    Case("A @ B, ring", "matmul_ring", "matmul", CUBE, peers.product, "A @ B", 0.4),
+    Case("A.T @ B", "matmul_transposed", "matmul_tn", CUBE, peers.transposed_left, "A.T @ B", 0.4),
+    Case("A @ B.T", "matmul_transposed", "matmul_nt", CUBE, peers.transposed_right, "A @ B.T", 0.4),
+    Case("A @ A.T", "matmul_transposed", "gram", {"M": 1024, "K": 1024}, lambda i, c: np.matmul(i["A"], i["A"].T, out=c), "A @ A.T", 0.4,
+         note="numpy computes half of it, the other half is its mirror image"),
+    Case("A @ B of halves", "matmul_half", "matmul_half", CUBE, peers.half_product, "A.astype(f32) @ B.astype(f32)", 0.4),
+    Case("A @ B, batched", "matmul_shared", "batched_matmul", {"G": 8, "M": 512, "N": 512, "K": 512}, peers.product, "A @ B", 0.4),
+    Case("two layers", "mlp", "mlp", {"M": 512, "K": 512, "H": 256, "N": 512}, peers.mlp, "maximum(x @ V, 0) @ W"),
+    Case("attention", "online_softmax", "attend", {"Q": 1024, "K": 1024, "D": 64}, peers.attend, "softmax(score) @ value"),
+    Case("causal attention", "online_softmax", "attend_causal", {"Q": 1024, "K": 1024, "D": 64}, peers.attend_causal, "softmax(masked) @ value"),
+)  # fmt: skip
+
+WINDOWS = (
+    Case("convolution", "convolution_shared", "conv_nhwc", IMAGES, peers.convolution, "im2col, then a product", 1.0),
+    Case("max pooling", "pooling", "max_pool", POOLED, peers.max_pool, "maximum of nine slices"),
+    Case("mean pooling", "pooling", "mean_pool", POOLED, peers.mean_pool, "sum of four slices"),
+    Case("mean of windows", "pooling", "mean_pool_same", {"C": 64, "H": 256, "W": 256}, peers.mean_pool_same, "sum of three rows, of three columns"),
+    Case("heat, no tiles", "stencil", "heat", PLANE, peers.heat, "slices, in place"),
+    Case("heat", "stencil_shared", "heat", PLANE, peers.heat, "slices, in place"),
+    Case("Jacobi", "stencil_shared", "jacobi", PLANE, peers.jacobi, "slices, in place"),
+    Case("Jacobi, two steps", "stencil_shared", "jacobi_twice", PLANE, peers.jacobi_twice, "slices, in place, twice"),
+)  # fmt: skip
+
+DATA = (
+    Case("scan of rows", "scan", "scan_rows", ROWS, lambda i, y: np.cumsum(i["x"], axis=1, out=y), "cumsum(x, axis=1)"),
+    Case("scan", "scan", "scan", LINE, lambda i, y: np.cumsum(i["x"], out=y), "cumsum(x)"),
+    Case("histogram", "histogram", "histogram", {"n": SIZE, "B": 256}, peers.histogram, "bincount(x, minlength=B)", draw={"x": below("B")}),
+    Case("histogram of bytes", "histogram", "histogram_bytes", LINE, peers.histogram, "bincount(x, minlength=256)", draw={"x": octets}),
+    Case("embedding", "embedding", "embedding", {"V": 32768, "D": 1024, "T": 8192}, peers.embedding, "take(W, idx, axis=0, out=y)", draw={"idx": below("V")}),
+    Case("scatter-add", "embedding", "scatter_add", {"V": 4096, "D": 256, "T": 16384}, peers.scatter_add, "add.at(y, idx, v)", draw={"idx": below("V")}),
+)  # fmt: skip
+
+CASES = (*ELEMENTS, *NORMS, *FOLDS, *PRODUCTS, *WINDOWS, *DATA)
+
+WHY: dict[str, str] = {}

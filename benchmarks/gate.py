@@ -1,0 +1,160 @@
+"""What the assembler makes of every shipped kernel, without a GPU: `python -m benchmarks.gate`.
+
+Comes in: the specs, `--only TEXT`. Goes out: a table, and of a whole run `benchmarks/results/gate.json`: registers, memory, instructions.
+The one idea: what is counted in machine code and in banks is no estimate, so a change of the emitter shows here before it runs anywhere.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import sys
+import time
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from tinygpu import pipeline
+from tinygpu.emit.cuda import block_threads, dynamic_bytes
+from tinygpu.hardware.gate import compile_ptx, loaded, missing
+from tinygpu.hardware.machine_code import Arch, Report, assembled, share
+from tinygpu.program.banks import conflicts
+from tinygpu.program.step import Program, Shared, steps
+from tinygpu.program.unpack import unpack
+
+ROOT = Path(__file__).resolve().parent.parent
+ARCHITECTURES: tuple[Arch, ...] = ((8, 0), (9, 0, "a"))
+SIZE = 256  # of every size, where banks are counted
+COLUMNS = {
+    "registers": "regs",
+    "spill_bytes": "spill",
+    "stack_bytes": "stack",
+    "local_bytes": "local",
+    "shared_bytes": "shared",
+    "lds_128": "LDS.128",
+    "sts_128": "STS.128",
+    "ldg_128": "LDG.128",
+    "stg_128": "STG.128",
+    "bar": "BAR",
+    "shfl": "SHFL",
+    "atom": "ATOM",
+    "ffma_share": "FFMA",
+    "bank_ways": "ways",
+    "compile_s": "s",
+}
+
+
+def rows(spec: str, arch: Arch) -> list[dict[str, Any]]:
+    """A row for each launch of each machine of a spec, as its kernel for 32-bit indices and wide accesses."""
+    programs = [unpack(pipeline.program(m)) for m in pipeline.load(ROOT / "specs" / f"{spec}.tgpu").machines]
+    kernels, spent = [], []
+    for program in programs:
+        space = loaded(program)
+        for number in range(len(program.launches)):
+            start = time.perf_counter()
+            kernels.append((program.name, compile_ptx(space, program, number, arch, 32, True)))
+            spent.append(time.perf_counter() - start)
+    start = time.perf_counter()
+    reports = assembled(kernels, arch)
+    each = (time.perf_counter() - start) / max(1, len(kernels))
+    found: list[dict[str, Any]] = []
+    for program in programs:
+        mine = reports[len(found) : len(found) + len(program.launches)]
+        ways = banks(program)
+        absent = missing(mine, program)
+        for number, report in enumerate(mine):
+            seconds = spent[len(found)]
+            found.append(row(spec, program, number, report, ways, absent) | {"compile_s": round(seconds + each, 2)})
+    return found
+
+
+def banks(program: Program) -> dict[str, int]:
+    """Shared array → the most turns that a warp's access to it takes; arrays whose index is data are left out."""
+    found: dict[str, int] = {}
+    for conflict in conflicts(program, dict.fromkeys(program.op.sizes, SIZE)):
+        found[conflict.array] = max(conflict.ways, found.get(conflict.array, 0))
+    return found
+
+
+def row(spec: str, program: Program, number: int, report: Report, ways: dict[str, int], absent: tuple[str, ...]) -> dict[str, Any]:
+    """The numbers of one kernel. Shared memory is what the assembler knows and what the launch gives."""
+    launch = program.launches[number]
+    here = {name: turns for name, turns in ways.items() if name in names(program, number)}
+    return {
+        "spec": spec,
+        "machine": program.name,
+        "launch": number + 1,
+        "arch": report.arch,
+        "threads": block_threads(launch),
+        "registers": report.registers,
+        "spill_bytes": report.spill_bytes,
+        "stack_bytes": report.stack_bytes,
+        "local_bytes": report.local_bytes,
+        "shared_bytes": report.shared_bytes + dynamic_bytes(launch),
+        "lds_128": report.wide(stores=False, bytes=16, shared=True),
+        "sts_128": report.wide(stores=True, bytes=16, shared=True),
+        "ldg_128": report.wide(stores=False, bytes=16),
+        "stg_128": report.wide(stores=True, bytes=16),
+        "bar": report.count("BAR"),
+        "shfl": report.count("SHFL"),
+        "atom": report.count("ATOM", "RED."),
+        "instructions": len(report.instructions),
+        "ffma_share": round(share(report.hot_loop()), 2),
+        "bank_ways": max(here.values(), default=0),
+        "bank_ways_of": here,
+        "refused": [*report.refused(), *absent],
+    }
+
+
+def names(program: Program, number: int) -> set[str]:
+    """The shared arrays of a launch."""
+    return {s.name for s in steps(program.launches[number].body) if isinstance(s, Shared)}
+
+
+def table(found: Sequence[dict[str, Any]]) -> str:
+    """The rows; what is refused is under them."""
+    width = max((len(title(r)) for r in found), default=0)
+    lines = [f"{'kernel':{width}} {'arch':7}" + "".join(f"{short:>8}" for short in COLUMNS.values())]
+    lines += [f"{title(r):{width}} {r['arch']:7}" + "".join(f"{r[name] or '·':>8}" for name in COLUMNS) for r in found]
+    lines += [f"REFUSED {title(r)} on {r['arch']}: {', '.join(r['refused'])}" for r in found if r["refused"]]
+    lines.append(
+        "ways: the most turns that a warp's access to shared memory takes; FFMA: its share of the hot loop; s: compiled and assembled"
+    )
+    return "\n".join(lines)
+
+
+def title(found: dict[str, Any]) -> str:
+    """`total_two[op=total] 2`: the machine, and which of its launches."""
+    return f"{found['machine']} {found['launch']}"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Compile with two processes, write the JSON, print the table. The status is 1 where something is refused."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.gate", description="every kernel of specs/, assembled without a GPU"
+    )
+    parser.add_argument("--only", default="", metavar="TEXT", help="only the specs whose name contains this")
+    chosen = parser.parse_args(arguments)
+    specs = sorted(path.stem for path in (ROOT / "specs").glob("*.tgpu") if chosen.only in path.stem)
+    found: list[dict[str, Any]] = []
+    with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as pool:
+        made = [(spec, pool.submit(rows, spec, arch)) for spec in specs for arch in ARCHITECTURES]
+        for spec, future in made:
+            found += future.result()
+            print(f"{spec}: {found[-1]['arch']}", file=sys.stderr, flush=True)
+    found.sort(key=lambda r: (r["spec"], r["machine"], r["launch"], r["arch"]))
+    if not chosen.only:
+        versions = {name: version(name) for name in ("numba-cuda", "nvidia-nvvm", "nvidia-nvjitlink", "nvidia-cuda-nvdisasm")}
+        result = {"date": time.strftime("%Y-%m-%d"), "versions": versions, "sizes_of_banks": SIZE, "kernels": found}
+        folder = ROOT / "benchmarks" / "results"
+        folder.mkdir(exist_ok=True)
+        (folder / "gate.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    print(table(found))
+    return int(any(r["refused"] for r in found))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

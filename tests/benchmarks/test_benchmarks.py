@@ -1,0 +1,111 @@
+"""What the benchmarks measure: nothing is forgotten, and what they compare with is right.
+
+Comes in: the cases, the specs. Goes out: a failure for a machine that nobody times, or for a peer that computes something else.
+The one idea: numpy's form in float64 is compared with the equation, so that a kernel may be compared with numpy's form.
+"""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmarks import broken, cases, cpu, gate, rounds
+from benchmarks.case import Case, arrays, differs, exact
+from tests.conftest import ROOT
+from tinygpu import pipeline
+from tinygpu.category.term import SHUFFLES, App, walk
+from tinygpu.model.machine import Machine
+from tinygpu.program.reference import reference
+from tinygpu.program.step import Assign, Barrier, Shared, steps
+
+SPECS = sorted((ROOT / "specs").glob("*.tgpu"))
+
+
+def cooperates(machine: Machine) -> bool:
+    """Whether threads or launches of the machine work together."""
+    program = pipeline.program(machine)
+    all_steps = [s for launch in program.launches for s in steps(launch.body)]
+    if len(program.launches) > 1 or any(isinstance(s, Shared | Barrier) for s in all_steps):
+        return True
+    values = [s for s in all_steps if isinstance(s, Assign)]
+    return any(s.atomic or any(isinstance(t, App) and t.op in SHUFFLES for t in walk(s.value)) for s in values)
+
+
+@pytest.mark.parametrize("path", SPECS, ids=lambda p: p.stem)
+def test_every_machine_whose_threads_cooperate_is_timed(path: Any) -> None:
+    for machine in pipeline.load(path).machines:
+        if cooperates(machine):
+            assert any(case.spec == path.stem and case.takes(machine) for case in cases.CASES), f"no case times {machine.title}"
+
+
+@pytest.mark.parametrize("case", cases.CASES, ids=lambda c: c.name)
+def test_peers_compute_the_equation(case: Case) -> None:
+    machine = next(m for m in pipeline.load(case.path()).machines if case.takes(m))
+    assert {*machine.op.sizes} == {*case.sizes}
+    sizes = dict(zip(case.sizes, (6, 5, 4, 3, 2), strict=False))
+    inputs, outputs = arrays(machine.op, case, sizes)
+    want = reference(machine.op, sizes, inputs)
+    assert not differs(tuple(want[t.name] for t in machine.op.outputs), exact(machine.op, case, inputs, outputs))
+
+
+def test_names_of_cases_are_different_and_reasons_are_of_machines() -> None:
+    names = [case.name for case in cases.CASES]
+    assert len(set(names)) == len(names)
+    assert {*cases.WHY} <= {title for case in cases.CASES for title in case.titles()}
+
+
+def test_what_is_wrong_is_seen() -> None:
+    right = np.linspace(1, 2, 5)
+    assert not differs((right.astype(np.float32),), (right,))
+    assert "1 of 5 elements are wrong, the first at (2,)" in differs((np.where(right == 1.5, np.nan, right),), (right,))
+    assert "the first at (0,): -1, not 3" in differs((np.array(-1),), (np.array(3),))
+
+
+def test_a_table_says_what_is_low_and_what_is_wrong() -> None:
+    common = {"case": "c", "machine": "m", "against": "a + b", "goal": 0.5, "note": ""}
+    low = {
+        "ours_ms": 9.0,
+        "numpy_ms": 1.0,
+        "ours_spread": 0.1,
+        "numpy_spread": 0.0,
+        "ratio": 0.11,
+        "ratio_of_best": 0.1,
+        "reached": False,
+    }
+    found = cpu.with_reasons([{**common, **low}, {**common, "wrong": "all of it"}])
+    facts = {"processor": "p", "cores": 1, "load": 0.0, "numpy": "2", "blas": "b", "numba": "1"}
+    text = cpu.table(found, facts)
+    assert "<0.50" in text and "m is at 0.11: not looked into yet" in text and "WRONG: all of it" in text
+
+
+@pytest.mark.parametrize("variant", broken.VARIANTS, ids=lambda v: v.machine)
+def test_broken_programs_parse_and_lack_a_barrier(variant: broken.Variant) -> None:
+    whole, wrong = (pipeline.program(pipeline.load_text(text).machines[0]) for text in broken.texts(variant))
+    counts = [sum(isinstance(s, Barrier) for launch in p.launches for s in steps(launch.body)) for p in (whole, wrong)]
+    assert counts[0] == counts[1] + 1
+
+
+@pytest.mark.parametrize("name", ["broken", "case", "cases", "check", "cpu", "gate", "peers", "rounds"])
+def test_examples_in_docstrings(name: str) -> None:
+    assert not doctest.testmod(importlib.import_module(f"benchmarks.{name}")).failed
+
+
+def test_a_race_ends_in_time() -> None:
+    assert len(rounds.race(lambda: None, lambda: None, rounds=30, seconds=0.0).ours) == rounds.FEWEST
+    assert len(rounds.race(lambda: None, lambda: None, rounds=7).theirs) == 7
+
+
+def test_the_gate_of_one_spec() -> None:
+    pytest.importorskip("numba_cuda", reason="numba-cuda is not installed: pip install 'tinygpu[cuda]'")
+    from tinygpu.hardware.machine_code import disassembler
+
+    found = {r["machine"]: r for r in gate.rows("transpose", (8, 0))}
+    assert found["transpose_tiled"]["bank_ways"] == 1 and found["transpose_tiled"]["shared_bytes"] == 32 * 33 * 4
+    assert not any(r["refused"] for r in found.values())
+    if disassembler():
+        assert found["transpose_wide"]["stg_128"] == 1 and found["transpose_tiled"]["bar"] == 1
+    assert "transpose_wide 1" in gate.table([*found.values()])
