@@ -232,7 +232,7 @@ def _a_digit(rest: Polynomial, strides: dict[str, Polynomial], axes: dict[str, A
             or not ((s > r and s % r == 0) or r % (s * _count(extent)) == 0)
         ):
             return False
-    return True
+    return any((number(stride) or 0) > r for stride in strides.values())  # the highest digit is what is left
 
 
 def _count(extent: Term) -> int:

@@ -47,7 +47,8 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
                 name = read.tensor.removesuffix(FRESH).split("@")[0]
                 labels = (Label(span, "read here"), declared(program, name))
                 title, sentence = f"{name} is read, which nobody wrote", f"{name} is written before it is read"
-                yield Obligation("initialised", "TG301", title, sentence, point.facts, FALSE, labels, f"initialise {name}")
+                kind = "initialised" if read.tensor.endswith(FRESH) else "followed"
+                yield Obligation(kind, "TG301", title, sentence, point.facts, FALSE, labels, f"initialise {name}")
 
 
 def declared(program: Program, name: str) -> Label:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tinygpu.category.settle import settle
-from tinygpu.category.term import TRUE, Term, Var, conjunction, equal, negation, substitute, text
+from tinygpu.category.term import BOOL, TRUE, App, Term, Var, conjunction, equal, negation, substitute, text
 from tinygpu.diagnostic import Label
 from tinygpu.obligations.between import LATER, Way, ways
 from tinygpu.obligations.exchange import Threads
@@ -54,13 +54,15 @@ def race(launch: Launch, first: Access, second: Access, way: Way) -> Obligation:
     axes = tuple(type(a)(a.name + LATER, substitute(a.extent, names), a.sort, a.span) for a in second.point.axes if a.name in names)
     there = Point(axes, tuple(substitute(g, names) for g in second.point.guard))
     turns = [equal(Var(n), v) for n, v in first.place.turns] + [equal(Var(n + LATER), v) for n, v in second.place.turns]
-    apart = [negation(c) for c in (*way.block, *(() if TRUE in way.warp else way.warp))]
+    apart = [negation(c) for c in way.block]
     meeting = [equal(i, substitute(j, names)) for i, j in zip(first.index, second.index, strict=True)]
     hypotheses = dict.fromkeys((*first.point.facts, *there.facts, *turns, *way.facts, *apart, *meeting))
-    threads = Threads(launch.block)
-    warp = threads.warps[0]
-    own = conjunction(*(equal(Var(a.name), Var(a.name + LATER)) for a in launch.block))
-    goal = equal(warp, substitute(warp, names)) if TRUE in way.warp else own
+    goal = conjunction(*(equal(Var(a.name), Var(a.name + LATER)) for a in launch.block))
+    if way.warp:  # where a warp barrier was met, lanes of one warp are in order, and those of two are not
+        warp = Threads(launch.block).warps[0]
+        met = way.warp[0] if len(way.warp) == 1 else App("or", way.warp, BOOL)
+        lanes = equal(warp, substitute(warp, names))
+        goal = lanes if TRUE in way.warp else App("or", (goal, conjunction(lanes, met)), BOOL)
     cell = f"{first.array}[{', '.join(map(text, first.index))}]"
     verbs = ["writes" if a.write else "reads" for a in (first, second)]
     labels = (Label(first.span, f"one thread {verbs[0]} here"), Label(second.span, f"another one {verbs[1]} here"))

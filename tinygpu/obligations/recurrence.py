@@ -79,11 +79,21 @@ def one_point(fold: Fold) -> Fold:
                     point = solve(a, b, axis.name)
                     if point is None:
                         continue
-                    bind = {axis.name: point}
-                    rest = tuple(x for x in fold.axes if x is not axis)
-                    guard = conjunction(within(point, axis.extent), substitute(fold.guard, bind))
-                    return one_point(Fold(fold.monoid, rest, guard, substitute(fold.body, bind), fold.dtype, fold.span))
+                    return _at(fold, axis, point)
+                case App("lt", (a, Const(int(n)))) if App("le", (Const(0), a), part.dtype) in conjuncts(fold.guard):
+                    form = linear(a)
+                    others = form.without(Var(axis.name))
+                    if n > 0 and form.coefficient(Var(axis.name)) == -n and axis.name not in variables(others.term()):
+                        return _at(fold, axis, others.term() // n)  # 0 ≤ a − n·x < n
     return fold
+
+
+def _at(fold: Fold, axis: Axis, point: Term) -> Fold:
+    """The fold without an axis that has one point."""
+    bind = {axis.name: point}
+    guard = conjunction(within(point, axis.extent), substitute(fold.guard, bind))
+    rest = tuple(x for x in fold.axes if x is not axis)
+    return one_point(Fold(fold.monoid, rest, guard, substitute(fold.body, bind), fold.dtype, fold.span))
 
 
 def fresh(fold: Fold, taken: Collection[str]) -> Fold:
