@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tinygpu.category.term import TRUE, Axis, Term, Var, conjunction, equal, reads, substitute, variables
+from tinygpu.category.term import TRUE, Axis, Term, Var, conjunction, equal, lift, reads, substitute, variables
 from tinygpu.program.step import Barrier, For, If, Step, steps
 
 LATER = "~"  # marks the second of two points, as `bijection.PRIME` does
@@ -98,13 +98,16 @@ def entering(body: tuple[Step, ...], path: tuple[int, ...], depth: int) -> Met:
 
 
 def turns(where: tuple[tuple[Step, ...], int], direction: int) -> Met:
-    """The barriers in other turns of a loop around a place: in those still to come, or in those before."""
+    """The barriers in other turns of a loop around a place: in the next and the last one, or in the one before and the first."""
     steps_, position = where
     loop = steps_[position]
     if not isinstance(loop, For) or not together(loop):
         return Met()
-    turn = Var(loop.axis.name)
-    return met(loop.body).under(turn + 1 < loop.axis.extent if direction > 0 else turn > 0)
+    name, turn = loop.axis.name, Var(loop.axis.name)
+    exists = turn + 1 < loop.axis.extent if direction > 0 else turn > 0
+    there = (turn + 1, loop.axis.extent - 1) if direction > 0 else (turn - 1, lift(0))
+    every = met(loop.body)
+    return every.marked({name: there[0]}).under(exists).plus(every.marked({name: there[1]}).under(exists))
 
 
 def loops(body: tuple[Step, ...], path: tuple[int, ...]) -> tuple[tuple[int, For], ...]:
