@@ -225,18 +225,11 @@ def _a_digit(rest: Polynomial, strides: dict[str, Polynomial], axes: dict[str, A
         return False
     for name, stride in strides.items():
         s, extent = number(stride), axes[name].extent
-        if (
-            not s
-            or s < 0
-            or (not isinstance(extent, Const) and s <= r)
-            or not ((s > r and s % r == 0) or r % (s * _count(extent)) == 0)
-        ):
+        above = s and s > r and s % r == 0
+        below = s and s > 0 and isinstance(extent, Const) and extent.value > 0 and r % (s * int(extent.value)) == 0
+        if not (above or below):
             return False
     return any((number(stride) or 0) > r for stride in strides.values())  # the highest digit is what is left
-
-
-def _count(extent: Term) -> int:
-    return int(extent.value) if isinstance(extent, Const) else 1
 
 
 def _radix(stride: Polynomial, extent: Term, above: Polynomial) -> Term:

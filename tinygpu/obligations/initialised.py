@@ -29,7 +29,7 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
                 labels = (Label(store.step.span, f"stored to {store.tensor}"), declared(program, name))
                 title = f"{store.tensor} may receive {name}, which nobody wrote"
                 sentence = f"{name} is written before {store.tensor} needs it"
-                help = f"initialise {name} before the loop"
+                help = f"give {name} a value before"
                 yield Obligation("initialised", "TG301", title, sentence, point.facts, FALSE, labels, help)
     for cells in trace.final:
         place = Point(tuple(Axis(f, e) for f, e in cells.extents.items()), preconditions(program))

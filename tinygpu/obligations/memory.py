@@ -26,10 +26,10 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
             for access in used if writes else ():
                 first = writes[0]
                 if not access.write and (name in workspaces or stored_before(trace, name, launch)):
-                    yield refusal("TG305", f"{name} is read in the launch that writes it", first, access, "read")
+                    yield refusal("TG305", f"{name} is read in the launch that writes it", first, access, "written", "read")
                 elif access.write and access.atomic != first.atomic:
-                    how = "atomically" if access.atomic else "plainly"
-                    yield refusal("TG306", f"{name} is updated in two ways in one launch", first, access, f"written {how}")
+                    ways = tuple(f"updated with {a.atomic} at once" if a.atomic else "written plainly" for a in (first, access))
+                    yield refusal("TG306", f"{name} is updated in two ways in one launch", first, access, *ways)
 
 
 def stored_before(trace: Trace, name: str, launch: int) -> bool:
@@ -37,9 +37,9 @@ def stored_before(trace: Trace, name: str, launch: int) -> bool:
     return any(a.array == name and a.write and a.place.launch < launch for a in trace.accesses)
 
 
-def refusal(code: str, title: str, first: Access, second: Access, how: str) -> Obligation:
+def refusal(code: str, title: str, first: Access, second: Access, before: str, how: str) -> Obligation:
     """A claim that the second access never happens."""
-    labels = (Label(first.span, "written here"), Label(second.span, f"{how} here"))
+    labels = (Label(first.span, f"{before} here"), Label(second.span, f"{how} here"))
     help = "let a later launch do it: blocks of one launch know nothing of each other"
     sentence = f"{first.array} is not {how} in the launch that writes it"
     return Obligation("memory", code, title, sentence, second.point.facts, FALSE, labels, help)

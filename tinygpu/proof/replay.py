@@ -52,7 +52,10 @@ def edge_inputs(op: Op, sizes: dict[str, int], seed: int = 0) -> dict[str, Array
 
 
 def ends_inputs(op: Op, sizes: dict[str, int], seed: int = 0) -> dict[str, Array]:
-    """Random inputs, but what is no index grows along its last axis (true at its end alone): a fold that leaves an end out is another."""
+    """Random inputs, but one place of each last axis stands out of what is no index: a fold that leaves it out is another one.
+
+    For seed 0 it is the end, and integers grow towards it; for other seeds it is anywhere.
+    """
     inputs = random_inputs(op, sizes, seed)
     indices = {
         inner.tensor for e in op.equations for t in walk(e.value) if isinstance(t, Read) for i in t.index for inner in reads(i)
@@ -62,12 +65,13 @@ def ends_inputs(op: Op, sizes: dict[str, int], seed: int = 0) -> dict[str, Array
         if tensor.name in indices or not values.ndim or not values.shape[-1]:
             continue
         ramp = np.arange(values.shape[-1])
+        hot = len(ramp) - 1 if seed == 0 else np.random.default_rng([seed, 2]).integers(len(ramp))
         if tensor.dtype == BOOL:
-            grown = ramp == len(ramp) - 1
+            grown = ramp == hot
         elif tensor.dtype in INTEGERS:
-            grown = np.maximum(ramp - len(ramp) + 9, values.min(initial=0))
+            grown = np.maximum(9 - np.abs(hot - ramp), values.min(initial=0))
         else:
-            grown = np.where(ramp == len(ramp) - 1, 2.0, np.where(values.min(initial=0) < 0, -1.0, 0.5).item())
+            grown = np.where(ramp == hot, 2.0, np.where(values.min(initial=0) < 0, -1.0, 0.5).item())
         inputs[tensor.name] = np.broadcast_to(grown, values.shape).astype(values.dtype)
     return inputs
 
