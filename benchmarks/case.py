@@ -6,6 +6,7 @@ inputs in float64 says what is right, every output is poisoned before the first 
 
 from __future__ import annotations
 
+import inspect
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -96,7 +97,7 @@ def prepare(case: Case, title: str) -> Prepared:
     proved = time.perf_counter()
     made = Prepared(title, text, launcher_names([machine])[0], proved - start, 0.0)
     inputs, outputs = arrays(machine.op, case, case.at(quick=True))
-    call(made, machine.op, inputs, outputs)()
+    call(made, case.at(quick=True), inputs, outputs)()
     return Prepared(title, text, made.launcher, proved - start, time.perf_counter() - proved)
 
 
@@ -122,19 +123,13 @@ def poisoned(shape: tuple[int, ...], dtype: Any) -> Array:
     return made
 
 
-def call(made: Prepared, op: Op, inputs: Inputs, outputs: tuple[Array, ...]) -> Callable[[], Any]:
-    """The whole call that a user makes: checks of the launcher, kernels, `out=`. Sizes that no input tells are those of the outputs."""
+def call(made: Prepared, sizes: Mapping[str, int], inputs: Inputs, outputs: tuple[Array, ...]) -> Callable[[], Any]:
+    """The whole call that a user makes: the launcher's checks, the kernels, `out=`. Sizes that no input tells go by keyword."""
     launcher = getattr(load(made.text, made.launcher), made.launcher)
-    given = [inputs[t.name] for t in op.inputs]
-    told = {e.name for t in op.inputs for e in t.shape if hasattr(e, "name")}
-    untold = {
-        e.name: n
-        for t, a in zip(op.outputs, outputs, strict=True)
-        for e, n in zip(t.shape, a.shape, strict=True)
-        if hasattr(e, "name") and e.name not in told
-    }
+    keywords: dict[str, Any] = {name: sizes[name] for name in inspect.signature(launcher).parameters if name in sizes}
+    given = tuple(inputs.values())  # in the op's order
     out = outputs[0] if len(outputs) == 1 else outputs
-    return lambda: launcher(*given, out=out, **{n: v for n, v in untold.items() if n in op.sizes})
+    return lambda: launcher(*given, out=out, **keywords)
 
 
 def exact(op: Op, case: Case, inputs: Inputs, outputs: tuple[Array, ...]) -> tuple[Array, ...]:
@@ -170,7 +165,7 @@ def rows(case: Case, ready: Mapping[str, Prepared], quick: bool, rounds: int, se
         if not found or any(t.dtype not in ("f32", "i32", "u8") for t in machine.op.tensors):
             want = exact(machine.op, case, inputs, outputs)
         theirs = tuple(np.empty_like(a) for a in outputs)
-        ours = call(ready[title], machine.op, inputs, outputs)
+        ours = call(ready[title], sizes, inputs, outputs)
         ours()
         wrong = differs(outputs, want)
         result = race(ours, lambda i=inputs, t=theirs: case.peer(i, *t), rounds, seconds) if not wrong else None  # type: ignore[misc]

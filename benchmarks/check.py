@@ -134,7 +134,7 @@ def measured(rounds: int, library: bool) -> tuple[dict[str, float], dict[str, fl
         found = interleaved({name: (command(words), 0) for name, (words, _) in group.items()}, count)
         medians = {name: statistics.median(t) for name, t in found.items()}
         bases |= dict.fromkeys(medians, medians[BASE])
-        times = medians | times
+        times |= {name: value for name, value in medians.items() if name not in times}
     if library:
         times[LIBRARY] = seconds(("-m", "tinygpu", "check", "specs"))
     done = subprocess.run([sys.executable, "-c", BUILD], cwd=ROOT, check=True, capture_output=True, text=True, env=ENVIRONMENT)
