@@ -188,7 +188,7 @@ def write(times: dict[str, float], bases: dict[str, float], refused: dict[str, d
     }
     out = ROOT / "benchmarks" / "results" / "check.json"
     out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    out.write_text(json.dumps(result, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
