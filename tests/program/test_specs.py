@@ -11,6 +11,7 @@ import pytest
 
 from tests.program.library import agrees, edges, machines, reread
 from tinygpu.program.derive import derive
+from tinygpu.program.inputs import promised, random_inputs
 from tinygpu.program.render import render_machine
 from tinygpu.syntax.format import format_file
 from tinygpu.syntax.parse import parse
@@ -54,4 +55,5 @@ def test_programs_compute_their_equations(path: Path) -> None:
     for machine in machines(path.read_text(encoding="utf-8")).values():
         program = derive(machine)
         for seed, sizes in enumerate(edges(program, 10)):
-            assert not agrees(program, sizes, seed)
+            if promised(program.op, sizes, random_inputs(program.op, sizes, seed)):  # there is data as promised at these sizes
+                assert not agrees(program, sizes, seed)
