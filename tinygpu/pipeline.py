@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -77,7 +77,7 @@ def load(path: str | Path) -> Loaded:
 
 def program(machine: Machine) -> Program:
     """`machine → program`, derived or read. Raises TinygpuError."""
-    return stage("derive", lambda: derive(machine))
+    return replace(stage("derive", lambda: derive(machine)), machine=machine)
 
 
 def check(machine: Machine, budget: int = BUDGET) -> Verdict:
@@ -96,6 +96,7 @@ def built(proof: Proof, machine: Machine | None = None) -> Built:
     if not isinstance(proof, Proof):
         raise TypeError(f"build needs a Proof, not {type(proof).__name__}: a machine that is not proved is not built")
     numbers = unpack(proof.program)  # what runs has a cell for each component of a value
+    machine = machine or proof.program.machine
     alone = _alone(machine) if machine else None
     machine = machine or Machine(proof.program.name, proof.program.op, ())
     if alone is None:

@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 from tinygpu.category.term import TRUE, Axis, Term
 from tinygpu.diagnostic import NOWHERE, Span
+from tinygpu.model.machine import Machine
 from tinygpu.model.op import Op
 from tinygpu.program.layout import PLAIN, Layout
 
@@ -124,7 +125,10 @@ class Launch:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A machine made explicit. `where` holds the op's and the machine's preconditions; `arch` is empty for the least common one."""
+    """A machine made explicit. `where` holds the op's and the machine's preconditions; `arch` is empty for the least common one.
+
+    `machine` is the one it was made of, if it was: nothing that is proved depends on it.
+    """
 
     name: str
     op: Op
@@ -133,6 +137,7 @@ class Program:
     arch: str = ""
     span: Span = field(default=NOWHERE, compare=False, repr=False)
     workspaces: tuple[Workspace, ...] = ()
+    machine: Machine | None = field(default=None, compare=False, repr=False)
 
     @property
     def locals(self) -> dict[str, Local]:
