@@ -19,7 +19,8 @@ import numpy as np
 from tests.emit.warps import run_block, stopping
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.number import HELD, load, round_bf16
-from tinygpu.emit.cuda import block_threads, cuda_source, grid_blocks, kernel_name, kernel_parameters
+from tinygpu.emit.cuda import block_threads, cuda_source, kernel_name, kernel_parameters
+from tinygpu.obligations.limits import grid_blocks
 from tinygpu.program.arrays import arrays, shared_bytes, shared_places
 from tinygpu.program.step import Program
 

@@ -15,10 +15,11 @@ import pytest
 from tests.emit.hand_programs import PROGRAMS, at, elementwise, f32, i, n, plus, saxpy, tensor, times
 from tests.emit.interpreter import run
 from tinygpu.category.term import App, Const, Term, Var, ceildiv, select, text
-from tinygpu.emit.cuda import block_threads, cuda_source, cuda_uses, grid_blocks, kernel_parameters
+from tinygpu.emit.cuda import block_threads, cuda_source, cuda_uses, kernel_parameters
 from tinygpu.emit.cuda_text import Scope, literal, rounded
 from tinygpu.hardware.gate import gate, missing
 from tinygpu.hardware.machine_code import Report, disassembler, read_disassembly, share
+from tinygpu.obligations.limits import grid_blocks
 from tinygpu.program.inputs import random_inputs
 from tinygpu.program.simulate import simulate
 from tinygpu.program.wide import wide_accesses

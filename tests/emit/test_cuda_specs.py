@@ -17,7 +17,8 @@ from tests.emit.interpreter import run
 from tests.program.library import edges, machines
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.term import Const
-from tinygpu.emit.cuda import block_threads, cuda_source, grid_blocks
+from tinygpu.emit.cuda import block_threads, cuda_source
+from tinygpu.obligations.limits import grid_blocks
 from tinygpu.program.derive import derive
 from tinygpu.program.inputs import random_inputs
 from tinygpu.program.simulate import simulate

@@ -11,7 +11,7 @@ import ast
 from dataclasses import dataclass
 from functools import reduce
 
-from tinygpu.category.term import Axis, Const, Term, lift, text
+from tinygpu.category.term import Axis, Const, text
 from tinygpu.emit.cuda_body import Build, body_lines
 from tinygpu.emit.cuda_names import index_names
 from tinygpu.emit.cuda_text import HALVES, Scope, stored
@@ -54,11 +54,6 @@ def kernel_parameters(program: Program) -> tuple[Parameter, ...]:
     pointers = [Parameter(name, "pointer", stored(dtype)) for name, dtype in held]
     scalars = [Parameter(t.name, "scalar", stored(t.dtype)) for t in op.inputs if not t.shape]
     return (*pointers, *scalars, *(Parameter(s, "size", "ix") for s in op.sizes))
-
-
-def grid_blocks(launch: Launch) -> Term:
-    """The number of blocks: the product of the grid's extents, a term over the sizes."""
-    return reduce(lambda a, b: a * b, (a.extent for a in launch.grid), lift(1))
 
 
 def block_threads(launch: Launch) -> int:

@@ -10,11 +10,12 @@ from collections.abc import Iterable
 
 from tinygpu.category.term import TRUE, App, Const, Fold, Read, Term, Var, text, walk
 from tinygpu.emit.cpu import cpu_name
-from tinygpu.emit.cuda import Parameter, grid_blocks, kernel_parameters
+from tinygpu.emit.cuda import Parameter, kernel_parameters
 from tinygpu.emit.python import Lines, block, docstring, source
 from tinygpu.emit.sizes import Solved, divisors, python, solve
 from tinygpu.emit.spelled import Spelled, quoted, spell
 from tinygpu.model.op import Op, Tensor
+from tinygpu.obligations.limits import grid_blocks
 from tinygpu.program.step import Program, Workspace
 from tinygpu.program.wide import wide_accesses
 
