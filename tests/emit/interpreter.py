@@ -20,7 +20,6 @@ from tests.emit.warps import run_block, stopping
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.number import HELD, load, round_bf16
 from tinygpu.emit.cuda import block_threads, cuda_source, kernel_name, kernel_parameters
-from tinygpu.obligations.limits import grid_blocks
 from tinygpu.program.arrays import arrays, shared_bytes, shared_places
 from tinygpu.program.step import Program
 
@@ -168,7 +167,7 @@ def run(
             here = BlockMemory(program, number)
             space["shared_memory"] = lambda size, here=here: here.shared
             kernel, _ = space[kernel_name(program, number)](bits, wide)
-            blocks = int(evaluate(grid_blocks(launch), sizes))
+            blocks = int(evaluate(launch.blocks, sizes))
             for position.blockIdx.x in sorted({*range(min(blocks, most)), *range(blocks - 1, blocks)} - {-1}):
                 here.start()
                 run_block(position, [kernel(*arguments) for _ in range(block_threads(launch))], ORDERS[order])

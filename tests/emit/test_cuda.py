@@ -19,7 +19,6 @@ from tinygpu.emit.cuda import block_threads, cuda_source, cuda_uses, kernel_para
 from tinygpu.emit.cuda_text import Scope, literal, rounded
 from tinygpu.hardware.gate import gate, missing
 from tinygpu.hardware.machine_code import Report, disassembler, read_disassembly, share
-from tinygpu.obligations.limits import grid_blocks
 from tinygpu.program.inputs import random_inputs
 from tinygpu.program.simulate import simulate
 from tinygpu.program.wide import wide_accesses
@@ -100,7 +99,7 @@ def test_parameters_and_blocks() -> None:
         ("n", "size", "ix"),
     ]
     (launch,) = program.launches
-    assert text(grid_blocks(launch)) == "ceil(M / 64)*ceil(N / 64)"
+    assert text(launch.blocks) == "ceil(M / 64)*ceil(N / 64)"
     assert block_threads(launch) == 64
     assert {"load8", "store8", "ix", "f32"} <= cuda_uses(program)
 

@@ -18,7 +18,6 @@ from tests.program.library import edges, machines
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.term import Const
 from tinygpu.emit.cuda import block_threads, cuda_source
-from tinygpu.obligations.limits import grid_blocks
 from tinygpu.program.derive import derive
 from tinygpu.program.inputs import random_inputs
 from tinygpu.program.simulate import simulate
@@ -47,7 +46,7 @@ def test_text_does_what_the_program_does(spec: str) -> None:
 
 def most_blocks(program: Program) -> int:
     """How many blocks of a launch are run: of a grid of constant extent few, unless a later launch reads what each of them leaves."""
-    constant = all(isinstance(grid_blocks(one), Const) for one in program.launches)
+    constant = all(isinstance(one.blocks, Const) for one in program.launches)
     threads = max(map(block_threads, program.launches))
     return max(2, THREADS // threads) if constant and not program.workspaces else 1 << 16
 

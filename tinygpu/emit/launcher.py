@@ -15,7 +15,6 @@ from tinygpu.emit.python import Lines, block, docstring, source
 from tinygpu.emit.sizes import Solved, divisors, python, solve
 from tinygpu.emit.spelled import Spelled, quoted, spell
 from tinygpu.model.op import Op, Tensor
-from tinygpu.obligations.limits import grid_blocks
 from tinygpu.program.step import Program, Workspace
 from tinygpu.program.wide import wide_accesses
 
@@ -235,10 +234,10 @@ def _launch_cuda(spelled: Spelled) -> Lines:
     lines += [f"_wide = {wide_text}", "_index = np.int32 if _bits == 32 else np.int64"]
     arguments = ", ".join(_kernel_argument(spelled, p) for p in kernel_parameters(program))
     for number, launch in enumerate(program.launches):
-        blocks = python(grid_blocks(launch), spelled.names)
-        if not isinstance(grid_blocks(launch), Const):
+        blocks = python(launch.blocks, spelled.names)
+        if not isinstance(launch.blocks, Const):
             wrong = (
-                f"_too_large({title}, {quoted('the number of blocks, ' + text(grid_blocks(launch)) + ',')}, {INT32_MAX}, _sizes)"
+                f"_too_large({title}, {quoted('the number of blocks, ' + text(launch.blocks) + ',')}, {INT32_MAX}, _sizes)"
             )
             lines += [f"_blocks = {blocks}", *block(f"if _blocks > {INT32_MAX}", [wrong])]
             blocks = "_blocks"

@@ -4,7 +4,7 @@
     Σ bytes of the shared arrays, their pads and starts included ≤ shared memory of a block
 
 Comes in: the program; the limits are data in `hardware/sm_*.toml`. Goes out: formulas over constants. The extent of the grid
-depends on the sizes, so the launcher checks it; `grid_blocks` is what it compares with `GRID_BLOCKS`.
+depends on the sizes, so the launcher checks it; `Launch.blocks` is what it compares with `GRID_BLOCKS`.
 """
 
 from __future__ import annotations
@@ -71,8 +71,3 @@ def product(extents: tuple[Term, ...]) -> Term:
     for extent in extents:
         out = out * extent
     return out
-
-
-def grid_blocks(launch: Launch) -> Term:
-    """How many blocks a launch has."""
-    return product(tuple(a.extent for a in launch.grid))

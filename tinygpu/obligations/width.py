@@ -18,7 +18,7 @@ from tinygpu.category.settle import settle
 from tinygpu.category.term import INDEX, App, Axis, Const, Term, Var, conjunction, lift, text, variables, walk
 from tinygpu.diagnostic import Label, Span
 from tinygpu.obligations.dataflow import execute
-from tinygpu.obligations.limits import grid_blocks, product
+from tinygpu.obligations.limits import product
 from tinygpu.obligations.obligation import Claim, Obligation, Point
 from tinygpu.obligations.trace import Trace
 from tinygpu.program.address import address
@@ -90,7 +90,7 @@ def size_limits(program: Program, trace: Trace) -> tuple[Term, ...]:
     out: dict[Term, None] = dict.fromkeys(Var(s) for s in program.op.sizes)
     out.update(dict.fromkeys(product(t.shape) for t in program.op.tensors))
     out.update(dict.fromkeys(product(w.extents) for w in program.workspaces))
-    out.update(dict.fromkeys(grid_blocks(launch) for launch in program.launches))
+    out.update(dict.fromkeys(launch.blocks for launch in program.launches))
     for term, point, _ in evaluated(trace):
         box = Box(point.axes, conjunction(*point.guard))
         for part in subterms(term):

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from tinygpu.category.term import TRUE, Axis, Term
+from tinygpu.category.term import TRUE, Axis, Term, lift
 from tinygpu.diagnostic import NOWHERE, Span
 from tinygpu.model.machine import Machine
 from tinygpu.model.op import Op
@@ -121,6 +121,14 @@ class Launch:
     block: tuple[Axis, ...]
     body: tuple[Step, ...]
     span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+    @property
+    def blocks(self) -> Term:
+        """How many blocks: the product of the grid's extents, a term over the sizes."""
+        total: Term = lift(1)
+        for axis in self.grid:
+            total = total * axis.extent
+        return total
 
 
 @dataclass(frozen=True, slots=True)
