@@ -20,13 +20,15 @@ class Linear:
 
     def plus(self, other: Linear, scale: int = 1) -> Linear:
         """`self + scale · other`."""
+        if not other.parts:
+            return Linear(self.parts, self.constant + scale * other.constant)
         total = dict(self.parts)
         for atom, c in other.parts:
             total[atom] = total.get(atom, 0) + scale * c
         return Linear(tuple((a, c) for a, c in total.items() if c), self.constant + scale * other.constant)
 
     def scaled(self, k: int) -> Linear:
-        return Linear((), 0).plus(self, k)
+        return Linear(tuple((a, k * c) for a, c in self.parts) if k else (), k * self.constant)
 
     def coefficient(self, atom: Term) -> int:
         return dict(self.parts).get(atom, 0)
@@ -59,17 +61,27 @@ def linear(term: Term) -> Linear:
     match term:
         case Const(int(value), "index"):
             return Linear((), value)
-        case App("add", (a, b), "index"):
-            return linear(a).plus(linear(b))
-        case App("sub", (a, b), "index"):
-            return linear(a).plus(linear(b), -1)
-        case App("mul", (a, b), "index"):
-            x, y = linear(a), linear(b)
-            if not x.parts:
-                return y.scaled(x.constant)
-            if not y.parts:
-                return x.scaled(y.constant)
+        case App("add" | "sub" | "mul" as op, (a, b), "index"):
+            found: Linear | None = getattr(term, "_form", None)
+            if found is None and (found := _combined(op, linear(a), linear(b))) is not None:
+                object.__setattr__(term, "_form", found)
+            if found is not None:
+                return found
     return Linear(((term, 1),))
+
+
+def _combined(op: str, x: Linear, y: Linear) -> Linear | None:
+    """The form of a sum, a difference, or a product with a number."""
+    match op:
+        case "add":
+            return x.plus(y)
+        case "sub":
+            return x.plus(y, -1)
+        case _ if not x.parts:
+            return y.scaled(x.constant)
+        case _ if not y.parts:
+            return x.scaled(y.constant)
+    return None
 
 
 def joined(form: Linear) -> Linear:

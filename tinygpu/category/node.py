@@ -36,9 +36,13 @@ OPERATIONS = ARITHMETIC + COMPARISONS + LOGIC + FUNCTIONS + OTHERS + SHUFFLES
 
 
 class Algebra:
-    """Python's operators on terms; integers are lifted to index constants."""
+    """Python's operators on terms; integers are lifted to index constants. A term keeps what is asked of it again and again."""
 
-    __slots__ = ()
+    __slots__ = (
+        "_form",
+        "_hash",
+        "_variables",
+    )  # each written once, by who computes it: `affine.linear`, `App.__hash__`, `variables`
 
     def __add__(self, other: Term | int) -> Term:
         return apply("add", self, other)
@@ -103,6 +107,13 @@ class App(Algebra):
     op: str
     args: tuple[Term, ...]
     dtype: str = INDEX
+
+    def __hash__(self) -> int:
+        found: int | None = getattr(self, "_hash", None)
+        if found is None:
+            found = hash((self.op, self.args, self.dtype))
+            object.__setattr__(self, "_hash", found)
+        return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -188,13 +188,18 @@ def variables(term: Term) -> frozenset[str]:
     >>> sorted(variables(Fold("sum", (Axis("k", Var("K")),), TRUE, Read("A", (Var("i"), Var("k")), "f32"), "f32")))
     ['K', 'i']
     """
-    match term:
-        case Var(name):
-            return frozenset((name,))
-        case Fold(_, axes, guard, body):
-            inside = (variables(guard) | variables(body)) - {a.name for a in axes}
-            return inside.union(*(variables(a.extent) for a in axes))
-    return frozenset().union(*map(variables, children(term)))
+    found: frozenset[str] | None = getattr(term, "_variables", None)
+    if found is None:
+        match term:
+            case Var(name):
+                found = frozenset((name,))
+            case Fold(_, axes, guard, body):
+                inside = (variables(guard) | variables(body)) - {a.name for a in axes}
+                found = inside.union(*(variables(a.extent) for a in axes))
+            case _:
+                found = frozenset().union(*map(variables, children(term)))
+        object.__setattr__(term, "_variables", found)
+    return found
 
 
 def reads(term: Term) -> tuple[Read, ...]:

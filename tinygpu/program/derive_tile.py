@@ -10,13 +10,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from tinygpu.category.box import Box
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.simplify import holds, simplify
-from tinygpu.category.term import App, Axis, Const, Fold, Read, Term, Var, conjuncts, reads, rebuild, variables, walk
-from tinygpu.category.to_numpy import evaluate
+from tinygpu.category.term import (
+    FLOATS,
+    FOLDED,
+    App,
+    Axis,
+    Const,
+    Fold,
+    Read,
+    Term,
+    Var,
+    conjuncts,
+    reads,
+    rebuild,
+    variables,
+    walk,
+)
 from tinygpu.diagnostic import Label, Span, TinygpuError
 from tinygpu.model.tile import BLOCK, Stage
 from tinygpu.program.step import Assign, Barrier, For, If, Step, steps
@@ -100,7 +112,30 @@ def vanishes(body: Term, part: Term, unit: Const, tiles: Tiles, axes: tuple[Axis
     value = filled(body)
     if any(isinstance(t, Var | Read | Fold) or (isinstance(t, App) and t.op in ("div", "floordiv", "mod")) for t in walk(value)):
         return False
-    return bool(np.all(evaluate(value, {}) == unit.value))
+    plain = whole_number(value)
+    if plain is not None:
+        return plain == unit.value
+    from tinygpu.category.to_numpy import evaluate  # numpy is loaded only where a body is more than sums and products
+
+    return bool((evaluate(value, {}) == unit.value).all())
+
+
+def whole_number(value: Term) -> float | None:
+    """A sum or product of small whole numbers, which any float and most integers hold: `0 * 0`, `cast(0) + 0`; None for all else.
+
+    >>> zero = Const(0.0, "f32")
+    >>> whole_number(App("mul", (zero, App("cast", (zero,), "f32")), "f32")), whole_number(App("exp", (zero,), "f32"))
+    (0.0, None)
+    """
+    match value:
+        case Const(int(number) | float(number)) if abs(number) < 2:
+            return number if number == int(number) else None
+        case App("cast", (inner,), dtype) if dtype in FLOATS:
+            return whole_number(inner)
+        case App("add" | "sub" | "mul" | "min" | "max" as op, (left, right)) if value.dtype in FLOATS:
+            a, b = whole_number(left), whole_number(right)
+            return None if a is None or b is None or max(abs(a), abs(b)) > 8 else FOLDED[op](a, b)  # type: ignore[arg-type]
+    return None
 
 
 def placed(tiles: Tiles, copies: Mapping[str, tuple[Step, ...]], at: str, body: tuple[Step, ...], turns: bool) -> tuple[Step, ...]:
