@@ -6,13 +6,14 @@ tried misbehaves. The one idea: the solver suggests sizes, smallest first; what 
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice, product
 
 import z3
 
-from tinygpu.category.term import INTEGERS, App, Const, Var, variables, walk
+from tinygpu.category.term import INTEGERS, Const, Var, equal, variables, walk
 from tinygpu.diagnostic import Case, Diagnostic, Label, Span
 from tinygpu.obligations.obligation import Claim, Inhabited, Obligation
 from tinygpu.program.fault import (
@@ -36,6 +37,8 @@ from tinygpu.proof.rows import between, rows
 from tinygpu.proof.tally import fitting
 
 TRIED = 48  # assignments of sizes that are tried when the solver has no suggestion
+CAPS = (1, 2, 3, 4, 5, 8, 9, 16, 17, 32, 33, 64, 65, 128, 129, 256, 512, 1024, 4096, 1 << 14, 1 << 16, 1 << 20)  # on all sizes
+DESCENT = 16  # numbers from 1 that are tried for one size
 LARGE = 600  # what all sizes are in the last one: there an 8-bit counter has run over
 EXPLAINS = {  # what a misbehaviour is a case of, most telling code first
     OutOfBounds: ("TG203",),
@@ -78,8 +81,8 @@ class Counterexample:
     seen: Misbehaviour | None
 
 
-def find(program: Program, left: tuple[Open, ...]) -> Counterexample | None:
-    """The smallest counterexample that replays, or None."""
+def find(program: Program, left: tuple[Open, ...], told_only: bool = False) -> Counterexample | None:
+    """The smallest counterexample that replays, or None. With `told_only`, only sizes that the solver suggests are run."""
     for open in left:
         direct = _without_running(open)
         if direct is not None:
@@ -88,10 +91,7 @@ def find(program: Program, left: tuple[Open, ...]) -> Counterexample | None:
         return None  # without its laws a fold has no one value that a run could be compared with
     tried: set[tuple[int, ...]] = set()
     integers = any(t.dtype in INTEGERS for t in program.op.inputs)
-    told = [s for o in left for s in suggested(program, o)]
-    # one wrong element may be right by chance: the same again where there are more of them
-    doubled = [{s: 2 * n for s, n in sizes.items()} for sizes in told]
-    for sizes in told + list(islice(small(program), TRIED)) + doubled + [dict.fromkeys(program.op.sizes, LARGE)]:
+    for sizes, ends in trials(program, left, told_only):
         key = tuple(sizes[s] for s in program.op.sizes)
         if key in tried or not admitted(program, sizes):
             continue
@@ -99,13 +99,25 @@ def find(program: Program, left: tuple[Open, ...]) -> Counterexample | None:
         # the first in lockstep, the others in permuted orders and on other inputs
         for seed in range(5 if integers else 4):
             seen = replay(program, sizes, seed, edge=seed > 2)
-            if seed < (
-                4 if sizes in told else 1
-            ):  # one place that stands out, which chance alone may not make the one that is missed
+            if seed < ends:  # one place that stands out, which chance alone may not make the one that is missed
                 seen = seen or replay(program, sizes, seed, ends=True)
             if seen is not None:
                 return Counterexample(_diagnose(program, left, sizes, seen), sizes, seen)
     return None
+
+
+def trials(program: Program, left: tuple[Open, ...], told_only: bool) -> Iterator[tuple[dict[str, int], int]]:
+    """Sizes to run, those first that the solver suggests, and on how many inputs that stand out."""
+    told: list[dict[str, int]] = []
+    for sizes in (s for o in left for s in suggested(program, o)):
+        told.append(sizes)
+        yield sizes, 4
+    if told_only:
+        return
+    # one wrong element may be right by chance: the same again where there are more of them
+    doubled = [{s: 2 * n for s, n in sizes.items()} for sizes in told]
+    for sizes in list(islice(small(program), TRIED)) + doubled + [dict.fromkeys(program.op.sizes, LARGE)]:
+        yield sizes, 4 if sizes in told else 1
 
 
 def _without_running(open: Open) -> Counterexample | None:
@@ -130,25 +142,37 @@ def suggested(program: Program, open: Open) -> Iterator[dict[str, int]]:
     """The smallest sizes at which the solver says that a claim is false."""
     if open.model is None or not isinstance(open.claim, Obligation):
         return
-    sizes = program.op.sizes
+    claim, sizes = open.claim, program.op.sizes
     positive = tuple(Var(s) >= 1 for s in sizes)  # a size of 0 is shown only where nothing else goes wrong
-    for cap in (1, 2, 3, 4, 5, 8, 9, 16, 17, 32, 33, 64, 65, 128, 129, 256, 512, 1024, 4096, 1 << 14, 1 << 16, 1 << 20):
-        under = tuple(Var(s) <= cap for s in sizes)
-        verdict, model, _ = ask(open.claim.hypotheses, open.claim.goal, BUDGET // 10, under + positive)
-        if verdict == z3.sat:
-            yield descend(program, open.claim, {s: model.get(s, 1) for s in sizes})
-            return
-    yield {s: open.model.get(s, 1) for s in sizes}
+
+    def least(cap: int) -> dict[str, int] | None:
+        verdict, model, _ = ask(claim.hypotheses, claim.goal, BUDGET // 10, (*(Var(s) <= cap for s in sizes), *positive))
+        return {s: model.get(s, 1) for s in sizes} if verdict == z3.sat else None
+
+    first = {s: open.model.get(s, 1) for s in sizes}
+    found = least(CAPS[0])
+    enough = min(first.values(), default=1) >= 1  # then the largest size of the model is a cap under which the claim is false
+    low, high = 1, bisect_left(CAPS, max(first.values(), default=1)) if enough else len(CAPS)
+    if found is None:
+        while low < high:  # what is false under a cap is false under a larger one
+            middle = (low + high) // 2
+            here = least(CAPS[middle])
+            found, low, high = (here, low, middle) if here else (found, middle + 1, high)
+        found = found or (least(CAPS[low]) if low < len(CAPS) else None)
+    yield descend(program, claim, found) if found else first
 
 
 def descend(program: Program, claim: Obligation, sizes: dict[str, int]) -> dict[str, int]:
     """One size after the other made as small as the claim's falsity allows."""
     for name in program.op.sizes:
-        for smaller in range(1, min(sizes[name], 16)):
-            fixed = tuple(
-                App("eq", (Var(s), Const(smaller if s == name else v)), "bool") for s, v in sizes.items() if s <= name or s == name
-            )
-            rest = tuple(Var(s) <= v for s, v in sizes.items())
+        rest = tuple(Var(s) <= v for s, v in sizes.items())
+        before = tuple(equal(Var(s), v) for s, v in sizes.items() if s < name)
+        most = min(sizes[name], DESCENT) - 1
+        some = (Var(name) >= 1, Var(name) <= most, *before, *rest)
+        if most < 1 or (most > 1 and ask(claim.hypotheses, claim.goal, BUDGET // 10, some)[0] == z3.unsat):
+            continue
+        for smaller in range(1, most + 1):
+            fixed = tuple(equal(Var(s), smaller if s == name else v) for s, v in sizes.items() if s <= name)
             verdict, model, _ = ask(claim.hypotheses, claim.goal, BUDGET // 10, fixed + rest)
             if verdict == z3.sat:
                 sizes = {s: model.get(s, sizes[s]) for s in sizes}
@@ -220,6 +244,7 @@ def _race(program: Program, claims: list[Claim], code: str, sizes: dict[str, int
     labels = tuple(Label(span, f"{who} {verb} here") for span, who, verb in _sides(seen, past, now) if span.line) or (
         Label(program.span, ""),
     )
+    about = [c for c in about if code != "TG302" or seen.array in c.title]  # of a claim about another array only the code is right
     base = _of(about[0], case) if about else Diagnostic(code, f"{seen.array} {MEETS[code]}", (), "refuted", case)
     help = mend(program, sizes, seen)
     return replace(base, labels=labels, notes=tuple(between(program, seen)), helps=(help,) if help else base.helps)

@@ -23,6 +23,10 @@ from tinygpu.program.step import Program
 BUDGET = 20_000_000  # z3's resource units for one claim: a few seconds
 ENOUGH = 24  # open claims
 GIVEN_UP = 4  # of them those that the budget was not enough for
+MOOT = (
+    "TG302",
+    "TG303",
+)  # where threads race, or wait for each other in vain, a program computes nothing that the rest could be about
 _KEY = object()
 
 
@@ -71,8 +75,11 @@ class Proof:
 Result: TypeAlias = Proof | tuple[Open, ...]
 
 
-def prove(program: Program, budget: int = BUDGET) -> Result:
-    """`Program → Proof`, or what is open. No obligation is skipped: one open claim is no proof."""
+def prove(program: Program, budget: int = BUDGET, hasty: bool = False) -> Result:
+    """`Program → Proof`, or what is open. No obligation is skipped: one open claim is no proof.
+
+    `hasty` ends at the first claim that makes the rest moot, where the solver has a model against it.
+    """
     theorems: list[Theorem] = []
     left: list[Open] = []
     for claim in state(program):
@@ -85,7 +92,14 @@ def prove(program: Program, budget: int = BUDGET) -> Result:
                     break  # there is no proof, and what went wrong is among these
                 if isinstance(claim, Obligation) and claim.kind == "limits":
                     break  # no GPU runs this machine: the rest is moot, and may be very long (a block of 2³¹ threads)
+                if hasty and moot(open):
+                    break
     return tuple(left) if left else Proof(program, tuple(theorems), _KEY)
+
+
+def moot(open: Open) -> bool:
+    """Whether nothing else matters while this claim does not hold."""
+    return open.claim.code in MOOT and open.model is not None
 
 
 def discharge(claim: Claim, budget: int = BUDGET) -> Theorem | Open:

@@ -1,7 +1,8 @@
 """Where one barrier would do: a race is mended on trial, and run again.
 
 Comes in: a program and a race that was seen. Goes out: a help that names the place of one barrier, or nothing.
-The one idea: candidates are few (after the first step, at the end of a loop around both, before the second), so all are simulated.
+The one idea: candidates are few (after the first step, at the end of a loop around both, before the second); those that lie between the
+two steps are run, until one is clean, and every race on the way is one more that the next has to part.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import TypeAlias
 
 from tinygpu.category.atomic import has_atomic
 from tinygpu.category.term import reads
+from tinygpu.obligations.between import loops, ways
 from tinygpu.program.fault import Divergent, Race, SimulationBudget
 from tinygpu.program.inputs import promised, random_inputs
 from tinygpu.program.simulate import simulate
@@ -19,8 +21,8 @@ from tinygpu.program.step import Assign, Barrier, For, If, Program, Step
 from tinygpu.proof.replay import admitted
 from tinygpu.proof.rows import by_hand, named
 
-BUDGET = 1 << 21  # lane-steps of one trial
-LARGER = (1, 2, 3, 8, 33, 64, 100, 256)  # what all sizes are set to in the trials that follow
+BUDGET = 1 << 18  # lane-steps of one trial
+LARGER = (8, 33)  # what all sizes are set to in the trials that follow: more than one block, more than one turn
 
 Path: TypeAlias = tuple[int, ...]
 Body: TypeAlias = tuple[Step, ...]
@@ -32,10 +34,13 @@ def mend(program: Program, sizes: dict[str, int], seen: Race) -> str:
         return ""
     if seen.first.step is seen.at.step and _counts(seen.at.step):
         return "write `atomic` before the update: updates of one kind may meet, in any order"
-    tried = set()
+    tried, races = set(), [seen]
     for place, candidate in _candidates(program, seen):
-        if place not in tried and _runs(candidate, sizes):
-            return f"a barrier {place} would do"
+        if place not in tried and all(_parted(candidate, race) for race in races):
+            more = _wrong(candidate, sizes)
+            if not more:
+                return f"a barrier {place} would do"
+            races += [fault for fault in more if isinstance(fault, Race)]
         tried.add(place)
     return ""
 
@@ -47,21 +52,38 @@ def _counts(step: Step) -> bool:
     return all(read.tensor != step.target for term in (step.value, step.guard, *step.index) for read in reads(term))
 
 
-def _runs(program: Program, sizes: dict[str, int]) -> bool:
-    """Whether no run has a race, nor a barrier that some threads miss."""
-    larger = [dict.fromkeys(sizes, n) for n in LARGER]
-    return _clean(program, sizes, 1) and all(_clean(program, s, None) for s in (sizes, *larger) if admitted(program, s))
+def _parted(program: Program, seen: Race) -> bool:
+    """Whether a barrier may lie between the two steps, in the turns in which they met."""
+    if seen.scope != "block":
+        return False  # no barrier is between two blocks
+    body = program.launches[seen.at.launch].body
+    paths = [list(_paths(body, step, by_hand(program))) for step in (seen.first.step, seen.at.step)]
+    if any(len(found) != 1 for found in paths):
+        return True  # a loop over listed values has become copies of its body: the run will tell
+    (one,), (other,) = paths
+    apart = {n: v < w for (n, v), (m, w) in zip(seen.first.loops, seen.at.loops, strict=False) if n == m and v != w}
+    around, onward = next(
+        ((loop.axis.name, apart[loop.axis.name]) for _, loop in loops(body, one) if loop.axis.name in apart), ("", one < other)
+    )
+    earlier, later = (one, other) if onward else (other, one)
+    return all(way.block for way in ways(body, earlier, later) if way.around == around)
 
 
-def _clean(program: Program, sizes: dict[str, int], order: int | None) -> bool:
+def _wrong(program: Program, sizes: dict[str, int]) -> tuple[Race | Divergent, ...]:
+    """What the first run shows that has a race, or a barrier that some threads miss."""
+    trials = ((sizes, 1), *((dict.fromkeys(sizes, n), None) for n in LARGER))
+    return next((found for s, order in trials if admitted(program, s) and (found := _faults(program, s, order))), ())
+
+
+def _faults(program: Program, sizes: dict[str, int], order: int | None) -> tuple[Race | Divergent, ...]:
     try:
         inputs = random_inputs(program.op, sizes)
         if not promised(program.op, sizes, inputs):
-            return True
+            return ()
         faults = simulate(program, sizes, inputs, order=order, budget=BUDGET).faults
     except (SimulationBudget, ZeroDivisionError, IndexError):
-        return True  # nothing was seen
-    return not any(isinstance(fault, Race | Divergent) for fault in faults)
+        return ()  # nothing was seen
+    return tuple(fault for fault in faults if isinstance(fault, Race | Divergent))
 
 
 def _candidates(program: Program, seen: Race) -> Iterator[tuple[str, Program]]:
