@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import operator
+import os
 import sys
 import threading
 from typing import Any, NoReturn
@@ -182,7 +183,7 @@ def _on_cpu(kernel: Any, *arguments: Any) -> None:
 
         lock = vars(numba).setdefault("_tinygpu_launch_lock", threading.RLock())
         with lock:
-            kernel(*arguments)
+            _with_short_waits(kernel, *arguments)
             try:
                 _LAYER.append(lock if numba.threading_layer() == "workqueue" else None)
             except ValueError:  # still not chosen: no kernel had anything to do in parallel
@@ -192,3 +193,17 @@ def _on_cpu(kernel: Any, *arguments: Any) -> None:
     else:
         with _LAYER[0]:
             kernel(*arguments)
+
+
+def _with_short_waits(kernel: Any, *arguments: Any) -> None:
+    """Run the first kernel, which loads the threading layer. GNU OpenMP is told then, unless the user has said something, that a thread
+    without work sleeps soon: left alone it spins for milliseconds, and where it shares a core with the thread that has the work, both
+    take many times as long."""
+    if os.environ.keys() & {"GOMP_SPINCOUNT", "OMP_WAIT_POLICY"}:
+        kernel(*arguments)
+        return
+    os.environ["GOMP_SPINCOUNT"] = "1000"
+    try:
+        kernel(*arguments)
+    finally:
+        os.environ.pop("GOMP_SPINCOUNT", None)

@@ -634,7 +634,7 @@ def _on_cpu(kernel: Any, *arguments: Any) -> None:
 
         lock = vars(numba).setdefault("_tinygpu_launch_lock", threading.RLock())
         with lock:
-            kernel(*arguments)
+            _with_short_waits(kernel, *arguments)
             try:
                 _LAYER.append(lock if numba.threading_layer() == "workqueue" else None)
             except ValueError:  # still not chosen: no kernel had anything to do in parallel
@@ -644,6 +644,20 @@ def _on_cpu(kernel: Any, *arguments: Any) -> None:
     else:
         with _LAYER[0]:
             kernel(*arguments)
+
+
+def _with_short_waits(kernel: Any, *arguments: Any) -> None:
+    """Run the first kernel, which loads the threading layer. GNU OpenMP is told then, unless the user has said something, that a thread
+    without work sleeps soon: left alone it spins for milliseconds, and where it shares a core with the thread that has the work, both
+    take many times as long."""
+    if os.environ.keys() & {"GOMP_SPINCOUNT", "OMP_WAIT_POLICY"}:
+        kernel(*arguments)
+        return
+    os.environ["GOMP_SPINCOUNT"] = "1000"
+    try:
+        kernel(*arguments)
+    finally:
+        os.environ.pop("GOMP_SPINCOUNT", None)
 
 
 def _stream_of(function: str, stream: Any, family: str, device: int) -> int:
