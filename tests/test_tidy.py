@@ -196,10 +196,12 @@ def test_every_error_is_seen_in_a_test():
     assert set(CATALOGUE) <= seen, f"no test sees {sorted(set(CATALOGUE) - seen)}"
 
 
-def test_checking_does_not_import_what_only_running_needs():
+@pytest.mark.parametrize(("spec", "machine"), [("saxpy", 0), ("matmul_shared", 0), ("histogram", -1), ("norm", 0)])
+def test_checking_does_not_import_what_only_running_needs(spec: str, machine: int):
     code = (
-        "import sys; from tinygpu import pipeline; spec = pipeline.load('specs/saxpy.tgpu'); pipeline.check(spec.machines[0]);"
-        "print([m for m in ('numba', 'sympy', 'cuda', 'torch', 'lark') if m in sys.modules])"
+        f"import sys; from tinygpu import pipeline; spec = pipeline.load('specs/{spec}.tgpu');"
+        f"proof = pipeline.check(spec.machines[{machine}]); assert isinstance(proof, pipeline.Proof);"
+        "print([m for m in ('numpy', 'numba', 'sympy', 'cuda', 'torch', 'lark') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -61,6 +61,7 @@ def test_two_runs_give_the_same_proof(name: str) -> None:
     made = _first(name)
     first = prove(made)
     prove(program(SUM, BAD))  # what else was asked in between does not matter
+    ask.cache_clear()
     second = prove(made)
     assert isinstance(first, Proof) and isinstance(second, Proof)
     assert first.digest == second.digest and first.theorems == second.theorems
@@ -82,7 +83,7 @@ def test_a_budget_that_is_spent_is_no_proof(budget: int) -> None:
 
 def test_every_question_has_a_fresh_solver() -> None:
     hypotheses, goal = (n > 0, i >= 0, i < n), i // n < 1
-    answers = [ask(hypotheses, goal, 1_000_000) for _ in range(3)]
+    answers = [ask.__wrapped__(hypotheses, goal, 1_000_000) for _ in range(3)]
     assert answers[0][0] == z3.unsat and all(a == answers[0] for a in answers)
 
 

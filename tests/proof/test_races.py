@@ -12,7 +12,10 @@ from tests.program.test_simulate_together import program
 from tinygpu import pipeline
 from tinygpu.diagnostic import Diagnostic
 from tinygpu.program.step import Barrier, For, Program, Step
-from tinygpu.proof.check import Refutation, check
+from tinygpu.proof import check as check_module
+from tinygpu.proof import counterexample
+from tinygpu.proof.check import Refutation, Unknown, check
+from tinygpu.proof.kernel import Proof, Result, moot, prove
 from tinygpu.proof.rows import by_hand
 
 
@@ -83,6 +86,25 @@ def test_what_one_barrier_does_not_mend_has_the_claims_own_help() -> None:
     assert refuted(one_block("p[t // 2] += 1")).helps == (
         "write `atomic` before the update: updates of one kind may meet, in any order",
     )
+
+
+def test_a_race_is_shown_before_anything_else_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[bool] = []
+    whole = check_module.prove
+
+    def counted(made: Program, budget: int, hasty: bool = False) -> Result:
+        asked.append(hasty)
+        return whole(made, budget, hasty)
+
+    monkeypatch.setattr(check_module, "prove", counted)
+    made = MISSING["before the readers"][0]
+    assert refuted(made).code == "TG302" and asked == [True]
+    left = prove(made, hasty=True)
+    assert not isinstance(left, Proof) and moot(left[-1]) and sum(map(moot, left)) == 1
+    monkeypatch.setattr(counterexample, "replay", lambda *_, **__: None)  # nothing misbehaves: then everything is asked
+    asked.clear()
+    verdict = check(made)
+    assert isinstance(verdict, Unknown) and asked == [True, False]
 
 
 @pytest.mark.parametrize(

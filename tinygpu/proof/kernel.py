@@ -8,6 +8,7 @@ fixed seed and a budget counted in steps, so the answer is the same on every mac
 from __future__ import annotations
 
 from dataclasses import InitVar, dataclass
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import z3
@@ -168,10 +169,14 @@ def _natural(hypothesis: Term) -> str:
     return ""
 
 
+@lru_cache(maxsize=1024)
 def ask(
     hypotheses: tuple[Term, ...], goal: Term | None, budget: int, more: tuple[Term, ...] = ()
 ) -> tuple[Any, dict[str, int], int]:
-    """`(unsat | sat | unknown, a model of the integers, resource units)` of `hypotheses ∧ more ∧ ¬goal`."""
+    """`(unsat | sat | unknown, a model of the integers, resource units)` of `hypotheses ∧ more ∧ ¬goal`.
+
+    Several accesses, and several machines, give one formula: what has one answer is asked once.
+    """
     translation = Z3()
     solver = z3.Solver(ctx=translation.context)
     solver.set("rlimit", budget)
