@@ -201,6 +201,7 @@ CATALOGUE: Mapping[str, str] = {
     "TG813": "memory that is not aligned to its elements",
     "TG815": "no kernel for this GPU",
     "TG816": "a stream that is none",
+    "TG817": "a promise that no call can check",
     # the command line
     "TG901": "a bug of tinygpu",
     "TG902": "there is no such file",

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tinygpu.category.term import TRUE, App, Const, Fold, Read, Term, Var, text, walk
+from tinygpu.category.term import TRUE, App, Const, Term, Var, text, walk
 from tinygpu.emit.cpu import cpu_name
 from tinygpu.emit.cuda import Parameter, kernel_parameters
+from tinygpu.emit.data import of_data, promises
+from tinygpu.emit.data_text import check_lines
 from tinygpu.emit.python import Lines, block, docstring, source
 from tinygpu.emit.sizes import Solved, divisors, python, solve
 from tinygpu.emit.spelled import Spelled, quoted, spell
@@ -28,6 +30,7 @@ def launcher_source(
     """`program → source of def NAME(inputs, *, sizes no input tells, out=None, stream=None)`.
 
     Where launches leave something for later ones, there is also `workspace=None`: like `out`, an array for each, or none, and they are made.
+    Where the data is promised something, there is `check_data=False`: with True the promise is checked before anything is launched.
     `limits` are terms over the sizes that the 32-bit kernels need to be at most 2³¹ - 1; `header` are paragraphs of the docstring.
     `cpu` are the workspaces of the CPU kernels: the program's, and others that are made at each call.
     """
@@ -52,6 +55,7 @@ def parameters(spelled: Spelled, missing: tuple[str, ...]) -> str:
     inputs = [f"{spelled.names[t.name]}: {'Array' if t.shape else _scalar_type(t.dtype)}" for t in spelled.program.op.inputs]
     keywords = [f"{spelled.names[s]}: int" for s in missing] + ["out: Array = None", "stream: Any = None"]
     keywords += ["workspace: Array = None"] if spelled.program.workspaces else []
+    keywords += ["check_data: bool = False"] if promises(spelled.program) else []
     return ", ".join([*inputs, "*", *keywords])
 
 
@@ -114,8 +118,8 @@ def _preconditions(spelled: Spelled) -> Lines:
     """Every `where` of the op and the machine. A divisor that is 0 counts as a precondition that does not hold."""
     lines: Lines = []
     for guard in dict.fromkeys((*spelled.program.op.where, *spelled.program.where)):
-        if any(isinstance(t, Read | Fold) for t in walk(guard)):
-            continue  # of data: an assumption that the docstring states
+        if of_data(guard):
+            continue  # checked only where the caller asks for it
         tests = [f"{python(d, spelled.names, 5)} == 0" for d in divisors(guard)]
         tests.append(f"not {python(guard, spelled.names, 9)}")
         lines += block(f"if {' or '.join(tests)}", [f"_precondition({spelled.title}, {quoted(text(guard))}, _sizes)"])
@@ -123,11 +127,12 @@ def _preconditions(spelled: Spelled) -> Lines:
 
 
 def _outputs(spelled: Spelled) -> Lines:
-    """Outputs made, or those of `out=` checked; then the early return, if all of them are empty."""
+    """Outputs made, or those of `out=` checked; data, where that is asked for; then the early return, if all outputs are empty."""
     op, title = spelled.program.op, spelled.title
     inputs = _tuple(spelled.view(t) for t in op.inputs if t.shape)
     lines = _output_extents(spelled) + [f"_first = _same_device({title}, {inputs})"]
     lines += _arrays(spelled, "out", op.outputs, "_first", inputs)
+    lines += check_lines(spelled)[0]
     empty = " and ".join(f"not {spelled.view(t)}.nbytes" for t in op.outputs)
     return lines + block(f"if {empty}", [f"return {_result(spelled)}"])
 
@@ -236,9 +241,7 @@ def _launch_cuda(spelled: Spelled) -> Lines:
     for number, launch in enumerate(program.launches):
         blocks = python(launch.blocks, spelled.names)
         if not isinstance(launch.blocks, Const):
-            wrong = (
-                f"_too_large({title}, {quoted('the number of blocks, ' + text(launch.blocks) + ',')}, {INT32_MAX}, _sizes)"
-            )
+            wrong = f"_too_large({title}, {quoted('the number of blocks, ' + text(launch.blocks) + ',')}, {INT32_MAX}, _sizes)"
             lines += [f"_blocks = {blocks}", *block(f"if _blocks > {INT32_MAX}", [wrong])]
             blocks = "_blocks"
         lines.append(f"{cuda_object(spelled.function, program, number)}({view}, _stream, _bits, _wide, {blocks}, {arguments})")

@@ -15,25 +15,29 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from types import ModuleType
 
 from tinygpu.category.term import Axis, Term, text
-from tinygpu.emit import support, support_call, support_cuda
+from tinygpu.emit import support, support_call, support_cuda, support_data
 from tinygpu.emit.cpu import Kernels, cpu_kernels, cpu_support
 from tinygpu.emit.cpu_lanes import IMPORTS as LANES_IMPORTS
 from tinygpu.emit.cpu_lanes import OPERATIONS, lanes_source
 from tinygpu.emit.cpu_prelude import HEADER
 from tinygpu.emit.cpu_prelude import TEXT as CPU_NAMES
 from tinygpu.emit.cuda import block_threads, dynamic_bytes, kernel_name, kernel_source
+from tinygpu.emit.data import of_data, promises
+from tinygpu.emit.data_text import paragraph
 from tinygpu.emit.launcher import cuda_object, launcher_source
 from tinygpu.emit.mathlib import errors
 from tinygpu.emit.naming import aliases, groups
 from tinygpu.emit.prelude import prelude_source
 from tinygpu.emit.python import Lines, docstring
+from tinygpu.emit.spelled import spell
 from tinygpu.model.machine import Machine
 from tinygpu.model.op import Op
 from tinygpu.program.step import Launch, Program, Workspace
 
-SUPPORT = (support, support_call, support_cuda)
+SUPPORT = (support, support_call, support_cuda, support_data)
 IMPORTED = ("contextlib", "functools", "hashlib", "math", "operator", "os", "re", "sys", "tempfile", "threading")
 MARK = "# ── support"
 
@@ -75,7 +79,8 @@ def emit(title: str, machines: Sequence[Built]) -> str:
         lines += [*text_lines, "", ""]
     uses: frozenset[str] = frozenset().union(*(used for sources in cuda.values() for _, used in sources))
     lines += [_rule("what CUDA kernels call"), "", prelude_source(uses).strip(), "", ""]
-    lines += [_rule("the same in every module"), "", support_text(), ""]
+    data = any(promises(p) for p in programs.values())
+    lines += [_rule("the same in every module"), "", support_text(SUPPORT if data else SUPPORT[:-1]), ""]
     for name, program in programs.items():
         lines += cuda_objects(program, cuda[name])
     return "\n".join(lines).rstrip("\n") + "\n"
@@ -157,10 +162,11 @@ def header(built: Built) -> tuple[str, ...]:
     """The paragraphs of a launcher's docstring: equation, arrays, preconditions, machine, proof."""
     op, program = built.machine.op, built.program
     arrays = [_array(op, t.name) for t in op.tensors] + [_space(w) for w in program.workspaces]
-    where = tuple(dict.fromkeys((*op.where, *program.where)))
+    where = tuple(dict.fromkeys(w for w in (*op.where, *program.where) if not of_data(w)))
     paragraphs = ["\n".join(equations(op)), "\n".join(arrays)]
     if where:
         paragraphs.append("Only where " + " and ".join(map(text, where)) + "; anything else is refused.")
+    paragraphs.append(paragraph(spell(program)))
     paragraphs.append("\n".join(work(program)))
     if built.facts:
         paragraphs.append("\n".join(built.facts))
@@ -212,9 +218,9 @@ def cached(kernels: str) -> str:
     return kernels.replace("@njit(", "@njit(cache=True, ")
 
 
-def support_text() -> str:
+def support_text(files: Sequence[ModuleType] = SUPPORT) -> str:
     """The files of support from their marks on, as one text."""
-    return "\n\n".join(inspect.getsource(m).partition(MARK)[2].partition("\n")[2].strip("\n") + "\n" for m in SUPPORT)
+    return "\n\n".join(inspect.getsource(m).partition(MARK)[2].partition("\n")[2].strip("\n") + "\n" for m in files)
 
 
 def _rule(title: str) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import count
 
+from tinygpu.emit.data import promises
 from tinygpu.emit.launcher import parameters, result_type
 from tinygpu.emit.python import Lines, block, docstring, identifier
 from tinygpu.emit.sizes import solve
@@ -120,6 +121,7 @@ def choice(group: Group, name: str, programs: dict[str, Program]) -> Lines:
     given = [spelled.names[t.name] for t in op.inputs]
     given += [f"{spelled.names[k]}={spelled.names[k]}" for k in solve(op)[1]] + ["out=out", "stream=stream"]
     given += ["workspace=workspace"] if spelled.program.workspaces else []
+    given += ["check_data=check_data"] if promises(spelled.program) else []
     picked = f"_by_dtype({quoted(name)}, {quoted(tensor.name)}, {spelled.names[tensor.name]}, {{{table}}})"
     dtypes = ", ".join(d[arrays[0]] for d in members)
     body = [*docstring(f"`{group.name}` for the dtype of {tensor.name}: {dtypes}."), f"return {picked}({', '.join(given)})"]

@@ -10,13 +10,14 @@ import json
 import keyword
 from dataclasses import dataclass
 
-from tinygpu.emit import support, support_call, support_cuda
+from tinygpu.emit import support, support_call, support_cuda, support_data
+from tinygpu.emit.data import promises
 from tinygpu.emit.python import fresh, identifier
 from tinygpu.emit.sizes import python
 from tinygpu.model.op import Tensor
 from tinygpu.program.step import Program
 
-SUPPORT = (support, support_call, support_cuda)
+SUPPORT = (support, support_call, support_cuda, support_data)
 KEPT = frozenset(keyword.kwlist) | {
     "out",
     "stream",
@@ -35,7 +36,7 @@ KEPT = frozenset(keyword.kwlist) | {
 TAKEN = (
     KEPT
     | {name for module in SUPPORT for name in vars(module)}
-    | {"_sizes", "_first", "_bits", "_stream", "_wide", "_index", "_blocks"}
+    | {"_sizes", "_first", "_bits", "_stream", "_wide", "_index", "_blocks", "_held", "_holds"}
 )
 
 
@@ -65,6 +66,7 @@ class Spelled:
 def spell(program: Program) -> Spelled:
     """The program with names that Python allows: the user's own wherever they can stay."""
     taken = {*TAKEN, "workspace"} if program.workspaces else set(TAKEN)
+    taken |= {"check_data"} if promises(program) else set()
     names: dict[str, str] = {}
     views: dict[str, str] = {}
     for name in dict.fromkeys([*(t.name for t in program.op.tensors), *program.op.sizes]):

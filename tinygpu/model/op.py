@@ -37,7 +37,7 @@ class Equation:
 class Op:
     """A compute object. `sizes` in order of first use; `where` are guards over the sizes.
 
-    `promises` are guards over the values of inputs, such as `all[t] 0 <= idx[t]`: assumed, and checked by no call.
+    `promises` are guards over the values of inputs, such as `all[t] 0 <= idx[t]`: assumed, and checked by a call on request.
     `monoids` are those that its file declares, each with its name in the registry.
     """
 

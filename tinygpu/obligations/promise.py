@@ -2,8 +2,8 @@
 
     all[t] φ(idx[t])   gives   0 ≤ e < T  ⇒  φ(idx[e])        for every read idx[e] of the claim
 
-Comes in: a claim and the promises. Goes out: the claim with those facts among its hypotheses. No launcher checks them:
-they are assumptions that the verdict states.
+Comes in: a claim and the promises. Goes out: the claim with those facts among its hypotheses. They are
+assumptions that the verdict states; a launcher checks them where it is asked to.
 """
 
 from __future__ import annotations

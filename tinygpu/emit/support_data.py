@@ -1,0 +1,121 @@
+"""What an emitted module does when it is asked to check data: evaluate what the op promises of its inputs, at every index.
+
+Comes in: `_View` values and numbers, and a promise as a function of index arrays. Goes out: nothing, or an error with the first element
+that breaks it. The one idea: numpy evaluates a promise for many indices at a time, and once more where it fails, to say what was read.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NoReturn
+
+import numpy as np
+
+from tinygpu.emit.support import _HELD, _fail, _View
+from tinygpu.emit.support_cuda import _stream_of
+
+# ── support: data ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+_AT_ONCE = 1 << 20  # indices for which a promise is evaluated together
+
+
+class _Data:
+    """An input as a promise reads it: integers as they are, floats as f64, which holds them all. An index outside reads the nearest
+    element; a promise does not hold by what it reads there. `seen` are the reads of one evaluation, if anybody wants to know."""
+
+    def __init__(self, name: str, values: Any):
+        self.name, self.values, self.seen = name, values, {}  # type: ignore[var-annotated]
+
+    def __getitem__(self, index: Any) -> Any:
+        places = index if isinstance(index, tuple) else (index,)
+        if self.values.size:
+            inside = tuple(
+                [
+                    np.asarray(np.clip(i, 0, extent - 1)).astype(np.int64)
+                    for i, extent in zip(places, self.values.shape, strict=True)
+                ]
+            )
+            read = self.values[inside]
+        else:
+            read = np.zeros(np.broadcast_shapes(*map(np.shape, places)), self.values.dtype)
+        if all(np.ndim(i) == 0 for i in places):
+            self.note(tuple(map(int, places)), read)
+        return read if self.values.dtype.kind in "iub" else np.float64(read)
+
+    def note(self, place: tuple[int, ...], read: Any) -> None:
+        """Remember one element."""
+        at = f"{self.name}[{', '.join(map(str, place))}]" if place else self.name
+        outside = not all(0 <= i < extent for i, extent in zip(place, self.values.shape, strict=True))
+        value = float(read) if self.values.dtype.kind not in "iub" else read.item()
+        self.seen[at] = f"{at} is outside" if outside else f"{at} = {value}"
+
+
+def _data(function: str, name: str, value: Any, dtype: str, stream: Any) -> _Data:
+    """An input on the host. From a GPU it is copied, after everything that was put on the stream before: the call waits for that."""
+    values = value
+    if isinstance(value, _View):
+        values = value.base if value.device < 0 else _to_host(function, value, dtype, stream)
+    values = np.asarray(values)
+    if dtype == "bf16" and values.dtype == np.uint16:
+        values = (values.astype(np.uint32) << 16).view(np.float32)
+    return _Data(name, values)
+
+
+def _to_host(function: str, view: _View, dtype: str, stream: Any) -> Any:
+    """A copy of an array on a GPU, of any library; the caller's current device is as it was."""
+    from cuda.bindings import driver
+    from cuda.core import Device
+
+    made = np.empty(view.shape, np.dtype(_HELD[dtype][0][-1]))
+    if not view.nbytes:
+        return made
+    handle, before, device = _stream_of(function, stream, view.family, view.device), Device(), Device(view.device)
+    device.set_current()
+    try:
+        (error,) = driver.cuStreamSynchronize(handle)
+        if not int(error):
+            (error,) = driver.cuMemcpyDtoH(made.ctypes.data, view.pointer, view.nbytes)
+    finally:
+        if before.device_id != device.device_id:
+            before.set_current()
+    if int(error):
+        _fail(RuntimeError, "TG815", function, f"{view.name} cannot be copied from GPU {view.device} to check it: {error.name}")
+    return made
+
+
+def _cast(value: Any, dtype: Any) -> Any:
+    """Integers in another width: they wrap; `object` are Python's, which have none."""
+    array = np.asarray(value, object) if isinstance(value, int) else np.asarray(value)
+    return (
+        np.asarray(array % 2**64).astype(np.uint64).astype(dtype)
+        if array.dtype == object and dtype is not object
+        else array.astype(dtype)
+    )
+
+
+def _promised(
+    function: str, promise: str, holds: Any, extents: tuple[int, ...], data: tuple[_Data, ...], sizes: dict[str, int]
+) -> None:
+    """Whether `holds` of all indices below the extents; the error names the first of them, in the order of the promise, that breaks it."""
+    points = math.prod(max(0, extent) for extent in extents)
+    with np.errstate(all="ignore"):
+        for low in range(0, points, _AT_ONCE):
+            flat = np.arange(low, min(low + _AT_ONCE, points))
+            places = np.unravel_index(flat, extents) if extents else ()
+            kept = np.broadcast_to(holds(*places, *data), flat.shape)
+            if not kept.all():
+                first = int(np.argmin(kept))
+                for one in data:
+                    one.seen.clear()
+                holds(*(int(place[first]) for place in places), *data)
+                _promise_broken(function, promise, data, sizes)
+
+
+def _promise_broken(function: str, promise: str, data: tuple[_Data, ...], sizes: dict[str, int]) -> NoReturn:
+    read = ", ".join(text for one in data for text in one.seen.values())
+    known = ", ".join(f"{name} = {value}" for name, value in sizes.items())
+    _fail(ValueError, "TG808", function, f"proved only where {promise}; here {read}{f', with {known}' if known else ''}")
+
+
+def _unchecked(function: str, promise: str) -> NoReturn:
+    _fail(ValueError, "TG817", function, f"check_data cannot check {promise}: it stays an assumption. Call without check_data")
