@@ -230,12 +230,13 @@ def _rule(title: str) -> str:
 def opening(title: str, machines: Sequence[Built], needs: set[str]) -> list[str]:
     """The module's docstring."""
     names = "\n".join(f"  {b.machine.title} : {b.machine.op.name}" for b in machines)
-    bounds = errors(needs)
+    bounds, data = errors(needs), any(promises(b.program) for b in machines)
     return [
         f"Kernels of {title}, emitted by tinygpu; every machine was proved for all sizes before it was written.",
         names,
         "Needs numpy and numba; for arrays on a GPU also numba-cuda and cuda-core. Nothing of tinygpu. Kernels are compiled at\n"
-        "their first call and kept on disk. Arrays are never copied; a call on a GPU returns at once, on the caller's stream.",
+        "their first call and kept on disk. Arrays are never copied; a call on a GPU returns at once, on the caller's stream."
+        + (" With\ncheck_data=True it first copies what it checks to the host, and waits." if data else ""),
         "Floating point: sums are in the order of the loops, products and sums may be fused or reassociated"
         + (f"; of the functions: {bounds}." if bounds else "."),
     ]
