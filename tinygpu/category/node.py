@@ -42,7 +42,7 @@ class Algebra:
         "_form",
         "_hash",
         "_variables",
-    )  # each written once, by who computes it: `affine.linear`, `App.__hash__`, `variables`
+    )  # each written once, where it is computed: `linear` of an index or `_forms` of a guard, `__hash__`, `variables`
 
     def __add__(self, other: Term | int) -> Term:
         return apply("add", self, other)

@@ -54,7 +54,17 @@ class Known:
 
 
 def _forms(fact: Term) -> tuple[Linear, ...]:
-    """A comparison of index terms as linear forms that are at least 0."""
+    """A comparison of index terms as linear forms that are at least 0; the fact keeps them, since it is given again and again."""
+    if not isinstance(fact, App) or fact.dtype != BOOL:
+        return ()
+    found: tuple[Linear, ...] | None = getattr(fact, "_form", None)
+    if found is None:
+        found = _compared(fact)
+        object.__setattr__(fact, "_form", found)
+    return found
+
+
+def _compared(fact: App) -> tuple[Linear, ...]:
     match fact:
         case App("not", (App("lt" | "le" | "gt" | "ge" as op, (a, b)),)):
             return _forms(App({"lt": "ge", "le": "gt", "gt": "le", "ge": "lt"}[op], (a, b), BOOL))

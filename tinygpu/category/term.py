@@ -122,9 +122,11 @@ def children(term: Term) -> tuple[Term, ...]:
 
 def walk(term: Term) -> Iterator[Term]:
     """The term and everything inside it, outermost first."""
-    yield term
-    for child in children(term):
-        yield from walk(child)
+    waiting = [term]
+    while waiting:
+        here = waiting.pop()
+        yield here
+        waiting.extend(reversed(children(here)))
 
 
 def rebuild(term: Term, change: Callable[[Term], Term]) -> Term:
