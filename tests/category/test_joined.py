@@ -10,8 +10,8 @@ import random
 
 import pytest
 
-from tinygpu.category.evaluate import evaluate
 from tinygpu.category.affine import joined, linear
+from tinygpu.category.evaluate import evaluate
 from tinygpu.category.term import Const, Term, Var
 from tinygpu.pipeline import Proof, Refutation, check, load_text
 

@@ -40,11 +40,11 @@ class Place:
     def at(self, shape: tuple[int, ...], position: int) -> At:
         """Who stands at that flat position of an array of points."""
         spot = np.unravel_index(position, shape)
-        lane, loops = self._point(self.factors, shape, spot), self._point(self.loops, shape, spot)
+        lane, loops = self._point(self.factors, spot), self._point(self.loops, spot)
         return At(self.span, self.launch, lane, loops, self.step)
 
-    def _point(self, names: tuple[str, ...], shape: tuple[int, ...], spot: tuple[np.intp, ...]) -> Point:
-        return tuple((name, pick(self.env[name], shape, spot)) for name in names)
+    def _point(self, names: tuple[str, ...], spot: tuple[np.intp, ...]) -> Point:
+        return tuple((name, pick(self.env[name], spot)) for name in names)
 
 
 @dataclass(slots=True)
@@ -63,9 +63,13 @@ class Faults:
             self.found.append(fault)
 
 
-def pick(values: Value, shape: tuple[int, ...], spot: tuple[np.intp, ...]) -> int:
-    """The value at one spot of an array that broadcasts to `shape`."""
-    return int(values if np.ndim(values) == 0 else np.broadcast_to(values, shape)[spot])
+def pick(values: Value, spot: tuple[np.intp, ...]) -> int:
+    """The value at one spot of the points that an array broadcasts to."""
+    if np.ndim(values) == 0:
+        return int(values)
+    own = np.shape(values)  # an access that is the same in every turn of a loop has one place there, and any turn will do
+    at = (0,) * (len(own) - len(spot)) + tuple(spot)[max(0, len(spot) - len(own)) :]
+    return int(values[tuple(0 if n == 1 else s for n, s in zip(own, at, strict=True))])
 
 
 def offenders(bad: Array, index: tuple[Value, ...], place: Place) -> Iterator[tuple[At, tuple[int, ...], int]]:
@@ -75,7 +79,7 @@ def offenders(bad: Array, index: tuple[Value, ...], place: Place) -> Iterator[tu
     )
     for position in np.flatnonzero(np.broadcast_to(bad, shape))[:EACH]:
         spot = np.unravel_index(position, shape)
-        yield place.at(shape, int(position)), tuple(pick(i, shape, spot) for i in index), int(position)
+        yield place.at(shape, int(position)), tuple(pick(i, spot) for i in index), int(position)
 
 
 def inside(
