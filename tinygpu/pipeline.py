@@ -100,8 +100,8 @@ def built(proof: Proof, machine: Machine | None = None) -> Built:
     alone = _alone(machine) if machine else None
     machine = machine or Machine(proof.program.name, proof.program.op, ())
     if alone is None:
-        return Built(machine, numbers, facts(proof), limits(numbers))
-    return Built(machine, numbers, (*facts(proof), on_cpu(alone)), limits(numbers), unpack(alone.program))
+        return Built(machine, numbers, facts(proof), limits(numbers), proof.program)
+    return Built(machine, numbers, (*facts(proof), on_cpu(alone)), limits(numbers), alone.program)
 
 
 def _alone(machine: Machine) -> Proof | None:

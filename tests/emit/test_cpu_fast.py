@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from tests.emit.cpu_harness import program
+from tests.emit.cpu_harness import program, programs
 from tests.emit.test_cpu import agree
 from tinygpu.emit.cpu import cpu_kernels
 
+SPECS = Path(__file__).resolve().parents[2] / "specs"
 PRODUCT = """
 op made(A: f32[M, K], B: f32[K, N]) -> (C: f32[M, N]) { C[i, j] = sum[k] A[i, k] * B[k, j] }
 machine tile : made {
@@ -123,4 +126,16 @@ def test_loops_whose_order_does_not_matter_become_one() -> None:
     )
     assert cpu_kernels(built).text.count("for j in range(min(256, N)):") == 2
     for rows, n in ((0, 1), (3, 1), (1, 1), (5, 255), (4, 256)):
+        agree(built, {"R": rows, "N": n})
+
+
+@pytest.mark.parametrize(
+    "spec, machine", [("argmax", "arg_thread"), ("welford", "welford_thread"), ("logsumexp_one_pass", "one_pass_thread")]
+)
+def test_a_long_fold_of_components_is_taken_in_pieces(spec: str, machine: str) -> None:
+    """Shorter and longer than where pieces begin, and with what is left over."""
+    found = programs((SPECS / f"{spec}.tgpu").read_text(encoding="utf-8"))
+    built = next(p for title, p in found.items() if title.startswith(machine))
+    assert "for block in range(0, done, 64):" in cpu_kernels(built).text
+    for rows, n in ((3, 1), (1, 255), (2, 256), (5, 300), (1, 640)):
         agree(built, {"R": rows, "N": n})

@@ -22,6 +22,7 @@ from tinygpu.emit.cpu_lift import lift, sites
 from tinygpu.emit.cpu_merge import Nest, bound, merge, merge_loops
 from tinygpu.emit.cpu_names import renamed
 from tinygpu.emit.cpu_nest import innermost, inside, item_count, nest_lines, step_count
+from tinygpu.emit.cpu_pieces import carried, temporaries
 from tinygpu.emit.cpu_prelude import HEADER, HEADER_IMPORTS, prelude
 from tinygpu.emit.cpu_split import split
 from tinygpu.emit.cpu_steps import indent, is_long
@@ -73,14 +74,15 @@ def cpu_support(kernels: Iterable[Kernels]) -> str:
 
 def cpu_kernels(program: Program) -> Kernels:
     """The two functions of each launch, and `NAME_cpu`."""
-    program = unpack(program)
+    packed, program = program, unpack(program)
     globals_ = globals_of(program)
-    writer = Writer({t.name: t for t in globals_}, {}, sizes=frozenset(program.op.sizes))
+    writer = Writer({t.name: t for t in globals_}, {}, sizes=frozenset(program.op.sizes), carried=carried(packed))
     given = arguments(globals_, program.op.sizes)
     functions: list[str] = []
     calls: list[Call] = []
     for number, launch in enumerate(program.launches):
         name = f"{identifier(program.name)}_{number}" if len(program.launches) > 1 else identifier(program.name)
+        writer.temporaries = temporaries(packed, launch)
         make = cooperating_launch if cooperates(launch) else plain_launch
         work, call = make(program.op, name, launch, writer)
         functions.append("\n".join(work))
@@ -137,6 +139,8 @@ def plain_launch(op: Op, name: str, launch: Launch, writer: Writer) -> tuple[lis
     extents = ", ".join(f"{a.name} < {text(a.extent)}" for a in nest.axes)
     free = reassociates(nest.body) and not tile and not (lane and strips(nest.body, lane, writer))
     note = f"Items [first, last) of the points {extents or '()'}.{' Sums are reassociated.' if free else ''}"
+    pieces = any("done = 0" in line for line in body)
+    note += " Long folds are taken in pieces, which are combined in another order." if pieces else ""
     return work_lines(op, name, note, free, body, writer), Call(name, count, step_count(nest, writer))
 
 

@@ -14,7 +14,7 @@ from tinygpu.emit.cpu_border import interior
 from tinygpu.emit.cpu_lift import sites
 from tinygpu.emit.cpu_merge import Nest
 from tinygpu.emit.cpu_polynomial import coefficient, plus, polynomial, positive, term, without
-from tinygpu.emit.cpu_steps import arrays, extent_text, indent, is_long, step_lines
+from tinygpu.emit.cpu_steps import arrays, extent_text, fold_arrays, indent, is_long, step_lines
 from tinygpu.emit.cpu_strip import STRIP, kept, strip_arrays, strip_lines, strips
 from tinygpu.emit.cpu_text import Writer, flat, mangle
 from tinygpu.model.op import Tensor
@@ -112,6 +112,8 @@ def nest_lines(nest: Nest, writer: Writer) -> list[str]:
         return [*arrays(nest.body, writer), "for item in range(first, last):", *indent(inside)]
     in_strips = strips(nest.body, lane, writer)
     lines = strip_arrays(nest.body, writer) if in_strips else arrays(nest.body, writer)
+    if not in_strips and (found := interior(nest, lane)):  # without the tests there, a loop may be a fold in parts
+        lines = list(dict.fromkeys([*lines, *fold_arrays(found.body, writer)]))
     return [
         *lines,
         "for item in range(first, last):",

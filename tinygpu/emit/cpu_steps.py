@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from tinygpu.category.term import FLOATS, TRUE, App, Axis, Const, Read, Var, substitute, walk
+from tinygpu.emit.cpu_pieces import fold_of, piece_arrays, piece_lines
 from tinygpu.emit.cpu_polynomial import coefficient, polynomial
 from tinygpu.emit.cpu_text import REGISTER, Writer, flat, mangle
 from tinygpu.program.step import Assign, For, If, Local, Shared, Step, steps
@@ -52,7 +53,7 @@ def cell_arrays(locals_: Iterable[Local | Shared], times: int = 1) -> list[str]:
 
 
 def fold_arrays(body: tuple[Step, ...], writer: Writer) -> list[str]:
-    """An array for each maximum that is taken in parts."""
+    """An array for each maximum that is taken in parts, and for each component of a fold that is taken in pieces."""
     folds = {
         s.target: s
         for loop in steps(body)
@@ -60,7 +61,9 @@ def fold_arrays(body: tuple[Step, ...], writer: Writer) -> list[str]:
         for s in loop.body
         if isinstance(s, Assign)
     }
-    return [f"{mangle(name)}_parts = np.empty({PARTS}, {REGISTER[s.value.dtype]})" for name, s in sorted(folds.items())]
+    lines = [f"{mangle(name)}_parts = np.empty({PARTS}, {REGISTER[s.value.dtype]})" for name, s in sorted(folds.items())]
+    values = (fold_of(loop, writer) for loop in steps(body) if isinstance(loop, For) and is_long(loop.axis))
+    return [*lines, *(line for fold in dict.fromkeys(values) if fold for line in piece_arrays(fold, writer))]
 
 
 def in_parts(loop: For, writer: Writer) -> bool:
@@ -135,6 +138,8 @@ def step_lines(body: tuple[Step, ...], writer: Writer) -> list[str]:
                 lines += assign_lines(step, writer)
             case For() if in_parts(step, writer):
                 lines += parts_lines(step, writer)
+            case For(axis, _) if is_long(axis) and (fold := fold_of(step, writer)):
+                lines += piece_lines(step, fold, extent_text(writer, axis), writer, lambda body: step_lines(body, writer))
             case For(axis, inner):
                 head = f"for {mangle(axis.name)} in range({writer.index(axis.extent)}):"
                 lines += [head, *indent(step_lines(inner, writer) or ["pass"])]

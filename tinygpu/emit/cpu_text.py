@@ -21,7 +21,7 @@ from tinygpu.program.step import Local
 RESERVED = frozenset(keyword.kwlist) | {
     "np", "math", "numba", "njit", "prange", "range", "min", "max", "abs", "at", "first", "last", "items", "parts", "part", "item",
     "rest", "start", "thread", "across", "nought", "row", "row_start", "row_stop",
-    "lane", "lane_start", "lane_count", "cell", "block", "block_end", "LANES", "strip", "width", "low", "high",
+    "done", "lane", "lane_start", "lane_count", "cell", "block", "block_end", "LANES", "strip", "width", "low", "high",
     "inner_low", "inner_high", "side", "inlined", "get_num_threads", *PRELUDE,
 }  # fmt: skip
 NUMBERED = re.compile(r"(panel|spread|tile)[_\d]*")
@@ -50,11 +50,19 @@ def mangle(name: str) -> str:
     return name + "_" if name.rstrip("_") in RESERVED else name  # also of `min_`, which would else meet `min`
 
 
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """The cells of a value with components, one for each, that is folded with a monoid."""
+
+    monoid: str
+    cells: tuple[str, ...]
+
+
 @dataclass(slots=True)
 class Writer:
     """Names in scope and what was called: `tensors` and `locals` by name; `needs` grows with every prelude function used, `vectors`
     with the vector operations of each dtype; cells in `strip` have an element for each of `parts` lanes or threads,
-    of which `part` is the one at hand."""
+    of which `part` is the one at hand; `carried` are the values that are folded, `temporaries` are written wherever they are read."""
 
     tensors: dict[str, Tensor]
     locals: dict[str, Local]
@@ -64,6 +72,8 @@ class Writer:
     part: str = "part"
     parts: int = 1
     sizes: frozenset[str] = frozenset()
+    carried: tuple[Carried, ...] = ()
+    temporaries: frozenset[str] = frozenset()
 
     def call(self, function: str, *args: str) -> str:
         self.needs.add(function)

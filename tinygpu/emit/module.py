@@ -36,6 +36,7 @@ from tinygpu.emit.spelled import spell
 from tinygpu.model.machine import Machine
 from tinygpu.model.op import Op
 from tinygpu.program.step import Launch, Program, Workspace
+from tinygpu.program.unpack import unpack
 
 SUPPORT = (support, support_call, support_cuda, support_data)
 IMPORTED = ("contextlib", "functools", "hashlib", "math", "operator", "os", "re", "sys", "tempfile", "threading")
@@ -46,7 +47,7 @@ MARK = "# ── support"
 class Built:
     """A proved machine, ready to be emitted: `facts` are sentences for its docstring, `limits` what the 32-bit kernels need below 2³¹.
 
-    `cpu` is the program of the CPU kernels, where it is another one: proved too, for the same op.
+    `cpu` is the program of the CPU kernels, where it is another one (proved too, for the same op) or has carriers.
     """
 
     machine: Machine
@@ -71,7 +72,7 @@ def emit(title: str, machines: Sequence[Built]) -> str:
     lines = docstring(*opening(title, machines, set().union(*(k.needs for k in cpu.values()))))
     lines += [*head(sorted([*programs, *(name for name, _ in short)]), support.imports), "", support.text, "", ""]
     for built, (name, program) in zip(machines, programs.items(), strict=True):
-        launcher = launcher_source(program, built.limits, header(built), alone[name].workspaces)
+        launcher = launcher_source(program, built.limits, header(built), unpack(alone[name]).workspaces)
         lines += [_rule(f"{built.machine.title} : {built.machine.op.name}"), ""]
         for text_ in (cached(support.kernels(cpu[name])), *(source for source, _ in cuda[name]), launcher):
             lines += [text_.strip(), "", ""]

@@ -20,10 +20,19 @@ from tinygpu.program.step import Assign, For, Holds, If, Launch, Local, Program,
 
 def unpack(program: Program) -> Program:
     """`program → program` without carriers. A program that has none is itself."""
+    names, taken = components_of(program)
+    if not names:
+        return program
+    unpacker = Unpacker(names, taken)
+    launches = tuple(unpacker.launch(launch) for launch in program.launches)
+    workspaces = tuple(one for w in program.workspaces for one in unpacker.declared(w) if isinstance(one, Workspace))
+    return replace(program, launches=launches, workspaces=workspaces)
+
+
+def components_of(program: Program) -> tuple[Mapping[str, tuple[str, ...]], set[str]]:
+    """The names of the cells of each array of a carrier, and all names that are taken then."""
     inner = (s for launch in program.launches for s in steps(launch.body) if isinstance(s, Local | Shared))
     declared = [a for a in (*program.workspaces, *inner) if a.dtype in CARRIERS]
-    if not declared:
-        return program
     op = program.op
     taken = {*op.sizes, *(t.name for t in (*op.tensors, *op.intermediates)), *(w.name for w in program.workspaces)}
     for launch in program.launches:
@@ -31,10 +40,7 @@ def unpack(program: Program) -> Program:
         for step in steps(launch.body):
             taken |= {step.axis.name} if isinstance(step, For) else {step.name} if isinstance(step, Local | Shared) else set()
     names = {a.name: tuple(_fresh(f"{a.name}_{n}", taken) for n, _ in CARRIERS[a.dtype].components) for a in declared}
-    unpacker = Unpacker(names, taken)
-    launches = tuple(unpacker.launch(launch) for launch in program.launches)
-    workspaces = tuple(one for w in program.workspaces for one in unpacker.declared(w) if isinstance(one, Workspace))
-    return replace(program, launches=launches, workspaces=workspaces)
+    return names, taken
 
 
 def _fresh(name: str, taken: set[str]) -> str:
