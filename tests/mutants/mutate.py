@@ -36,7 +36,12 @@ T = TypeVar("T")
 Body = tuple[Step, ...]
 OTHERWISE = {"lt": "le", "le": "lt", "gt": "ge", "ge": "gt", "eq": "le", "ne": "lt", "add": "sub", "sub": "add", "mul": "add"}
 OTHERWISE |= {"min": "max", "max": "min", "floordiv": "ceildiv", "ceildiv": "floordiv", "mod": "floordiv", "and": "or", "or": "and"}
-OTHERWISE |= {"shuffle_xor": "shuffle_down", "shuffle_down": "shuffle_xor", "shuffle_up": "shuffle_down", "shuffle_idx": "shuffle_xor"}
+OTHERWISE |= {
+    "shuffle_xor": "shuffle_down",
+    "shuffle_down": "shuffle_xor",
+    "shuffle_up": "shuffle_down",
+    "shuffle_idx": "shuffle_xor",
+}
 COMMUTE = ("add", "mul", "min", "max", "and", "or", "eq", "ne")
 
 

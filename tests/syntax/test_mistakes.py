@@ -109,7 +109,13 @@ MESSAGES = [
     (machine("work grid = (g)\n  j = (c)"), "TG008", (3, 3), "`j = …` stands without a clause", None),
     (machine("wrk grid = (g)"), "TG052", (2, 3), "`wrk` is neither a clause nor an index", ("did you mean `work`?",)),
     (program("barier"), "TG064", (3, 5), "`barier` is not a step", ("did you mean `barrier`?",)),
-    ("machin m : f { }", "TG054", (1, 1), "a file holds `op`, `machine`, `monoid`, `param` and `import`", ("did you mean `machine`?",)),
+    (
+        "machin m : f { }",
+        "TG054",
+        (1, 1),
+        "a file holds `op`, `machine`, `monoid`, `param` and `import`",
+        ("did you mean `machine`?",),
+    ),
 ]
 
 
