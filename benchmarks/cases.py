@@ -115,14 +115,9 @@ DATA = (
 
 CASES = (*ELEMENTS, *NORMS, *FOLDS, *PRODUCTS, *WINDOWS, *DATA)
 
-ONE_CHAIN = (
-    "each step of the fold needs the one before it, and compares twice; numpy folds as many elements at once as a register holds"
-)
 EACH_COLUMN = (
     "a thread owns a column of the values, so the exponentials of a row of scores are computed once for each of them, not once"
 )
 WHY: dict[str, str] = {
-    **{f"arg_{who}[op={op}_rows]": ONE_CHAIN for who in ("thread", "warp", "block") for op in ("argmax", "argmin")},
-    **{f"causal_{who}[op=causal_argmax]": ONE_CHAIN for who in ("thread", "warp")},
     **{f"attend_{who}[op={op}]": EACH_COLUMN for who in ("thread", "split") for op in ("attend", "attend_causal")},
 }
