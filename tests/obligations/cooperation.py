@@ -105,6 +105,11 @@ BREAKS: dict[str, tuple[Break, ...]] = {
         (("v[] = -inf", "v[] = 0"),),
         (("N - 1)", "N - 2)"),),
     ),
+    "rotated_columns": (
+        (("s[tx, (u*8 + ty + tx) % 32]", "s[tx, (u*8 + ty + tx + 1) % 32]"),),
+        (("(tx + h*8 + ty) % 32]", "(tx + h*8) % 32]"),),
+        (("    barrier\n", "    warp barrier\n"),),
+    ),
     "tree_in_place": (
         (("(64, 32,", "(63, 32,"),),
         (("if t < d", "if t < 64"),),

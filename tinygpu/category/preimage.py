@@ -45,9 +45,11 @@ def preimage(terms: Iterable[Term], axes: tuple[Axis, ...], targets: Iterable[Te
     """
     known: dict[str, Term] = {}
     equations = merged([*zip(terms, targets, strict=True), *_said(guard, {a.name for a in axes})])
-    equations, numbers = numbered(equations, axes)
-    equations, halves = halved(equations, (*axes, *numbers))
-    waiting = {a.name: a for a in (*axes, *numbers.keys(), *halves)}
+    equations, turns = turned(equations, axes)
+    plain = (*(a for a in axes if a.name not in {name for name, _ in turns.values()}), *turns)
+    equations, numbers = numbered(equations, plain)
+    equations, halves = halved(equations, (*plain, *numbers))
+    waiting = {a.name: a for a in (*plain, *numbers, *halves)}
     while equations:
         equations.sort(key=lambda e: len(variables(e[0]) & set(waiting)))
         term, target = equations.pop(0)
@@ -58,10 +60,12 @@ def preimage(terms: Iterable[Term], axes: tuple[Axis, ...], targets: Iterable[Te
     for high, low in zip(halves[::2], halves[1::2], strict=True):
         known[high.name[: -len(HIGH)]] = known.pop(high.name, Const(0)) * low.extent + known.pop(low.name, Const(0))
     for one, whole in numbers.items():
-        known |= digits(whole, known.pop(one.name, Const(0)), {a.name: a for a in axes if a.name not in known})
+        known |= digits(whole, known.pop(one.name, Const(0)), {a.name: a for a in plain if a.name not in known})
     for axis in axes:
         if axis.name not in known:
             known[axis.name] = _from_guard(axis.name, guard, known)
+    for digit, (name, whole) in turns.items():
+        known[name] = turned_back(digit, name, whole, known)
     return known
 
 
@@ -77,6 +81,40 @@ def _said(guard: Term, names: set[str]) -> Iterator[tuple[Term, Term]]:
 
 def _same(a: Term, b: Term) -> bool:
     return polynomial(a) == polynomial(b)
+
+
+def turned(equations: Equations, axes: tuple[Axis, ...]) -> tuple[Equations, dict[Axis, tuple[str, Term]]]:
+    """Axes that stand only in one rotation `(x + …) % n`, of at least as many places as x has, as the digit that the rotation is.
+
+    >>> from tinygpu.category.term import text, lift
+    >>> y, x, k = map(Var, "yxk")
+    >>> new, turns = turned([(y, k), ((x + y * 8) % 32, k)], (Axis("y", lift(4)), Axis("x", lift(32))))
+    >>> [text(e) for e, _ in new], [(name, text(whole)) for name, whole in turns.values()]
+    (['y', 'x turned'], [('x', 'x + y*8')])
+    """
+    found: dict[Axis, tuple[str, Term]] = {}
+    for axis in axes:
+        x = Var(axis.name)
+        around = dict.fromkeys(t for e, _ in equations for t in walk(e) if isinstance(t, App) and t.op == "mod" and t.args[0] != x)
+        for turn in around:
+            match turn:
+                case App("mod", (whole, Const(int(n)) as places)) if isinstance(axis.extent, Const) and axis.extent.value <= n:
+                    digit = Axis(f"{axis.name} turned", places)
+                    new = [(_exchanged(e, {turn: Var(digit.name)}), target) for e, target in equations]
+                    rest = linear(whole).without(x)
+                    free = all(axis.name not in variables(e) for e in (rest.term(), *(e for e, _ in new)))
+                    if free and abs(linear(whole).coefficient(x)) == 1:
+                        equations, found[digit] = new, (axis.name, whole)
+                        break
+    return equations, found
+
+
+def turned_back(digit: Axis, name: str, whole: Term, known: dict[str, Term]) -> Term:
+    """What `name` is where `whole % n` is a digit: the digit less what else is in the rotation, forwards or backwards."""
+    form = linear(whole)
+    rest = substitute(form.without(Var(name)).term(), known)
+    found = known.pop(digit.name, Const(0)) - rest
+    return (found if form.coefficient(Var(name)) > 0 else Const(0) - found) % digit.extent
 
 
 def numbered(equations: Equations, axes: tuple[Axis, ...]) -> tuple[Equations, dict[Axis, Term]]:
