@@ -72,10 +72,11 @@ def rows(spec: str, arch: Arch) -> list[dict[str, Any]]:
 
 
 def banks(program: Program) -> dict[str, int]:
-    """Shared array → the most turns that a warp's access to it takes; arrays whose index is data are left out."""
+    """Shared array → the most turns that a warp's access to it takes; accesses whose index is data are left out."""
     found: dict[str, int] = {}
     for conflict in conflicts(program, dict.fromkeys(program.op.sizes, SIZE)):
-        found[conflict.array] = max(conflict.ways, found.get(conflict.array, 0))
+        if conflict.ways is not None:
+            found[conflict.array] = max(conflict.ways, found.get(conflict.array, 0))
     return found
 
 

@@ -7,6 +7,8 @@ The one idea: a layout changes these numbers and nothing else.
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.emit.together_programs import PROGRAMS, transpose
 from tests.program.cooperation_texts import TEXTS
@@ -54,5 +56,62 @@ def test_words_are_given_once() -> None:
     assert turns([None] * 32, 4) == 0
 
 
-def test_what_depends_on_data_is_left_out() -> None:
-    assert [c.array for c in conflicts(PROGRAMS["histogram"], {"n": 256})] == ["near", "near"]
+def test_what_depends_on_data_has_no_number() -> None:
+    assert [(c.array, c.ways) for c in conflicts(PROGRAMS["histogram"], {"n": 256})] == [("near", 1), ("near", None), ("near", 1)]
+
+
+COPY = """
+op copy(x: f32[n]) -> (y: f32[n]) where n % 1024 == 0 { y[i] = x[i] }
+
+machine copied : copy {
+  work grid = (g: n // 1024), block = (t: 256)
+  program {
+    shared s: f32[16, 64] pad 4
+    BODY
+    barrier
+    for u < 4 in register { y[g*1024 + u*256 + t] = s[u*4 + t // 64, t % 64] }
+  }
+}
+"""
+
+
+def stores(body: str, **sizes: int) -> list[tuple[int, int | None]]:
+    made = program(load_text(COPY.replace("BODY", body), "copy").machines[0])
+    return [(c.bytes, c.ways) for c in conflicts(made, sizes) if c.stores and c.array == "s"]
+
+
+def test_a_condition_of_the_whole_loop_leaves_the_access_wide() -> None:
+    """The emitter takes such a condition out of the loop; so does the count. Lane by lane it would be 4 turns."""
+    text = "for v < 4 in vector { s[t // 16, t % 16 * 4 + v] = x[g*1024 + t*4 + v] if t < 128 }"
+    assert stores(text) == [(16, 1)]
+    assert stores(text.replace("in vector", "in register")) == [(4, 4)]
+
+
+def test_an_access_that_is_not_always_wide_counts_twice() -> None:
+    """Where some lanes are outside the kernel goes element by element."""
+    assert stores("for v < 4 in vector { s[t // 16, t % 16 * 4 + v] = x[g*1024 + t*4 + v] if t*4 + v < 999 }") == [(16, 1), (4, 4)]
+
+
+def test_the_borders_of_a_grid_hide_nothing() -> None:
+    """In the first block half of the lanes do not take part; in the others all do, and that is what is counted."""
+    assert stores("s[t % 16, 0] = x[g*1024 + t] if g*16 + t % 16 >= 12") == [(4, 2)]
+
+
+def test_every_turn_of_a_long_loop_is_seen() -> None:
+    """A conflict that comes after a thousand turns: there half of the lanes lie 32 words from the others."""
+    assert stores("for k < 2000 { s[0, t % 32] = x[g*1024 + t] if t % 32 < 16 }") == [(4, 1)]
+    assert stores("for k < 2000 { s[t % 32 // 16 * (k // 1999) * 8, t % 32 % 16] = x[g*1024 + t] }") == [(4, 2)]
+
+
+@given(st.lists(st.integers(0, 255), min_size=32, max_size=32), st.sampled_from([2, 4]))
+def test_merging_neighbours_brings_no_conflict(pieces: list[int], lanes: int) -> None:
+    """The compiler may make one access of those to `lanes` neighbours. Where none of them has a conflict, that has none."""
+    narrow = [turns([piece * lanes + lane for piece in pieces], 4) for lane in range(lanes)]
+    merged = turns([piece * lanes for piece in pieces], 4 * lanes, lanes)
+    assert merged <= max(narrow)
+
+
+@given(st.lists(st.one_of(st.none(), st.integers(0, 4095)), min_size=32, max_size=32))
+def test_fewer_lanes_take_no_more_turns(starts: list[int | None]) -> None:
+    """So a guard that is not decided may be left out: what is counted then is an upper bound."""
+    assert turns([start if lane % 2 else None for lane, start in enumerate(starts)], 4) <= turns(starts, 4)

@@ -3,126 +3,184 @@
 Comes in: a program, and numbers for its sizes. Goes out: for every access to a shared array the most turns that any warp takes.
 The one idea: a warp's addresses are finite, so nothing is estimated. Memory has 32 banks of 4 bytes; a warp's lanes are served in groups
 that together move at most 128 bytes, and a group takes as many turns as one bank has different words to give.
+
+What is counted is what is emitted: a wide access as one, and lane by lane too where the kernel may have to. Where a compiler merges
+narrow accesses to neighbours, conflicts go away and none come: `4·f(lane) + c` in different banks for each `c` are pieces of 16 bytes in
+different places of 128. Guards that speak of the grid or of sizes leave lanes out at the borders alone, so they leave out none here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import product
+from math import prod
 
-from tinygpu.category.evaluate import evaluate
-from tinygpu.category.term import TRUE, Axis, Read, Term, conjunction, conjuncts, reads, variables
+import numpy as np
+
+from tinygpu.category.evaluate import evaluate as number
+from tinygpu.category.term import Axis, Read, Term, conjunction, conjuncts, reads, variables
+from tinygpu.category.to_numpy import evaluate
 from tinygpu.program.lanes import ITEM_BYTES
 from tinygpu.program.layout import address
 from tinygpu.program.step import Assign, For, If, Launch, Program, Shared, Step, steps
 from tinygpu.program.unpack import unpack
-from tinygpu.program.wide import conditional_reads, wide_accesses
+from tinygpu.program.wide import Wide, conditional_reads, hoisted, wide_in
 
 BANKS = 32
 WORD_BYTES = 4
 GROUP_BYTES = BANKS * WORD_BYTES
 WARP = 32
-MOST_POINTS = 256  # of the loops around an access
+AT_ONCE = 1 << 20  # addresses that are held at once
+OUT = -1  # a lane that does not take part
 
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """`ways` turns instead of one for an access of `bytes` bytes a lane: 1 is free of conflicts; 0 where nothing is accessed."""
+    """`ways` turns instead of one for an access of `bytes` bytes a lane: 1 is free of conflicts; 0 where nothing is accessed; None where
+    it is not known before the program runs: the index is data, or updates wait for each other."""
 
     array: str
     access: Read | Assign
     stores: bool
     bytes: int
-    ways: int
+    ways: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """An access of a shared array with what stands around it."""
+    """`lanes` elements of a shared array that are accessed at once from `index` on, by the threads that the guard admits."""
 
     access: Read | Assign
     array: Shared
+    index: tuple[Term, ...]
+    lanes: int
     axes: tuple[Axis, ...]
     guard: tuple[Term, ...]
 
+    @property
+    def bytes(self) -> int:
+        """What one lane moves."""
+        return self.lanes * ITEM_BYTES[self.array.dtype]
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What stands around a step: loops, guards, and the wide accesses of the vector loop that it is in."""
+
+    program: Program
+    number: int
+    axes: tuple[Axis, ...] = ()
+    guard: tuple[Term, ...] = ()
+    wide: tuple[Wide, ...] = ()
+
+    @property
+    def launch(self) -> Launch:
+        """The launch it is in."""
+        return self.program.launches[self.number]
+
 
 def conflicts(program: Program, sizes: Mapping[str, int] | None = None) -> tuple[Conflict, ...]:
-    """`program → its accesses to shared arrays`, in order, one for each place in the text. Where an index depends on data, or on a size
-    that is not given, it is left out."""
+    """`program → its accesses to shared arrays`, in order, one for each place in the text and each width."""
     program = unpack(program)
-    wide = {(w.access, w.stores): w for w in wide_accesses(program) if w.shared}
-    found: dict[tuple[Read | Assign, bool], int] = {}
-    known: dict[tuple[Read | Assign, bool], Conflict] = {}
-    for launch in program.launches:
-        for place in _places(launch, launch.body, (), (), {s.name: s for s in steps(launch.body) if isinstance(s, Shared)}):
-            key = place.access, isinstance(place.access, Assign)
-            move = wide.get(key)
-            lanes = move.lanes if move else 1
-            axes = tuple(a for a in place.axes if move is None or a != move.axis)
-            index = move.first if move else place.access.index
-            worst = _worst(launch, place, axes, index, lanes, dict(sizes or {}))
-            if worst is not None:
-                found[key] = max(worst, found.get(key, 0))
-                known[key] = Conflict(place.array.name, *key, lanes * ITEM_BYTES[place.array.dtype], found[key])
-    return tuple(known.values())
+    found: dict[tuple[Read | Assign, bool, int], Conflict] = {}
+    for launch in range(len(program.launches)):
+        around = Around(program, launch)
+        for place in _places(around.launch.body, around):
+            key = place.access, isinstance(place.access, Assign), place.bytes
+            ways = None if isinstance(place.access, Assign) and place.access.atomic else _most(around.launch, place, sizes or {})
+            before = found[key].ways if key in found else 0
+            most = None if ways is None or before is None else max(ways, before)
+            found[key] = Conflict(place.array.name, *key, most)
+    return tuple(found.values())
 
 
-def _places(
-    launch: Launch, body: tuple[Step, ...], axes: tuple[Axis, ...], guard: tuple[Term, ...], shared: Mapping[str, Shared]
-) -> Iterator[Place]:
+def _places(body: tuple[Step, ...], around: Around) -> Iterator[Place]:
     for step in body:
         match step:
+            case For(axis, inner) if axis.sort == "vector":
+                launch = around.launch
+                axes = (*launch.grid, *launch.block, *around.axes)
+                outer, loop = hoisted(step, {a.name for a in axes} | set(around.program.op.sizes))
+                wide = tuple(w for w in wide_in(around.program, around.number, loop, axes) if w.shared)
+                guard = (*around.guard, *conjuncts(outer))
+                yield from _places(loop.body, replace(around, axes=(*around.axes, axis), guard=guard, wide=wide))
             case For(axis, inner):
-                yield from _places(launch, inner, (*axes, axis), guard, shared)
+                yield from _places(inner, replace(around, axes=(*around.axes, axis), wide=()))
             case If(condition, inner):
-                yield from _places(launch, inner, axes, (*guard, *conjuncts(condition)), shared)
-            case Assign(target, _, value, _, condition):
-                here = (*guard, *conjuncts(condition))
-                for read, path in conditional_reads(value, here):
-                    if read.tensor in shared:
-                        yield Place(read, shared[read.tensor], axes, here if path is None else path)
-                if target in shared:
-                    yield Place(step, shared[target], axes, here)
+                yield from _accesses((condition,), None, around)
+                yield from _places(inner, replace(around, guard=(*around.guard, *conjuncts(condition))))
+            case Assign(_, index, value, _, condition):
+                yield from _accesses((*index, condition), None, around)
+                yield from _accesses((value,), step, replace(around, guard=(*around.guard, *conjuncts(condition))))
 
 
-def _worst(
-    launch: Launch, place: Place, axes: tuple[Axis, ...], index: tuple[Term, ...], lanes: int, values: dict[str, int]
-) -> int | None:
-    """The most turns over all warps of a block and points of the loops; the axes of the grid, which move nothing, are 0."""
-    values |= {a.name: 0 for a in launch.grid}
-    flat = address(place.array.extents, place.array.layout, index)
-    guard = conjunction(*(c for c in place.guard if not reads(c)))
+def _accesses(values: Sequence[Term], store: Assign | None, around: Around) -> Iterator[Place]:
+    """The reads of shared arrays in values, each with the conditions under which it is made, and the store."""
+    shared = {s.name: s for s in steps(around.launch.body) if isinstance(s, Shared)}
+    for value in values:
+        for read, path in conditional_reads(value, around.guard):
+            if read.tensor in shared:
+                yield from _widths(read, shared[read.tensor], replace(around, guard=around.guard if path is None else path))
+    if store is not None and store.target in shared:
+        yield from _widths(store, shared[store.target], around)
+
+
+def _widths(access: Read | Assign, array: Shared, around: Around) -> Iterator[Place]:
+    """The access as it is emitted: wide where it is promised, element by element where it is not or not always."""
+    wide = next((w for w in around.wide if w.access == access and w.stores == isinstance(access, Assign)), None)
+    if wide is not None:
+        free = tuple(c for c in around.guard if wide.axis.name not in variables(c))
+        axes = tuple(a for a in around.axes if a != wide.axis)
+        yield Place(access, array, wide.first, wide.lanes, axes, (*free, *conjuncts(wide.condition)))
+    if wide is None or not wide.always:
+        yield Place(access, array, access.index, 1, around.axes, around.guard)
+
+
+def _most(launch: Launch, place: Place, sizes: Mapping[str, int]) -> int | None:
+    """The most turns over all warps of a block and all points of the loops."""
+    flat = address(place.array.extents, place.array.layout, place.index)
+    near = {a.name for a in (*launch.block, *place.axes)}
+    guard = conjunction(*(c for c in place.guard if not reads(c) and variables(c) <= near))
     wanted = variables(flat) | variables(guard)
-    turning = [a for a in axes if a.name in wanted]
-    if reads(flat) or not wanted <= values.keys() | {a.name for a in (*launch.block, *turning)}:
+    turning = [a for a in (*launch.grid, *place.axes) if a.name in wanted]
+    if reads(flat) or not wanted <= near | sizes.keys() | {a.name for a in launch.grid}:
         return None
     try:
-        extents = [int(evaluate(a.extent, values)) for a in (*turning, *launch.block)]
-    except (KeyError, ValueError):
+        extents = [int(number(a.extent, dict(sizes))) for a in (*turning, *launch.block)]
+    except KeyError:
         return None
-    ranges = [range(e) for e in extents]
-    names = [a.name for a in (*turning, *launch.block)]
-    worst = 0
-    for number, point in enumerate(product(*ranges[: len(turning)])):
-        if number == MOST_POINTS:
-            break
-        threads = list(product(*ranges[len(turning) :]))
-        for first in range(0, len(threads), WARP):
-            warp = [values | dict(zip(names, (*point, *t), strict=True)) for t in threads[first : first + WARP]]
-            worst = max(worst, turns(_starts(flat, guard, warp), lanes * ITEM_BYTES[place.array.dtype], lanes))
-    return worst
+    points, block = extents[: len(turning)], extents[len(turning) :]
+    names = [a.name for a in launch.block]
+    threads = dict(zip(names, np.indices(block).reshape(len(block), prod(block)), strict=True))
+    patterns: set[tuple[int, ...]] = set()
+    every = list(product(*map(range, points)))
+    step = max(1, AT_ONCE // max(1, prod(block)))
+    for first in range(0, len(every), step):
+        some = every[first : first + step]
+        columns = np.array(some, int).reshape(len(some), len(turning), 1).transpose(1, 0, 2)
+        values = {**sizes, **threads, **dict(zip((a.name for a in turning), columns, strict=True))}
+        patterns |= _patterns(flat, guard, values, (len(some), prod(block)), ITEM_BYTES[place.array.dtype])
+    return max((turns([None if s == OUT else s for s in warp], place.bytes, place.lanes) for warp in patterns), default=0)
 
 
-def _starts(flat: Term, guard: Term, warp: list[dict[str, int]]) -> list[int | None]:
-    """The element that each lane starts at; None for a lane that does not take part."""
-    return [int(evaluate(flat, lane)) if guard == TRUE or evaluate(guard, lane) else None for lane in warp]
+def _patterns(flat: Term, guard: Term, values: Mapping[str, object], shape: tuple[int, int], item: int) -> set[tuple[int, ...]]:
+    """The elements that the lanes of each warp start at, up to a shift by whole rows of banks, which changes no bank."""
+    starts = np.broadcast_to(np.asarray(evaluate(flat, values)), shape)  # type: ignore[arg-type]
+    inside = np.broadcast_to(np.asarray(evaluate(guard, values), bool), shape)  # type: ignore[arg-type]
+    points, threads = shape
+    lanes = np.full((points, -(-threads // WARP) * WARP), OUT, np.int64)
+    lanes[:, :threads] = np.where(inside, starts, OUT)
+    warps = lanes.reshape(-1, WARP)
+    row = GROUP_BYTES // item
+    least = np.where(warps == OUT, np.iinfo(np.int64).max, warps).min(axis=1, keepdims=True) // row * row
+    return {tuple(map(int, warp)) for warp in np.unique(np.where(warps == OUT, OUT, warps - least), axis=0)}
 
 
-def turns(starts: list[int | None], bytes: int, lanes: int = 1) -> int:
-    """How many turns a warp takes for `bytes` bytes of each lane, which are `lanes` elements from `starts` on.
+def turns(starts: Sequence[int | None], bytes: int, lanes: int = 1) -> int:
+    """How many turns a warp takes for `bytes` bytes of each lane, which are `lanes` elements from `starts` on; None takes no part.
 
-    >>> turns(list(range(32)), 4), turns([lane * 32 for lane in range(32)], 4), turns([lane * 33 for lane in range(32)], 4)
+    >>> turns(range(32), 4), turns([lane * 32 for lane in range(32)], 4), turns([lane * 33 for lane in range(32)], 4)
     (1, 32, 1)
     >>> turns([0] * 32, 4), turns([lane * 4 for lane in range(32)], 16, 4), turns([lane * 8 for lane in range(32)], 16, 4)
     (1, 1, 2)
