@@ -1,0 +1,97 @@
+"""What the prover says of a program, against all small sizes.
+
+Comes in: a program. Goes out: `proved`, `refuted`, `unknown` (it misbehaves somewhere, and was not proved), `missed` (nothing that was run
+goes wrong, and it was not proved) or `unsound` (proved, and it misbehaves).
+The one idea: brute force shares nothing with the prover; a proof that a run contradicts is wrong, whatever the reason.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tests.chance.machines import Drawn
+from tinygpu.category.evaluate import evaluate
+from tinygpu.diagnostic import TinygpuError
+from tinygpu.program.agree import disagreements
+from tinygpu.program.fault import SimulationBudget
+from tinygpu.program.sizes import sizes_to_try, text_of
+from tinygpu.program.step import Program
+from tinygpu.proof.check import Refutation, check
+from tinygpu.proof.kernel import Proof
+from tinygpu.proof.replay import replay
+
+BUDGET = 3_000_000
+BOXES = {0: 1, 1: 30, 2: 6, 3: 4, 4: 3}  # number of sizes: all of them below this are run
+TILED = 8  # further sizes, around the boundaries of tiles
+HARDWARE = ("TG304", "TG4")  # blocks that are not whole warps, or too large
+KINDS = ("proved", "refuted", "unknown", "missed", "unsound")
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The verdict on a program; `why` is what is open, or what went wrong in a run."""
+
+    drawn: Drawn
+    kind: str
+    why: str = ""
+
+    @property
+    def wrong(self) -> bool:
+        """Whether the checker is: it proved what misbehaves, or refuted what the compiler made and the hardware can run."""
+        impossible = self.why.startswith(HARDWARE)
+        return self.kind == "unsound" or (self.kind == "refuted" and self.drawn.derived and not impossible)
+
+
+def judge(drawn: Drawn) -> Judged:
+    """`program → verdict`, where proofs and open ends are run at all small sizes."""
+    try:
+        found = check(drawn.program, BUDGET)
+    except TinygpuError as problem:
+        return Judged(drawn, "refuted", str(problem.diagnostics[0].title))
+    match found:
+        case Refutation(diagnostic=diagnostic):
+            return Judged(drawn, "refuted", f"{diagnostic.code} {diagnostic.title}")
+        case Proof():
+            wrong = misbehaviour(drawn.program)
+            return Judged(drawn, "unsound" if wrong else "proved", wrong)
+        case _:
+            wrong = misbehaviour(drawn.program)
+            said = "; ".join(f"{d.code} {d.title}" for d in found.diagnostics)
+            return Judged(drawn, "unknown" if wrong else "missed", f"{said} {wrong}")
+
+
+def misbehaviour(program: Program) -> str:
+    """What goes wrong at any of the sizes that are run, or nothing. Inputs, and the order of threads, differ from run to run."""
+    for number, sizes in enumerate(sizes_of(program)):
+        try:
+            found = disagreements(program, sizes, number, number if number % 2 else None)
+        except (SimulationBudget, ZeroDivisionError):
+            continue
+        seen = found[0] if found else replay(program, sizes, number, edge=True) if number % 4 == 3 else None
+        if seen:
+            return f"at {text_of(sizes)}: {seen}"
+    return ""
+
+
+def sizes_of(program: Program) -> Iterator[dict[str, int]]:
+    """Every size below a bound that the preconditions allow, and some around the boundaries of tiles."""
+    names = program.op.sizes
+    for row in itertools.product(range(BOXES.get(len(names), 2)), repeat=len(names)):
+        sizes = dict(zip(names, row, strict=True))
+        if all(evaluate(guard, sizes) for guard in program.where):
+            yield sizes
+    yield from (s for s in sizes_to_try(program, TILED, 1 << 12) if math.prod(n + 1 for n in s.values()) <= 1 << 13)
+
+
+def table(results: Sequence[Judged]) -> str:
+    """Counts by kind of machine, legal ones (derived) apart."""
+    rows = sorted({r.drawn.kind for r in results})
+    lines = [f"{'':14}{'machines':>10}" + "".join(f"{kind:>10}" for kind in KINDS)]
+    for row in (*rows, ""):
+        mine = Counter(r.kind for r in results if row in ("", r.drawn.kind))
+        lines.append(f"{row or 'all':14}{mine.total():>10}" + "".join(f"{mine[kind]:>10}" for kind in KINDS))
+    return "\n".join(lines)
