@@ -49,6 +49,15 @@ def test_a_convolution_is_a_tile_around_loops() -> None:
         agree(built, dict(zip("NHWCK", sizes, strict=True)))
 
 
+def test_a_panel_serves_all_short_loops_around_it() -> None:
+    """`c = (co, ci: 8)` outside of the window: seven times 3 × 3 × 8 steps have room, and the accumulators are loaded once for all."""
+    built = program(CONVOLUTION.replace("t)\n  time b,", "t), c = (co, ci: 8)\n  time b, co,").replace("r, s, c\n", "r, s, ci\n"))
+    text = cpu_kernels(built).text
+    assert "range(0, (C + 7) // 8, 7)" in text and "at(((((co - block)*3 + r)*3 + s)*8 + ci)*2*LANES" in text
+    for sizes in ((1, 1, 2, 57, 3), (2, 3, 7, 5, 33), (1, 2, 2, 56, 2), (1, 1, 3, 113, 1), (2, 2, 2, 0, 4)):
+        agree(built, dict(zip("NHWCK", sizes, strict=True)))
+
+
 TURNS = {
     "plain": ("x: f32[M, N]", "f32", "x[i, j]", 1),
     "half": ("x: f16[M, N]", "f16", "x[i, j]", 1),

@@ -1,7 +1,7 @@
 """The text of a tile: panels laid out, rows in groups, accumulators in vector registers, results written element by element.
 
 Comes in: a `Tile`. Goes out: the body of its work function and the number of its items.
-The one idea: accumulators rest in a small array between blocks of the loop, so a panel never outgrows the cache, an empty loop needs
+The one idea: accumulators rest in a small array between blocks of the loops, so a panel never outgrows the cache, an empty loop needs
 no case of its own, and rows and lanes at the edge are computed but not written.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from tinygpu.category.term import Const, Term, Var, substitute, variables
+from tinygpu.emit.cpu_panel import BLOCK, Panel, panel_of
 from tinygpu.emit.cpu_steps import UPDATE, extent_text, indent, step_lines
 from tinygpu.emit.cpu_text import REGISTER, Writer, mangle
 from tinygpu.emit.cpu_tile import Cell, Tile
@@ -17,7 +18,6 @@ from tinygpu.emit.cpu_tile import Cell, Tile
 ROWS = 6  # rows of accumulators: with two vectors each and their operands they fit 16 registers
 VECTORS = 2
 GROUPS = 42  # groups of rows that use one panel
-BLOCK = 512  # steps of the loop for which a panel is laid out
 
 
 def rows_of(tile: Tile) -> int:
@@ -38,6 +38,7 @@ class Panels:
     """The subterms that depend on lanes but not on rows, and the operations that vectors go through."""
 
     tile: Tile
+    shape: Panel
     terms: dict[Term, str] = field(default_factory=dict)
     operations: set[str] = field(default_factory=set)
 
@@ -47,32 +48,21 @@ class Panels:
 
 def tile_lines(tile: Tile, writer: Writer) -> tuple[list[str], set[str]]:
     """The body of `work(first, last, …)`, and the vector operations it calls."""
-    panels = Panels(tile)
+    panels = Panels(tile, panel_of((*tile.around, tile.loop)))
     inner = _row_group(tile, panels, writer)
     width = f"{VECTORS}*LANES"
     block = rows_of(tile) * GROUPS
     kind = REGISTER[tile.dtype]
     lines = [f"{mangle(c.name)}_cells = np.empty({block}*{width}, {kind})" for c in tile.cells]
     lines += [f"{panel} = np.zeros({BLOCK}*{width}, {kind})" for panel in panels.terms.values()]
-    if any(isinstance(axis.extent, Const) for axis in tile.around):
+    if any(isinstance(axis.extent, Const) for axis in (*tile.around, tile.loop)):
         lines.append("nought = min(0, first)  # 0, which the compiler does not know: it would unroll the loops around the tile")
     lines.append("for item in range(first, last):")
     body = _decode(tile, block, width, writer)
     body.append(f"for cell in range({block}*{width}):")
     body += indent([f"{mangle(c.name)}_cells[at(cell)] = {writer.value(c.start)}" for c in tile.cells])
-    loop = mangle(tile.loop.name)
-    head = f"for block in range(0, {writer.index(tile.loop.extent)}, {BLOCK}):"
-    blocked = [f"block_end = min(block + {BLOCK}, {writer.index(tile.loop.extent)})"]
-    blocked.append(f"for {loop} in range(block, block_end):")
-    blocked += indent(_fill(tile, panels, width, writer))
-    fold = [head, *indent(blocked + inner)]
-    for axis in reversed(tile.around):
-        extent = writer.index(axis.extent)
-        fold = [
-            f"for {mangle(axis.name)} in range({extent}{' + nought' if isinstance(axis.extent, Const) else ''}):",
-            *indent(fold),
-        ]
-    body += fold
+    fill = panels.shape.nested(_fill(tile, panels, width, writer), writer)
+    body += panels.shape.blocked(fill + inner, writer)
     body += _after(tile, width, writer)
     return lines + indent(body), panels.operations
 
@@ -100,14 +90,14 @@ def _decode(tile: Tile, block: int, width: str, writer: Writer) -> list[str]:
 
 
 def _fill(tile: Tile, panels: Panels, width: str, writer: Writer) -> list[str]:
-    """The panels of one step of the loop; lanes beyond the edge keep what they have, and are never written out."""
-    loop, lane = mangle(tile.loop.name), mangle(tile.lane.name)
-    stores = [f"{panel}[at(({loop} - block)*{width} + lane)] = {writer.value(t)}" for t, panel in panels.terms.items()]
+    """The panels of one step of the loops; lanes beyond the edge keep what they have, and are never written out."""
+    lane, step = mangle(tile.lane.name), panels.shape.place()
+    stores = [f"{panel}[at({step}*{width} + lane)] = {writer.value(t)}" for t, panel in panels.terms.items()]
     return ["for lane in range(lane_count):", *indent([f"{lane} = lane_start + lane", *stores])]
 
 
 def _row_group(tile: Tile, panels: Panels, writer: Writer) -> list[str]:
-    """`for row …`: the accumulators of a few rows, loaded, folded over the block, stored."""
+    """`for row …`: the accumulators of a few rows, loaded, folded over the panel's loops, stored."""
     rows, row, width = rows_of(tile), mangle(tile.row.name), f"{VECTORS}*LANES"
     names = [(c, r, v) for c in tile.cells for r in range(rows) for v in range(VECTORS)]
     place = [f"at({_sum('(row - row_start)*' + width, r * VECTORS + v)})" for _, r, v in names]
@@ -123,7 +113,7 @@ def _row_group(tile: Tile, panels: Panels, writer: Writer) -> list[str]:
                 value = _vector(c.value, r, v, tile, panels, writer, known, work)
                 panels.operations.add(UPDATE[c.update])
                 work.append(f"{_cell(c, r, v)} = lanes_{UPDATE[c.update]}({_cell(c, r, v)}, {value})")
-    fold = [f"for {mangle(tile.loop.name)} in range(block, block_end):", *indent(work)]
+    fold = panels.shape.nested(work, writer)
     return [f"for row in range(row_start, row_stop, {rows}):", *indent([*head, *load, *fold, *store])]
 
 
@@ -149,7 +139,7 @@ def _vector(
     if tile.row.name not in inside:
         if (t, v) not in known:
             known[t, v] = f"{panels.name(t)}_{v}"
-            place = _sum(f"({mangle(tile.loop.name)} - block)*{VECTORS}*LANES", v)
+            place = _sum(f"{panels.shape.place()}*{VECTORS}*LANES", v)
             work.append(f"{known[t, v]} = lanes_load({panels.name(t)}, at({place}))")
         return known[t, v]
     args = [_vector(a, r, v, tile, panels, writer, known, work) for a in t.args]  # type: ignore[union-attr]
