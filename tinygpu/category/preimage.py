@@ -8,7 +8,9 @@ Nothing here is trusted: a wrong witness makes a formula that does not hold.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import reduce
 from itertools import pairwise
+from operator import mul
 
 from tinygpu.category.affine import linear
 from tinygpu.category.linear import Polynomial, divide, number, plus, polynomial, term_of
@@ -46,7 +48,8 @@ def preimage(terms: Iterable[Term], axes: tuple[Axis, ...], targets: Iterable[Te
     known: dict[str, Term] = {}
     equations = merged([*zip(terms, targets, strict=True), *_said(guard, {a.name for a in axes})])
     equations, turns = turned(equations, axes)
-    plain = (*(a for a in axes if a.name not in {name for name, _ in turns.values()}), *turns)
+    turning = frozenset[str]().union(*(variables(own) for own, _ in turns.values()))
+    plain = (*(a for a in axes if a.name not in turning), *turns)
     equations, numbers = numbered(equations, plain)
     equations, halves = halved(equations, (*plain, *numbers))
     waiting = {a.name: a for a in (*plain, *numbers, *halves)}
@@ -64,8 +67,8 @@ def preimage(terms: Iterable[Term], axes: tuple[Axis, ...], targets: Iterable[Te
     for axis in axes:
         if axis.name not in known:
             known[axis.name] = _from_guard(axis.name, guard, known)
-    for digit, (name, whole) in turns.items():
-        known[name] = turned_back(digit, name, whole, known)
+    for digit, (own, whole) in turns.items():
+        known |= turned_back(digit, own, whole, {a.name: a for a in axes}, known)
     return known
 
 
@@ -83,38 +86,39 @@ def _same(a: Term, b: Term) -> bool:
     return polynomial(a) == polynomial(b)
 
 
-def turned(equations: Equations, axes: tuple[Axis, ...]) -> tuple[Equations, dict[Axis, tuple[str, Term]]]:
-    """Axes that stand only in one rotation `(x + …) % n`, of at least as many places as x has, as the digit that the rotation is.
+def turned(equations: Equations, axes: tuple[Axis, ...]) -> tuple[Equations, dict[Axis, tuple[Term, Term]]]:
+    """Axes that stand only in one rotation `(E + …) % n`, where they make a number `E` of at most n values: the digit that the rotation is,
+    with E and all that is turned.
 
     >>> from tinygpu.category.term import text, lift
     >>> y, x, k = map(Var, "yxk")
     >>> new, turns = turned([(y, k), ((x + y * 8) % 32, k)], (Axis("y", lift(4)), Axis("x", lift(32))))
-    >>> [text(e) for e, _ in new], [(name, text(whole)) for name, whole in turns.values()]
+    >>> [text(e) for e, _ in new], [(text(own), text(whole)) for own, whole in turns.values()]
     (['y', 'x turned'], [('x', 'x + y*8')])
     """
-    found: dict[Axis, tuple[str, Term]] = {}
-    for axis in axes:
-        x = Var(axis.name)
-        around = dict.fromkeys(t for e, _ in equations for t in walk(e) if isinstance(t, App) and t.op == "mod" and t.args[0] != x)
-        for turn in around:
-            match turn:
-                case App("mod", (whole, Const(int(n)) as places)) if isinstance(axis.extent, Const) and axis.extent.value <= n:
-                    digit = Axis(f"{axis.name} turned", places)
-                    new = [(_exchanged(e, {turn: Var(digit.name)}), target) for e, target in equations]
-                    rest = linear(whole).without(x)
-                    free = all(axis.name not in variables(e) for e in (rest.term(), *(e for e, _ in new)))
-                    if free and abs(linear(whole).coefficient(x)) == 1:
-                        equations, found[digit] = new, (axis.name, whole)
-                        break
+    found: dict[Axis, tuple[Term, Term]] = {}
+    for turn in dict.fromkeys(t for e, _ in equations for t in walk(e)):
+        match turn:
+            case App("mod", (whole, Const(int(n)) as places)) if not isinstance(whole, Var):
+                away = [(_exchanged(e, {turn: Var("")}), target) for e, target in equations]
+                form, elsewhere = linear(whole), frozenset[str]().union(*(variables(e) for e, _ in away))
+                own = [a for a in axes if form.coefficient(Var(a.name)) and a.name not in elsewhere]
+                rest = form.without(*(Var(a.name) for a in own))
+                values = reduce(mul, (a.extent.value if isinstance(a.extent, Const) else n + 1 for a in own), 1)
+                if own and values <= n and not variables(rest.term()) & {a.name for a in own}:
+                    digit = Axis(f"{' '.join(a.name for a in own)} turned", places)
+                    equations = [(_exchanged(e, {turn: Var(digit.name)}), target) for e, target in equations]
+                    found[digit] = form.plus(rest, -1).term(), whole
     return equations, found
 
 
-def turned_back(digit: Axis, name: str, whole: Term, known: dict[str, Term]) -> Term:
-    """What `name` is where `whole % n` is a digit: the digit less what else is in the rotation, forwards or backwards."""
-    form = linear(whole)
-    rest = substitute(form.without(Var(name)).term(), known)
-    found = known.pop(digit.name, Const(0)) - rest
-    return (found if form.coefficient(Var(name)) > 0 else Const(0) - found) % digit.extent
+def turned_back(digit: Axis, own: Term, whole: Term, axes: dict[str, Axis], known: dict[str, Term]) -> dict[str, Term]:
+    """The axes of `own` where `whole % n` is a digit: those of the digit less what else is in the rotation."""
+    rest = linear(whole).plus(linear(own), -1).term()
+    number = known.pop(digit.name, Const(0)) - substitute(rest, known)
+    if any(c < 0 for _, c in linear(own).parts):
+        own, number = Const(0) - own, Const(0) - number
+    return digits(own, number % digit.extent, axes)
 
 
 def numbered(equations: Equations, axes: tuple[Axis, ...]) -> tuple[Equations, dict[Axis, Term]]:
