@@ -84,6 +84,7 @@ def ask_cvc5(text: str, steps: int = CVC5_STEPS) -> str:
     solver = module.Solver(module.TermManager())
     solver.setOption("rlimit", str(steps))
     solver.setOption("seed", "0")
+    solver.setOption("decision", "internal")  # the usual way of deciding gets lost in digits: `g*64 + t` of two threads
     parser = module.InputParser(solver)
     parser.setStringInput(module.InputLanguage.SMT_LIB_2_6, text, "claim")
     said = ""
