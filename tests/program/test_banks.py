@@ -1,7 +1,7 @@
 """Bank conflicts of shared accesses, counted.
 
-Comes in: transpositions in three layouts, the tiles of a matrix product. Goes out: turns of the worst warp.
-The one idea: a layout changes these numbers and nothing else.
+Comes in: transpositions in three layouts, the tiles of a matrix product, and every shipped machine, which has no conflict.
+Goes out: turns of the worst warp. The one idea: a layout changes these numbers and nothing else.
 """
 
 from __future__ import annotations
@@ -10,11 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.conftest import ROOT
 from tests.emit.together_programs import PROGRAMS, transpose
 from tests.program.cooperation_texts import TEXTS
-from tinygpu.pipeline import load_text, program
+from tinygpu.pipeline import load, load_text, program
 from tinygpu.program.banks import conflicts, turns
 from tinygpu.program.layout import Layout
+from tinygpu.program.step import Assign, Shared, steps
+from tinygpu.program.unpack import unpack
 
 SIZES = {"M": 64, "N": 64}
 
@@ -115,3 +118,26 @@ def test_merging_neighbours_brings_no_conflict(pieces: list[int], lanes: int) ->
 def test_fewer_lanes_take_no_more_turns(starts: list[int | None]) -> None:
     """So a guard that is not decided may be left out: what is counted then is an upper bound."""
     assert turns([start if lane % 2 else None for lane, start in enumerate(starts)], 4) <= turns(starts, 4)
+
+
+KNOWN_ONLY_TO_THE_DATA = {
+    "histogram_shared": {"count"}
+}  # atomic updates of the bin that an element of x names: x may name one bin 32 times
+
+
+@pytest.mark.parametrize("spec", sorted(path.stem for path in (ROOT / "specs").glob("*.tgpu")))
+def test_no_shipped_machine_has_a_conflict(spec: str) -> None:
+    """Every access of every machine is one turn, at every point of its loops. Sizes are given for the loops that have no number."""
+    for machine in load(ROOT / "specs" / f"{spec}.tgpu").machines:
+        made = unpack(program(machine))
+        shared = {s.name for launch in made.launches for s in steps(launch.body) if isinstance(s, Shared)}
+        found = conflicts(made, dict.fromkeys(made.op.sizes, 256))
+        assert {c.array for c in found} == shared
+        for one in found:
+            if one.ways is None:
+                assert one.stores and one.array in KNOWN_ONLY_TO_THE_DATA.get(made.name, ()), f"{made.name}: {one}"
+                assert isinstance(one.access, Assign) and one.access.atomic
+            else:
+                assert one.ways == 1, (
+                    f"{made.name}: {one.array} in {one.ways} turns, {'stored' if one.stores else 'read'} at {one.access.index}"
+                )

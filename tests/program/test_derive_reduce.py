@@ -10,6 +10,7 @@ from tests.program.hard_folds import TEXT
 from tests.program.library import agrees, edges, machines, reread
 from tinygpu.category.term import TRUE, App, Var, variables, walk
 from tinygpu.diagnostic import TinygpuError
+from tinygpu.program.banks import conflicts
 from tinygpu.program.derive import derive
 from tinygpu.program.render import render
 from tinygpu.program.sequential import sequential
@@ -78,7 +79,7 @@ def test_the_threads_of_a_row_may_lie_apart() -> None:
     source = ROWS + "machine m : rows { work grid = (g), block = (t: 16, w: 4)\n compute r = (g, w), j = (c, t)\n time c }"
     text = text_of(source)
     assert distances(text) == [16, 8, 4]
-    assert "shared acc_parts: f32[4, 2]" in text and "acc_parts[w, t // 8] = acc[] if t % 8 == 0" in text
+    assert "shared acc_parts: f32[2, 4]" in text and "acc_parts[t // 8, w] = acc[] if t % 8 == 0" in text
 
 
 def test_the_user_says_how() -> None:
@@ -132,6 +133,14 @@ def test_one_thread_does_what_many_do(title: str) -> None:
     assert reread(program, machine) == program
     for seed, sizes in enumerate(edges(program, 4)):
         assert not agrees(program, sizes, seed)
+
+
+@pytest.mark.parametrize("title", sorted(HARD))
+def test_parts_meet_no_bank_twice(title: str) -> None:
+    """They lie as the threads do that leave them: 32 neighbours in at most 32 neighbouring places."""
+    program = derive(HARD[title])
+    found = [c.ways for c in conflicts(program, dict.fromkeys(program.op.sizes, 64)) if "_parts" in c.array]
+    assert all(ways is not None and ways <= 1 for ways in found)
 
 
 def test_a_machine_whose_threads_work_alone_is_its_own_sequential_view() -> None:

@@ -9,6 +9,16 @@ from __future__ import annotations
 LARGEST = 31  # bits of an address
 
 
+def whole(elements: int, swizzle: tuple[int, int, int] | None) -> int:
+    """How many elements are set aside for so many addresses: as many whole blocks as the swizzle needs.
+
+    >>> whole(1105, None), whole(1105, (1, 0, 5)), whole(1104, (2, 2, 3))
+    (1105, 1106, 1104)
+    """
+    block = 2 ** max(0, swizzle[0] + swizzle[1]) if swizzle else 1
+    return -(-elements // block) * block
+
+
 def fault(elements: int, pad: int, swizzle: tuple[int, int, int] | None) -> str:
     """Why a layout is not one to one; empty if it is. `swizzle = (bits, base, shift)`.
 

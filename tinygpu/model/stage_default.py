@@ -2,6 +2,8 @@
 
 Comes in: the sides of a tile, and how many threads a block has. Goes out: the block as one factor, and the copy's assignment.
 The one idea: neighbouring threads copy neighbouring elements, and each 16 bytes at once where the rows of the tile are such groups.
+A tile that lies turned is stored down its columns. There two neighbours copy the 32 bytes that memory moves at least, and the next two
+those of the next row: a warp stores 2 × 16 elements, which meet no bank twice where the rows are 4 elements longer than 8 divide.
 """
 
 from __future__ import annotations
@@ -20,13 +22,16 @@ LANES = {"f64": 2, "i64": 2, "f32": 4, "i32": 4, "u32": 4, "f16": 8, "bf16": 8, 
 UNROLLED = 8  # turns of a copy up to here are unrolled, so that their loads wait together
 
 
-def default_copy(sides: Sequence[Side], threads: int, dtype: str = "f32") -> tuple[tuple[Axis, ...], Arrow]:
-    """The flat thread number over the merged tile, the last axis fastest.
+def default_copy(sides: Sequence[Side], threads: int, dtype: str = "f32", fastest: str = "") -> tuple[tuple[Axis, ...], Arrow]:
+    """The flat thread number over the merged tile, the last axis fastest. `fastest` names the axis whose neighbours are so in the tile too,
+    if that is another one.
 
     >>> from tinygpu.category.term import text
     >>> block, arrow = default_copy((Side("i", 16, Const(0)), Side("k", 8, Const(0))), 16)
     >>> [text(t) for t in arrow.terms], str(arrow.domain)
     (['copy*8 + thread // 2', 'thread % 2*4 + lane'], '[copy < 2, thread < 16, lane < 4]')
+    >>> [text(t) for t in default_copy((Side("i", 64, Const(0)), Side("k", 16, Const(0))), 256, "f32", "i")[1].terms]
+    ['thread // 2 % 64', 'thread // 128*8 + thread % 2*4 + lane']
     """
     lanes = lanes_of(sides[-1], LANES[dtype]) if sides else 1
     wide = lanes > 1
@@ -42,17 +47,32 @@ def default_copy(sides: Sequence[Side], threads: int, dtype: str = "f32") -> tup
     flat = (Var("copy") * threads if turns > 1 else lift(0)) + Var("thread")
     guard = flat < count if turns * threads > count else TRUE
     box = Box(axes, guard)
-    terms: list[Term] = []
+    terms: list[Term] = [lift(0)] * len(sides)
     step = 1
-    for extent in reversed(extents):
+    for axis, extent, weight in _digits([s.name for s in sides], extents, fastest if wide else ""):
         digit = flat // step % extent if step * extent < turns * threads else flat // step
-        terms.append(simplify(digit, box))
+        terms[axis] = simplify(terms[axis] + digit * weight, box)
         step *= extent
-    terms.reverse()
     if wide:
         terms[-1] = simplify(terms[-1] * lanes + Var("lane"), box)
     codomain = Box(tuple(Axis(s.name, Const(s.extent)) for s in sides))
     return (thread,), Arrow(Box(axes, conjunction(guard)), codomain, tuple(terms))
+
+
+def _digits(names: Sequence[str], extents: Sequence[int], fastest: str) -> list[tuple[int, int, int]]:
+    """`(axis, extent, weight)` of the digits of the thread number, fastest first: the axes from the last to the first; or two of the last
+    one, then those of the fastest.
+
+    >>> _digits(["b", "i", "k"], [3, 64, 8], ""), _digits(["b", "i", "k"], [3, 64, 8], "i")
+    ([(2, 8, 1), (1, 64, 1), (0, 3, 1)], [(2, 2, 1), (1, 64, 1), (2, 4, 2), (0, 3, 1)])
+    """
+    last = len(extents) - 1
+    turned = names.index(fastest) if fastest in names else last
+    rest = [(axis, extents[axis], 1) for axis in range(last, -1, -1)]
+    if turned == last or extents[last] % 2:
+        return rest
+    others = [digit for digit in rest if digit[0] not in (last, turned)]
+    return [(last, 2, 1), (turned, extents[turned], 1), (last, extents[last] // 2, 2), *others]
 
 
 def lanes_of(side: Side, most: int) -> int:

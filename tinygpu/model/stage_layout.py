@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from tinygpu.category.layout import fault
+from tinygpu.category.layout import fault, whole
 from tinygpu.category.term import Const
 from tinygpu.diagnostic import Label
 from tinygpu.model.scope import Scope
@@ -66,9 +66,9 @@ def cells(layouts: Sequence[tree.Layout], sides: Sequence[Side], lanes: int, sco
     if not values:
         return Cells(order, swizzle=_chosen(one, order, sides, lanes, scope))
     swizzle = values[0], values[1], values[2]
-    reason = fault(prod(s.extent for s in sides), 0, swizzle)
+    reason = fault(whole(prod(s.extent for s in sides), swizzle), 0, swizzle)
     if reason:
-        fix = "take a shift of at least 1 and a tile that is a multiple of the bits, or write swizzle alone"
+        fix = "take at least 1 bit and a shift of at least 1, or write swizzle alone"
         scope.problems.add("TG158", "this layout of the tile is not one to one", one.span, reason, help=fix)
         return plain
     return Cells(order, swizzle=swizzle)

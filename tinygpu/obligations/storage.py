@@ -47,7 +47,7 @@ def _layout(array: Shared) -> Iterator[Claim]:
     hypotheses = (*Point((*one, *two)).facts, equal(first, second))
     sentence = f"two cells of {array.name} have two addresses"
     yield Obligation("storage", "TG307", title, sentence, hypotheses, same, label, help)
-    inside = conjunction(first >= 0, first < elements(array.extents, plain))
+    inside = conjunction(first >= 0, first < elements(array.extents, array.layout))
     title, sentence = f"a cell of {array.name} lies outside of it", f"the cells of {array.name} lie inside of it"
     yield Obligation("storage", "TG307", title, sentence, Point(one).facts, inside, label, help)
 

@@ -127,19 +127,23 @@ def through_memory(
     looped: bool,
     span: Span,
 ) -> tuple[Step, ...]:
-    """One thread of each group of lanes leaves its value in a shared array; after a barrier every thread folds all of them."""
-    mine = {one.axis.name for one in parts}
-    others = tuple(a for a in build.block if a.name not in mine)
-    entries = tuple(Axis(build.digit(one.axis.name), Const(one.entries), sort(wide), span) for one in wide)
-    where = (*point(others), *(Var(one.axis.name) // one.lanes for one in wide), *point(spots))
-    there = (*point(others), *point(entries), *point(spots))
+    """One thread of each group of lanes leaves its value in a shared array; after a barrier every thread folds all of them.
+
+    The array has a thread's cells outermost and then the factors of the block in their order, so that its address is the thread number
+    without what the shuffles have combined: neighbours store and take neighbours, and no bank is met twice.
+    """
+    mine, left = {one.axis.name for one in parts}, {one.axis.name: one for one in wide}
+    entries = {one.axis.name: Axis(build.digit(one.axis.name), Const(one.entries), sort(wide), span) for one in wide}
+    kept = [a for a in build.block if a.name in left or a.name not in mine]
+    where = (*point(spots), *(Var(a.name) // left[a.name].lanes if a.name in left else Var(a.name) for a in kept))
+    there = (*point(spots), *(Var(entries[a.name].name if a.name in left else a.name) for a in kept))
+    axes = (*spots, *(entries.get(a.name, a) for a in kept))
     first = conjunction(*(equal(Var(one.axis.name) % one.lanes, 0) for one in parts if one.lanes > 1))
     writes: list[Assign] = []
     units: list[Assign] = []
     takes: list[Assign] = []
     for fold, name in names.items():
         array = build.fresh(f"{name}_parts")
-        axes = (*others, *entries, *spots)
         build.locals.append(Shared(array, fold.dtype, tuple(a.extent for a in axes), span=fold.span))
         here: tuple[Term, ...] = point(spots)
         writes.append(Assign(array, where, Read(name, here, fold.dtype), guard=first, span=fold.span))
@@ -150,7 +154,7 @@ def through_memory(
     barrier = Barrier("block", span)
     before: Iterable[Step] = (barrier,) if looped else ()
     reset = cells(build, spots, tuple(units), span) if units else ()
-    taken = loops(entries, cells(build, spots, tuple(takes), span), span)
+    taken = loops(tuple(entries.values()), cells(build, spots, tuple(takes), span), span)
     return (*before, *cells(build, spots, tuple(writes), span), barrier, *reset, *taken)
 
 

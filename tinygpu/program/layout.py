@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tinygpu.category.layout import fault as category_fault
+from tinygpu.category.layout import whole
 from tinygpu.category.term import Const, Term, lift
 
 
@@ -70,19 +71,19 @@ def swizzled(flat: Term, layout: Layout) -> Term:
 
 
 def elements(extents: Sequence[Term], layout: Layout = PLAIN) -> int:
-    """How many elements an array of constant extents takes, the pads included.
+    """How many elements an array of constant extents takes, the pads and what a swizzle needs to whole blocks included.
 
-    >>> elements((Const(8), Const(32)), Layout(pad=1)), elements(())
-    (264, 1)
+    >>> elements((Const(8), Const(32)), Layout(pad=1)), elements(()), elements((Const(5), Const(5)), Layout(swizzle=(2, 0, 2)))
+    (264, 1, 28)
     """
-    return strides((Const(1), *extents), layout)[0]
+    return whole(strides((Const(1), *extents), layout)[0], layout.swizzle)
 
 
 def fault(extents: Sequence[Term], layout: Layout) -> str:
     """Why the layout does not map the cells of an array of these extents one to one to `[0, elements)`; empty if it does.
 
-    >>> fault((Const(32), Const(32)), Layout(swizzle=(5, 0, 5))), fault((Const(8), Const(9)), Layout(swizzle=(2, 2, 2)))
-    ('', 'its 72 elements are no multiple of 16')
+    >>> fault((Const(32), Const(32)), Layout(swizzle=(5, 0, 5))), fault((Const(8), Const(9)), Layout(swizzle=(2, 2, 0)))
+    ('', 'bits that are added to themselves are lost: the shift is 0')
     """
     return category_fault(elements(extents, layout), layout.pad, layout.swizzle)
 

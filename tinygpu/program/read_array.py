@@ -54,7 +54,7 @@ def laid_out(statement: tree.Array, extents: Sequence[Term], scope: Scope) -> La
             return PLAIN
     reason = fault(extents, layout)
     if reason:
-        fix = "make the pad 0 or more" if place.kind == "pad" else "take a shift of at least 1, and extents that are powers of 2"
+        fix = "make the pad 0 or more" if place.kind == "pad" else "take at least 1 bit, and a shift of at least 1"
         title = f"this layout of {statement.name} is not one to one"
         problems.add("TG158", title, place.span, reason, Label(statement.span, f"{statement.name} is declared here"), help=fix)
         return PLAIN
