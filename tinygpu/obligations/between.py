@@ -69,6 +69,12 @@ def together(loop: For) -> bool:
     return any(isinstance(s, Barrier) for s in steps(loop.body))
 
 
+def one_turn(body: tuple[Step, ...], path: tuple[int, ...]) -> bool:
+    """Whether every loop around a place keeps the threads together, so that any two that are there are in one turn."""
+    around = (inner[position] for inner, position in at(body, path))
+    return all(together(step) for step in around if isinstance(step, For))
+
+
 def at(body: tuple[Step, ...], path: tuple[int, ...]) -> Iterator[tuple[tuple[Step, ...], int]]:
     """The bodies around a place, outermost first, and the position in each."""
     for position in path:

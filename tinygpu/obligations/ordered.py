@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from tinygpu.category.settle import settle
 from tinygpu.category.term import BOOL, TRUE, App, Term, Var, conjunction, equal, negation, substitute, text
 from tinygpu.diagnostic import Label
-from tinygpu.obligations.between import LATER, Way, ways
+from tinygpu.obligations.between import LATER, Way, one_turn, ways
 from tinygpu.obligations.exchange import Threads
 from tinygpu.obligations.obligation import Claim, Obligation, Point
 from tinygpu.obligations.trace import Access, Trace
@@ -42,7 +42,8 @@ def meet(launch: Launch, first: Access, second: Access) -> Iterator[Claim]:
     for way in ways(launch.body, first.place.path, second.place.path):
         if TRUE in way.block:
             continue
-        if first.place.path == second.place.path and not way.around and first.write and second.write:
+        same = first.place.path == second.place.path and not way.around
+        if same and first.write and second.write and one_turn(launch.body, first.place.path):
             continue  # one step, which its meeting is about
         yield race(launch, first, second, way)
 
