@@ -7,7 +7,7 @@ The one idea: after this nothing is a name any more; what follows works on terms
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tinygpu.diagnostic import Label, Span
 from tinygpu.model.clauses import names_in
@@ -19,6 +19,7 @@ from tinygpu.model.op import Op
 from tinygpu.model.params import Params, combinations, declared, fixed
 from tinygpu.model.problems import Problems, head, listing, suggestion
 from tinygpu.model.scope import Scope
+from tinygpu.model.source import source
 from tinygpu.syntax import tree
 
 
@@ -89,6 +90,8 @@ def _ops(file: tree.File, scope: Scope) -> dict[str, list[Instance] | None]:
         made = elaborate_op(op, scope)
         dtypes = op.family.dtypes if op.family else ()
         variants = [((op.family.variable, d),) for d in dtypes] if op.family else [()]
+        if len(scope.problems) == before:
+            made = tuple(replace(o, source=source(file, op, d)) for o, d in zip(made, dtypes or ("",), strict=True))
         served[op.name] = None if len(scope.problems) > before else [Instance(o, v) for o, v in zip(made, variants, strict=True)]
     return served
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from tinygpu.category.term import Axis, Term
 from tinygpu.diagnostic import NOWHERE, Span
+from tinygpu.model.source import Declared
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ class Op:
     """A compute object. `sizes` in order of first use; `where` are guards over the sizes.
 
     `promises` are guards over the values of inputs, such as `all[t] 0 <= idx[t]`: assumed, and checked by a call on request.
-    `monoids` are those that its file declares, each with its name in the registry.
+    `monoids` are those that its file declares, each with its name in the registry. `source` is what it was made of, if it was.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Op:
     span: Span = field(default=NOWHERE, compare=False, repr=False)
     promises: tuple[Term, ...] = ()
     monoids: tuple[tuple[str, str], ...] = ()
+    source: tuple[Declared, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:

@@ -1,0 +1,67 @@
+"""The declarations that an operation was made of, as a text of its own needs them.
+
+Comes in: a file's tree, one of its ops, and the dtype chosen for its family. Goes out: params, monoids, and the op without a family.
+The one idea: what was elaborated can be said again, so that whoever holds a proof can read what it is a proof of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass, replace
+from typing import Any
+
+from tinygpu.syntax import tree
+
+Declared = tree.Param | tree.Monoid | tree.Op
+
+
+def source(file: tree.File, op: tree.Op, dtype: str = "") -> tuple[Declared, ...]:
+    """The params and monoids of the file, and the op with `dtype` for the variable of its family.
+
+    >>> from tinygpu.syntax.parse import parse
+    >>> file = parse("op f[T in {f16, f32}](x: T[n]) -> (y: f32[n]) { y[i] = f32(x[i]) }")
+    >>> (plain,) = source(file, file.declarations[0], "f16")
+    >>> plain.family, plain.inputs[0].dtype
+    (None, 'f16')
+    """
+    shared = [d for d in file.declarations if isinstance(d, tree.Monoid) or (isinstance(d, tree.Param) and d.value is not None)]
+    plain: tree.Op = replace(_with(op, op.family.variable, dtype), family=None) if op.family else op
+    return (*shared, plain)
+
+
+def needed(declared: tuple[Declared, ...], *users: object) -> tuple[Declared, ...]:
+    """Those of the declarations that are ops, that `users` name, or that one of these names."""
+    words = {w for user in (*users, *(d for d in declared if isinstance(d, tree.Op))) for w in _words(user)}
+    found: dict[str, Declared] = {}
+    while more := [d for d in declared if d.name not in found and (isinstance(d, tree.Op) or d.name in words)]:
+        found.update((d.name, d) for d in more)
+        words.update(w for d in more for w in _words(d))
+    return tuple(d for d in declared if d.name in found)
+
+
+def _with(node: Any, variable: str, dtype: str) -> Any:
+    """A tree in which a dtype stands for a family's variable, where tensors are declared and values converted."""
+    if isinstance(node, tuple):
+        return tuple(_with(n, variable, dtype) for n in node)
+    if not is_dataclass(node):
+        return node
+    changes = {f.name: _with(getattr(node, f.name), variable, dtype) for f in fields(node) if f.name != "span"}
+    match node:
+        case tree.TensorDecl(dtype=name) if name == variable:
+            changes["dtype"] = dtype
+        case tree.Call(function=name) if name == variable:
+            changes["function"] = dtype
+    return replace(node, **changes)  # type: ignore[type-var]
+
+
+def _words(node: object) -> Iterator[str]:
+    """Every name in a tree."""
+    if isinstance(node, str):
+        yield node
+    elif isinstance(node, tuple):
+        for part in node:
+            yield from _words(part)
+    elif is_dataclass(node):
+        for f in fields(node):
+            if f.name != "span":
+                yield from _words(getattr(node, f.name))
