@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from tinygpu.replay.dtypes import settle, to_index
 from tinygpu.replay.expressions import Scope, condition, index, typed, value
-from tinygpu.replay.ir import INDEX, TRUE, Axis, Num, Unsupported, Var
+from tinygpu.replay.ir import INDEX, TRUE, Axis, Num, Read, Term, Unsupported, Var, free, walk
 from tinygpu.replay.monoids import STEP
 from tinygpu.replay.program import Array, Assign, Barrier, Fresh, Holds, If, Launch, Loop, Step, Tensor
 from tinygpu.syntax import tree
@@ -78,6 +78,11 @@ def array(written: tree.Array, scope: Scope) -> Array:
     return Array(written.space, written.name, dtype, extents, pad, swizzle, written.span)
 
 
+def reads(term: Term) -> bool:
+    """Whether a term depends on data."""
+    return isinstance(term, Read)
+
+
 @dataclass(slots=True)
 class Reader:
     """The arrays and loops of one launch so far."""
@@ -112,6 +117,10 @@ class Reader:
             case tree.For(name, extent, body, sort, _, span) if extent is not None:
                 fresh = self.name(name)
                 axis = Axis(fresh, index(extent, scope))
+                if free(axis.extent) & {n for t in scope.ranges for n in free(scope.terms[t])} or any(
+                    map(reads, walk(axis.extent))
+                ):
+                    raise Unsupported(f"the loop over {name} is not of the same length for all threads")
                 inner = scope.having({name: Var(fresh)}, {name: axis.extent})
                 yield Loop(axis, tuple(self.steps(body, inner)), sort, span)
             case tree.If(guard, body, span):
