@@ -17,8 +17,8 @@ from typing import Any, Literal, TypeAlias
 import z3
 
 Verdict: TypeAlias = Literal["proved", "unknown", "false"]
-Z3_STEPS = 20_000_000  # z3's resource units for one text: a few seconds
-CVC5_STEPS = 1_000_000  # cvc5's resource units for one text: a few seconds
+Z3_STEPS = 5_000_000  # z3's resource units for one text: a few seconds
+CVC5_STEPS = 200_000  # cvc5's resource units for one text: a few seconds
 MISSING = "cvc5 is not installed"
 
 
