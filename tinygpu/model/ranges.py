@@ -22,12 +22,16 @@ PLAIN, BRANCH, PADDED = range(3)
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """An index, bare, at an axis of a tensor; `strength` is PLAIN, BRANCH (under a condition) or PADDED (with a fill)."""
+    """An index, bare, at an axis of a tensor; `strength` is PLAIN, BRANCH (under a condition) or PADDED (with a fill).
+
+    `cell` is the read that it is in; the left side of an equation is none.
+    """
 
     extent: Term
     span: Span
     tensor: str
     strength: int
+    cell: tree.Cell | None = None
 
 
 def occurrences(expr: tree.Expr, name: str, scope: Scope, strength: int = PLAIN) -> Iterator[Occurrence]:
@@ -66,7 +70,7 @@ def _in_cell(cell: tree.Cell, name: str, scope: Scope, strength: int) -> Iterato
         return
     for place, extent in zip(cell.index, tensor.shape, strict=True):
         if isinstance(place, tree.Name) and place.name == name:
-            yield Occurrence(extent, place.span, cell.name, PADDED if cell.fill else strength)
+            yield Occurrence(extent, place.span, cell.name, PADDED if cell.fill else strength, cell)
 
 
 def inferred(name: str, span: Span, body: tree.Expr, scope: Scope, on_left: bool = False) -> Term | None:
@@ -103,8 +107,25 @@ def checked(name: str, extent: Term, span: Span, tensor: str, body: tree.Expr, s
 
 def _two(name: str, first: Occurrence, second: Occurrence, scope: Scope) -> None:
     a, b = text(first.extent), text(second.extent)
+    turned = swapped(second, first.extent, scope) or swapped(first, second.extent, scope)
     scope.problems.add(
         "TG112", f"{name} would run over {a} and over {b}", second.span, f"this axis of {second.tensor} has extent {b}",
         Label(first.span, f"this axis of {first.tensor} has extent {a}"),
-        help=f"let both tensors have one extent, or pad the shorter one: {second.tensor}[{name} | 0]",
+        help=turned or f"let both tensors have one extent, or pad the shorter one: {second.tensor}[{name} | 0]",
     )  # fmt: skip
+
+
+def swapped(here: Occurrence, extent: Term, scope: Scope) -> str:
+    """Says so where another axis of the read has that extent, and the two indices would fit the other way round."""
+    if here.cell is None or not all(isinstance(place, tree.Name) for place in here.cell.index):
+        return ""
+    names = [place.name for place in here.cell.index if isinstance(place, tree.Name)]
+    shape = scope.tensors[here.cell.name].shape
+    at = next(n for n, place in enumerate(here.cell.index) if place.span == here.span)
+    others = [n for n, other in enumerate(shape) if n != at and names[n] != names[at] and same(other, extent)]
+    if len(others) != 1:
+        return ""
+    (to,) = others
+    turned = list(names)
+    turned[at], turned[to] = names[to], names[at]
+    return f"{names[at]} and {names[to]} look swapped: write {here.cell.name}[{', '.join(turned)}]"

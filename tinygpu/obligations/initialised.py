@@ -14,6 +14,7 @@ from tinygpu.diagnostic import Label
 from tinygpu.obligations.cells import FRESH
 from tinygpu.obligations.dataflow import preconditions
 from tinygpu.obligations.obligation import Claim, Obligation, Point
+from tinygpu.obligations.store import made_by
 from tinygpu.obligations.trace import UNSOLVED, Trace, guarded_reads
 from tinygpu.program.step import Program
 
@@ -37,7 +38,7 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
             if read.tensor.endswith(FRESH):
                 name = read.tensor.removesuffix(FRESH)
                 title, sentence = f"some elements of {cells.local.name} are never stored", f"every element of {name} is stored"
-                where = (Label(cells.local.span, "declared here"),)
+                where = (Label(cells.local.span, "declared here"), *made_by(trace, cells.local.name))
                 yield Obligation(
                     "initialised", "TG201", title, sentence, point.facts, FALSE, where, f"store {name} in a first launch"
                 )

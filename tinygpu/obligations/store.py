@@ -28,8 +28,9 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
     for cells in trace.final:
         axes = tuple(Axis(f, e) for f, e in cells.extents.items())
         point = Point(axes, preconditions(program))
-        label = (Label(program.op.equation(cells.local.name).span, "the equation"),)
-        yield from same(cells.value, element(program.op, cells.local.name, cells.place, point), point, label)
+        equation = Label(program.op.equation(cells.local.name).span, "the equation")
+        steps = [label for label in made_by(trace, cells.local.name) if label.span != equation.span]  # a derived step has its place
+        yield from same(cells.value, element(program.op, cells.local.name, cells.place, point), point, (*steps, equation))
     for store in (s for s in trace.stores if s.tensor in outputs - made):
         labels = (Label(store.step.span, "stored here"), Label(program.op.equation(store.tensor).span, "the equation"))
         if store.update:
@@ -45,6 +46,12 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
             sentence = f"{access.array} is not read"
             label = (Label(access.span, "read here"),)
             yield Obligation("store", "TG116", f"the output {access.array} is read", sentence, access.point.facts, FALSE, label)
+
+
+def made_by(trace: Trace, name: str) -> tuple[Label, ...]:
+    """The steps that make a global array, the last one first: what it holds in the end is the work of all of them."""
+    verbs = {s.step.span: "updated" if s.step.atomic else "stored" for s in trace.stores if s.tensor == name}
+    return tuple(Label(span, f"{verb} here") for span, verb in reversed(verbs.items()))
 
 
 def element(op: Op, tensor: str, index: tuple[Term, ...], point: Point) -> Term:
