@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from tinygpu.diagnostic import TinygpuError
 from tinygpu.model.elaborate import Spec, elaborate
 from tinygpu.model.machine import Machine
+from tinygpu.model.source import said
 from tinygpu.program.derive import derive
 from tinygpu.program.step import Program
 from tinygpu.proof import check as verdicts
@@ -27,6 +28,7 @@ from tinygpu.syntax.tree import File
 
 if TYPE_CHECKING:
     from tinygpu.emit.module import Built
+    from tinygpu.proof.certificate import Certificate
 
 T = TypeVar("T")
 seconds: dict[str, float] = {}  # spent in each stage by this process
@@ -119,6 +121,14 @@ def _alone(machine: Machine) -> Proof | None:
     return proof if isinstance(proof, Proof) else None
 
 
+def certificate(spec: Loaded, machine: Machine, proof: Proof) -> Certificate:
+    """`proof → certificate`, with the hashes of the machine's spec and of its kernels."""
+    from tinygpu.emit.module import kernel_texts
+    from tinygpu.proof.certificate import certify
+
+    return certify(proof, said(spec.tree, machine.name), stage("emit", lambda: kernel_texts(built(proof, machine))))
+
+
 def module(title: str, machines: Sequence[Built]) -> str:
     """`proved machines → text of a module` that needs numpy and numba only."""
     from tinygpu.emit.module import emit
@@ -138,4 +148,17 @@ def build(proof: Proof, machine: Machine | None = None) -> Callable[..., Any]:
     return getattr(loaded, launcher_names([ready.machine])[0])  # type: ignore[no-any-return]
 
 
-__all__ = ["Proof", "Refutation", "Unknown", "Verdict", "build", "built", "check", "load", "load_text", "module", "program"]
+__all__ = [
+    "Proof",
+    "Refutation",
+    "Unknown",
+    "Verdict",
+    "build",
+    "built",
+    "certificate",
+    "check",
+    "load",
+    "load_text",
+    "module",
+    "program",
+]

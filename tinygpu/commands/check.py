@@ -9,13 +9,18 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tinygpu.commands.common import Progress, add_format, show
 from tinygpu.commands.specs import Judged, chosen, exit_code, judge, line, load_all, width_of
-from tinygpu.diagnostic import Diagnostic
+from tinygpu.diagnostic import Diagnostic, TinygpuError
 from tinygpu.report import report, wants_color
 from tinygpu.report.formats import as_dict
+
+if TYPE_CHECKING:
+    from tinygpu.pipeline import Loaded
 
 EXAMPLE = "tinygpu check specs/"
 
@@ -28,6 +33,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--why", metavar="PROPERTY", help="print what had to be proved for a property: bounds, cover, once, store, …"
     )
+    parser.add_argument("--certify", metavar="FOLDER", help="write a certificate of each proof: FOLDER/SPEC/MACHINE.json")
+    parser.add_argument("--smt2", action="store_true", help="with --certify: each formula too, as FOLDER/smt2/HASH.smt2")
     parser.add_argument("--budget", type=int, default=None, metavar="STEPS", help="solver steps for one obligation")
     add_format(parser)
 
@@ -37,15 +44,29 @@ def run(arguments: argparse.Namespace) -> int:
     style = arguments.output_format
     machines = chosen(specs, arguments.machine) if specs else ()
     width = width_of(m for _, m in machines)
+    keep = keeper(arguments)
     judged: list[Judged] = []
     with Progress() as now:
         for number, (spec, machine) in enumerate(machines, 1):
             now(f"checking {machine.title} ({number} of {len(machines)})")
             judged.append(judge(spec.path, machine, arguments.budget))
+            if keep is not None:
+                keep(spec, judged[-1])
             if style == "human":
                 tell(judged[-1], width, arguments.why, sources)
     finish(judged, problems, style, sources)
     return exit_code([*(j.word for j in judged), *("error" for _ in problems)])
+
+
+def keeper(arguments: argparse.Namespace) -> Callable[[Loaded, Judged], None] | None:
+    """What writes a certificate of each proof, if that was asked for."""
+    if arguments.certify is None:
+        if arguments.smt2:
+            raise TinygpuError(Diagnostic("TG905", "--smt2 goes with --certify", helps=("say --certify FOLDER --smt2",)))
+        return None
+    from tinygpu.commands.certify import Folder
+
+    return Folder(Path(arguments.certify), arguments.smt2).keep
 
 
 def tell(judged: Judged, width: int, why: str | None, sources: dict[str, str]) -> None:
@@ -108,6 +129,7 @@ def finish(judged: Sequence[Judged], problems: tuple[Diagnostic, ...], style: st
 def as_row(judged: Judged) -> dict[str, object]:
     """A machine's verdict as plain data."""
     from tinygpu.pipeline import Proof
+    from tinygpu.proof.certificate import digest
     from tinygpu.proof.summary import sizes
 
     row: dict[str, object] = {
@@ -118,5 +140,9 @@ def as_row(judged: Judged) -> dict[str, object]:
     }
     row["seconds"] = round(judged.seconds, 4)
     if isinstance(judged.verdict, Proof):
-        row |= {"sizes": sizes(judged.verdict.program), "obligations": len(judged.verdict.theorems), "proof": judged.verdict.digest}
+        row |= {
+            "sizes": sizes(judged.verdict.program),
+            "obligations": len(judged.verdict.theorems),
+            "proof": digest(judged.verdict),
+        }
     return row

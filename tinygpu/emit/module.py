@@ -87,6 +87,14 @@ def emit(title: str, machines: Sequence[Built]) -> str:
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
+def kernel_texts(built: Built) -> tuple[tuple[str, str], ...]:
+    """The text of a machine's kernels by where they run, as a module of this machine alone has them."""
+    (name,) = launcher_names([built.machine])
+    program, alone = (replace(p, name=name) for p in (built.program, built.cpu or built.program))
+    cuda = "\n\n".join(kernel_source(program, number)[0] for number in range(len(program.launches)))
+    return ("cpu", cpu_kernels(alone).text), ("cuda", cuda)
+
+
 @dataclass(frozen=True, slots=True)
 class CpuSupport:
     """What the CPU kernels of a module call: imports, text, and the dtypes for which there are vectors."""

@@ -11,6 +11,7 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from tinygpu.syntax import tree
+from tinygpu.syntax.format import format_file
 
 Declared = tree.Param | tree.Monoid | tree.Op
 
@@ -37,6 +38,15 @@ def needed(declared: tuple[Declared, ...], *users: object) -> tuple[Declared, ..
         found.update((d.name, d) for d in more)
         words.update(w for d in more for w in _words(d))
     return tuple(d for d in declared if d.name in found)
+
+
+def said(file: tree.File, name: str) -> str:
+    """The text of a machine with its ops and whatever they name, in the one style, without comments."""
+    machine = next(d for d in file.declarations if isinstance(d, tree.Machine) and d.name == name)
+    ops = {op.name for op in machine.ops}
+    declared = [d for d in file.declarations if isinstance(d, tree.Param | tree.Monoid | tree.Op)]
+    mine = needed(tuple(d for d in declared if not isinstance(d, tree.Op) or d.name in ops), machine)
+    return format_file(tree.File((*mine, machine)))
 
 
 def _with(node: Any, variable: str, dtype: str) -> Any:

@@ -33,11 +33,12 @@ _KEY = object()
 
 @dataclass(frozen=True, slots=True)
 class Theorem:
-    """A claim that holds; `method` is structure, z3 or model, `effort` the resource units spent."""
+    """A claim that holds; `method` is structure, z3 or model, `effort` the resource units spent, `witness` where a model is."""
 
     claim: Claim
     method: str
     effort: int = 0
+    witness: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,17 +61,6 @@ class Proof:
     def __post_init__(self, key: object) -> None:
         if key is not _KEY:
             raise TypeError("a Proof is made by tinygpu.proof.kernel.prove alone")
-
-    @property
-    def digest(self) -> str:
-        """A hash of what was proved, of which program, by which solver."""
-        import hashlib  # only who wants the digest pays for it
-
-        from tinygpu.program.render import render
-
-        lines = [render(self.program), z3.get_full_version()]
-        lines += [f"{t.method} {t.claim!r}" for t in self.theorems]
-        return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
 Result: TypeAlias = Proof | tuple[Open, ...]
@@ -115,11 +105,12 @@ def discharge(claim: Claim, budget: int = BUDGET) -> Theorem | Open:
             if verdict == z3.unsat:
                 return Theorem(claim, "z3", effort)
         case Inhabited(hypotheses=hypotheses):
-            if inhabited(hypotheses):
-                return Theorem(claim, "model")
+            point = inhabited(hypotheses)
+            if point is not None:
+                return Theorem(claim, "model", 0, tuple(sorted(point.items())))
             verdict, model, effort = ask(hypotheses, None, budget)
             if verdict == z3.sat:
-                return Theorem(claim, "model", effort)
+                return Theorem(claim, "model", effort, tuple(model.items()))
             if verdict == z3.unsat:
                 return Open(claim, {})
     if verdict == z3.sat:
@@ -127,23 +118,23 @@ def discharge(claim: Claim, budget: int = BUDGET) -> Theorem | Open:
     return Open(claim, None, f"the budget of {budget:,} solver steps was not enough")
 
 
-def inhabited(hypotheses: tuple[Term, ...]) -> bool:
-    """Whether the hypotheses hold at a point that comes to mind: every variable with an extent 0, all others one number.
+def inhabited(hypotheses: tuple[Term, ...]) -> dict[str, int] | None:
+    """A point that comes to mind at which the hypotheses hold: every variable with an extent 0, all others one number.
 
     >>> n, i = Var("n"), Var("i")
     >>> inhabited((n % 4 < 1, n >= 1, i >= 0, i < n)), inhabited((n < 1, n >= 1))
-    (True, False)
+    ({'i': 0, 'n': 4}, None)
     """
     ranged = {h.args[0].name for h in hypotheses if isinstance(h, App) and h.op == "lt" and isinstance(h.args[0], Var)}
-    names = {name for h in hypotheses for name in variables(h)}
+    names = sorted({name for h in hypotheses for name in variables(h)})
     for number in (1, 2, 4, 12, 16, 64, 1024, 65536):
         point = {name: 0 if name in ranged else number for name in names}
         try:
             if all(evaluate(h, point) for h in hypotheses):
-                return True
+                return point
         except (ValueError, ZeroDivisionError):
-            return False
-    return False
+            return None
+    return None
 
 
 def evident(hypotheses: tuple[Term, ...], goal: Term) -> bool:

@@ -1,0 +1,185 @@
+"""A proof as a file: what was proved, of which program, how, and what it rests on.
+
+Comes in: a `Proof`, or the text of a certificate. Goes out: a `Certificate`, and its text: JSON, sorted, an obligation a line.
+The one idea: it holds the program itself and the hash of each formula, so whoever has it can state the obligations again, from the
+program alone, see that they are these, and hand them to any solver. The same proof is the same text, to the byte.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import z3
+
+from tinygpu.category.term import text as spoken
+from tinygpu.category.term import variables
+from tinygpu.obligations.obligation import Claim, Gap, Inhabited, Obligation
+from tinygpu.program.render import render_machine
+from tinygpu.program.standalone import standalone
+from tinygpu.program.step import Program
+from tinygpu.proof.kernel import Proof, Theorem
+from tinygpu.proof.numerics import Numerics, numerics_of
+from tinygpu.proof.smtlib import name_of, script
+
+VERSION = 1
+Witness = tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One obligation: its property, the code it would fail with, a sentence, the hash of its formula, and how it was settled."""
+
+    kind: str
+    code: str
+    sentence: str
+    formula: str
+    method: str
+    rlimit: int = 0
+    witness: Witness = ()
+    verdict: str = "proved"
+
+    @property
+    def claim(self) -> tuple[str, str, str]:
+        """What it says, whoever proves it."""
+        return self.kind, self.code, self.formula
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """`program` is a spec of its own; `source` hashes the text of the spec it came from, `kernels` what was emitted, by name."""
+
+    machine: str
+    op: str
+    program: str
+    preconditions: tuple[str, ...]
+    promises: tuple[str, ...]
+    numerics: Numerics
+    obligations: tuple[Entry, ...]
+    solver: str = ""
+    source: str = ""
+    kernels: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def proof(self) -> str:
+        """The hash of what was proved, of which program; the solver takes no part in it, nor does the name of the op's family."""
+        lines = [self.program, *self.preconditions, *self.promises, *(" ".join(e.claim) for e in self.obligations)]
+        return sha("\n".join(lines))
+
+    def text(self) -> str:
+        """The file."""
+        plain = asdict(self) | {"version": VERSION, "proof": self.proof, "program_hash": sha(self.program)}
+        plain["program"] = self.program.rstrip("\n").split("\n")
+        plain["kernels"] = dict(self.kernels)
+        plain["obligations"] = [_row(e) for e in self.obligations]
+        lines = [f'"{key}": {_value(plain[key])}' for key in sorted(plain)]
+        return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def sha(text: str) -> str:
+    """The hash that the file gives of a text."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def certify(proof: Proof, source: str = "", kernels: tuple[tuple[str, str], ...] = ()) -> Certificate:
+    """`Proof → Certificate`; `source` is the text of the machine's spec, `kernels` the texts that were emitted, by name."""
+    program = proof.program
+    return Certificate(
+        program.name,
+        program.op.name,
+        program_text(program),
+        tuple(map(spoken, program.where)),
+        tuple(map(spoken, program.op.promises)),
+        numerics_of(program),
+        entries(proof),
+        f"z3 {z3.get_version_string()}",
+        sha(source) if source else "",
+        tuple((name, sha(text)) for name, text in kernels),
+    )
+
+
+def digest(proof: Proof) -> str:
+    """The hash of what was proved, as its certificate has it."""
+    return certify(proof).proof
+
+
+def program_text(program: Program) -> str:
+    """The program with its op, as a spec of its own; the program alone for an op that was made in Python."""
+    return standalone(program) if program.op.source else render_machine(program)
+
+
+def entries(proof: Proof) -> tuple[Entry, ...]:
+    """Its obligations, those that say the same of several places in the text once."""
+    found: dict[tuple[object, str], Entry] = {}
+    for e in map(entry, proof.theorems):
+        found.setdefault((e.claim, e.sentence), e)
+    return tuple(found.values())
+
+
+def entry(theorem: Theorem) -> Entry:
+    """`Theorem → Entry`."""
+    claim, witness = theorem.claim, witness_of(theorem)
+    sentence = claim.reason if isinstance(claim, Gap) else claim.sentence
+    return Entry(claim.kind, claim.code, sentence, name_of(formula(claim, witness)), theorem.method, theorem.effort, witness)
+
+
+def witness_of(theorem: Theorem) -> Witness:
+    """The point at which hypotheses have a model, in the names of the claim."""
+    claim = theorem.claim
+    names = {v for h in claim.hypotheses for v in variables(h)} if isinstance(claim, Inhabited) else set()
+    return tuple((name, value) for name, value in sorted(theorem.witness) if name in names)
+
+
+def formula(claim: Claim, witness: Witness = ()) -> str:
+    """The SMT-LIB text of a claim: unsatisfiable where an obligation holds, satisfiable where a point has been found."""
+    match claim:
+        case Obligation(hypotheses=hypotheses, goal=goal):
+            return script(hypotheses, goal)
+        case Inhabited(hypotheses=hypotheses):
+            return script(hypotheses, None, witness)
+    raise ValueError(f"no formula states {claim.title}")
+
+
+def read(text: str) -> Certificate:
+    """The certificate of a text. Raises ValueError with what is wrong with it."""
+    try:
+        plain: dict[str, Any] = json.loads(text)
+        if plain["version"] != VERSION:
+            raise ValueError(f"version {plain['version']} of certificates is not known here")
+        entries = tuple(Entry(**{**row, "witness": tuple(sorted(row.get("witness", {}).items()))}) for row in plain["obligations"])
+        found = Certificate(
+            plain["machine"],
+            plain["op"],
+            "\n".join(plain["program"]) + "\n",
+            tuple(plain["preconditions"]),
+            tuple(plain["promises"]),
+            Numerics(**{**plain["numerics"], "functions": tuple(plain["numerics"]["functions"])}),
+            entries,
+            plain["solver"],
+            plain["source"],
+            tuple(sorted(plain["kernels"].items())),
+        )
+    except (KeyError, TypeError, AttributeError, json.JSONDecodeError) as error:
+        raise ValueError(f"not a certificate: {type(error).__name__} {error}") from None
+    if plain.get("proof") != found.proof or plain.get("program_hash") != sha(found.program):
+        raise ValueError("the hashes in it are not those of its content: it was changed, or not written whole")
+    return found
+
+
+def _row(entry: Entry) -> dict[str, object]:
+    """An obligation as plain data, without what is empty."""
+    row = {key: value for key, value in asdict(entry).items() if value not in (0, ())}
+    return row | ({"witness": dict(entry.witness)} if entry.witness else {})
+
+
+def _value(value: object) -> str:
+    """JSON; a list has an element a line."""
+    if isinstance(value, list) and value:
+        return "[\n" + ",\n".join(f"  {_flat(v)}" for v in value) + "\n]"
+    return _flat(value)
+
+
+def _flat(value: object) -> str:
+    return json.dumps(value, sort_keys=True, ensure_ascii=False)
