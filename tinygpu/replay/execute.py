@@ -10,6 +10,7 @@ The one idea: nothing is followed that nobody asks for.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from tinygpu.replay.cells import Node, Path, Text, node_of
@@ -22,6 +23,7 @@ from tinygpu.replay.ir import (
     Axis,
     Env,
     Fold,
+    Num,
     Op,
     Read,
     Term,
@@ -53,7 +55,7 @@ class Execution:
     texts: tuple[Text, ...]
     stack: list[tuple[str, Term]] = field(default_factory=list)
     done: dict[tuple[Term, Place, str], Term] = field(default_factory=dict)
-    unique: set[tuple[Path, int, int]] = field(default_factory=set)
+    unique: dict[tuple[Path, int, tuple[Axis, ...]], tuple[Env, tuple[Axis, ...]]] = field(default_factory=dict)
     held: str = ""  # symbols of this name stay as they are
 
     @classmethod
@@ -108,11 +110,11 @@ class Execution:
 
     def opened(self, node: Node, symbol: Read, place: Place) -> Term:
         """What a symbol stands for, in terms of earlier ones."""
-        text = self.texts[node.launch]
         if not node.path:
             from tinygpu.replay.memory import before_launch
 
             return before_launch(self, node, symbol, place)
+        text = self.texts[node.launch]
         axes = text.around(node.path)
         rank = len(symbol.index) - len(axes) - node.turns
         index, values = symbol.index[:rank], symbol.index[rank : rank + len(axes)]
@@ -241,10 +243,7 @@ class Execution:
         equations: list[tuple[Term, Term]] = [(t, Var(c.name)) for t, c in zip(targets, cells, strict=True)]
         equations += equations_in(conjuncts(self.condition(text, path, plain)), own)
         ranges = self.ranges((*(a for a in around if a.name not in own), *cells))
-        found = inverse(over, equations, tuple(a for a in text.launch.block if a in over), ranges)
-        if found is None:
-            raise Stuck(f"no inverse was found of the index at which {step.target} is written")
-        self.only(text, path, step, over, cells, found)
+        found = self.only(text, path, step, over, cells, self.guesses(text, over, equations, ranges))
         values = {**env, **{c.name: i for c, i in zip(cells, index, strict=True)}}
         return {name: put(term, {n: values[n] for n in free(term) & set(values)}) for name, term in found.items()}
 
@@ -257,21 +256,46 @@ class Execution:
         shapes = {a.name: a.extents for a in (*machine.workspaces, *text.launch.arrays)}
         return shapes[array] if array in shapes else next(t.shape for t in machine.op.outputs if t.name == array)
 
-    def only(self, text: Text, path: Path, step: Assign, over: tuple[Axis, ...], cells: tuple[Axis, ...], found: Env) -> None:
-        """Claims that the inverse gives back every writer: so there is one for each cell."""
-        key = (path, text.launch.number, len(over))
-        if key in self.unique:
-            return
-        self.unique.add(key)
-        kind = self.judge.kind, self.judge.code, self.judge.sentence
-        self.judge.about("once", "TG202", f"no two workers or turns write one cell of {step.target}", step.span)
-        plain = {a.name: Var(a.name) for a in text.around(path)}
-        place = Place(text.around(path))
-        place = place.under(self.resolve(self.condition(text, path, plain), place))
-        written = self.target(text, path, step, plain)
-        values = {c.name: self.resolve(i, place) for c, i in zip(cells, written, strict=True)}
-        self.judge.state(place, both(*(compare("eq", put(found[a.name], values), Var(a.name)) for a in over)))
-        self.judge.kind, self.judge.code, self.judge.sentence = kind
+    def guesses(self, text: Text, over: tuple[Axis, ...], equations: list[tuple[Term, Term]], ranges: Ranges) -> Iterator[Env]:
+        """Inverses: with the threads as one number, alone or with loops around or inside as its slower or faster digits."""
+        block = tuple(a for a in text.launch.block if a in over)
+        loops = tuple(a for a in over if a not in text.launch.block and isinstance(a.extent, Num))
+        for number in range(len(loops) + 1):
+            found = inverse(over, equations, (*loops[:number], *block), ranges)
+            if found is not None:
+                yield found
+
+    def only(
+        self, text: Text, path: Path, step: Assign, over: tuple[Axis, ...], cells: tuple[Axis, ...], guesses: Iterator[Env]
+    ) -> Env:
+        """The inverse that gives back every writer: so there is one for each cell, which is claimed."""
+        key = (path, text.launch.number, over)
+        if key not in self.unique:
+            kind = self.judge.kind, self.judge.code, self.judge.sentence
+            self.judge.about("once", "TG202", f"no two workers or turns write one cell of {step.target}", step.span)
+            plain = {a.name: Var(a.name) for a in text.around(path)}
+            place = Place(text.around(path))
+            place = place.under(self.resolve(self.condition(text, path, plain), place))
+            written = self.target(text, path, step, plain)
+            values = {c.name: self.resolve(i, place) for c, i in zip(cells, written, strict=True)}
+            first: Env | None = None
+            for found in guesses:
+                first = first or found
+                goal = both(*(compare("eq", put(found[a.name], values), Var(a.name)) for a in over))
+                if self.judge.decide(place, goal):
+                    first = found
+                    self.judge.state(place, goal)
+                    break
+            else:
+                self.judge.state(
+                    place, both(*(compare("eq", put(first[a.name], values), Var(a.name)) for a in over)) if first else FALSE
+                )
+            if first is None:
+                raise Stuck(f"no inverse was found of the index at which {step.target} is written")
+            self.judge.kind, self.judge.code, self.judge.sentence = kind
+            self.unique[key] = first, cells
+        known, names = self.unique[key]
+        return {n: put(t, {old.name: Var(new.name) for old, new in zip(names, cells, strict=True)}) for n, t in known.items()}
 
     # ── folds ──
 

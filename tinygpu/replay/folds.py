@@ -42,6 +42,7 @@ from tinygpu.replay.monoids import IDEMPOTENT, STEP, unit
 from tinygpu.replay.polynomials import back, opposite, plus, polynomial
 
 Same: TypeAlias = Callable[[Term, Term, Place], bool]
+Placed: TypeAlias = tuple[Fold, Env, Env | None]  # a piece, its arrow, its inverse; an idempotent fold may do without
 TRIED = 8  # arrows that are tried for one fold
 
 
@@ -112,7 +113,7 @@ def matched(value: Term, wanted: Term, place: Place, judge: Judge, same: Same) -
     mark = judge.mark()
     ours = [judge.names.apart(p) for p in pieces(value, monoid, judge)]
     theirs = [judge.names.apart(p) for p in pieces(wanted, monoid, judge)]
-    parts: list[list[tuple[Fold, Env, Env]]] = [[] for _ in theirs]
+    parts: list[list[Placed]] = [[] for _ in theirs]
     for piece in ours:
         for number, target in enumerate(theirs):
             found = placed(piece, target, place, judge, same)
@@ -135,7 +136,7 @@ def is_unit(piece: Fold, judge: Judge) -> Term:
     return FALSE if neutral is None else compare("eq", piece.body, neutral)
 
 
-def placed(piece: Fold, target: Fold, place: Place, judge: Judge, same: Same) -> tuple[Fold, Env, Env] | None:
+def placed(piece: Fold, target: Fold, place: Place, judge: Judge, same: Same) -> Placed | None:
     """A piece with its arrow into the target and the inverse: every term of it is a term of the target, or changes nothing."""
     inner = place.inside(*piece.binders).under(piece.guard)
     for arrow in islice(arrows(piece, target, inner, judge), TRIED):
@@ -150,7 +151,9 @@ def placed(piece: Fold, target: Fold, place: Place, judge: Judge, same: Same) ->
             part = replace(piece, guard=both(piece.guard, there))
         inside = place.inside(*part.binders).under(part.guard)
         back_again = backwards(part, target, arrow, inside, judge)
-        if back_again is not None and same(part.body, judge.simplify(inside, put(target.body, arrow)), inside):
+        if (back_again is not None or part.monoid in IDEMPOTENT) and same(
+            part.body, judge.simplify(inside, put(target.body, arrow)), inside
+        ):
             return part, arrow, back_again
         judge.back(mark)
     return None
@@ -172,11 +175,13 @@ def backwards(piece: Fold, target: Fold, arrow: Env, inside: Place, judge: Judge
     return found
 
 
-def whole(target: Fold, parts: list[tuple[Fold, Env, Env]], place: Place, judge: Judge) -> bool:
+def whole(target: Fold, parts: list[Placed], place: Place, judge: Judge) -> bool:
     """Whether the pieces together are the target: every term at least once, and no term twice."""
     there = place.inside(*target.binders).under(target.guard)
     sets = []
     for piece, arrow, inverse_of in parts:
+        if inverse_of is None:
+            continue
         inside = [within(inverse_of[b.name], put(b.extent, inverse_of)) for b in piece.binders]
         again = [compare("eq", put(arrow[k.name], inverse_of), Var(k.name)) for k in target.binders]
         sets.append(judge.simplify(there, both(*inside, *again, put(piece.guard, inverse_of))))

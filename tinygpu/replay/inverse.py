@@ -62,6 +62,7 @@ class Solver:
     ranges: Ranges
     waiting: list[tuple[Poly, Poly]] = field(default_factory=list)
     digits: dict[Term, dict[tuple[int, int | None], Poly]] = field(default_factory=dict)
+    halves: dict[tuple[Term, Term], dict[str, Term]] = field(default_factory=dict)
     later: list[tuple[Poly, Poly]] = field(default_factory=list)
     found: dict[str, Term] = field(default_factory=dict)
 
@@ -73,7 +74,7 @@ class Solver:
         for _ in range(ROUNDS):
             again = [pair for pair in self.waiting if not self.solve(*pair)]
             grown = [base for base in list(self.digits) if self.assemble(base)]
-            if len(again) == len(self.waiting) and not grown:
+            if len(again) == len(self.waiting) and not grown and not self.rejoin():
                 break
             self.waiting, self.later = again + self.later, []
         return self.found
@@ -115,8 +116,22 @@ class Solver:
         if isinstance(atom, Var):
             self.found[atom.name] = value
             return
+        match atom:
+            case Op("floordiv" | "mod" as op, (number, divisor)) if not isinstance(divisor, Num):
+                self.halves.setdefault((number, divisor), {})[op] = value
+                return
         base, a, b = digit(atom)
         self.digits.setdefault(base, {})[a, b] = polynomial(value)
+
+    def rejoin(self) -> bool:
+        """`x = (x // n)·n + x % n` for an n that is no number."""
+        for (number, divisor), parts in list(self.halves.items()):
+            if len(parts) == 2:
+                del self.halves[number, divisor]
+                whole = Op("add", (Op("mul", (parts["floordiv"], divisor), INDEX), parts["mod"]), INDEX)
+                self.later.append((polynomial(number), polynomial(whole)))
+                return True
+        return False
 
     def assemble(self, base: Term) -> bool:
         """A number from its digits, once there is one for each place."""

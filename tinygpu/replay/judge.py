@@ -27,7 +27,6 @@ from tinygpu.replay.ir import (
     Unsupported,
     Var,
     both,
-    compare,
     conjuncts,
     free,
     put,
@@ -119,10 +118,17 @@ class Judge:
                                 yield Op("or", (Op("not", (put(inside, env),), BOOL), put(part.body, env)), BOOL)
 
     def state(self, place: Place, goal: Term) -> None:
-        """Writes a claim down, whether it holds or not, as it was stated: what the normal form decides is left to the solvers too."""
+        """Writes a claim down, whether it holds or not: as it was stated, or in normal form where only that is simple enough."""
         for part in conjuncts(goal):
-            if part not in place.facts:
-                self.claims[self.claim(place, part)] = None
+            if part in place.facts:
+                continue
+            claim = self.claim(place, part)
+            normal = self.simplify(place, part)
+            if normal != part and solve.ask_z3(solve.numbered(smt.text(claim)), STEER) != "unsat":
+                if normal == TRUE:
+                    continue
+                claim = self.claim(place, normal)
+            self.claims[claim] = None
 
     def open(self, reason: str) -> None:
         """Writes down what could not be stated."""
@@ -190,6 +196,3 @@ def flip(term: Term) -> Term:
     from tinygpu.replay.polynomials import opposite
 
     return opposite(term)
-
-
-__all__ = ["TRUE", "Judge", "Place", "Stuck", "compare"]

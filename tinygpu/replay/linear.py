@@ -33,6 +33,7 @@ from tinygpu.replay.ir import (
 from tinygpu.replay.polynomials import Poly, back, digit, divided, made, opposite, plus, polynomial, single
 
 Interval: TypeAlias = tuple[int | None, int | None]  # None is no bound
+WIDENING = ("cast.f16.f32", "cast.f16.f64", "cast.bf16.f32", "cast.bf16.f64", "cast.f32.f64")
 LAST = 40  # monomials from which on a term is left as it is
 
 
@@ -113,6 +114,12 @@ class Ranges:
                 return opposite(self.simplify(a))
         term = rebuild(term, self.simplify)
         match term:
+            case Op(op, (Num(value),), dtype) if op in WIDENING:  # the wider type has the number
+                return Num(value, dtype)
+            case Op(op, (Op("select", (condition, a, b)),), dtype) if op.startswith("cast.") and (
+                isinstance(a, Num) or isinstance(b, Num)
+            ):
+                return select(condition, self.simplify(Op(op, (a,), dtype)), self.simplify(Op(op, (b,), dtype)))
             case Op(op, (a, b), "bool") if op in COMPARISONS and a.dtype == INDEX == b.dtype:
                 return self.compared(op, a, b)
             case Op(op, (a, b), "bool") if op in COMPARISONS:
@@ -158,6 +165,11 @@ class Ranges:
         g, upper, _ = self.scaled(rest, n)
         if g > 1:
             return plus(whole, self.quotient(upper, n // g)) if n > g else plus(whole, upper)
+        for monomial in rest:
+            match monomial:
+                case (Op("floordiv", (inner, Num(int(m)))),) if rest[monomial] == 1 and m > 0:
+                    more = {k: f * m for k, f in rest.items() if k != monomial}
+                    return plus(whole, self.quotient(plus(polynomial(inner), more), m * n))
         atom = single(rest)
         if atom is not None:
             base, a, b = digit(atom)
@@ -197,26 +209,38 @@ class Ranges:
         return 1, poly, {}
 
     def joined(self, poly: Poly) -> Poly:
-        """Neighbouring digits of one base as one digit."""
-        changed = len(poly) <= LAST
-        while changed:
-            changed = False
-            for low in [m for m in poly if len(m) == 1]:
-                base, a, b = digit(low[0])
-                if b is None:
-                    continue
-                for high in [m for m in poly if len(m) == 1 and poly[m] == poly[low] * b]:
-                    other, a2, b2 = digit(high[0])
-                    if other == base and a2 == a * b:
-                        factor = poly[low]
-                        rest = {m: f for m, f in poly.items() if m not in (low, high)}
-                        whole = made(base, a, None if b2 is None else b * b2)
-                        poly = plus(rest, {m: f * factor for m, f in self.shortened(whole).items()})
-                        changed = True
-                        break
-                if changed:
-                    break
+        """Neighbouring digits of one base as one digit, and `c·(x % n) + c·n·(x // n)` as `c·x`."""
+        while len(poly) <= LAST:
+            found = next((new for low in poly if (new := self.neighbour(poly, low) or self.whole(poly, low)) is not None), None)
+            if found is None:
+                break
+            poly = found
         return poly
+
+    def neighbour(self, poly: Poly, low: tuple[Term, ...]) -> Poly | None:
+        """A polynomial with one of its digits and the next one of the same base joined."""
+        if len(low) != 1:
+            return None
+        base, a, b = digit(low[0])
+        for high in [m for m in poly if b is not None and len(m) == 1 and poly[m] == poly[low] * b]:
+            other, a2, b2 = digit(high[0])
+            if b is not None and other == base and a2 == a * b:
+                rest = {m: f for m, f in poly.items() if m not in (low, high)}
+                joint = self.shortened(made(base, a, None if b2 is None else b * b2))
+                return plus(rest, {m: f * poly[low] for m, f in joint.items()})
+        return None
+
+    def whole(self, poly: Poly, low: tuple[Term, ...]) -> Poly | None:
+        """A polynomial with a remainder and its quotient put together."""
+        match low:
+            case (Op("mod", (x, Num(int(n)))),) if n > 0:
+                quotient = self.quotient(polynomial(x), n)
+                for atom in [m for m in quotient if len(m) == 1 and quotient[m] == 1]:
+                    if poly.get(atom) == poly[low] * n:
+                        rest = {m: f for m, f in poly.items() if m not in (low, atom)}
+                        others = {m: f * poly[low] * n for m, f in quotient.items() if m != atom}
+                        return plus(plus(rest, polynomial(x), poly[low]), others, -1)
+        return None
 
     def shortened(self, term: Term) -> Poly:
         """A digit as a polynomial: without `%` where its base is too short for it."""

@@ -84,6 +84,12 @@ def digit(term: Term) -> tuple[Term, int, int | None]:
         case Op("mod", (Op("floordiv", (base, Num(int(a)))), Num(int(b)))) if a > 0 and b > 0:
             return base, a, b
         case Op("mod", (base, Num(int(b)))) if b > 0:
+            poly = polynomial(base)
+            for monomial in poly:
+                match monomial:  # y // a + r is (y + a·r) // a
+                    case (Op("floordiv", (inner, Num(int(a)))),) if a > 0 and poly[monomial] == 1:
+                        rest = {m: f * a for m, f in poly.items() if m != monomial}
+                        return back(plus(polynomial(inner), rest)), a, b
             return base, 1, b
         case Op("floordiv", (base, Num(int(a)))) if a > 0:
             return base, a, None
