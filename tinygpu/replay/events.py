@@ -12,7 +12,25 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from tinygpu.diagnostic import NOWHERE, Span
-from tinygpu.replay.ir import BOOL, INDEX, ONE, ZERO, Axis, Fold, Num, Op, Read, Term, Var, conjuncts, free, negated, select, walk
+from tinygpu.replay.ir import (
+    BOOL,
+    INDEX,
+    ONE,
+    RANGES,
+    ZERO,
+    Axis,
+    Fold,
+    Num,
+    Op,
+    Read,
+    Term,
+    Var,
+    conjuncts,
+    free,
+    negated,
+    select,
+    walk,
+)
 from tinygpu.replay.program import Assign, Barrier, Fresh, Holds, If, Launch, Loop, Machine, Step
 
 SCOPES = ("block", "warp")  # barriers of the block; barriers of the block and of the warp
@@ -74,6 +92,7 @@ class Walk:
     conditions: dict[int, int] = field(default_factory=dict)
     extents: list[tuple[str, Term]] = field(default_factory=list)
     folds: int = 0
+    computed: list[tuple[Term, Here]] = field(default_factory=list)  # the largest terms of indices
     uneven: dict[str, Turns] = field(default_factory=dict)  # loops whose turns meet no constant number of barriers, by `whole`
 
     def run(self, body: tuple[Step, ...], here: Here) -> None:
@@ -174,13 +193,16 @@ class Walk:
             self.term(part, inner, step.span)
         self.see("write", inner, step.span, step.target, step.index, step)
 
-    def term(self, term: Term, here: Here, span: Span) -> None:
+    def term(self, term: Term, here: Here, span: Span, whole: bool = False) -> None:
         """The reads and exchanges of a term, each under the conditions under which it is made."""
+        if term.dtype == INDEX and not whole and not of_data(term):
+            self.computed.append((term, here))
+            whole = True
         match term:
             case Op("select", (condition, then, otherwise)):
                 self.term(condition, here, span)
-                self.term(then, here.under(condition), span)
-                self.term(otherwise, here.under(negated(condition)), span)
+                self.term(then, here.under(condition), span, whole)
+                self.term(otherwise, here.under(negated(condition)), span, whole)
                 return
             case Op("and" | "or" as op, args):
                 for arg in args:
@@ -189,7 +211,7 @@ class Walk:
                 return
             case Read(array, index):
                 for part in index:
-                    self.term(part, here, span)
+                    self.term(part, here, span)  # a term of its own
                 self.see("read", here, span, array, index)
                 return
             case Fold():
@@ -198,7 +220,12 @@ class Walk:
                 if exchange(term):
                     self.see("shuffle", here, span)
                 for arg in args:
-                    self.term(arg, here, span)
+                    self.term(arg, here, span, whole)
+
+
+def of_data(term: Term) -> bool:
+    """Whether a term is arithmetic of integers of data, which wraps, and not of indices."""
+    return isinstance(term, Op) and term.op != "integer" and bool(term.args) and all(a.dtype in RANGES for a in term.args)
 
 
 def exchange(term: Term) -> bool:

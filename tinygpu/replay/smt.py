@@ -36,7 +36,17 @@ LONG = 160  # letters from which on a term gets a name of its own, so that what 
 BITS = 16  # of two terms that are combined bit by bit
 
 
-def text(claim: Claim | Inhabited) -> str:
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A claim that is a text already: of bit-vectors, which terms do not have."""
+
+    kind: str
+    code: str
+    sentence: str
+    text: str
+
+
+def text(claim: Claim | Inhabited | Written) -> str:
     """The text of a claim.
 
     >>> from tinygpu.replay.ir import Axis, compare
@@ -49,6 +59,8 @@ def text(claim: Claim | Inhabited) -> str:
     (assert (not (< |i| |n|)))
     (check-sat)
     """
+    if isinstance(claim, Written):
+        return claim.text
     writer = Writer()
     facts = [f for a in claim.axes for f in conjuncts(within(Var(a.name), a.extent))]
     facts += [f for fact in claim.facts for f in conjuncts(fact)]
