@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from tinygpu.replay import smt, solve
+from tinygpu.replay import schedule, smt, solve, space, wide, width
 from tinygpu.replay.access import accesses
 from tinygpu.replay.execute import Execution
 from tinygpu.replay.ir import Claim, Inhabited, Open, Stated
@@ -60,16 +60,18 @@ def report(machine: Machine | Unread) -> Report:
     return Report(machine.name, machine.op.name, claims, reasons)
 
 
-def state(machine: Machine) -> Iterator[Stated]:
+def state(machine: Machine) -> Iterator[Stated | smt.Written]:
     """All claims about a machine."""
     judge = Judge(machine)
     run = Execution.of(machine, judge)
     accesses(run, judge)
     stores(run, judge)
     yield from judge.claims
+    for part in (schedule, space, wide, width):
+        yield from part.stated(machine)
 
 
-def checked(claim: Claim | Inhabited) -> Checked:
+def checked(claim: Claim | Inhabited | smt.Written) -> Checked:
     """A claim with the verdicts of both solvers."""
     answer = solve.answer(smt.text(claim), isinstance(claim, Inhabited))
     return Checked(claim.kind, claim.code, claim.sentence, answer.z3, answer.cvc5)
