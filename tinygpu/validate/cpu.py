@@ -1,0 +1,110 @@
+"""The text of a CPU kernel, proved against its equation: it is read back as a program, and that program is proved.
+
+    text ─read→ program ─prove→ proof        for all sizes, by the same obligations as the machine's own program
+
+Comes in: a module, the name of a launcher, and the program that it was made of, of which only the op, the preconditions and the workspaces
+are looked at. Goes out: that it is proved, that it is wrong with a diagnostic that names a line of the module, or why neither is known.
+The one idea: nothing of the emitter is trusted, since what is proved is the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from tinygpu.diagnostic import Diagnostic, Label
+from tinygpu.obligations import PROPERTIES, wellformed
+from tinygpu.obligations.dataflow import execute, gaps
+from tinygpu.obligations.obligation import Claim, Gap
+from tinygpu.obligations.promise import promised
+from tinygpu.obligations.width import _divisions, evaluated
+from tinygpu.program.step import Program
+from tinygpu.proof.kernel import BUDGET, Open, Theorem, discharge
+from tinygpu.validate.cpu_launch import Text, program_of
+from tinygpu.validate.cpu_names import Unread
+from tinygpu.validate.module import Module
+
+LANES = (16, 8)  # numbers in a vector register, with and without AVX-512
+HARDWARE = ("limits", "alignment", "width", "storage")  # what is said of a GPU
+NEVER = "TG512"  # a store that is never reached: a border that is empty at all sizes is not wrong
+
+
+@dataclass(frozen=True, slots=True)
+class Same:
+    """The text computes its equation, for all sizes."""
+
+    claims: int
+
+
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """The text does something else; the diagnostic names its line."""
+
+    diagnostic: Diagnostic
+
+
+@dataclass(frozen=True, slots=True)
+class Unsure:
+    """Neither is known; the diagnostic says what could not be read or proved."""
+
+    diagnostic: Diagnostic
+
+
+Validity: TypeAlias = Same | Wrong | Unsure
+
+
+def validate(module: Module, name: str, program: Program, budget: int = BUDGET, search: bool = True) -> Validity:
+    """`NAME_cpu` of a module against the op of its program. `search`: whether a case is looked for in which it goes wrong."""
+    count = 0
+    for lanes in LANES if "LANES" in module.text else LANES[:1]:
+        try:
+            text = Text(module, name, program, lanes)
+            made = program_of(text)
+        except Unread as unread:
+            labels = (Label(module.span(unread.node), "here"),) if unread.node is not None else ()
+            return Unsure(Diagnostic("TG601", f"{name}_cpu could not be read", labels, "unknown", notes=(unread.reason,)))
+        open_, proved = discharged(made.program, budget)
+        if open_:
+            return _open(name, made.program, open_, search)
+        count += proved
+    return Same(count)
+
+
+def discharged(program: Program, budget: int) -> tuple[list[Open], int]:
+    """The claims of a program that are left open, and how many are proved."""
+    left, proved = [], 0
+    for claim in state(program):
+        match discharge(claim, budget):
+            case Theorem():
+                proved += 1
+            case Open() as one:
+                left.append(one)
+                if one.model is None or len(left) >= 4:
+                    break
+    return left, proved
+
+
+def state(program: Program) -> Iterator[Claim]:
+    """What is to be proved of a program that a CPU runs, one thread for each item: all but what is said of a GPU."""
+    wrong = tuple(wellformed.gaps(program))
+    if wrong:
+        yield from wrong
+        return
+    trace = execute(program)
+    yield from gaps(trace)
+    for kind, property in PROPERTIES:
+        if kind not in HARDWARE:
+            yield from (promised(c, program.op.promises) for c in property(program, trace) if c.code != NEVER)
+    for term, point, span in evaluated(trace):
+        yield from _divisions(term, point, (Label(span, "computed here"),))
+
+
+def _open(name: str, program: Program, left: list[Open], search: bool) -> Validity:
+    from tinygpu.proof.counterexample import find
+
+    claim = left[0].claim
+    if search and not isinstance(claim, Gap) and (found := find(program, tuple(left))) is not None:
+        return Wrong(found.diagnostic)
+    why = left[0].reason or "the solver has a counterexample, but nothing goes wrong at the sizes that were run"
+    return Unsure(Diagnostic(claim.code, f"{name}_cpu: not proved: {claim.title}", claim.labels, "unknown", notes=(why,)))

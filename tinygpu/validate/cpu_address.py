@@ -1,0 +1,99 @@
+"""Flat numbers of elements as coordinates.
+
+    number = (c₀·n₁ + c₁)·n₂ + c₂        as polynomials over axes and sizes
+
+Comes in: the expression of a number and a shape. Goes out: coordinates with that row-major number, or None. Which ones does not matter to
+what is proved: if they are all inside the shape, which is a claim of its own, the element is the one that they name.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+
+from tinygpu.category.affine import linear
+from tinygpu.category.linear import plus, polynomial, times
+from tinygpu.category.term import Const, Term
+
+Read = Callable[[ast.expr], Term]
+
+
+def same(a: Term, b: Term) -> bool:
+    """Whether two index terms are one polynomial.
+
+    >>> from tinygpu.category.term import Var
+    >>> i, n = Var("i"), Var("n")
+    >>> same((i + 1) * n, i * n + n), same(i * n, i)
+    (True, False)
+    """
+    return a == b or polynomial(a) == polynomial(b)
+
+
+def coordinates(number: ast.expr, shape: tuple[Term, ...], read: Read) -> tuple[Term, ...] | None:
+    """Coordinates of the element, as the number is written where it is written in steps of the shape."""
+    whole = read(number)
+    if not shape:
+        return () if same(whole, Const(0)) else None
+    found = _written(number, shape, read)
+    return found if _flat(found, shape) == polynomial(whole) else None
+
+
+def _flat(place: tuple[Term, ...], shape: tuple[Term, ...]) -> dict[tuple[Term, ...], int]:
+    out: dict[tuple[Term, ...], int] = {}
+    for coordinate, extent in zip(place, shape, strict=True):
+        out = plus(times(out, polynomial(extent)), polynomial(coordinate))
+    return out
+
+
+def _written(number: ast.expr, shape: tuple[Term, ...], read: Read) -> tuple[Term, ...]:
+    """The coordinates that the text suggests: `x*n + y` with the last extent n is y in the row x."""
+    if len(shape) == 1:
+        return (read(number),)
+    *outer, last = shape
+    if last == Const(1):
+        return (*_written(number, tuple(outer), read), Const(0))
+    parts = _summands(number)
+    for position, part in enumerate(parts):
+        if (row := _times(part, last, read)) is not None:
+            place = linear(_sum(parts[:position] + parts[position + 1 :], read))
+            more = place.constant // int(last.value) if isinstance(last, Const) else 0
+            rows = _sum([row], read) + more if len(outer) == 1 else None
+            rest = place.plus(linear(last * more), -1).term() if more else _sum(parts[:position] + parts[position + 1 :], read)
+            return (rows, rest) if rows is not None else (*_written(row, tuple(outer), read), rest)
+    whole = read(number)
+    if isinstance(whole, Const) and isinstance(last, Const):
+        row_ = ast.Constant(int(whole.value) // int(last.value))
+        return (*_written(row_, tuple(outer), read), Const(int(whole.value) % int(last.value)))
+    return (*(Const(0) for _ in outer), whole)
+
+
+def _summands(number: ast.expr) -> list[ast.expr]:
+    """The terms of a sum, from the left; what is subtracted is negated."""
+    match number:
+        case ast.BinOp(left, ast.Add(), right):
+            return [*_summands(left), right]
+        case ast.BinOp(left, ast.Sub(), right):
+            return [*_summands(left), ast.UnaryOp(ast.USub(), right)]
+    return [number]
+
+
+def _sum(parts: list[ast.expr], read: Read) -> Term:
+    out: Term = Const(0)
+    for part in parts:
+        match part:
+            case ast.UnaryOp(ast.USub(), inner):
+                out = out - read(inner)
+            case _:
+                out = out + read(part)
+    return out
+
+
+def _times(number: ast.expr, extent: Term, read: Read) -> ast.expr | None:
+    """`x` of `x*extent`, where the extent may be written as several factors."""
+    factors: Term = Const(1)
+    while isinstance(number, ast.BinOp) and isinstance(number.op, ast.Mult):
+        factors = read(number.right) * factors
+        number = number.left
+        if same(factors, extent):
+            return number
+    return None

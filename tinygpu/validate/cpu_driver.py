@@ -1,0 +1,151 @@
+"""How items are shared out: the calls of a launch, the driver that gives each part of the items to a thread, the flags of numba.
+
+Comes in: statements of an entry, and the driver's text. Goes out: nothing but that they are as they have to be.
+The one idea: with b(p) = ⌊items·p/parts⌋ the parts [b(p), b(p + 1)) follow each other from b(0) = 0 to b(parts) = items, so every item is in
+one of them; what all items update is a fold, and a fold of folds over the parts is the fold over all.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Mapping
+
+from tinygpu.category.monoid import SCALARS
+from tinygpu.category.term import Read
+from tinygpu.model.op import Tensor
+from tinygpu.program.step import Assign, Launch, steps
+from tinygpu.validate.cpu_names import Global, Meaning, Number, Unread
+from tinygpu.validate.cpu_value import Values
+from tinygpu.validate.module import Module
+
+FLAGS = {"error_model": "'numpy'", "nogil": "True", "cache": "True", "parallel": "True"}
+FAST = {"contract", "reassoc"}
+PARALLEL = """
+def {name}_parallel(items, parts, {given}):
+    for part in prange(parts):
+        {name}_work(items * part // parts, items * (part + 1) // parts, {copied})
+"""
+
+
+def function(module: Module, name: str, node: ast.AST | None) -> ast.FunctionDef:
+    """A function of the module. Raises Unread where there is none."""
+    found = module.functions.get(name)
+    if found is None:
+        raise Unread(node, f"the module has no function {name}")
+    return found
+
+
+def calls(module: Module, node: ast.stmt, given: list[str]) -> tuple[ast.FunctionDef, ast.FunctionDef | None]:
+    """The work function behind `if few: work(0, items, …) else: parallel(items, …)`: whichever way is taken, all items are done once."""
+    parallel: ast.expr | None
+    match node:
+        case ast.If(test, [ast.Expr(alone)], [ast.Expr(parallel)]):
+            _pure(test)
+        case ast.Expr(alone):
+            parallel = None
+        case _:
+            raise Unread(node, "a statement that no entry has")
+    rest = ", ".join(given)
+    match alone:
+        case ast.Call(ast.Name(name)) if name.endswith("_work") and ast.unparse(alone) == f"{name}(0, items, {rest})":
+            work = function(module, name, node)
+        case _:
+            raise Unread(node, "no call of a work function for all items")
+    if parallel is None:
+        return work, None
+    driver = f"{name.removesuffix('_work')}_parallel"
+    if ast.unparse(parallel) != f"{driver}(items, min(items, get_num_threads()), {rest})":
+        raise Unread(parallel, "no call of the parallel driver for all items")
+    return work, function(module, driver, node)
+
+
+def _pure(test: ast.expr) -> None:
+    """The choice between one thread and several may look at anything, but do nothing."""
+    for node in ast.walk(test):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) not in ("get_num_threads", "max", "min"):
+            raise Unread(test, "a condition that calls something")
+        if isinstance(node, ast.NamedExpr | ast.Await | ast.Yield):
+            raise Unread(test, "a condition that does something")
+
+
+def shared_out(driver: ast.FunctionDef, given: list[str], launch: Launch, reader: Values, names: Mapping[str, Meaning]) -> None:
+    """The driver as it has to be. Part p of n has the items from ⌊items·p/n⌋ to ⌊items·(p + 1)/n⌋: from 0, without gaps, to all.
+
+    What items update together, each part updates in a copy that starts with the unit, and the copies are combined: law 1 of folds.
+    """
+    decorated(driver)
+    body = after_doc(driver.body)
+    met = {s.target: s.update for s in steps(launch.body) if isinstance(s, Assign) and s.atomic}
+    copies = {name: m.tensor for name, m in names.items() if isinstance(m, Global) and m.tensor.name in met}
+    copied = [f"{g}_copies[part * {g}.size:(part + 1) * {g}.size]" if g in copies else g for g in given]
+    name, rest = driver.name.removesuffix("_parallel"), ", ".join
+    wanted = ast.parse(PARALLEL.format(name=name, given=rest(given), copied=rest(copied))).body[0]
+    assert isinstance(wanted, ast.FunctionDef)
+    first, last = body[: len(copies)], body[len(copies) + 1 :]
+    shares = body[len(copies) : len(copies) + 1]
+    if ast.dump(driver.args) != ast.dump(wanted.args) or [ast.unparse(s) for s in shares] != [ast.unparse(s) for s in wanted.body]:
+        raise Unread(driver, "this is not how items are shared out over parts")
+    if len(last) != len(copies):
+        raise Unread(driver, "the copies of the parts are not made and combined one by one")
+    for start, end, (array, tensor) in zip(first, last, copies.items(), strict=True):
+        _copied(start, end, array, tensor, met[tensor.name], reader)
+
+
+def _copied(start: ast.stmt, end: ast.stmt, array: str, tensor: Tensor, update: str, reader: Values) -> None:
+    """A copy for each part: it starts with the unit of the update, and is combined with the array by it."""
+    monoid = SCALARS[update]
+    match start:
+        case ast.Assign([ast.Name(name)], ast.Call(ast.Attribute(ast.Name("np"), "full"), [size, unit], [])) if (
+            name == f"{array}_copies"
+            and ast.unparse(size) == f"parts * {array}.size"
+            and reader.term(unit) == monoid.unit(tensor.dtype)
+        ):
+            pass
+        case _:
+            raise Unread(start, "a copy for each part starts with the unit of the update")
+    match end:
+        case ast.For(ast.Name("cell"), over, [ast.Assign([place], value)], []) if (
+            ast.unparse(over) == f"range(parts * {array}.size)" and ast.unparse(place) == f"{array}[at(cell % {array}.size)]"
+        ):
+            left, right = (Read(side, (), tensor.dtype) for side in ("left", "right"))
+            inner = Values(reader.module, {"left": Number(left), "right": Number(right)})
+            both = _Named({ast.unparse(place): "left", f"{array}_copies[at(cell)]": "right"}).visit(copy.deepcopy(value))
+            if inner.term(both) == monoid.combine(left, right):
+                reader.called |= inner.called
+                return
+    raise Unread(end, "the copies of the parts are not combined as they were updated")
+
+
+class _Named(ast.NodeTransformer):
+    """Elements of arrays as names."""
+
+    def __init__(self, names: dict[str, str]) -> None:
+        self.names = names
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        name = self.names.get(ast.unparse(node))
+        return node if name is None else ast.Name(name, ast.Load())
+
+
+def decorated(node: ast.FunctionDef) -> None:
+    """Compiled by numba, with nothing that may change what a number is: sums may be reassociated, products and sums contracted."""
+    match node.decorator_list:
+        case [ast.Call(ast.Name("njit"), [], keywords)]:
+            for keyword in keywords:
+                if keyword.arg == "fastmath" and isinstance(keyword.value, ast.Set):
+                    if {ast.literal_eval(e) for e in keyword.value.elts} <= FAST:
+                        continue
+                elif keyword.arg in FLAGS and ast.unparse(keyword.value) == FLAGS[keyword.arg]:
+                    continue
+                raise Unread(keyword.value, "a flag of numba that kernels do not have")
+            return
+    raise Unread(node, "a function that is not compiled as kernels are")
+
+
+def after_doc(body: list[ast.stmt]) -> list[ast.stmt]:
+    """Statements without the docstring in front of them."""
+    match body:
+        case [ast.Expr(ast.Constant(str())), *rest]:
+            return rest
+    return body
