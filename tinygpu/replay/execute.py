@@ -284,7 +284,7 @@ class Execution:
                 goal = both(*(compare("eq", put(found[a.name], values), Var(a.name)) for a in over))
                 if self.judge.decide(place, goal):
                     first = found
-                    self.judge.state(place, goal)
+                    self.judge.best((place, goal), self.twice(text, path, over, place, written))
                     break
             else:
                 self.judge.state(
@@ -296,6 +296,17 @@ class Execution:
             self.unique[key] = first, cells
         known, names = self.unique[key]
         return {n: put(t, {old.name: Var(new.name) for old, new in zip(names, cells, strict=True)}) for n, t in known.items()}
+
+    def twice(self, text: Text, path: Path, over: tuple[Axis, ...], place: Place, written: tuple[Term, ...]) -> tuple[Place, Term]:
+        """The same said of two writers of one cell: they are one."""
+        axes, other = self.fresh(over, {a.name: Var(a.name) for a in text.around(path)})
+        there = place.inside(*axes)
+        guard = self.resolve(self.condition(text, path, other), there)
+        step = text.step(path)
+        assert isinstance(step, Assign)
+        cells = (self.resolve(i, there) for i in self.target(text, path, step, other))
+        met = [compare("eq", self.resolve(a, there), b) for a, b in zip(written, cells, strict=True)]
+        return there.under(guard, *met), both(*(compare("eq", Var(a.name), other[a.name]) for a in over))
 
     # ── folds ──
 

@@ -5,7 +5,7 @@
         G(k) ⊢ P₁(k) or P₂(k) or …, or B(k) is the unit       Pᵢ(k) and Pⱼ(k) ⊢ false        (an idempotent ⊕ needs neither this nor ψ∘φ = id)
 
 Comes in: two values and a place. Goes out: whether they are equal, with the claims that say so.
-The one idea: the union of the predicates Pᵢ is the equation's index set; no quantifier is needed, as the arrows have inverses.
+The one idea: the union of the sets Pᵢ is the equation's index set; no quantifier is needed, as the arrows have inverses.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from dataclasses import replace
 from itertools import islice, product
 from typing import TypeAlias
 
+from tinygpu.replay import solve
 from tinygpu.replay.inverse import equations_in, inverse
 from tinygpu.replay.ir import (
     BOOL,
@@ -185,11 +186,20 @@ def whole(target: Fold, parts: list[Placed], place: Place, judge: Judge) -> bool
         inside = [within(inverse_of[b.name], put(b.extent, inverse_of)) for b in piece.binders]
         again = [compare("eq", put(arrow[k.name], inverse_of), Var(k.name)) for k in target.binders]
         sets.append(judge.simplify(there, both(*inside, *again, put(piece.guard, inverse_of))))
-    if not judge.decide(there, either(*sets)) and not judge.decide(there, either(*sets, is_unit(target, judge))):
+    steps = solve.Z3_STEPS
+    if not judge.decide(there, either(*sets)) and not judge.decide(there, either(*sets, is_unit(target, judge)), steps):
         return False
     if target.monoid in IDEMPOTENT:
         return True
-    return all(judge.impossible(there.under(a, b)) for n, a in enumerate(sets) for b in sets[:n])
+    return all(disjoint(one, two, target, place, judge) for n, one in enumerate(parts) for two in parts[:n])
+
+
+def disjoint(one: Placed, two: Placed, target: Fold, place: Place, judge: Judge) -> bool:
+    """Whether no term of the target is in both pieces."""
+    (first, to_first, _), (second, to_second, _) = one, two
+    both_places = place.inside(*first.binders, *second.binders).under(first.guard, second.guard)
+    met = both_places.under(*(compare("eq", to_first[k.name], to_second[k.name]) for k in target.binders))
+    return judge.impossible(met, solve.Z3_STEPS)
 
 
 # ── arrows ──

@@ -98,6 +98,9 @@ class Solver:
             return False
         if all(f < 0 for f in mine.values()):
             mine, rest = {m: -f for m, f in mine.items()}, plus({}, rest, -1)
+        mine, flipped = self.mirrored(mine)
+        for monomial, high in flipped.items():
+            rest = plus(rest, {(): mine[monomial] * high})
         order = sorted(mine, key=lambda m: mine[m])
         factors = [mine[m] for m in order]
         if factors[0] <= 0 or any(b % a or a == b for a, b in pairwise(factors)):
@@ -108,8 +111,19 @@ class Solver:
             value = whole if c == 1 else Op("floordiv", (whole, num(c)), INDEX)
             if place + 1 < len(order):
                 value = Op("mod", (value, num(factors[place + 1] // c)), INDEX)
+            if monomial in flipped:
+                value = Op("sub", (num(flipped[monomial]), value), INDEX)
             self.assign(monomial[0], self.ranges.simplify(value))
         return True
+
+    def mirrored(self, poly: Poly) -> tuple[Poly, dict[tuple[Term, ...], int]]:
+        """A polynomial with `c·(high − u)` for `−c·u`, and the greatest values of these u."""
+        found, flipped = dict(poly), {}
+        for monomial, factor in poly.items():
+            high = self.ranges.atom(monomial[0])[1]
+            if factor < 0 and high is not None:
+                found[monomial], flipped[monomial] = -factor, high
+        return found, flipped
 
     def assign(self, atom: Term, value: Term) -> None:
         """An unknown, or a digit of something unknown."""

@@ -72,7 +72,7 @@ class Judge:
     kind: str = ""
     code: str = ""
     sentence: str = ""
-    known: dict[tuple[Place, Term], Claim | None] = field(default_factory=dict)
+    known: dict[tuple[Place, Term, int], Claim | None] = field(default_factory=dict)
 
     def about(self, kind: str, code: str, sentence: str, span: Span | None = None) -> None:
         """What the claims from here on are about."""
@@ -120,14 +120,18 @@ class Judge:
     def state(self, place: Place, goal: Term) -> None:
         """Writes a claim down, whether it holds or not: as it was stated, or in normal form where only that is simple enough."""
         for part in conjuncts(goal):
-            if part in place.facts:
-                continue
-            claim = self.claim(place, part)
-            normal = self.simplify(place, part)
-            if normal != part and solve.ask_z3(solve.numbered(smt.text(claim)), STEER) != "unsat":
-                if normal == TRUE:
-                    continue
-                claim = self.claim(place, normal)
+            if part not in place.facts:
+                self.best((place, part), (place, self.simplify(place, part)))
+
+    def best(self, *ways: tuple[Place, Term]) -> None:
+        """Writes down the first of several claims, each of which is enough, that both solvers prove; else the first one."""
+        claims = [self.claim(place, goal) for place, goal in ways]
+        for claim in claims:
+            if claim.goal == TRUE or solve.answer(smt.text(claim)).both:
+                break
+        else:
+            claim = claims[0]
+        if claim.goal != TRUE:
             self.claims[claim] = None
 
     def open(self, reason: str) -> None:
@@ -143,28 +147,28 @@ class Judge:
         except RecursionError:
             self.open("a term that is too deep")
 
-    def decide(self, place: Place, goal: Term) -> bool:
+    def decide(self, place: Place, goal: Term, steps: int = STEER) -> bool:
         """Whether the goal holds at the place; if so the claim is written down."""
         goal = self.simplify(place, goal)
         if goal == FALSE and not place.facts:
             return False
-        return all(self._holds(place, part) for part in conjuncts(goal))
+        return all(self._holds(place, part, steps) for part in conjuncts(goal))
 
-    def _holds(self, place: Place, goal: Term) -> bool:
+    def _holds(self, place: Place, goal: Term, steps: int) -> bool:
         if goal in place.facts:
             return True
-        if (place, goal) not in self.known:
+        if (place, goal, steps) not in self.known:
             claim = self.claim(place, goal)
-            said = solve.ask_z3(solve.numbered(smt.text(claim)), STEER)
-            self.known[place, goal] = claim if said == "unsat" else None
-        found = self.known[place, goal]
+            said = solve.ask_z3(solve.numbered(smt.text(claim)), steps)
+            self.known[place, goal, steps] = claim if said == "unsat" else None
+        found = self.known[place, goal, steps]
         if found is not None:
             self.claims[found] = None
         return found is not None
 
-    def impossible(self, place: Place) -> bool:
+    def impossible(self, place: Place, steps: int = STEER) -> bool:
         """Whether nothing happens at the place."""
-        return self.decide(place, FALSE)
+        return self.decide(place, FALSE, steps)
 
     def mark(self) -> int:
         return len(self.claims)

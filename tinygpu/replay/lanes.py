@@ -69,7 +69,6 @@ def exchanged(term: Term, text: Text, path: Path, env: Env) -> Term | None:
         return None
     value, other = term.args
     own = flat(text.launch.block)
-    lane = Op("mod", (own, num(WARP)), INDEX)
     distance = power(other)
     match term.op.removeprefix("shuffle."):
         case "xor" if distance is not None:
@@ -84,6 +83,7 @@ def exchanged(term: Term, text: Text, path: Path, env: Env) -> Term | None:
             if not isinstance(last.extent, Num) or int(last.extent.value) % WARP:
                 raise Unsupported("a shift of lanes that lie in several axes")
             up = term.op.endswith("up")
+            lane = Var(last.name) if last.extent == num(WARP) else Op("mod", (Var(last.name), num(WARP)), INDEX)
             inside = Op("ge", (lane, other), BOOL) if up else Op("lt", (Op("add", (lane, other), INDEX), num(WARP)), BOOL)
             there = Op("sub" if up else "add", (Var(last.name), other), INDEX)
             shifted = {**env, last.name: put(there, env)}

@@ -233,6 +233,9 @@ class Ranges:
     def whole(self, poly: Poly, low: tuple[Term, ...]) -> Poly | None:
         """A polynomial with a remainder and its quotient put together."""
         match low:
+            case (Op("mod", (x, Num(int(n)))),) if n > 0 and poly.get((x,)) == -poly[low]:  # x − x % n is (x // n)·n
+                rest = {m: f for m, f in poly.items() if m not in (low, (x,))}
+                return plus(rest, {m: -f * n * poly[low] for m, f in self.quotient(polynomial(x), n).items()})
             case (Op("mod", (x, Num(int(n)))),) if n > 0:
                 quotient = self.quotient(polynomial(x), n)
                 for atom in [m for m in quotient if len(m) == 1 and quotient[m] == 1]:

@@ -15,8 +15,28 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tinygpu.replay.cells import Node, Path, Text
-from tinygpu.replay.ir import INDEX, ONE, ZERO, Axis, Env, Num, Op, Read, Term, both, compare, free, put, select, walk, within
+from tinygpu.replay.ir import (
+    INDEX,
+    ONE,
+    ZERO,
+    Axis,
+    Env,
+    Num,
+    Op,
+    Read,
+    Term,
+    Var,
+    both,
+    compare,
+    free,
+    num,
+    put,
+    select,
+    walk,
+    within,
+)
 from tinygpu.replay.judge import Place, Stuck
+from tinygpu.replay.polynomials import opposite, plus, polynomial
 from tinygpu.replay.program import Assign, Fresh, If, Loop, Step
 
 if TYPE_CHECKING:
@@ -108,12 +128,54 @@ def one_writer(
     if loop.axis.name not in spoken:
         return None
     axes = over if local else (*text.launch.block, *over)
-    writer = run.writer(text, site, index, axes, env, (loop.axis.name, turns))
-    there = {**env, **writer}
     limits = {a.name: put(a.extent, env) for a in axes} | {loop.axis.name: turns}
+    last = latest(run, text, loop, site, index, turns)
+    if last is None:
+        writer = run.writer(text, site, index, axes, env)
+    else:
+        env = {**env, loop.axis.name: last}
+        writer = {**run.writer(text, site, index, tuple(a for a in axes if a is not loop.axis), env), loop.axis.name: last}
+    there = {**env, **writer}
     hit = [compare("eq", a, b) for a, b in zip(run.target(text, site, step, there), index, strict=True)]
     ranges = [within(writer[a.name], limits[a.name]) for a in axes]
     whole = run.resolve(both(*ranges, *hit, run.condition(text, site, there)), place)
+    if last is not None:  # where it is no turn, there was none; where it is one, it has to be a write
+        some = compare("ge", last, ZERO)
+        if not run.judge.decide(place.under(run.judge.simplify(place, some)), whole):
+            raise Stuck(f"the last turn that writes a slot of {step.target} may not write it")
+        return select(some, run.value(text, site, step, there), before)
     if run.judge.decide(place, whole):
         return run.value(text, site, step, there)
+    if run.judge.decide(place, opposite(whole)):
+        return before
     return select(whole, run.value(text, site, step, there), before)
+
+
+def latest(run: Execution, text: Text, loop: Loop, site: Path, index: tuple[Term, ...], turns: Term) -> Term | None:
+    """The last turn of a ring before `turns` that writes a slot: of `(y + c) % n = i` it is `k − 1 − (k − 1 + c − i) % n`; claimed to be the last.
+
+    None if the index is of another form.
+    """
+    step, name = text.step(site), loop.axis.name
+    assert isinstance(step, Assign)
+    plain: Env = {a.name: Var(a.name) for a in text.around(site)}
+    targets = run.target(text, site, step, plain)
+    slots = [n for n, t in enumerate(targets) if name in free(t)]
+    match [targets[n] for n in slots]:
+        case [Op("mod", (y, Num(int(size))))] if plus(polynomial(y), {(Var(name),): -1}).keys() <= {()} and size > 0:
+            shift = plus(polynomial(y), {(Var(name),): -1}).get((), 0)
+        case _:
+            return None
+
+    def last(turns: Term, slot: Term) -> Term:
+        before = Op("sub", (turns, ONE), INDEX)
+        back = Op("mod", (Op("sub", (Op("add", (before, num(shift)), INDEX), slot), INDEX), num(size)), INDEX)
+        return Op("sub", (before, back), INDEX)
+
+    made = Axis(run.judge.names.fresh("turns"), Op("add", (loop.axis.extent, ONE), INDEX))
+    kind = run.judge.kind, run.judge.code, run.judge.sentence
+    run.judge.about("dataflow", "TG501", f"the latest turn that writes a slot of {step.target}", step.span)
+    place = Place((*text.around(site), made)).under(compare("lt", Var(name), Var(made.name)))
+    run.judge.state(place, compare("le", Var(name), last(Var(made.name), targets[slots[0]])))
+    run.judge.kind, run.judge.code, run.judge.sentence = kind
+    return last(turns, index[slots[0]])
