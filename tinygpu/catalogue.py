@@ -122,6 +122,7 @@ CATALOGUE: Mapping[str, str] = {
     "TG146": "a monoid that is not said in full",
     "TG147": "one value where several are needed, or several where one is",
     "TG148": "no such component",
+    "TG149": "a scan that is no prefix",
     # programs
     "TG150": "a step assigns an input",
     "TG151": "a fill where a cell is written",
@@ -177,6 +178,7 @@ CATALOGUE: Mapping[str, str] = {
     "TG535": "workers that cannot be combined in that way",
     "TG536": "an equation in the wrong launch",
     "TG537": "a tensor that cannot be kept in registers",
+    "TG538": "a scan whose factors are not in its order",
     # stages
     "TG540": "a tile without constant extents",
     "TG541": "a stage at no loop",
@@ -210,6 +212,8 @@ CATALOGUE: Mapping[str, str] = {
     "TG905": "an argument that means nothing here",
     "TG906": "there is no such error code",
     "TG907": "no GPU that can be used",
+    "TG910": "a certificate that is not valid",
+    "TG911": "not proved again",
 }
 
 

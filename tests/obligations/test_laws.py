@@ -7,6 +7,7 @@ numbers show it; what has no value is never taken for a number.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -42,7 +43,7 @@ def monoid(name: str, unit: str = "-inf, 0", one: str = "1", s: str = GUARDED) -
 
 def failing(one: Monoid) -> set[str]:
     """The laws whose claims are not all theorems."""
-    open_ = {claim.title for claim in of(one, (-math.inf,), True) if not isinstance(discharge(claim), Theorem)}
+    open_ = {claim.title for claim in of(replace(one, commutative=True), (-math.inf,)) if not isinstance(discharge(claim), Theorem)}
     return {law for law in LAWS if title(one.name, law) in open_}
 
 
@@ -51,7 +52,7 @@ def failing(one: Monoid) -> set[str]:
 def test_the_laws_of_the_built_in_ones_are_theorems(name: str, dtype: str) -> None:
     if dtype != "i32" or name.startswith("arg"):
         ends = () if name == "welford" else (-math.inf,) if name != "argmin" else (math.inf,)
-        for claim in of(built_in(name, dtype), ends, True):
+        for claim in of(built_in(name, dtype), ends):
             assert isinstance(discharge(claim), Theorem), claim.sentence
 
 
@@ -116,9 +117,9 @@ machine changed : horner {
   compute r = (g, t), j = (c, e: 4)
   time e, c
 }
-machine exchanged : horner {
+machine strided : horner {
   work grid = (r), block = (t: 32)
-  compute j = (t, c)
+  compute j = (c, t)
   time c
 }
 """
@@ -127,9 +128,5 @@ machine exchanged : horner {
 def test_a_monoid_that_does_not_commute_is_folded_in_order_only() -> None:
     programs = {name: derive(one) for name, one in machines(FIRST).items()}
     assert isinstance(check(programs["ordered"]), Proof)
-    codes = {}
-    for name in ("changed", "exchanged"):
-        verdict = check(programs[name])
-        assert isinstance(verdict, Refutation)
-        codes[name] = verdict.diagnostic.code
-    assert codes == {"changed": "TG508", "exchanged": "TG520"}
+    verdict = check(programs["changed"])
+    assert isinstance(verdict, Refutation) and verdict.diagnostic.code == "TG508"

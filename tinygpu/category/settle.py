@@ -241,6 +241,8 @@ def divided(op: str, term: Term, n: int, known: Known) -> Term:
     ('q // 32', 'q // 8 % 4')
     >>> text(divided("floordiv", q * 8 + r, 32, box)), text(divided("mod", q * 8 + r, 32, box))
     ('q // 4', 'q % 4*8 + r')
+    >>> text(divided("mod", r - 1, 8, box.under(r >= 1)))
+    'r - 1'
     """
     match op, term:
         case "floordiv", App("floordiv", (e, Const(int(a)))) if a > 0:
@@ -257,9 +259,9 @@ def divided(op: str, term: Term, n: int, known: Known) -> Term:
                     form = form.without(atom)
     high = Linear(tuple((atom, c // n) for atom, c in form.parts if c % n == 0), form.constant // n)
     low = Linear(tuple((atom, c) for atom, c in form.parts if c % n), form.constant % n)
-    short = _digit(low, n, known)
-    if short:
-        return low.term() if op == "mod" else high.term()
+    for less in (0, 1) if low.constant else (0,):  # (r − 1) % n is r − 1 where r ≥ 1
+        if _digit(rest := low.plus(Linear((), less * n), -1), n, known):
+            return rest.term() if op == "mod" else high.plus(Linear((), less)).term()
     for g in sorted({abs(c) for _, c in low.parts if 1 < abs(c) < n and n % abs(c) == 0}, reverse=True):
         digit = Linear(tuple((atom, c) for atom, c in low.parts if c % g), low.constant % g)
         rest = low.plus(digit, -1)

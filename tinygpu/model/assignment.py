@@ -17,6 +17,7 @@ from tinygpu.diagnostic import NOWHERE, Label, Span
 from tinygpu.model.extent import same
 from tinygpu.model.op import Equation
 from tinygpu.model.placing import Placement, doubly_placed
+from tinygpu.model.prefix import diagonal
 from tinygpu.model.problems import UNKNOWN
 from tinygpu.model.scope import Scope
 from tinygpu.model.value import index
@@ -73,7 +74,12 @@ def owner(equation: Equation, placed: Mapping[str, Placement | None], setting: S
     whole = [a for a in arrows if a is not None]
     if len(whole) < len(arrows):
         return None
-    return _side_by_side(whole, tuple(axes.values()), chosen, setting)
+    return _side_by_side(whole, tuple(axes.values()), chosen, setting, _along(equation, placed, setting))
+
+
+def _along(equation: Equation, placed: Mapping[str, Placement | None], setting: Setting) -> dict[str, str]:
+    """The indices of prefix folds that run along the factors of another index."""
+    return diagonal(equation, (*placed, *setting.table))
 
 
 def _chosen(
@@ -82,7 +88,10 @@ def _chosen(
     """One placement for each index (merged ones once); None after a message."""
     chosen: list[Placement] = []
     complete = True
+    along = _along(equation, placed, setting)
     for name, axis in axes.items():
+        if name in along:
+            continue
         one = placed[name] if name in placed else _own(axis, setting.table)
         if name in placed and one is None:
             complete = False  # said already
@@ -243,12 +252,19 @@ def _by_term(one: Placement, target: Axis, setting: Setting) -> Arrow | None:
     return Arrow(Box(factors, guard), Box((target,)), (term,))
 
 
-def _side_by_side(arrows: list[Arrow], axes: tuple[Axis, ...], chosen: Iterable[Placement], setting: Setting) -> Arrow:
-    """All placements as one arrow, its domain in the order of the table, its codomain in the order of the equation."""
+def _side_by_side(
+    arrows: list[Arrow], axes: tuple[Axis, ...], chosen: Iterable[Placement], setting: Setting, along: Mapping[str, str]
+) -> Arrow:
+    """All placements as one arrow, its domain in the order of the table, its codomain in the order of the equation.
+
+    An index that runs `along` another one is that one.
+    """
     domain = {a.name: a for arrow in arrows for a in arrow.domain.axes}
     ordered = [n for n in setting.table if n in domain]
     terms = {n: t for arrow in arrows for n, t in zip(arrow.codomain.names, arrow.terms, strict=True)}
+    terms.update({name: terms[other] for name, other in along.items()})
     spans = {i: one.span for one in chosen for i in one.indices}
+    spans.update({name: spans[other] for name, other in along.items()})
     inverse = None
     if all(arrow.inverse is not None for arrow in arrows):
         back = {n: t for arrow in arrows for n, t in zip(arrow.domain.names, arrow.inverse or (), strict=True)}

@@ -43,9 +43,6 @@ def results(expr: tree.FoldExpr, scope: Scope, value: Elaborate) -> tuple[Term, 
 def _fold(expr: tree.FoldExpr, scope: Scope, value: Elaborate) -> Term | tuple[Fold, tuple[Term, ...]]:
     """A fold of single values; or of a carrier's, with its results."""
     problems = scope.problems
-    if expr.monoid == "scan_sum":
-        fix = f"this version folds with {listing([*SCALARS, *BUILT_IN])}"
-        return problems.add("TG109", "scan_sum is not in this version yet", expr.span, "a prefix", help=fix)
     monoid = monoid_of(expr.monoid, scope.monoids) if expr.named else None
     if monoid is None and (expr.named or expr.monoid not in (*SCALARS, *BUILT_IN)):
         if scope.monoids.get(expr.monoid) == "":  # its declaration has been complained about
@@ -56,7 +53,7 @@ def _fold(expr: tree.FoldExpr, scope: Scope, value: Elaborate) -> Term | tuple[F
         fix = suggestion(expr.monoid, known) or (f"folds are {listing(known)}" if known else f"declare it: monoid {expr.monoid}(…)")
         return problems.add("TG107", f"unknown fold {expr.monoid}", expr.span, "no fold has this name", help=fix)
     bound = _bound(expr, scope, value)
-    if bound is None:
+    if bound is None or (expr.prefix and not _ends_at_an_index(expr, bound, scope, value)):
         return WRONG
     axes, guard, inner = bound
     if monoid is None and expr.monoid in SCALARS:
@@ -67,12 +64,36 @@ def _fold(expr: tree.FoldExpr, scope: Scope, value: Elaborate) -> Term | tuple[F
     return _carried(expr, axes, guard, given, monoid, scope)
 
 
+Bound = tuple[tuple[Axis, ...], Term, Scope]
+
+
+def _ends_at_an_index(expr: tree.FoldExpr, bound: Bound, scope: Scope, value: Elaborate) -> bool:
+    """Whether a scan is a prefix: one index, up to an index of the equation, and a body that does not speak of that. Says if not."""
+    written = f"{'scan ' if expr.named else 'scan_'}{expr.monoid}"
+    axes, guard, inner = bound
+    label, fix = f"{written} folds all terms up to an index", f"write {written}[k <= i] …, or k < i to leave the last one out"
+    if len(axes) != 1:
+        scope.problems.add("TG149", f"{written} takes one index", expr.span, label, help=fix)
+        return False
+    ends = [n for n in scope.indices if guard in (Var(axes[0].name) <= Var(n), Var(axes[0].name) < Var(n))]
+    if not ends:
+        scope.problems.add("TG149", f"{written} ends at no index", expr.binders[0].span, label, help=fix)
+        return False
+    quiet = replace(inner, problems=Problems())
+    if any(ends[0] in variables(value(item, quiet)) for item in _items(expr)):
+        title, label = f"what {written} folds depends on {ends[0]}", f"{ends[0]} is where it ends"
+        fix = f"a prefix goes on from one {ends[0]} to the next; if every {ends[0]} has terms of its own, write {expr.monoid}[…]"
+        scope.problems.add("TG149", title, expr.body.span, label, help=fix)
+        return False
+    return True
+
+
 def _items(expr: tree.FoldExpr) -> tuple[tree.Expr, ...]:
     """What an element of a fold is made of: one value, or a list of them."""
     return expr.body.items if isinstance(expr.body, tree.Group) and len(expr.body.items) > 1 else (expr.body,)
 
 
-def _bound(expr: tree.FoldExpr, scope: Scope, value: Elaborate) -> tuple[tuple[Axis, ...], Term, Scope] | None:
+def _bound(expr: tree.FoldExpr, scope: Scope, value: Elaborate) -> Bound | None:
     """The axes of a fold, what their bounds add to its guard, and the scope inside; None after a message."""
     axes: list[Axis] = []
     guard: Term = TRUE

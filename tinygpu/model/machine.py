@@ -41,7 +41,7 @@ class Phase:
     `owner : D → indices of the equation (its axes, then the axes of its folds)`: the domain's axes are the factors that the
     equation uses, with their sorts (grid, block, time, register, vector); the arrow's guard is `active`.
     `parts` are the workspaces in which its folds over the grid are left for a later launch, by fold, outermost folds in order;
-    an empty name stands for a fold that is done here.
+    an empty name stands for a fold that is done here. `before` are the workspaces that hold what comes before each block, for its scans.
     """
 
     equation: Equation
@@ -49,6 +49,7 @@ class Phase:
     span: Span = field(default=NOWHERE, compare=False, repr=False)
     reduce: tuple[Reduce, ...] = ()
     parts: tuple[str, ...] = ()
+    before: tuple[str, ...] = ()
 
     @property
     def ways(self) -> dict[str, str]:

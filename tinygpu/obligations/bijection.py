@@ -3,6 +3,7 @@
     onto:        every target point k in the guard is φₚ(w) for some part p, with the witness w = φₚ⁻¹(k)
     one-to-one:  φₚ(d) = φ_q(d')  ⊢  p = q and d = d'
     monotone:    d before d'  ⊢  φ(d) before φ(d'), in the order of loops
+    first:       ⊢  φₚ(d) before φ_q(d'), where part p is combined before q
 
 Comes in: the parts (points and terms) and the target. Goes out: these formulas, which cover, once and fold share.
 """
@@ -69,15 +70,27 @@ def collisions(parts: tuple[Part, ...], context: Point) -> Iterator[tuple[int, i
                 yield p, q, hypotheses, FALSE
 
 
+def before(here: tuple[Term, ...], there: tuple[Term, ...]) -> Term:
+    """That a point comes before another in the order of loops, the first axis outermost."""
+    found: Term = FALSE
+    for a, b in reversed(list(zip(here, there, strict=True))):
+        same = conjunction(equal(a, b), found)
+        found = App("or", (a < b, same), BOOL) if same != FALSE else a < b
+    return found
+
+
+def first(part: Part, other: Part, context: Point) -> tuple[tuple[Term, ...], Term]:
+    """`(hypotheses, goal)`: every point of `part` has its image before those of `other`."""
+    later = other.renamed(PRIME)
+    return context.facts + part.facts + later.facts, before(part.terms, later.terms)
+
+
 def monotone(part: Part, context: Point) -> Iterator[tuple[tuple[Term, ...], Term]]:
     """For each axis `(hypotheses, goal)`: of two points that differ first in it, the later one's image comes later."""
     other = part.renamed(PRIME)
-    before: Term = FALSE
-    for a, b in reversed(list(zip(part.terms, other.terms, strict=True))):
-        same = conjunction(equal(a, b), before)
-        before = App("or", (a < b, same), BOOL) if same != FALSE else a < b
+    goal = before(part.terms, other.terms)
     equals: tuple[Term, ...] = ()
     for axis in part.axes:
         here, there = Var(axis.name), Var(axis.name + PRIME)
-        yield context.facts + part.facts + other.facts + (*equals, here < there), before
+        yield context.facts + part.facts + other.facts + (*equals, here < there), goal
         equals += (equal(here, there),)

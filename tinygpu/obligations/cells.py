@@ -99,7 +99,7 @@ def merged(guard: Term, new: Term, old: Term) -> Term:
     """`new` where the guard holds, else `old`; an accumulation onto `old` stays one, of guarded contributions."""
     for monoid in MONOIDS.values():
         operands = flatten(monoid.op, new)
-        if old in operands and len(operands) > 1:
+        if old in operands and len(operands) > 1 and (monoid.commutative or operands[0] == old):
             parts = list(operands)
             parts.remove(old)
             folds = [

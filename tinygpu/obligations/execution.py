@@ -16,6 +16,7 @@ from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.settle import settle
 from tinygpu.category.term import (
     TRUE,
+    App,
     Axis,
     Const,
     Read,
@@ -153,13 +154,23 @@ class Execution:
         if not cells.private:
             self.publish(cells, index, value, inner, step)
             return
-        if step.update and not cells.formals and guard != TRUE:
-            both = windowed(MONOIDS[step.update].op, cells.value, guard, value, point)
+        if not cells.formals and guard != TRUE:
+            both = self.prefixed(cells, value, guard, step.update, point)
             if both is not None:
                 self.keep(cells, both, point)
                 return
         here = conjunction(guard, *(equal(Var(f), i) for f, i in zip(cells.formals, index, strict=True)))
         self.keep(cells, written(cells, value, here, step.update), point)
+
+    @staticmethod
+    def prefixed(cells: Cells, value: Term, guard: Term, update: str, point: Point) -> Term | None:
+        """A step of a prefix: a guarded update by the value of a thread before, or an assignment of it and the own one in order."""
+        if update:
+            return windowed(MONOIDS[update].op, cells.value, guard, value, point)
+        match value:
+            case App(op, (other, own)) if own == settle(cells.value, point.extents, frozenset((*point.guard, *conjuncts(guard)))):
+                return windowed(op, cells.value, guard, other, point, ordered=True)
+        return None
 
     def publish(self, cells: Cells, index: tuple[Term, ...], value: Term, point: Point, step: Assign) -> None:
         """What all threads make of shared cells in one step."""

@@ -33,7 +33,7 @@ from tinygpu.category.term import (
     variables,
 )
 from tinygpu.diagnostic import Label
-from tinygpu.obligations.bijection import Part, collisions, monotone, onto
+from tinygpu.obligations.bijection import Part, collisions, first, monotone, onto
 from tinygpu.obligations.defined import defined
 from tinygpu.obligations.obligation import Claim, Gap, Obligation, Point
 from tinygpu.obligations.recurrence import flatten, fresh
@@ -47,8 +47,8 @@ def parts_of(monoid: str, term: Term) -> tuple[Term, ...]:
     out: list[Term] = []
     for piece in flatten(law.op, term):
         match piece:
-            case App("select", (condition, then, otherwise), dtype) if (
-                law.commutative and law.unit(dtype) is not None and any(_folds(monoid, branch) for branch in (then, otherwise))
+            case App("select", (condition, then, otherwise), dtype) if law.unit(dtype) is not None and any(
+                _folds(monoid, branch) for branch in (then, otherwise)
             ):
                 for guard, branch in ((condition, then), (negation(condition), otherwise)):
                     out += parts_of(monoid, Fold(monoid, (), guard, branch, dtype))
@@ -211,16 +211,15 @@ def _body(m: Matched, wanted: Fold, point: Point, labels: tuple[Label, ...], sam
 
 def _ordered(matched: tuple[Matched, ...], wanted: Fold, point: Point, labels: tuple[Label, ...]) -> Iterator[Claim]:
     """Where the monoid does not commute, the program combines the terms in the order of the equation."""
-    title = "a fold changes the order of its terms"
-    if len(matched) > 1:
-        reason = f"{wanted.monoid} is not commutative, and {text(wanted)} is combined from several parts"
-        yield Gap("fold", "TG508", title, reason, labels)
-        return
-    for m in matched:
-        part = Part(m.fold.axes, conjuncts(m.fold.guard) + conjuncts(_lands(m, wanted)), m.arrow)
+    title, sentence = "a fold changes the order of its terms", f"the terms of {text(wanted)} are combined in its order"
+    help = f"{wanted.monoid} is not commutative: let the loops run in the order of the index, slowest factor outermost"
+    parts = [Part(m.fold.axes, conjuncts(m.fold.guard) + conjuncts(_lands(m, wanted)), m.arrow) for m in matched]
+    for part in parts:
         for hypotheses, goal in monotone(part, point):
-            sentence = f"the terms of {text(wanted)} are combined in its order"
-            help = f"{wanted.monoid} is not commutative: let the loops run in the order of the index, slowest factor outermost"
+            yield Obligation("fold", "TG508", title, sentence, hypotheses, goal, labels, help)
+    for p, later in enumerate(parts):
+        for earlier in parts[:p]:
+            hypotheses, goal = first(earlier, later, point)
             yield Obligation("fold", "TG508", title, sentence, hypotheses, goal, labels, help)
 
 
@@ -230,8 +229,8 @@ def _bijection(matched: tuple[Matched, ...], wanted: Fold, point: Point, labels:
     goal = onto(parts, tuple(Var(a.name) for a in wanted.axes), inner.extents)
     sentence = f"every term of {text(wanted)} is contributed"
     yield Obligation("fold", "TG505", "a term of the fold is never contributed", sentence, inner.facts, goal, labels)
-    if MONOIDS[wanted.monoid].idempotent:
-        return
+    if MONOIDS[wanted.monoid].idempotent or not MONOIDS[wanted.monoid].commutative:
+        return  # what comes in order comes once: two points of one image would not come one after the other
     landing = tuple(Part(p.axes, p.guard + conjuncts(_lands(m, wanted)), p.terms) for p, m in zip(parts, matched, strict=True))
     for p, q, hypotheses, goal in collisions(landing, point):
         which = "" if p == q else f" (parts {q + 1} and {p + 1} of the program's sum)"

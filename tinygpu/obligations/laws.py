@@ -1,6 +1,6 @@
 """The laws of the monoids with components that a program folds with, for all values of their carriers.
 
-    (a ⊕ b) ⊕ c = a ⊕ (b ⊕ c)      e ⊕ a = a = a ⊕ e      a ⊕ b = b ⊕ a (where the program needs it)
+    (a ⊕ b) ⊕ c = a ⊕ (b ⊕ c)      e ⊕ a = a = a ⊕ e      a ⊕ b = b ⊕ a (where the monoid is taken to commute)
     the invariant holds of e, of a ⊕ b, and of what an element is lifted to; and all of it has a value
 
 Comes in: a program. Goes out: for each law one formula for each way in which components are infinite (see `extended`).
@@ -19,7 +19,6 @@ from tinygpu.category.term import (
     BOOL,
     FALSE,
     FLOATS,
-    SHUFFLES,
     TRUE,
     App,
     Const,
@@ -68,7 +67,7 @@ def title(monoid: str, law: str) -> str:
 def state(program: Program, trace: Trace) -> Iterator[Claim]:
     """The claims of this property."""
     for name in sorted(folded_with(program)):
-        yield from of(MONOIDS[name], endless(program, name), cooperates(program, name))
+        yield from of(MONOIDS[name], endless(program, name))
         yield from _elements(program, name)
         yield from _some_element(program, name)
 
@@ -131,28 +130,16 @@ def endless(program: Program, name: str) -> frozenset[float]:
     return frozenset(t.value for v in values for t in walk(v) if infinite(t) and isinstance(t, Const))
 
 
-def cooperates(program: Program, name: str) -> bool:
-    """Whether threads combine values of a monoid: then none of them knows whose part comes first."""
-    if any(w.dtype == name for w in program.workspaces):
-        return True
-    for step in (s for launch in program.launches for s in steps(launch.body)):
-        if isinstance(step, Shared) and step.dtype == name:
-            return True
-        if isinstance(step, Assign) and any(isinstance(t, App) and t.op in SHUFFLES and t.dtype == name for t in walk(step.value)):
-            return True
-    return False
+def of(monoid: Monoid, ends: Iterable[float] = ()) -> Iterator[Obligation]:
+    """The claims of one monoid. `ends` are the infinities that elements may be.
 
-
-def of(monoid: Monoid, ends: Iterable[float] = (), together: bool = False) -> Iterator[Obligation]:
-    """The claims of one monoid. `ends` are the infinities that elements may be; `together`, that threads combine its values.
-
-    One that does not commute may be folded in order by one thread; that the order is kept is a claim of `fold`.
+    One that does not commute is folded in order, by one thread or by several; that the order is kept is a claim of `fold`.
     """
     d = monoid.definition
     assert d is not None
     yield from _lift(d, frozenset(ends))
     yield from _unit(d)
-    laws = ("invariant", "associative", "commutative") if monoid.commutative or together else ("invariant", "associative")
+    laws = ("invariant", "associative", "commutative") if monoid.commutative else ("invariant", "associative")
     for law in laws:
         yield from _law(d, law)
 

@@ -14,11 +14,14 @@ from itertools import groupby
 from tinygpu.category.term import Axis, Read, Term, conjunction, variables, walk
 from tinygpu.diagnostic import Label, TinygpuError
 from tinygpu.model import machine as model
+from tinygpu.program.derive_equations import in_order, plans
 from tinygpu.program.derive_fold import Place, folded, outermost
 from tinygpu.program.derive_grid import cleared, pieces
 from tinygpu.program.derive_keep import kept
 from tinygpu.program.derive_nest import Build, cells, guarded, loops, point
-from tinygpu.program.derive_plan import Plan, plans
+from tinygpu.program.derive_plan import Plan
+from tinygpu.program.derive_scan import begun, scanned
+from tinygpu.program.derive_split import halved
 from tinygpu.program.derive_stage import copy, declare, read_at_all
 from tinygpu.program.derive_tile import check, placed
 from tinygpu.program.step import Assign, Launch, Program, Step, Workspace
@@ -45,8 +48,10 @@ def derive(machine: model.Machine) -> Program:
 
 def launched(build: Build, machine: model.Machine, launch: model.Launch) -> Launch:
     """`launch → launch` of steps: the locals first, then the equations in order."""
-    build.axes = tuple({a.name: a for a in factors(launch)}.values())
     build.block, build.time, build.locals, build.alive = launch.block, launch.time, [], {}
+    in_order(build, launch)
+    launch = halved(build, launch)
+    build.block, build.axes = launch.block, tuple({a.name: a for a in factors(launch)}.values())
     declare(build, machine.op, launch)
     todo = kept(build, plans(build, machine.op, launch), launch.keeps)
     copy(build, machine.op, launch)
@@ -91,7 +96,9 @@ def shared(build: Build, axis: Axis, run: tuple[Plan, ...], around: Around) -> t
     build.turns += 1
     inside = Around((*around.opened, axis), (*around.path, build.turns), around.given.union(parts))
     body = placed(build.tiles, build.copies, axis.name, sequence(build, run, inside), turns=True)
-    return parts, loops((axis,), body, run[0].span)
+    carried = [p for p in run if p.scan and p.scan.factors("time")[:1] == (axis,)]
+    first = tuple(step for p in carried if p.scan for step in begun(p.scan, p.cells))
+    return parts, (*first, *loops((axis,), body, run[0].span))
 
 
 def known(plan: Plan, around: Around) -> tuple[Term, ...]:
@@ -123,7 +130,7 @@ def batches(run: Iterable[Plan], around: Around) -> Iterator[tuple[Plan, ...]]:
 
 def asks(plan: Plan, around: Around) -> tuple[tuple[Term, ...], tuple[Term, ...]]:
     """The parts of a plan's guard that stand around its steps, and those that stand in them. A plan without folds asks at its store."""
-    before = known(plan, around) if outermost(plan.value) else ()
+    before = known(plan, around) if outermost(plan.value) or plan.scan else ()
     return before, tuple(p for p in plan.parts if p not in around.given.union(before))
 
 
@@ -134,6 +141,9 @@ def together(build: Build, batch: tuple[Plan, ...], around: Around) -> tuple[tup
     for plan in batch:
         check_alive(build, plan, around)
     place = Place(first.cells, rest, first.span, first.ways, bool(around.opened))
+    if first.scan:
+        build.alive[first.kept] = around.path
+        return before, scanned(build, first.scan, first.cells, place)
     steps, values = folded(build, tuple(p.value for p in batch), place, tuple(p.kept for p in batch))
     for plan, value in zip(batch, values, strict=True):
         if plan.kept:

@@ -33,11 +33,10 @@ from tinygpu.category.term import (
 )
 from tinygpu.diagnostic import Label, Span, TinygpuError
 from tinygpu.model.across import atomic, incomplete
-from tinygpu.model.inlined import inlined as put_in
 from tinygpu.model.machine import Launch, Phase
-from tinygpu.model.op import Op
 from tinygpu.program.derive_nest import Build, at, own, point
 from tinygpu.program.derive_reduce import collective
+from tinygpu.program.derive_scan import Scan
 from tinygpu.program.derive_tile import fills, localized
 
 
@@ -48,7 +47,7 @@ class Plan:
     `index` is where its value is stored; `cells` and `time` are the factors of the output that are registers and loops;
     `parts` guard the output, `absent` says that this worker is the one of its replicas that stores; `kept` is the name of the
     local that later equations read, if any do. `apart` are the factors that no `if` around its steps may ask about, since threads
-    that differ in them work together; `ways` are the user's words on how. With a monoid as `update`, the target is updated atomically.
+    that differ in them work together; `ways` are the user's words on how. With a monoid as `update`, the target is updated atomically; with a `scan`, `kept` is what it leaves in each cell.
     """
 
     target: str
@@ -65,48 +64,66 @@ class Plan:
     apart: frozenset[str] = frozenset()
     update: str = ""
     ways: Mapping[str, str] = field(default_factory=dict)
+    scan: Scan | None = None
 
 
-def plans(build: Build, op: Op, launch: Launch) -> tuple[Plan, ...]:
-    """`launch → plans`, in the order of the equations; intermediates without a fold are gone, put in where they are used."""
-    values = inlined(launch)
-    stored = {*(t.name for t in op.outputs), *launch.leaves, *(name for p in launch.phases for name in p.parts)}
-    used: set[str] = set()
-    for target, value in reversed(values.items()):  # what is read only where a tile is filled is computed there
-        if target in stored or target in used:
-            used |= {read.tensor for read in walk(value) if isinstance(read, Read)}
-    made: dict[str, Plan] = {}
-    for phase in launch.phases:
-        target = phase.equation.target
-        folds = any(isinstance(t, Fold) for t in walk(values[target]))
-        later = target in used and folds
-        if target in stored or later:
-            kept = build.fresh(target if target not in stored else f"{target}_cell") if later else ""
-            made[target] = plan(build, phase, launch, values[target], made, target in stored, kept)
-    return tuple(made.values())
+Cells = Mapping[Read, Read]
+NONE: Cells = {}
 
 
-def inlined(launch: Launch) -> dict[str, Term]:
-    """The value of each equation, over its indices, with every value that is no fold put in where it is read."""
-    return put_in(launch.phases, launch.stages)
+def put(term: Term, cells: Cells) -> Term:
+    """The term with some reads replaced."""
+    if not cells:
+        return term
+    return cells[term] if isinstance(term, Read) and term in cells else rebuild(term, lambda t: put(t, cells))
 
 
-def plan(build: Build, phase: Phase, launch: Launch, value: Term, made: Mapping[str, Plan], stored: bool, kept: str) -> Plan:
-    """`phase → plan`: everything over factors."""
-    domain, equation = phase.owner.domain, phase.equation
-    box = Box(domain.axes)
-    owner = {name: simplify(t, box) for name, t in zip(phase.owner.codomain.names, phase.owner.terms, strict=True)}
-    index = tuple(owner[a.name] for a in equation.axes)
+@dataclass(frozen=True, slots=True)
+class Pulled:
+    """What an equation is over factors: where each index is, the factors of the output, the parts of the guard, and the functor.
+
+    `beyond` are grid factors of folds that are combined later.
+    """
+
+    owner: Mapping[str, Term]
+    index: tuple[Term, ...]
+    output: tuple[Axis, ...]
+    parts: tuple[Term, ...]
+    beyond: frozenset[str]
+    pull: Pull
+
+    @staticmethod
+    def along(build: Build, phase: Phase, made: Mapping[str, Plan]) -> Pulled:
+        """A phase along its owner arrow."""
+        domain, box = phase.owner.domain, Box(phase.owner.domain.axes)
+        owner = {name: simplify(t, box) for name, t in zip(phase.owner.codomain.names, phase.owner.terms, strict=True)}
+        index = tuple(owner[a.name] for a in phase.equation.axes)
+        free = frozenset().union(*map(variables, index))
+        output = tuple(a for a in domain.axes if a.name in free)
+        parts = conjuncts(simplify(conjunction(*(whole(p, domain.axes, build.where) for p in conjuncts(domain.guard))), box))
+        beyond = atomic(phase).union(a.name for a in incomplete(phase))
+        held = {name: one for name, one in made.items() if one.kept}
+        pull = Pull(owner, domain.axes, parts, held, frozenset(a.name for a in output), beyond, phase.span)
+        return Pulled(owner, index, output, parts, beyond, pull)
+
+    def __call__(self, build: Build, phase: Phase, value: Term) -> Term:
+        """`value over indices → value over factors`. Raises TG531 where a loop of the output stands inside one of a fold."""
+        domain = phase.owner.domain
+        pulled = localized(at(self.pull(value), {}), build.tiles, domain)
+        pulled = taken(simplify(pulled, Box(domain.axes)))  # the ranges of the factors decide a part of many a padded read
+        check_order(build, self.output, pulled, phase)
+        return pulled
+
+
+def plan(
+    build: Build, phase: Phase, launch: Launch, value: Term, made: Mapping[str, Plan], stored: bool, kept: str, cells: Cells = NONE
+) -> Plan:
+    """`phase → plan`: everything over factors. `cells` are reads of what is held already, by a read that stands for each."""
+    equation, over = phase.equation, Pulled.along(build, phase, made)
+    index, output, parts, beyond = over.index, over.output, over.parts, over.beyond
     free = frozenset().union(*map(variables, index))
-    output = tuple(a for a in domain.axes if a.name in free)
-    parts = conjuncts(simplify(conjunction(*(whole(p, domain.axes, build.where) for p in conjuncts(domain.guard))), box))
-    beyond = atomic(phase).union(a.name for a in incomplete(phase))
-    folded = (frozenset(domain.names) - free) | beyond
-    held = {name: one for name, one in made.items() if one.kept}
-    pulled = at(Pull(owner, domain.axes, parts, held, frozenset(a.name for a in output), beyond, phase.span)(value), {})
-    pulled = localized(pulled, build.tiles, domain)
-    pulled = taken(simplify(pulled, box))  # the ranges of the factors decide a part of many a padded read
-    check_order(build, output, pulled, phase)
+    folded = (frozenset(phase.owner.domain.names) - free) | beyond
+    pulled = put(over(build, phase, value), cells)
     absent = tuple(equal(Var(a.name), 0) for a in launch.grid + launch.block if a.name not in free | beyond)
     mine = tuple(p for p in parts if not variables(p) & folded)
     loops = build.ordered(output)

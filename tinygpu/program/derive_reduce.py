@@ -8,7 +8,7 @@ combines, and the part that does not, whose entries go through memory; every thr
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import gcd
 
 from tinygpu.category.monoid import MONOIDS
@@ -105,17 +105,73 @@ def combine(
         return ()
     parts = splits(build.block, first, ways)
     steps: list[Step] = []
+    ordered = not all(MONOIDS[fold.monoid].commutative for fold in names)
+    if ordered:
+        return in_order(build, names, spots, parts, looped, span)
     for distance in (d for one in parts for d in one.distances):
-        meet = (shuffled(fold, name, spots, distance) for fold, name in names.items())
+        meet = (shuffled(fold, name, spots, "shuffle_xor", lift(distance)) for fold, name in names.items())
         steps.extend(cells(build, spots, tuple(meet), span))
     wide = tuple(one for one in parts if one.entries > 1)
     return (*steps, *through_memory(build, names, spots, parts, wide, looped, span)) if wide else tuple(steps)
 
 
-def shuffled(fold: Fold, name: str, spots: Sequence[Axis], distance: int) -> Assign:
-    """`acc[] ⊕= shuffle_xor(acc[], d)`."""
-    other = App("shuffle_xor", (Read(name, point(spots), fold.dtype), lift(distance)), fold.dtype)
+def in_order(
+    build: Build, names: Mapping[Fold, str], spots: Sequence[Axis], parts: Sequence[Split], looped: bool, span: Span
+) -> tuple[Step, ...]:
+    """The same where the monoid does not commute: trees in which each lane takes what comes next, `d = 1, 2, 4, …` along each factor.
+
+    Then the first lane of the fold has the whole. A group's lanes below `n − d` have a lane `d` on.
+    """
+    steps: list[Step] = []
+    held = {fold: build.fresh("next") for fold in names}
+    for fold, name in held.items():
+        build.local(name, fold.dtype, spots, fold.span)
+    for one in reversed(parts):
+        for distance in reversed(one.distances):
+            for fold, name in names.items():
+                other = replace(shuffled(fold, name, spots, "shuffle_down", lift(distance)), target=held[fold], update="")
+                there = Var(one.axis.name) < one.lanes - distance // one.stride
+                take = Assign(name, point(spots), Read(held[fold], point(spots), fold.dtype), fold.monoid, there, fold.span)
+                steps.extend((*cells(build, spots, (other,), span), *cells(build, spots, (take,), span)))
+    wide = tuple(one for one in parts if one.entries > 1)
+    if wide:
+        return (*steps, *through_memory(build, names, spots, parts, wide, looped, span))
+    first = first_lane(build.block, [one.axis for one in parts])
+    whole = (replace(shuffled(fold, name, spots, "shuffle_idx", first), update="") for fold, name in names.items())
+    return (*steps, *cells(build, spots, tuple(whole), span))
+
+
+def shuffled(fold: Fold, name: str, spots: Sequence[Axis], way: str, where: Term) -> Assign:
+    """`acc[] ⊕= shuffle(acc[], d)`."""
+    other = App(way, (Read(name, point(spots), fold.dtype), where), fold.dtype)
     return Assign(name, point(spots), other, fold.monoid, span=fold.span)
+
+
+def strides(block: Sequence[Axis]) -> dict[str, int]:
+    """How far apart neighbours along each factor of a block are, in threads."""
+    found: dict[str, int] = {}
+    step = 1
+    for axis in reversed(block):
+        found[axis.name] = step
+        step *= extent(axis)
+    return found
+
+
+def first_lane(block: Sequence[Axis], moved: Sequence[Axis]) -> Term:
+    """The lane at which those of some factors that lie in one warp begin.
+
+    >>> from tinygpu.category.term import text
+    >>> w, y, x = (Axis(n, Const(e), "block") for n, e in (("w", 4), ("y", 4), ("x", 8)))
+    >>> text(first_lane((w, y, x), (x,))), text(first_lane((w, y, x), (y, x)))
+    ('y*8', '0')
+    """
+    names = {a.name for a in moved}
+    lane: Term = lift(0)
+    for axis in block:
+        step = strides(block)[axis.name]
+        if axis.name not in names and step % WARP:
+            lane = lane + Var(axis.name) * step
+    return lane
 
 
 def through_memory(

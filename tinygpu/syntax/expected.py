@@ -37,7 +37,7 @@ KINDS = {
     NEWLINE: "a new line",
     END: "the end of the file",
 }
-OPERAND = {"NAME", "NUMBER", "(", "-", "not", "fold", "where", "FOLD"}
+OPERAND = {"NAME", "NUMBER", "(", "-", "not", "fold", "scan", "where", "FOLD"}
 OPERATORS = {"+", "-", "*", "/", "//", "%", "^", "<", "<=", ">", ">=", "==", "!=", "and", "or", "if", ".", "[", "("}
 INSERTABLE = (NEWLINE, ")", "]", "}", ",", ":", "=", "(", "[", "{", "->", "else", "in", "at", "by", "over")
 

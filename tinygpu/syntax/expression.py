@@ -94,12 +94,13 @@ class Binder:
 
 @dataclass(frozen=True, slots=True)
 class FoldExpr:
-    """`sum[k] A[i, k] * B[k, j]`; `named` for `fold NAME[k] …` of a user's monoid."""
+    """`sum[k] A[i, k] * B[k, j]`; `named` for `fold NAME[k] …` of a user's monoid; `prefix` for `scan_sum[k <= i] …`, `scan NAME[k <= i] …`."""
 
     monoid: str
     binders: tuple[Binder, ...]
     body: Expr
     named: bool = False
+    prefix: bool = False
     span: Span = spanned()
 
 

@@ -15,6 +15,7 @@ from tinygpu.syntax import tree
 from tinygpu.syntax.lexer import Token
 from tinygpu.syntax.tree import Cell, Expr
 
+PREFIX = "scan_"
 UPDATES = {"=": "", "+=": "sum", "*=": "prod"}
 
 
@@ -95,11 +96,16 @@ def unary(span: Span, op: Token, operand: Expr) -> tree.Unary:
 
 
 def fold(span: Span, monoid: Token, binders: tuple[tree.Binder, ...], body: Expr) -> tree.FoldExpr:
-    return tree.FoldExpr(monoid.text, binders, body, False, span)
+    prefix, name = monoid.text.startswith(PREFIX), monoid.text.removeprefix(PREFIX)
+    return tree.FoldExpr(name, binders, body, False, prefix, span)
 
 
 def fold_named(span: Span, monoid: Token, binders: tuple[tree.Binder, ...], body: Expr) -> tree.FoldExpr:
-    return tree.FoldExpr(monoid.text, binders, body, True, span)
+    return tree.FoldExpr(monoid.text, binders, body, True, False, span)
+
+
+def scan_named(span: Span, monoid: Token, binders: tuple[tree.Binder, ...], body: Expr) -> tree.FoldExpr:
+    return tree.FoldExpr(monoid.text, binders, body, True, True, span)
 
 
 def binder(span: Span, name: Token, relation: Token | None, bound: Expr | None) -> tree.Binder:

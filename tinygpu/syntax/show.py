@@ -64,8 +64,9 @@ def _show(expr: Expr) -> str:
             return _binary(expr)
         case IfElse(value, condition, otherwise):
             return f"{show(value, DISJUNCTION)} if{BREAK}{show(condition, DISJUNCTION)} else{BREAK}{show(otherwise)}"
-        case FoldExpr(monoid, binders, body, named):
-            return f"{'fold ' if named else ''}{monoid}[{f',{BREAK}'.join(map(_binder, binders))}] {show(body, TERM)}"
+        case FoldExpr(monoid, binders, body, named, prefix):
+            word = ("scan " if named else "scan_") if prefix else "fold " if named else ""
+            return f"{word}{monoid}[{f',{BREAK}'.join(map(_binder, binders))}] {show(body, TERM)}"
         case Sized(name, extent):
             return f"{name}: {show(extent)}"
         case Group(items):
