@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from tinygpu.replay import schedule, smt, solve, space, wide, width
+from tinygpu.replay import laws, schedule, smt, solve, space, wide, width
 from tinygpu.replay.access import accesses
 from tinygpu.replay.execute import Execution
 from tinygpu.replay.ir import Claim, Inhabited, Open, Stated
@@ -67,7 +67,7 @@ def state(machine: Machine) -> Iterator[Stated | smt.Written]:
     accesses(run, judge)
     stores(run, judge)
     yield from judge.claims
-    for part in (schedule, space, wide, width):
+    for part in (schedule, space, wide, width, laws):
         yield from part.stated(machine)
 
 
