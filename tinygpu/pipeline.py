@@ -93,7 +93,7 @@ def built(proof: Proof, machine: Machine | None = None) -> Built:
     from tinygpu.emit.module import Built
     from tinygpu.obligations.width import limits
     from tinygpu.program.unpack import unpack
-    from tinygpu.proof.summary import facts, on_cpu
+    from tinygpu.proof.summary import facts, on_cpu, spelled_out
 
     if not isinstance(proof, Proof):
         raise TypeError(f"build needs a Proof, not {type(proof).__name__}: a machine that is not proved is not built")
@@ -102,8 +102,8 @@ def built(proof: Proof, machine: Machine | None = None) -> Built:
     alone = _alone(machine) if machine else None
     machine = machine or Machine(proof.program.name, proof.program.op, ())
     if alone is None:
-        return Built(machine, numbers, facts(proof), limits(numbers), proof.program)
-    return Built(machine, numbers, (*facts(proof), on_cpu(alone)), limits(numbers), alone.program)
+        return Built(machine, numbers, (*facts(proof), *spelled_out(proof)), limits(numbers), proof.program)
+    return Built(machine, numbers, (*facts(proof), on_cpu(alone), *spelled_out(proof, alone)), limits(numbers), alone.program)
 
 
 def _alone(machine: Machine) -> Proof | None:

@@ -57,11 +57,11 @@ class Folder:
 
     def write_formulas(self, proof: Proof) -> None:
         """One file for each formula, under its hash."""
-        from tinygpu.proof.certificate import formula, witness_of
+        from tinygpu.proof.certificate import formula
         from tinygpu.proof.smtlib import name_of
 
         for theorem in proof.theorems:
-            text = formula(theorem.claim, witness_of(theorem))
+            text = formula(theorem.claim)
             target = self.folder / "smt2" / f"{name_of(text)}.smt2"
             if not target.exists():
                 write(target, text)

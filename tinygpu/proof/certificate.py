@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -64,9 +65,8 @@ class Certificate:
 
     @property
     def proof(self) -> str:
-        """The hash of what was proved, of which program; the solver takes no part in it, nor does the name of the op's family."""
-        lines = [self.program, *self.preconditions, *self.promises, *(" ".join(e.claim) for e in self.obligations)]
-        return sha("\n".join(lines))
+        """The hash of what was proved, of which program."""
+        return hash_of(self.program, (e.claim for e in self.obligations))
 
     def text(self) -> str:
         """The file."""
@@ -81,6 +81,11 @@ class Certificate:
 def sha(text: str) -> str:
     """The hash that the file gives of a text."""
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def hash_of(program: str, claims: Iterable[tuple[str, str, str]]) -> str:
+    """The hash of the text of a program with the claims about it, whoever proved them."""
+    return sha("\n".join([program, *(" ".join(claim) for claim in sorted(set(claims)))]))
 
 
 def certify(proof: Proof, source: str = "", kernels: tuple[tuple[str, str], ...] = ()) -> Certificate:
@@ -120,9 +125,9 @@ def entries(proof: Proof) -> tuple[Entry, ...]:
 
 def entry(theorem: Theorem) -> Entry:
     """`Theorem → Entry`."""
-    claim, witness = theorem.claim, witness_of(theorem)
+    claim = theorem.claim
     sentence = claim.reason if isinstance(claim, Gap) else claim.sentence
-    return Entry(claim.kind, claim.code, sentence, name_of(formula(claim, witness)), theorem.method, theorem.effort, witness)
+    return Entry(claim.kind, claim.code, sentence, name_of(formula(claim)), theorem.method, theorem.effort, witness_of(theorem))
 
 
 def witness_of(theorem: Theorem) -> Witness:
@@ -132,13 +137,13 @@ def witness_of(theorem: Theorem) -> Witness:
     return tuple((name, value) for name, value in sorted(theorem.witness) if name in names)
 
 
-def formula(claim: Claim, witness: Witness = ()) -> str:
-    """The SMT-LIB text of a claim: unsatisfiable where an obligation holds, satisfiable where a point has been found."""
+def formula(claim: Claim) -> str:
+    """The SMT-LIB text of a claim: unsatisfiable where an obligation holds, satisfiable where there is a point."""
     match claim:
         case Obligation(hypotheses=hypotheses, goal=goal):
             return script(hypotheses, goal)
         case Inhabited(hypotheses=hypotheses):
-            return script(hypotheses, None, witness)
+            return script(hypotheses, None)
     raise ValueError(f"no formula states {claim.title}")
 
 

@@ -47,11 +47,11 @@ def check(program: Program, budget: int = BUDGET) -> Verdict:
     from tinygpu.proof.counterexample import find  # the simulator and numpy are loaded only when there is something to show
 
     hasty = moot(result[-1])
-    found = find(program, result, told_only=hasty)
+    found = find(program, result, told_only=hasty, budget=budget)
     if found is None and hasty:
         result = prove(program, budget)
         assert not isinstance(result, Proof), "a claim with a model against it is no theorem"
-        found = find(program, result)
+        found = find(program, result, budget=budget)
     if found is not None:
         return Refutation(program, found.diagnostic, tuple(found.sizes.items()))
     lost = any(o.claim.code == "TG501" for o in result)  # then a value has no form, which also hides what it was made of

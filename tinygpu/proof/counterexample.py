@@ -39,6 +39,8 @@ from tinygpu.proof.tally import fitting
 TRIED = 48  # assignments of sizes that are tried when the solver has no suggestion
 CAPS = (1, 2, 3, 4, 5, 8, 9, 16, 17, 32, 33, 64, 65, 128, 129, 256, 512, 1024, 4096, 1 << 14, 1 << 16, 1 << 20)  # on all sizes
 DESCENT = 16  # numbers from 1 that are tried for one size
+WORK = 1 << 28  # lane-steps of all runs of one search, each step counted as 1024 more: about a quarter of a minute
+LEAST_WORK = 1 << 22  # of a search with a small budget
 LARGE = 600  # what all sizes are in the last one: there an 8-bit counter has run over
 EXPLAINS = {  # what a misbehaviour is a case of, most telling code first
     OutOfBounds: ("TG203",),
@@ -81,8 +83,11 @@ class Counterexample:
     seen: Misbehaviour | None
 
 
-def find(program: Program, left: tuple[Open, ...], told_only: bool = False) -> Counterexample | None:
-    """The smallest counterexample that replays, or None. With `told_only`, only sizes that the solver suggests are run."""
+def find(program: Program, left: tuple[Open, ...], told_only: bool = False, budget: int = BUDGET) -> Counterexample | None:
+    """The smallest counterexample that replays, or None. With `told_only`, only sizes that the solver suggests are run.
+
+    The budget is the solver's, for one claim; the work of all runs together has a bound in proportion.
+    """
     for open in left:
         direct = _without_running(open)
         if direct is not None:
@@ -91,25 +96,28 @@ def find(program: Program, left: tuple[Open, ...], told_only: bool = False) -> C
         return None  # without its laws a fold has no one value that a run could be compared with
     tried: set[tuple[int, ...]] = set()
     integers = any(t.dtype in INTEGERS for t in program.op.inputs)
-    for sizes, ends in trials(program, left, told_only):
+    work = [max(LEAST_WORK, WORK * min(budget, BUDGET) // BUDGET)]
+    for sizes, ends in trials(program, left, told_only, budget):
+        if work[0] <= 0:
+            return None
         key = tuple(sizes[s] for s in program.op.sizes)
         if key in tried or not admitted(program, sizes):
             continue
         tried.add(key)
         # the first in lockstep, the others in permuted orders and on other inputs
         for seed in range(5 if integers else 4):
-            seen = replay(program, sizes, seed, edge=seed > 2)
+            seen = replay(program, sizes, seed, edge=seed > 2, work=work)
             if seed < ends:  # one place that stands out, which chance alone may not make the one that is missed
-                seen = seen or replay(program, sizes, seed, ends=True)
+                seen = seen or replay(program, sizes, seed, ends=True, work=work)
             if seen is not None:
                 return Counterexample(_diagnose(program, left, sizes, seen), sizes, seen)
     return None
 
 
-def trials(program: Program, left: tuple[Open, ...], told_only: bool) -> Iterator[tuple[dict[str, int], int]]:
+def trials(program: Program, left: tuple[Open, ...], told_only: bool, budget: int = BUDGET) -> Iterator[tuple[dict[str, int], int]]:
     """Sizes to run, those first that the solver suggests, and on how many inputs that stand out."""
     told: list[dict[str, int]] = []
-    for sizes in (s for o in left for s in suggested(program, o)):
+    for sizes in (s for o in left for s in suggested(program, o, budget)):
         told.append(sizes)
         yield sizes, 4
     if told_only:
@@ -138,7 +146,7 @@ def _without_running(open: Open) -> Counterexample | None:
     return None
 
 
-def suggested(program: Program, open: Open) -> Iterator[dict[str, int]]:
+def suggested(program: Program, open: Open, budget: int = BUDGET) -> Iterator[dict[str, int]]:
     """The smallest sizes at which the solver says that a claim is false."""
     if open.model is None or not isinstance(open.claim, Obligation):
         return
@@ -146,7 +154,7 @@ def suggested(program: Program, open: Open) -> Iterator[dict[str, int]]:
     positive = tuple(Var(s) >= 1 for s in sizes)  # a size of 0 is shown only where nothing else goes wrong
 
     def least(cap: int) -> dict[str, int] | None:
-        verdict, model, _ = ask(claim.hypotheses, claim.goal, BUDGET // 10, (*(Var(s) <= cap for s in sizes), *positive))
+        verdict, model, _ = ask(claim.hypotheses, claim.goal, budget // 10, (*(Var(s) <= cap for s in sizes), *positive))
         return {s: model.get(s, 1) for s in sizes} if verdict == z3.sat else None
 
     first = {s: open.model.get(s, 1) for s in sizes}
@@ -159,21 +167,21 @@ def suggested(program: Program, open: Open) -> Iterator[dict[str, int]]:
             here = least(CAPS[middle])
             found, low, high = (here, low, middle) if here else (found, middle + 1, high)
         found = found or (least(CAPS[low]) if low < len(CAPS) else None)
-    yield descend(program, claim, found) if found else first
+    yield descend(program, claim, found, budget) if found else first
 
 
-def descend(program: Program, claim: Obligation, sizes: dict[str, int]) -> dict[str, int]:
+def descend(program: Program, claim: Obligation, sizes: dict[str, int], budget: int = BUDGET) -> dict[str, int]:
     """One size after the other made as small as the claim's falsity allows."""
     for name in program.op.sizes:
         rest = tuple(Var(s) <= v for s, v in sizes.items())
         before = tuple(equal(Var(s), v) for s, v in sizes.items() if s < name)
         most = min(sizes[name], DESCENT) - 1
         some = (Var(name) >= 1, Var(name) <= most, *before, *rest)
-        if most < 1 or (most > 1 and ask(claim.hypotheses, claim.goal, BUDGET // 10, some)[0] == z3.unsat):
+        if most < 1 or (most > 1 and ask(claim.hypotheses, claim.goal, budget // 10, some)[0] == z3.unsat):
             continue
         for smaller in range(1, most + 1):
             fixed = tuple(equal(Var(s), smaller if s == name else v) for s, v in sizes.items() if s <= name)
-            verdict, model, _ = ask(claim.hypotheses, claim.goal, BUDGET // 10, fixed + rest)
+            verdict, model, _ = ask(claim.hypotheses, claim.goal, budget // 10, fixed + rest)
             if verdict == z3.sat:
                 sizes = {s: model.get(s, sizes[s]) for s in sizes}
                 break

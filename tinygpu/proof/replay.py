@@ -76,21 +76,27 @@ def ends_inputs(op: Op, sizes: dict[str, int], seed: int = 0) -> dict[str, Array
     return inputs
 
 
-def replay(program: Program, sizes: dict[str, int], seed: int = 0, edge: bool = False, ends: bool = False) -> Misbehaviour | None:
+def replay(
+    program: Program, sizes: dict[str, int], seed: int = 0, edge: bool = False, ends: bool = False, work: list[int] | None = None
+) -> Misbehaviour | None:
     """The first thing that goes wrong at these sizes, on the inputs of a seed; threads run in lockstep for seed 0, else permuted.
 
-    `edge` are inputs around 0 and at the ends of their types, `ends` those that stand out at the end of an axis.
+    `edge` are inputs around 0 and at the ends of their types, `ends` those that stand out at the end of an axis. `work` is what is
+    left for this run and others; what this one takes is taken from it.
 
     Where the equation itself has no value on those inputs, or they are not as promised, nothing is said.
     """
-    if _points(program.op, sizes) > REFERRED:
+    points = _points(program.op, sizes)
+    if points > REFERRED:
         return None
+    if work:
+        work[0] -= points
     try:
         inputs = (edge_inputs if edge else ends_inputs if ends else random_inputs)(program.op, sizes, seed)
         if not promised(program.op, sizes, inputs):
             return None
         wanted = _wanted(program, sizes, inputs) if edge else {}
-        outcome = simulate(program, sizes, inputs, order=seed or None, budget=SIMULATED)
+        outcome = simulate(program, sizes, inputs, order=seed or None, budget=SIMULATED, work=work)
         if wanted is None:  # no value, but an access outside an array is one all the same
             return next((f for f in outcome.faults if isinstance(f, OutOfBounds)), None)
         if outcome.faults:

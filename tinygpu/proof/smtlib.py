@@ -23,8 +23,8 @@ COMPARE = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "="}
 HALFWORD = 1 << 16  # below it `xor` is the one of bits, elsewhere some function
 
 
-def script(hypotheses: tuple[Term, ...], goal: Term | None, at: tuple[tuple[str, int], ...] = ()) -> str:
-    """The text of one claim; `at` are values of variables, a witness.
+def script(hypotheses: tuple[Term, ...], goal: Term | None) -> str:
+    """The text of one claim.
 
     >>> i, n = Var("i"), Var("n")
     >>> print(script((i >= 0, i < n), i * 2 < n * 2))
@@ -39,7 +39,6 @@ def script(hypotheses: tuple[Term, ...], goal: Term | None, at: tuple[tuple[str,
     """
     writer = Writer()
     given = [writer.term(h) for h in dict.fromkeys(hypotheses)]
-    given += [writer.make("Bool", "=", writer.term(Var(name)), writer.number(value)) for name, value in at]
     if goal is not None:
         given.append(writer.make("Bool", "not", writer.term(goal)))
     return writer.script([*given, *writer.facts()])

@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections import Counter
 
 from tinygpu.category.term import text
+from tinygpu.program.standalone import standalone
 from tinygpu.program.step import Program
 from tinygpu.proof.certificate import digest
 from tinygpu.proof.kernel import Proof
 from tinygpu.proof.numerics import numerics_of
+
+INTRODUCES = "The program, for `tinygpu replay`:"  # in the docstring of a launcher, what follows is its program as a spec
 
 
 def sizes(program: Program) -> str:
@@ -51,3 +54,10 @@ def facts(proof: Proof) -> tuple[str, ...]:
         numerics_of(proof.program).sentence,
         f"Certificate {digest(proof)[:32]}.",
     )
+
+
+def spelled_out(proof: Proof, *beside: Proof) -> tuple[str, ...]:
+    """The program as a spec of its own, with those that were proved beside it, for who wants to prove it again."""
+    if not proof.program.op.source:
+        return ()
+    return (f"\n{INTRODUCES}\n\n{standalone(proof.program, tuple(p.program for p in beside))}",)

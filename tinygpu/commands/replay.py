@@ -1,0 +1,165 @@
+"""`tinygpu replay`: prove again what certificates, specs and emitted modules say was proved, with both z3 and cvc5.
+
+Comes in: paths. Goes out: for each machine whether its certificate is one of its program, which solver proves its obligations again, and
+what the independent checker says. The one idea: nothing that was proved before is believed; the program's text is all that counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tinygpu.commands.common import BAD, PROVED, REFUTED, UNKNOWN, Progress, add_format, show
+from tinygpu.diagnostic import Diagnostic
+
+if TYPE_CHECKING:
+    from tinygpu.commands.again import Replayed
+
+EXAMPLE = "tinygpu replay proofs/"
+FAILS = "TG911"
+MISSING = "cvc5 is not installed, so only z3 proved these again; get it with: pip install 'tinygpu[replay]'"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("paths", nargs="+", metavar="PATH", help="specs, certificates, emitted modules, or folders of them")
+    parser.add_argument("--machine", action="append", default=[], metavar="NAME", help="only this machine")
+    parser.add_argument("--proofs", default="proofs", metavar="FOLDER", help="where the certificates of specs lie (proofs)")
+    parser.add_argument("--jobs", type=int, default=0, metavar="N", help="how many processes (one for each core)")
+    parser.add_argument("--quick", action="store_true", help="without the independent checker")
+    add_format(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from tinygpu.commands.again import replay_all, validated
+    from tinygpu.commands.subjects import subjects
+    from tinygpu.replay.solve import cvc5_module
+
+    style = arguments.output_format
+    with Progress() as now:
+        now("reading")
+        found = subjects(arguments.paths, Path(arguments.proofs), arguments.machine)
+        replayed = replay_all(found, arguments.jobs, not arguments.quick, now)
+        now("reading kernels")
+        kernels = validated(found)
+    problems = [d for r in replayed for d in (*r.problems, *failures(r))] + [
+        d for several in kernels.values() for d in several or ()
+    ]
+    if style == "human":
+        tell(replayed, cvc5_module() is None)
+        for path, several in kernels.items():
+            print(f"{path}: the kernels {verdict_on(several)}")
+        show(problems, style)
+    elif style == "json":
+        from tinygpu.report.formats import as_dict
+
+        rows = [as_row(r) for r in replayed]
+        print(
+            json.dumps(
+                {"version": 1, "machines": rows, "diagnostics": [as_dict(d) for d in problems]}, indent=2, ensure_ascii=False
+            )
+        )
+    else:
+        show(problems, style)
+    return code_of(replayed, problems)
+
+
+def verdict_on(several: Sequence[Diagnostic] | None) -> str:
+    """What is said of the text of a module."""
+    if several is None:
+        return "were not compared with these programs"
+    return "are not shown to do what these programs say" if several else "do what these programs say, for all sizes"
+
+
+def code_of(replayed: Sequence[Replayed], problems: Sequence[Diagnostic]) -> int:
+    """Refuted where something is false or does not agree, unknown where something was not proved again."""
+    if not replayed:
+        return BAD
+    if any(d.verdict != "unknown" for d in problems):
+        return REFUTED
+    return UNKNOWN if problems else PROVED
+
+
+def failures(replayed: Replayed) -> tuple[Diagnostic, ...]:
+    """What no solver proves again, and what one of them, or the independent checker, has a counterexample to."""
+    found = []
+    for one, by in replayed.obligations:
+        said = f"{one.kind} ({one.code}) of {replayed.subject.machine}: {one.sentence}"
+        if not one.text:
+            found.append(Diagnostic(FAILS, f"no formula states {said}", verdict="unknown"))
+        elif by == "false":
+            found.append(Diagnostic(FAILS, f"a solver has a counterexample to {said}", verdict="refuted"))
+        elif not by:
+            found.append(Diagnostic(FAILS, f"not proved again: {said}", verdict="unknown"))
+    for claim, by in replayed.claims:
+        if by == "false":
+            said = f"{claim.kind} ({claim.code}) of {replayed.subject.machine}: {claim.sentence}"
+            found.append(Diagnostic(FAILS, f"the independent checker has a counterexample to {said}", verdict="refuted"))
+    return tuple(found)
+
+
+def tell(replayed: Sequence[Replayed], lacking: bool) -> None:
+    """A line for each machine, below it what only one solver could do and what the independent checker left open, and a count."""
+    width = max(len(f"{r.subject.machine} : {r.subject.op}") for r in replayed)
+    for r in replayed:
+        name = f"{r.subject.machine} : {r.subject.op}"
+        print(f"{r.word:<9} {name:<{width}}  {counts(r)}")
+        every = [(o.kind, o.code, o.sentence, by) for o, by in r.obligations] + [
+            (c.kind, c.code, c.sentence, by) for c, by in r.claims
+        ]
+        for kind, code, sentence, by in every:
+            if by in ("z3", "cvc5") and not lacking:
+                print(f"    by {by} alone: {kind} ({code}): {sentence}")
+        for reason in r.report.open if r.report else ():
+            print(f"    open in the independent checker: {reason}")
+    if lacking:
+        print(MISSING, file=sys.stderr)
+    if len(replayed) > 1:
+        print(total(replayed))
+
+
+def counts(r: Replayed) -> str:
+    """`certificate valid; 28 obligations: 27 by both, 1 by z3 alone; independent checker: 31 claims: 31 by both, 2 open`."""
+    said = f"certificate {r.certificate}; {len(r.obligations)} obligations: {shares(by for _, by in r.obligations)}"
+    if r.report is not None:
+        own = f"{len(r.claims)} claims: {shares(by for _, by in r.claims)}" if r.claims else "no claims"
+        said += f"; independent checker: {own}" + (f", {len(r.report.open)} open" if r.report.open else "")
+    return said
+
+
+def shares(who: Iterable[str]) -> str:
+    """How many were proved by whom.
+
+    >>> shares(["both", "both", "z3"])
+    '2 by both, 1 by z3 alone'
+    """
+    words = list(who)
+    names = (("both", "by both"), ("z3", "by z3 alone"), ("cvc5", "by cvc5 alone"), ("", "by neither"), ("false", "false"))
+    return ", ".join(f"{words.count(key)} {name}" for key, name in names if words.count(key))
+
+
+def total(replayed: Sequence[Replayed]) -> str:
+    """The last line."""
+    every = [by for r in replayed for _, by in r.obligations]
+    said = f"{len(replayed)} machines: {len(every)} obligations: {shares(every)}"
+    own = [r for r in replayed if r.report is not None]
+    if own:
+        full = sum(r.report.proved() for r in own if r.report is not None)
+        said += f"; the independent checker proves {full} machines by both, and leaves something open in {len(own) - full}"
+    return said
+
+
+def as_row(r: Replayed) -> dict[str, object]:
+    """A machine as plain data."""
+    row: dict[str, object] = {"file": r.subject.path, "machine": r.subject.machine, "op": r.subject.op, "verdict": r.word}
+    row["certificate"] = r.certificate
+    row["obligations"] = [
+        {"kind": o.kind, "code": o.code, "sentence": o.sentence, "formula": o.formula, "proved_by": by} for o, by in r.obligations
+    ]
+    if r.report is not None:
+        claims = [{"kind": c.kind, "code": c.code, "sentence": c.sentence, "proved_by": by} for c, by in r.claims]
+        row["independent"] = {"claims": claims, "open": list(r.report.open)}
+    return row

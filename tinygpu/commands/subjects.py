@@ -1,0 +1,147 @@
+"""What can be replayed: machines with the text of their program, from specs, certificates and emitted modules.
+
+Comes in: paths as typed. Goes out: a `Subject` for each machine. The one idea: whatever a path is, what is replayed is a program's own
+text with its op, so that nothing but that text is believed.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tinygpu import pipeline
+from tinygpu.commands.certify import place
+from tinygpu.commands.common import find, read
+from tinygpu.diagnostic import Diagnostic, TinygpuError
+from tinygpu.model.source import said
+from tinygpu.program.step import Program
+from tinygpu.proof.certificate import Certificate, program_text, sha
+from tinygpu.proof.certificate import read as read_certificate
+from tinygpu.proof.summary import INTRODUCES
+
+INVALID = "TG910"
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A machine to replay: its program, as text and read; its certificate, if there is one; what does not agree; `promised` is the hash
+    that an emitted module names, and `alone` the program of its CPU kernels."""
+
+    path: str
+    machine: str
+    op: str
+    text: str
+    program: Program
+    certificate: Certificate | None = None
+    problems: tuple[Diagnostic, ...] = ()
+    promised: str = ""
+    alone: Program | None = None
+
+
+def subjects(paths: Sequence[str], proofs: Path, names: Sequence[str]) -> tuple[Subject, ...]:
+    """`paths → subjects`. Raises TinygpuError with all that cannot be read."""
+    found: list[Subject] = []
+    problems: list[Diagnostic] = []
+    for path in paths:
+        try:
+            for file in files(path):
+                found += [
+                    s for s in of_file(file, proofs) if not names or {s.machine, s.machine.partition("[")[0], s.op} & {*names}
+                ]
+        except TinygpuError as error:
+            problems += error.diagnostics
+    if problems:
+        raise TinygpuError(*problems)
+    if not found:
+        what = f"no machine {', '.join(names)}" if names else "nothing to replay"
+        raise TinygpuError(Diagnostic("TG905", f"there is {what} in {', '.join(paths)}"))
+    return tuple(found)
+
+
+def files(path: str) -> tuple[str, ...]:
+    """The specs of a folder, or its certificates where it has no specs; a file is itself."""
+    folder = Path(path)
+    if folder.is_dir() and not any(folder.rglob("*.tgpu")):
+        inside = tuple(sorted(str(p) for p in folder.rglob("*.json")))
+        if not inside:
+            raise TinygpuError(Diagnostic("TG902", f"neither specs nor certificates are under the folder {path}"))
+        return inside
+    return find([path])
+
+
+def of_file(path: str, proofs: Path) -> Iterator[Subject]:
+    """The subjects of one file."""
+    text = read(path)
+    if path.endswith(".json"):
+        yield of_certificate(path, text)
+    elif path.endswith(".py"):
+        yield from of_module(path, text)
+    else:
+        yield from of_spec(pipeline.load_text(text, path), proofs)
+
+
+def of_certificate(path: str, text: str) -> Subject:
+    """A certificate alone: its own program is what is replayed."""
+    try:
+        found = read_certificate(text)
+        (machine,) = pipeline.load_text(found.program, path).machines
+    except (ValueError, TinygpuError) as error:
+        raise TinygpuError(Diagnostic(INVALID, f"{path} is no certificate that can be used: {error}")) from None
+    return Subject(path, found.machine, found.op, found.program, pipeline.program(machine), found)
+
+
+def of_spec(spec: pipeline.Loaded, proofs: Path) -> Iterator[Subject]:
+    """Every machine of a spec, with its certificate from the folder of proofs where there is one."""
+    for machine in spec.machines:
+        program = pipeline.program(machine)
+        text, file, problems = program_text(program), place(proofs, spec.path, machine), []
+        certificate = None
+        if file.is_file():
+            try:
+                certificate = read_certificate(read(str(file)))
+                if certificate.program != text:
+                    problems.append(_stale(file, "program", machine.title))
+                elif certificate.source != sha(said(spec.tree, machine.name)):
+                    problems.append(_stale(file, "text", machine.title))
+            except ValueError as error:
+                problems.append(Diagnostic(INVALID, f"{file}: {error}"))
+        yield Subject(spec.path, machine.title, machine.op.name, text, program, certificate, tuple(problems))
+
+
+def _stale(file: Path, what: str, machine: str) -> Diagnostic:
+    helps = ("write it again: tinygpu check specs --certify proofs",)
+    return Diagnostic(INVALID, f"{file} is a certificate of another {what} than that of {machine}", helps=helps)
+
+
+def of_module(path: str, text: str) -> Iterator[Subject]:
+    """Every launcher of an emitted module, with the program and the hash that its docstring names."""
+    try:
+        tree = ast.parse(text)
+    except SyntaxError as error:
+        raise TinygpuError(Diagnostic("TG903", f"{path} is no Python: {error.msg} in line {error.lineno}")) from None
+    count = 0
+    for node in tree.body:
+        said_of = ast.get_docstring(node) if isinstance(node, ast.FunctionDef) else None
+        if isinstance(node, ast.FunctionDef) and said_of and INTRODUCES in said_of:
+            count += 1
+            yield launcher(path, node.name, said_of)
+    if not count:
+        helps = ("replay takes modules that tinygpu build wrote, specs, and certificates",)
+        raise TinygpuError(Diagnostic(INVALID, f"no launcher in {path} names its program", helps=helps))
+
+
+def launcher(path: str, name: str, docstring: str) -> Subject:
+    """One launcher: the text after the words that introduce its program."""
+    text = docstring.partition(INTRODUCES)[2].strip("\n") + "\n"
+    promised = re.search(r"Certificate ([0-9a-f]+)\.", docstring)
+    try:
+        programs = [pipeline.program(machine) for machine in pipeline.load_text(text, f"{path}:{name}").machines]
+    except TinygpuError as error:
+        raise TinygpuError(Diagnostic(INVALID, f"the program of {name} in {path} cannot be read: {error}")) from None
+    program, *alone = programs
+    own = program_text(program)
+    hash_ = promised[1] if promised else "none"
+    return Subject(path, name, program.op.name, own, program, None, (), hash_, alone[0] if alone else None)
