@@ -30,6 +30,7 @@ from tinygpu.program.step import Assign, Barrier, For, Holds, If, Local, Step
 from tinygpu.program.tolerance import fold_length, tolerances
 
 WIDE = 1 << 21  # points of one vectorised nest
+STEP = 1 << 10  # lanes whose share of a step takes as long as what every step takes, however few its lanes
 
 Memory: TypeAlias = Input | Global | Cells | SharedCells
 
@@ -88,9 +89,10 @@ class Run:
         return evaluate(term, self.env, self.read, mask, on_zero=self.zero, exchange=self.exchange)
 
     def spend(self, turns: int = 1) -> None:
-        """Takes that many steps of all lanes from the budget."""
+        """Takes that many steps of all lanes from the budget, and one step from the work that may be done."""
         self.budget[0] -= turns * self.group.lanes
-        if self.budget[0] < 0:
+        self.budget[1] -= turns * self.group.lanes + STEP
+        if min(self.budget) < 0:
             raise SimulationBudget("the run takes more lane-steps than its budget allows: use smaller sizes or a larger budget")
 
 
@@ -127,6 +129,7 @@ def run_steps(run: Run, body: tuple[Step, ...], mask: Array) -> None:
             case For():
                 _for(run, step, mask)
             case If(guard, inner):
+                run.spend(0)
                 held = np.logical_and(mask, run.value(guard, mask))
                 if held.any():
                     run_body(run, inner, held)
@@ -146,6 +149,7 @@ def _for(run: Run, step: For, mask: Array) -> None:
     extent = run.value(step.axis.extent, mask)
     outer, run.loops = run.loops, (*run.loops, step.axis.name)
     for k in range(int(np.max(extent, initial=0))):
+        run.spend(0)
         now = mask if np.ndim(extent) == 0 else np.logical_and(mask, k < extent)
         if now.any():
             run.env[step.axis.name] = k

@@ -32,6 +32,7 @@ from tinygpu.program.unpack import unpack
 __all__ = ["Fault", "Outcome", "SimulationBudget", "random_inputs", "simulate"]
 
 BUDGET = 1 << 30
+WORK = 1 << 62
 
 
 def simulate(
@@ -41,13 +42,15 @@ def simulate(
     *,
     order: int | None = None,
     budget: int = BUDGET,
+    work: list[int] | None = None,
     cap: int = 20,
     vectorise: bool = True,
 ) -> Outcome:
     """Runs the program at these sizes. Arrays have their tensors' shapes, scalars have rank 0.
 
     `order` is a seed: blocks and threads run in a permuted order, in groups that do not run in lockstep. `budget` counts lane-steps;
-    beyond it SimulationBudget is raised. `cap` is the most faults that are reported. With `vectorise`, the iterations of a
+    beyond it SimulationBudget is raised. `work` is what is left for several runs together, in the same unit, with what every step costs
+    by itself; it is taken from. `cap` is the most faults that are reported. With `vectorise`, the iterations of a
     nest whose one statement writes distinct cells run at once. Raises ValueError for inputs of a wrong shape.
     """
     program = unpack(program)
@@ -59,9 +62,13 @@ def simulate(
         raise SimulationBudget(f"{elements} output elements are more than the budget of {budget} lane-steps")
     memory = {name: _global(name, dtype, output, shape) for name, dtype, output, shape in written}
     arrays: dict[str, Memory] = {**_inputs(program, env, inputs), **memory}
-    faults, left = Faults(cap), [budget]
-    for number, launch in enumerate(program.launches):
-        _launch(number, launch, env, arrays, faults, left, order, vectorise)
+    faults, left = Faults(cap), [budget, work[0] if work else WORK]
+    try:
+        for number, launch in enumerate(program.launches):
+            _launch(number, launch, env, arrays, faults, left, order, vectorise)
+    finally:
+        if work:
+            work[0] = left[1]
     outputs = [memory[t.name] for t in program.op.outputs]
     for output in outputs:
         for address in np.flatnonzero(np.logical_not(output.written))[: max(0, cap - len(faults.found))]:
