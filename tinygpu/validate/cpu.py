@@ -21,7 +21,7 @@ from tinygpu.obligations.promise import promised
 from tinygpu.obligations.width import _divisions, evaluated
 from tinygpu.program.step import Program
 from tinygpu.proof.kernel import BUDGET, Open, Theorem, discharge
-from tinygpu.validate.cpu_launch import Text, program_of
+from tinygpu.validate.cpu_launch import Done, Text, program_of
 from tinygpu.validate.cpu_names import Unread
 from tinygpu.validate.module import Module
 
@@ -64,17 +64,17 @@ def validate(module: Module, name: str, program: Program, budget: int = BUDGET, 
         except Unread as unread:
             labels = (Label(module.span(unread.node), "here"),) if unread.node is not None else ()
             return Unsure(Diagnostic("TG601", f"{name}_cpu could not be read", labels, "unknown", notes=(unread.reason,)))
-        open_, proved = discharged(made.program, budget)
+        open_, proved = discharged(made, budget)
         if open_:
             return _open(name, made.program, open_, search)
         count += proved
     return Same(count)
 
 
-def discharged(program: Program, budget: int) -> tuple[list[Open], int]:
+def discharged(made: Done, budget: int) -> tuple[list[Open], int]:
     """The claims of a program that are left open, and how many are proved."""
     left, proved = [], 0
-    for claim in state(program):
+    for claim in state(made):
         match discharge(claim, budget):
             case Theorem():
                 proved += 1
@@ -85,8 +85,13 @@ def discharged(program: Program, budget: int) -> tuple[list[Open], int]:
     return left, proved
 
 
-def state(program: Program) -> Iterator[Claim]:
-    """What is to be proved of a program that a CPU runs, one thread for each item: all but what is said of a GPU."""
+def state(made: Done) -> Iterator[Claim]:
+    """What is to be proved of a program that a CPU runs, one thread for each item: all but what is said of a GPU.
+
+    Lanes beyond an edge compute with what a panel of zeros held before. No result may depend on it; that it is computed with is no fault.
+    """
+    program = made.program
+    idle = {f"{name} is read, which nobody wrote" for name in made.filled}
     wrong = tuple(wellformed.gaps(program))
     if wrong:
         yield from wrong
@@ -95,7 +100,9 @@ def state(program: Program) -> Iterator[Claim]:
     yield from gaps(trace)
     for kind, property in PROPERTIES:
         if kind not in HARDWARE:
-            yield from (promised(c, program.op.promises) for c in property(program, trace) if c.code != NEVER)
+            yield from (
+                promised(c, program.op.promises) for c in property(program, trace) if c.code != NEVER and c.title not in idle
+            )
     for term, point, span in evaluated(trace):
         yield from _divisions(term, point, (Label(span, "computed here"),))
 

@@ -12,7 +12,7 @@ import ast
 from collections.abc import Callable
 
 from tinygpu.category.affine import linear
-from tinygpu.category.linear import plus, polynomial, times
+from tinygpu.category.linear import divide, plus, polynomial, term_of, times
 from tinygpu.category.term import Const, Term
 
 Read = Callable[[ast.expr], Term]
@@ -35,7 +35,7 @@ def coordinates(number: ast.expr, shape: tuple[Term, ...], read: Read) -> tuple[
     if not shape:
         return () if same(whole, Const(0)) else None
     found = _written(number, shape, read)
-    return found if _flat(found, shape) == polynomial(whole) else None
+    return tuple(linear(c).term() for c in found) if _flat(found, shape) == polynomial(whole) else None
 
 
 def _flat(place: tuple[Term, ...], shape: tuple[Term, ...]) -> dict[tuple[Term, ...], int]:
@@ -64,6 +64,9 @@ def _written(number: ast.expr, shape: tuple[Term, ...], read: Read) -> tuple[Ter
     if isinstance(whole, Const) and isinstance(last, Const):
         row_ = ast.Constant(int(whole.value) // int(last.value))
         return (*_written(row_, tuple(outer), read), Const(int(whole.value) % int(last.value)))
+    high, low = divide(polynomial(whole), polynomial(last))
+    if high and len(outer) == 1:
+        return term_of(high), term_of(low)
     return (*(Const(0) for _ in outer), whole)
 
 

@@ -44,10 +44,11 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The program of a text, and the functions of the module that it calls."""
+    """The program of a text, the functions of the module that it calls, and its arrays that begin as zeros."""
 
     program: Program
     called: frozenset[str]
+    filled: frozenset[str]
 
 
 def program_of(text: Text) -> Done:
@@ -57,6 +58,7 @@ def program_of(text: Text) -> Done:
     taken = {t.name for t in text.globals} | set(text.program.op.sizes)
     launches: list[Launch] = []
     called: set[str] = set()
+    filled: set[str] = set()
     items: ast.expr | None = None
     for node in after_doc(entry.body):
         match node:
@@ -78,11 +80,12 @@ def program_of(text: Text) -> Done:
                 if driver is not None:
                     shared_out(driver, given, launches[-1], reader, names)
                 called |= reader.called
+                filled |= reader.filled
             case _:
                 raise Unread(node, "a statement that no entry has")
     op, where = text.program.op, text.program.where
     made = Program(text.program.name, op, tuple(launches), where, span=text.module.span(entry), workspaces=text.program.workspaces)
-    return Done(made, frozenset(called))
+    return Done(made, frozenset(called), frozenset(filled))
 
 
 def _writable(text: Text) -> set[str]:

@@ -31,13 +31,13 @@ def loop(name: str, start: Term, stop: Term, step: int, point: Point, sizes: fro
     """A loop as a box, or None where no extent over the sizes is found."""
     x = Var(name)
     ends = _operands("min", reached(stop, start))
-    for number, end in enumerate(ends):
-        length = linear(end - start + (step - 1)).term()
-        if variables(length) <= sizes:
-            axis = Axis(name, length if step == 1 else _quotient(length, step), "time")
-            value = start + x * step
-            others = [value < e for i, e in enumerate(ends) if i != number]
-            return Loop(axis, value, shortened(others, point.inside(axis)))
+    lengths = [linear(end - start + (step - 1)).term() for end in ends]
+    known = [(n, t) for n, t in enumerate(lengths) if variables(t) <= sizes]
+    for number, length in sorted(known, key=lambda k: k[1].value if isinstance(k[1], Const) else float("inf")):
+        axis = Axis(name, length if step == 1 else _quotient(length, step), "time")
+        value = start if axis.extent == Const(1) else start + x * step
+        others = [value < e for i, e in enumerate(ends) if i != number]
+        return Loop(axis, value, shortened(others, point.inside(axis)))
     return _inside(name, start, stop, step, point, sizes)
 
 

@@ -84,4 +84,11 @@ class Lost:
     reason: str
 
 
-Meaning: TypeAlias = Term | Digits | Cell | Cells | Component | Global | Number | Lost
+@dataclass(frozen=True, slots=True)
+class Vector:
+    """A vector of numbers: what its lane holds."""
+
+    term: Term
+
+
+Meaning: TypeAlias = Term | Digits | Cell | Cells | Component | Global | Number | Vector | Lost

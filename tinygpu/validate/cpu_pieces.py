@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, field, replace
 
 from tinygpu.category.monoid import MONOIDS
-from tinygpu.category.term import Const, Read, Term, Var, reads, substitute
+from tinygpu.category.term import Const, Read, Term, Var, conjunction, reads, substitute
+from tinygpu.diagnostic import Span
 from tinygpu.obligations.recurrence import flatten
 from tinygpu.program.step import Assign, For, If, Step
 from tinygpu.validate.cpu_names import Unread
@@ -185,6 +186,31 @@ def scoped(cells: dict[str, Step], body: tuple[Step, ...]) -> tuple[Step, ...]:
             step = replace(step, body=scoped(inside, step.body))
         out.append(step)
     return (*here.values(), *out)
+
+
+def guarded(guard: Term, body: tuple[Step, ...], arrays: Container[str], span: Span) -> tuple[Step, ...]:
+    """The body where a guard over indices holds: at each write, if all writes are to arrays of cells; else around all."""
+    if not any(reads(guard)) and all(_to_arrays(s, arrays) for s in body):
+        return tuple(_under(guard, s) for s in body)
+    return (If(guard, body, span),)
+
+
+def _to_arrays(step: Step, arrays: Container[str]) -> bool:
+    match step:
+        case Assign():
+            return step.target in arrays
+        case For(_, body) | If(_, body):
+            return all(_to_arrays(s, arrays) for s in body)
+    return False
+
+
+def _under(guard: Term, step: Step) -> Step:
+    match step:
+        case Assign():
+            return replace(step, guard=conjunction(guard, step.guard))
+        case For(_, body) | If(_, body):
+            return replace(step, body=tuple(_under(guard, s) for s in body))
+    return step
 
 
 def used(step: Step) -> Iterator[str]:

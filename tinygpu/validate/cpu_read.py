@@ -12,20 +12,23 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import count
 
+from tinygpu.category.affine import linear
 from tinygpu.category.monoid import SCALARS
-from tinygpu.category.term import INDEX, App, Const, Read, Term, Var, conjunction, negation, reads, select, substitute
+from tinygpu.category.term import INDEX, App, Axis, Const, Read, Term, Var, conjunction, negation, reads, select, substitute
 from tinygpu.model.op import Tensor
 from tinygpu.obligations.obligation import Point
-from tinygpu.program.step import Assign, For, If, Local, Step
+from tinygpu.program.step import Assign, For, Local, Step
 from tinygpu.validate.cpu_carrier import Group, Role, Run
 from tinygpu.validate.cpu_loop import loop
 from tinygpu.validate.cpu_names import Cell, Cells, Component, Digits, Global, Lost, Meaning, Number, Unread
-from tinygpu.validate.cpu_pieces import Pieces, Waiting
+from tinygpu.validate.cpu_pieces import Pieces, Waiting, guarded
+from tinygpu.validate.cpu_tile import Register, Update, Vector, is_group, steps, stored
 from tinygpu.validate.cpu_value import DTYPE, Values, widened
 from tinygpu.validate.module import Module
 
 Roles = dict[str, Role]
 UPDATES = {monoid.op: monoid.name for monoid in SCALARS.values()}
+VECTORS = tuple(f"lanes_{op}" for op in ("add", "sub", "mul", "div", "max", "min"))
 ALONE = 8  # turns of a loop that is read turn by turn
 
 
@@ -40,6 +43,7 @@ class Reader(Values):
         self.cells: dict[str, Local] = {}
         self.carriers: dict[str, Group] = {}
         self.pieces = Waiting()
+        self.filled: set[str] = set()  # arrays that are no unwritten memory, though nobody may depend on what they hold
 
     # ── names ──────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -65,9 +69,9 @@ class Reader(Values):
     def array(self, node: ast.Assign, name: str) -> None:
         """`name = np.empty(size, np.float32)`: cells whose first contents nothing may depend on."""
         match node.value:
-            case ast.Call(ast.Attribute(ast.Name("np"), "empty" | "zeros"), [size, ast.Attribute(ast.Name("np"), dtype)], []) if (
-                dtype in DTYPE
-            ):
+            case ast.Call(
+                ast.Attribute(ast.Name("np"), "empty" | "zeros" as kind), [size, ast.Attribute(ast.Name("np"), dtype)], []
+            ) if dtype in DTYPE:
                 shape = tuple(self.index(s) for s in _factors(size))
                 if not all(isinstance(e, Const) and e.value >= 1 for e in shape):
                     raise Unread(node, "an array whose length is no number")
@@ -75,10 +79,16 @@ class Reader(Values):
                     self.components(node, name, role, DTYPE[dtype], shape)
                     return
                 made = Cells(self.fresh(name), DTYPE[dtype], shape)
+                self.filled |= {made.name} if kind == "zeros" else set()
                 self.names[name] = made
                 self.declared(node, made, name.removesuffix("_parts") if name.endswith("_parts") else "")
                 return
         raise Unread(node, "this does not make an array as kernels do")
+
+    @property
+    def arrays(self) -> set[str]:
+        """The names of arrays of cells."""
+        return {name for name, local in self.cells.items() if local.extents}
 
     def declared(self, node: ast.Assign, made: Cells, whole: str) -> None:
         """An array of cells, or of pieces of a whole."""
@@ -284,6 +294,9 @@ class Reader(Values):
         terms = [self.index(b) for b in bounds]
         start, stop = (Const(0), terms[0]) if len(terms) == 1 else terms[:2]
         step = terms[2] if len(terms) == 3 else Const(1)
+        if len(bounds) == 1 and isinstance(stop, Const) and isinstance(bounds[0], ast.BinOp) and len(_factors(bounds[0])) == 2:
+            yield from self.digit_loop(node, name, _factors(bounds[0]), body, point)
+            return
         if not isinstance(step, Const) or step.value < 1:
             raise Unread(node, "a step that is no number")
         if _chooses(body, name) and start == Const(0) and isinstance(stop, Const) and stop.value <= ALONE and step.value == 1:
@@ -300,7 +313,8 @@ class Reader(Values):
         self.lose(changed, "changes from turn to turn")
         self.names[name] = found.value
         phases = self.pieces.phases
-        inner = self.body(body, point.inside(found.axis).under(*found.guards))
+        there = point.inside(found.axis).under(*found.guards)
+        inner = self.group(node, body, there) if is_group(body) else self.body(body, there)
         if phases != self.pieces.phases:
             raise Unread(node, "pieces that are begun and ended in different turns")
         if not found.guards and isinstance(found.axis.extent, Const):
@@ -309,9 +323,102 @@ class Reader(Values):
             if rest is not None:
                 inner = rest
         self.lose({*changed, name}, "changes from turn to turn")
-        steps: tuple[Step, ...] = (If(conjunction(*found.guards), inner, self.span(node)),) if found.guards else inner
+        if found.guards:
+            inner = guarded(conjunction(*found.guards), inner, self.arrays, self.span(node))
         if inner:
-            yield For(found.axis, steps, self.span(node))
+            yield For(found.axis, inner, self.span(node))
+
+    def digit_loop(self, node: ast.For, name: str, factors: list[ast.expr], body: list[ast.stmt], point: Point) -> Iterator[Step]:
+        """A loop over all of `a*b`, as loops over the two digits of its name."""
+        axes = tuple(Axis(self.fresh(name), self.index(f), "time") for f in factors)
+        changed = _given(body)
+        self.lose(changed, "changes from turn to turn")
+        self.names[name] = Digits(axes).term()
+        inner = self.body(body, point.inside(*axes))
+        self.lose({*changed, name}, "changes from turn to turn")
+        yield For(axes[0], (For(axes[1], inner, self.span(node)),), self.span(node))
+
+    # ── groups of rows ─────────────────────────────────────────────────────────────────────────────────────────
+
+    def group(self, node: ast.For, body: list[ast.stmt], point: Point) -> tuple[Step, ...]:
+        """The body of a loop whose accumulators are in vector registers."""
+        lanes = self.names["LANES"]
+        assert isinstance(lanes, Const)
+        lane, row = Axis(self.fresh("lane"), lanes, "time"), self.fresh("row")
+        at = next((n for n, s in enumerate(body) if isinstance(s, ast.For)), len(body))
+        registers: dict[str, Register] = {}
+        for statement in body[:at]:
+            match statement:
+                case ast.Assign(
+                    [ast.Name(name)], ast.Call(ast.Name("lanes_load"), [ast.Name(array), ast.Call(ast.Name("at"), [number])])
+                ):
+                    registers[name] = self.register(statement, array, number)
+                case ast.Assign([ast.Name(name)], value) if name not in registers:
+                    self.names[name] = self.index(value)
+                case _:
+                    raise Unread(statement, "a statement that no group of rows begins with")
+        match body[at : at + 1]:
+            case [ast.For(ast.Name(name), ast.Call(ast.Name("range"), [first, last], []), inner, []) as over]:
+                found = loop(self.fresh(name), self.index(first), self.index(last), 1, point, self.sizes)
+            case _:
+                raise Unread(node, "a group of rows without a loop")
+        if found is None:
+            raise Unread(over, "no number of turns over the sizes is seen")
+        self.called |= {"lanes_load", "lanes_store"}
+        stored(body[at + 1 :], registers, self.register)
+        self.names[name] = found.value
+        there = point.inside(found.axis).under(*found.guards)
+        updates = [u for s in inner for u in self.vector_statement(s, registers, lane)]
+        self.lose({*_given(body), name}, "changes from turn to turn")
+        for vector in [n for n, m in self.names.items() if isinstance(m, Vector)]:
+            del self.names[vector]
+        if {u.register for u in updates} != set(registers.values()):
+            raise Unread(node, "registers that nothing is done with")
+        made = tuple(steps(over, updates, lane, row, there))
+        if found.guards:
+            made = guarded(conjunction(*found.guards), made, self.arrays, self.span(over))
+        return (For(found.axis, made, self.span(over)),)
+
+    def register(self, node: ast.AST, array: str, number: ast.expr) -> Register:
+        """The cells from a number on, one for each lane."""
+        cells = self.names.get(array)
+        if not isinstance(cells, Cells) or len(cells.shape) != 2:
+            raise Unread(node, f"{array} is no array of rows")
+        return Register(cells, tuple(linear(c).term() for c in self.place(number, cells.shape)))
+
+    def vector_statement(self, node: ast.stmt, registers: dict[str, Register], lane: Axis) -> Iterator[Update]:
+        """An assignment of a vector: an update of a register, or a name for it in this turn."""
+        match node:
+            case ast.Assign([ast.Name(name)], ast.Call(ast.Name(which), [ast.Name(again), value], [])) if (
+                name in registers and again == name
+            ):
+                op = which.removeprefix("lanes_")
+                if which.startswith("lanes_") and op in UPDATES:
+                    self.called.add(which)
+                    yield Update(registers[name], UPDATES[op], self.vector(value, registers, lane))
+                    return
+            case ast.Assign([ast.Name(name)], value) if name not in registers:
+                self.names[name] = Vector(self.vector(value, registers, lane))
+                return
+        raise Unread(node, "a statement on vectors that kernels do not have")
+
+    def vector(self, node: ast.expr, registers: dict[str, Register], lane: Axis) -> Term:
+        """What one lane of a vector is."""
+        match node:
+            case ast.Name(name) if isinstance(found := self.names.get(name), Vector) and name not in registers:
+                return found.term
+            case ast.Call(ast.Name("lanes_spread"), [value], []):
+                self.called.add("lanes_spread")
+                return self.term(value)
+            case ast.Call(ast.Name("lanes_load"), [ast.Name(array), ast.Call(ast.Name("at"), [number])], []):
+                place = self.register(node, array, number)
+                return Read(place.cells.name, (place.place[0], place.place[1] + Var(lane.name)), place.cells.dtype, self.span(node))
+            case ast.Call(ast.Name(which), [left, right], []) if which in VECTORS:
+                self.called.add(which)
+                a, b = widened(self.vector(left, registers, lane)), widened(self.vector(right, registers, lane))
+                if a.dtype == b.dtype:
+                    return App(which.removeprefix("lanes_"), (a, b), a.dtype)
+        raise Unread(node, f"{ast.unparse(node)} is no vector")
 
     def lose(self, names: set[str], reason: str) -> None:
         """Indices among the names have no one meaning any more."""
@@ -334,9 +441,9 @@ class Reader(Values):
             elif a is not None and not isinstance(a, Cell | Component):
                 self.names[name] = Lost(f"{name} has a value in one case alone")
         if yes:
-            yield If(condition, yes, self.span(node))
+            yield from guarded(condition, yes, self.arrays, self.span(node))
         if no:
-            yield If(negation(condition), no, self.span(node))
+            yield from guarded(negation(condition), no, self.arrays, self.span(node))
 
     def either(self, before: dict[str, Meaning]) -> dict[str, Meaning]:
         """The names in front of the other branch: cells that were made stay."""
