@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tinygpu.commands.common import Progress, add_format, show
+from tinygpu.commands.common import Progress, add_format, show, write
 from tinygpu.commands.specs import Judged, chosen, exit_code, judge, line, load_all, width_of
 from tinygpu.diagnostic import Diagnostic, TinygpuError
 from tinygpu.report import report, wants_color
@@ -35,6 +35,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--certify", metavar="FOLDER", help="write a certificate of each proof: FOLDER/SPEC/MACHINE.json")
     parser.add_argument("--smt2", action="store_true", help="with --certify: each formula too, as FOLDER/smt2/HASH.smt2")
+    parser.add_argument(
+        "--as-test", metavar="FILE", help="write what is refuted as a test for pytest, which fails until it is repaired"
+    )
     parser.add_argument("--budget", type=int, default=None, metavar="STEPS", help="solver steps for one obligation")
     add_format(parser)
 
@@ -55,6 +58,8 @@ def run(arguments: argparse.Namespace) -> int:
             if style == "human":
                 tell(judged[-1], width, arguments.why, sources)
     finish(judged, problems, style, sources)
+    if arguments.as_test is not None:
+        reproduce(judged, Path(arguments.as_test))
     return exit_code([*(j.word for j in judged), *("error" for _ in problems)])
 
 
@@ -67,6 +72,17 @@ def keeper(arguments: argparse.Namespace) -> Callable[[Loaded, Judged], None] | 
     from tinygpu.commands.certify import Folder
 
     return Folder(Path(arguments.certify), arguments.smt2).keep
+
+
+def reproduce(judged: Sequence[Judged], target: Path) -> None:
+    """Write the counterexamples as tests; nothing where there are none."""
+    from tinygpu.commands.as_test import text
+
+    written = text(judged, target)
+    if written:
+        write(target, written)
+    else:
+        print(f"{target}: not written, because nothing is refuted", file=sys.stderr)
 
 
 def tell(judged: Judged, width: int, why: str | None, sources: dict[str, str]) -> None:
