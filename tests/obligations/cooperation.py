@@ -116,6 +116,12 @@ BREAKS: dict[str, tuple[Break, ...]] = {
         (("(4, 2, 1)", "(4, 2)"),),
         (("(w: 4, t: 8)", "(w: 8, t: 4)"), ("g*4", "g*8"), ("R / 4", "R / 8")),
     ),
+    "chunks_of_unknown_length": (
+        (("c < ceil(K / 256)", "c < K // 256"),),
+        (("c)*4", "c)*3"),),
+        (("lane) * ceil", "lane + 1) * ceil"),),
+        (("    barrier\n", ""),),
+    ),
     "tree_in_place": (
         (("(64, 32,", "(63, 32,"),),
         (("if t < d", "if t < 64"),),

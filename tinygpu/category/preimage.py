@@ -8,12 +8,12 @@ Nothing here is trusted: a wrong witness makes a formula that does not hold.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import reduce
 from itertools import pairwise
-from operator import mul
+from math import gcd
 
 from tinygpu.category.affine import linear
 from tinygpu.category.linear import Polynomial, divide, number, plus, polynomial, term_of
+from tinygpu.category.regroup import HIGH, halved, merged, numbered, turned
 from tinygpu.category.settle import solve
 from tinygpu.category.term import (
     INDEX,
@@ -22,18 +22,11 @@ from tinygpu.category.term import (
     Const,
     Term,
     Var,
-    ceildiv,
     conjuncts,
     reads,
-    rebuild,
     substitute,
-    text,
     variables,
-    walk,
 )
-
-Equations = list[tuple[Term, Term]]
-HIGH, LOW = " high", " low"  # no name of a program ends in these
 
 
 def preimage(terms: Iterable[Term], axes: tuple[Axis, ...], targets: Iterable[Term], guard: Term) -> dict[str, Term]:
@@ -82,36 +75,6 @@ def _said(guard: Term, names: set[str]) -> Iterator[tuple[Term, Term]]:
                         yield term, target
 
 
-def _same(a: Term, b: Term) -> bool:
-    return polynomial(a) == polynomial(b)
-
-
-def turned(equations: Equations, axes: tuple[Axis, ...]) -> tuple[Equations, dict[Axis, tuple[Term, Term]]]:
-    """Axes that stand only in one rotation `(E + …) % n`, where they make a number `E` of at most n values: the digit that the rotation is,
-    with E and all that is turned.
-
-    >>> from tinygpu.category.term import text, lift
-    >>> y, x, k = map(Var, "yxk")
-    >>> new, turns = turned([(y, k), ((x + y * 8) % 32, k)], (Axis("y", lift(4)), Axis("x", lift(32))))
-    >>> [text(e) for e, _ in new], [(text(own), text(whole)) for own, whole in turns.values()]
-    (['y', 'x turned'], [('x', 'x + y*8')])
-    """
-    found: dict[Axis, tuple[Term, Term]] = {}
-    for turn in dict.fromkeys(t for e, _ in equations for t in walk(e)):
-        match turn:
-            case App("mod", (whole, Const(int(n)) as places)) if not isinstance(whole, Var):
-                away = [(_exchanged(e, {turn: Var("")}), target) for e, target in equations]
-                form, elsewhere = linear(whole), frozenset[str]().union(*(variables(e) for e, _ in away))
-                own = [a for a in axes if form.coefficient(Var(a.name)) and a.name not in elsewhere]
-                rest = form.without(*(Var(a.name) for a in own))
-                values = reduce(mul, (a.extent.value if isinstance(a.extent, Const) else n + 1 for a in own), 1)
-                if own and values <= n and not variables(rest.term()) & {a.name for a in own}:
-                    digit = Axis(f"{' '.join(a.name for a in own)} turned", places)
-                    equations = [(_exchanged(e, {turn: Var(digit.name)}), target) for e, target in equations]
-                    found[digit] = form.plus(rest, -1).term(), whole
-    return equations, found
-
-
 def turned_back(digit: Axis, own: Term, whole: Term, axes: dict[str, Axis], known: dict[str, Term]) -> dict[str, Term]:
     """The axes of `own` where `whole % n` is a digit: those of the digit less what else is in the rotation."""
     rest = linear(whole).plus(linear(own), -1).term()
@@ -121,78 +84,6 @@ def turned_back(digit: Axis, own: Term, whole: Term, axes: dict[str, Axis], know
     return digits(own, number % digit.extent, axes)
 
 
-def numbered(equations: Equations, axes: tuple[Axis, ...]) -> tuple[Equations, dict[Axis, Term]]:
-    """Axes that stand only together, as one number `ty·16 + tx` under `//` and `%`, as one axis each; and the term that it is.
-
-    >>> from tinygpu.category.term import text, lift
-    >>> y, x, k, m = map(Var, "yxkm")
-    >>> new, whole = numbered([((y * 16 + x) // 32, k), ((y * 16 + x) % 32 * 4, m)], (Axis("y", lift(16)), Axis("x", lift(16))))
-    >>> [text(term) for term, _ in new], [(text(a.extent), text(t)) for a, t in whole.items()]
-    (['y*16 + x number // 32', 'y*16 + x number % 32*4'], [('256', 'y*16 + x')])
-    """
-    numbers: dict[Axis, Term] = {}
-    names = {a.name for a in axes}
-    inside = [t.args[0] for e, _ in equations for t in walk(e) if isinstance(t, App) and t.op in ("floordiv", "mod")]
-    for whole in dict.fromkeys(inside):
-        mine = variables(whole) & names
-        if len(mine) < 2 or any(isinstance(t, App) and t.op in ("floordiv", "mod") for t in walk(whole)):
-            continue
-        extent: Term = Const(1)
-        for axis in axes:
-            extent = extent * axis.extent if axis.name in mine else extent
-        number = Axis(f"{text(whole)} number", extent)
-        new = [(_exchanged(e, {whole: Var(number.name)}), target) for e, target in equations]
-        if not any(variables(e) & mine for e, _ in new):
-            equations, numbers[number] = new, whole
-    return equations, numbers
-
-
-def halved(equations: Equations, axes: tuple[Axis, ...]) -> tuple[Equations, tuple[Axis, ...]]:
-    """Axes that stand in `t // n` and `t % n` alone as two axes each, high and low, of which they are made.
-
-    >>> from tinygpu.category.term import text, lift
-    >>> t, k, m = Var("t"), Var("k"), Var("m")
-    >>> new, halves = halved([(t // 16, k), (t % 16, m)], (Axis("t", lift(256)),))
-    >>> [text(term) for term, _ in new], [text(a.extent) for a in halves]
-    (['t high', 't low'], ['16', '16'])
-    """
-    halves: list[Axis] = []
-    for axis in axes:
-        x = Var(axis.name)
-        divisors = {t.args[1] for e, _ in equations for t in walk(e) if isinstance(t, App) and t.op == "mod" and t.args[0] == x}
-        if len(divisors) != 1 or variables(n := divisors.pop()) & {a.name for a in axes}:
-            continue
-        high, low = Axis(axis.name + HIGH, ceildiv(axis.extent, n)), Axis(axis.name + LOW, n)
-        parts: dict[Term, Term] = {x // n: Var(high.name), x % n: Var(low.name), x: Var(high.name) * n + Var(low.name)}
-        for t in (t for e, _ in equations for t in walk(e)):
-            match t, n:  # x // (n·m) is (x // n) // m
-                case App("floordiv", (y, Const(int(wide)))), Const(int(narrow)) if y == x and wide % narrow == 0 < wide - narrow:
-                    parts[t] = Var(high.name) // (wide // narrow)
-        new = [(_exchanged(e, parts), target) for e, target in equations]
-        if not any(axis.name in variables(e) for e, _ in new):
-            equations = new
-            halves += [high, low]
-    return equations, tuple(halves)
-
-
-def _exchanged(term: Term, parts: dict[Term, Term]) -> Term:
-    return parts[term] if term in parts else rebuild(term, lambda t: _exchanged(t, parts))
-
-
-def merged(equations: Equations) -> Equations:
-    """`E // n = q` and `E % n = r` are one equation, `E = q·n + r`; so are `E // (d·m) = q` and `E // d % m = r`."""
-    for left, q in equations:
-        for right, r in equations:
-            match left, right:
-                case App("floordiv", (e, n)), App("mod", (f, m)) if e == f and n == m:
-                    rest = [x for x in equations if x[0] not in (left, right)]
-                    return merged([*rest, (e, q * n + r)])
-                case App("floordiv", (e, n)), App("mod", (App("floordiv", (f, d)) as digit, m)) if e == f and _same(n, d * m):
-                    rest = [x for x in equations if x[0] not in (left, right)]
-                    return merged([*rest, (digit, q * m + r)])
-    return equations
-
-
 def digits(term: Term, target: Term, axes: dict[str, Axis]) -> dict[str, Term]:
     """The axes of an index term as digits of `target`, smallest stride first.
 
@@ -200,7 +91,7 @@ def digits(term: Term, target: Term, axes: dict[str, Axis]) -> dict[str, Term]:
     >>> a, b, E = Var("a"), Var("b"), Var("E")
     >>> found = digits((a * 3 + 1) * E + b, Var("k"), {"a": Axis("a", lift(3)), "b": Axis("b", E)})
     >>> {name: text(value) for name, value in found.items()}
-    {'b': '(k - E) % E', 'a': '(k - E) // (E*3)'}
+    {'b': '(k - E) % E', 'a': '(k - E) // E // 3'}
     """
     match term:
         case App("min" | "max", (a, b)):  # a clamped index: where the clamp does nothing, it is the index
@@ -219,19 +110,35 @@ def digits(term: Term, target: Term, axes: dict[str, Axis]) -> dict[str, Term]:
     within_ = _reduced(value, [number(strides[name]) for name in places])
     out: dict[str, Term] = {}
     base: Polynomial = {(): 1}
+    below = 1
     for position, name in enumerate(places):
         value = within_[position] if within_ else value
         # strides that are multiples of a symbolic one are digits of the quotient by it, which keeps the other divisions constant
         ratio = divide(strides[name], base)[0]
         if not number(ratio):
-            value, base, ratio = value // (term_of(ratio) if ratio else Const(1)), strides[name], {(): 1}
-        digit = value // term_of(ratio)
+            value, base, ratio = quotient(value, ratio or {(): 1}, below), strides[name], {(): 1}
+        below = number(ratio) or 1
+        digit = value // below
         last = position == len(places) - 1
         above = None if last else strides[places[position + 1]]
         out[name] = digit if above is None else digit % _radix(strides[name], axes[name].extent, above)
         if name in down:
             out[name] = axes[name].extent - 1 - out[name]
     return out
+
+
+def quotient(value: Term, by: Polynomial, below: int) -> Term:
+    """`value // by`, by the stride of the digit below first: then `(k // 4 // T)·T + k // 4 % T = k // 4` is a law of division by T alone.
+
+    >>> from tinygpu.category.term import text
+    >>> text(quotient(Var("k"), polynomial(Var("T") * 12), 4))
+    'k // 4 // T // 3'
+    """
+    common = gcd(*by.values())
+    first = gcd(common, below)
+    for part in (Const(first), term_of({m: c // common for m, c in by.items()}), Const(common // first)):
+        value = value if part == Const(1) else value // part
+    return value
 
 
 def split_strides(p: Polynomial, axes: dict[str, Axis]) -> tuple[dict[str, Polynomial], Polynomial]:

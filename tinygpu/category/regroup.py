@@ -1,0 +1,119 @@
+"""Equations between index terms, in other axes: turned, numbered or halved, so that each is a linear form of axes that stand nowhere else.
+
+Comes in: equations `term = target` and the axes of the terms. Goes out: equations that say the same of fewer or simpler axes, and what the new
+axes are made of. The one idea: axes that stand only together, in one rotation or in one number, are one axis.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import mul
+
+from tinygpu.category.affine import linear
+from tinygpu.category.linear import polynomial
+from tinygpu.category.term import App, Axis, Const, Term, Var, ceildiv, rebuild, text, variables, walk
+
+Equations = list[tuple[Term, Term]]
+HIGH, LOW = " high", " low"  # no name of a program ends in these
+
+
+def turned(equations: Equations, axes: tuple[Axis, ...]) -> tuple[Equations, dict[Axis, tuple[Term, Term]]]:
+    """Axes that stand only in one rotation `(E + …) % n`, where they make a number `E` of at most n values: the digit that the rotation is,
+    with E and all that is turned.
+
+    >>> from tinygpu.category.term import text, lift
+    >>> y, x, k = map(Var, "yxk")
+    >>> new, turns = turned([(y, k), ((x + y * 8) % 32, k)], (Axis("y", lift(4)), Axis("x", lift(32))))
+    >>> [text(e) for e, _ in new], [(text(own), text(whole)) for own, whole in turns.values()]
+    (['y', 'x turned'], [('x', 'x + y*8')])
+    """
+    found: dict[Axis, tuple[Term, Term]] = {}
+    for turn in dict.fromkeys(t for e, _ in equations for t in walk(e)):
+        match turn:
+            case App("mod", (whole, Const(int(n)) as places)) if not isinstance(whole, Var):
+                away = [(_exchanged(e, {turn: Var("")}), target) for e, target in equations]
+                form, elsewhere = linear(whole), frozenset[str]().union(*(variables(e) for e, _ in away))
+                own = [a for a in axes if form.coefficient(Var(a.name)) and a.name not in elsewhere]
+                rest = form.without(*(Var(a.name) for a in own))
+                values = reduce(mul, (a.extent.value if isinstance(a.extent, Const) else n + 1 for a in own), 1)
+                if own and values <= n and not variables(rest.term()) & {a.name for a in own}:
+                    digit = Axis(f"{' '.join(a.name for a in own)} turned", places)
+                    equations = [(_exchanged(e, {turn: Var(digit.name)}), target) for e, target in equations]
+                    found[digit] = form.plus(rest, -1).term(), whole
+    return equations, found
+
+
+def numbered(equations: Equations, axes: tuple[Axis, ...]) -> tuple[Equations, dict[Axis, Term]]:
+    """Axes that stand only together, as one number `ty·16 + tx` under `//` and `%`, as one axis each; and the term that it is.
+
+    >>> from tinygpu.category.term import text, lift
+    >>> y, x, k, m = map(Var, "yxkm")
+    >>> new, whole = numbered([((y * 16 + x) // 32, k), ((y * 16 + x) % 32 * 4, m)], (Axis("y", lift(16)), Axis("x", lift(16))))
+    >>> [text(term) for term, _ in new], [(text(a.extent), text(t)) for a, t in whole.items()]
+    (['y*16 + x number // 32', 'y*16 + x number % 32*4'], [('256', 'y*16 + x')])
+    """
+    numbers: dict[Axis, Term] = {}
+    names = {a.name for a in axes}
+    inside = [t.args[0] for e, _ in equations for t in walk(e) if isinstance(t, App) and t.op in ("floordiv", "mod")]
+    for whole in dict.fromkeys(inside):
+        mine = variables(whole) & names
+        if len(mine) < 2 or any(isinstance(t, App) and t.op in ("floordiv", "mod") for t in walk(whole)):
+            continue
+        extent: Term = Const(1)
+        for axis in axes:
+            extent = extent * axis.extent if axis.name in mine else extent
+        number = Axis(f"{text(whole)} number", extent)
+        new = [(_exchanged(e, {whole: Var(number.name)}), target) for e, target in equations]
+        if not any(variables(e) & mine for e, _ in new):
+            equations, numbers[number] = new, whole
+    return equations, numbers
+
+
+def halved(equations: Equations, axes: tuple[Axis, ...]) -> tuple[Equations, tuple[Axis, ...]]:
+    """Axes that stand in `t // n` and `t % n` alone as two axes each, high and low, of which they are made.
+
+    >>> from tinygpu.category.term import text, lift
+    >>> t, k, m = Var("t"), Var("k"), Var("m")
+    >>> new, halves = halved([(t // 16, k), (t % 16, m)], (Axis("t", lift(256)),))
+    >>> [text(term) for term, _ in new], [text(a.extent) for a in halves]
+    (['t high', 't low'], ['16', '16'])
+    """
+    halves: list[Axis] = []
+    for axis in axes:
+        x = Var(axis.name)
+        divisors = {t.args[1] for e, _ in equations for t in walk(e) if isinstance(t, App) and t.op == "mod" and t.args[0] == x}
+        if len(divisors) != 1 or variables(n := divisors.pop()) & {a.name for a in axes}:
+            continue
+        high, low = Axis(axis.name + HIGH, ceildiv(axis.extent, n)), Axis(axis.name + LOW, n)
+        parts: dict[Term, Term] = {x // n: Var(high.name), x % n: Var(low.name), x: Var(high.name) * n + Var(low.name)}
+        for t in (t for e, _ in equations for t in walk(e)):
+            match t, n:  # x // (n·m) is (x // n) // m
+                case App("floordiv", (y, Const(int(wide)))), Const(int(narrow)) if y == x and wide % narrow == 0 < wide - narrow:
+                    parts[t] = Var(high.name) // (wide // narrow)
+        new = [(_exchanged(e, parts), target) for e, target in equations]
+        if not any(axis.name in variables(e) for e, _ in new):
+            equations = new
+            halves += [high, low]
+    return equations, tuple(halves)
+
+
+def _exchanged(term: Term, parts: dict[Term, Term]) -> Term:
+    return parts[term] if term in parts else rebuild(term, lambda t: _exchanged(t, parts))
+
+
+def merged(equations: Equations) -> Equations:
+    """`E // n = q` and `E % n = r` are one equation, `E = q·n + r`; so are `E // (d·m) = q` and `E // d % m = r`."""
+    for left, q in equations:
+        for right, r in equations:
+            match left, right:
+                case App("floordiv", (e, n)), App("mod", (f, m)) if e == f and n == m:
+                    rest = [x for x in equations if x[0] not in (left, right)]
+                    return merged([*rest, (e, q * n + r)])
+                case App("floordiv", (e, n)), App("mod", (App("floordiv", (f, d)) as digit, m)) if e == f and _same(n, d * m):
+                    rest = [x for x in equations if x[0] not in (left, right)]
+                    return merged([*rest, (digit, q * m + r)])
+    return equations
+
+
+def _same(a: Term, b: Term) -> bool:
+    return polynomial(a) == polynomial(b)
