@@ -135,6 +135,7 @@ CATALOGUE: Mapping[str, str] = {
     "TG158": "a layout that is not one to one",
     "TG159": "an atomic update that the hardware does not have",
     "TG160": "a ghost fact about global memory",
+    "TG161": "an op or a program that is too large",
     # assignment
     "TG201": "an output element is never stored",
     "TG202": "an output element is stored twice",

@@ -79,13 +79,23 @@ def load(path: str | Path) -> Loaded:
 
 def program(machine: Machine) -> Program:
     """`machine → program`, derived or read. Raises TinygpuError."""
-    return replace(stage("derive", lambda: derive(machine)), machine=machine)
+    return replace(stage("derive", lambda: bounded(machine, lambda: derive(machine))), machine=machine)
 
 
 def check(machine: Machine, budget: int = BUDGET) -> Verdict:
     """`machine → Proof, Refutation or Unknown`, for all sizes. Raises TinygpuError where the machine has no program."""
     steps = program(machine)
-    return stage("check", lambda: verdicts.check(steps, budget))
+    return stage("check", lambda: bounded(machine, lambda: verdicts.check(steps, budget)))
+
+
+def bounded(machine: Machine, run: Callable[[], T]) -> T:
+    """Values that nest more deeply than Python descends are bad input: TG161."""
+    try:
+        return run()
+    except RecursionError:
+        text = "its values nest too deeply to be looked at"
+        help = "let a loop do what many steps do one after the other"
+        raise TinygpuError.of("TG161", f"{machine.title} is too large", machine.span, text, help) from None
 
 
 def built(proof: Proof, machine: Machine | None = None) -> Built:

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from tinygpu.category.term import DTYPES, INDEX, Read, Term, apply, conjuncts, walk
 from tinygpu.diagnostic import Label, Span
+from tinygpu.model.bulk import too_long, too_many
 from tinygpu.model.equations import equations_of
 from tinygpu.model.extent import determined, polynomial
 from tinygpu.model.op import Op, Tensor
@@ -25,6 +26,8 @@ MOST = 16  # axes of a tensor
 def elaborate_op(op: tree.Op, file: Scope) -> tuple[Op, ...]:
     """`tree.Op → Op` for each dtype of the family; `file` has the params and monoids of the file. Mistakes are added to its problems."""
     problems = file.problems
+    if too_many(op, problems):
+        return ()
     if op.family is None:
         return (_one(op, op.name, file),)
     family = op.family
@@ -48,6 +51,7 @@ def _one(op: tree.Op, name: str, file: Scope) -> Op:
     scope = replace(scope, tensors=_declared(op, scope))
     where = [part for guard in op.where for part in conjuncts(condition(guard, scope.inside_brackets()))]
     scope, equations = equations_of(op, scope)
+    too_long(equations, problems)
     every = tuple(scope.tensors.values())
     inputs, outputs, intermediates = (tuple(t for t in every if t.role == role) for role in ("input", "output", "intermediate"))
     _all_determined(sizes, (*inputs, *outputs), problems)

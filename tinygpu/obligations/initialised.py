@@ -13,7 +13,8 @@ from tinygpu.category.term import FALSE, Axis
 from tinygpu.diagnostic import Label
 from tinygpu.obligations.cells import FRESH
 from tinygpu.obligations.dataflow import preconditions
-from tinygpu.obligations.obligation import Claim, Obligation, Point
+from tinygpu.obligations.execution import FOLLOWED, LARGE
+from tinygpu.obligations.obligation import Claim, Gap, Obligation, Point
 from tinygpu.obligations.store import made_by
 from tinygpu.obligations.trace import UNSOLVED, Trace, guarded_reads
 from tinygpu.program.step import Program
@@ -44,6 +45,10 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
                 )
     for value, place, span in trace.values:
         for read, point in guarded_reads(value, place):
+            if read.tensor.startswith(LARGE):
+                reason = f"it has more than {FOLLOWED:,} parts when it is written out; say with `holds` what a cell holds"
+                yield Gap("initialised", "TG501", "a value is too large to be followed", reason, (Label(span, "read here"),))
+                return  # and all that is made of it
             if read.tensor.endswith((FRESH, UNSOLVED)):  # what has no closed form may hide a cell that nobody wrote
                 name = read.tensor.removesuffix(FRESH).split("@")[0]
                 labels = (Label(span, "read here"), declared(program, name))

@@ -24,6 +24,8 @@ from tinygpu.syntax import tree
 
 HIDDEN = {"local": "the local", "shared": "the shared array", "workspace": "the workspace"}
 
+MOST = 2000  # steps of a program
+
 
 def read(machine: Machine) -> Program:
     """`machine with a program → program`. Raises TinygpuError with everything that is wrong in the text."""
@@ -39,7 +41,7 @@ def read(machine: Machine) -> Program:
 class Reader:
     """One pass over the statements. `arrays` are those that the launch at hand knows, `declared` those of all launches so far, `stored`
     the outputs that earlier launches assign; `axes` are the workers and loops around the place, `listed` the loops over listed values
-    there, with the value at hand, and `depth` is 0 in a program, 1 in a launch, and more in its loops and guards."""
+    there, with the value at hand, and `depth` is 0 in a program, 1 in a launch, and more in its loops and guards; `made` counts steps."""
 
     machine: Machine
     problems: Problems = field(default_factory=Problems)
@@ -49,6 +51,7 @@ class Reader:
     stored: set[str] = field(default_factory=set)
     depth: int = 0
     listed: dict[str, int] = field(default_factory=dict)
+    made: int = 0
 
     @property
     def op(self) -> Op:
@@ -121,11 +124,20 @@ class Reader:
         """Statements in order; what is wrong is said and left out."""
         found: list[Step] = []
         for statement in body:
+            self.count(statement)
             if isinstance(statement, tree.For) and statement.extent is None:
                 found += self.unrolled(statement, axes)
             elif (step := self.step(statement, axes)) is not None:
                 found.append(step)
         return tuple(found)
+
+    def count(self, statement: tree.Statement) -> None:
+        """One more step; a loop over listed values counts its body again and again. Raises TinygpuError beyond MOST of them."""
+        self.made += 1
+        if self.made > MOST:
+            title, help = f"a program has at most {MOST} steps", "a loop with an extent is one step, however often it turns"
+            self.problems.add("TG161", title, statement.span, f"step number {self.made}, with listed values written out", help=help)
+            self.problems.stop()
 
     def step(self, statement: tree.Statement, axes: tuple[Axis, ...]) -> Step | None:
         """`statement → step`, None after a message."""
