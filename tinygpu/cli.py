@@ -1,4 +1,4 @@
-"""The command line: `tinygpu check build run show replay explain fmt new`.
+"""The command line: `tinygpu check build run show replay audit explain fmt new`.
 
 Comes in: arguments. Goes out: an exit code: 0 proved or done, 1 refuted, 2 bad input or usage, 3 unknown.
 The one idea: whatever happens, the user sees a diagnostic and never a traceback (but with `--debug`, which is for us).
@@ -24,6 +24,7 @@ COMMANDS = {
     "run": "build a machine, run it, and compare it with its equation",
     "show": "print a stage of a machine: its work, its program, its kernels",
     "replay": "prove certificates, specs and emitted modules again, with two solvers",
+    "audit": "list what proved machines still rest on",
     "explain": "print the page of an error code",
     "fmt": "write specs in the one style",
     "new": "start a spec from a template that is proved",

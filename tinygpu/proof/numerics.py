@@ -30,10 +30,9 @@ class Numerics:
 
 def numerics_of(program: Program) -> Numerics:
     """`Program → Numerics`."""
-    terms = [e.value for e in program.op.equations]
-    functions = sorted(
-        {t.op for term in terms for t in walk(term) if isinstance(t, App) and t.op in FUNCTIONS} - {*EXACT_FUNCTIONS}
-    )
+    terms = [t for e in program.op.equations for t in walk(e.value)]
+    terms += [t for fold in terms if isinstance(fold, Fold) for part in parts_of(fold) for t in walk(part)]
+    functions = sorted({t.op for t in terms if isinstance(t, App) and t.op in FUNCTIONS} - {*EXACT_FUNCTIONS})
     outputs = {t.name: word(program, t.name) for t in program.op.outputs}
     return Numerics(outputs, tuple(functions), atomic(program), sentence(program, set(outputs.values())))
 
@@ -70,10 +69,15 @@ def rounds_in(fold: Fold) -> bool:
     >>> [rounds_in(Fold(m, (Axis("k", Const(4)),), TRUE, Const(1.0, "f32"), "f32")) for m in ("sum", "max")]
     [True, False]
     """
-    definition = MONOIDS[fold.monoid].definition
-    if definition is None:
+    if MONOIDS[fold.monoid].definition is None:
         return fold.dtype in FLOATS and fold.monoid in ("sum", "prod")
-    return any(rounds(t) for part in definition.combine for t in walk(part))
+    return any(rounds(t) for part in parts_of(fold) for t in walk(part))
+
+
+def parts_of(fold: Fold) -> tuple[Term, ...]:
+    """The components of what a fold combines to; none for a fold of numbers."""
+    definition = MONOIDS[fold.monoid].definition
+    return definition.combine if definition else ()
 
 
 def atomic(program: Program) -> bool:
