@@ -20,12 +20,14 @@ from tinygpu.obligations.obligation import Claim, Gap
 from tinygpu.obligations.promise import promised
 from tinygpu.obligations.width import _divisions, evaluated
 from tinygpu.program.step import Program
+from tinygpu.program.unpack import unpack
 from tinygpu.proof.kernel import BUDGET, Open, Theorem, discharge
-from tinygpu.validate.cpu_launch import Done, Text, program_of
+from tinygpu.validate.cpu_launch import Done, Text, functions_of, program_of
 from tinygpu.validate.cpu_names import Unread
+from tinygpu.validate.cpu_support import supported
 from tinygpu.validate.module import Module
 
-LANES = (16, 8)  # numbers in a vector register, with and without AVX-512
+LANES = {"f32": (16, 8), "f64": (8, 4)}  # numbers in a vector register, with and without AVX-512
 HARDWARE = ("limits", "alignment", "width", "storage")  # what is said of a GPU
 NEVER = "TG512"  # a store that is never reached: a border that is empty at all sizes is not wrong
 
@@ -57,17 +59,17 @@ Validity: TypeAlias = Same | Wrong | Unsure
 def validate(module: Module, name: str, program: Program, budget: int = BUDGET, search: bool = True) -> Validity:
     """`NAME_cpu` of a module against the op of its program. `search`: whether a case is looked for in which it goes wrong."""
     count = 0
-    for lanes in LANES if "LANES" in module.text else LANES[:1]:
-        try:
-            text = Text(module, name, program, lanes)
-            made = program_of(text)
-        except Unread as unread:
-            labels = (Label(module.span(unread.node), "here"),) if unread.node is not None else ()
-            return Unsure(Diagnostic("TG601", f"{name}_cpu could not be read", labels, "unknown", notes=(unread.reason,)))
-        open_, proved = discharged(made, budget)
-        if open_:
-            return _open(name, made.program, open_, search)
-        count += proved
+    try:
+        dtype = supported(module, functions_of(module, name))
+        for lanes in LANES.get(dtype, (1,)):
+            made = program_of(Text(module, name, unpack(program), dtype, lanes))
+            open_, proved = discharged(made, budget)
+            if open_:
+                return _open(name, made.program, open_, search)
+            count += proved
+    except Unread as unread:
+        labels = (Label(module.span(unread.node), "here"),) if unread.node is not None else ()
+        return Unsure(Diagnostic("TG601", f"{name}_cpu could not be read", labels, "unknown", notes=(unread.reason,)))
     return Same(count)
 
 

@@ -16,6 +16,7 @@ from tinygpu.category.term import Read
 from tinygpu.model.op import Tensor
 from tinygpu.program.step import Assign, Launch, steps
 from tinygpu.validate.cpu_names import Global, Meaning, Number, Unread
+from tinygpu.validate.cpu_support import APART
 from tinygpu.validate.cpu_value import Values
 from tinygpu.validate.module import Module
 
@@ -33,6 +34,10 @@ def function(module: Module, name: str, node: ast.AST | None) -> ast.FunctionDef
     found = module.functions.get(name)
     if found is None:
         raise Unread(node, f"the module has no function {name}")
+    found = copy.deepcopy(found)
+    for inner in ast.walk(found):
+        if isinstance(inner, ast.Name):
+            inner.id = APART.sub(r"\1", inner.id)
     return found
 
 

@@ -33,6 +33,7 @@ class Text:
     module: Module
     name: str
     program: Program
+    dtype: str
     lanes: int
 
     @property
@@ -49,6 +50,13 @@ class Done:
     program: Program
     called: frozenset[str]
     filled: frozenset[str]
+
+
+def functions_of(module: Module, name: str) -> list[ast.FunctionDef]:
+    """The entry of a kernel, its drivers and its work functions."""
+    entry = function(module, f"{name}_cpu", None)
+    called = {n.func.id for n in ast.walk(entry) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}
+    return [entry, *(function(module, c, entry) for c in sorted(called) if c.endswith(("_work", "_parallel")))]
 
 
 def program_of(text: Text) -> Done:
@@ -75,6 +83,7 @@ def program_of(text: Text) -> Done:
                     taken,
                     _writable(text),
                     _roles(text, work),
+                    text.dtype,
                 )
                 launches.append(_launch(text, reader, work, given, items))
                 if driver is not None:
@@ -100,7 +109,7 @@ def _roles(text: Text, work: ast.FunctionDef) -> dict[str, Role]:
 
 
 def _constants(text: Text, names: dict[str, Meaning]) -> dict[str, Meaning]:
-    return {**names, "LANES": Const(text.lanes)}
+    return {**names, "LANES": Const(text.lanes)} if text.dtype else dict(names)
 
 
 def parameters(text: Text, entry: ast.FunctionDef) -> tuple[dict[str, Meaning], list[str]]:

@@ -36,10 +36,17 @@ class Reader(Values):
     """Statements of one launch. `taken` are the names of the program that is made; `cells` its own arrays."""
 
     def __init__(
-        self, module: Module, names: dict[str, Meaning], sizes: frozenset[str], taken: set[str], writable: set[str], roles: Roles
+        self,
+        module: Module,
+        names: dict[str, Meaning],
+        sizes: frozenset[str],
+        taken: set[str],
+        writable: set[str],
+        roles: Roles,
+        vectors: str,
     ) -> None:
         super().__init__(module, names)
-        self.sizes, self.taken, self.writable, self.roles = sizes, taken, writable, roles
+        self.sizes, self.taken, self.writable, self.roles, self.vectors = sizes, taken, writable, roles, vectors
         self.cells: dict[str, Local] = {}
         self.carriers: dict[str, Group] = {}
         self.pieces = Waiting()
@@ -382,8 +389,8 @@ class Reader(Values):
     def register(self, node: ast.AST, array: str, number: ast.expr) -> Register:
         """The cells from a number on, one for each lane."""
         cells = self.names.get(array)
-        if not isinstance(cells, Cells) or len(cells.shape) != 2:
-            raise Unread(node, f"{array} is no array of rows")
+        if not isinstance(cells, Cells) or len(cells.shape) != 2 or cells.dtype != self.vectors:
+            raise Unread(node, f"{array} is no array of rows of {self.vectors or 'vectors'}")
         return Register(cells, tuple(linear(c).term() for c in self.place(number, cells.shape)))
 
     def vector_statement(self, node: ast.stmt, registers: dict[str, Register], lane: Axis) -> Iterator[Update]:

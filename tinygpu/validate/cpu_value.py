@@ -231,7 +231,7 @@ class Values:
                 for other in rest:
                     out = self.least(node, name, out, self.index(other))
                 return out
-            case ast.Name(name), args:
+            case ast.Name(name), args if name not in self.names:
                 self.called.add(name)
                 return self.helper(node, name, args)
         raise Unread(node, f"{ast.unparse(node)} is no call that kernels make")
