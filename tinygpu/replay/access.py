@@ -12,8 +12,9 @@ from collections.abc import Iterator
 
 from tinygpu.diagnostic import Span
 from tinygpu.replay.cells import Path, Text
+from tinygpu.replay.equal import agree
 from tinygpu.replay.execute import Execution
-from tinygpu.replay.ir import INDEX, RANGES, TRUE, Num, Op, Read, Term, Var, both, children, compare, within
+from tinygpu.replay.ir import INDEX, RANGES, TRUE, Fold, Num, Op, Read, Term, Var, both, children, compare, walk, within
 from tinygpu.replay.judge import Judge, Place
 from tinygpu.replay.polynomials import opposite
 from tinygpu.replay.program import Assign, Holds, If, Loop, Step
@@ -46,13 +47,18 @@ def inside(run: Execution, text: Text, path: Path, step: Step, judge: Judge) -> 
         case If(guard, _, span):
             evaluated(run, text, path, guard, place, judge, span)
         case Assign(target, index, value, _, guard, _, span):
+            if any(isinstance(t, Fold) for term in (guard, value, *index) for t in walk(term)):
+                judge.open("a fold stands in a step")
             evaluated(run, text, path, guard, place, judge, span)
             place = place.under(run.resolve(text.cells(guard, path, plain), place))
             for term in (*index, value):
                 evaluated(run, text, path, term, place, judge, span)
             within_array(run, text, path, target, index, place, judge, span)
-        case Holds():
-            judge.open("a ghost fact is not followed")
+        case Holds(target, index, value, span):
+            judge.about("holds", "TG509", f"{target} holds what is said of it", span)
+            place_of_cell = tuple(text.cells(i, path, plain) for i in index)
+            cell = text.at(target, path, place_of_cell, plain, value.dtype)
+            agree(run.resolve(cell, place), run.resolve(text.cells(value, path, plain), place), place, judge)
 
 
 def evaluated(run: Execution, text: Text, path: Path, term: Term, place: Place, judge: Judge, span: Span) -> None:

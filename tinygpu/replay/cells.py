@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from tinygpu.replay.ir import Axis, Env, Fold, Read, Term, Unsupported, Var, put, rebuild
+from tinygpu.replay.ir import Axis, Env, Read, Term, Unsupported, Var, put, rebuild
 from tinygpu.replay.program import Array, Assign, Fresh, If, Launch, Loop, Machine, Step
 
 Path: TypeAlias = tuple[
@@ -127,13 +127,7 @@ class Text:
                 return put(term, env)
         if (found := exchanged(term, self, path, env)) is not None:
             return found
-        return _rebuilt(term, self, path, env)
-
-
-def _rebuilt(term: Term, text: Text, path: Path, env: Env) -> Term:
-    if isinstance(term, Fold):
-        raise Unsupported("a fold stands in a step")
-    return rebuild(term, lambda t: text.cells(t, path, env))
+        return rebuild(term, lambda t: self.cells(t, path, env))
 
 
 def node_of(name: str) -> Node | None:

@@ -29,6 +29,12 @@ def same(value: Term, wanted: Term, place: Place, judge: Judge) -> bool:
     return False
 
 
+def agree(value: Term, wanted: Term, place: Place, judge: Judge) -> None:
+    """Claims that two values are equal; what could not be shown is claimed as it stands, and will not be proved."""
+    if not same(value, wanted, place, judge):
+        judge.state(place, compare("eq", value, wanted))
+
+
 def likened(value: Term, wanted: Term, place: Place, judge: Judge) -> Term:
     """The value with the folds that are folds of the other one written as these."""
     if not has_folds(value):

@@ -57,6 +57,7 @@ class Scope:
     ranges: Mapping[str, Term] = field(default_factory=dict)
     dtypes: Mapping[str, str] = field(default_factory=dict)
     names: Names = field(default_factory=Names)
+    inputs: frozenset[str] = frozenset()
     indices: bool = False  # inside brackets: integers read from data are indices
 
     def having(self, terms: Mapping[str, Term], ranges: Mapping[str, Term] | None = None) -> Scope:

@@ -20,6 +20,7 @@ from tinygpu.replay.inverse import equations_in, inverse
 from tinygpu.replay.ir import (
     BOOL,
     FALSE,
+    INDEX,
     TRUE,
     Env,
     Fold,
@@ -33,6 +34,7 @@ from tinygpu.replay.ir import (
     conjuncts,
     either,
     free,
+    num,
     put,
     walk,
     within,
@@ -239,13 +241,14 @@ def bound_inside(term: Term) -> set[str]:
 
 
 def solved(mine: Term, at: Term, names: set[str]) -> Iterator[tuple[str, Term]]:
-    """`k + rest = at` solved for k."""
+    """`f·k + rest = at` solved for k."""
     poly = polynomial(mine)
     for monomial, factor in poly.items():
-        if len(monomial) == 1 and isinstance(monomial[0], Var) and monomial[0].name in names and factor in (1, -1):
+        if len(monomial) == 1 and isinstance(monomial[0], Var) and monomial[0].name in names:
             rest = {m: f for m, f in poly.items() if m != monomial}
             if not any(free(a) & names for m in rest for a in m):
-                yield monomial[0].name, back(plus({}, plus(polynomial(at), rest, -1), factor))
+                whole = back(plus({}, plus(polynomial(at), rest, -1), 1 if factor > 0 else -1))
+                yield monomial[0].name, whole if abs(factor) == 1 else Op("floordiv", (whole, num(abs(factor))), INDEX)
 
 
 def has_folds(term: Term) -> bool:

@@ -16,7 +16,7 @@ from tinygpu.replay.ir import FLOATS, RANGES, Axis, Fold, Op, Term, Unsupported,
 from tinygpu.replay.monoids import built_in
 from tinygpu.replay.program import Equation, Machine, Monoid, Operation, Tensor
 from tinygpu.replay.ranges import inferred
-from tinygpu.replay.steps import launches
+from tinygpu.replay.steps import launches, unhidden
 from tinygpu.syntax import tree
 from tinygpu.syntax.parse import parse
 
@@ -190,6 +190,8 @@ def _equations(written: tree.Equation, scope: Scope) -> Iterator[Equation]:
     if any(tuple(_name(i) for i in t.index) != indices for t in written.targets) or len(set(indices)) != len(indices):
         raise Unsupported("the targets of an equation have different indices")
     known = scope.tensors.get(first.name)
+    for name in indices:
+        unhidden(name, scope)
     body = written.value
     extents = known.shape if known else tuple(inferred(i, body, scope) for i in indices)
     if len(extents) != len(indices):
@@ -248,7 +250,8 @@ def machine(written: tree.Machine, op: tree.Op, choice: str, title: str, file: F
             case _:
                 raise Unsupported(f"a clause {type(clause).__name__.lower()} stands beside the program")
     tensors = {t.name: t for t in (*done.inputs, *done.outputs)}
-    scope = Scope(tensors, {**constants, **sizes}, file.monoids, {}, dtypes)
+    inputs = frozenset(t.name for t in done.inputs)
+    scope = Scope(tensors, {**constants, **sizes}, file.monoids, {}, dtypes, inputs=inputs)
     where += [condition(c, scope) for c in conditions]
     if any(isinstance(t, Fold) for w in where for t in walk(w)):
         raise Unsupported("a precondition of the machine speaks of data")

@@ -50,6 +50,8 @@ def _launch(levels: tuple[tree.Level, ...], body: tuple[tree.Statement, ...], sc
             made.append(Axis(item.name, index(item.extent, scope)))
         axes[level.name] = tuple(made)
     both = axes["grid"] + axes["block"]
+    for axis in both:
+        unhidden(axis.name, scope)
     if len({a.name for a in both}) != len(both):
         raise Unsupported("two factors of the work have one name")
     inner = scope.having({a.name: Var(a.name) for a in both}, {a.name: a.extent for a in both})
@@ -76,6 +78,12 @@ def array(written: tree.Array, scope: Scope) -> Array:
             raise Unsupported("a layout without its numbers")
         pad, swizzle = (given[0], None) if written.place.kind == "pad" else (0, (given[0], given[1], given[2]))
     return Array(written.space, written.name, dtype, extents, pad, swizzle, written.span)
+
+
+def unhidden(name: str, scope: Scope) -> None:
+    """Refuses a name that means something else already."""
+    if name in scope.terms or name in scope.tensors:
+        raise Unsupported(f"the name {name} has two meanings")
 
 
 def reads(term: Term) -> bool:
@@ -115,6 +123,7 @@ class Reader:
                         raise Unsupported("a loop over values that are no numbers")
                     yield from self.steps(body, scope.having({name: number}))
             case tree.For(name, extent, body, sort, _, span) if extent is not None:
+                unhidden(name, scope)
                 fresh = self.name(name)
                 axis = Axis(fresh, index(extent, scope))
                 if free(axis.extent) & {n for t in scope.ranges for n in free(scope.terms[t])} or any(
@@ -144,6 +153,8 @@ class Reader:
     def assign(self, written: tree.Assign, scope: Scope) -> Assign:
         """An assignment: the value has the dtype of the target."""
         target = scope.tensors.get(written.target.name)
+        if written.target.name in scope.inputs:
+            raise Unsupported(f"the input {written.target.name} is written")
         if target is None or target.scalar or len(target.shape) != len(written.target.index):
             raise Unsupported(f"{written.target.name} is no array of that rank")
         update = written.update

@@ -9,7 +9,7 @@ Comes in: a machine's execution. Goes out: claims. The one idea: cover, once and
 from __future__ import annotations
 
 from tinygpu.replay.cells import Node, Path, Text
-from tinygpu.replay.equal import same
+from tinygpu.replay.equal import agree
 from tinygpu.replay.execute import Execution
 from tinygpu.replay.ir import FALSE, ZERO, Axis, Fold, Names, Read, Term, Var, both, compare, either, put, rebuild, within
 from tinygpu.replay.judge import Judge, Place, Stuck
@@ -61,12 +61,6 @@ def pulled(run: Execution, output: Tensor, judge: Judge) -> None:
     place = Place(axes)
     symbol = Read(Node(output.name, len(run.texts), ()).name, index, output.dtype)
     agree(run.resolve(symbol, place), element(judge.machine.op, output.name, index, judge.names), place, judge)
-
-
-def agree(value: Term, wanted: Term, place: Place, judge: Judge) -> None:
-    """Claims that two values are equal; what could not be shown is claimed as it stands, and will not be proved."""
-    if not same(value, wanted, place, judge):
-        judge.state(place, compare("eq", value, wanted))
 
 
 def covered(run: Execution, text: Text, output: Tensor, judge: Judge) -> None:
