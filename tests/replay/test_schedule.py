@@ -81,6 +81,8 @@ machine ring : flip {{
         (1, "for d < 2 { barrier }", "barrier", set()),
         (1, "for d < N // 64 { barrier }", "barrier", set()),
         (1, "for d < N // 128 { barrier }", "barrier", {"TG302"}),  # none for N = 64
+        (1, "for d < 0 - N // 64 { barrier }", "barrier", {"TG302"}),  # below 0 is no turn, and no barrier taken back
+        (1, "barrier", "for d < 1 - N // 64 - 2 { barrier }", {"TG302"}),
         (1, "for d < N // 64 { if d == c { barrier } }", "barrier", {"TG302"}),  # true, and more than this checker sees
         (1, "for d < N // 64 { if d == 0 { barrier } }", "barrier", set()),
     ],

@@ -25,6 +25,7 @@ from tinygpu.replay.ir import (
     Read,
     Term,
     Var,
+    compare,
     conjuncts,
     free,
     negated,
@@ -157,9 +158,9 @@ class Walk:
         return ZERO, ZERO
 
     def whole(self, axis: Axis, count: Term, here: Here, scope: int) -> Term:
-        if isinstance(count, Num):
-            return times(axis.extent, count)
-        return self.turns(axis, count, here, scope).whole
+        if not isinstance(count, Num):
+            return self.turns(axis, count, here, scope).whole
+        return select(compare("gt", axis.extent, ZERO), times(axis.extent, count), ZERO)  # an extent below 0 is no turn
 
     def count(self, body: tuple[Step, ...], here: Here) -> tuple[Term, Term]:
         counts = [self.met(step, here) for step in body]
