@@ -80,7 +80,21 @@ def _look(function: str, name: str, value: Any, wanted: str) -> tuple[Any, ...]:
         flags = array.flags
         pointer = array.__array_interface__["data"][0]
         return "numpy", -1, pointer, array.shape, kind, flags.c_contiguous, not flags.writeable, array
-    family = type(value).__module__.partition(".")[0]
+    try:
+        return _look_beyond(function, name, value, wanted)
+    except Exception as error:
+        if isinstance(error, ImportError) or str(error).startswith("TG8"):
+            raise
+        said = f"{type(error).__name__}: {error}"[:200]
+        problem = TypeError(
+            f"TG801 {function}: {wanted}; what {_article(type(value).__name__)} says of itself cannot be read ({said})"
+        )
+    raise problem
+
+
+def _look_beyond(function: str, name: str, value: Any, wanted: str) -> tuple[Any, ...]:
+    """The same of what is no array of numpy; what describes itself wrongly raises anything."""
+    family = str(type(value).__module__).partition(".")[0]
     if family == "torch" and hasattr(value, "data_ptr"):
         return _look_torch(function, name, value)
     interface = getattr(value, "__cuda_array_interface__", None)
@@ -115,6 +129,8 @@ def _look_interface(family: str, value: Any, interface: dict[str, Any]) -> tuple
     typestr = interface["typestr"]
     kind = _TYPESTR.get(typestr[1:]) or (np.dtype(typestr).name if np.dtype(typestr).isnative else typestr)
     shape = tuple(interface["shape"])
+    if interface.get("mask") is not None or any(extent < 0 for extent in shape):
+        raise ValueError("a mask, or a negative extent")
     contiguous = _in_rows(shape, interface.get("strides"), np.dtype(typestr).itemsize)
     return family, _device_of(pointer or 0), pointer or 0, shape, kind, contiguous, readonly, None
 
@@ -163,6 +179,8 @@ def _real(function: str, name: str, value: Any, dtype: str) -> Any:
         double = float(value)
     except OverflowError:  # an int beyond f64
         double = sys.float_info.max if dtype != "f64" else math.nan
+    except (TypeError, ValueError):  # a date, raw bytes
+        _fail(TypeError, "TG812", function, f"{name} must be a real number ({dtype}), not {_article(type(value).__name__)}")
     if (math.isfinite(double) and abs(double) >= _BEYOND[dtype]) or (double != double and value == value):
         _fail(ValueError, "TG812", function, f"{name} must be within the range of {dtype}; it is {_short(value)}")
     if dtype == "f64":

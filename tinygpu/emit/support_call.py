@@ -34,7 +34,7 @@ def _size_given(function: str, name: str, value: Any) -> int:
     """A size that no input's shape tells, given as a keyword."""
     try:
         whole = operator.index(value)
-    except TypeError:
+    except (TypeError, ValueError, RuntimeError):
         whole = None
     if whole is None or isinstance(value, bool):
         _fail(TypeError, "TG804", function, f"no input's shape tells {name}: give it as {name}=…, a whole number")

@@ -1,0 +1,206 @@
+"""Texts to throw at the front door: the shipped ones, changed word by word and byte by byte, and what the grammar alone would write.
+
+Comes in: a seed. Goes out: one input, as bytes, the same for the same seed. The one idea: whatever a seed gives can be made again, so a
+finding is a number.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+from tests.front.grown import grown
+
+ROOT = Path(__file__).resolve().parents[2]
+WORDS = re.compile(r"\s+|[A-Za-z_]\w*|\d+\.?\d*|//|==|<=|>=|!=|->|\S")
+NAMES = (
+    *"nmkijxyzgt",
+    "acc",
+    "__class__",
+    "__import__",
+    "eval",
+    "lambda",
+    "None",
+    "self",
+    "print",
+    "é",
+    "sum",
+    "if",
+    "where",
+    "barrier",
+)
+NUMBERS = ("0", "1", "2", "3", "7", "16", "32", "33", "1024", "65536", "2147483648", "18446744073709551616", "1" + "0" * 40)
+FLOATS = ("0.5", "1e308", "1e999", "1e-999", "2.5E+4", "1" + "0" * 400 + ".5")
+SIGNS = [
+    "+",
+    "-",
+    "*",
+    "/",
+    "//",
+    "%",
+    "^",
+    "<",
+    "<=",
+    ">",
+    ">=",
+    "==",
+    "!=",
+    "=",
+    "+=",
+    "max=",
+    "(",
+    ")",
+    "[",
+    "]",
+    "{",
+    "}",
+    ",",
+    ":",
+    ".",
+    "->",
+    "|",
+    "-1",
+    "-n",
+    "2*n",
+    "n*n",
+    "n/0",
+    "n%0",
+    "n//0",
+]
+KINDS = ["f32", "f64", "f16", "bf16", "i32", "i64", "i8", "u8", "bool", "f8", "index", "argmax", "lse"]
+ODD = (
+    "\0",
+    "\ufeff",
+    "\r\n",
+    "\r",
+    "\t",
+    "\u2028",
+    "\u202e",
+    "\u00a0",
+    "\x1b[31m",
+    "'",
+    '"',
+    "\\",
+    "#",
+    "`",
+    ";",
+    "\U0001f600",
+    "\ud7ff",
+)
+
+
+@cache
+def corpus() -> tuple[str, ...]:
+    """All specs, and the small ones that are wrong on purpose."""
+    paths = [*sorted(ROOT.glob("specs/*.tgpu")), *sorted(ROOT.glob("tests/wrong/*.tgpu"))]
+    return tuple(path.read_text(encoding="utf-8") for path in paths)
+
+
+def text_of(seed: int) -> bytes:
+    """The input with that number."""
+    chance = random.Random(seed)
+    way = chance.choices(WAYS, weights=[weight for _, weight in WEIGHTED])[0]
+    return way(chance)
+
+
+def words(chance: random.Random) -> bytes:
+    """Words exchanged for others, doubled, dropped."""
+    parts = WORDS.findall(re.sub(r"#.*", "", chance.choice(corpus())))
+    for _ in range(chance.choice((1, 1, 1, 2, 3, 6))):
+        place = chance.randrange(len(parts))
+        parts[place] = chance.choice((parts[chance.randrange(len(parts))], "", parts[place] * 2, chance.choice(other(chance))))
+    return "".join(parts).encode()
+
+
+def names(chance: random.Random) -> bytes:
+    """Words exchanged for words of their own kind: a name for a name, a number for a number, a sign for a sign."""
+    parts = WORDS.findall(re.sub(r"#.*", "", chance.choice(corpus())))
+    for _ in range(chance.choice((1, 1, 2, 3))):
+        place = chance.choice([n for n, part in enumerate(parts) if part.strip()] or [0])
+        part = parts[place]
+        alike = [p for p in parts if p[:1].isalpha() == part[:1].isalpha() and p[:1].isdigit() == part[:1].isdigit() and p.strip()]
+        parts[place] = chance.choice(NUMBERS) if part.isdigit() and chance.random() < 0.5 else chance.choice(alike or [part])
+    return "".join(parts).encode()
+
+
+def numbers(chance: random.Random) -> bytes:
+    """Numbers exchanged for others, near ones and huge ones; signs and types for others."""
+    parts = WORDS.findall(re.sub(r"#.*", "", chance.choice(corpus())))
+    kinds = chance.choice(
+        ((NUMBERS, str.isdigit), (NUMBERS, str.isdigit), (SIGNS, SIGNS.__contains__), (KINDS, KINDS.__contains__))
+    )
+    for place in chance.sample([n for n, part in enumerate(parts) if kinds[1](part)] or [0], 1):
+        near = str(int(parts[place]) + chance.choice((-1, 1, 2))) if parts[place].isdigit() else parts[place]
+        parts[place] = chance.choice((chance.choice(kinds[0]), near))
+    return "".join(parts).encode()
+
+
+def lines(chance: random.Random) -> bytes:
+    """Lines moved, doubled, dropped, or taken from another text."""
+    rows = chance.choice(corpus()).split("\n")
+    for _ in range(chance.choice((1, 1, 2, 4))):
+        place = chance.randrange(len(rows))
+        away = chance.choice(corpus()).split("\n")
+        rows[place : place + chance.randrange(3)] = chance.choice(
+            ([], [rows[place]] * 2, [chance.choice(away)], [chance.choice(rows)])
+        )
+        rows = rows or [""]
+    return "\n".join(rows).encode()
+
+
+def damaged(chance: random.Random) -> bytes:
+    """Bytes changed, cut off, put in, moved."""
+    data = bytearray(chance.choice(corpus()).encode())
+    for _ in range(chance.choice((1, 1, 2, 3, 8, 30))):
+        place = chance.randrange(len(data)) if data else 0
+        match chance.randrange(5):
+            case 0:
+                data[place : place + 1] = bytes([chance.randrange(256)])
+            case 1:
+                del data[place : place + chance.choice((1, 1, 3, 20))]
+            case 2:
+                data[place:place] = chance.choice(ODD).encode()
+            case 3:
+                data[place:place] = data[place : place + chance.choice((1, 5, 40))] * chance.choice((1, 2, 20))
+            case 4 if chance.random() < 0.1:
+                del data[place:]
+    return bytes(data)
+
+
+def by_grammar(chance: random.Random) -> bytes:
+    """What the grammar allows, without any sense; or a piece of it in the place of a line."""
+    rule = chance.choice(("start", "start", "_clause", "_statement", "equation", "_declaration"))
+    text = grown(chance, rule, chance.choice((4, 8, 14, 22)))
+    if rule in ("start", "_declaration"):
+        return text.encode()
+    rows = chance.choice(corpus()).split("\n")
+    rows[chance.randrange(len(rows))] = text
+    return "\n".join(rows).encode()
+
+
+def pieces(chance: random.Random) -> bytes:
+    """An expression of a shipped spec, exchanged for one that the grammar gives."""
+    text = chance.choice(corpus())
+    inner = [m.span(1) for m in re.finditer(r"[\[(=]\s*([^\[\](){}=#\n]+?)\s*(?=[\])\n])", text)] or [(0, 0)]
+    start, end = chance.choice(inner)
+    return (text[:start] + grown(chance, "expr", chance.choice((3, 5, 8))) + text[end:]).encode()
+
+
+def other(chance: random.Random) -> tuple[str, ...]:
+    """Words of one kind."""
+    return chance.choice((NAMES, NUMBERS, FLOATS, tuple(SIGNS), tuple(KINDS), ODD))
+
+
+WEIGHTED: tuple[tuple[Callable[[random.Random], bytes], int], ...] = (
+    (words, 2),
+    (names, 6),
+    (numbers, 5),
+    (lines, 3),
+    (damaged, 2),
+    (by_grammar, 2),
+    (pieces, 3),
+)
+WAYS = [way for way, _ in WEIGHTED]
