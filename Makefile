@@ -6,7 +6,7 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3 python; do \
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet install
 
-.PHONY: help demo test tidy golden clean
+.PHONY: help demo test tidy golden proofs replay clean
 
 help:  ## what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -25,6 +25,13 @@ tidy: .venv/dev  ## lint, format and types
 
 golden: .venv/dev  ## write the golden files again; read the difference before committing it
 	$(BIN)/python -m pytest -q --update-golden
+
+proofs: .venv/dev  ## prove every shipped machine again and write its certificate; read the difference before committing it
+	rm -rf proofs
+	$(BIN)/tinygpu check specs --certify proofs
+
+replay: .venv/dev  ## prove every certificate of proofs/ again from its program, with z3 and cvc5, and with the independent checker
+	$(BIN)/tinygpu replay proofs
 
 clean:  ## remove the environment and everything made
 	rm -rf .venv build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
