@@ -10,28 +10,22 @@ The one idea: nothing is followed that nobody asks for.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from tinygpu.replay.cells import Node, Path, Text, node_of
-from tinygpu.replay.inverse import equations_in, inverse
 from tinygpu.replay.ir import (
     BOOL,
     FALSE,
-    INDEX,
     TRUE,
     Axis,
     Env,
     Fold,
-    Num,
     Op,
     Read,
     Term,
     Var,
     both,
     compare,
-    conjuncts,
-    free,
     negated,
     put,
     rebuild,
@@ -39,9 +33,10 @@ from tinygpu.replay.ir import (
     within,
 )
 from tinygpu.replay.judge import Judge, Place, Stuck
-from tinygpu.replay.linear import Ranges
+from tinygpu.replay.narrow import narrowed
 from tinygpu.replay.polynomials import opposite
 from tinygpu.replay.program import Assign, Fresh, If, Loop, Machine
+from tinygpu.replay.writers import writer
 
 UNROLLED = 64  # turns of a loop without a closed form that are followed one by one
 DEEP = 400  # symbols taken apart inside one another
@@ -89,7 +84,7 @@ class Execution:
                 inner = place.inside(*fold.binders)
                 guard = self.resolve(fold.guard, inner)
                 body = self.resolve(fold.body, inner.under(guard))
-                return self.narrowed(Fold(fold.monoid, fold.binders, guard, body, fold.dtype), place)
+                return narrowed(Fold(fold.monoid, fold.binders, guard, body, fold.dtype), place, self.judge)
             case Read(name, index, dtype):
                 index = tuple(self.resolve(i, place) for i in index)
                 node = node_of(name)
@@ -174,10 +169,10 @@ class Execution:
         old = text.at(step.target, path, index, env, step.value.dtype)
         if step.atomic:
             return joined(step.update, old, self.contributions(text, path, index, text.launch.block, env))
-        writer = self.writer(text, path, index, text.launch.block, env)
-        there = {**env, **writer}
+        who = writer(self, text, path, index, text.launch.block, env)
+        there = {**env, **who}
         hit = [compare("eq", a, b) for a, b in zip(self.target(text, path, step, there), index, strict=True)]
-        inside = [within(writer[a.name], a.extent) for a in text.launch.block]
+        inside = [within(who[a.name], a.extent) for a in text.launch.block]
         return self.written(text, path, step, index, there, both(*inside, *hit, self.condition(text, path, there)), place)
 
     def written(self, text: Text, path: Path, step: Assign, index: tuple[Term, ...], env: Env, hit: Term, place: Place) -> Term:
@@ -227,109 +222,6 @@ class Execution:
         hit = [compare("eq", a, b) for a, b in zip(self.target(text, path, step, there), index, strict=True)]
         guard = both(*hit, self.condition(text, path, there))
         return Fold(step.update, axes, guard, self.value(text, path, step, there), step.value.dtype)
-
-    def writer(
-        self, text: Text, path: Path, index: tuple[Term, ...], over: tuple[Axis, ...], env: Env, *turns: tuple[str, Term]
-    ) -> dict[str, Term]:
-        """The axes of the one writer of a cell, by the inverse of the index that is written; that there is no other one is claimed."""
-        step = text.step(path)
-        assert isinstance(step, Assign)
-        own = {a.name for a in over}
-        around = text.around(path)
-        plain = {a.name: Var(a.name) for a in around}
-        shape = self.extents(text, step.target)
-        cells = tuple(Axis(self.judge.names.fresh("cell"), e) for e in shape)
-        targets = self.target(text, path, step, plain)
-        equations: list[tuple[Term, Term]] = [(t, Var(c.name)) for t, c in zip(targets, cells, strict=True)]
-        equations += equations_in(conjuncts(self.condition(text, path, plain)), own)
-        ranges = self.ranges((*(a for a in around if a.name not in own), *cells))
-        found = self.only(text, path, step, over, cells, self.guesses(text, over, equations, ranges))
-        values = {**env, **{c.name: i for c, i in zip(cells, index, strict=True)}}
-        return {name: put(term, {n: values[n] for n in free(term) & set(values)}) for name, term in found.items()}
-
-    def ranges(self, axes: tuple[Axis, ...]) -> Ranges:
-        return Ranges.of(axes, self.judge.machine.op.sizes)
-
-    def extents(self, text: Text, array: str) -> tuple[Term, ...]:
-        """The shape of an array."""
-        machine = self.judge.machine
-        shapes = {a.name: a.extents for a in (*machine.workspaces, *text.launch.arrays)}
-        return shapes[array] if array in shapes else next(t.shape for t in machine.op.outputs if t.name == array)
-
-    def guesses(self, text: Text, over: tuple[Axis, ...], equations: list[tuple[Term, Term]], ranges: Ranges) -> Iterator[Env]:
-        """Inverses: with the threads as one number, alone or with loops around or inside as its slower or faster digits."""
-        block = tuple(a for a in text.launch.block if a in over)
-        loops = tuple(a for a in over if a not in text.launch.block and isinstance(a.extent, Num))
-        for number in range(len(loops) + 1):
-            found = inverse(over, equations, (*loops[:number], *block), ranges)
-            if found is not None:
-                yield found
-
-    def only(
-        self, text: Text, path: Path, step: Assign, over: tuple[Axis, ...], cells: tuple[Axis, ...], guesses: Iterator[Env]
-    ) -> Env:
-        """The inverse that gives back every writer: so there is one for each cell, which is claimed."""
-        key = (path, text.launch.number, over)
-        if key not in self.unique:
-            kind = self.judge.kind, self.judge.code, self.judge.sentence
-            self.judge.about("once", "TG202", f"no two workers or turns write one cell of {step.target}", step.span)
-            plain = {a.name: Var(a.name) for a in text.around(path)}
-            place = Place(text.around(path))
-            place = place.under(self.resolve(self.condition(text, path, plain), place))
-            written = self.target(text, path, step, plain)
-            values = {c.name: self.resolve(i, place) for c, i in zip(cells, written, strict=True)}
-            first: Env | None = None
-            for found in guesses:
-                first = first or found
-                goal = both(*(compare("eq", put(found[a.name], values), Var(a.name)) for a in over))
-                if self.judge.decide(place, goal):
-                    first = found
-                    self.judge.best((place, goal), self.twice(text, path, over, place, written))
-                    break
-            else:
-                self.judge.state(
-                    place, both(*(compare("eq", put(first[a.name], values), Var(a.name)) for a in over)) if first else FALSE
-                )
-            if first is None:
-                raise Stuck(f"no inverse was found of the index at which {step.target} is written")
-            self.judge.kind, self.judge.code, self.judge.sentence = kind
-            self.unique[key] = first, cells
-        known, names = self.unique[key]
-        return {n: put(t, {old.name: Var(new.name) for old, new in zip(names, cells, strict=True)}) for n, t in known.items()}
-
-    def twice(self, text: Text, path: Path, over: tuple[Axis, ...], place: Place, written: tuple[Term, ...]) -> tuple[Place, Term]:
-        """The same said of two writers of one cell: they are one."""
-        axes, other = self.fresh(over, {a.name: Var(a.name) for a in text.around(path)})
-        there = place.inside(*axes)
-        guard = self.resolve(self.condition(text, path, other), there)
-        step = text.step(path)
-        assert isinstance(step, Assign)
-        cells = (self.resolve(i, there) for i in self.target(text, path, step, other))
-        met = [compare("eq", self.resolve(a, there), b) for a, b in zip(written, cells, strict=True)]
-        return there.under(guard, *met), both(*(compare("eq", Var(a.name), other[a.name]) for a in over))
-
-    # ── folds ──
-
-    def narrowed(self, fold: Fold, place: Place) -> Fold:
-        """A fold without the binders that its guard fixes: `{ (c, u) | u = e(c) }` is `{ c }` with e(c) for u."""
-        bound = {b.name: b for b in fold.binders}
-        needed = frozenset().union(*(free(b.extent) for b in fold.binders))
-        for guard in conjuncts(fold.guard):
-            match guard:
-                case Op("eq", (a, b)) if a.dtype == INDEX:
-                    for name, term in ((a, b), (b, a)):
-                        if isinstance(name, Var) and name.name in bound and name.name not in free(term) | needed:
-                            return self.without(fold, bound[name.name], term, place)
-        return fold
-
-    def without(self, fold: Fold, binder: Axis, term: Term, place: Place) -> Fold:
-        """The fold with one binder put in."""
-        env = {binder.name: term}
-        rest = tuple(x for x in fold.binders if x is not binder)
-        inner = place.inside(*rest)
-        guard = self.judge.simplify(inner, both(within(term, binder.extent), put(fold.guard, env)))
-        body = self.judge.simplify(inner.under(guard), put(fold.body, env))
-        return self.narrowed(Fold(fold.monoid, rest, guard, body, fold.dtype), place)
 
 
 def joined(monoid: str, old: Term, more: Term) -> Term:

@@ -187,11 +187,7 @@ def _tuple(monoid: Monoid, given: tuple[Term, ...]) -> Term:
 
 
 def part(term: Term, name: str, scope: Scope) -> Term:
-    """A component of a tuple.
-
-    >>> part(Op("pack", (ONE, TRUE), "m"), "b", Scope({}, {}, {"m": Monoid("m", (("a", "index"), ("b", "bool")), (), (), (), (), (), ())}))
-    Num(value=True, dtype='bool')
-    """
+    """A component of a tuple."""
     monoid = monoid_named(term.dtype, scope.monoids)
     places = [] if monoid is None else [c for c, _ in monoid.components]
     if monoid is None or name not in places:

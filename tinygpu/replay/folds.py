@@ -52,7 +52,7 @@ TRIED = 8  # arrows that are tried for one fold
 def monoid_of(term: Term) -> str:
     """The monoid of a value that combines folds; empty where it is none.
 
-    >>> from tinygpu.replay.ir import num
+    >>> from tinygpu.replay.ir import Axis, num
     >>> x = Fold("sum", (Axis("k", num(3)),), TRUE, Read("x", (Var("k"),), "f32"), "f32")
     >>> monoid_of(Op("add", (x, Read("a", (), "f32")), "f32")), monoid_of(Op("mul", (x, x), "f32"))
     ('sum', '')

@@ -12,6 +12,7 @@ from tinygpu.replay.cells import Node, Path, Text
 from tinygpu.replay.ir import Read, Term, both, compare, select, within
 from tinygpu.replay.judge import Place, Stuck
 from tinygpu.replay.program import Assign
+from tinygpu.replay.writers import writer
 
 if TYPE_CHECKING:
     from tinygpu.replay.execute import Execution
@@ -41,7 +42,7 @@ def left(run: Execution, text: Text, node: Node, sites: tuple[Path, ...], symbol
         raise Stuck(f"{node.cell} is accumulated in memory")
     for site, step in zip(sites, steps, strict=True):
         axes = text.around(site)
-        there = run.writer(text, site, symbol.index, axes, {})
+        there = writer(run, text, site, symbol.index, axes, {})
         hit = [compare("eq", a, b) for a, b in zip(run.target(text, site, step, there), symbol.index, strict=True)]
         inside = [within(there[a.name], a.extent) for a in axes]
         whole = run.resolve(both(*inside, *hit, run.condition(text, site, there)), place)

@@ -14,6 +14,7 @@ from tinygpu.replay.execute import Execution
 from tinygpu.replay.ir import FALSE, ZERO, Axis, Fold, Names, Read, Term, Var, both, compare, either, put, rebuild, within
 from tinygpu.replay.judge import Judge, Place, Stuck
 from tinygpu.replay.program import Assign, Equation, Operation, Tensor
+from tinygpu.replay.writers import writer
 
 
 def stores(run: Execution, judge: Judge) -> None:
@@ -73,7 +74,7 @@ def covered(run: Execution, text: Text, output: Tensor, judge: Judge) -> None:
         step = text.step(path)
         assert isinstance(step, Assign)
         around = text.around(path)
-        there = run.writer(text, path, index, around, {})
+        there = writer(run, text, path, index, around, {})
         hit = [compare("eq", a, b) for a, b in zip(run.target(text, path, step, there), index, strict=True)]
         inside = [within(there[a.name], a.extent) for a in around]
         ways.append(run.resolve(both(*inside, *hit, run.condition(text, path, there)), place))
@@ -89,7 +90,7 @@ def apart(run: Execution, text: Text, array: str, judge: Judge) -> None:
             step = text.step(path)
             assert isinstance(step, Assign)
             judge.about("once", "TG202", f"no two workers store one element of {array}", step.span)
-            run.writer(text, path, tuple(ZERO for _ in step.index), text.around(path), {})
+            writer(run, text, path, tuple(ZERO for _ in step.index), text.around(path), {})
             for other in sites[:number]:
                 judge.about("once", "TG202", f"no element of {array} is stored at two places of the text", step.span)
                 two_sites(run, text, path, other, judge)

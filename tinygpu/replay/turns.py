@@ -38,6 +38,7 @@ from tinygpu.replay.ir import (
 from tinygpu.replay.judge import Place, Stuck
 from tinygpu.replay.polynomials import opposite, plus, polynomial
 from tinygpu.replay.program import Assign, Fresh, If, Loop, Step
+from tinygpu.replay.writers import writer
 
 if TYPE_CHECKING:
     from tinygpu.replay.execute import Execution
@@ -131,13 +132,13 @@ def one_writer(
     limits = {a.name: put(a.extent, env) for a in axes} | {loop.axis.name: turns}
     last = latest(run, text, loop, site, index, turns)
     if last is None:
-        writer = run.writer(text, site, index, axes, env)
+        who = writer(run, text, site, index, axes, env)
     else:
         env = {**env, loop.axis.name: last}
-        writer = {**run.writer(text, site, index, tuple(a for a in axes if a is not loop.axis), env), loop.axis.name: last}
-    there = {**env, **writer}
+        who = {**writer(run, text, site, index, tuple(a for a in axes if a is not loop.axis), env), loop.axis.name: last}
+    there = {**env, **who}
     hit = [compare("eq", a, b) for a, b in zip(run.target(text, site, step, there), index, strict=True)]
-    ranges = [within(writer[a.name], limits[a.name]) for a in axes]
+    ranges = [within(who[a.name], limits[a.name]) for a in axes]
     whole = run.resolve(both(*ranges, *hit, run.condition(text, site, there)), place)
     if last is not None:  # where it is no turn, there was none; where it is one, it has to be a write
         some = compare("ge", last, ZERO)
