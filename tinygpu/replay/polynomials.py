@@ -29,6 +29,7 @@ def opposite(term: Term) -> Term:
 def polynomial(term: Term) -> Poly:
     """A term as a polynomial; what is no sum or product is an atom.
 
+    >>> from tinygpu.replay.ir import Var
     >>> i = Var("i")
     >>> polynomial(Op("mul", (Op("add", (i, num(2)), INDEX), num(3)), INDEX)) == {(i,): 3, (): 6}
     True
