@@ -28,7 +28,7 @@ PARSED = [
     ROOT / "docs" / "trust.md",
 ]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-TIMES = re.compile(r"\d+(\.\d+)?(e[+-]?\d+)?(?= (s|ms|GB/s|GFLOP/s|obligations)\b)|\d+\.\d+ of |\d+(\.\d+)? × ")
+TIMES = re.compile(r"\d+(\.\d+)?(e[+-]?\d+)?(?= (s|ms|GB/s|GFLOP/s|obligations|by both)\b)|\d+\.\d+ of |\d+(\.\d+)? × ")
 
 
 @dataclass(frozen=True, slots=True)
