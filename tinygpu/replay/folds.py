@@ -189,7 +189,9 @@ def whole(target: Fold, parts: list[Placed], place: Place, judge: Judge) -> bool
         again = [compare("eq", put(arrow[k.name], inverse_of), Var(k.name)) for k in target.binders]
         sets.append(judge.simplify(there, both(*inside, *again, put(piece.guard, inverse_of))))
     steps = solve.Z3_STEPS
-    if not judge.decide(there, either(*sets)) and not judge.decide(there, either(*sets, is_unit(target, judge)), steps):
+    *others, last = sorted(sets, key=lambda s: len(repr(s))) or [FALSE]
+    rest = there.under(*map(opposite, others))  # what is in none of the others is in the largest, condition by condition
+    if not judge.decide(rest, last) and not judge.decide(there, either(*sets, is_unit(target, judge)), steps):
         return False
     if target.monoid in IDEMPOTENT:
         return True
