@@ -16,6 +16,7 @@ from tinygpu.category.term import TRUE, App, Axis, Fold, Read, Term, Var, rebuil
 from tinygpu.diagnostic import Label
 from tinygpu.model.machine import Phase
 from tinygpu.model.op import Equation, Op, Tensor
+from tinygpu.model.prefix import Prefix, scans
 from tinygpu.model.problems import Problems, listing
 
 
@@ -41,7 +42,7 @@ def folded(phase: Phase) -> dict[str, Axis]:
 
 
 def left(phase: Phase, fold: Fold) -> tuple[Axis, ...]:
-    """The grid factors of a fold that no atomic update combines."""
+    """The grid factors of a fold that no atomic update combines, also those of a scan that earlier launches have begun."""
     return tuple(a for a in factors(phase, fold) if a.sort == "grid" and phase.ways.get(a.name) != "atomic")
 
 
@@ -57,6 +58,8 @@ def nested(phase: Phase) -> tuple[Fold, ...]:
 
 def incomplete(phase: Phase) -> tuple[Axis, ...]:
     """The grid factors that an equation's folds leave open."""
+    if phase.before:
+        return ()
     return tuple(a for a in folded(phase).values() if a.sort == "grid" and phase.ways.get(a.name) != "atomic")
 
 
@@ -69,12 +72,19 @@ def partial(phase: Phase, fresh: Callable[[str], str]) -> Phase:
 def workspaces(phase: Phase) -> tuple[Tensor, ...]:
     """The workspaces of a phase: over the axes of its output, then over the grid factors."""
     folds = zip(outermost(phase.equation.value), phase.parts, strict=False)
-    axes = phase.equation.axes
+    axes, along = phase.equation.axes, scans(phase)
     return tuple(
-        Tensor(name, fold.dtype, tuple(a.extent for a in (*axes, *left(phase, fold))), "workspace", fold.span)
+        Tensor(
+            name, fold.dtype, tuple(a.extent for a in (*without(axes, along.get(fold)), *left(phase, fold))), "workspace", fold.span
+        )
         for fold, name in folds
         if name
     )
+
+
+def without(axes: tuple[Axis, ...], one: Prefix | None) -> tuple[Axis, ...]:
+    """The axes of an equation, but for that along which a scan goes."""
+    return tuple(a for a in axes if one is None or a.name != one.bound)
 
 
 def continued(phase: Phase) -> Equation:
@@ -127,6 +137,9 @@ def check_reduce(phase: Phase, problems: Problems) -> None:
                 title, reason = f"{name} is no factor of a fold of {target}", f"{target} is not folded over {name}"
                 known = listing([a.name for a in found.values() if a.sort in ("grid", "block")])
                 fix = f"the workers of its folds are {known}" if known else f"each thread folds {target} alone"
+            elif scans(phase) and clause.by != "shared":
+                title, reason = f"a prefix is not combined by {clause.by}", f"{target} goes along {name} in its order"
+                fix = "leave the clause out"
             elif axis.sort != level:
                 title = f"{name} cannot be combined by {clause.by}"
                 reason = f"{name} is carried by {'the ' if axis.sort in ('grid', 'block') else ''}{axis.sort}"

@@ -25,10 +25,12 @@ from tinygpu.model.across import (
     partial,
     workspaces,
 )
+from tinygpu.model.chained import check_blocks, check_open, heads, known, space
 from tinygpu.model.clauses import Clauses
 from tinygpu.model.launch import derived
 from tinygpu.model.machine import Launch, Phase
 from tinygpu.model.op import Equation, Op, Tensor
+from tinygpu.model.prefix import scans
 from tinygpu.model.problems import listing, suggestion
 from tinygpu.model.scope import Scope
 from tinygpu.model.work import Factor
@@ -41,7 +43,8 @@ class Course:
     """What is known as the launches are elaborated, one after the other.
 
     `targets` are the equations of each launch; `open` the phases whose folds wait for a later launch; `done` in which launch a value
-    became complete; `leaves` the intermediates that each launch leaves.
+    became complete; `leaves` the intermediates that each launch leaves. `heads` are the equations that a scan over the grid goes on with,
+    `chained` the workspaces that hold what comes before its blocks.
     """
 
     op: Op
@@ -54,6 +57,8 @@ class Course:
     done: dict[str, int] = field(default_factory=dict)
     leaves: dict[int, dict[str, None]] = field(default_factory=dict)
     workspaces: list[Tensor] = field(default_factory=list)
+    heads: dict[str, tuple[Equation, ...]] = field(default_factory=dict)
+    chained: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def fresh(self, base: str) -> str:
         """A name for a workspace that nothing else has."""
@@ -137,7 +142,7 @@ def _launch(course: Course, number: int, clauses: Clauses, table: Table, place: 
         if name in course.done and name in (t.name for t in course.op.outputs):
             title, fix = f"two launches compute the output {name}", f"leave {name} out of one of them"
             problems.add("TG536", title, place, f"{name} is complete before this launch", help=fix)
-    equations = [continued(course.open[t]) if t in course.open else course.equations[t] for t in targets]
+    equations = [equation for t in targets for equation in _next(course, t)]
     launch = derived(clauses, course.op, equations, table, course.scope, course.where, place)
     if launch is None:
         return None
@@ -147,11 +152,50 @@ def _launch(course: Course, number: int, clauses: Clauses, table: Table, place: 
     return replace(launch, phases=phases)
 
 
+def _next(course: Course, target: str) -> tuple[Equation, ...]:
+    """What a launch evaluates of an equation: itself, or what earlier launches have left of it."""
+    if target in course.heads:
+        return course.heads[target]
+    if target in course.open and target not in course.chained:
+        return (continued(course.open[target]),)
+    return (course.equations[target],)
+
+
+def _head_of(course: Course, target: str) -> str | None:
+    """The equation of which another one says what comes before each block of its scan."""
+    return next((name for name, heads in course.heads.items() if target in (h.target for h in heads)), None)
+
+
+def _scan(course: Course, number: int, phase: Phase) -> Phase:
+    """One launch of the three of a scan over the grid."""
+    target, problems = phase.equation.target, course.scope.problems
+    first = _head_of(course, target)
+    if first is not None:  # the second: what comes before each block
+        if incomplete(phase):
+            open_grid(phase, problems)
+        course.chained[first] = (*course.chained.get(first, ()), target)
+        if len(course.chained[first]) == len(course.heads[first]):
+            del course.heads[first]
+        return replace(phase, parts=(target,), known=known(course.open[first], len(course.chained[first]) - 1))
+    if target in course.chained:  # the third: the blocks again
+        check_blocks(course.open.pop(target), phase, problems)
+        course.done[target] = number
+        return replace(phase, before=course.chained[target])
+    if not check_open(phase, problems, sum(target in names for names in course.targets[number + 1 :])):
+        return phase
+    phase = partial(phase, course.fresh)
+    course.open[target], course.heads[target] = phase, heads(phase, course.fresh)
+    course.workspaces.extend((*workspaces(phase), *map(space, course.heads[target])))
+    return phase
+
+
 def _phase(course: Course, number: int, phase: Phase) -> Phase:
     """A phase with its workspaces, where a fold of it is left open; what a later launch needs to know of it."""
     target, problems = phase.equation.target, course.scope.problems
     check_reduce(phase, problems)
     check_atomic(phase, course.op, problems)
+    if target in course.chained or (incomplete(phase) and scans(phase)) or _head_of(course, target) is not None:
+        return _scan(course, number, phase)
     if not incomplete(phase):
         course.open.pop(target, None)
         course.done[target] = number

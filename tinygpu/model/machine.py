@@ -42,6 +42,7 @@ class Phase:
     equation uses, with their sorts (grid, block, time, register, vector); the arrow's guard is `active`.
     `parts` are the workspaces in which its folds over the grid are left for a later launch, by fold, outermost folds in order;
     an empty name stands for a fold that is done here. `before` are the workspaces that hold what comes before each block, for its scans.
+    `known` is what the value is worth in terms of the inputs, where that is known: a fact that is proved, and makes later proofs short.
     """
 
     equation: Equation
@@ -50,6 +51,7 @@ class Phase:
     reduce: tuple[Reduce, ...] = ()
     parts: tuple[str, ...] = ()
     before: tuple[str, ...] = ()
+    known: Term | None = None
 
     @property
     def ways(self) -> dict[str, str]:

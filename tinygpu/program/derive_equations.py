@@ -92,7 +92,8 @@ def scan(build: Build, phase: Phase, one: Prefix, made: Mapping[str, Plan], befo
     guard = over(build, phase, conjunction(*inside, substitute(one.rest, here)))
     along = ordered(build, phase, over, one)
     cells, time = own(over.output), build.ordered(over.output)
-    apart = frozenset(a.name for a in build.block) if any(a.sort == "block" for a in along) else frozenset()
+    apart = frozenset(a.name for a in along)  # a tail contributes units, so that each turn does the same
+    apart |= {a.name for a in build.block} if any(a.sort == "block" for a in along) else frozenset()
     monoid = MONOIDS[fold.monoid]
     start = monoid.unit(fold.dtype) or body  # without a unit there is no scan, which is said later
     if before:
@@ -104,11 +105,35 @@ def scan(build: Build, phase: Phase, one: Prefix, made: Mapping[str, Plan], befo
         asked = conjunction(*(p for p in over.parts if not variables(p) & names))
         start = select(asked, Read(before, index, fold.dtype), start)
     acc = build.fresh("prefix")
-    made_scan = Scan(acc, build.fresh("carry"), fold.monoid, fold.dtype, body, guard, one.exclusive, along, start, fold.span)
+    made_scan = Scan(
+        acc,
+        build.fresh("carry"),
+        fold.monoid,
+        fold.dtype,
+        body,
+        guard,
+        one.exclusive,
+        along,
+        start,
+        fold.span,
+        fact(build, phase, over),
+    )
     return Plan(
         phase.equation.target, fold.dtype, over.index, Read(acc, point(cells), fold.dtype), cells, time, over.parts, (), False, acc,
         fold.span, apart, "", phase.ways, made_scan,
     )  # fmt: skip
+
+
+def fact(build: Build, phase: Phase, over: Pulled) -> Term | None:
+    """What is known of the value, over factors."""
+    if not isinstance(phase.known, Fold):
+        return None
+    names: dict[str, Term] = {a.name: Var(build.fresh(a.name)) for a in phase.known.axes}
+    axes = tuple(
+        replace(a, name=n.name, sort="time") for a, n in zip(phase.known.axes, names.values(), strict=True) if isinstance(n, Var)
+    )
+    guard, body = (substitute(substitute(t, names), over.owner) for t in (phase.known.guard, phase.known.body))
+    return replace(phase.known, axes=axes, guard=guard, body=body)
 
 
 def in_order(build: Build, launch: Launch) -> None:

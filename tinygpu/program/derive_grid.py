@@ -13,9 +13,11 @@ from tinygpu.category.arrow import Arrow
 from tinygpu.category.box import Box
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.term import Axis, Fold, Term, Var, conjunction, conjuncts, variables
-from tinygpu.model.across import atomic, left, outermost
+from tinygpu.model.across import atomic, left, outermost, without
+from tinygpu.model.chained import whole
 from tinygpu.model.machine import Launch, Phase
 from tinygpu.model.op import Equation
+from tinygpu.model.prefix import scans
 
 
 def pieces(launch: Launch) -> Launch:
@@ -25,17 +27,21 @@ def pieces(launch: Launch) -> Launch:
 
 def opened(phase: Phase) -> tuple[Phase, ...]:
     """A phase, or the partial folds that it leaves: `part[axes, g] = fold …`."""
-    if not phase.parts:
+    if not phase.parts or phase.parts == (phase.equation.target,):
         return (phase,)
     equation, owner = phase.equation, phase.owner
+    along = scans(phase)
     made: list[Phase] = []
     for fold, name in zip(outermost(equation.value), phase.parts, strict=True):
         if name:
             grid = left(phase, fold)
             more = tuple(Axis(f"grid {a.name}", a.extent, "data", a.span) for a in grid)  # no index of an equation has such a name
-            target = Box((*owner.codomain.axes, *more), owner.codomain.guard)
-            arrow = Arrow(owner.domain, target, (*owner.terms, *(Var(a.name) for a in grid)))
-            partial = Equation(name, (*equation.axes, *more), fold, equation.span)
+            one = along.get(fold)  # of a scan, a block leaves the fold of all that it goes along
+            axes, value = without(equation.axes, one), fold if one is None else whole(one, equation)
+            kept = [(a, t) for a, t in zip(owner.codomain.axes, owner.terms, strict=True) if one is None or a.name != one.bound]
+            target = Box((*(a for a, _ in kept), *more), owner.codomain.guard)
+            arrow = Arrow(owner.domain, target, (*(t for _, t in kept), *(Var(a.name) for a in grid)))
+            partial = Equation(name, (*axes, *more), value, equation.span)
             made.append(replace(phase, equation=partial, owner=arrow, parts=(name,)))
     return tuple(made)
 

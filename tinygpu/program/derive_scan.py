@@ -19,7 +19,7 @@ from tinygpu.diagnostic import Span, TinygpuError
 from tinygpu.program.derive_fold import Place, folded
 from tinygpu.program.derive_nest import REGISTER, VECTOR, Build, cells, loops, point
 from tinygpu.program.derive_reduce import UNROLLED, extent, first_lane, lanes, strides
-from tinygpu.program.step import Assign, Barrier, Shared, Step
+from tinygpu.program.step import Assign, Barrier, Holds, Shared, Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Scan:
     """`acc[cells] = ⊕[k ≤ i] body(k)`, or with `exclusive` `k < i`: `body` and `guard` are those of the element that a cell owns.
 
     `along` are the factors of `i`, slowest first; `start` is the fold of what earlier launches know comes first, else the unit;
-    `carry` is the local that goes from one turn to the next.
+    `carry` is the local that goes from one turn to the next. `fact` is what a value is worth, if that is known: the proof's witness.
     """
 
     acc: str
@@ -40,6 +40,7 @@ class Scan:
     along: tuple[Axis, ...]
     start: Term
     span: Span = field(compare=False)
+    fact: Term | None = None
 
     def factors(self, *sorts: str) -> tuple[Axis, ...]:
         """Those of its factors that are carried in these ways."""
@@ -151,9 +152,12 @@ class Turn:
 
     def prefixes(self, run: Read) -> tuple[Step, ...]:
         """`run` through the thread's own elements: each cell takes its value after its element, or before."""
-        acc = self.put(Read(self.scan.acc, point(self.own), self.scan.dtype), run)
+        scan = self.scan
+        acc: tuple[Step, ...] = (self.put(Read(scan.acc, point(self.own), scan.dtype), run),)
+        if scan.fact is not None:
+            acc = (*acc, Holds(scan.acc, point(self.own), scan.fact, scan.span))
         take = self.update(run, self.element)
-        body = (acc, take) if self.scan.exclusive else (take, acc)
+        body = (*acc, take) if self.scan.exclusive else (take, *acc)
         return loops(register(self.scan.factors(REGISTER, VECTOR)), body, self.scan.span)
 
     def whole(self, total: Read) -> tuple[Step, ...]:

@@ -7,16 +7,18 @@ that meet in an output leave their parts for one more launch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from math import prod
 
 from tinygpu.category.arrow import Arrow
 from tinygpu.category.box import Box
-from tinygpu.category.term import Axis, Const, Fold, variables, walk
+from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.term import Axis, Const, Fold, Var, variables, walk
 from tinygpu.model.across import atomic, continued, folded, left, outermost, partial, workspaces
 from tinygpu.model.machine import Launch, Machine, Phase
 from tinygpu.model.op import Tensor
+from tinygpu.model.prefix import scans
 from tinygpu.program.derive_grid import restricted
 
 CELLS = 64  # a thread holds at most so many cells for factors that were carried by the block
@@ -93,16 +95,43 @@ def alone(launch: Launch) -> Launch:
     """The launch with every block factor that a fold runs over as the thread's own."""
     names = meeting(launch)
     moved = [a for a in launch.block if a.name in names]
-    held = [a for a in moved if accumulates(launch, a.name)]
+    orders = tuple(order for phase in launch.phases for order in in_order(phase))
+    kept = {name for order in orders for name in order}
+    held = [a for a in moved if accumulates(launch, a.name) and a.name not in kept]
     cells = prod(int(a.extent.value) for a in held if isinstance(a.extent, Const))
     sorts = {a.name: "register" if a in held and cells <= CELLS else "time" for a in moved}
     first = [a.name for a in held if sorts[a.name] == "time"]
-    rest = [a.name for a in moved if sorts[a.name] == "time" and a.name not in first]
+    rest = [a.name for a in moved if sorts[a.name] == "time" and a.name not in first and a.name not in kept]
     place = 1 + max((launch.time.index(n) for n in outer(launch, names)), default=-1)
-    time = (*launch.time[:place], *first, *launch.time[place:], *rest)
+    time = merged((*launch.time[:place], *first, *launch.time[place:], *rest), orders, [a.name for a in moved])
     phases = tuple(resorted(replace(p, reduce=()), sorts) for p in launch.phases)
     block = tuple(a for a in launch.block if a.name not in names)
     return replace(launch, block=block, phases=phases, time=time, keeps=(), stages=())
+
+
+def in_order(phase: Phase) -> Iterator[tuple[str, ...]]:
+    """The factors along which something is scanned, or folded by a monoid that does not commute: slowest first."""
+    terms = dict(zip(phase.owner.codomain.names, phase.owner.terms, strict=True))
+    along = scans(phase)
+    for fold in (t for t in walk(phase.equation.value) if isinstance(t, Fold)):
+        if fold in along or not MONOIDS[fold.monoid].commutative:
+            names = [t.name for a in fold.axes for t in walk(terms[a.name]) if isinstance(t, Var)]
+            yield tuple(n for n in dict.fromkeys(names) if n in phase.owner.domain.names)
+
+
+def merged(time: tuple[str, ...], orders: Iterable[tuple[str, ...]], moved: Collection[str]) -> tuple[str, ...]:
+    """The nesting order with loops that were block factors, each outside of those that it is slower than.
+
+    >>> merged(("c",), [("c", "w", "lane")], ["w", "lane"]), merged(("c",), [("t", "c")], ["t"])
+    (('c', 'w', 'lane'), ('t', 'c'))
+    """
+    found = list(time)
+    for order in orders:
+        for place, name in reversed(list(enumerate(order))):
+            if name in moved and name not in found:
+                inner = [found.index(n) for n in order[place + 1 :] if n in found]
+                found.insert(min(inner, default=len(found)), name)
+    return tuple(found)
 
 
 def accumulates(launch: Launch, name: str) -> bool:
