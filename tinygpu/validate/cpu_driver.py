@@ -15,9 +15,9 @@ from tinygpu.category.monoid import SCALARS
 from tinygpu.category.term import Read
 from tinygpu.model.op import Tensor
 from tinygpu.program.step import Assign, Launch, steps
+from tinygpu.validate.cpu_call import Values
 from tinygpu.validate.cpu_names import Global, Meaning, Number, Unread
 from tinygpu.validate.cpu_support import APART
-from tinygpu.validate.cpu_value import Values
 from tinygpu.validate.module import Module
 
 FLAGS = {"error_model": "'numpy'", "nogil": "True", "cache": "True", "parallel": "True"}
@@ -41,12 +41,12 @@ def function(module: Module, name: str, node: ast.AST | None) -> ast.FunctionDef
     return found
 
 
-def calls(module: Module, node: ast.stmt, given: list[str]) -> tuple[ast.FunctionDef, ast.FunctionDef | None]:
+def calls(module: Module, node: ast.stmt, given: list[str], sizes: set[str]) -> tuple[ast.FunctionDef, ast.FunctionDef | None]:
     """The work function behind `if few: work(0, items, …) else: parallel(items, …)`: whichever way is taken, all items are done once."""
     parallel: ast.expr | None
     match node:
         case ast.If(test, [ast.Expr(alone)], [ast.Expr(parallel)]):
-            _pure(test)
+            _pure(test, sizes)
         case ast.Expr(alone):
             parallel = None
         case _:
@@ -65,13 +65,26 @@ def calls(module: Module, node: ast.stmt, given: list[str]) -> tuple[ast.Functio
     return work, function(module, driver, node)
 
 
-def _pure(test: ast.expr) -> None:
-    """The choice between one thread and several may look at anything, but do nothing."""
+def _pure(test: ast.expr, sizes: set[str]) -> None:
+    """The choice between one thread and several may look at any number, but do nothing."""
+    apart = {
+        id(n.value) for n in ast.walk(test) if isinstance(n, ast.Attribute) and n.attr == "size" and isinstance(n.value, ast.Name)
+    }
+    functions = {
+        id(n.func) for n in ast.walk(test) if isinstance(n, ast.Call) and ast.unparse(n.func) in ("get_num_threads", "max", "min")
+    }
     for node in ast.walk(test):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) not in ("get_num_threads", "max", "min"):
-            raise Unread(test, "a condition that calls something")
-        if isinstance(node, ast.NamedExpr | ast.Await | ast.Yield):
-            raise Unread(test, "a condition that does something")
+        match node:
+            case ast.Name(name) if id(node) in apart | functions or name in sizes:
+                pass
+            case ast.Call(func) if id(func) in functions:
+                pass
+            case ast.Constant(int()) | ast.BinOp() | ast.BoolOp() | ast.Compare() | ast.operator() | ast.boolop() | ast.cmpop():
+                pass
+            case ast.Attribute(_, "size") | ast.expr_context():
+                pass
+            case _:
+                raise Unread(test, "a condition that is no comparison of numbers")
 
 
 def shared_out(driver: ast.FunctionDef, given: list[str], launch: Launch, reader: Values, names: Mapping[str, Meaning]) -> None:

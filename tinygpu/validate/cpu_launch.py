@@ -68,14 +68,16 @@ def program_of(text: Text) -> Done:
     called: set[str] = set()
     filled: set[str] = set()
     items: ast.expr | None = None
+    waiting = {n for n in given if isinstance(names[n], Global | Number)}
     for node in after_doc(entry.body):
         match node:
-            case ast.Assign([ast.Name(name)], value) if name in given:
+            case ast.Assign([ast.Name(name)], value) if name in waiting and items is None:
                 _argument(text, node, name, value, names[name])
-            case ast.Assign([ast.Name("items")], value):
+                waiting.remove(name)
+            case ast.Assign([ast.Name("items")], value) if not waiting:
                 items = value
             case _ if items is not None:
-                work, driver = calls(text.module, node, given)
+                work, driver = calls(text.module, node, given, {n for n, m in names.items() if isinstance(m, Var)})
                 reader = Reader(
                     text.module,
                     _constants(text, names),
@@ -153,7 +155,7 @@ def _launch(text: Text, reader: Reader, work: ast.FunctionDef, given: list[str],
         raise Unread(work, "the parameters are not first, last and those of the entry")
     grid = tuple(Axis(reader.fresh("item"), reader.index(f), "grid") for f in _product(items))
     grid = tuple(a for a in grid if a.extent != Const(1))
-    *arrays, last = after_doc(work.body)
+    *arrays, last = after_doc(work.body) or [work]
     for node in arrays:
         _array(reader, node)
     match last:

@@ -16,13 +16,14 @@ from tinygpu.category.affine import linear
 from tinygpu.category.linear import polynomial
 from tinygpu.category.monoid import SCALARS
 from tinygpu.category.term import INDEX, App, Axis, Const, Read, Term, Var, children, equal, reads, rebuild, substitute
+from tinygpu.diagnostic import Span
 from tinygpu.obligations.obligation import Point
 from tinygpu.program.step import Assign, For, Step
 from tinygpu.validate.cpu_loop import proved
 from tinygpu.validate.cpu_names import Cells, Unread, Vector
 
 UPDATES = {m.op: m.name for m in SCALARS.values()}
-__all__ = ["Register", "Update", "Vector", "is_group", "steps", "stored"]
+__all__ = ["Register", "Rows", "Update", "Vector", "is_group", "steps", "stored"]
 Place = tuple[Term, ...]
 
 
@@ -41,6 +42,15 @@ class Update:
     register: Register
     monoid: str
     term: Term
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The registers of a group of rows by name, the axis of their lanes, and the name of the axis over the rows."""
+
+    registers: dict[str, Register]
+    lane: Axis
+    row: str
 
 
 def is_group(body: Sequence[ast.stmt]) -> bool:
@@ -70,16 +80,16 @@ def stored(nodes: Sequence[ast.stmt], registers: dict[str, Register], place_of: 
         raise Unread(nodes[-1], "two registers for one place")
 
 
-def steps(node: ast.For, updates: Sequence[Update], lane: Axis, rows: str, point: Point) -> Iterator[Step]:
+def steps(node: ast.stmt, updates: Sequence[Update], lane: Axis, rows: str, point: Point, span: Span) -> Iterator[Step]:
     """The updates of one turn as loops over rows and lanes. Raises Unread."""
     arrays = {u.register.cells.name for u in updates}
     if any(r.tensor in arrays for u in updates for r in reads(u.term)):
         raise Unread(node, "what is loaded into registers is read while they are at work")
     for array in sorted(arrays):
-        yield rolled(node, [u for u in updates if u.register.cells.name == array], lane, rows, point)
+        yield rolled(node, [u for u in updates if u.register.cells.name == array], lane, rows, point, span)
 
 
-def rolled(node: ast.For, updates: list[Update], lane: Axis, row: str, point: Point) -> Step:
+def rolled(node: ast.stmt, updates: list[Update], lane: Axis, row: str, point: Point, span: Span) -> Step:
     """`cells[first + r, c] ⊕= term(r, c)` for every row r and column c, from the updates with r and c written out."""
     grid = {_offset(u.register, updates[0].register): u for u in updates}
     count, width = 1 + max(r for r, _ in grid), 1 + max(c for _, c in grid) // _lanes(lane)
@@ -99,7 +109,7 @@ def rolled(node: ast.For, updates: list[Update], lane: Axis, row: str, point: Po
     place = (_tidy(first.place[0] + Var(row)), Var(lane.name))
     value = substitute(template, {column.name: Var(lane.name)})
     wide = Axis(lane.name, Const(width * _lanes(lane)), "time")
-    step = Assign(first.cells.name, place, value, updates[0].monoid)
+    step = Assign(first.cells.name, place, value, updates[0].monoid, span=span)
     return For(Axis(row, Const(count), "time"), (For(wide, (step,)),))
 
 

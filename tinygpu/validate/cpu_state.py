@@ -1,0 +1,209 @@
+"""The names and cells of a work function while it is read: what they stand for, and which of them belong together.
+
+Comes in: declarations of arrays, names that are written, runs of assignments to values of several components. Goes out: cells of the program
+that is made, and steps for runs. The one idea: each array and number that is kept is a cell with a name of its own in the program.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import count
+
+from tinygpu.category.term import Const, Term, Var, substitute
+from tinygpu.program.step import Local, Step
+from tinygpu.validate.cpu_address import same
+from tinygpu.validate.cpu_call import Values
+from tinygpu.validate.cpu_carrier import Group, Role, Run
+from tinygpu.validate.cpu_names import Cell, Cells, Component, Digits, Global, Lost, Meaning, Number, Unread
+from tinygpu.validate.cpu_pieces import Pieces, Waiting
+from tinygpu.validate.cpu_value import DTYPE
+from tinygpu.validate.module import Module
+
+Roles = dict[str, Role]
+
+
+class State(Values):
+    """What is known of a launch. `taken` are the names of the program that is made; `cells` its own arrays."""
+
+    def __init__(
+        self,
+        module: Module,
+        names: dict[str, Meaning],
+        sizes: frozenset[str],
+        taken: set[str],
+        writable: set[str],
+        roles: Roles,
+        vectors: str,
+    ) -> None:
+        super().__init__(module, names)
+        self.sizes, self.taken, self.writable, self.roles, self.vectors = sizes, taken, writable, roles, vectors
+        self.cells: dict[str, Local] = {}
+        self.carriers: dict[str, Group] = {}
+        self.pieces = Waiting()
+        self.filled: set[str] = set()  # arrays that are no unwritten memory, though nobody may depend on what they hold
+
+    def fresh(self, name: str) -> str:
+        """A name that nothing in the program has yet."""
+        found = next(n for i in count() if (n := f"{name}{i + 1}" if i else name) not in self.taken)
+        self.taken.add(found)
+        return found
+
+    def cell(self, node: ast.AST, name: str, dtype: str) -> Cell:
+        """The cell behind a name, made at its first use."""
+        known = self.names.get(name)
+        if isinstance(known, Cell):
+            if known.dtype != dtype:
+                raise Unread(node, f"{name} holds {known.dtype}, and {dtype} is put in")
+            return known
+        made = Cell(self.fresh(name), dtype)
+        self.cells[made.name] = Local(made.name, dtype, (), self.span(node))
+        self.pieces.named(name, made.name)
+        self.names[name] = made
+        return made
+
+    def array(self, node: ast.Assign, name: str) -> None:
+        """`name = np.empty(size, np.float32)`: cells whose first contents nothing may depend on."""
+        match node.value:
+            case ast.Call(
+                ast.Attribute(ast.Name("np"), "empty" | "zeros" as kind), [size, ast.Attribute(ast.Name("np"), dtype)], []
+            ) if dtype in DTYPE:
+                shape = tuple(self.index(s) for s in factors(size))
+                if not all(isinstance(e, Const) and e.value >= 1 for e in shape):
+                    raise Unread(node, "an array whose length is no number")
+                if (role := self.roles.get(name)) and role.kind in ("", "parts"):
+                    self.components(node, name, role, DTYPE[dtype], shape)
+                    return
+                made = Cells(self.fresh(name), DTYPE[dtype], shape)
+                self.filled |= {made.name} if kind == "zeros" else set()
+                self.names[name] = made
+                self.declared(node, made, name.removesuffix("_parts") if name.endswith("_parts") else "")
+                return
+        raise Unread(node, "this does not make an array as kernels do")
+
+    @property
+    def arrays(self) -> set[str]:
+        """The names of arrays of cells."""
+        return {name for name, local in self.cells.items() if local.extents}
+
+    def declared(self, node: ast.Assign, made: Cells, whole: str) -> None:
+        """An array of cells, or of pieces of a whole."""
+        if whole and len(made.shape) == 1:
+            self.pieces.arrays[made.name] = Pieces(made.name, whole, int(made.shape[0].value))  # type: ignore[union-attr]
+        self.cells[made.name] = Local(made.name, made.dtype, made.shape, self.span(node))
+
+    def components(self, node: ast.Assign, name: str, role: Role, dtype: str, shape: tuple[Term, ...]) -> None:
+        """An array for one component of values of a carrier."""
+        key = f"{role.group.prefix}{'_parts' if role.kind else ''}"
+        made = self.names.get(key + " array")
+        if not isinstance(made, Cells):
+            made = Cells(self.fresh(key), role.group.carrier, shape)
+            self.names[key + " array"] = made
+            self.carriers[made.name] = role.group
+            self.declared(node, made, role.group.prefix if role.kind else "")
+        if made.shape != shape or role.group.components[role.place][1] != dtype:
+            raise Unread(node, f"the components of {key} are not arrays of one length")
+        self.names[name] = Component(made, role.place, dtype)
+
+    def run_at(self, nodes: Sequence[ast.stmt]) -> list[ast.Assign]:
+        """The assignments from here on that belong to values of several components."""
+        out: list[ast.Assign] = []
+        for node in nodes:
+            if not isinstance(node, ast.Assign) or not all(self.roles.get(base(t)) for t in targets(node)):
+                break
+            out.append(node)
+        return out
+
+    def run(self, nodes: Sequence[ast.Assign]) -> Iterator[Step]:
+        """The steps that a run of assignments is."""
+        run, given, marks = Run(), dict[str, dict[int, Term]](), dict[str, Term]()
+        before = dict(self.names)
+        for node in nodes:
+            values = (
+                node.value.elts if isinstance(node.targets[0], ast.Tuple) and isinstance(node.value, ast.Tuple) else [node.value]
+            )
+            terms = [substitute(run.seen(self.term(v), node), marks) for v in values]
+            for target, term in zip(targets(node), terms, strict=True):
+                role = self.roles[base(target)]
+                if role.kind in ("in", "out"):
+                    mark = Var(f"{base(target)} of a run", term.dtype)
+                    marks[mark.name] = term
+                    self.names[base(target)] = Number(mark)
+                    if role.kind == "in":
+                        given.setdefault(role.group.prefix, {})[role.place] = term
+                else:
+                    name, index = self.component(node, target, role)
+                    run.write(name, index, role.place, term)
+        for name in self.roles:
+            if self.roles[name].kind in ("in", "out") and name in self.names:
+                del self.names[name]
+        self.names = {**before, **self.names}
+        for step in run.steps(nodes[0], self.carriers, given):
+            yield replace(step, span=self.span(nodes[-1]))
+
+    def component(self, node: ast.Assign, target: ast.expr, role: Role) -> tuple[str, tuple[Term, ...]]:
+        """The cell behind a component that is written."""
+        match target, self.names.get(base(target)):
+            case ast.Name(), Component(Cell(name), _, _):
+                return name, ()
+            case ast.Name(), None if role.kind == "":
+                made = self.names.get(role.group.prefix + " whole")
+                if not isinstance(made, Cell):
+                    made = Cell(self.fresh(role.group.prefix), role.group.carrier)
+                    self.cells[made.name] = Local(made.name, made.dtype, (), self.span(node))
+                    self.carriers[made.name] = role.group
+                    self.pieces.named(role.group.prefix, made.name)
+                    self.names[role.group.prefix + " whole"] = made
+                self.names[base(target)] = Component(made, role.place, role.group.components[role.place][1])
+                return made.name, ()
+            case ast.Subscript(_, ast.Call(ast.Name("at"), [number])), Component(Cells(name, _, shape), _, _):
+                return name, self.place(number, shape)
+        raise Unread(node, f"{ast.unparse(target)} is no component of a cell")
+
+    def digits(self, value: ast.expr) -> Digits | None:
+        """What a name is that takes over digits of an item."""
+        match value:
+            case ast.Name(name) if isinstance(found := self.names.get(name), Digits):
+                return found
+            case ast.Call(ast.Name("quotient"), [ast.Name(name), divisor]) if isinstance(found := self.names.get(name), Digits):
+                if found.axes and self.same(found.axes[-1].extent, divisor):
+                    self.called.add("quotient")
+                    return Digits(found.axes[:-1])
+        return None
+
+    def same(self, extent: Term, divisor: ast.expr) -> bool:
+        return same(extent, self.term(divisor))
+
+    def lose(self, names: set[str], reason: str) -> None:
+        """Indices among the names have no one meaning any more."""
+        for name in names:
+            if not isinstance(self.names.get(name), Cell | Cells | Component | Global | None):
+                self.names[name] = Lost(f"{name} {reason}")
+
+
+def targets(node: ast.Assign) -> list[ast.expr]:
+    return node.targets[0].elts if isinstance(node.targets[0], ast.Tuple) else node.targets
+
+
+def base(target: ast.expr) -> str:
+    """The name that an assignment is about."""
+    match target:
+        case ast.Name(name) | ast.Subscript(ast.Name(name)):
+            return name
+    return ""
+
+
+def factors(size: ast.expr) -> list[ast.expr]:
+    """The first factor of a product, and the others as one."""
+    match size:
+        case ast.BinOp(ast.BinOp(first, ast.Mult(), second), ast.Mult(), third):
+            return [first, ast.BinOp(second, ast.Mult(), third)]
+        case ast.BinOp(first, ast.Mult(), second):
+            return [first, second]
+    return [size]
+
+
+def given_names(body: Sequence[ast.stmt]) -> set[str]:
+    """The names that statements write."""
+    return {n.id for s in body for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
