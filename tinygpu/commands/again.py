@@ -1,7 +1,7 @@
 """The obligations of subjects, stated again from their programs and asked of both solvers, each formula once, on every core.
 
-Comes in: subjects. Goes out: for each its obligations with the answers, and what the independent checker says. The one idea: a formula
-goes to the solvers as text, so those of all machines are one set, and the answer to one serves every machine that it stands in.
+Comes in: subjects. Goes out: for each its obligations, and the claims of the independent checker, with who proved them. The one idea: a
+formula goes to the solvers as text, so those of all machines are one set, and the answer to one serves every machine that it stands in.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
+from typing import TypeVar
 
+from tinygpu import pipeline
 from tinygpu.commands.subjects import INVALID, Subject
 from tinygpu.diagnostic import Diagnostic
 from tinygpu.obligations import state
@@ -21,10 +23,16 @@ from tinygpu.program.step import Program
 from tinygpu.program.unpack import unpack
 from tinygpu.proof.certificate import formula, hash_of
 from tinygpu.proof.smtlib import name_of
-from tinygpu.replay.check import Checked, Report, replay
-from tinygpu.replay.solve import Answer, answer
+from tinygpu.replay import check, smt
+from tinygpu.replay.ir import Inhabited as Exists
+from tinygpu.replay.ir import Open
+from tinygpu.replay.read import Unread, read
+from tinygpu.replay.solve import Answer, answer, numbered
 
-Task = tuple[str, bool | None]  # a formula, and whether a model is wanted; or the text of a program
+T = TypeVar("T")
+R = TypeVar("R")
+Question = tuple[str, bool]  # a formula, and whether it is a model that is wanted
+FAILURES = (ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 FEW = 30  # formulas that are not worth another process
 
 
@@ -42,20 +50,35 @@ class Stated:
     def formula(self) -> str:
         return name_of(self.text) if self.text else ""
 
+    @property
+    def question(self) -> Question:
+        """What is asked; formulas that differ in names alone are one question."""
+        return numbered(self.text), self.exists
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """Of one program the obligations, the claims of the independent checker, and why it left something open (None: it was not asked)."""
+
+    obligations: tuple[Stated, ...]
+    claims: tuple[Stated, ...] = ()
+    open: tuple[str, ...] | None = None
+
+
+Proved = tuple[
+    tuple[Stated, str], ...
+]  # with who proved it: `both`, `z3`, `cvc5`, nobody, or `false` where somebody has a counterexample
+
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """A subject with its obligations and the claims of the independent checker (whose report is None where it was not asked), each with
-    who proved it: `both`, `z3`, `cvc5`, nobody, or `false` where somebody has a counterexample."""
+    """A subject with its obligations and the claims of the independent checker, and what does not agree."""
 
     subject: Subject
-    obligations: tuple[tuple[Stated, str], ...]
+    obligations: Proved
     problems: tuple[Diagnostic, ...]
-    report: Report | None = None
-
-    @property
-    def claims(self) -> tuple[tuple[Checked, str], ...]:
-        return tuple((c, who(c)) for c in self.report.claims) if self.report else ()
+    claims: Proved = ()
+    open: tuple[str, ...] | None = None
 
     @property
     def certificate(self) -> str:
@@ -68,38 +91,58 @@ class Replayed:
         again = {by for _, by in self.obligations} <= {"both", "z3", "cvc5"}
         return "replayed" if again and not self.problems else "open" if not self.problems else "invalid"
 
+    @property
+    def twice(self) -> bool:
+        """Whether the independent checker proved the machine too, with both solvers."""
+        return self.open == () and bool(self.claims) and all(by == "both" for _, by in self.claims)
 
-def who(answer: Answer | Checked) -> str:
+
+def who(found: Answer | None) -> str:
     """Which solvers proved it."""
-    if "false" in (answer.z3, answer.cvc5):
+    if found is None:
+        return ""
+    if "false" in (found.z3, found.cvc5):
         return "false"
     return {(True, True): "both", (True, False): "z3", (False, True): "cvc5"}.get(
-        (answer.z3 == "proved", answer.cvc5 == "proved"), ""
+        (found.z3 == "proved", found.cvc5 == "proved"), ""
     )
 
 
 def replay_all(found: Sequence[Subject], jobs: int, checker: bool, now: Callable[[str], None]) -> tuple[Replayed, ...]:
     """State, ask, compare."""
-    stated = []
-    for subject in found:
-        now(f"stating {subject.machine}")
-        stated.append(states(subject.program))
-    formulas = list(dict.fromkeys((s.text, s.exists) for several in stated for s in several if s.text))
-    tasks: list[Task] = [*((subject.text, None) for subject in found if checker), *formulas]
-    results: dict[Task, Answer | Report] = {}
-    for done, (task, result) in enumerate(spread(tasks, jobs or cores()), 1):
-        results[task] = result
-        now(f"task {done} of {len(tasks)}")
+    jobs = jobs or cores()
+    statements: list[Statement] = []
+    for statement in spread(stated, [(s.text, checker) for s in found], jobs, 2):
+        statements.append(statement)
+        now(f"stating machine {len(statements)} of {len(found)}")
+    questions = list(dict.fromkeys(o.question for s in statements for o in (*s.obligations, *s.claims) if o.text))
+    answers: dict[Question, Answer] = {}
+    for question, reply in zip(questions, spread(asked, questions, jobs, FEW), strict=True):
+        answers[question] = reply
+        now(f"asking formula {len(answers)} of {len(questions)}")
     out = []
-    for subject, several in zip(found, stated, strict=True):
-        by = tuple((s, _who(results.get((s.text, s.exists)))) for s in several)
-        own = results.get((subject.text, None))
-        out.append(Replayed(subject, by, compared(subject, several), own if isinstance(own, Report) else None))
+    for subject, s in zip(found, statements, strict=True):
+        ours, theirs = (tuple((o, who(answers.get(o.question))) for o in several) for several in (s.obligations, s.claims))
+        out.append(Replayed(subject, ours, compared(subject, s.obligations), theirs, s.open))
     return tuple(out)
 
 
-def _who(answer: Answer | Report | None) -> str:
-    return who(answer) if isinstance(answer, Answer) else ""
+def asked(question: Question) -> Answer:
+    """Both solvers on one formula."""
+    return answer(*question)
+
+
+def stated(task: tuple[str, bool]) -> Statement:
+    """The obligations of a program that is given as text, and where that is wanted the claims of the independent checker."""
+    text, checker = task
+    (machine,) = pipeline.load_text(text).machines
+    obligations = states(pipeline.program(machine))
+    if not checker:
+        return Statement(obligations)
+    try:
+        return Statement(obligations, *independent(text))
+    except FAILURES as error:  # whatever fails in the second checker says nothing of what the first one proved
+        return Statement(obligations, (), (f"it failed with {type(error).__name__}: {error}"[:200],))
 
 
 def states(program: Program) -> tuple[Stated, ...]:
@@ -113,21 +156,26 @@ def states(program: Program) -> tuple[Stated, ...]:
     return tuple(found)
 
 
-def validated(found: Sequence[Subject]) -> dict[str, tuple[Diagnostic, ...] | None]:
-    """For each module what is wrong with its kernels and launchers, beside the programs that it names; None where that was not decided."""
+def independent(text: str) -> tuple[tuple[Stated, ...], tuple[str, ...]]:
+    """The claims of the checker that shares nothing with the prover, and the reasons of what it leaves open."""
+    (machine,) = read(text)
+    if isinstance(machine, Unread):
+        return (), (machine.reason,)
+    said = tuple(dict.fromkeys(check.state(machine)))
+    reasons = dict.fromkeys(f"{s.kind} ({s.code}): {s.reason}" for s in said if isinstance(s, Open))
+    claims = (Stated(s.kind, s.code, s.sentence, smt.text(s), isinstance(s, Exists)) for s in said if not isinstance(s, Open))
+    return tuple(dict.fromkeys(claims)), tuple(reasons)
+
+
+def validated(found: Sequence[Subject]) -> dict[str, tuple[Diagnostic, ...]]:
+    """For each module what is wrong with its kernels and launchers, beside the programs that it names."""
     from tinygpu.validate.check import Expected, validate
 
     modules: dict[str, list[Expected]] = {}
     for s in found:
         if s.promised:
             modules.setdefault(s.path, []).append(Expected(s.machine, unpack(s.program), s.alone or s.program))
-    said: dict[str, tuple[Diagnostic, ...] | None] = {}
-    for path, expected in modules.items():
-        try:
-            said[path] = validate(Path(path).read_text(encoding="utf-8"), expected, path)
-        except NotImplementedError:
-            said[path] = None
-    return said
+    return {path: validate(Path(path).read_text(encoding="utf-8"), expected, path) for path, expected in modules.items()}
 
 
 def compared(subject: Subject, stated: Sequence[Stated]) -> tuple[Diagnostic, ...]:
@@ -147,20 +195,13 @@ def compared(subject: Subject, stated: Sequence[Stated]) -> tuple[Diagnostic, ..
     return (Diagnostic(INVALID, title, notes=tuple(found[:5])),) if found else ()
 
 
-def spread(tasks: Sequence[Task], jobs: int) -> Iterator[tuple[Task, Answer | Report]]:
-    """Every task with its result, those that are equal once, in several processes where that pays."""
-    every = list(dict.fromkeys(tasks))
-    if jobs < 2 or len(every) < FEW:
-        yield from zip(every, map(perform, every), strict=True)
+def spread(work: Callable[[T], R], items: Sequence[T], jobs: int, few: int) -> Iterator[R]:
+    """`work` of every item, in order, in several processes where there are more than a few."""
+    if jobs < 2 or len(items) <= few:
+        yield from map(work, items)
         return
     with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
-        yield from zip(every, pool.map(perform, every, chunksize=4), strict=True)
-
-
-def perform(task: Task) -> Answer | Report:
-    """Both solvers on a formula, or the independent checker on a program."""
-    text, exists = task
-    return replay(text)[0] if exists is None else answer(text, exists)
+        yield from pool.map(work, items, chunksize=max(1, min(8, len(items) // (4 * jobs))))
 
 
 def cores() -> int:

@@ -7,12 +7,15 @@ The one idea: a file is written only from `Proof` values, whole, and is the same
 from __future__ import annotations
 
 import argparse
+import keyword
 import sys
 from pathlib import Path
 
 from tinygpu.commands.common import BAD, Progress, add_format, show, write
 from tinygpu.commands.specs import Judged, chosen, exit_code, judge_all, load_all
 from tinygpu.diagnostic import Diagnostic, TinygpuError
+
+IMPORTED = ("numba", "numpy")  # by the module itself
 
 EXAMPLE = "tinygpu build specs/matmul.tgpu -o kernels/"
 
@@ -31,6 +34,8 @@ def run(arguments: argparse.Namespace) -> int:
     if problems:
         show(problems, arguments.output_format, sources)
         return BAD
+    if arguments.output != "-":
+        apart([spec.path for spec in specs])
     with Progress() as now:
         judged = judge_all(chosen(specs, arguments.machine), now)
     show((d for j in judged for d in j.diagnostics), arguments.output_format, sources)
@@ -45,6 +50,15 @@ def run(arguments: argparse.Namespace) -> int:
     return code
 
 
+def apart(paths: list[str]) -> None:
+    """Raises TG905 where two specs would be one module."""
+    names = [module_name(path) for path in paths]
+    for number, name in enumerate(names):
+        if (first := names.index(name)) < number:
+            title = f"{paths[first]} and {paths[number]} would both be written to {name}"
+            raise TinygpuError(Diagnostic("TG905", title, helps=("rename one of the files, or build them into two folders",)))
+
+
 def module_text(path: str, judged: list[Judged]) -> str:
     """`proved machines of one spec → text of its module`."""
     from tinygpu import pipeline
@@ -56,9 +70,12 @@ def module_text(path: str, judged: list[Judged]) -> str:
 def module_name(path: str) -> str:
     """The file of a spec's module: `matmul.py`. Raises TG905 for a name that Python cannot import."""
     stem = "kernels" if path == "-" else Path(path).stem
-    if not stem.isidentifier():
+    if not stem.isidentifier() or keyword.iskeyword(stem):
         helps = ("rename the file, or print the module with -o -",)
         raise TinygpuError(Diagnostic("TG905", f"{path} cannot be a module: {stem!r} is no name in Python", helps=helps))
+    if stem in IMPORTED:
+        title = f"{path} cannot be a module: {stem}.py would stand before the {stem} that it imports itself"
+        raise TinygpuError(Diagnostic("TG905", title, helps=("rename the file",)))
     return f"{stem}.py"
 
 

@@ -67,10 +67,8 @@ def run(arguments: argparse.Namespace) -> int:
     return code_of(replayed, problems)
 
 
-def verdict_on(several: Sequence[Diagnostic] | None) -> str:
+def verdict_on(several: Sequence[Diagnostic]) -> str:
     """What is said of the text of a module."""
-    if several is None:
-        return "were not compared with these programs"
     return "are not shown to do what these programs say" if several else "do what these programs say, for all sizes"
 
 
@@ -113,7 +111,7 @@ def tell(replayed: Sequence[Replayed], lacking: bool) -> None:
         for kind, code, sentence, by in every:
             if by in ("z3", "cvc5") and not lacking:
                 print(f"    by {by} alone: {kind} ({code}): {sentence}")
-        for reason in r.report.open if r.report else ():
+        for reason in r.open or ():
             print(f"    open in the independent checker: {reason}")
     if lacking:
         print(MISSING, file=sys.stderr)
@@ -124,9 +122,9 @@ def tell(replayed: Sequence[Replayed], lacking: bool) -> None:
 def counts(r: Replayed) -> str:
     """`certificate valid; 28 obligations: 27 by both, 1 by z3 alone; independent checker: 31 claims: 31 by both, 2 open`."""
     said = f"certificate {r.certificate}; {len(r.obligations)} obligations: {shares(by for _, by in r.obligations)}"
-    if r.report is not None:
+    if r.open is not None:
         own = f"{len(r.claims)} claims: {shares(by for _, by in r.claims)}" if r.claims else "no claims"
-        said += f"; independent checker: {own}" + (f", {len(r.report.open)} open" if r.report.open else "")
+        said += f"; independent checker: {own}" + (f", {len(r.open)} open" if r.open else "")
     return said
 
 
@@ -145,10 +143,10 @@ def total(replayed: Sequence[Replayed]) -> str:
     """The last line."""
     every = [by for r in replayed for _, by in r.obligations]
     said = f"{len(replayed)} machines: {len(every)} obligations: {shares(every)}"
-    own = [r for r in replayed if r.report is not None]
+    own = [r for r in replayed if r.open is not None]
     if own:
-        full = sum(r.report.proved() for r in own if r.report is not None)
-        said += f"; the independent checker proves {full} machines by both, and leaves something open in {len(own) - full}"
+        full = sum(r.twice for r in own)
+        said += f"; the independent checker proves {full} machines with both, and leaves something open in {len(own) - full}"
     return said
 
 
@@ -159,7 +157,7 @@ def as_row(r: Replayed) -> dict[str, object]:
     row["obligations"] = [
         {"kind": o.kind, "code": o.code, "sentence": o.sentence, "formula": o.formula, "proved_by": by} for o, by in r.obligations
     ]
-    if r.report is not None:
+    if r.open is not None:
         claims = [{"kind": c.kind, "code": c.code, "sentence": c.sentence, "proved_by": by} for c, by in r.claims]
-        row["independent"] = {"claims": claims, "open": list(r.report.open)}
+        row["independent"] = {"claims": claims, "open": list(r.open)}
     return row
