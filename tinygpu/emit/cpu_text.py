@@ -19,6 +19,7 @@ from tinygpu.model.op import Tensor
 from tinygpu.program.step import Local
 
 RESERVED = frozenset(keyword.kwlist) | {
+    "__debug",  # with its underscores the one name that Python lets nobody give
     "np", "math", "numba", "njit", "prange", "range", "min", "max", "abs", "at", "first", "last", "items", "parts", "part", "item",
     "rest", "start", "thread", "across", "nought", "row", "row_start", "row_stop",
     "done", "lane", "lane_start", "lane_count", "cell", "block", "block_end", "LANES", "strip", "width", "low", "high",

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable
 
 Lines = list[str]
 WIDTH = 132
-TAKEN = frozenset(keyword.kwlist)
+TAKEN = frozenset(keyword.kwlist) | {"__debug__"}  # the one name that is no word of the language and cannot be given
 
 
 def indent(lines: Iterable[str]) -> Lines:

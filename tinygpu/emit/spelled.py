@@ -19,6 +19,7 @@ from tinygpu.program.step import Program
 
 SUPPORT = (support, support_call, support_cuda, support_data)
 KEPT = frozenset(keyword.kwlist) | {
+    "__debug__",
     "out",
     "stream",
     "Array",
