@@ -67,8 +67,10 @@ def run(arguments: argparse.Namespace) -> int:
     return code_of(replayed, problems)
 
 
-def verdict_on(several: Sequence[Diagnostic]) -> str:
+def verdict_on(several: Sequence[Diagnostic] | None) -> str:
     """What is said of the text of a module."""
+    if several is None:
+        return "were not compared with these programs"
     return "are not shown to do what these programs say" if several else "do what these programs say, for all sizes"
 
 
