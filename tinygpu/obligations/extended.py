@@ -44,7 +44,7 @@ def cases(term: Term, env: Mapping[str, Term], path: Path = ()) -> Iterator[Case
         case App("min" | "max" as op, (a, b), dtype):
             for there, (x, y) in several((a, b), env, path):
                 for place, less in compared("le", x, y, there):
-                    yield place, (x if less else y) if op == "min" else (y if less else x)
+                    yield place, None if less is None else x if less == (op == "min") else y
         case App(op) if term.dtype == BOOL:
             for there, holds in truths(term, env, path):
                 yield there, None if holds is None else Const(holds, BOOL)
