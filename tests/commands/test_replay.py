@@ -131,6 +131,19 @@ def test_the_formulas_are_files_named_by_their_hashes(run: Run) -> None:
     assert set(files) == listed and all(name_of(text) == name for name, text in files.items())
 
 
+def test_one_place_is_for_one_machine(run: Run) -> None:
+    Path("other").mkdir()
+    Path("other/scale.tgpu").write_text(SPEC)
+    code, _, err = run("check", "scale.tgpu", "other", "--certify", "proofs")
+    assert code == 2 and "TG904" in err and "scale_m of other/scale.tgpu" in err
+    assert run("check", "scale.tgpu", "--smt2")[0] == 2
+
+
+def test_what_is_not_proved_has_no_certificate(run: Run) -> None:
+    Path("bad.tgpu").write_text(SPEC.replace("block = (t: 64)", "block = (t: 2048)"))
+    assert run("check", "bad.tgpu", "--certify", "proofs")[0] == 1 and not Path("proofs/bad").exists()
+
+
 def test_without_cvc5_the_command_says_so(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(solve, "cvc5_module", lambda: None)
     solve.ask_cvc5.cache_clear()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import pytest
 import z3
 from hypothesis import given
@@ -94,6 +96,38 @@ def test_fractions_are_cleared_only_where_no_divisor_is_zero() -> None:
     same = equal(App("div", (App("mul", (a, b), "f32"), b), "f32"), a)
     assert ask_z3(script((App("ne", (b, Const(0.0, "f32")), "bool"),), same)) == "unsat"
     assert ask_z3(script((), same)) == "sat"
+
+
+def fractions() -> st.SearchStrategy[Term]:
+    leaf = st.sampled_from([Var(name, "f32") for name in "xyz"]) | st.integers(-3, 3).map(lambda v: Const(v / 2, "f32"))
+    grow = lambda inside: st.builds(  # noqa: E731
+        lambda op, a, b: App(op, (a, b), "f32"), st.sampled_from(["add", "sub", "mul", "div", "div"]), inside, inside
+    )
+    return st.recursive(leaf, grow, max_leaves=7)
+
+
+def exactly(term: Term, env: dict[str, Fraction]) -> Fraction:
+    match term:
+        case Const(value):
+            return Fraction(value)
+        case Var(name):
+            return env[name]
+        case App(op, (a, b)):
+            left, right = exactly(a, env), exactly(b, env)
+            return {"add": left + right, "sub": left - right, "mul": left * right}.get(op) if op != "div" else left / right  # type: ignore[return-value]
+    raise AssertionError(term)
+
+
+@given(fractions(), fractions(), st.tuples(*[st.integers(-4, 4)] * 3))
+def test_what_is_said_of_fractions_is_true(a: Term, b: Term, point: tuple[int, int, int]) -> None:
+    env = {name: Fraction(v, 2) for name, v in zip("xyz", point, strict=True)}
+    at = tuple(equal(Var(name, "f32"), Const(float(v), "f32")) for name, v in env.items())
+    try:
+        same = exactly(a, env) == exactly(b, env)
+    except ZeroDivisionError:
+        assert ask_z3(script(at, FALSE)) == "sat"
+        return
+    assert ask_z3(script(at, equal(a, b))) == ("unsat" if same else "sat")
 
 
 def test_products_are_monotone_only_for_a_factor_that_is_not_negative() -> None:
