@@ -16,7 +16,7 @@ from typing import TypeAlias
 from tinygpu.diagnostic import Diagnostic, Label
 from tinygpu.obligations import PROPERTIES, wellformed
 from tinygpu.obligations.dataflow import execute, gaps
-from tinygpu.obligations.obligation import Claim, Gap
+from tinygpu.obligations.obligation import Claim
 from tinygpu.obligations.promise import promised
 from tinygpu.obligations.width import _divisions, evaluated
 from tinygpu.program.step import Program
@@ -69,7 +69,7 @@ def validate(module: Module, name: str, program: Program, budget: int = BUDGET, 
             count += proved
     except Unread as unread:
         labels = (Label(module.span(unread.node), "here"),) if unread.node is not None else ()
-        return Unsure(Diagnostic("TG601", f"{name}_cpu could not be read", labels, "unknown", notes=(unread.reason,)))
+        return Unsure(Diagnostic("TG823", f"{name}_cpu could not be read", labels, "unknown", notes=(unread.reason,)))
     return Same(count)
 
 
@@ -113,7 +113,7 @@ def _open(name: str, program: Program, left: list[Open], search: bool) -> Validi
     from tinygpu.proof.counterexample import find
 
     claim = left[0].claim
-    if search and not isinstance(claim, Gap) and (found := find(program, tuple(left))) is not None:
+    if search and (found := find(program, tuple(left))) is not None:
         return Wrong(found.diagnostic)
     why = left[0].reason or "the solver has a counterexample, but nothing goes wrong at the sizes that were run"
     return Unsure(Diagnostic(claim.code, f"{name}_cpu: not proved: {claim.title}", claim.labels, "unknown", notes=(why,)))
