@@ -1,0 +1,34 @@
+"""Mutants of the library: what the second checker proves of them, a run of them says too.
+
+Comes in: programs one mistake away from the shipped ones. Goes out: a failure with a proof that a run refutes.
+The one idea: a checker that proves a wrong program is worse than none, and the simulator shares nothing with it.
+"""
+
+from __future__ import annotations
+
+import random
+
+from tests.mutants.mutate import mutants
+from tests.mutants.survey import disagreement
+from tests.replay.library import explicit, library
+from tests.replay.test_wrong import unproved
+from tinygpu import pipeline
+
+FILES = ("saxpy", "rows", "row_sum", "transpose", "causal", "argmax", "total", "reverse", "stencil")
+SEED, COUNT = 4, 30
+
+
+def test_no_mutant_is_proved_that_misbehaves() -> None:
+    chance = random.Random(SEED)
+    machines = list(library(*FILES))
+    seen = {"proved": 0, "not": 0}
+    for _ in range(COUNT):
+        title, path, machine = chance.choice(machines)
+        mutant = chance.choice(list(mutants(pipeline.program(machine))))
+        if unproved(explicit(path, machine, mutant.program)):
+            seen["not"] += 1
+            continue
+        seen["proved"] += 1
+        wrong = disagreement(mutant.program)
+        assert not wrong, f"{title}, {mutant.done}: {wrong}"
+    assert seen["not"] > COUNT // 2
