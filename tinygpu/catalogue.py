@@ -205,6 +205,11 @@ CATALOGUE: Mapping[str, str] = {
     "TG815": "no kernel for this GPU",
     "TG816": "a stream that is none",
     "TG817": "a promise that no call can check",
+    # what was emitted, read back
+    "TG820": "a kernel that does something else than its program",
+    "TG821": "a module with other helpers than its own",
+    "TG822": "a launch that is not the program's",
+    "TG823": "a text that cannot be read back",
     # the command line
     "TG901": "a bug of tinygpu",
     "TG902": "there is no such file",

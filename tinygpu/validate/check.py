@@ -1,6 +1,6 @@
 """The check of an emitted module against the programs of its machines.
 
-    validate(text, machines) = ()        only if every launcher of the text does, for all sizes, what its program does
+    validate(text, machines) = ()        only if every launcher of the text does on a GPU, for all sizes, what its program does
 
 Comes in: the text of a module, and for each launcher its program. Goes out: diagnostics that name lines of the text.
 The one idea: the text is all that is run, so the text is what is checked; what cannot be read is refused like what is wrong.
@@ -8,12 +8,20 @@ The one idea: the text is all that is run, so the text is what is checked; what 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import ast
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tinygpu.diagnostic import Diagnostic
+from tinygpu.diagnostic import Diagnostic, Label, Span
 from tinygpu.program.step import Program
+from tinygpu.program.unpack import unpack
+from tinygpu.validate.dispatch import dispatched
+from tinygpu.validate.kernel import kernel
+from tinygpu.validate.launcher import read as read_launcher
 from tinygpu.validate.module import Module, read
+from tinygpu.validate.objects import Object, compiled, keyed
+from tinygpu.validate.shipped import check as check_helpers
+from tinygpu.validate.typed import Differs
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +35,62 @@ class Expected:
 
 
 def validate(text: str, machines: Sequence[Expected], file: str = "") -> tuple[Diagnostic, ...]:
-    """What is wrong with the text of a module of these machines; nothing where it does what they say. Raises SyntaxError."""
-    module = read(text, file)
-    return tuple(d for expected in machines for d in launcher(module, expected))
+    """What is wrong with the text of a module of these machines; nothing where it does what they say."""
+    try:
+        module = read(text, file)
+    except SyntaxError as error:
+        line = error.lineno or 1
+        label = Label(Span(file, 0, 0, line, 1, line, 1), error.msg)
+        return (Diagnostic("TG823", "the module could not be read back", (label,), "refuted"),)
+    programs = {m.name: m.program for m in machines}
+    own = {*programs, *dispatched(module, programs), *(f"_{name}_cuda" for name in programs)}
+    own |= {f"_{name}_cuda_{n}" for name, program in programs.items() for n in range(len(program.launches))}
+    found = [diagnostic(module, "TG821", "the module", d) for d in check_helpers(module, own)]
+    return (*found, *(d for expected in machines for d in launcher(module, expected)))
 
 
-def launcher(module: Module, expected: Expected) -> tuple[Diagnostic, ...]:
-    """What is wrong with one launcher and its kernels."""
-    raise NotImplementedError("the kernels are not read yet")
+def launcher(module: Module, expected: Expected) -> Iterator[Diagnostic]:
+    """What is wrong with one launcher and its kernels: of each the first difference, as the others follow from it."""
+    program = unpack(expected.program)
+    function = module.functions.get(expected.name)
+    if function is None:
+        yield module.wrong("TG822", f"there is no {expected.name}", ast.Pass(lineno=1, col_offset=0), "in this module")
+        return
+    objects: dict[str, Object] = {}
+    try:
+        called = read_launcher(function, program)
+        if len(called.calls) != len(program.launches):
+            raise Differs(function, f"makes {len(called.calls)} launches", f"the program has {len(program.launches)}")
+        for call, launch in zip(called.calls, program.launches, strict=True):
+            called.grid(call, launch)
+            objects[call.name] = compiled(module, call.name, program, launch, call.node)
+    except Differs as difference:
+        yield diagnostic(module, "TG822", expected.name, difference)
+        return
+    wrong = False
+    for (name, made), launch in zip(objects.items(), program.launches, strict=True):
+        try:
+            kernel(made.function, program, launch, called.passed, called.given_to(made.bytes))
+        except Differs as difference:
+            wrong = True
+            yield diagnostic(module, "TG820", name.strip("_"), difference)
+    if not wrong:
+        try:
+            keyed(module, objects)
+        except Differs as difference:
+            yield diagnostic(module, "TG822", expected.name, difference)
+
+
+TITLES = {
+    "TG820": "does something else than its program",
+    "TG821": "is not made of the helpers that belong to it",
+    "TG822": "is not launched as its program says",
+    "TG823": "could not be read back",
+}
+
+
+def diagnostic(module: Module, code: str, name: str, difference: Differs) -> Diagnostic:
+    """A difference in words: what the line does, what the program says."""
+    code = "TG823" if difference.unread else code
+    notes = (difference.wants,) if difference.wants else ()
+    return module.wrong(code, f"{name} {TITLES[code]}", difference.node, difference.says, *notes)

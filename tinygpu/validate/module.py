@@ -35,12 +35,13 @@ class Module:
     @cached_property
     def _starts(self) -> list[int]:
         starts = [0]
-        for line in self._lines:
+        for line in self.lines:
             starts.append(starts[-1] + len(line) + 1)
         return starts
 
     @cached_property
-    def _lines(self) -> list[str]:
+    def lines(self) -> list[str]:
+        """The text line by line."""
         return self.text.split("\n")
 
     def span(self, node: ast.AST) -> Span:
@@ -53,7 +54,7 @@ class Module:
 
     def _column(self, line: int, offset: int) -> int:
         """`ast` counts bytes of UTF-8; people count characters."""
-        whole = self._lines[line - 1] if line <= len(self._lines) else ""
+        whole = self.lines[line - 1] if line <= len(self.lines) else ""
         return offset if whole.isascii() else len(whole.encode()[:offset].decode())
 
     def wrong(self, code: str, title: str, node: ast.AST, says: str, *notes: str) -> Diagnostic:

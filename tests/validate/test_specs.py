@@ -1,0 +1,14 @@
+"""Every module of the library is what its programs say: kernels, launchers and helpers."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.validate.modules import SPECS, emitted
+from tinygpu.validate.check import validate
+
+
+@pytest.mark.parametrize("spec", sorted(p.stem for p in SPECS.glob("*.tgpu")))
+def test_a_module_is_what_its_programs_say(spec):
+    text, expected = emitted(spec)
+    assert validate(text, expected, f"{spec}.py") == ()

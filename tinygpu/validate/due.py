@@ -1,0 +1,67 @@
+"""The steps of a program as they are due, and in words.
+
+Comes in: steps. Goes out: those that a kernel's text has to do, one line for each. The one idea: every guard is a condition around its
+step, declarations and ghost facts are no steps of a text.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tinygpu.category.node import SHUFFLES
+from tinygpu.category.term import TRUE, App, text, walk
+from tinygpu.program.step import Assign, Barrier, For, Holds, If, Local, Shared, Step, steps
+from tinygpu.validate.typed import Differs
+
+
+class Missing(Differs):
+    """A step of the program that the text does not do."""
+
+    def __init__(self, step: Step, after: ast.stmt | None):
+        super().__init__(
+            after or ast.Pass(lineno=1, col_offset=0), "is the last that is done here", f"the program goes on: {shown(step)}"
+        )
+
+
+def due(wanted: Sequence[Step]) -> list[Step]:
+    """Steps that are emitted, those under conditions that always hold without them."""
+    out: list[Step] = []
+    for step in wanted:
+        match step:
+            case Local() | Shared() | Holds():
+                continue
+            case If(guard, body) if guard == TRUE:
+                out += due(body)
+            case Assign(guard=guard) if guard != TRUE:
+                out.append(If(guard, (replace(step, guard=TRUE),)))
+            case _:
+                out.append(step)
+    return out
+
+
+def collective(step: Step) -> bool:
+    """Whether threads do something together in a step."""
+    return any(_meets(s) for s in (step, *(steps(step.body) if isinstance(step, For | If) else ())))
+
+
+def _meets(step: Step) -> bool:
+    if isinstance(step, Barrier):
+        return True
+    return isinstance(step, Assign) and any(isinstance(t, App) and t.op in SHUFFLES for t in walk(step.value))
+
+
+def shown(step: Step) -> str:
+    """A step in a line."""
+    match step:
+        case Assign(target, index, value, update, _, _, atomic):
+            place = f"[{', '.join(map(text, index))}]" if index else ""
+            return f"{target}{place} {'atomic ' if atomic else ''}{update}= {text(value)}"
+        case For(axis):
+            return f"for {axis.name} < {text(axis.extent)}"
+        case If(guard):
+            return f"if {text(guard)}"
+        case Barrier(scope):
+            return f"barrier of the {scope}"
+    return type(step).__name__

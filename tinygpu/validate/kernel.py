@@ -1,0 +1,181 @@
+"""One kernel of a module: the function that makes it, read, and its body followed along a launch.
+
+    def NAME(bits, wide):  names of the prelude;  def kernel(pointers, scalars, sizes): body;  return kernel, its signature
+
+Comes in: the function, the launch, and what the launcher passes in each place. Goes out: nothing, or the error at the first difference.
+The one idea: a name means what the text binds it to: a type, an instruction of the prelude, a parameter, a piece of a block's memory.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tinygpu.category.term import BOOL, Read, Term, Var, reads
+from tinygpu.program.arrays import arrays
+from tinygpu.program.step import Launch, Program
+from tinygpu.validate.declared import carved, declarations, own, type_of
+from tinygpu.validate.flat import Flat
+from tinygpu.validate.follow import Follower
+from tinygpu.validate.meaning import Meaning, in_memory
+from tinygpu.validate.same import Here, canonical
+from tinygpu.validate.scope import Scope
+from tinygpu.validate.typed import Atom, Cells, Differs, Pointer, Thing, Value, unread
+from tinygpu.validate.width import Width
+
+TYPES = ("f64", "f32", "i64", "i32", "i8", "u32", "u16", "u8", "ix", "ux")
+LIBDEVICE = ("exp", "exp2", "log", "sqrt", "rsqrt", "tanh", "erf", "floor", "fabs")
+FUNCTIONS = (*LIBDEVICE, *(f + "f" for f in LIBDEVICE))
+MAKERS = {
+    "wide_load": ("load", False),
+    "wide_store": ("store", False),
+    "shared_load": ("load", True),
+    "shared_store": ("store", True),
+}
+CONVERSIONS = ("f16_bits", "f16_value", "bf16_bits", "bf16_value", "round_f16", "round_bf16", "trunc_i32", "trunc_u32", "trunc_i64")
+SHUFFLES = ("xor", "up", "down", "idx", "up_any", "down_any")
+ANGLES = ("sinf", "cosf", "sin", "cos")
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """What the launcher gives a kernel in one place: the address of an array, a scalar as memory holds it, or a size."""
+
+    kind: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What a launcher has seen to before it calls a kernel: guards over the sizes, the terms that are at most the largest index, and where
+    the wide kernel is taken, more guards and the bytes that arrays start at a multiple of. `bytes` is the block's memory of the launch."""
+
+    facts: tuple[Term, ...] = ()
+    limits: tuple[Term, ...] = ()
+    wide: tuple[Term, ...] = ()
+    aligned: Mapping[str, int] = field(default_factory=dict)
+    bytes: int = 0
+
+
+def kernel(function: ast.FunctionDef, program: Program, launch: Launch, passed: Sequence[Passed], given: Given) -> None:
+    """That the text of a kernel is a launch. Raises Differs."""
+    names, inner, space = prelude(function)
+    known = arrays(program)
+    memory = parameters(function, inner, _signature(function, inner, names, space), names, passed, program)
+    meaning = Meaning.of(program)
+    flat = Flat(known, given.aligned)
+    promises = tuple(meaning.term(p) for p in (*program.op.promises, *filter(reads, (*program.op.where, *program.where))))
+    here = Here((*launch.grid, *launch.block), (), tuple(map(canonical, given.facts)), promises)
+    names |= memory | flat.registers(launch, here)
+    names["wide"] = Value(Var("wide", BOOL), "bool")
+    declared = dict(declarations(inner, names))
+    names |= {name: thing for _, name, thing in own(inner, declared, launch, names)}
+    names |= {name: thing for _, name, thing in carved(inner, declared, launch, names, given.bytes)}
+    inputs = frozenset(t.name for t in program.op.inputs)
+    cells = {n: t for n, t in names.items() if isinstance(t, Cells) and not t.array}
+    scope = Scope(meaning, names, Width(given.limits), flat, inputs, cells)
+    Follower(scope, tuple(map(canonical, given.wide)), frozenset(declared.values())).block(inner.body, launch.body, here)
+
+
+def prelude(function: ast.FunctionDef) -> tuple[dict[str, Thing], ast.FunctionDef, str]:
+    """What the lines before the kernel give names to, the kernel, and what the names of the prelude are taken from."""
+    names: dict[str, Thing] = {}
+    space = ""
+    if [a.arg for a in function.args.args] != ["bits", "wide"] or function.decorator_list:
+        raise unread(function, "the function that makes a kernel takes bits and wide")
+    for stmt in function.body[1:-2]:
+        match stmt:
+            case ast.Assign(
+                targets=[ast.Name(id=name)], value=ast.Call(func=ast.Name(id="cuda_names"), args=[ast.Name(id="bits")])
+            ):
+                space = name
+            case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)) if len(targets) == len(values):
+                for target, value in zip(targets, values, strict=True):
+                    _bind(names, target, _atom(value, space))
+            case ast.Assign(targets=[target], value=value):
+                _bind(names, target, _atom(value, space))
+            case _:
+                raise unread(stmt, f"{ast.unparse(stmt)} is no line of a kernel's prelude")
+    first, inner = function.body[0], function.body[-2]
+    if (
+        not (isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant))
+        or not isinstance(inner, ast.FunctionDef)
+        or inner.decorator_list
+    ):
+        raise unread(function, "the function that makes a kernel is a docstring, names, the kernel, and what it returns")
+    return names, inner, space
+
+
+def _bind(names: dict[str, Thing], target: ast.expr, atom: Atom) -> None:
+    if not isinstance(target, ast.Name) or target.id in names or target.id in ("bits", "wide", "range", "min", "max", "abs"):
+        raise unread(target, f"{ast.unparse(target)} is given here")
+    names[target.id] = atom
+
+
+def _atom(node: ast.expr, space: str) -> Atom:
+    """What the prelude calls by an expression."""
+    match node:
+        case ast.Attribute(value=ast.Name(id=base), attr=name) if base == space:
+            if name in TYPES:
+                return Atom("type", name)
+            if name in FUNCTIONS:
+                return Atom("function", name)
+            if name in ("cuda", "inf", "pointer", "void"):
+                return Atom(name)
+        case ast.Call(func=ast.Name(id=maker), args=[ast.Constant(value=int(number))], keywords=[]):
+            if maker in MAKERS:
+                what, shared = MAKERS[maker]
+                return Atom(what, "", number, shared)
+            if maker == "shared_memory":
+                return Atom("shared", "", number)
+        case ast.Call(func=ast.Name(id="conversion"), args=[ast.Constant(value=str(name))], keywords=[]) if name in CONVERSIONS:
+            return Atom("conversion", name)
+        case ast.Call(func=ast.Name(id="angle_function"), args=[ast.Constant(value=str(name))], keywords=[]) if name in ANGLES:
+            return Atom("function", name)
+        case ast.Call(func=ast.Name(id="shuffle"), args=[ast.Constant(value=str(name))], keywords=[]) if name in SHUFFLES:
+            return Atom("shuffle", name)
+        case ast.Call(
+            func=ast.Name(id="atomic"), args=[ast.Constant(value=str(name)), ast.Constant(value=str(place))], keywords=[]
+        ):
+            if place in ("global", "shared") and name in ("sum", "max", "min"):
+                return Atom("atomic", name, 0, place == "shared")
+    raise unread(node, f"{ast.unparse(node)} is nothing of the prelude")
+
+
+def parameters(
+    function: ast.FunctionDef,
+    inner: ast.FunctionDef,
+    types: Sequence[str],
+    names: Mapping[str, Thing],
+    passed: Sequence[Passed],
+    program: Program,
+) -> dict[str, Thing]:
+    """What the kernel's parameters are, by the place in which the launcher passes them; the signature says the same."""
+    arguments = [a.arg for a in inner.args.args]
+    if not len(arguments) == len(types) == len(passed) == len(set(arguments)):
+        raise Differs(inner, f"has {len(arguments)} parameters and {len(types)} types", f"the launcher passes {len(passed)}")
+    known, found = arrays(program), dict[str, Thing]()
+    for name, kind, given in zip(arguments, types, passed, strict=True):
+        if name in names or name in ("wide", "range", "min", "max", "abs"):
+            raise unread(inner, f"the parameter {name} hides a name of the prelude")
+        if given.kind == "size":
+            wanted, found[name] = "ix", Value(Var(given.name), "ix")
+        else:
+            item = in_memory(known[given.name].dtype)
+            wanted = f"pointer {item}" if given.kind == "pointer" else item
+            found[name] = Pointer(given.name, item) if given.kind == "pointer" else Value(Read(given.name, (), item), item)
+        if kind != wanted:
+            raise Differs(function.body[-1], f"says that {name} is of type {kind}", f"the launcher passes {wanted}")
+    return found
+
+
+def _signature(function: ast.FunctionDef, inner: ast.FunctionDef, names: Mapping[str, Thing], space: str) -> list[str]:
+    """The types of the parameters, as the last line says them."""
+    match function.body[-1]:
+        case ast.Return(
+            value=ast.Tuple(elts=[ast.Name(id=name), ast.Call(func=ast.Attribute(attr="void"), args=types, keywords=[])])
+        ):
+            if name == inner.name:
+                return [type_of(t, names) for t in types]
+    raise unread(function.body[-1], "the kernel and its signature are returned")

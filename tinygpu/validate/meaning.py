@@ -1,0 +1,145 @@
+"""What a program's term means on the machine: offsets in memory, and numbers as registers hold them.
+
+    x[i, k]  ↦  x[i·K + k]          a + b : f16  ↦  round_f16(a + b : f32)
+
+Comes in: a term of a program. Goes out: the same value in what hardware has: flat memory, 8-bit truth values, 16-bit floats as their
+bits in memory and as f32 in registers. The one idea: this is the statement of what a kernel's text has to say, made without the emitter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from tinygpu.category.node import SHUFFLES
+from tinygpu.category.rounding import nearest
+from tinygpu.category.term import BOOL, FLOATS, INDEX, INTEGERS, App, Const, Read, Term, select
+from tinygpu.program.address import address as row_major
+from tinygpu.program.arrays import Array, arrays
+from tinygpu.program.layout import address as shared_address
+from tinygpu.program.step import Program
+
+HALVES = ("f16", "bf16")
+MEMORY = {"f16": "u16", "bf16": "u16", BOOL: "u8"}  # an element where it is stored, a scalar as it is passed
+REGISTER = {"f16": "f32", "bf16": "f32", BOOL: "u8"}
+EXACT = ("select", "min", "max", "abs", "neg", "floor", "cast", *SHUFFLES)  # of 16-bit floats these give 16-bit floats
+NARROW = (BOOL, "i8", "u8")  # whole numbers that every 16-bit float type has
+BYTES = {"i8": (-128, 127), "u8": (0, 255)}
+
+
+def in_memory(dtype: str) -> str:
+    """The type of an element in memory."""
+    return MEMORY.get(dtype, dtype)
+
+
+def in_register(dtype: str) -> str:
+    """The type of a thread's cell."""
+    return REGISTER.get(dtype, dtype)
+
+
+@dataclass(slots=True)
+class Meaning:
+    """The machine's reading of the terms of one program."""
+
+    arrays: Mapping[str, Array]
+    known: dict[Term, Term] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, program: Program) -> Meaning:
+        return cls(arrays(program))
+
+    def place(self, name: str, index: tuple[Term, ...]) -> tuple[Term, ...]:
+        """Where an element lies: a thread's own cell has coordinates, one in memory an offset."""
+        array = self.arrays[name]
+        if array.space == "local" or (array.space == "input" and not array.shape):
+            return tuple(map(self.term, index))
+        index = tuple(map(self.term, index))
+        return (shared_address(array.shape, array.layout, index) if array.space == "shared" else row_major(array.shape, index),)
+
+    def stored(self, name: str, value: Term) -> Term:
+        """A value as a cell of that array takes it: bits in memory, a number in a register."""
+        number = self.term(value)
+        if value.dtype == BOOL:
+            return App("cast", (number,), "u8")
+        if value.dtype not in HALVES or self.arrays[name].space == "local":
+            return number
+        return bits(value.dtype, number)
+
+    def term(self, term: Term) -> Term:
+        """`term → term of the machine`, each once."""
+        if term not in self.known:
+            self.known[term] = self._term(term)
+        return self.known[term]
+
+    def _term(self, term: Term) -> Term:
+        match term:
+            case Const(value, dtype) if dtype in HALVES:
+                near = nearest(float(value), dtype)
+                overflown = float("inf") if value > 0 else -float("inf")
+                return Const(overflown if near is None else float(near), "f32")
+            case Read(tensor, index, dtype):
+                return self._element(Read(tensor, self.place(tensor, index), dtype), tensor)
+            case App("cast", (inner,), dtype):
+                return self._cast(inner, self.term(inner), dtype)
+            case App("sigmoid", (x,), dtype):
+                one = Const(1.0, dtype)
+                return self.term(App("div", (one, App("add", (one, App("exp", (App("neg", (x,), dtype),), dtype)), dtype)), dtype))
+            case App(op, (value, lane), "bool") if op in SHUFFLES:
+                byte = App(op, (App("cast", (self.term(value),), "u8"), self.term(lane)), "u8")
+                return App("ne", (byte, Const(0, "u8")), BOOL)
+            case App("select", (c, a, b)):
+                return select(self.term(c), self.term(a), self.term(b))
+            case App("table", (place, *entries)):
+                out = self.term(entries[-1])
+                for number, entry in reversed(list(enumerate(entries[:-1]))):
+                    out = select(App("eq", (self.term(place), Const(number)), BOOL), self.term(entry), out)
+                return out
+            case App("ceildiv", (a, b), dtype) if dtype in INTEGERS:
+                more = App("ne", (App("mod", (a, b), dtype), Const(0, dtype)), BOOL)
+                up = App("select", (more, Const(1, dtype), Const(0, dtype)), dtype)
+                return self.term(App("add", (App("floordiv", (a, b), dtype), up), dtype))
+            case App(op, args, dtype):
+                made = replace(term, args=tuple(map(self.term, args)), dtype="f32" if dtype in HALVES else dtype)
+                return made if dtype not in HALVES or op in EXACT else App(f"round_{dtype}", (made,), "f32")
+        return term
+
+    def _element(self, read: Read, name: str) -> Term:
+        """An element as a register has it."""
+        local = self.arrays[name].space == "local"
+        if read.dtype == BOOL:
+            return App("ne", (replace(read, dtype="u8"), Const(0, "u8")), BOOL)
+        if read.dtype in HALVES:
+            return replace(read, dtype="f32") if local else App(f"{read.dtype}_value", (replace(read, dtype="u16"),), "f32")
+        return read
+
+    def _cast(self, inner: Term, value: Term, target: str) -> Term:
+        """A conversion: to 16 bits it rounds once, from floats to integers it cuts off and saturates."""
+        source = inner.dtype
+        if source == target or (source in HALVES and target == "f32"):
+            return value
+        if target == BOOL:
+            return App("ne", (value, Const(0.0 if source in FLOATS else 0, value.dtype)), BOOL)
+        if target in HALVES:
+            if source in NARROW:
+                return App("cast", (value,), "f32")
+            wide = value if source in (*FLOATS, "i64") else App("cast", (value,), "i64")
+            return App(f"round_{target}", (wide,), "f32")
+        if source in FLOATS and target in BYTES:
+            low, high = (Const(end, "i32") for end in BYTES[target])
+            cut = App("trunc_i32", (value,), "i32")
+            return App("cast", (App("min", (App("max", (cut, low), "i32"), high), "i32"),), target)
+        if source in FLOATS and target in (*INTEGERS, INDEX):
+            return App(f"trunc_{target}", (value,), target)
+        return App("cast", (value,), target)
+
+
+def bits(half: str, number: Term) -> Term:
+    """The bits of a number that is rounded to 16 bits here, or was before, or was read from them."""
+    match number:
+        case App(op, (inner,)) if op == f"{half}_value":
+            return inner
+        case App(op, (inner,)) if op == f"round_{half}":
+            return App(f"{half}_bits", (inner,), "u16")
+        case App("select", (condition, a, b)):
+            return select(condition, bits(half, a), bits(half, b))
+    return App(f"{half}_bits", (number,), "u16")

@@ -1,0 +1,112 @@
+"""What the names of a kernel's text stand for at the statement at hand.
+
+Comes in: statements that give names, and what statements write. Goes out: readers of expressions, and names that are not known any more.
+The one idea: a name stands for its term until something that the term was read from is written; then nobody may use it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from tinygpu.category.affine import joined, linear
+from tinygpu.category.term import App, Read, Term, reads, variables, walk
+from tinygpu.validate.effects import Effects, effects
+from tinygpu.validate.expression import Reader
+from tinygpu.validate.flat import Flat
+from tinygpu.validate.meaning import Meaning
+from tinygpu.validate.same import Here
+from tinygpu.validate.typed import Atom, Cells, Differs, Loaded, Number, Pointer, Stale, Thing, Value, unread
+from tinygpu.validate.width import Width
+
+NAMED = ("ix", "ux", "u32", "f32", "f64", "i8", "i32", "i64", "u8", "bool")  # types that a name of the text may have
+
+
+@dataclass(slots=True)
+class Scope:
+    """Of one kernel. `cells` are those of wide accesses, `pending` shuffles whose value is to be used at once."""
+
+    meaning: Meaning
+    names: dict[str, Thing]
+    width: Width
+    flat: Flat
+    inputs: frozenset[str]
+    cells: dict[str, Cells]
+    kinds: dict[str, str] = field(default_factory=dict)
+    pending: dict[str, ast.stmt] = field(default_factory=dict)
+
+    def reader(self, here: Here) -> Reader:
+        """A reader of expressions of a place."""
+        return Reader(self.names, here, self.width, self.flat.digit)
+
+    def effects(self, *body: ast.stmt) -> Effects:
+        """What statements may change."""
+        return effects(body, self.names)
+
+    def given(self, stmt: ast.stmt, here: Here) -> bool:
+        """Whether a statement only gives a name to a number; the name stands for its term from here on."""
+        match stmt:
+            case ast.Assign(targets=[ast.Name(id=name)], value=node):
+                if isinstance(self.names.get(name), Number | Pointer | Cells | Atom):
+                    return False
+                reader = self.reader(here)
+                value = reader.value(node)
+                if value.kind not in NAMED:
+                    raise unread(stmt, f"a name of type {value.kind}")
+                self.kind(stmt, name, value.kind)
+                if reader.shuffles:
+                    self.pending[name] = stmt
+                self.names[name] = replace(value, term=simple(value.term))
+                return True
+        return False
+
+    def kind(self, stmt: ast.stmt, name: str, kind: str) -> None:
+        """A name has one type in a kernel: of several numba would make a wider one."""
+        if self.kinds.setdefault(name, kind) != kind:
+            raise unread(stmt, f"{name} is of type {self.kinds[name]} elsewhere, and of {kind} here")
+
+    def counts(self, stmt: ast.stmt, name: str, term: Term) -> None:
+        """The variable of a loop."""
+        self.kind(stmt, name, "ix")
+        self.names[name] = Value(term, "ix")
+
+    def used(self, names: Iterable[str]) -> None:
+        """That an assignment uses every shuffle that was made for it."""
+        for name, given in self.pending.items():
+            if name not in names:
+                raise Differs(given, "is a shuffle whose value is not used at once")
+        self.pending.clear()
+
+    def settled(self) -> None:
+        """That no shuffle waits for its use."""
+        self.used(())
+
+    def written(self, array: str) -> None:
+        """An array of the program was written."""
+        self.forget(Effects(written=frozenset((array,))))
+
+    def forget(self, what: Effects) -> None:
+        """Names that stand for what was read before a write, or is made old by a barrier."""
+        for name, thing in self.names.items():
+            seen = {r.tensor for r in reads(thing.term)} if isinstance(thing, Value) else set()
+            seen |= {thing.pointer.array} if isinstance(thing, Loaded) else set()
+            if seen & what.written:
+                self.names[name] = Stale(f"{', '.join(sorted(seen & what.written))} was written since it was given")
+            elif what.barriers and seen & self.flat.shared:
+                self.names[name] = Stale("a barrier was passed since it was given")
+
+    def ended(self, stmt: ast.stmt, why: str) -> None:
+        """What a loop or a choice gives names to is not known elsewhere."""
+        for name in self.effects(stmt).assigned:
+            if not isinstance(self.names.get(name), Number | Pointer | Cells):
+                self.names[name] = Stale(why)
+
+
+def simple(term: Term) -> Term:
+    """An index term with its digits put together, where it has some."""
+    if not isinstance(term, Read) and variables(term) and any(isinstance(t, App) and t.op == "mod" for t in walk(term)):
+        form = linear(term)
+        whole = joined(form)
+        return term if whole == form else whole.term()
+    return term

@@ -1,0 +1,157 @@
+"""What is the same in every module: the helpers, compared word for word with the files that they are copies of.
+
+Comes in: a module. Goes out: each helper that is not what this toolchain ships, and each line at the top that is none of a module's.
+The one idea: a kernel calls helpers by name, and they are atoms of its proof; so each name has one meaning, which is known.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import re
+from collections.abc import Collection, Iterator
+from functools import cache
+from importlib.resources import files
+
+from tinygpu.validate.module import Module
+from tinygpu.validate.typed import Differs, unread
+
+FILES = (
+    "prelude",
+    "cooperation",
+    "wide_access",
+    "trigonometry",
+    "conversion",
+    "support",
+    "support_call",
+    "support_cuda",
+    "support_data",
+)
+IMPORTED = frozenset(
+    {
+        "__future__",
+        "contextlib",
+        "functools",
+        "hashlib",
+        "math",
+        "operator",
+        "os",
+        "re",
+        "sys",
+        "tempfile",
+        "threading",
+        "importlib",
+    }
+    | {"pathlib", "typing", "numpy", "numba", "llvmlite"}
+)
+RENAMED = {("numpy", "np")}
+OURS = frozenset({"__all__", "Array"})
+QUIET = frozenset(  # calls and decorators that only make something
+    {"njit", "inlined", "intrinsic", "register_model", "get_host_cpu_features", "get_host_cpu_features().get", "Lanes"}
+    | {"lanes_operation", "lanes_choice", "functools.cache", "ir.VectorType", "ir.FloatType", "ir.DoubleType", "ir.IntType"}
+    | {"np.float32", "np.float64"}
+)
+
+
+@cache
+def helpers() -> dict[str, ast.stmt]:
+    """The helpers of this toolchain: their names, and what stands behind each."""
+    found: dict[str, ast.stmt] = {}
+    for file in FILES:
+        source = (files("tinygpu") / "emit" / f"{file}.py").read_text(encoding="utf-8")
+        for node in ast.parse(source).body:
+            if not isinstance(node, ast.Import | ast.ImportFrom):
+                found |= dict.fromkeys(names_of(node), node)
+    return found
+
+
+def names_of(node: ast.stmt) -> list[str]:
+    """The names that a statement at the top gives a meaning."""
+    match node:
+        case ast.FunctionDef(name=name) | ast.ClassDef(name=name) | ast.AsyncFunctionDef(name=name):
+            return [name]
+        case ast.Assign(targets=targets):
+            return [n.id for t in targets for n in ast.walk(t) if isinstance(n, ast.Name)]
+        case ast.AnnAssign(target=ast.Name(id=name)):
+            return [name]
+        case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
+            return [a.asname or a.name for a in aliases]
+    return []
+
+
+def check(module: Module, others: Collection[str]) -> Iterator[Differs]:
+    """What at the top of a module is not as it is shipped. `others` are names that are looked at elsewhere."""
+    known, seen = helpers(), set[str]()
+    for number, node in enumerate(module.tree.body):
+        names = names_of(node)
+        for name in names:
+            if name in seen:
+                yield Differs(node, f"{name} is given a second time", "every name of a module has one meaning")
+            if name in vars(builtins) and name not in others:
+                yield Differs(node, f"{name} hides a name of Python", "every name of a module has one meaning")
+            seen.add(name)
+        match node:
+            case ast.Expr(value=ast.Constant(value=str())) if number == 0:
+                continue
+            case ast.Import() | ast.ImportFrom():
+                yield from _imported(node)
+            case ast.FunctionDef() | ast.ClassDef() | ast.Assign() | ast.AnnAssign() if names:
+                for name in names:
+                    if name in known and name not in OURS and ast.dump(node) != ast.dump(known[name]):
+                        yield Differs(
+                            first_difference(node, known[name]),
+                            f"{name} is not the helper of that name",
+                            "it is the same in every module",
+                        )
+                if not set(names) & (known.keys() | OURS | set(others)) and not quiet(node):
+                    yield unread(node, f"{', '.join(names)} is nothing of a module")
+            case _:
+                yield unread(node, "is no statement of a module")
+    for name in sorted(needed(module) - seen):
+        if name in known:
+            yield Differs(module.tree.body[-1], f"{name} is missing", "a helper that is called is there")
+
+
+def first_difference(node: ast.AST, other: ast.AST) -> ast.AST:
+    """The innermost place of a tree from which on it is another one."""
+    if type(node) is type(other):
+        for name, mine in ast.iter_fields(node):
+            theirs = getattr(other, name, None)
+            pairs = zip(mine, theirs, strict=False) if isinstance(mine, list) and isinstance(theirs, list) else ((mine, theirs),)
+            for a, b in pairs:
+                if isinstance(a, ast.AST) and isinstance(b, ast.AST) and ast.dump(a) != ast.dump(b):
+                    inner = first_difference(a, b)
+                    return inner if hasattr(inner, "lineno") else node
+    return node
+
+
+def quiet(node: ast.stmt) -> bool:
+    """Whether a statement does nothing when a module is imported, but give its names: what the CPU kernels call is looked at with them."""
+    match node:
+        case ast.FunctionDef(decorator_list=decorators, args=arguments):
+            made, run = [*decorators], [*arguments.defaults, *(d for d in arguments.kw_defaults if d)]
+        case ast.ClassDef(decorator_list=decorators, bases=bases, body=body, keywords=[]):
+            if not all(
+                isinstance(s, ast.FunctionDef | ast.Expr) and (not isinstance(s, ast.FunctionDef) or quiet(s)) for s in body
+            ):
+                return False
+            made, run = [*decorators], [*bases]
+        case ast.Assign(targets=[ast.Name()], value=value):
+            made, run = [], [value]
+        case _:
+            return False
+    called = [n.func for part in (*made, *run) for n in ast.walk(part) if isinstance(n, ast.Call)]
+    named = [n for n in made if not isinstance(n, ast.Call)]
+    return all(re.sub(r"_f\d\d$", "", ast.unparse(f)) in QUIET for f in (*called, *named))
+
+
+def _imported(node: ast.Import | ast.ImportFrom) -> Iterator[Differs]:
+    root = [node.module or ""] if isinstance(node, ast.ImportFrom) else [a.name for a in node.names]
+    renamed = {(a.name, a.asname) for a in node.names if a.asname} - RENAMED
+    if renamed or any(name.split(".")[0] not in IMPORTED for name in root) or (isinstance(node, ast.ImportFrom) and node.level):
+        yield unread(node, f"{ast.unparse(node)} is no import of a module")
+
+
+def needed(module: Module) -> set[str]:
+    """The names that functions of a module use."""
+    return {n.id for node in module.tree.body for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}

@@ -1,0 +1,95 @@
+"""What stands behind the names of a kernel's text: numbers with the types that numba gives them, memory, and what the prelude offers.
+
+Comes in: nothing. Goes out: the closed union of those things, and the error that says that a text does something else than its program.
+The one idea: an index term is an integer of mathematics and a machine type beside it; that the one fits the other is to be proved.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from tinygpu.category.term import Term
+
+INTEGERS = ("i8", "i32", "i64", "u8", "u32")  # u16 only as the bits of floats
+FLOATS = ("f32", "f64")
+SIGNED_INDEX = ("ix", "lit", "raw ix")  # an index, a number of the text, and what arithmetic of these gives before it is cast back
+UNSIGNED_INDEX = ("ux", "raw ux")
+WORD_INDEX = ("u32", "raw u32")  # a flat number of blocks or threads, with an index term
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A number: its term, and its type in numba. `raw i32` is what `i32 + i32` gives, which has 64 bits until it is cast back."""
+
+    term: Term
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pointer:
+    """Memory, with the elements of an array of the program; `item` is the type of an element. A block's has its first byte."""
+
+    array: str
+    item: str
+    shared: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """A thread's own array of the text: of the program's that name, or (no name) what a wide access fills or empties."""
+
+    array: str
+    item: str
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """Cells that hold `count` elements of memory from `offset` on, which nobody has written since."""
+
+    pointer: Pointer
+    offset: Term
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A thread's own variable that is a cell of the program."""
+
+    array: str
+    item: str
+
+
+@dataclass(frozen=True, slots=True)
+class Atom:
+    """What the prelude gives a name: `type`, `function`, `conversion`, `shuffle`, `load`, `store`, `atomic`, `shared`, `cuda`, `inf`, …"""
+
+    what: str
+    name: str = ""
+    number: int = 0
+    shared: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Stale:
+    """A name whose value is not known any more, and why."""
+
+    why: str
+
+
+Thing: TypeAlias = Value | Pointer | Cells | Loaded | Number | Atom | Stale
+
+
+class Differs(Exception):
+    """The text does something else than the program, or something that cannot be read: where, what it says, what is wanted."""
+
+    def __init__(self, node: ast.AST, says: str, wants: str = "", unread: bool = False):
+        super().__init__(says)
+        self.node, self.says, self.wants, self.unread = node, says, wants, unread
+
+
+def unread(node: ast.AST, what: str) -> Differs:
+    """The error for what is outside of the texts that can be read."""
+    return Differs(node, what, unread=True)

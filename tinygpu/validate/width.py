@@ -1,0 +1,222 @@
+"""Every integer that a kernel's text computes fits the type it is computed in, for 32-bit and for 64-bit indices.
+
+    limits(sizes) ≤ W, W ≥ 2³¹ − 1  ⊢  −W − 1 ≤ t ≤ W        signed;  0 ≤ t ≤ 2·W + 1 unsigned;  0 ≤ t < 2³² for words
+
+Comes in: index terms of the text, where they are computed, and the terms that the launcher compares with the largest index.
+Goes out: whether each is seen, or proved, to fit. The one idea: W is a variable, so one proof is for both widths; the bounds come from
+intervals, which the launcher's limits are compared with.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import z3
+
+from tinygpu.category.facts import Facts, facts
+from tinygpu.category.interval import range_of
+from tinygpu.category.linear import Polynomial, constant, number, plus, polynomial, times
+from tinygpu.category.term import BOOL, INDEX, App, Axis, Const, Term, Var, conjunction, variables
+from tinygpu.proof.kernel import ask
+from tinygpu.validate.same import BUDGET, Here, canonical
+
+LEAST = 2**31 - 1  # the largest index where indices have 32 bits
+WORD = 2**32 - 1
+LARGEST = Var("largest index")
+RANGES = {  # lowest and highest, each as (factor of W, constant)
+    "ix": ((-1, -1), (1, 0)),
+    "ux": ((0, 0), (2, 1)),
+    "u32": ((0, 0), (0, WORD)),
+    "natural": ((0, 0), (1, 0)),
+    "positive": ((0, 1), (1, 0)),
+    "lane": ((0, 0), (0, 31)),
+}
+
+
+@dataclass(slots=True)
+class Width:
+    """What the launcher sees to: `limits` are at most the largest index."""
+
+    limits: tuple[Term, ...]
+    forms: tuple[Polynomial, ...] = ()
+    known: dict[tuple[Term, str, tuple[Axis, ...], tuple[Term, ...]], bool] = field(default_factory=dict)
+    asked: int = 0
+
+    def __post_init__(self) -> None:
+        self.forms = tuple(polynomial(t) for t in self.limits)
+
+    def fits(self, term: Term, kind: str, here: Here) -> bool:
+        """Whether a term is in the range of that kind at every point of a place."""
+        if isinstance(term, Const):
+            low, high = RANGES[kind]
+            return end_of(low) <= int(term.value) <= end_of(high)
+        names = variables(term)
+        axes = tuple(a for a in here.axes if a.name in names)
+        key = (term, kind, axes, tuple(g for g in here.guards if variables(g) & names))
+        if key not in self.known:
+            self.known[key] = self._seen(term, kind, here) or self._proved(term, kind, here)
+        return self.known[key]
+
+    def inside(self, first: Term, last: Term, size: Term, here: Here) -> bool:
+        """Whether `0 ≤ first` and `last < size` at every point of a place."""
+        ends = Ends(facts(here.box), upper_guards(here.guards))
+        low, high = ends.low(first), ends.high(last)
+        seen = low is not None and high is not None and ends.known.positive(low)
+        if seen and high is not None and ends.known.positive(plus(plus(polynomial(size), constant(1), -1), high, -1)):
+            return True
+        return here.holds(conjunction(first >= 0, last < size))
+
+    def _seen(self, term: Term, kind: str, here: Here) -> bool:
+        """By bounds."""
+        ends = Ends(facts(here.box), upper_guards(here.guards))
+        least, most = RANGES[kind]
+        low, high = ends.low(term), ends.high(term)
+        if low is None or high is None:
+            return False
+        return self._above(low, least, ends.known) and self._below(high, most, ends.known)
+
+    def _above(self, low: Polynomial, end: tuple[int, int], known: Facts) -> bool:
+        lowest = number(low)
+        if lowest is not None:
+            return lowest >= end_of(end)
+        return known.positive(plus(low, constant(end_of(end)), -1))
+
+    def _below(self, high: Polynomial, end: tuple[int, int], known: Facts) -> bool:
+        """Whether `high ≤ a·W + b`: a number, or at most a limit and `b`, twice a limit."""
+        highest = number(high)
+        if highest is not None:
+            return highest <= end_of(end)
+        if end[0] == 0:
+            return False
+        over = plus(high, constant(end[1] + (end[0] - 1) * LEAST), -1)  # of 2·W + 1 one W is at least 2³¹ − 1
+        return any(known.positive(plus(form, least, -1)) for form in self.forms for least in (high, over))
+
+    def _proved(self, term: Term, kind: str, here: Here) -> bool:
+        """By the solver, which is told that nothing the launcher compares is larger than the largest index."""
+        self.asked += 1
+        given = tuple(App("le", (t, LARGEST), BOOL) for t in self.limits) + (App("le", (Const(LEAST), LARGEST), BOOL),)
+        (a, b), (c, d) = RANGES[kind]
+        goal = conjunction(LARGEST * a + b <= term, term <= LARGEST * c + d)
+        return ask(here.about(term) + given, goal, BUDGET)[0] == z3.unsat
+
+
+def end_of(end: tuple[int, int]) -> int:
+    """An end of a range where indices have 32 bits."""
+    return end[0] * LEAST + end[1]
+
+
+@lru_cache(maxsize=1 << 12)
+def upper_guards(guards: tuple[Term, ...]) -> tuple[tuple[Polynomial, Polynomial], ...]:
+    """What guards say is at most what: `x + c < E` as `(x, E − c − 1)`, x without a number."""
+    found = []
+    for guard in guards:
+        match guard:
+            case App("lt" | "le" as op, (a, b)) | App("not", (App("ge" | "gt" as op, (a, b)),)) if a.dtype == INDEX:
+                left = polynomial(a)
+                number_ = left.pop((), 0)
+                most = plus(polynomial(b), constant(number_ + (op in ("lt", "ge"))), -1)
+                found.append((left, most))
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """Lowest and highest values of index terms as polynomials over the sizes, by their form.
+
+    `a·E + x` with `x < E` is less than `(a + 1)·E`: that is what an address is.
+    """
+
+    known: Facts
+    below: tuple[tuple[Polynomial, Polynomial], ...]
+
+    def high(self, term: Term) -> Polynomial | None:
+        """At least the term, or None."""
+        value = polynomial(canonical(term))
+        for left, most in self.below:
+            times_ = ratio(value, left)
+            rest = plus(value, left, -times_)
+            if times_ and number(rest) is not None and (end := self._range(most)[1]) is not None:
+                return plus(rest, end, times_)
+        return self._formed(term) or self._bounded(value)
+
+    def _formed(self, term: Term) -> Polynomial | None:
+        """By the form of the term."""
+        match term:
+            case App("add", (App("add", (App("mul") as rows, x)), Const() as more), "index"):
+                return self.high(rows + (x + more))
+            case App("add", (App("mul", (a, extent)), x), "index") if not isinstance(extent, Const):
+                high, most, size = self.high(a), self.high(x), polynomial(extent)
+                if high is None or most is None or not self.known.constant(extent) or not self.known.positive(size):
+                    return None
+                if self.known.positive(plus(plus(size, constant(1), -1), most, -1)):
+                    return plus(times(plus(high, constant(1)), size), constant(1), -1)
+                return plus(times(high, size), most) if self._natural(a) else None
+            case App("add", (a, b), "index"):
+                left, right, whole = self.high(a), self.high(b), self._bounded(polynomial(canonical(term)))
+                parts = None if left is None or right is None else plus(left, right)
+                return parts if whole is None or (parts is not None and less(parts, whole)) else None
+            case App("mul", (a, b), "index") if self._natural(a) and self._natural(b):
+                left, right = self.high(a), self.high(b)
+                return None if left is None or right is None else times(left, right)
+            case App("floordiv", (a, Const(int(n))), "index") if n > 0:
+                inner = polynomial(a)
+                if (top := self.high(a)) is not None and (most_ := number(top)) is not None:
+                    return constant(most_ // n)
+                over = inner.pop((), 0)
+                low, high = self._range(inner)
+                if low is not None and self.known.positive(low) and 0 <= over < n:
+                    return high  # (x + n − 1) // n is at most x
+        return None
+
+    def _bounded(self, value: Polynomial) -> Polynomial | None:
+        """By a guard about a part of the sum, and intervals for the others; or about a sum that it is a part of; else by intervals."""
+        for left, most in self.below:
+            if (whole := number(most)) is not None and (part := self._part(value, left)):
+                return constant(whole // part)
+            times_ = ratio(value, left)
+            if times_:
+                ends = self._range(plus(value, left, -times_))[1], self._range(most)[1]
+                if ends[0] is not None and ends[1] is not None:
+                    return plus(ends[0], ends[1], times_)
+        return self._range(value)[1]
+
+    def _part(self, value: Polynomial, left: Polynomial) -> int:
+        """How many times the value is at most that sum, whole: 0 if that is not seen."""
+        count = min((left.get(m, 0) // c for m, c in value.items() if c > 0), default=0)
+        low = self._range(plus(left, value, -count))[0] if count > 0 else None
+        return count if low is not None and self.known.positive(low) else 0
+
+    def low(self, term: Term) -> Polynomial | None:
+        """At most the term, or None."""
+        value = polynomial(canonical(term))
+        for fact in self.known.known:
+            if number(rest := plus(value, fact, -1)) is not None:
+                return rest
+        match term:
+            case App("add", (a, b), "index"):
+                left, right = self.low(a), self.low(b)
+                if left is not None and right is not None:
+                    return plus(left, right)
+            case App("mul", (a, b), "index") if self._natural(a) and self._natural(b):
+                return {}
+        return self._range(value)[0]
+
+    def _natural(self, term: Term) -> bool:
+        low = self.low(term)
+        return low is not None and self.known.positive(low)
+
+    def _range(self, value: Polynomial) -> tuple[Polynomial | None, Polynomial | None]:
+        return range_of(value, self.known)
+
+
+def ratio(value: Polynomial, part: Polynomial) -> int:
+    """How many times a part stands in a sum, whole: 0 if it does not."""
+    counts = {value.get(m, 0) // c if value.get(m, 0) % c == 0 else 0 for m, c in part.items()}
+    return max(counts.pop(), 0) if len(counts) == 1 else 0
+
+
+def less(p: Polynomial, q: Polynomial) -> bool:
+    """Whether both are numbers, the first the smaller one."""
+    a, b = number(p), number(q)
+    return a is not None and b is not None and a < b
