@@ -105,11 +105,6 @@ SCALARS: Mapping[str, Monoid] = {
 MONOIDS: dict[str, Monoid] = dict(SCALARS)  # the registry: with the carriers' monoids that were met so far
 
 
-def monoid_named(name: str) -> Monoid:
-    """The monoid of that name. Raises KeyError."""
-    return MONOIDS[name]
-
-
 def intern(name: str, components: tuple[tuple[str, str], ...], make: Callable[[Carrier], Monoid | None]) -> Monoid | None:
     """The registered monoid that `make` gives on a carrier of that name; None where it gives none.
 

@@ -1,0 +1,203 @@
+"""Corners of the category's decisions and interpreters, each against plain evaluation: divisors that vary, infinities, narrow types.
+
+Comes in: terms that no shipped machine has. Goes out: what each interpreter makes of them.
+The one idea: a corner that no machine reaches today is reached by the next one.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+import sympy
+import z3
+
+from tinygpu.category.box import Box, box
+from tinygpu.category.decide import holds
+from tinygpu.category.evaluate import evaluate
+from tinygpu.category.facts import facts
+from tinygpu.category.interval import range_of
+from tinygpu.category.linear import divide, polynomial, term_of
+from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.number import load, outside_dtype, rounded
+from tinygpu.category.rounding import nearest, unrounded
+from tinygpu.category.rules import Rule, common_factors
+from tinygpu.category.sample import allowed, number
+from tinygpu.category.simplify import simplify
+from tinygpu.category.term import BOOL, FALSE, TRUE, App, Axis, Const, Fold, Read, Term, Var, lift, select
+from tinygpu.category.to_numpy import evaluate as values
+from tinygpu.category.to_source import source
+from tinygpu.category.to_sympy import to_sympy
+from tinygpu.category.to_z3 import Z3
+from tinygpu.model.builtin import built_in
+
+I, D, N, M = map(Var, "idnm")
+TWO = box(i=20, d=6).guarded(D >= 1)
+
+
+@pytest.mark.parametrize(
+    "term", [I // D, (I + 3) // D, (I - 5) // D, I // (D + 2), I % D, (I + N) // D, I // 3, (I - 30) // D], ids=str
+)
+def test_a_quotient_by_what_varies_is_in_its_range(term: Term) -> None:
+    low, high = range_of(polynomial(term), facts(TWO))
+    for n in (0, 7):
+        found = [int(evaluate(term, {"n": n, **TWO.at(p, {})})) for p in TWO.points({})]
+        assert low is None or int(evaluate(term_of(low), {"n": n})) <= min(found)
+        assert high is None or max(found) <= int(evaluate(term_of(high), {"n": n}))
+
+
+def test_a_quotient_by_what_varies_has_a_range() -> None:
+    assert range_of(polynomial(I // (D + 2)), facts(TWO)) == ({}, polynomial(lift(9)))  # 19 // 2, as the divisor is 2 or more
+    assert range_of(polynomial((I - 5) // D), facts(TWO)) == (None, None)
+    assert range_of(polynomial(I // (D - 3)), facts(TWO)) == (None, None)
+
+
+@pytest.mark.parametrize("op", ["min", "max"])
+def test_an_extreme_of_what_is_not_known(op: str) -> None:
+    """Of two values one of which has no bounds, the least is at most the other, and the largest at least."""
+    low, high = range_of(polynomial(App(op, (I, I // (D - 3)))), facts(TWO))
+    assert (low, high) == ((None, polynomial(lift(19))) if op == "min" else ({}, None))
+
+
+def test_what_is_not_decided_is_not_decided_when_negated() -> None:
+    less = App("lt", (N, M), BOOL)
+    assert holds(App("not", (less,), BOOL), Box(())) is None
+    assert holds(App("not", (less,), BOOL), Box((), less)) is False
+
+
+def test_division_by_nothing_leaves_everything() -> None:
+    assert divide(polynomial(I * 3 + 1), {}) == ({}, polynomial(I * 3 + 1))
+
+
+def test_numbers_on_the_left() -> None:
+    assert polynomial(3 + I) == polynomial(I + 3) and polynomial(3 - I) == polynomial(I * -1 + 3)
+
+
+def test_quotients_that_are_whole_are_put_together() -> None:
+    even = Box((Axis("i", N),), App("eq", (I % 4, lift(0)), BOOL))
+    assert simplify(I // 4 * 4 + 1, even) == I + 1
+    assert simplify(I // 4 * 8, even) == I * 2
+    assert simplify(I // 4 * 3, even) == I // 4 * 3
+
+
+def test_a_guard_that_the_others_imply_goes() -> None:
+    both = App("and", (I < 30, App("lt", (I, lift(10)), BOOL)), BOOL)
+    assert simplify(both, Box((Axis("i", N),))) == (I < 10)
+
+
+def test_rules_can_be_read() -> None:
+    assert str(Rule("cut", I * 2 // 2, I, (I >= 0,))).endswith("→  i  if i >= 0")
+    assert " if " not in str(Rule("same", I + 0, I))
+    assert list(common_factors(App("floordiv", (I, lift(2), lift(2))))) == []
+
+
+@pytest.mark.parametrize("dtype", ["f16", "bf16"])
+def test_sixteen_bits_come_as_their_bits(dtype: str) -> None:
+    bits = np.array([0x3C00 if dtype == "f16" else 0x3F80, 0], np.uint16)
+    assert load(bits, dtype).astype(float).tolist() == [1.0, 0.0]
+
+
+def test_values_of_python_are_rounded() -> None:
+    assert rounded(0.1, "f32") == np.float32(0.1) and rounded(300, "u8") == np.uint8(44)
+
+
+def test_without_ml_dtypes_bf16_is_seen_as_f32(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "ml_dtypes", None)
+    assert outside_dtype("bf16") == np.float32
+
+
+def test_constants_of_doubles_are_themselves() -> None:
+    assert float(nearest(0.1, "f64") or 0) == 0.1 and nearest(math.inf, "f64") is None
+    assert nearest(1e39, "f32") is None and nearest(3.4e38, "bf16") is None
+
+
+def test_a_choice_is_unrounded_if_both_are() -> None:
+    a, b = Read("a", (), "f16"), Read("b", (), "f16")
+    assert unrounded(select(I < 3, a, b))
+    assert not unrounded(select(I < 3, a, App("add", (a, b), "f16")))
+
+
+def test_numbers_of_monoids() -> None:
+    x = Var("x", "f32")
+    less = App("lt", (x, Const(2.0, "f32")), BOOL)
+    assert number(App("not", (less,), BOOL), {"x": 1.0}) is False
+    assert number(App("cast", (x,), "i32"), {"x": 2.5}) == 2 and number(App("cast", (Const(200, "i32"),), "i8"), {}) == -56
+    assert math.isnan(number(App("cast", (x,), "i32"), {"x": math.inf}))
+    assert math.isnan(number(App("add", (x, x), "f32"), {"x": math.nan}))
+    definition = built_in("argmax", "f32").definition
+    assert definition is not None
+    assert allowed(definition, (-math.inf, 3)) and not allowed(definition, (math.nan, 3)) and not allowed(definition, (math.inf, 3))
+
+
+def test_divisions_of_data() -> None:
+    a, b = Var("a", "i32"), Var("b", "i32")
+    at: dict[str, Any] = {"a": np.array([7, 8, 0], np.int32), "b": np.array([2, 4, 3], np.int32)}
+    assert values(App("div", (a, b), "i32"), at).tolist() == [3, 2, 0]
+    x = {"a": np.array([7.5, -7.5]), "b": np.array([2.0, 2.0])}
+    for op, want in (("floordiv", [3, -4]), ("mod", [1.5, 0.5]), ("ceildiv", [4, -3])):
+        assert values(App(op, (Var("a", "f64"), Var("b", "f64")), "f64"), x).tolist() == want
+
+
+def test_values_of_carriers_are_combined() -> None:
+    monoid = built_in("argmax", "f32")
+    assert MONOIDS[monoid.name] is monoid
+    pair = lambda v, k: App("pack", (Const(v, "f32"), Const(k, "i32")), monoid.name)  # noqa: E731
+    both = App(monoid.name, (pair(1.0, 4), pair(1.0, 2)), monoid.name)
+    assert [float(part) for part in values(both, {})] == [1.0, 2.0]
+    assert values(App("part", (both, Const(1)), "i32"), {}) == 2
+
+
+def test_sums_of_bf16_are_rounded_at_each_step() -> None:
+    fold = Fold("sum", (Axis("k", lift(4)),), TRUE, Read("a", (Var("k"),), "bf16"), "bf16")
+    data = np.array([256.0, 1.0, 1.0, 1.0], np.float32)
+    assert float(values(fold, {}, lambda node, index, mask: data[index[0]])) == 256.0
+    assert float(values(fold, {}, lambda node, index, mask: data[index[0]], exact=True)) == 259.0
+
+
+def test_infinities_as_text_and_as_symbols() -> None:
+    assert eval(source(Const(-math.inf, "f32"))) == -math.inf
+    assert to_sympy(Const(math.inf, "f32")) == sympy.oo and to_sympy(Const(-math.inf, "f32")) == -sympy.oo
+
+
+def test_casts_and_folds_as_symbols() -> None:
+    assert to_sympy(App("cast", (I,), "f32")) == to_sympy(I)
+    largest = Fold("max", (Axis("k", N),), TRUE, Read("a", (Var("k"),), "f32"), "f32")
+    assert to_sympy(largest).func == sympy.Function("max")
+    assert to_sympy(FALSE) == sympy.false
+
+
+@pytest.mark.parametrize(
+    ("term", "at", "want"),
+    [
+        (App("abs", (Var("a", "i32"),), "i32"), {"a": -5}, 5),
+        (App("abs", (Var("a", "i32"),), "i32"), {"a": 4}, 4),
+        (App("cast", (Var("f", BOOL),), "i32"), {"f": True}, 1),
+        (App("cast", (Var("f", BOOL),), "f32"), {"f": False}, 0),
+        (App("cast", (Var("a", "i32"),), BOOL), {"a": 3}, True),
+        (App("cast", (Var("a", "i32"),), BOOL), {"a": 0}, False),
+        (App("cast", (Var("a", "i32"),), "i8"), {"a": 200}, -56),
+        (App("cast", (Var("a", "i32"),), "u8"), {"a": -1}, 255),
+    ],
+    ids=str,
+)
+def test_z3_says_what_numpy_says(term: App, at: dict[str, Any], want: Any) -> None:
+    made = Z3()
+    told = [made.term(Var(name, a.dtype)) == value for a in term.args if isinstance(a, Var) for name, value in at.items()]
+    solver = z3.Solver(ctx=made.context)
+    solver.add(*told, made.term(term) != want)
+    assert solver.check() == z3.unsat
+    dtypes = {BOOL: np.bool_, "i32": np.int32}
+    assert values(term, {a.name: dtypes[a.dtype](at[a.name]) for a in term.args if isinstance(a, Var)}) == want
+
+
+def test_a_float_cut_to_an_integer_is_a_symbol_of_its_own() -> None:
+    """Nothing is claimed of it but that equal floats give equal integers."""
+    made = Z3()
+    a, b = (made.term(App("cast", (Var(x, "f32"),), "i32")) for x in "ab")
+    solver = z3.Solver(ctx=made.context)
+    solver.add(a != b)
+    assert solver.check() == z3.sat
+    solver.add(made.term(Var("a", "f32")) == made.term(Var("b", "f32")))
+    assert solver.check() == z3.unsat
