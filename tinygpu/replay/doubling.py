@@ -37,11 +37,11 @@ def doubled(run: Execution, text: Text, path: Path, step: Assign, old: Read, hit
                 body = text.cells(value, path, moved(text, env, with_bit(flat(text.launch.block), distance, Var(bit.name))))
                 return Fold(step.update, (bit,), TRUE, body, old.dtype)
         case Read() | Op("shuffle.up" | "shuffle.down", _):
-            run.held = old.array
+            before, run.held = run.held, old.array
             try:
                 other_value = run.resolve(text.cells(step.value, path, env), place.under(hit))
             finally:
-                run.held = ""
+                run.held = before
             if isinstance(other_value, Read) and other_value.array == here.array:
                 return pair(judge, step.update, here, other_value, hit)
     return None

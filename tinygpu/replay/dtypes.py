@@ -48,8 +48,8 @@ def constant(value: Fraction, dtype: str) -> Num:
     """A number as its type has it: the nearest float, ties to even; an integer within the range."""
     if dtype in FLOATS:
         return Num(nearest(value, dtype), dtype)
-    low, high = RANGES.get(dtype, (-(2**63), 2**63 - 1))
-    if value.denominator != 1 or not low <= value <= high or dtype == BOOL:
+    low, high = RANGES.get(dtype, (-(2**63), 2**63 - 1) if dtype == INDEX else (0, -1))  # any other type has no numbers
+    if value.denominator != 1 or not low <= value <= high:
         raise Unsupported(f"{value} is no number of {dtype}")
     return Num(int(value), dtype)
 

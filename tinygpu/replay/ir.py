@@ -217,7 +217,7 @@ def free(term: Term) -> frozenset[str]:
 
 
 def put(term: Term, env: Env) -> Term:
-    """Substitution. Binders are renamed apart by `read` and `fresh`, so that none is captured; that is asserted.
+    """Substitution. Binders are renamed apart by `read` and `fresh`, so that none is captured; that is checked.
 
     >>> put(Op("add", (Var("i"), ONE), INDEX), {"i": Var("j")})
     Op(op='add', args=(Var(name='j', dtype='index'), Num(value=1, dtype='index')), dtype='index')
@@ -231,7 +231,8 @@ def put(term: Term, env: Env) -> Term:
             names = {b.name for b in binders}
             env = {n: t for n, t in env.items() if n not in names}
             used = free(term) & set(env)
-            assert not any(names & free(env[n]) for n in used), "a binder would be captured"
+            if any(names & free(env[n]) for n in used):
+                raise Unsupported("a binder would be captured")
             return rebuild(term, lambda t: put(t, env))
     return rebuild(term, lambda t: put(t, env))
 

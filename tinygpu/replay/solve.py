@@ -71,7 +71,10 @@ def ask_z3(text: str, steps: int = Z3_STEPS) -> str:
     solver = z3.Solver(ctx=z3.Context())
     solver.set("rlimit", steps)
     solver.set("random_seed", 0)
-    solver.from_string(text)
+    try:
+        solver.from_string(text)
+    except z3.Z3Exception as error:
+        return f"not read: {error}"
     return str(solver.check())
 
 
@@ -88,8 +91,11 @@ def ask_cvc5(text: str, steps: int = CVC5_STEPS) -> str:
     parser = module.InputParser(solver)
     parser.setStringInput(module.InputLanguage.SMT_LIB_2_6, text, "claim")
     said = ""
-    while not (command := parser.nextCommand()).isNull():
-        said += str(command.invoke(solver, parser.getSymbolManager()))
+    try:
+        while not (command := parser.nextCommand()).isNull():
+            said += str(command.invoke(solver, parser.getSymbolManager()))
+    except RuntimeError as error:
+        return f"not read: {error}"
     return said.strip()
 
 
