@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tinygpu.diagnostic import TinygpuError
+from tinygpu.diagnostic import Diagnostic, TinygpuError
 from tinygpu.model.elaborate import Spec, elaborate
 from tinygpu.model.machine import Machine
 from tinygpu.model.source import said
@@ -144,6 +144,17 @@ def module(title: str, machines: Sequence[Built]) -> str:
     from tinygpu.emit.module import emit
 
     return stage("emit", lambda: emit(title, machines))
+
+
+def validate(text: str, machines: Sequence[Built], file: str = "") -> tuple[Diagnostic, ...]:
+    """`text of a module → what is wrong with it`: nothing where its kernels and launchers do what these machines say, for all sizes."""
+    from tinygpu.emit.module import launcher_names
+    from tinygpu.validate.check import Expected
+    from tinygpu.validate.check import validate as check_text
+
+    names = launcher_names([built.machine for built in machines])
+    expected = [Expected(name, built.program, built.cpu) for name, built in zip(names, machines, strict=True)]
+    return stage("validate", lambda: check_text(text, expected, file))
 
 
 def build(proof: Proof, machine: Machine | None = None) -> Callable[..., Any]:

@@ -1,7 +1,7 @@
 """`tinygpu build`: proved machines as Python modules.
 
 Comes in: specs. Goes out: one module for each, or nothing for a spec in which some machine is not proved.
-The one idea: a file is written only from `Proof` values, whole, and is the same for the same spec.
+The one idea: a file is written only from `Proof` values, whole, is the same for the same spec, and is read back before it is written.
 """
 
 from __future__ import annotations
@@ -10,10 +10,14 @@ import argparse
 import keyword
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tinygpu.commands.common import BAD, Progress, add_format, show, write
 from tinygpu.commands.specs import Judged, chosen, exit_code, judge_all, load_all
 from tinygpu.diagnostic import Diagnostic, TinygpuError
+
+if TYPE_CHECKING:
+    from tinygpu.emit.module import Built
 
 IMPORTED = ("numba", "numpy")  # by the module itself
 
@@ -46,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
             names = ", ".join(j.machine.title for j in mine if j.word != "proved")
             print(f"{spec.path}: not built, because {names} is not proved", file=sys.stderr)
         elif mine:
-            emit(spec.path, mine, arguments.output)
+            code = worst(code, emit(spec.path, mine, arguments.output, arguments.output_format))
     return code
 
 
@@ -59,12 +63,28 @@ def apart(paths: list[str]) -> None:
             raise TinygpuError(Diagnostic("TG905", title, helps=("rename one of the files, or build them into two folders",)))
 
 
+def worst(code: int, word: str) -> int:
+    """The exit code, when a module has this word too."""
+    return code or exit_code([word])
+
+
 def module_text(path: str, judged: list[Judged]) -> str:
     """`proved machines of one spec → text of its module`."""
+    return module_of(path, ready(judged))
+
+
+def module_of(path: str, built: list[Built]) -> str:
+    """The text of the module of these machines of a spec."""
     from tinygpu import pipeline
 
-    built = [pipeline.built(j.verdict, j.machine) for j in judged if isinstance(j.verdict, pipeline.Proof)]
     return pipeline.module(Path(path).name if path != "-" else "the standard input", built)
+
+
+def ready(judged: list[Judged]) -> list[Built]:
+    """The machines that are proved, as the emitter takes them."""
+    from tinygpu import pipeline
+
+    return [pipeline.built(j.verdict, j.machine) for j in judged if isinstance(j.verdict, pipeline.Proof)]
 
 
 def module_name(path: str) -> str:
@@ -79,12 +99,21 @@ def module_name(path: str) -> str:
     return f"{stem}.py"
 
 
-def emit(path: str, judged: list[Judged], output: str) -> None:
-    """Write or print a module."""
-    text = module_text(path, judged)
+def emit(path: str, judged: list[Judged], output: str, output_format: str) -> str:
+    """Write or print a module, unless its text does something else than the programs; `proved`, or why it is not all shown."""
+    from tinygpu import pipeline
+
+    target = Path(output) / module_name(path)
+    built = ready(judged)
+    text = module_of(path, built)
+    problems = pipeline.validate(text, built, str(target) if output != "-" else "the module")
+    show(problems, output_format, {d.span.file: text for d in problems})
+    if any(d.verdict == "error" for d in problems):
+        print(f"{path}: not built, because the module does something else than what was proved", file=sys.stderr)
+        return "refuted"
     if output == "-":
         sys.stdout.write(text)
-        return
-    target = Path(output) / module_name(path)
-    write(target, text)
-    print(f"{target}: {', '.join(j.machine.title for j in judged)}")
+    else:
+        write(target, text)
+        print(f"{target}: {', '.join(j.machine.title for j in judged)}")
+    return "unknown" if problems else "proved"

@@ -41,7 +41,7 @@ def validate(text: str, machines: Sequence[Expected], file: str = "") -> tuple[D
     except SyntaxError as error:
         line = error.lineno or 1
         label = Label(Span(file, 0, 0, line, 1, line, 1), error.msg)
-        return (Diagnostic("TG823", "the module could not be read back", (label,), "refuted"),)
+        return (Diagnostic("TG823", "the module could not be read back", (label,), "error"),)
     programs = {m.name: m.program for m in machines}
     own = {*programs, *dispatched(module, programs), *(f"_{name}_cuda" for name in programs)}
     own |= {f"_{name}_cuda_{n}" for name, program in programs.items() for n in range(len(program.launches))}
@@ -93,4 +93,4 @@ def diagnostic(module: Module, code: str, name: str, difference: Differs) -> Dia
     """A difference in words: what the line does, what the program says."""
     code = "TG823" if difference.unread else code
     notes = (difference.wants,) if difference.wants else ()
-    return module.wrong(code, f"{name} {TITLES[code]}", difference.node, difference.says, *notes)
+    return module.wrong(code, f"{name} {TITLES[code]}", difference.node, difference.says, *notes, known=not difference.open_)

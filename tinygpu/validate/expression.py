@@ -128,9 +128,8 @@ class Reader:
     def needs(self, node: ast.AST, term: Term, kind: str) -> None:
         """That an integer fits, or the error."""
         if not self.width.fits(term, kind, self.here):
-            raise Differs(
-                node, f"{text(term)} is computed here, and may not be {RANGE[kind]}", "every integer of a kernel fits its type"
-            )
+            says = f"{text(term)} is computed here, and may not be {RANGE[kind]}"
+            raise Differs(node, says, "every integer of a kernel fits its type", open_=True)
 
     def element(self, node: ast.Subscript, base: Thing, place: ast.expr) -> Value:
         """A cell of memory or of the thread."""

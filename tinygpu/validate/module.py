@@ -57,9 +57,9 @@ class Module:
         whole = self.lines[line - 1] if line <= len(self.lines) else ""
         return offset if whole.isascii() else len(whole.encode()[:offset].decode())
 
-    def wrong(self, code: str, title: str, node: ast.AST, says: str, *notes: str) -> Diagnostic:
-        """A diagnostic at a node: what it does, and as notes what was wanted."""
-        return Diagnostic(code, title, (Label(self.span(node), says),), "refuted", notes=notes)
+    def wrong(self, code: str, title: str, node: ast.AST, says: str, *notes: str, known: bool = True) -> Diagnostic:
+        """A diagnostic at a node: what it does, and as notes what was wanted. It is unknown, and no error, where a bound was not shown."""
+        return Diagnostic(code, title, (Label(self.span(node), says),), "error" if known else "unknown", notes=notes)
 
 
 def _given(node: ast.stmt) -> Iterator[str]:

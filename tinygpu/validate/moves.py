@@ -39,7 +39,7 @@ def loads(scope: Scope, stmt: ast.stmt, here: Here) -> bool:
                 size = scope.flat.elements(memory.array)
                 if not scope.width.inside(start, start + (atom.number - 1), size, here):
                     says = f"loads {atom.number} elements of {memory.array} from {text(start)} on"
-                    raise Differs(stmt, says, f"it has {text(size)} elements")
+                    raise Differs(stmt, says, f"it has {text(size)} elements", open_=True)
                 scope.names[cells] = Loaded(memory, start, atom.number)
                 return True
     return False
@@ -79,7 +79,7 @@ def moved(
         raise unread(offset, "a wide access at a place that is read from memory")
     problem = scope.flat.unaligned(pointer, start, atom.number, here)
     if problem:
-        raise Differs(stmt, problem, "a wide access starts at a multiple of its width")
+        raise Differs(stmt, problem, "a wide access starts at a multiple of its width", open_=True)
     return start, pointer
 
 

@@ -83,11 +83,14 @@ Thing: TypeAlias = Value | Pointer | Cells | Loaded | Number | Atom | Stale
 
 
 class Differs(Exception):
-    """The text does something else than the program, or something that cannot be read: where, what it says, what is wanted."""
+    """The text does something else than the program, or something that cannot be read: where, what it says, what is wanted.
 
-    def __init__(self, node: ast.AST, says: str, wants: str = "", unread: bool = False):
+    `open_` where a bound was not shown, which may hold all the same.
+    """
+
+    def __init__(self, node: ast.AST, says: str, wants: str = "", unread: bool = False, open_: bool = False):
         super().__init__(says)
-        self.node, self.says, self.wants, self.unread = node, says, wants, unread
+        self.node, self.says, self.wants, self.unread, self.open_ = node, says, wants, unread, open_ or unread
 
 
 def unread(node: ast.AST, what: str) -> Differs:

@@ -10,7 +10,7 @@ intervals, which the launcher's limits are compared with.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, reduce
 
 import z3
 
@@ -207,7 +207,19 @@ class Ends:
         return low is not None and self.known.positive(low)
 
     def _range(self, value: Polynomial) -> tuple[Polynomial | None, Polynomial | None]:
-        return range_of(value, self.known)
+        low, high = range_of(value, self.known)
+        return self._tiled(low), self._tiled(high)
+
+    def _tiled(self, value: Polynomial | None) -> Polynomial | None:
+        """`c·⌈n / c⌉` as n, where n is a multiple of c."""
+        for monomial, count in (value or {}).items():
+            for atom in monomial:
+                match atom:
+                    case App("ceildiv" | "floordiv", (n, Const(int(c)) as by)) if count % c == 0 and n % by in self.known.zeros:
+                        others = [a for a in monomial if a != atom]
+                        whole = polynomial(reduce(lambda a, b: a * b, others, n * (count // c)))
+                        return self._tiled(plus(plus(value or {}, {monomial: count}, -1), whole))
+        return value
 
 
 def ratio(value: Polynomial, part: Polynomial) -> int:
