@@ -38,6 +38,64 @@ def coordinates(number: ast.expr, shape: tuple[Term, ...], read: Read) -> tuple[
     return tuple(linear(c).term() for c in found) if _flat(found, shape) == polynomial(whole) else None
 
 
+Definitions = dict[str, ast.expr]
+
+
+def factors_of(number: ast.expr, definitions: Definitions) -> list[ast.expr]:
+    """What the digits of a number are multiplied with, from the slowest: `((a*3 + b)*8 + c)*4` gives 3, 8, 4.
+
+    >>> [ast.unparse(f) for f in factors_of(ast.parse("((a*3 + b)*8 + c)*4 + d").body[0].value, {})]
+    ['3', '8', '4']
+    """
+    match number:
+        case ast.Name(name) if name in definitions:
+            return factors_of(definitions[name], definitions)
+        case ast.BinOp(left, ast.Add() | ast.Sub(), _):
+            return factors_of(left, definitions)
+        case ast.BinOp(left, ast.Mult(), right):
+            return [*factors_of(left, definitions), right]
+        case ast.IfExp(_, then, _):
+            return factors_of(then, definitions)
+    return []
+
+
+def numbers_of(name: str, function: ast.AST) -> list[ast.expr]:
+    """The numbers of the elements of an array that a function reads or writes."""
+    out: list[ast.expr] = []
+    for node in ast.walk(function):
+        match node:
+            case ast.Subscript(ast.Name(array), ast.Call(ast.Name("at"), [number])) if array == name:
+                out.append(number)
+            case ast.Call(ast.Name("lanes_load" | "lanes_store"), [ast.Name(array), ast.Call(ast.Name("at"), [number]), *_]) if (
+                array == name
+            ):
+                out.append(number)
+    return out
+
+
+def definitions_of(function: ast.AST) -> Definitions:
+    """The names that a function gives one value in its text."""
+    found: dict[str, list[ast.expr]] = {}
+    for node in ast.walk(function):
+        match node:
+            case ast.Assign([ast.Name(name)], value):
+                found.setdefault(name, []).append(value)
+            case ast.Name(name, ast.Store()):
+                found.setdefault(name, [])
+    stored = [n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+    return {name: values[0] for name, values in found.items() if len(values) == 1 and stored.count(name) == 1}
+
+
+class Spelled(ast.NodeTransformer):
+    """A number with the names of such values written out."""
+
+    def __init__(self, definitions: Definitions) -> None:
+        self.definitions = definitions
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return self.definitions.get(node.id, node)
+
+
 def _flat(place: tuple[Term, ...], shape: tuple[Term, ...]) -> dict[tuple[Term, ...], int]:
     out: dict[tuple[Term, ...], int] = {}
     for coordinate, extent in zip(place, shape, strict=True):
@@ -56,7 +114,7 @@ def _written(number: ast.expr, shape: tuple[Term, ...], read: Read) -> tuple[Ter
     for position, part in enumerate(parts):
         if (row := _times(part, last, read)) is not None:
             place = linear(_sum(parts[:position] + parts[position + 1 :], read))
-            more = place.constant // int(last.value) if isinstance(last, Const) else 0
+            more = place.constant // int(last.value) if isinstance(last, Const) and place.constant >= last.value else 0
             rows = _sum([row], read) + more if len(outer) == 1 else None
             rest = place.plus(linear(last * more), -1).term() if more else _sum(parts[:position] + parts[position + 1 :], read)
             return (rows, rest) if rows is not None else (*_written(row, tuple(outer), read), rest)

@@ -86,6 +86,7 @@ def program_of(text: Text) -> Done:
                     _writable(text),
                     _roles(text, work),
                     text.dtype,
+                    work,
                 )
                 launches.append(_launch(text, reader, work, given, items))
                 if driver is not None:

@@ -83,7 +83,7 @@ class Grouped(State):
     def register(self, node: ast.AST, array: str, number: ast.expr) -> Register:
         """The cells from a number on, one for each lane."""
         cells = self.names.get(array)
-        if not isinstance(cells, Cells) or len(cells.shape) != 2 or cells.dtype != self.vectors:
+        if not isinstance(cells, Cells) or len(cells.shape) < 2 or cells.dtype != self.vectors:
             raise Unread(node, f"{array} is no array of rows of {self.vectors or 'vectors'}")
         return Register(cells, tuple(linear(c).term() for c in self.place(number, cells.shape)))
 
@@ -113,7 +113,9 @@ class Grouped(State):
                 return self.term(value)
             case ast.Call(ast.Name("lanes_load"), [ast.Name(array), ast.Call(ast.Name("at"), [number])], []):
                 place = self.register(node, array, number)
-                return Read(place.cells.name, (place.place[0], place.place[1] + Var(lane.name)), place.cells.dtype, self.span(node))
+                return Read(
+                    place.cells.name, (*place.place[:-1], place.place[-1] + Var(lane.name)), place.cells.dtype, self.span(node)
+                )
             case ast.Call(ast.Name(which), [left, right], []) if which in VECTORS:
                 self.called.add(which)
                 a, b = widened(self.vector(left, registers, lane)), widened(self.vector(right, registers, lane))

@@ -7,13 +7,16 @@ that is made, and steps for runs. The one idea: each array and number that is ke
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import reduce
 from itertools import count
+from operator import mul
 
-from tinygpu.category.term import Const, Term, Var, substitute
+from tinygpu.category.term import Const, Term, Var, select, substitute
 from tinygpu.program.step import Local, Step
-from tinygpu.validate.cpu_address import same
+from tinygpu.validate.cpu_address import Spelled, coordinates, definitions_of, factors_of, numbers_of, same
 from tinygpu.validate.cpu_call import Values
 from tinygpu.validate.cpu_carrier import Group, Role, Run
 from tinygpu.validate.cpu_names import Cell, Cells, Component, Digits, Global, Lost, Meaning, Number, Unread
@@ -36,9 +39,11 @@ class State(Values):
         writable: set[str],
         roles: Roles,
         vectors: str,
+        work: ast.FunctionDef,
     ) -> None:
         super().__init__(module, names)
         self.sizes, self.taken, self.writable, self.roles, self.vectors = sizes, taken, writable, roles, vectors
+        self.work, self.definitions = work, definitions_of(work)
         self.cells: dict[str, Local] = {}
         self.carriers: dict[str, Group] = {}
         self.pieces = Waiting()
@@ -69,7 +74,7 @@ class State(Values):
             case ast.Call(
                 ast.Attribute(ast.Name("np"), "empty" | "zeros" as kind), [size, ast.Attribute(ast.Name("np"), dtype)], []
             ) if dtype in DTYPE:
-                shape = tuple(self.index(s) for s in factors(size))
+                shape = self.shape(name, size)
                 if not all(isinstance(e, Const) and e.value >= 1 for e in shape):
                     raise Unread(node, "an array whose length is no number")
                 if (role := self.roles.get(name)) and role.kind in ("", "parts"):
@@ -81,6 +86,36 @@ class State(Values):
                 self.declared(node, made, name.removesuffix("_parts") if name.endswith("_parts") else "")
                 return
         raise Unread(node, "this does not make an array as kernels do")
+
+    def shape(self, name: str, size: ast.expr) -> tuple[Term, ...]:
+        """The shape of an array: the digits that its elements are numbered by, where that is done in one way."""
+        plain = tuple(self.index(s) for s in factors(size))
+        ways: set[tuple[Term, ...]] = set()
+        for number in numbers_of(name, self.work):
+            try:
+                way = tuple(self.index(f) for f in factors_of(number, self.definitions))
+            except Unread:
+                way = ()
+            ways |= {way} if way else set()
+        if len(ways) != 1 or not all(isinstance(f, Const) and f.value >= 1 for way in ways for f in (*way, *plain)):
+            return plain
+        (inner,) = ways
+        if self.vectors and len(inner) > 1 and "LANES" in ast.unparse(size):
+            inner = (*inner[:-2], inner[-2] * inner[-1])
+        total, block = (reduce(mul, t) for t in (plain, inner))
+        rows = total // block
+        return (rows, *inner) if isinstance(rows, Const) and rows.value >= 1 else plain
+
+    def place(self, number: ast.expr, shape: tuple[Term, ...]) -> tuple[Term, ...]:
+        """The coordinates of an element from its number, of either of two elements from a choice."""
+        if isinstance(number, ast.IfExp):
+            pairs = zip(self.place(number.body, shape), self.place(number.orelse, shape), strict=True)
+            return tuple(select(self.condition(number.test), a, b) for a, b in pairs)
+        spelled = Spelled(self.definitions).visit(copy.deepcopy(number)) if len(shape) > 1 else number
+        if spelled is not number and (found := coordinates(spelled, shape, self.index)) is not None:
+            if same(self.index(spelled), self.index(number)):
+                return found
+        return super().place(number, shape)
 
     @property
     def arrays(self) -> set[str]:

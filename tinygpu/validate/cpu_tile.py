@@ -120,6 +120,8 @@ def _lanes(lane: Axis) -> int:
 
 def _offset(register: Register, first: Register) -> tuple[int, int]:
     """How many rows and columns a register is behind the first one, whose column is 0."""
+    if len(register.place) != 2:
+        raise Unread(None, "registers of an array that is no rows and columns")
     rows, columns = (linear(a - b) for a, b in zip(register.place, first.place, strict=True))
     if rows.parts or columns.parts or rows.constant < 0 or columns.constant < 0:
         raise Unread(None, "registers that are no rows and columns")
