@@ -172,11 +172,35 @@ def _no_stream(function: str, stream: Any) -> None:
         )
 
 
+_CALLED: set[Any] = set()  # kernels that have run in this process
 _LAYER: list[Any] = []  # the lock that CPU calls hold; None where they need none; empty before the first call
 
 
 def _on_cpu(kernel: Any, *arguments: Any) -> None:
-    """Run a CPU kernel. numba's own threading layer aborts when two Python threads launch at once, so with that layer calls wait
+    """Run a CPU kernel. Its first call reads what numba has kept of an earlier process; where that is damaged (a disk that was full, a
+    machine that stopped), it is emptied, and the kernel is compiled again."""
+    if kernel in _CALLED:
+        _in_turn(kernel, *arguments)
+        return
+    try:
+        _in_turn(kernel, *arguments)
+    except Exception:
+        if not _emptied():
+            raise
+        _in_turn(kernel, *arguments)
+    _CALLED.add(kernel)
+
+
+def _emptied() -> bool:
+    """Forget what numba has kept of this module's kernels; says whether there was anything to forget."""
+    made = [one for one in globals().values() if hasattr(one, "py_func") and hasattr(one, "_cache")]
+    for one in made:
+        one._cache.flush()
+    return bool(made)
+
+
+def _in_turn(kernel: Any, *arguments: Any) -> None:
+    """Run a CPU kernel, alone where that has to be. numba's own threading layer aborts when two Python threads launch at once, so with that layer calls wait
     for each other, over all modules of tinygpu in this process; `NUMBA_THREADING_LAYER=tbb` or `omp` lets them run together."""
     if not _LAYER:
         import numba

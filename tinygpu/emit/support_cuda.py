@@ -6,6 +6,7 @@ The one idea: a cubin is keyed by everything that made it (source, architecture,
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import re
@@ -46,8 +47,13 @@ def _stream_of(function: str, stream: Any, family: str, device: int) -> int:
 def _cache_folder() -> Path:
     """Where cubins are kept: TINYGPU_CACHE, else the user's cache folder."""
     named = os.environ.get("TINYGPU_CACHE")
-    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return Path(named) if named else base / "tinygpu"
+    if named:
+        return Path(named)
+    try:
+        home = Path.home()
+    except RuntimeError:  # no home at all
+        home = Path(tempfile.gettempdir())
+    return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "tinygpu"
 
 
 def _stored(path: Path) -> bytes | None:
@@ -61,14 +67,18 @@ def _stored(path: Path) -> bytes | None:
 
 def _store(path: Path, content: bytes) -> None:
     """Write the content with its checksum, whole or not at all; a folder that cannot be written is no error, only slower."""
+    name = ""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=path.parent)
         with os.fdopen(handle, "wb") as file:
             file.write(hashlib.sha256(content).digest() + content)
         os.replace(name, path)
-    except OSError:
-        return
+    except BaseException as error:
+        with contextlib.suppress(OSError):
+            os.unlink(name)
+        if not isinstance(error, OSError):
+            raise
 
 
 def _aligned(*pairs: tuple[Any, int]) -> bool:

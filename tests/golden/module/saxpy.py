@@ -641,11 +641,35 @@ def _no_stream(function: str, stream: Any) -> None:
         )
 
 
+_CALLED: set[Any] = set()  # kernels that have run in this process
 _LAYER: list[Any] = []  # the lock that CPU calls hold; None where they need none; empty before the first call
 
 
 def _on_cpu(kernel: Any, *arguments: Any) -> None:
-    """Run a CPU kernel. numba's own threading layer aborts when two Python threads launch at once, so with that layer calls wait
+    """Run a CPU kernel. Its first call reads what numba has kept of an earlier process; where that is damaged (a disk that was full, a
+    machine that stopped), it is emptied, and the kernel is compiled again."""
+    if kernel in _CALLED:
+        _in_turn(kernel, *arguments)
+        return
+    try:
+        _in_turn(kernel, *arguments)
+    except Exception:
+        if not _emptied():
+            raise
+        _in_turn(kernel, *arguments)
+    _CALLED.add(kernel)
+
+
+def _emptied() -> bool:
+    """Forget what numba has kept of this module's kernels; says whether there was anything to forget."""
+    made = [one for one in globals().values() if hasattr(one, "py_func") and hasattr(one, "_cache")]
+    for one in made:
+        one._cache.flush()
+    return bool(made)
+
+
+def _in_turn(kernel: Any, *arguments: Any) -> None:
+    """Run a CPU kernel, alone where that has to be. numba's own threading layer aborts when two Python threads launch at once, so with that layer calls wait
     for each other, over all modules of tinygpu in this process; `NUMBA_THREADING_LAYER=tbb` or `omp` lets them run together."""
     if not _LAYER:
         import numba
@@ -701,8 +725,13 @@ def _stream_of(function: str, stream: Any, family: str, device: int) -> int:
 def _cache_folder() -> Path:
     """Where cubins are kept: TINYGPU_CACHE, else the user's cache folder."""
     named = os.environ.get("TINYGPU_CACHE")
-    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return Path(named) if named else base / "tinygpu"
+    if named:
+        return Path(named)
+    try:
+        home = Path.home()
+    except RuntimeError:  # no home at all
+        home = Path(tempfile.gettempdir())
+    return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "tinygpu"
 
 
 def _stored(path: Path) -> bytes | None:
@@ -716,14 +745,18 @@ def _stored(path: Path) -> bytes | None:
 
 def _store(path: Path, content: bytes) -> None:
     """Write the content with its checksum, whole or not at all; a folder that cannot be written is no error, only slower."""
+    name = ""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=path.parent)
         with os.fdopen(handle, "wb") as file:
             file.write(hashlib.sha256(content).digest() + content)
         os.replace(name, path)
-    except OSError:
-        return
+    except BaseException as error:
+        with contextlib.suppress(OSError):
+            os.unlink(name)
+        if not isinstance(error, OSError):
+            raise
 
 
 def _aligned(*pairs: tuple[Any, int]) -> bool:
