@@ -83,7 +83,7 @@ def tail(draw: Draw) -> str:
         f"""    local acc: f32[]
     if {row} < R {{
       acc[] = 0
-      for c < N // {chunk} {{ for u < {near(draw, chunk)} {{ acc[] += x[{row}, c*{chunk} + u] }} }}
+      for c < N // {chunk} {{ for u < {near(draw, chunk, 1)} {{ acc[] += x[{row}, c*{chunk} + u] }} }}
       for q < {left} {{ acc[] += x[{row}, {start} + q]{guard} }}
       s[{row}] = acc[]
     }}""",
@@ -324,7 +324,7 @@ def launches(draw: Draw) -> str:
     launch (grid = (h: R), block = (z: 1)) {{
       local whole: f32[]
       whole[] = {unit}
-      for q < {near(draw, parts)} {{ whole[] {update} part[h, q] }}
+      for q < {near(draw, parts, 1)} {{ whole[] {update} part[h, q] }}
       s[h] = whole[]
     }}""",
     )
