@@ -19,6 +19,7 @@ CAUSAL = {"Q": SIDE, "K": SIDE}
 IMAGES = {"B": 8, "H": 56, "W": 56, "C": 64, "F": 64}
 POOLED = {"C": 64, "P": 128, "Q": 128}
 SMALL_EPS: dict[str, Draw] = {"eps": lambda chance, shape, sizes: 1e-5}
+DECAY: dict[str, Draw] = {"a": lambda chance, shape, sizes: chance.uniform(0, 1, shape)}  # what was before is forgotten
 
 
 def below(size: str) -> Draw:
@@ -47,6 +48,7 @@ ELEMENTS = (
 
 NORMS = (
     Case("softmax", "softmax", "softmax", ROWS, peers.softmax, "exp(x - max) / sum", 2.0),
+    Case("softmax of long rows", "softmax", "softmax_long", {"R": 16, "N": 1 << 20}, peers.softmax, "exp(x - max) / sum", 1.0),
     Case("online softmax", "online_softmax", "softmax_online", ROWS, peers.softmax, "exp(x - max) / sum"),
     Case("layernorm", "norm", "layernorm", ROWS, peers.layernorm, "(x - mean) / sqrt(var + eps) * w + b", 2.0, draw=SMALL_EPS),
     Case("rmsnorm", "norm", "rmsnorm", ROWS, peers.rmsnorm, "x / sqrt(mean(x*x) + eps) * w", 2.0, draw=SMALL_EPS),
@@ -107,6 +109,9 @@ WINDOWS = (
 DATA = (
     Case("scan of rows", "scan", "scan_rows", ROWS, lambda i, y: np.cumsum(i["x"], axis=1, out=y), "cumsum(x, axis=1)"),
     Case("scan", "scan", "scan", LINE, lambda i, y: np.cumsum(i["x"], out=y), "cumsum(x)"),
+    Case("recurrence of rows", "recurrence", "recurrence", ROWS, peers.recurrence, "h = a[:, i]*h + b[:, i], column by column", draw=DECAY),
+    Case("recurrence", "recurrence", "recurrence_long", LINE, peers.recurrence_long, "doubling: 2 log n passes", draw=DECAY),
+    Case("last state", "recurrence", "last_state", ROWS, peers.last_state, "h = a[:, i]*h + b[:, i], column by column", draw=DECAY),
     Case("histogram", "histogram", "histogram", {"n": SIZE, "B": 256}, peers.histogram, "bincount(x, minlength=B)", draw={"x": below("B")}),
     Case("histogram of bytes", "histogram", "histogram_bytes", LINE, peers.histogram, "bincount(x, minlength=256)", draw={"x": octets}),
     Case("embedding", "embedding", "embedding", {"V": 32768, "D": 1024, "T": 8192}, peers.embedding, "take(W, idx, axis=0, out=y)", draw={"idx": below("V")}),

@@ -85,6 +85,30 @@ def softmax(i: Inputs, y: Array) -> None:
     np.divide(y, y.sum(axis=1, keepdims=True), out=y)
 
 
+def recurrence(i: Inputs, h: Array) -> None:
+    state = np.zeros(h.shape[0], h.dtype)
+    for column in range(h.shape[1]):
+        state = i["a"][:, column] * state + i["b"][:, column]
+        h[:, column] = state
+
+
+def last_state(i: Inputs, h: Array) -> None:
+    h[:] = 0
+    for column in range(i["a"].shape[1]):
+        np.multiply(i["a"][:, column], h, out=h)
+        np.add(h, i["b"][:, column], out=h)
+
+
+def recurrence_long(i: Inputs, h: Array) -> None:
+    a = i["a"].copy()
+    h[:] = i["b"]
+    step = 1
+    while step < len(h):
+        h[step:] = a[step:] * h[:-step] + h[step:]
+        a[step:] = a[step:] * a[:-step]
+        step *= 2
+
+
 def mean_variance(i: Inputs, mean: Array, variance: Array) -> None:
     np.mean(i["x"], axis=1, out=mean)
     np.var(i["x"], axis=1, out=variance)

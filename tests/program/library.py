@@ -39,6 +39,8 @@ def reread(program: Program, machine: Machine, change: Callable[[str], str] = st
     clause = file.declarations[0].clauses[0]
     assert isinstance(clause, tree.ProgramClause)
     launches = tuple(replace(one, phases=(), time=()) for one in machine.launches)
+    if len(launches) == len(program.launches) == 1:  # derivation may cut a factor of the block in two
+        launches = (replace(launches[0], grid=program.launches[0].grid, block=program.launches[0].block),)
     return read(replace(machine, program=clause, launches=launches))
 
 

@@ -45,6 +45,8 @@ def occurrences(expr: tree.Expr, name: str, scope: Scope, strength: int = PLAIN)
             yield from occurrences(c, name, scope, strength)
             for branch in (a, b):
                 yield from occurrences(branch, name, scope, max(strength, BRANCH))
+        case tree.FoldExpr(_, (tree.Binder(own, _, tree.Name(end)),), body, prefix=True) if end == name:  # as far as its terms go
+            yield from occurrences(body, own, scope, max(strength, BRANCH))
         case tree.FoldExpr(_, binders, body):
             bounds = [b.bound for b in binders if b.bound]
             hidden = name in (b.name for b in binders)

@@ -10,7 +10,6 @@ Inputs are uninterpreted; a cell that nobody wrote is a fresh symbol `cell?`.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from itertools import islice
 
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.settle import settle
@@ -28,7 +27,6 @@ from tinygpu.category.term import (
     select,
     substitute,
     variables,
-    walk,
 )
 from tinygpu.diagnostic import Span
 from tinygpu.obligations.cells import Cells, State, contributed, itself, merged, neighbour, published, unwritten, written
@@ -45,6 +43,7 @@ from tinygpu.obligations.trace import (
     Place,
     Store,
     Trace,
+    beyond,
     guarded_reads,
     index_terms,
     replaced,
@@ -55,6 +54,7 @@ from tinygpu.obligations.window import stepped, windowed
 from tinygpu.program.step import Assign, Barrier, For, Holds, If, Launch, Local, Program, Shared, Step
 
 FOLLOWED = 6000  # parts of a value, written out as a tree, beyond which it is not followed
+DEEP = 250  # parts inside of each other beyond which it is not: what reads a value goes down into it
 LARGE = "large "
 UNROLLED = 64  # a loop that has no closed form is executed iteration by iteration up to this many
 
@@ -82,7 +82,7 @@ class Execution:
 
     def followed(self, value: Term) -> Term:
         """The value, or an unknown one in its place where it is too large: copies of copies grow as powers of two."""
-        if next(islice(walk(value), FOLLOWED, None), None) is None:
+        if not beyond(value, FOLLOWED, DEEP):
             return value
         self.loops += 1
         return Read(f"{LARGE}{self.loops}{UNSOLVED}", tuple(map(Var, sorted(variables(value)))), value.dtype)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from tinygpu.category.settle import settle
-from tinygpu.category.term import INDEX, App, Fold, Read, Term, negation, reads, rebuild, variables
+from tinygpu.category.term import INDEX, App, Fold, Read, Term, children, negation, reads, rebuild, variables
 from tinygpu.diagnostic import NOWHERE, Span
 from tinygpu.obligations.cells import Cells, State
 from tinygpu.obligations.obligation import Point
@@ -143,6 +143,23 @@ def in_order(term: App, point: Point) -> Iterator[tuple[Term, Point]]:
         yield arg, point
         if term.op in ("and", "or"):
             point = point.under(arg if term.op == "and" else negation(arg))
+
+
+def beyond(term: Term, parts: int, deep: int) -> bool:
+    """Whether a term, written out, has more than so many parts, or as many inside of each other.
+
+    >>> x = Var("x")
+    >>> beyond(x * 2, 3, 2), beyond(x * 2 + x, 3, 3), beyond(x * 2 + x, 9, 2)
+    (False, True, True)
+    """
+    waiting, seen = [(term, 1)], 0
+    while waiting:
+        here, depth = waiting.pop()
+        seen += 1
+        if seen > parts or depth > deep:
+            return True
+        waiting.extend((inner, depth + 1) for inner in children(here))
+    return False
 
 
 def index_terms(term: Term, point: Point) -> Iterator[tuple[Term, Point]]:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from tinygpu.category.box import Box
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.simplify import holds
-from tinygpu.category.term import Axis, Fold, Read, Term, Var, conjunction, rebuild, select, substitute, variables, walk
+from tinygpu.category.term import TRUE, Axis, Fold, Read, Term, Var, conjunction, rebuild, select, substitute, variables, walk
 from tinygpu.diagnostic import Label, TinygpuError
 from tinygpu.model.inlined import inlined
 from tinygpu.model.machine import Launch, Phase
@@ -129,11 +129,10 @@ def fact(build: Build, phase: Phase, over: Pulled) -> Term | None:
     if not isinstance(phase.known, Fold):
         return None
     names: dict[str, Term] = {a.name: Var(build.fresh(a.name)) for a in phase.known.axes}
-    axes = tuple(
-        replace(a, name=n.name, sort="time") for a, n in zip(phase.known.axes, names.values(), strict=True) if isinstance(n, Var)
-    )
+    axes = tuple(replace(a, name=n.name) for a, n in zip(phase.known.axes, names.values(), strict=True) if isinstance(n, Var))
     guard, body = (substitute(substitute(t, names), over.owner) for t in (phase.known.guard, phase.known.body))
-    return replace(phase.known, axes=axes, guard=guard, body=body)
+    unit = MONOIDS[phase.known.monoid].unit(phase.known.dtype)
+    return replace(phase.known, axes=axes, guard=TRUE, body=body if unit is None else select(guard, body, unit))
 
 
 def in_order(build: Build, launch: Launch) -> None:

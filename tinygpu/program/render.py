@@ -64,7 +64,13 @@ def to_statements(program: Program) -> tuple[tree.Statement, ...]:
 
 def several(program: Program) -> bool:
     """Whether the launches of a program are written as statements."""
-    return len(program.launches) != 1 or bool(program.workspaces)
+    return len(program.launches) != 1 or bool(program.workspaces) or recut(program)
+
+
+def recut(program: Program) -> bool:
+    """Whether the threads of the one launch have other factors than in the machine that it was derived from."""
+    names = [[a.name for a in one.block] for one in (*program.launches, *(program.machine.launches if program.machine else ()))]
+    return len(program.launches) == 1 and any(one != names[0] for one in names)
 
 
 def levels(launch: Launch) -> tuple[tree.Level, ...]:

@@ -124,13 +124,16 @@ def merged(time: tuple[str, ...], orders: Iterable[tuple[str, ...]], moved: Coll
 
     >>> merged(("c",), [("c", "w", "lane")], ["w", "lane"]), merged(("c",), [("t", "c")], ["t"])
     (('c', 'w', 'lane'), ('t', 'c'))
+    >>> merged(("c", "j"), [("c", "lane")], ["lane"])
+    ('c', 'lane', 'j')
     """
     found = list(time)
     for order in orders:
         for place, name in reversed(list(enumerate(order))):
             if name in moved and name not in found:
                 inner = [found.index(n) for n in order[place + 1 :] if n in found]
-                found.insert(min(inner, default=len(found)), name)
+                outer = [found.index(n) + 1 for n in order[:place] if n in found]
+                found.insert(min(inner, default=max(outer, default=len(found))), name)
     return tuple(found)
 
 
