@@ -174,8 +174,10 @@ def _signature(function: ast.FunctionDef, inner: ast.FunctionDef, names: Mapping
     """The types of the parameters, as the last line says them."""
     match function.body[-1]:
         case ast.Return(
-            value=ast.Tuple(elts=[ast.Name(id=name), ast.Call(func=ast.Attribute(attr="void"), args=types, keywords=[])])
+            value=ast.Tuple(
+                elts=[ast.Name(id=name), ast.Call(func=ast.Attribute(value=base, attr="void"), args=types, keywords=[])]
+            )
         ):
-            if name == inner.name:
+            if name == inner.name and ast.unparse(base) == space:
                 return [type_of(t, names) for t in types]
     raise unread(function.body[-1], "the kernel and its signature are returned")
