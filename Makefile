@@ -6,7 +6,7 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3 python; do \
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet install
 
-.PHONY: help demo test tidy golden proofs replay clean
+.PHONY: help demo test tidy golden proofs replay coverage clean
 
 help:  ## what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,8 +33,14 @@ proofs: .venv/dev  ## prove every shipped machine again and write its certificat
 replay: .venv/dev  ## prove every certificate of proofs/ again from its program, with z3 and cvc5, and with the independent checker
 	$(BIN)/tinygpu replay proofs
 
+COVERED := tests/category tests/laws tests/obligations tests/proof tests/mutants tests/wrong
+
+coverage: .venv/dev  ## branch coverage of what is stated and proved; below 95 % it fails
+	$(BIN)/python -m pytest -q -n auto --maxprocesses 8 --cov --cov-report=term-missing:skip-covered \
+	  $(COVERED) tinygpu/category tinygpu/obligations tinygpu/proof
+
 clean:  ## remove the environment and everything made
-	rm -rf .venv build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
 
 .venv/python:
 	@test -n "$(PYTHON)" || { echo "no Python 3.11 or newer found; say PYTHON=/path/to/python" >&2; exit 1; }
