@@ -15,7 +15,7 @@ from tinygpu.replay.ir import BOOL, INDEX, Axis, Num, Op, Term, Var, num, put
 from tinygpu.replay.linear import Ranges
 
 AXES = (Axis("a", num(16)), Axis("b", num(32)), Axis("c", Var("n")))
-OPERATORS = {"add": int.__add__, "sub": int.__sub__, "mul": int.__mul__, "floordiv": int.__floordiv__, "mod": int.__mod__,
+OPERATORS = {"add": int.__add__, "sub": int.__sub__, "mul": int.__mul__, "floordiv": int.__floordiv__, "ceildiv": lambda a, b: -(-a // b), "mod": int.__mod__,
              "lt": int.__lt__, "le": int.__le__, "gt": int.__gt__, "ge": int.__ge__, "eq": int.__eq__, "ne": int.__ne__}  # fmt: skip
 LEAVES = st.sampled_from([Var("a"), Var("b"), Var("c")]) | st.integers(-5, 40).map(num)
 FACTORS = st.sampled_from([2, 3, 4, 6, 8, 16, 32]).map(num)
@@ -25,8 +25,8 @@ def deeper(inner: st.SearchStrategy[Term]) -> st.SearchStrategy[Term]:
     def made(op: str, a: Term, b: Term) -> Term:
         return Op(op, (a, b), INDEX)
 
-    sums = st.builds(made, st.sampled_from(["add", "sub"]), inner, inner)
-    digits = st.builds(made, st.sampled_from(["floordiv", "mod", "mul"]), inner, FACTORS)
+    sums = st.builds(made, st.sampled_from(["add", "sub", "add", "sub", "mul"]), inner, inner)
+    digits = st.builds(made, st.sampled_from(["floordiv", "mod", "mul", "ceildiv"]), inner, FACTORS)
     tests = st.builds(lambda op, a, b: Op(op, (a, b), BOOL), st.sampled_from(["lt", "le", "gt", "ge", "eq", "ne"]), inner, inner)
     return sums | digits | st.builds(lambda c, a, b: Op("select", (c, a, b), INDEX), tests, inner, inner)
 
