@@ -15,6 +15,7 @@ from functools import lru_cache
 
 import z3
 
+from tinygpu.category.affine import Linear, linear
 from tinygpu.category.box import Box
 from tinygpu.category.decide import holds as decide
 from tinygpu.category.facts import facts
@@ -43,6 +44,7 @@ from tinygpu.category.term import (
 )
 from tinygpu.category.to_z3 import box_facts
 from tinygpu.obligations.promise import instances
+from tinygpu.program.lanes import multiple
 from tinygpu.proof.kernel import ask
 
 BUDGET = 4_000_000  # z3's resource units for one question: what is true of kernels takes a hundredth of it
@@ -136,9 +138,26 @@ class Here:
         return self._same_value(t, p)
 
     def _same_index(self, t: Term, p: Term) -> bool:
-        if all(any(self._same_read(r, q) for q in reads(p)) for r in reads(t)):
-            return self.holds(equal(t, p))
-        return False
+        if not all(any(self._same_read(r, q) for q in reads(p)) for r in reads(t)):
+            return False
+        if any(isinstance(part, App) and part.op == "xor" for part in walk(t)):
+            t, p = (canonical(self._swizzled(side)) for side in (t, p))
+        return t == p or self.holds(equal(t, p))
+
+    def _swizzled(self, term: Term) -> Term:
+        """`(a + d) ^ m` as `(a ^ m) + d`, where a and m are multiples of a power of two and d is less: bits that do not meet."""
+        match rebuild(term, self._swizzled):
+            case App("xor", (x, mask)):
+                extents = {a.name: a.extent for a in self.axes}
+                mask = settle(mask, extents, frozenset(self.guards))
+                power = multiple(mask) & -multiple(mask)
+                form = linear(x)
+                low = Linear(tuple((atom, c) for atom, c in form.parts if c % power), form.constant % power) if power else form
+                if power and self.holds(conjunction(low.term() >= 0, low.term() < power)):
+                    return (canonical(form.plus(low, -1).term()) ^ canonical(mask)) + low.term()
+                return canonical(x) ^ canonical(mask)
+            case same:
+                return same
 
     def _same_read(self, r: Read, q: Read) -> bool:
         return r.tensor == q.tensor and len(r.index) == len(q.index) and all(map(self.same, r.index, q.index))
