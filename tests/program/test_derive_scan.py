@@ -37,7 +37,7 @@ PLACES = {
     "half": "work grid = (g), block = (e: 2, lane: 16)\n compute r = (g, e), i = (c, lane)\n time c",
     "slow": "work grid = (r), block = (u: 4, w: 24)\n compute i = (c, u, w)\n time c",
     "cells": "work grid = (g), block = (w: 2, lane: 32)\n compute r = (g, w, u: 2), i = (c, lane)\n time c\n register u",
-    "once": "work grid = (r), block = (lane: 32)\n compute i = (lane, v: 4)\n register v",
+    "once": "work grid = (r), block = (lane: 32)\n compute i = (lane, v: 4)\n register v\n where N <= 128",
     "turns": "work grid = (g), block = (lane: 32)\n compute r = (g, q: 2), i = (c, lane)\n time q, c",
 }
 OTHERS = {
@@ -48,8 +48,8 @@ OTHERS = {
     "two": "op o(x: f32[R, N]) -> (y: f32[R, N]) {"
     " y[r, i] = (scan_sum[k < i] x[r, k] * x[r, k]) / (1 + exp(scan_max[k <= i] x[r, k])) }\n"
     f"machine m : o {{ {WARP} }}",
-    "kept": "op o(x: f32[R, N]) -> (y: f32[R, N], z: f32[R, N]) where N >= 1 {\n s[r] = sum[j] x[r, j]\n"
-    " p[r, i] = scan_sum[k <= i] x[r, k] - s[r]\n y[r, i] = p[r, i] * 2\n z[r, i] = p[r, i] + x[r, i] }\n"
+    "shared": "op o(x: f32[R, N]) -> (y: f32[R, N], z: f32[R, N]) where N >= 1 {\n s[r] = sum[j] x[r, j]\n"
+    " y[r, i] = scan_sum[k <= i] x[r, k] - s[r]\n z[r, i] = x[r, i] * scan_sum[k <= i] x[r, k] }\n"
     "machine m : o { work grid = (r), block = (lane: 32)\n compute i = (c, lane), j = (q, lane)\n time c, q }",
     "inside": "op o(x: f32[R, N, K]) -> (y: f32[R, N]) { y[r, i] = scan_max[k <= i] (sum[j] x[r, k, j]) }\n"
     "machine m : o { work grid = (r), block = (lane: 32)\n compute i = (c, lane)\n time c, j }",
