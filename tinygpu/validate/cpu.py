@@ -15,13 +15,14 @@ from typing import TypeAlias
 
 from tinygpu.diagnostic import Diagnostic, Label
 from tinygpu.obligations import PROPERTIES, wellformed
-from tinygpu.obligations.dataflow import execute, gaps
+from tinygpu.obligations.dataflow import gaps
 from tinygpu.obligations.obligation import Claim
 from tinygpu.obligations.promise import promised
 from tinygpu.obligations.width import _divisions, evaluated
 from tinygpu.program.step import Program
 from tinygpu.program.unpack import unpack
 from tinygpu.proof.kernel import BUDGET, Open, Theorem, discharge
+from tinygpu.validate.cpu_follow import Long, execute
 from tinygpu.validate.cpu_launch import Done, Text, functions_of, program_of
 from tinygpu.validate.cpu_names import Unread
 from tinygpu.validate.cpu_support import supported
@@ -70,6 +71,10 @@ def validate(module: Module, name: str, program: Program, budget: int = BUDGET, 
     except Unread as unread:
         labels = (Label(module.span(unread.node), "here"),) if unread.node is not None else ()
         return Unsure(Diagnostic("TG823", f"{name}_cpu could not be read", labels, "unknown", notes=(unread.reason,)))
+    except Long:
+        reason = "to follow it turn by turn takes too long: threads that cooperate, or strips with a border"
+        labels = (Label(module.span(module.functions[f"{name}_cpu"]), "this kernel"),)
+        return Unsure(Diagnostic("TG823", f"{name}_cpu is not proved", labels, "unknown", notes=(reason,)))
     return Same(count)
 
 
