@@ -157,6 +157,16 @@ def validate(text: str, machines: Sequence[Built], file: str = "") -> tuple[Diag
     return stage("validate", lambda: check_text(text, expected, file))
 
 
+def validate_cpu(text: str, machines: Sequence[Built], file: str = "") -> tuple[Diagnostic, ...]:
+    """`text of a module → what is to be said of its CPU kernels`: nothing of one that is proved; a note of one that nobody knows is right."""
+    from tinygpu.emit.module import launcher_names
+    from tinygpu.validate.cpu import findings
+
+    names = launcher_names([built.machine for built in machines])
+    kernels = [(name, built.cpu or built.program) for name, built in zip(names, machines, strict=True)]
+    return stage("validate", lambda: findings(text, kernels, file))
+
+
 def build(proof: Proof, machine: Machine | None = None) -> Callable[..., Any]:
     """`proof → launcher`, compiled at its first call."""
     from tinygpu.emit.module import launcher_names

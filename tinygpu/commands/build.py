@@ -106,9 +106,11 @@ def emit(path: str, judged: list[Judged], output: str, output_format: str) -> st
     target = Path(output) / module_name(path)
     built = ready(judged)
     text = module_of(path, built)
-    problems = pipeline.validate(text, built, str(target) if output != "-" else "the module")
-    show(problems, output_format, {d.span.file: text for d in problems})
-    if any(d.verdict == "error" for d in problems):
+    shown = str(target) if output != "-" else "the module"
+    problems = pipeline.validate(text, built, shown)
+    alone = pipeline.validate_cpu(text, built, shown)
+    show((*problems, *alone), output_format, {d.span.file: text for d in (*problems, *alone)})
+    if any(d.verdict == "error" for d in (*problems, *alone)):
         print(f"{path}: not built, because the module does something else than what was proved", file=sys.stderr)
         return "refuted"
     if output == "-":

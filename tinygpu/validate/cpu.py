@@ -9,8 +9,8 @@ The one idea: nothing of the emitter is trusted, since what is proved is the tex
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from tinygpu.diagnostic import Diagnostic, Label
@@ -26,7 +26,7 @@ from tinygpu.validate.cpu_follow import Long, execute
 from tinygpu.validate.cpu_launch import Done, Text, functions_of, program_of
 from tinygpu.validate.cpu_names import Unread
 from tinygpu.validate.cpu_support import supported
-from tinygpu.validate.module import Module
+from tinygpu.validate.module import Module, read
 
 LANES = {"f32": (16, 8), "f64": (8, 4)}  # numbers in a vector register, with and without AVX-512
 HARDWARE = ("limits", "alignment", "width", "storage")  # what is said of a GPU
@@ -73,7 +73,7 @@ def validate(module: Module, name: str, program: Program, budget: int = BUDGET, 
         return Unsure(Diagnostic("TG823", f"{name}_cpu could not be read", labels, "unknown", notes=(unread.reason,)))
     except Long:
         reason = "to follow it turn by turn takes too long: threads that cooperate, or strips with a border"
-        labels = (Label(module.span(module.functions[f"{name}_cpu"]), "this kernel"),)
+        labels = (Label(module.span(module.functions[f"{name}_cpu"].args.args[0]), "the kernel of these"),)
         return Unsure(Diagnostic("TG823", f"{name}_cpu is not proved", labels, "unknown", notes=(reason,)))
     return Same(count)
 
@@ -122,3 +122,20 @@ def _open(name: str, program: Program, left: list[Open], search: bool) -> Validi
         return Wrong(found.diagnostic)
     why = left[0].reason or "the solver has a counterexample, but nothing goes wrong at the sizes that were run"
     return Unsure(Diagnostic(claim.code, f"{name}_cpu: not proved: {claim.title}", claim.labels, "unknown", notes=(why,)))
+
+
+def findings(text: str, kernels: Sequence[tuple[str, Program]], file: str = "") -> tuple[Diagnostic, ...]:
+    """What is to be said of the CPU kernels of a module, by name and program: an error for one that is wrong, a note for one that is not proved.
+
+    A kernel without a word here is proved. One with a note is what tests compare with the equation, and no more than that.
+    """
+    module = read(text, file)
+    out: list[Diagnostic] = []
+    for name, program in kernels:
+        match validate(module, name, program):
+            case Wrong(diagnostic):
+                out.append(replace(diagnostic, verdict="error"))
+            case Unsure(diagnostic):
+                title = f"{name}_cpu was compared with its equation, but is not proved"
+                out.append(replace(diagnostic, verdict="note", title=title, notes=(diagnostic.title, *diagnostic.notes)))
+    return tuple(out)
