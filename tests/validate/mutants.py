@@ -44,7 +44,7 @@ def _changes(node: ast.AST, names: list[str], chance: random.Random) -> Iterator
         case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
             for step in (1, -1):
                 yield f"{value} + {step}", lambda n, step=step: setattr(n, "value", n.value + step)
-        case ast.Compare(ops=[op]):
+        case ast.Compare(ops=[op]) if type(op) in COMPARED:
             yield "comparison", lambda n: setattr(n, "ops", [COMPARED[type(op)]()])
         case ast.BinOp(op=op) if type(op) in COMPUTED:
             yield "operation", lambda n: setattr(n, "op", COMPUTED[type(op)]())

@@ -62,7 +62,7 @@ def _statement(reading: Reading, stmt: ast.stmt) -> None:
             reading.whole.numbers.add(name)
             reading.given_sizes[name] = str(said.value)
             reading.facts.append(Var(name) >= 0)
-        case ast.Assign(targets=[ast.Name()], value=ast.Call(func=ast.Name(id="_same_device"), args=[_, views])):
+        case ast.Assign(targets=[ast.Name(id="_first")], value=ast.Call(func=ast.Name(id="_same_device"), args=[_, views])):
             reading.near |= names_in(views)
         case ast.If(test=ast.Compare(left=ast.Name(id="out"), ops=[ast.Is()], comparators=[ast.Constant(value=None)])):
             reading.arrays(stmt, "out", program.op.outputs)

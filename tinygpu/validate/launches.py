@@ -8,6 +8,7 @@ every precondition holds, follows from the checks before.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -70,6 +71,7 @@ def launches(reading: Reading, stmt: ast.If) -> Launcher:
     out = next(n for n, t in reading.tensors.items() if t.role == "output")
     if ast.unparse(stmt.test) not in {f"{n}.device < 0" for n, t in reading.tensors.items() if t.role == "output"}:
         raise Differs(stmt.test, f"asks {ast.unparse(stmt.test)}", f"it asks where {out} is")
+    on_cpu(reading, stmt)
     names: dict[str, ast.expr] = {}
     calls: list[Call] = []
     blocks: dict[str, Term] = {}
@@ -77,15 +79,19 @@ def launches(reading: Reading, stmt: ast.If) -> Launcher:
         match one:
             case ast.Expr(value=ast.Call(func=ast.Name(id="_need_cuda"))):
                 continue
-            case ast.Assign(targets=[ast.Name(id="_stream" | "_wide" | "_index" as name)], value=value):
+            case ast.Assign(targets=[ast.Name(id="_stream" | "_wide" | "_index" as name)], value=value) if (
+                name not in names and not calls
+            ):
                 names[name] = value
             case ast.Assign(targets=[ast.Name(id="_blocks")], value=value):
                 blocks = {"_blocks": reading.whole.number(value)}
-            case ast.If(test=ast.Compare(left=ast.Name(id="_blocks"), ops=[ast.Gt()], comparators=[ast.Constant(value=most)])):
+            case ast.If(test=ast.Compare(left=ast.Name(id="_blocks"), ops=[ast.Gt()], comparators=[ast.Constant(value=most)])) if (
+                blocks
+            ):
                 if most != BLOCKS or not isinstance(one.body[0], ast.Expr) or "_too_large" not in names_in(one.body[0]):
                     raise Differs(one.test, f"asks {ast.unparse(one.test)}", f"a grid has at most {BLOCKS} blocks")
                 reading.facts.append(App("le", (blocks["_blocks"], Const(BLOCKS)), BOOL))
-            case ast.Expr(value=ast.Call(func=ast.Name(id=name), args=[view, stream, bits, wide, count, *_]) as call):
+            case ast.Expr(value=ast.Call(func=ast.Name(id=name), args=[ast.Name() as view, stream, bits, wide, count, *_]) as call):
                 if [ast.unparse(a) for a in (stream, bits, wide)] != ["_stream", "_bits", "_wide"] or ast.unparse(
                     view
                 ) not in reading.tensors:
@@ -94,7 +100,14 @@ def launches(reading: Reading, stmt: ast.If) -> Launcher:
                         f"launches {name} in another way",
                         "with the stream, the width of indices, and whether accesses are wide",
                     )
-                total = blocks["_blocks"] if ast.unparse(count) == "_blocks" else reading.whole.number(count)
+                asked = names.get("_stream")
+                if asked is None or not re.fullmatch(
+                    rf"_stream_of\('[^']*', stream, {view.id}\.family, {view.id}\.device\)", ast.unparse(asked)
+                ):
+                    raise Differs(
+                        asked or call, "launches on another stream", "a launch is on the caller's stream, of the array's device"
+                    )
+                total = blocks["_blocks"] if blocks and ast.unparse(count) == "_blocks" else reading.whole.number(count)
                 if not reading.holds(App("le", (total, Const(BLOCKS)), BOOL)):
                     raise Differs(
                         count, f"launches {text(total)} blocks, which may be too many", f"a grid has at most {BLOCKS} blocks"
@@ -103,6 +116,23 @@ def launches(reading: Reading, stmt: ast.If) -> Launcher:
             case _:
                 raise unread(one, f"{ast.unparse(one).splitlines()[0]} is no launch")
     return _given(reading, names, calls, stmt)
+
+
+def on_cpu(reading: Reading, stmt: ast.If) -> None:
+    """The branch for CPUs: one call of the launcher's CPU kernel, with the arrays and scalars, the workspaces, and the sizes."""
+    match stmt.body:
+        case [
+            ast.Expr(value=ast.Call(func=ast.Name(id="_no_stream"), args=[ast.Constant(), ast.Name(id="stream")])),
+            ast.Expr(value=ast.Call(func=ast.Name(id="_on_cpu"), args=[ast.Name(id=kernel), *arguments], keywords=[])),
+        ] if kernel == f"{reading.function.name}_cpu":
+            views = {tensor.name: view for view, tensor in reading.tensors.items()}
+            op = reading.program.op
+            wanted = [f"{views[t.name]}.base" if t.shape or t.role == "output" else views[t.name] for t in op.tensors]
+            given = [ast.unparse(a) for a in arguments]
+            sizes = given[len(given) - len(op.sizes) :]
+            if given[: len(wanted)] == wanted and len(given) >= len(wanted) + len(sizes) and set(sizes) <= reading.whole.numbers:
+                return
+    raise Differs(stmt.body[0], "calls no CPU kernel with the arrays and sizes", f"it calls {reading.function.name}_cpu")
 
 
 def _given(reading: Reading, names: Mapping[str, ast.expr], calls: Sequence[Call], stmt: ast.If) -> Launcher:
@@ -119,18 +149,21 @@ def _given(reading: Reading, names: Mapping[str, ast.expr], calls: Sequence[Call
         if isinstance(a, ast.Call) and ast.unparse(a.func) == "_index" and isinstance(a.args[0], ast.Name)
     ]
     op = reading.program.op
-    if len(sizes) != len(op.sizes) or len(set(sizes)) != len(sizes):
+    if len(sizes) != len(op.sizes) or len(set(sizes)) != len(sizes) or not set(sizes) <= reading.whole.numbers:
         raise Differs(calls[0].node, f"passes {len(sizes)} sizes", f"the op has {len(op.sizes)}")
     spelled = dict(zip(sizes, op.sizes, strict=True))
     passed = tuple(_passed(reading, a, spelled) for a in arguments)
     for name, said in reading.given_sizes.items():
         if spelled.get(name) != said:
             raise Differs(calls[0].node, f"passes {name} as another size", f"a caller gives it as {said}")
-    rename = {name: Var(f"size {size}") for name, size in spelled.items()}
+    cpu = [ast.unparse(a) for a in stmt.body[1].value.args]  # type: ignore[attr-defined]
+    if cpu[len(cpu) - len(sizes) :] != sizes:
+        raise Differs(stmt.body[1], "passes the CPU kernel other sizes", "they are those of the kernels for GPUs")
+    spell = {name: Var(f"size {spelled[name]}" if name in spelled else f"its {name}") for name in reading.whole.numbers}
     back = {f"size {size}": Var(size) for size in op.sizes}
 
     def known(term: Term) -> Term:
-        return substitute(substitute(term, rename), back)
+        return substitute(substitute(term, spell), back)
 
     facts = tuple(map(known, reading.facts))
     here = Here((), (), facts)

@@ -84,7 +84,7 @@ class Reading:
         match stmt:
             case ast.Assign(
                 targets=[ast.Name(id=name)], value=ast.Call(func=ast.Name(id="_allocate"), args=[_, _, like, dtype, shape, stream])
-            ) if isinstance(like, ast.Name) and isinstance(stream, ast.Name) and stream.id == "stream":
+            ) if ast.unparse(like) in {"_first", *self.tensors} and ast.unparse(stream) == "stream":
                 self.view(stmt, name, tensor, dtype)
                 return name, [equal(extent(name, n), e) for n, e in enumerate(self.whole.shape(name, shape))]
         raise unread(stmt, "an array is made by _allocate, of its shape, on the stream")
@@ -108,7 +108,7 @@ class Reading:
                     targets=[ast.Name(id=name)], value=ast.Call(func=ast.Name(id="_writable"), args=[_, _, of, dtype, _, rank])
                 ):
                     tensor = tensors[names.index(name)] if name in names else None
-                    if tensor is None or ast.unparse(of) != name or name in looked:
+                    if tensor is None or ast.unparse(of) != name or name in looked or name not in taken:
                         raise unread(stmt, "an array that was given is looked at under its own name")
                     if ast.unparse(dtype) != repr(tensor.dtype) or ast.unparse(rank) != str(len(tensor.shape)):
                         raise Differs(
@@ -118,6 +118,8 @@ class Reading:
                 case ast.If():
                     self.check(stmt)
                 case ast.Expr(value=ast.Call(func=ast.Name(id="_same_device"), args=[_, views])):
+                    if any(isinstance(n, ast.operator) and not isinstance(n, ast.Add) for n in ast.walk(views)):
+                        raise unread(views, "arrays are put together with +")
                     near |= names_in(views)
                 case ast.Expr(value=ast.Call(func=ast.Name(id="_distinct"), args=[_, mine, others])):
                     missing = self.memory() - names_in(others) - set(names)
