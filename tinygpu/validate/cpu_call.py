@@ -20,6 +20,7 @@ from tinygpu.category.term import (
     apply,
 )
 from tinygpu.validate.cpu_address import same
+from tinygpu.validate.cpu_loop import proved
 from tinygpu.validate.cpu_names import Digits, Unread
 from tinygpu.validate.cpu_number import HALVES, fits, literal, narrow, widened
 from tinygpu.validate.cpu_value import DTYPE, Expressions
@@ -83,6 +84,8 @@ class Values(Expressions):
             rest = Digits(a.axes[:-1])
             return Var(a.axes[-1].name) if name == "remainder" else rest.term()
         x = self.term(left)
+        if x.dtype == INDEX and not proved(self.here, x >= 0):
+            raise Unread(node, "the quotient of what may be negative")
         op = "floordiv" if name == "quotient" else "mod"
         return self.arithmetic(node, op, x, b)
 

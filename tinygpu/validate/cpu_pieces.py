@@ -15,7 +15,7 @@ from collections.abc import Container, Iterator
 from dataclasses import dataclass, field, replace
 
 from tinygpu.category.monoid import MONOIDS
-from tinygpu.category.term import Const, Read, Term, Var, conjunction, reads, substitute
+from tinygpu.category.term import TRUE, Const, Read, Term, Var, conjunction, reads, substitute
 from tinygpu.diagnostic import Span
 from tinygpu.obligations.recurrence import flatten
 from tinygpu.program.step import Assign, For, If, Step
@@ -33,18 +33,21 @@ class Pieces:
     size: int
     phase: str = CLOSED
     monoid: str = ""
+    unit: Term = TRUE
     labels: list[Counter[int]] = field(default_factory=list)
     joined: Counter[int] = field(default_factory=Counter)
 
-    def start(self) -> None:
-        """Every piece is the unit."""
-        self.phase, self.monoid, self.joined = OPEN, "", Counter()
+    def start(self, unit: Term) -> None:
+        """Every piece is the unit of what is to come."""
+        self.phase, self.monoid, self.unit, self.joined = OPEN, "", unit, Counter()
         self.labels = [Counter([number]) for number in range(self.size)]
 
     def by(self, node: ast.AST, monoid: str) -> None:
         """All that is done to them is done by one monoid, which commutes."""
         if not MONOIDS[monoid].commutative or self.monoid not in ("", monoid):
             raise Unread(node, f"the pieces of {self.whole} may not be combined in another order")
+        if MONOIDS[monoid].unit(self.unit.dtype) != self.unit:
+            raise Unread(node, f"the pieces of {self.whole} do not start with the unit of {monoid}")
         self.monoid = monoid
 
 
@@ -88,7 +91,7 @@ class Waiting:
         steps = [s for s in inner if isinstance(s, Assign)]
         if all(self._unit(node, s, axis_name, turns) for s in steps):
             for s in steps:
-                self.arrays[s.target].start()
+                self.arrays[s.target].start(s.value)
             return ()
         if all(self._among(s) for s in steps):
             for turn in range(turns):

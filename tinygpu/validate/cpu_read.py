@@ -36,6 +36,13 @@ class Reader(Grouped):
 
     def body(self, nodes: Sequence[ast.stmt], point: Point) -> tuple[Step, ...]:
         """Statements in order. Raises Unread."""
+        around, self.here = self.here, point
+        try:
+            return self.in_order(nodes, point)
+        finally:
+            self.here = around
+
+    def in_order(self, nodes: Sequence[ast.stmt], point: Point) -> tuple[Step, ...]:
         out: list[Step] = []
         position = 0
         while position < len(nodes):
@@ -105,7 +112,17 @@ class Reader(Grouped):
         elif isinstance(self.names.get(name), Cell | Cells | Component | Global):
             raise Unread(node, f"{name} is an index now, and was none before")
         else:
+            self.lasting(node, term)
             self.names[name] = term
+
+    def changes(self, term: Term) -> bool:
+        """Whether a term reads what may be written."""
+        return any(r.tensor in self.cells or r.tensor in self.writable for r in reads(term))
+
+    def lasting(self, node: ast.AST, *terms: Term) -> None:
+        """An index that is used later has to be what it was."""
+        if any(map(self.changes, terms)):
+            raise Unread(node, "an index that depends on what may be written in between")
 
     def stored(self, node: ast.Assign, target: ast.Subscript, value: ast.expr) -> Step:
         """`array[at(number)] = value`."""
@@ -149,6 +166,7 @@ class Reader(Grouped):
 
     def loop(self, node: ast.For, name: str, bounds: list[ast.expr], body: list[ast.stmt], point: Point) -> Iterator[Step]:
         terms = [self.index(b) for b in bounds]
+        self.lasting(node, *terms)
         start, stop = (Const(0), terms[0]) if len(terms) == 1 else terms[:2]
         step = terms[2] if len(terms) == 3 else Const(1)
         if len(bounds) == 1 and isinstance(stop, Const) and isinstance(bounds[0], ast.BinOp) and len(factors(bounds[0])) == 2:
@@ -200,14 +218,17 @@ class Reader(Grouped):
     def branch(self, node: ast.If, test: ast.expr, then: list[ast.stmt], otherwise: list[ast.stmt], point: Point) -> Iterator[Step]:
         condition = self.condition(test)
         before, phases = dict(self.names), self.pieces.phases
-        yes = self.body(then, point.under(condition))
+        known = not self.changes(condition)
+        if otherwise and not known:
+            raise Unread(node, "a choice of two by what may be written in between")
+        yes = self.body(then, point.under(condition) if known else point)
         after, self.names = self.names, self.either(before)
-        no = self.body(otherwise, point.under(negation(condition)))
+        no = self.body(otherwise, point.under(negation(condition)) if known else point)
         if phases != self.pieces.phases:
             raise Unread(node, "pieces that are begun and ended in different cases")
         for name in given_names(then) | given_names(otherwise):
             a, b = after.get(name), self.names.get(name)
-            if isinstance(a, Const | Var | App) and isinstance(b, Const | Var | App):
+            if known and isinstance(a, Const | Var | App) and isinstance(b, Const | Var | App):
                 self.names[name] = select(condition, a, b)
             elif a is not None and not isinstance(a, Cell | Component):
                 self.names[name] = Lost(f"{name} has a value in one case alone")

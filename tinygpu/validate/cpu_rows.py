@@ -46,11 +46,11 @@ class Grouped(State):
                 case _:
                     raise Unread(statement, "a statement that no group of rows begins with")
         self.called |= {"lanes_load", "lanes_store"}
-        stored(body[at + 1 :], registers, self.register)
         made, done = self.vector_steps(body[at : at + 1], Rows(registers, lane, row), point)
-        self.lose(given_names(body), "changes from turn to turn")
+        self.lose({n for s in body[at:] for n in given_names([s])}, "changes from turn to turn")
         for vector in [n for n, m in self.names.items() if isinstance(m, Vector)]:
             del self.names[vector]
+        stored(body[at + 1 :], registers, self.register)
         if done != set(registers.values()):
             raise Unread(node, "registers that nothing is done with")
         return made

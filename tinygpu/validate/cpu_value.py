@@ -28,7 +28,9 @@ from tinygpu.category.term import (
     select,
 )
 from tinygpu.diagnostic import Span
+from tinygpu.obligations.obligation import Point
 from tinygpu.validate.cpu_address import coordinates
+from tinygpu.validate.cpu_loop import proved
 from tinygpu.validate.cpu_names import Cell, Cells, Component, Digits, Global, Lost, Meaning, Number, Unread
 from tinygpu.validate.cpu_number import HALVES, fits, widened
 from tinygpu.validate.module import Module
@@ -53,6 +55,7 @@ class Expressions:
 
     def __init__(self, module: Module, names: Mapping[str, Meaning]) -> None:
         self.module, self.names, self.called = module, dict(names), set[str]()
+        self.here = Point(())  # what is known where an expression stands
 
     # ── names and literals ─────────────────────────────────────────────────────────────────────────────────────
 
@@ -111,9 +114,12 @@ class Expressions:
         match node:
             case ast.Call(ast.Attribute(ast.Name("np"), "int64"), [inner]):
                 value = self.term(inner)
+                if value.dtype not in (INDEX, *INTEGERS):
+                    raise Unread(node, f"an index that is {value.dtype}")
                 return value if value.dtype == INDEX else App("cast", (value,), INDEX)
             case ast.IfExp(test, then, otherwise):
-                return select(self.condition(test), self.index(then), self.index(otherwise))
+                condition = self.condition(test)
+                return select(condition, self.under(condition, then, True), self.under(negation(condition), otherwise, True))
             case ast.BinOp(left, op, right) if type(op) in BINARY:
                 return self.arithmetic(node, BINARY[type(op)], self.index(left), self.index(right))
             case ast.Call(ast.Name("min" | "max" | "quotient" | "remainder")):
@@ -162,8 +168,17 @@ class Expressions:
         return App("table", (place, *entries), entries[0].dtype)
 
     def choice(self, node: ast.expr, test: ast.expr, then: ast.expr, otherwise: ast.expr) -> Term:
-        yes, no = self.agreed(node, self.term(then), self.term(otherwise))
-        return select(self.condition(test), yes, no)
+        condition = self.condition(test)
+        yes, no = self.agreed(node, self.under(condition, then), self.under(negation(condition), otherwise))
+        return select(condition, yes, no)
+
+    def under(self, condition: Term, node: ast.expr, index: bool = False) -> Term:
+        """An expression that is evaluated where a condition holds."""
+        around, self.here = self.here, self.here.under(condition)
+        try:
+            return self.index(node) if index else self.term(node)
+        finally:
+            self.here = around
 
     def compare(self, node: ast.expr, op: ast.cmpop, left: ast.expr, right: ast.expr) -> Term:
         a, b = self.agreed(node, self.term(left), self.term(right))
@@ -190,6 +205,8 @@ class Expressions:
     def arithmetic(self, node: ast.expr, op: str, a: Term, b: Term) -> Term:
         a, b = self.agreed(node, a, b)
         if a.dtype == INDEX and op != "div":
+            if op in ("floordiv", "mod") and not proved(self.here, b >= 1):
+                raise Unread(node, "a division by what may be less than 1")
             return apply(op, a, b)
         if a.dtype in FLOATS and op in ("add", "sub", "mul", "div"):
             a, b = widened(a), widened(b)
