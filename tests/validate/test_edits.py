@@ -45,7 +45,7 @@ EDITS = {  # name: spec and machine, behind what, what is changed, to what, the 
     "the key of a kernel": (TILE, '    "matmul_128x128", matmul_128x128_kernel', "(0, 0)", "(7, 0)", "TG822", "is for GPUs of"),
     "blocks of a launch": (TILE, LAUNCHER, "_blocks = -(-M // 128)*", "_blocks = -(-M // 64)*", "TG822", "launches"),
     "arguments of a launch": (TILE, LAUNCHER, "_A.pointer, _B.pointer", "_B.pointer, _A.pointer", "TG820", ""),
-    "sizes of a launch": (TILE, LAUNCHER, "_index(M), _index(K)", "_index(K), _index(M)", "TG822", "does not check"),
+    "sizes of a launch": (TILE, LAUNCHER, "_index(M), _index(K)", "_index(K), _index(M)", "TG822", "other sizes"),
     "a shape that is not compared": (TILE, LAUNCHER, "if _B.shape != (K, N):", "if False:", "TG822", ""),
     "an array that fits": (TILE, LAUNCHER, "if _B.shape != (K, N):", "if _B.shape != (N, K):", "TG822", "refuses"),
     "a dtype that is not compared": (TILE, LAUNCHER, 'B, "f32", "[K, N]"', 'B, "f64", "[K, N]"', "TG822", "takes B as"),

@@ -17,7 +17,7 @@ import z3
 from tinygpu.category.facts import Facts, facts
 from tinygpu.category.interval import range_of
 from tinygpu.category.linear import Polynomial, constant, number, plus, polynomial, times
-from tinygpu.category.term import BOOL, INDEX, App, Axis, Const, Term, Var, conjunction, variables
+from tinygpu.category.term import BOOL, INDEX, App, Const, Term, Var, conjunction
 from tinygpu.proof.kernel import ask
 from tinygpu.validate.same import BUDGET, Here, canonical
 
@@ -40,7 +40,7 @@ class Width:
 
     limits: tuple[Term, ...]
     forms: tuple[Polynomial, ...] = ()
-    known: dict[tuple[Term, str, tuple[Axis, ...], tuple[Term, ...]], bool] = field(default_factory=dict)
+    known: dict[tuple[Term, str, Here], bool] = field(default_factory=dict)
     asked: int = 0
 
     def __post_init__(self) -> None:
@@ -51,9 +51,7 @@ class Width:
         if isinstance(term, Const):
             low, high = RANGES[kind]
             return end_of(low) <= int(term.value) <= end_of(high)
-        names = variables(term)
-        axes = tuple(a for a in here.axes if a.name in names)
-        key = (term, kind, axes, tuple(g for g in here.guards if variables(g) & names))
+        key = (term, kind, here)  # all of it: that an extent is at least 1 may come from an axis or a guard that the term has not
         if key not in self.known:
             self.known[key] = self._seen(term, kind, here) or self._proved(term, kind, here)
         return self.known[key]
