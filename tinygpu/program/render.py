@@ -69,8 +69,9 @@ def several(program: Program) -> bool:
 
 def recut(program: Program) -> bool:
     """Whether the threads of the one launch have other factors than in the machine that it was derived from."""
-    names = [[a.name for a in one.block] for one in (*program.launches, *(program.machine.launches if program.machine else ()))]
-    return len(program.launches) == 1 and any(one != names[0] for one in names)
+    names = [[a.name for a in one.block] for one in program.launches]
+    meant = [[a.name for a in one.block] for one in program.machine.launches] if program.machine else names
+    return len(names) == len(meant) == 1 and names != meant
 
 
 def levels(launch: Launch) -> tuple[tree.Level, ...]:
