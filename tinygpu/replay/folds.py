@@ -42,6 +42,7 @@ from tinygpu.replay.ir import (
 from tinygpu.replay.judge import Judge, Place
 from tinygpu.replay.linear import Ranges
 from tinygpu.replay.monoids import IDEMPOTENT, STEP, unit
+from tinygpu.replay.narrow import narrowed
 from tinygpu.replay.polynomials import back, opposite, plus, polynomial
 
 Same: TypeAlias = Callable[[Term, Term, Place], bool]
@@ -114,7 +115,7 @@ def matched(value: Term, wanted: Term, place: Place, judge: Judge, same: Same) -
     if not monoid or value.dtype != wanted.dtype:
         return False
     mark = judge.mark()
-    ours = [judge.names.apart(p) for p in pieces(value, monoid, judge)]
+    ours = [narrowed(judge.names.apart(p), place, judge) for p in pieces(value, monoid, judge)]
     theirs = [judge.names.apart(p) for p in pieces(wanted, monoid, judge)]
     parts: list[list[Placed]] = [[] for _ in theirs]
     for piece in ours:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from tinygpu.replay.ir import INDEX, Axis, Fold, Op, Term, Var, both, conjuncts, free, put, within
 from tinygpu.replay.judge import Judge, Place
+from tinygpu.replay.polynomials import back, plus, polynomial
 
 
 def narrowed(fold: Fold, place: Place, judge: Judge) -> Fold:
@@ -16,9 +17,14 @@ def narrowed(fold: Fold, place: Place, judge: Judge) -> Fold:
     for guard in conjuncts(fold.guard):
         match guard:
             case Op("eq", (a, b)) if a.dtype == INDEX:
-                for name, term in ((a, b), (b, a)):
-                    if isinstance(name, Var) and name.name in bound and name.name not in free(term) | needed:
-                        return without(fold, bound[name.name], term, place, judge)
+                difference = plus(polynomial(a), polynomial(b), -1)
+                for monomial, factor in difference.items():
+                    rest = {m: f for m, f in difference.items() if m != monomial}
+                    match monomial:
+                        case (Var(name),) if name in bound and abs(factor) == 1:
+                            term = back(plus({}, rest, -factor))
+                            if name not in free(term) | needed:
+                                return without(fold, bound[name], term, place, judge)
     return fold
 
 
