@@ -101,7 +101,7 @@ def test_a_race_is_shown_before_anything_else_is_asked(monkeypatch: pytest.Monke
     assert refuted(made).code == "TG302" and asked == [True]
     left = prove(made, hasty=True)
     assert not isinstance(left, Proof) and moot(left[-1]) and sum(map(moot, left)) == 1
-    monkeypatch.setattr(counterexample, "replay", lambda *_, **__: None)  # nothing misbehaves: then everything is asked
+    monkeypatch.setattr(counterexample, "misbehaviour", lambda *_, **__: None)  # nothing misbehaves: then everything is asked
     asked.clear()
     verdict = check(made)
     assert isinstance(verdict, Unknown) and asked == [True, False]
