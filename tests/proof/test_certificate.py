@@ -1,0 +1,154 @@
+"""Certificates: the same to the byte wherever and whenever they are made, and those of `proofs/` are the ones of today's machines."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tinygpu import cli, pipeline
+from tinygpu.commands.certify import place
+from tinygpu.model.source import said
+from tinygpu.pipeline import Proof, certificate, check, load, load_text, program
+from tinygpu.proof.certificate import Certificate, certify, digest, entries, program_text, read, sha
+from tinygpu.proof.kernel import prove
+
+ROOT = Path(__file__).resolve().parents[2]
+PROOFS = ROOT / "proofs"
+SAMPLE = [  # machines whose certificates are made again by the tests; `make proofs` makes all of them
+    ("saxpy", 1), ("copy", 0), ("matmul", 1), ("matmul_shared", 0), ("transpose", 1), ("histogram", -1), ("welford", 0), ("scan", -1),
+    ("dot", 1), ("embedding", 0), ("argmax", 0), ("cast", 0),
+]  # fmt: skip
+
+
+def proved(text: str) -> Proof:
+    result = prove(program(load_text(text).machines[0]))
+    assert isinstance(result, Proof)
+    return result
+
+
+def made(name: str, number: int) -> tuple[Path, Certificate]:
+    spec = load(ROOT / "specs" / f"{name}.tgpu")
+    machine = spec.machines[number]
+    proof = check(machine)
+    assert isinstance(proof, Proof)
+    return place(PROOFS, f"{name}.tgpu", machine), certificate(spec, machine, proof)
+
+
+def without_solver(text: str) -> dict[str, object]:
+    """A certificate without what depends on the build of the solver."""
+    plain = json.loads(text)
+    plain["solver"] = ""
+    plain["obligations"] = [{k: v for k, v in row.items() if k not in ("rlimit", "witness")} for row in plain["obligations"]]
+    return plain
+
+
+@pytest.mark.parametrize(("name", "number"), SAMPLE)
+def test_the_committed_certificate_is_the_one_of_the_machine(name: str, number: int, request: pytest.FixtureRequest) -> None:
+    file, again = made(name, number)
+    if request.config.getoption("--update-golden"):
+        file.write_text(again.text(), encoding="utf-8")
+        return
+    committed = file.read_text(encoding="utf-8")
+    if json.loads(committed)["solver"] == again.solver:
+        assert committed == again.text(), f"{file.name} is old: run `make proofs` if the change is meant"
+    else:
+        assert without_solver(committed) == without_solver(again.text()), (
+            f"{file.name} is old: run `make proofs` if the change is meant"
+        )
+
+
+@pytest.mark.parametrize("folder", ["copy", "transpose", "welford"])
+def test_committed_certificates_are_proved_again(folder: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["replay", str(PROOFS / folder), "--quick", "--output-format", "json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["machines"]
+    assert len(rows) == len(list((PROOFS / folder).glob("*.json")))
+    assert all(row["verdict"] == "replayed" and row["certificate"] == "valid" for row in rows)
+
+
+def test_every_shipped_machine_has_one_and_nothing_else_has() -> None:
+    wanted = {}
+    for path in sorted((ROOT / "specs").glob("*.tgpu")):
+        spec = load(path)
+        wanted |= {place(PROOFS, str(path), m): (spec, m) for m in spec.machines}
+    assert set(PROOFS.rglob("*.json")) == set(wanted), "run `make proofs`"
+    for file, (spec, machine) in wanted.items():
+        found = read(file.read_text(encoding="utf-8"))
+        assert found.program == program_text(pipeline.program(machine)), f"{file.name} is of another program: run `make proofs`"
+        assert found.source == sha(said(spec.tree, machine.name)), f"{file.name} is of another text: run `make proofs`"
+        assert {"cpu", "cuda"} == {name for name, _ in found.kernels} and found.obligations
+        assert all(e.verdict == "proved" and e.method in ("structure", "z3", "model") for e in found.obligations)
+
+
+@pytest.mark.parametrize("seed", ["0", "1"])
+def test_another_process_writes_the_same_bytes(seed: str, tmp_path: Path) -> None:
+    specs = ["specs/online_softmax.tgpu", "specs/saxpy.tgpu"][:: 1 if seed == "0" else -1]
+    command = [sys.executable, "-m", "tinygpu", "check", *specs, "--certify", str(tmp_path)]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True, env={**os.environ, "PYTHONHASHSEED": seed})
+    for name, number in (("online_softmax", 0), ("saxpy", 0)):
+        file, again = made(name, number)
+        assert (tmp_path / name / file.name).read_text(encoding="utf-8") == again.text()
+
+
+@pytest.mark.parametrize(
+    ("name", "number"), [("matmul_shared", 0), ("online_softmax", 0), ("argmax", 1), ("scan", -1), ("relu", 1)]
+)
+def test_the_program_in_it_states_the_same_obligations(name: str, number: int) -> None:
+    _, first = made(name, number)
+    second = certify(proved(first.program))
+    assert second.proof == first.proof and [e.claim for e in second.obligations] == [e.claim for e in first.obligations]
+    assert second.program == first.program
+
+
+def test_reading_gives_back_what_was_written() -> None:
+    _, one = made("embedding", 0)
+    assert read(one.text()) == one and one.promises and one.preconditions
+
+
+COPY = """op c(x: f32[n]) -> (y: f32[n]) { y[i] = x[i] }
+machine m : c { work grid = (g: ceil(n / 64)), block = (t: 64)
+ program { y[g*64 + t] = x[g*64 + t] if g*64 + t < n } }
+"""
+
+
+def test_the_hash_is_that_of_the_program_and_of_its_obligations() -> None:
+    one = certify(proved(COPY))
+    assert digest(proved(COPY)) == one.proof == digest(proved("# a comment\n" + COPY))
+    assert digest(proved(COPY.replace("64", "32"))) != one.proof
+    assert replace(one, obligations=one.obligations[1:]).proof != one.proof
+    assert replace(one, solver="another").proof == one.proof
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("t < n", "t <= n"),
+        ('"version": 1', '"version": 2'),
+        ('"kind": "bounds"', '"kind": "cover"'),
+        ('"proof"', '"prof"'),
+        ("{", "["),
+    ],
+)
+def test_what_was_changed_is_not_read(change: tuple[str, str]) -> None:
+    text = certify(proved(COPY)).text()
+    assert change[0] in text
+    with pytest.raises(ValueError):
+        read(text.replace(*change, 1))
+
+
+def test_an_obligation_of_several_places_is_listed_once() -> None:
+    proof = proved(COPY)
+    listed = [(e.claim, e.sentence) for e in entries(proof)]
+    assert len(set(listed)) == len(listed) <= len(proof.theorems)
+
+
+def test_a_launcher_says_what_was_proved_and_how_to_prove_it_again(golden) -> None:  # type: ignore[no-untyped-def]
+    spec = load(ROOT / "specs" / "dot.tgpu")
+    proof = check(spec.machines[1])
+    assert isinstance(proof, Proof)
+    golden("module/facts.txt", "\n".join(pipeline.built(proof, spec.machines[1]).facts))
