@@ -110,7 +110,8 @@ def test_a_module_alone_is_enough(run: Run) -> None:
     assert run("build", "scale.tgpu", "-o", "kernels")[0] == 0
     module = Path("kernels/scale.py")
     code, out, err = run("replay", str(module), "--quick")
-    assert out.startswith("replayed  scale_m : scale") and "certificate valid" in out, out + err
+    assert code == 0 and out.startswith("replayed  scale_m : scale") and "certificate valid" in out, out + err
+    assert "the kernels do what these programs say, for all sizes" in out
     text = module.read_text()
     module.write_text(
         text.replace(
