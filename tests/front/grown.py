@@ -10,7 +10,9 @@ import random
 from functools import cache
 from typing import Any
 
-from tinygpu.syntax.generate import lark_parser
+from lark import Lark
+
+from tinygpu.syntax.tables import read_grammar_file
 
 POOL = {
     "NAME": (*"nmkijxyzgtruv", "f32", "f32", "f16", "i32", "bool", "grid", "block", "acc", "saxpy", "matmul", "A", "B", "C", "exp", "cast", "ceil"),
@@ -22,10 +24,16 @@ POOL = {
 
 
 @cache
+def grammar() -> Any:
+    """Lark's own reading of the rules, without the tables, which take many seconds."""
+    return Lark(read_grammar_file("tgpu.lark"), parser="earley", lexer="dynamic")
+
+
+@cache
 def rules() -> dict[str, list[list[Any]]]:
     """Name of a rule → its alternatives, each a row of symbols."""
     found: dict[str, list[list[Any]]] = {}
-    for rule in lark_parser().rules:
+    for rule in grammar().rules:
         found.setdefault(str(rule.origin.name), []).append(list(rule.expansion))
     return found
 
@@ -33,7 +41,7 @@ def rules() -> dict[str, list[list[Any]]]:
 @cache
 def words() -> dict[str, str]:
     """Name of a terminal that stands for one word → that word."""
-    return {t.name: t.pattern.value for t in lark_parser().terminals if t.pattern.type == "str"}
+    return {t.name: t.pattern.value for t in grammar().terminals if t.pattern.type == "str"}
 
 
 @cache

@@ -14,7 +14,7 @@ import pytest
 from tests.front.fuzz import Worker, fuzz
 from tests.front.texts import text_of
 
-SAMPLE = 60
+SAMPLE = 30
 COPY = "op copy(x: f32[n]) -> (z: f32[n]) { z[i] = x[i] }\n"
 
 
@@ -47,7 +47,7 @@ HOSTILE = {
     "400 steps in a chain": by_hand(f"for k in {listed(400)} {{ a[] = exp(a[]) }}"),
     "a value that doubles": by_hand("a[] = a[] * a[] + a[]\n" * 40),
     "9 to the 12 turns": by_hand("".join(f"for k{q} < 9 {{\n" for q in range(12)) + " a[] += 1\n" + "}" * 12),
-    "300 barriers": by_hand("shared s: f32[64]\n" + "s[t] = 1\nbarrier\n" * 300),
+    "100 barriers": by_hand("shared s: f32[64]\n" + "s[t] = 1\nbarrier\n" * 100),
     "a shared array beyond all": by_hand("shared s: f32[1000000000000]\ns[t] = 0"),
     "a local array beyond all": by_hand("local s: f32[1000000000000]\ns[t] = 0"),
     "a block beyond all": tiled("x[i]", "1" + "0" * 400),
