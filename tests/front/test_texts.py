@@ -14,7 +14,7 @@ import pytest
 from tests.front.fuzz import Worker, fuzz
 from tests.front.texts import text_of
 
-SAMPLE = 30
+SAMPLE = 80
 COPY = "op copy(x: f32[n]) -> (z: f32[n]) { z[i] = x[i] }\n"
 
 
