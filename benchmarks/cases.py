@@ -19,7 +19,9 @@ CAUSAL = {"Q": SIDE, "K": SIDE}
 IMAGES = {"B": 8, "H": 56, "W": 56, "C": 64, "F": 64}
 POOLED = {"C": 64, "P": 128, "Q": 128}
 SMALL_EPS: dict[str, Draw] = {"eps": lambda chance, shape, sizes: 1e-5}
-DECAY: dict[str, Draw] = {"a": lambda chance, shape, sizes: chance.uniform(0, 1, shape)}  # what was before is forgotten
+DECAY: dict[str, Draw] = {
+    "a": lambda chance, shape, sizes: chance.uniform(0, 1, shape).astype(np.float32)
+}  # what was before is forgotten
 
 
 def below(size: str) -> Draw:
@@ -48,7 +50,7 @@ ELEMENTS = (
 
 NORMS = (
     Case("softmax", "softmax", "softmax", ROWS, peers.softmax, "exp(x - max) / sum", 2.0),
-    Case("softmax of long rows", "softmax", "softmax_long", {"R": 16, "N": 1 << 20}, peers.softmax, "exp(x - max) / sum", 1.0),
+    Case("softmax of long rows", "softmax", "softmax_long", {"R": 16, "N": 1 << 20}, peers.softmax, "exp(x - max) / sum"),
     Case("online softmax", "online_softmax", "softmax_online", ROWS, peers.softmax, "exp(x - max) / sum"),
     Case("layernorm", "norm", "layernorm", ROWS, peers.layernorm, "(x - mean) / sqrt(var + eps) * w + b", 2.0, draw=SMALL_EPS),
     Case("rmsnorm", "norm", "rmsnorm", ROWS, peers.rmsnorm, "x / sqrt(mean(x*x) + eps) * w", 2.0, draw=SMALL_EPS),
