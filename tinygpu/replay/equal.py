@@ -22,6 +22,8 @@ def same(value: Term, wanted: Term, place: Place, judge: Judge) -> bool:
     mark = judge.mark()
     value, wanted = judge.simplify(place, value), judge.simplify(place, wanted)
     rewritten = likened(value, wanted, place, judge)
+    if rewritten == wanted:  # said all the same: a claim about a store is there to be seen
+        judge.claims[judge.claim(place, Op("eq", (rewritten, wanted), BOOL))] = None
     if judge.decide(place, compare("eq", rewritten, wanted)):
         defined(rewritten, wanted, place, judge)
         return True

@@ -5,6 +5,8 @@ Comes in: a fold. Goes out: an equal fold with fewer binders. The one idea: the 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from tinygpu.replay.ir import INDEX, Axis, Fold, Op, Term, Var, both, conjuncts, free, put, within
 from tinygpu.replay.judge import Judge, Place
 from tinygpu.replay.polynomials import back, plus, polynomial
@@ -17,15 +19,22 @@ def narrowed(fold: Fold, place: Place, judge: Judge) -> Fold:
     for guard in conjuncts(fold.guard):
         match guard:
             case Op("eq", (a, b)) if a.dtype == INDEX:
-                difference = plus(polynomial(a), polynomial(b), -1)
-                for monomial, factor in difference.items():
-                    rest = {m: f for m, f in difference.items() if m != monomial}
-                    match monomial:
-                        case (Var(name),) if name in bound and abs(factor) == 1:
-                            term = back(plus({}, rest, -factor))
-                            if name not in free(term) | needed:
-                                return without(fold, bound[name], term, place, judge)
+                for name, term in ((a, b), (b, a), *solved(a, b, set(bound))):
+                    if isinstance(name, Var) and name.name in bound and name.name not in free(term) | needed:
+                        return without(fold, bound[name.name], term, place, judge)
     return fold
+
+
+def solved(a: Term, b: Term, names: set[str]) -> Iterator[tuple[Term, Term]]:
+    """`a = b` solved for a binder that stands in it with the factor 1 or -1, and is the only one that stands there as it is.
+
+    Where several do, they are digits of one number, which `inverse` sees if none is put in.
+    """
+    difference = plus(polynomial(a), polynomial(b), -1)
+    plain = [m for m in difference if len(m) == 1 and isinstance(m[0], Var) and m[0].name in names]
+    if len(plain) == 1 and abs(difference[plain[0]]) == 1:
+        rest = {m: f for m, f in difference.items() if m != plain[0]}
+        yield plain[0][0], back(plus({}, rest, -difference[plain[0]]))
 
 
 def without(fold: Fold, binder: Axis, term: Term, place: Place, judge: Judge) -> Fold:
