@@ -103,17 +103,17 @@ def emit(path: str, judged: list[Judged], output: str, output_format: str) -> st
     """Write or print a module, unless its text does something else than the programs; `proved`, or why it is not all shown."""
     from tinygpu import pipeline
 
-    target = Path(output) / module_name(path)
+    target = None if output == "-" else Path(output) / module_name(path)
     built = ready(judged)
     text = module_of(path, built)
-    shown = str(target) if output != "-" else "the module"
+    shown = str(target or "the module")
     problems = pipeline.validate(text, built, shown)
     alone = pipeline.validate_cpu(text, built, shown)
     show((*problems, *alone), output_format, {d.span.file: text for d in (*problems, *alone)})
     if any(d.verdict == "error" for d in (*problems, *alone)):
         print(f"{path}: not built, because the module does something else than what was proved", file=sys.stderr)
         return "refuted"
-    if output == "-":
+    if target is None:
         sys.stdout.write(text)
     else:
         write(target, text)
