@@ -21,6 +21,7 @@ from tinygpu.emit.python import identifier
 from tinygpu.model.elaborate import elaborate
 from tinygpu.program.derive import derive
 from tinygpu.program.step import Program
+from tinygpu.program.unpack import unpack
 from tinygpu.syntax.parse import parse
 
 Array = np.ndarray[Any, Any]
@@ -78,7 +79,8 @@ def run(
         outputs[t.name] = np.full(shape, 7).astype(outside_dtype(t.dtype))
     given = [inputs[t.name] if t.shape else np.asarray(inputs[t.name])[()] for t in built.op.inputs]
     spare = [
-        np.full([int(evaluate(e, dict(sizes))) for e in w.extents], 7).astype(outside_dtype(w.dtype)) for w in built.workspaces
+        np.full([int(evaluate(e, dict(sizes))) for e in w.extents], 7).astype(outside_dtype(w.dtype))
+        for w in unpack(built).workspaces
     ]
     (entry or kernel(built))(*given, *outputs.values(), *spare, *(sizes[name] for name in built.op.sizes))
     return outputs

@@ -148,6 +148,7 @@ def in_order(term: App, point: Point) -> Iterator[tuple[Term, Point]]:
 def beyond(term: Term, parts: int, deep: int) -> bool:
     """Whether a term, written out, has more than so many parts, or as many inside of each other.
 
+    >>> from tinygpu.category.term import Var
     >>> x = Var("x")
     >>> beyond(x * 2, 3, 2), beyond(x * 2 + x, 3, 3), beyond(x * 2 + x, 9, 2)
     (False, True, True)
