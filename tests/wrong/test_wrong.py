@@ -82,3 +82,9 @@ def test_the_examples_of_a_page(path: Path) -> None:
     bad, good = re.findall(r"```tgpu\n(.*?)```", page, re.DOTALL)
     assert path.stem in [d.code for d in refusal(bad, "bad")]
     assert refusal(good, "good") == ()
+
+
+def test_a_message_is_about_the_file_at_hand() -> None:
+    text = next(HERE.glob("TG520_unit_wrong.tgpu")).read_text(encoding="utf-8")
+    for file in ("first.tgpu", "second.tgpu"):
+        assert [found.span.file for found in refusal(text, file)] == [file]

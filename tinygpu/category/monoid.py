@@ -119,7 +119,8 @@ def intern(name: str, components: tuple[tuple[str, str], ...], make: Callable[[C
             CARRIERS[free] = carrier
             made = make(carrier)
             if made is not None and MONOIDS.get(free, made) == made:
-                return MONOIDS.setdefault(free, made)
+                MONOIDS[free] = made  # with the place where it was read last: what is said of it is said of the file at hand
+                return made
             if known is None:
                 del CARRIERS[free]
             if made is None:
