@@ -14,8 +14,9 @@ import pytest
 from tinygpu import cli, pipeline
 from tinygpu.commands.certify import place
 from tinygpu.model.source import said
+from tinygpu.obligations.obligation import Gap
 from tinygpu.pipeline import Proof, certificate, check, load, load_text, program
-from tinygpu.proof.certificate import Certificate, certify, digest, entries, program_text, read, sha
+from tinygpu.proof.certificate import Certificate, certify, digest, entries, formula, program_text, read, sha
 from tinygpu.proof.kernel import prove
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -139,6 +140,11 @@ def test_what_was_changed_is_not_read(change: tuple[str, str]) -> None:
     assert change[0] in text
     with pytest.raises(ValueError):
         read(text.replace(*change, 1))
+
+
+def test_what_could_not_be_stated_has_no_formula() -> None:
+    with pytest.raises(ValueError, match="no formula states a gap"):
+        formula(Gap("test", "TG503", "a gap", "why"))
 
 
 def test_an_obligation_of_several_places_is_listed_once() -> None:

@@ -20,7 +20,7 @@ from tinygpu.program.step import Program
 from tinygpu.proof import kernel
 from tinygpu.proof.certificate import digest
 from tinygpu.proof.check import Refutation, Unknown, check
-from tinygpu.proof.kernel import Open, Proof, Theorem, ask, discharge, prove
+from tinygpu.proof.kernel import Open, Proof, Theorem, ask, discharge, inhabited, prove
 
 SPECS = Path(__file__).resolve().parent.parent.parent / "specs"
 GOOD = "local a: f32[]\na[] = 0\nfor k < N { a[] += x[ROW, k] }\ns[ROW] = a[]"
@@ -107,6 +107,16 @@ def test_existence_needs_a_model() -> None:
     assert isinstance(discharge(Inhabited("test", "TG511", "none", "some", (n > 3, n < 5))), Theorem)
     assert isinstance(discharge(Inhabited("test", "TG511", "none", "some", (n > 3, n < 4))), Open)
     assert isinstance(discharge(Inhabited("test", "TG511", "none", "some", (n > 3, n < 5)), 1), Open)
+
+
+def test_a_point_that_does_not_come_to_mind_is_asked_for() -> None:
+    far = (equal(n * 3, 300_009), i >= 0, i < n)
+    assert inhabited(far) is None
+    found = discharge(Inhabited("test", "TG511", "none", "some", far))
+    assert isinstance(found, Theorem) and found.method == "model" and dict(found.witness)["n"] == 100_003
+    assert inhabited((n // (n - 1) > i,)) is None  # a division by zero at the first point: the solver is asked
+    spent = discharge(Inhabited("test", "TG511", "none", "some", far), 1)
+    assert isinstance(spent, Open) and spent.model is None and "was not enough" in spent.reason
 
 
 def test_constants() -> None:

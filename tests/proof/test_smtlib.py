@@ -136,6 +136,19 @@ def test_products_are_monotone_only_for_a_factor_that_is_not_negative() -> None:
     assert ask_z3(script((i < n,), goal)) == "sat"
 
 
+def test_numbers_are_computed() -> None:
+    three = App("neg", (Const(3),), "index")
+    assert "(- 3)" in script((equal(i, three),), i >= 0) and ask_z3(script((), equal(three + 5, 2))) == "unsat"
+
+
+def test_a_name_of_two_sorts_is_two_names() -> None:
+    """A tensor that is read as what it is not, and an operation whose result has its operands' sort or not: each is a function of its own."""
+    number, other, again = (Read("x", (i,), dtype) for dtype in ("f32", "i32", "f64"))
+    text = script((equal(number, number), equal(other, other), equal(again, again)), i >= 0)
+    assert "(declare-fun |x[1]| (Int) Real)" in text and "(declare-fun |x[1] 2| (Int) Int)" in text and "|x[1] 3|" not in text
+    assert ask_z3(text) == "sat"
+
+
 def test_the_text_is_the_same_whatever_else_was_written() -> None:
     fold = Fold("sum", (), conjunction(), Read("x", (i,), "f32"), "f32")
     one = script((i >= 0,), equal(fold, fold))

@@ -77,7 +77,7 @@ def prove(program: Program, budget: int = BUDGET, hasty: bool = False) -> Result
         match discharge(claim, budget):
             case Theorem() as theorem:
                 theorems.append(theorem)
-            case Open() as open:
+            case open:
                 left.append(open)
                 if len(left) >= ENOUGH or sum(o.model is None for o in left) >= GIVEN_UP:
                     break  # there is no proof, and what went wrong is among these
@@ -104,11 +104,11 @@ def discharge(claim: Claim, budget: int = BUDGET) -> Theorem | Open:
             verdict, model, effort = ask(hypotheses, goal, budget)
             if verdict == z3.unsat:
                 return Theorem(claim, "z3", effort)
-        case Inhabited(hypotheses=hypotheses):
-            point = inhabited(hypotheses)
+        case existence:
+            point = inhabited(existence.hypotheses)
             if point is not None:
                 return Theorem(claim, "model", 0, tuple(sorted(point.items())))
-            verdict, model, effort = ask(hypotheses, None, budget)
+            verdict, model, effort = ask(existence.hypotheses, None, budget)
             if verdict == z3.sat:
                 return Theorem(claim, "model", effort, tuple(model.items()))
             if verdict == z3.unsat:

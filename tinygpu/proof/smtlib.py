@@ -123,8 +123,8 @@ class Writer(Builder):
             case Fold(_, _, _, _, dtype):  # one that nothing matched is some function of its free variables
                 number = self.folds.setdefault(term, len(self.folds))
                 return self._unknown(f"fold {number}", tuple(self.term(Var(v)) for v in sorted(variables(term))), dtype)
-            case App(op, args, dtype):
-                return self._apply(op, args, dtype)
+            case application:
+                return self._apply(application.op, application.args, application.dtype)
 
     def _constant(self, value: int | float | bool, dtype: str) -> Node:
         if dtype == BOOL:

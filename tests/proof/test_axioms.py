@@ -1,0 +1,57 @@
+"""What a proof takes for granted is what stands in the program: no assumption is missed, and none is listed for nothing.
+
+Comes in: machines of the library that have one of everything. Goes out: their axioms, against what is read off the text of the program.
+The one idea: the list of a machine is the words of its program, so a reader can check it by eye, and so can a test.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.obligations.texts import COPY, SUM, program
+from tests.program.test_simulate_races import one_block
+from tinygpu import pipeline
+from tinygpu.program.render import render
+from tinygpu.program.step import Program
+from tinygpu.proof.axioms import AXIOMS, axioms, wide
+
+SPECS = ("saxpy", "dot", "online_softmax", "welford", "histogram", "transpose", "scan")
+WORDS = {  # what in the text of a program brings an assumption
+    "launches in order": r"(?s)\blaunch\b.*\blaunch\b",
+    "barrier": r"(?m)\b(?<!warp )barrier\b",
+    "warp barrier": r"\bwarp barrier\b",
+    "shuffle": r"\bshuffle_",
+    "atomic update": r"\batomic\b",
+    "shared memory": r"\bshared\b",
+    "wide access": r"\bin vector\b",
+    "lanes": r"\bshuffle_|\bwarp barrier\b",
+}
+OF_LAWS = {"powers", "limits of functions"}
+
+
+def made(name: str) -> list[Program]:
+    return [pipeline.program(machine) for machine in pipeline.load(ROOT / "specs" / f"{name}.tgpu").machines]
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_what_is_assumed_stands_in_the_text(name: str) -> None:
+    for one in made(name):
+        text = render(one)
+        assert set(axioms(one)) - OF_LAWS == {a for a, words in WORDS.items() if re.search(words, text)}, one.name
+        assert wide(one) == ("in vector" in text)
+
+
+def test_every_assumption_of_the_table_is_made_by_some_machine() -> None:
+    warp = one_block("p[t] = 1\nwarp barrier\na[] = p[t // 32*32]")
+    found = {a for name in ("dot", "online_softmax", "transpose", "saxpy") for one in made(name) for a in axioms(one)}
+    assert found | set(axioms(warp)) == set(AXIOMS) and set(WORDS) | OF_LAWS == set(AXIOMS)
+    assert {"warp barrier", "lanes"} <= set(axioms(warp)) and "shuffle" not in axioms(warp)
+
+
+def test_laws_of_monoids_bring_what_their_functions_do() -> None:
+    assert not OF_LAWS & set(axioms(program(SUM, "local a: f32[]\na[] = 0\nfor k < N { a[] += x[ROW, k] }\ns[ROW] = a[]")))
+    assert axioms(program(COPY, "s[ROW] = x[ROW]")) == ()
+    assert set(axioms(made("online_softmax")[0])) >= OF_LAWS and not OF_LAWS & set(axioms(made("welford")[0]))
