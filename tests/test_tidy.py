@@ -27,6 +27,7 @@ ORDER = (  # an import may only point to an earlier row, or stay within its own 
     ("model",),
     ("hardware",),
     ("program",),
+    ("cost",),
     ("obligations",),
     ("proof",),
     ("emit",),

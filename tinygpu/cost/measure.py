@@ -1,0 +1,221 @@
+"""The cost of a program at given sizes: what it moves, computes and waits for, launch by launch and access by access.
+
+Comes in: a program, sizes. Goes out: a `Cost`, which knows no device. The one idea: the same program that is proved and emitted is counted,
+so no count is of another kernel; a compiler may do less than a program says, and caches may serve some of it, but nothing does more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+
+from tinygpu.category.evaluate import evaluate
+from tinygpu.category.term import TRUE, Term, text
+from tinygpu.cost.counted import NOTHING, Count, Counter, added, size_of
+from tinygpu.cost.operations import FLOPS, KINDS
+from tinygpu.cost.sites import Access, Meeting, Site, Work, sites
+from tinygpu.cost.warps import Tally, tally
+from tinygpu.diagnostic import Span
+from tinygpu.program.arrays import shared_places
+from tinygpu.program.lanes import ITEM_BYTES
+from tinygpu.program.step import Launch, Program
+from tinygpu.program.unpack import unpack
+from tinygpu.program.wide import wide_accesses
+
+SECTOR = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One access of the text: how many elements all threads ask for, the bytes that a thread moves at once, what its warps do."""
+
+    launch: int
+    span: Span
+    array: str
+    space: str
+    dtype: str
+    index: tuple[Term, ...]
+    stores: bool
+    atomic: bool
+    asked: Count
+    widths: tuple[int, ...]
+    tally: Tally | None
+
+    @property
+    def element(self) -> str:
+        """As a program says it."""
+        return f"{self.array}[{', '.join(map(text, self.index))}]"
+
+    @property
+    def moved(self) -> int | None:
+        """The bytes of the sectors that it touches; None where that is data."""
+        return None if self.tally is None or self.tally.units is None else self.tally.units * SECTOR
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """A global array, read or written: the elements that are asked for, the bytes of the sectors moved, the bytes of each element once."""
+
+    array: str
+    role: str
+    stores: bool
+    item: int
+    asked: Count
+    moved: int | None
+    once: int | None
+
+    @property
+    def times(self) -> float | None:
+        """How often each of its bytes is moved."""
+        return self.moved / self.once if self.once and self.moved is not None else None
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchCost:
+    """A launch: its blocks, the threads of a block, the bytes of shared memory, and how often one thread meets others."""
+
+    launch: Launch
+    blocks: Count
+    threads: int
+    shared_bytes: int
+    barriers: Count
+    warp_barriers: Count
+    shuffles: Count
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """All of it. `wide`: whether its kernels take wide accesses at these sizes; None where it has none."""
+
+    program: Program
+    sizes: Mapping[str, int]
+    wide: bool | None
+    launches: tuple[LaunchCost, ...]
+    lines: tuple[Line, ...]
+    flows: tuple[Flow, ...]
+    operations: tuple[tuple[str, str, Count], ...]
+    outputs: Count
+
+    @property
+    def flops(self) -> Count:
+        """Floating-point operations: a fused one is two."""
+        return added(count * FLOPS[kind] for kind, _, count in self.operations if kind in FLOPS)
+
+    @property
+    def moved(self) -> int | None:
+        """Bytes of sectors moved, read and written; None where some are not known."""
+        each = [f.moved for f in self.flows]
+        return None if None in each else sum(m for m in each if m is not None)
+
+    @property
+    def once(self) -> int | None:
+        """Bytes of each element of each tensor once."""
+        each = [f.once for f in self.flows if f.role != "workspace"]
+        return None if None in each else sum(o for o in each if o is not None)
+
+
+def measure(program: Program, sizes: Mapping[str, int]) -> Cost:
+    """`program × sizes → cost`."""
+    program = unpack(program)
+    taken = takes_wide(program, sizes)
+    counter = Counter(program, sizes)
+    plain = sites(program, wide=False)
+    emitted = sites(program, wide=True) if taken else plain
+    lines = lines_of(program, plain, emitted, counter)
+    launches = tuple(_launch(program, n, plain, counter) for n in range(len(program.launches)))
+    outputs = added(size_of(t.shape, sizes) for t in program.op.outputs)
+    return Cost(program, sizes, taken, launches, lines, flows(program, lines, sizes), _operations(plain, counter), outputs)
+
+
+def takes_wide(program: Program, sizes: Mapping[str, int]) -> bool | None:
+    """Whether the launcher takes the kernels with wide accesses at these sizes, given memory that is aligned; None if there are none."""
+    wides = wide_accesses(program)
+    if not wides:
+        return None
+    asked = [w.asks for w in wides if not w.shared and w.asks != TRUE]
+    return all(evaluate(a, sizes) for a in asked)
+
+
+def lines_of(program: Program, plain: tuple[Site, ...], emitted: tuple[Site, ...], counter: Counter) -> tuple[Line, ...]:
+    """The accesses in order, each once: how much is asked for is said by the plain kernel, how it is moved by the one that is taken."""
+    moved: dict[tuple[object, ...], list[tuple[Access, Tally | None]]] = {}
+    for site in emitted:
+        if isinstance(site, Access):
+            moved.setdefault(site.key, []).append((site, tally(program, site, counter.sizes)))
+    return tuple(_line(site, moved.get(site.key, []), counter) for site in plain if isinstance(site, Access))
+
+
+def _line(site: Access, moves: list[tuple[Access, Tally | None]], counter: Counter) -> Line:
+    tallies = [t for _, t in moves]
+    widths = tuple(sorted({a.bytes for a, t in moves if t is None or t.requests or len(moves) == 1}, reverse=True))
+    whole = None if None in tallies or not tallies else _together([t for t in tallies if t is not None])
+    asked = counter.threads(site.where)
+    return Line(
+        site.where.launch,
+        site.where.span,
+        site.array.name,
+        site.array.space,
+        site.array.dtype,
+        site.index,
+        site.stores,
+        site.atomic,
+        asked,
+        widths,
+        whole,
+    )
+
+
+def _together(each: list[Tally]) -> Tally:
+    def total(values: list[int | None]) -> int | None:
+        return None if None in values else sum(v for v in values if v is not None)
+
+    def most(values: list[int | None]) -> int | None:
+        return None if None in values else max(v for v in values if v is not None)
+
+    return Tally(
+        sum(t.requests for t in each),
+        sum(t.lanes for t in each),
+        total([t.units for t in each]),
+        total([t.fewest for t in each]),
+        most([t.worst for t in each]),
+        most([t.meeting for t in each]),
+        all(t.exact for t in each),
+    )
+
+
+def flows(program: Program, lines: tuple[Line, ...], sizes: Mapping[str, int]) -> tuple[Flow, ...]:
+    """The global arrays, in the order of the op, each read and written."""
+    shapes = [(t.name, t.role, t.shape) for t in program.op.tensors]
+    shapes += [(w.name, "workspace", w.extents) for w in program.workspaces]
+    found = []
+    for name, role, shape in shapes:
+        for stores in (False, True):
+            mine = [one for one in lines if one.array == name and one.stores == stores]
+            if not mine:
+                continue
+            asked, moved = added(one.asked for one in mine), [one.moved for one in mine]
+            item, whole = ITEM_BYTES[mine[0].dtype], size_of(shape, sizes).number
+            once = None if whole is None else min(whole, asked.number if asked.number is not None else whole) * item
+            total = None if None in moved else sum(m for m in moved if m is not None)
+            found.append(Flow(name, role, stores, item, asked, total, once))
+    return tuple(found)
+
+
+def _launch(program: Program, number: int, found: tuple[Site, ...], counter: Counter) -> LaunchCost:
+    launch = program.launches[number]
+    here = [s for s in found if isinstance(s, Meeting) and s.where.launch == number]
+    each = {k: added(counter.one_thread(s.where) for s in here if s.kind == k) for k in ("barrier", "warp barrier", "shuffle")}
+    threads = prod(int(evaluate(a.extent, counter.sizes)) for a in launch.block)
+    blocks = size_of(tuple(a.extent for a in launch.grid), counter.sizes)
+    return LaunchCost(launch, blocks, threads, shared_places(launch)[1], *each.values())
+
+
+def _operations(found: tuple[Site, ...], counter: Counter) -> tuple[tuple[str, str, Count], ...]:
+    """How often each kind of operation is made on each dtype, by all threads."""
+    total: dict[tuple[str, str], Count] = {}
+    for site in found:
+        if isinstance(site, Work):
+            key = site.kind, site.dtype
+            total[key] = total.get(key, NOTHING) + counter.threads(site.where)
+    return tuple((*key, total[key]) for key in sorted(total, key=lambda k: (KINDS.index(k[0]), k[1])))
