@@ -48,7 +48,11 @@ def local_array(shape: Any, dtype: Any) -> np.ndarray:
     return np.frombuffer(bytes([POISON]) * int(np.prod(shape)) * np.dtype(dtype).itemsize, dtype).reshape(shape).copy()
 
 
-def wide_load(count: int) -> Callable[..., None]:
+def constant_memory() -> Callable[[Any], type]:
+    return lambda dtype: Pointer
+
+
+def wide_load(count: int, space: str = "global") -> Callable[..., None]:
     def wide(cells: np.ndarray, pointer: Pointer, offset: Any) -> None:
         aligned(count, cells, offset)
         cells[:] = [pointer[int(offset) + n] for n in range(count)]
@@ -56,7 +60,7 @@ def wide_load(count: int) -> Callable[..., None]:
     return wide
 
 
-def wide_store(count: int) -> Callable[..., None]:
+def wide_store(count: int, space: str = "global") -> Callable[..., None]:
     def wide(pointer: Pointer, offset: Any, cells: np.ndarray) -> None:
         aligned(count, cells, offset)
         for n in range(count):
@@ -177,7 +181,7 @@ def run(
 def space_of(position: SimpleNamespace) -> dict[str, Any]:
     """The prelude's makers as numpy's."""
     space: dict[str, Any] = {"cuda_names": lambda bits: names_of(bits, position), "wide_load": wide_load, "wide_store": wide_store}
-    space |= {"shared_load": wide_load, "shared_store": wide_store, "shuffle": lambda mode: None, "atomic": atomic}
+    space |= {"constant_memory": constant_memory, "counted": lambda: range, "shuffle": lambda mode: None, "atomic": atomic}
     return space | {"conversion": conversion, "angle_function": lambda name: {"s": np.sin, "c": np.cos}[name[0]], "Any": Any}
 
 

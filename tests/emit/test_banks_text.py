@@ -125,8 +125,12 @@ def noting(made: Program, sizes: dict[str, int], monkeypatch: pytest.MonkeyPatch
 
     def space(position: SimpleNamespace) -> dict[str, Any]:
         notes.thread = position.threadIdx
-        own = {"shared_load": lambda count: moved(count, False), "shared_store": lambda count: moved(count, True)}
-        return space_of(position) | own
+        made = space_of(position)
+        for name, stores in (("wide_load", False), ("wide_store", True)):
+            made[name] = lambda count, space="global", plain=made[name], stores=stores: (
+                moved(count, stores) if space == "shared" else plain(count)
+            )
+        return made
 
     monkeypatch.setattr(interpreter, "BlockMemory", Memory)
     monkeypatch.setattr(interpreter, "space_of", space)

@@ -22,8 +22,7 @@ EDITS = {  # name: spec and machine, behind what, what is changed, to what, the 
     "a condition too wide": (TILE, KERNEL, "wide and ix(j_20 + 3) < N", "wide and ix(j_20 + 3) <= ix(N + 1)", "TG820", ""),
     "a barrier removed": (TILE, "acc[ri, rh, rj] += ", "cuda.syncthreads()", "pass", "TG820", ""),
     "a barrier of the warp": (TILE, KERNEL, "cuda.syncthreads()", "cuda.syncwarp()", "TG820", "is a barrier of the warp"),
-    "a loop bound": (TILE, KERNEL, "for ri in range(ix(8))", "for ri in range(ix(7))", "TG820", "makes 7"),
-    "turns of a loop": (TILE, KERNEL, "for ki_turns in range(ix(4))", "for ki_turns in range(ix(3))", "TG820", "3 times 2"),
+    "a loop bound": (TILE, KERNEL, "for ri in upto(ix(8))", "for ri in upto(ix(7))", "TG820", "makes 7"),
     "no accumulation": (TILE, KERNEL, "acc[ri, rh, rj] += ", "acc[ri, rh, rj] = ", "TG820", "gives"),
     "where a wide load starts": (TILE, KERNEL, "load4(A_v, A, ix(ix(i*K) + k0))", "load4(A_v, A, ix(ix(i*K) + i))", "TG820", ""),
     "how much a wide load moves": (TILE, KERNEL, "load4(A_v, A,", "shared_load8(A_v, A,", "TG820", "instruction"),
@@ -39,6 +38,11 @@ EDITS = {  # name: spec and machine, behind what, what is changed, to what, the 
     "a shuffle that is too far": (("scan", "scan_warp"), "", "shuffle_up(v, 2)", "shuffle_up(v, 32)", "TG820", "may not be"),
     "a shuffle that some lanes leave out": (("scan", "scan_warp"), "", "u = shuffle_up(v, 2)", "u = shuffle_up(v, 2) if lane >= 2 else u", "TG820", "some lanes"),
     "an atomic update": (("histogram", "histogram_atomic"), "", "atomic_sum(h,", "atomic_max(h,", "TG823", ""),
+    "a loop of Python": (TILE, KERNEL, "for ri in upto(ix(8))", "for ri in range(ix(8))", "TG823", "no loop"),
+    "a loop that ends sooner": (TILE, KERNEL, "for ko in upto(ix(ux(ux(K) + ux(7)) // ux(8)))", "for ko in upto(ix(ux(K) // ux(8)))", "TG820", "turns"),
+    "an output that nobody writes": (TILE, KERNEL, "constant(f32), constant(f32), pointer(f32)", "constant(f32), constant(f32), constant(f32)", "TG820", "nobody writes C"),
+    "elements of another type": (TILE, KERNEL, "constant(f32), constant(f32), pointer(f32)", "constant(f32), constant(ix), pointer(f32)", "TG820", "of type constant ix"),
+    "memory of another kind": (TILE, "def matmul_128x128_kernel", "shared_load8 = wide_load(8, 'shared')", "shared_load8 = wide_load(8)", "TG820", "other memory"),
     "a type": (("saxpy", "saxpy_scalar"), "def saxpy_scalar(x", "ix(ix(g*256) + t)", "u32(ix(g*256) + t)", "TG823", ""),
     "a function": (("gelu", ""), "", "tanhf(", "expf(", "TG823", ""),
     "threads of a launch": (TILE, '    "matmul_128x128", matmul_128x128_kernel', "256", "128", "TG822", "blocks of 128 threads"),
@@ -54,7 +58,7 @@ EDITS = {  # name: spec and machine, behind what, what is changed, to what, the 
     "rows that are not aligned": (TILE, LAUNCHER, "_wide = K % 4 == 0", "_wide = K % 2 == 0", "TG820", "no multiple"),
     "a limit that is too high": (TILE, LAUNCHER, "if K <= 2147483647 and K*N <= 2147483647 and", "if K <= 2147483647 and", "TG820", "may not be"),
     "an early return": (TILE, LAUNCHER, "if not _C.nbytes:", "if not _A.nbytes:", "TG822", "returns"),
-    "a helper": (TILE, "def wide_load(", "count // accesses", "count", "TG821", ""),
+    "a helper": (TILE, "def wide_store(", "count // accesses", "count", "TG821", ""),
     "a helper of the launcher": (TILE, "def _view(", "readonly", "writable", "TG821", ""),
     "a name given twice": (TILE, "def _need_cuda", "def _need_cuda", "cuda_names = None\n\n\ndef _need_cuda", "TG821", "second time"),
     "something else at the top": (TILE, "Array: TypeAlias", "Array: TypeAlias", "print(1)\nArray: TypeAlias", "TG823", ""),
@@ -63,7 +67,7 @@ EDITS = {  # name: spec and machine, behind what, what is changed, to what, the 
 
 
 ELSEWHERE = {  # edits that show at another line: where what was changed is needed, or at the whole of what lacks it
-    "a guard dropped", "a guard too wide", "a loop bound", "turns of a loop", "too little shared memory", "arguments of a launch",
+    "memory of another kind", "a guard dropped", "a guard too wide", "a loop bound", "too little shared memory", "arguments of a launch",
     "sizes of a launch", "a shape that is not compared", "alignment that is not looked at", "rows that are not aligned",
     "a limit that is too high", "blocks of a launch",
 }  # fmt: skip

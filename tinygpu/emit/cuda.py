@@ -18,7 +18,7 @@ from tinygpu.emit.cuda_text import HALVES, Scope, stored
 from tinygpu.emit.prelude import ANGLES, CONVERSIONS, MOVES, SHUFFLED, UPDATED, made_by
 from tinygpu.emit.python import Lines, block, docstring, fresh, identifier, python_names, source
 from tinygpu.program.arrays import STATIC_BYTES, arrays, shared_places
-from tinygpu.program.step import For, Launch, Local, Program, Shared, steps
+from tinygpu.program.step import Assign, For, Launch, Local, Program, Shared, steps
 from tinygpu.program.unpack import unpack
 
 LIBDEVICE = ("exp", "exp2", "log", "sqrt", "rsqrt", "tanh", "erf", "floor", "fabs")
@@ -26,7 +26,8 @@ TYPES = ("f64", "f32", "i64", "i32", "i8", "u32", "u16", "u8", "ix", "ux")
 BUILTIN = ("range", "min", "max", "abs", "int", "float", "bool")
 CALLED = frozenset((*ANGLES, *(f + end for f in LIBDEVICE if f not in ("floor", "fabs") for end in ("", "f"))))
 TOGETHER = ("shared", *SHUFFLED, *UPDATED)
-GIVEN = frozenset((*TYPES, *CONVERSIONS, *ANGLES, *LIBDEVICE, *(f + "f" for f in LIBDEVICE), *MOVES, *TOGETHER, "cuda", "inf"))
+OTHERS = ("upto", "constant", "cuda", "inf")
+GIVEN = frozenset((*TYPES, *CONVERSIONS, *ANGLES, *LIBDEVICE, *(f + "f" for f in LIBDEVICE), *MOVES, *TOGETHER, *OTHERS))
 OURS = GIVEN | {*BUILTIN, "names", "bits", "wide", "block", "thread", "pointer", "void"}
 NUMERICS = "Products and sums may be contracted to fused multiply-adds; nothing else is relaxed, and reductions keep their order."
 FUNCTIONS = (
@@ -96,11 +97,19 @@ def kernel_source(program: Program, number: int) -> tuple[str, frozenset[str]]:
     name = fresh(identifier(program.name), OURS)
     parameters = kernel_parameters(program)
     inner = block(f"def {name}({', '.join(scope.names[p.name] for p in parameters)})", [*decoded, *build.declared, *lines])
-    signature = ", ".join(f"pointer({p.dtype})" if p.kind == "pointer" else p.dtype for p in parameters)
-    uses = frozenset(called(source(inner)) | {p.dtype for p in parameters})
+    kept = unwritten(program, launch)
+    types = [f"{'constant' if p.name in kept else 'pointer'}({p.dtype})" if p.kind == "pointer" else p.dtype for p in parameters]
+    signature = ", ".join(types)
+    uses = frozenset(called(source([*inner, signature])) | {p.dtype for p in parameters})
     body = [*docstring(*remarks(program, number, uses)), "names = cuda_names(bits)", *made(uses, size), "", *inner, ""]
     body += [f"return {name}, names.void({signature})"]
     return source(block(f"def {kernel_name(program, number)}(bits: int, wide: bool) -> Any", body)), uses | {"pointer"}
+
+
+def unwritten(program: Program, launch: Launch) -> frozenset[str]:
+    """The arrays in global memory that nobody writes during a launch."""
+    written = {s.target for s in steps(launch.body) if isinstance(s, Assign)}
+    return frozenset(p.name for p in kernel_parameters(program) if p.kind == "pointer" and p.name not in written)
 
 
 def called(text: str) -> set[str]:

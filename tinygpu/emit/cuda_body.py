@@ -17,10 +17,9 @@ from tinygpu.emit.cuda_text import HALVES, Scope, held, stored
 from tinygpu.emit.cuda_wide import Move, fast
 from tinygpu.emit.python import Lines, block, choice, comment, fresh
 from tinygpu.program.arrays import arrays
-from tinygpu.program.step import Assign, Barrier, For, If, Local, Program, Shared, Step, steps
+from tinygpu.program.step import Assign, Barrier, For, If, Local, Program, Shared, Step
 from tinygpu.program.wide import Wide, hoisted, wide_in
 
-LONG = 160  # assignments that the compiler still unrolls
 IN_PLACE = {"sum": "+=", "prod": "*="}
 
 
@@ -92,47 +91,10 @@ def carved(python: str, shared: Shared, start: int) -> str:
 
 
 def loop_lines(build: Build, axis: Axis, body: tuple[Step, ...], scope: Scope, axes: tuple[Axis, ...]) -> Lines:
-    """A loop in the index type; register and vector loops have constant bounds, and the compiler unrolls them.
-
-    What it does not unroll by itself goes through a few turns at once: the loads of one hide behind the arithmetic of the one before.
-    """
-    extent, name = scope.text(axis.extent), scope.names[axis.name]
-    inner = body_lines(build, body, scope, (*axes, axis))
-    together = turns_together(axis, body)
-    if together == 1:
-        bound = f"ix({extent})" if isinstance(axis.extent, Const) else extent
-        return block(f"for {name} in range({bound})", inner)
-    turns, turn = numbered(f"{name}_turns", build.taken), numbered(f"{name}_turn", build.taken)
-    build.taken |= {turns, turn}
-    few = block(f"for {turn} in range(ix({together}))", [f"{name} = ix(ix({turns}*{together}) + {turn})", *inner])
-    return block(f"for {turns} in range(ix({int(extent) // together}))", few)
-
-
-def turns_together(axis: Axis, body: tuple[Step, ...]) -> int:
-    """How many turns of a loop are taken at once, a power of two: more than one in the innermost loop in time around the thread's own
-    loops, as many as make `LONG` assignments."""
-    inside = tuple(steps(body))
-    own = [s for s in inside if isinstance(s, For)]
-    if axis.sort != "time" or not isinstance(axis.extent, Const) or not own:
-        return 1
-    if any(s.axis.sort == "time" for s in own) or any(isinstance(s, Barrier) for s in inside):
-        return 1
-    work, count = assignments(body), int(axis.extent.value)
-    return next((turns for turns in (16, 8, 4, 2) if count % turns == 0 and count > turns and turns * work <= LONG), 1)
-
-
-def assignments(body: tuple[Step, ...]) -> int:
-    """How many assignments a body makes, its loops of constant extent unrolled."""
-    total = 0
-    for step in body:
-        match step:
-            case For(axis, inner):
-                total += assignments(inner) * (int(axis.extent.value) if isinstance(axis.extent, Const) else 1)
-            case If(_, inner):
-                total += assignments(inner)
-            case Assign():
-                total += 1
-    return total
+    """A loop in the index type. Where its bound is a constant the compiler unrolls it, as much as is good."""
+    extent = scope.text(axis.extent)
+    bound = f"ix({extent})" if isinstance(axis.extent, Const) else extent
+    return block(f"for {scope.names[axis.name]} in upto({bound})", body_lines(build, body, scope, (*axes, axis)))
 
 
 def vector_lines(build: Build, loop: For, scope: Scope, axes: tuple[Axis, ...]) -> Lines:

@@ -12,26 +12,19 @@ import inspect
 from collections.abc import Collection
 from typing import Any
 
+from tinygpu.emit.constant import constant_memory
 from tinygpu.emit.conversion import conversion, conversion_text
 from tinygpu.emit.cooperation import atomic, shared_memory, shuffle, shuffle_source
+from tinygpu.emit.counted import counted
 from tinygpu.emit.trigonometry import angle_function, angle_reduced, angle_series, angle_value
-from tinygpu.emit.wide_access import (
-    shared_load,
-    shared_place,
-    shared_store,
-    wide_cell,
-    wide_load,
-    wide_place,
-    wide_shape,
-    wide_slots,
-    wide_store,
-)
+from tinygpu.emit.wide_access import wide_cell, wide_load, wide_packed, wide_place, wide_shape, wide_store, wide_unpacked
 
 CONVERSIONS = ("f16_bits", "f16_value", "bf16_bits", "bf16_value", "round_f16", "round_bf16", "trunc_i32", "trunc_u32", "trunc_i64")
 ANGLES = ("sinf", "cosf", "sin", "cos")
 SHUFFLED = tuple(f"shuffle_{mode}" for mode in ("xor", "up", "down", "idx", "up_any", "down_any"))
 UPDATED = tuple(f"{space}atomic_{update}" for space in ("", "shared_") for update in ("sum", "max", "min"))
 MOVES = tuple(f"{move}{count}" for move in ("load", "store", "shared_load", "shared_store") for count in range(1, 129))
+MADE = {"shared": "shared_memory(0)", "upto": "counted()", "constant": "constant_memory()"}
 IMPORTS = ("import functools", "from typing import Any")
 
 
@@ -39,20 +32,21 @@ def made_by(name: str) -> str:
     """How the prelude makes a name that a kernel uses.
 
     >>> made_by("load4"), made_by("shared_load4"), made_by("f16_bits"), made_by("sinf"), made_by("expf")
-    ('wide_load(4)', 'shared_load(4)', "conversion('f16_bits')", "angle_function('sinf')", 'names.expf')
-    >>> made_by("shuffle_xor"), made_by("shared_atomic_sum"), made_by("shared")
-    ("shuffle('xor')", "atomic('sum', 'shared')", 'shared_memory(0)')
+    ('wide_load(4)', "wide_load(4, 'shared')", "conversion('f16_bits')", "angle_function('sinf')", 'names.expf')
+    >>> made_by("shuffle_xor"), made_by("shared_atomic_sum"), made_by("shared"), made_by("upto"), made_by("constant")
+    ("shuffle('xor')", "atomic('sum', 'shared')", 'shared_memory(0)', 'counted()', 'constant_memory()')
     """
     if name in MOVES:
         move = name.rstrip("0123456789")
-        return f"{move if move.startswith('shared') else 'wide_' + move}({name.removeprefix(move)})"
+        space = ", 'shared'" * move.startswith("shared_")
+        return f"wide_{move.removeprefix('shared_')}({name.removeprefix(move)}{space})"
     if name in SHUFFLED:
         return f"shuffle({name.removeprefix('shuffle_')!r})"
     if name in UPDATED:
         space, _, update = name.partition("atomic_")
         return f"atomic({update!r}, {'shared' if space else 'global'!r})"
-    if name == "shared":
-        return "shared_memory(0)"
+    if name in MADE:
+        return MADE[name]
     if name in CONVERSIONS:
         return f"conversion({name!r})"
     return f"angle_function({name!r})" if name in ANGLES else f"names.{name}"
@@ -67,12 +61,12 @@ def prelude_source(uses: Collection[str]) -> str:
     """
     makers = {made_by(name).partition("(")[0] for name in uses}
     parts: list[Any] = [cuda_names]
+    if "constant_memory" in makers:
+        parts += [constant_memory]
+    if "counted" in makers:
+        parts += [counted]
     if makers & {"wide_load", "wide_store"}:
-        parts += [wide_slots, wide_place, wide_load, wide_store]
-    if makers & {"shared_load", "shared_store"}:
-        parts += [shared_place, shared_load, shared_store]
-    if makers & {"wide_load", "wide_store", "shared_load", "shared_store"}:
-        parts += [wide_shape, wide_cell]
+        parts += [wide_shape, wide_place, wide_cell, wide_packed, wide_unpacked, wide_load, wide_store]
     if "shared_memory" in makers:
         parts += [shared_memory]
     if "shuffle" in makers:

@@ -1,7 +1,8 @@
-"""Wide accesses for kernels: neighbours between a pointer and a thread's cells, as few PTX instructions as 16 bytes each allow.
+"""Wide accesses for kernels: neighbours between a pointer and a thread's cells, as few instructions as 16 bytes each allow.
 
-Comes in: how many elements; the dtype is the pointer's. Goes out: numba intrinsics, `load(cells, pointer, offset)` and
-`store(pointer, offset, cells)`, for global memory by PTX, for a block's by the compiler's own vectors, which it may move and merge. The one idea: an access is of words, and words are elements by a bitcast, so one text serves all dtypes.
+Comes in: how many elements, and of which memory; the dtype is the pointer's. Goes out: numba intrinsics, `load(cells, pointer, offset)` and
+`store(pointer, offset, cells)`. The one idea: an access is a vector of words, and elements are the bits of words, so one text serves all
+dtypes; the compiler knows vectors, and moves and merges them.
 This file is pasted into emitted modules, function by function: each imports what it needs when it is called.
 """
 
@@ -24,18 +25,13 @@ def wide_shape(count: int, bits: int) -> tuple[int, int, int]:
     return count * bits // size, size // word, word
 
 
-def wide_slots(start: int, words: int) -> str:
-    """The operands of one access: `{$1, $2}`."""
-    names = ", ".join(f"${start + n}" for n in range(words))
-    return "{" + names + "}" if words > 1 else names
-
-
-def wide_place(context: Any, builder: Any, pointer: Any, offset: Any, item: Any) -> Any:
-    """The address of element `offset`, as 64 bits."""
+def wide_place(builder: Any, pointer: Any, offset: Any, move: Any, access: int, space: str) -> Any:
+    """The address in `global` or `shared` memory of one access of that type, behind element `offset`."""
     from llvmlite import ir
 
-    place = builder.gep(pointer, [builder.sext(offset, ir.IntType(64)) if offset.type.width < 64 else offset])
-    return builder.ptrtoint(place, ir.IntType(64))
+    number = {"global": 1, "shared": 3}[space]
+    near = builder.addrspacecast(builder.gep(pointer, [offset]), ir.PointerType(pointer.type.pointee, number))
+    return builder.gep(builder.bitcast(near, ir.PointerType(move, number)), [ir.IntType(32)(access)])
 
 
 def wide_cell(context: Any, builder: Any, kind: Any, cells: Any, at: int) -> Any:
@@ -45,9 +41,37 @@ def wide_cell(context: Any, builder: Any, kind: Any, cells: Any, at: int) -> Any
     return builder.gep(context.make_array(kind)(context, builder, cells).data, [ir.IntType(32)(at)])
 
 
+def wide_unpacked(builder: Any, moved: Any, item: Any, bits: int) -> list[Any]:
+    """The elements of `bits` bits of a vector of words; several in a word are shifted out of it, or compilers split the access."""
+    from llvmlite import ir
+
+    word, words = moved.type.element, [builder.extract_element(moved, ir.IntType(32)(n)) for n in range(moved.type.count)]
+    if bits < word.width:
+        places = range(0, word.width, bits)
+        return [builder.trunc(builder.lshr(w, word(place)), item) for w in words for place in places]
+    lanes = moved.type.count * word.width // bits
+    values = builder.bitcast(moved, ir.VectorType(item, lanes))
+    return [builder.extract_element(values, ir.IntType(32)(lane)) for lane in range(lanes)]
+
+
+def wide_packed(builder: Any, values: list[Any], move: Any, bits: int) -> Any:
+    """Elements of `bits` bits as a vector of words."""
+    from llvmlite import ir
+
+    word = move.element
+    if bits < word.width:
+        each = word.width // bits
+        shifted = [builder.shl(builder.zext(v, word), word(n % each * bits)) for n, v in enumerate(values)]
+        values = [functools.reduce(builder.or_, shifted[n : n + each]) for n in range(0, len(shifted), each)]
+    packed = ir.Constant(ir.VectorType(values[0].type, len(values)), ir.Undefined)
+    for lane, value in enumerate(values):
+        packed = builder.insert_element(packed, value, ir.IntType(32)(lane))
+    return builder.bitcast(packed, move)
+
+
 @functools.cache
-def wide_load(count: int) -> Any:
-    """The intrinsic `load(cells, pointer, offset)`: `count` elements into cells. The data is not written while the kernel runs (`.nc`)."""
+def wide_load(count: int, space: str = "global") -> Any:
+    """The intrinsic `load(cells, pointer, offset)`: `count` elements into cells; by `.nc` where the pointer is only read."""
     from llvmlite import ir
     from numba import types
     from numba.cuda.extending import intrinsic
@@ -56,22 +80,15 @@ def wide_load(count: int) -> Any:
         def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             kind = signature.args[0]
             accesses, words, bits = wide_shape(count, kind.dtype.bitwidth)
-            word, lanes = ir.IntType(bits), count // accesses
-            place = wide_place(context, builder, arguments[1], arguments[2], kind.dtype)
-            result = word if words == 1 else ir.LiteralStructType([word] * words)
-            constraints = ",".join([{16: "=h", 32: "=r"}[bits]] * words + ["l"])
+            move = ir.VectorType(ir.IntType(bits), words)
             for access in range(accesses):
-                vector = f".v{words}" if words > 1 else ""
-                text = f"ld.global.nc{vector}.b{bits} {wide_slots(0, words)}, [${words}+{access * words * bits // 8}];"
-                got = builder.call(ir.InlineAsm(ir.FunctionType(result, [place.type]), text, constraints, False), [place])
-                packed = ir.Constant(ir.VectorType(word, words), ir.Undefined)
-                for n in range(words):
-                    part = builder.extract_value(got, n) if words > 1 else got
-                    packed = builder.insert_element(packed, part, ir.IntType(32)(n))
-                values = builder.bitcast(packed, ir.VectorType(context.get_data_type(kind.dtype), lanes))
-                for lane in range(lanes):
-                    value = builder.extract_element(values, ir.IntType(32)(lane))
-                    builder.store(value, wide_cell(context, builder, kind, arguments[0], access * lanes + lane))
+                place = wide_place(builder, arguments[1], arguments[2], move, access, space)
+                moved = builder.load(place, align=words * bits // 8)
+                if not signature.args[1].mutable:
+                    moved.set_metadata("invariant.load", builder.module.add_metadata([]))
+                values = wide_unpacked(builder, moved, context.get_data_type(kind.dtype), kind.dtype.bitwidth)
+                for lane, value in enumerate(values, access * len(values)):
+                    builder.store(value, wide_cell(context, builder, kind, arguments[0], lane))
             return context.get_dummy_value()
 
         return types.void(cells, pointer, offset), build
@@ -80,7 +97,7 @@ def wide_load(count: int) -> Any:
 
 
 @functools.cache
-def wide_store(count: int) -> Any:
+def wide_store(count: int, space: str = "global") -> Any:
     """The intrinsic `store(pointer, offset, cells)`: `count` elements out of cells."""
     from llvmlite import ir
     from numba import types
@@ -90,81 +107,12 @@ def wide_store(count: int) -> Any:
         def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             kind = signature.args[2]
             accesses, words, bits = wide_shape(count, kind.dtype.bitwidth)
-            word, lanes = ir.IntType(bits), count // accesses
-            place = wide_place(context, builder, arguments[0], arguments[1], kind.dtype)
-            shape = ir.FunctionType(ir.VoidType(), [place.type] + [word] * words)
-            constraints = ",".join(["l"] + [{16: "h", 32: "r"}[bits]] * words + ["~{memory}"])
-            for access in range(accesses):
-                packed = ir.Constant(ir.VectorType(context.get_data_type(kind.dtype), lanes), ir.Undefined)
-                for lane in range(lanes):
-                    value = builder.load(wide_cell(context, builder, kind, arguments[2], access * lanes + lane))
-                    packed = builder.insert_element(packed, value, ir.IntType(32)(lane))
-                values = builder.bitcast(packed, ir.VectorType(word, words))
-                vector = f".v{words}" if words > 1 else ""
-                text = f"st.global{vector}.b{bits} [$0+{access * words * bits // 8}], {wide_slots(1, words)};"
-                parts = [builder.extract_element(values, ir.IntType(32)(n)) for n in range(words)]
-                builder.call(ir.InlineAsm(shape, text, constraints, True), [place, *parts])
-            return context.get_dummy_value()
-
-        return types.void(pointer, offset, cells), build
-
-    return intrinsic(store)
-
-
-def shared_place(builder: Any, pointer: Any, offset: Any, move: Any, access: int) -> Any:
-    """The address in a block's memory of one access of that type."""
-    from llvmlite import ir
-
-    place = builder.gep(pointer, [offset])
-    near = builder.addrspacecast(place, ir.PointerType(place.type.pointee, 3))
-    return builder.gep(builder.bitcast(near, ir.PointerType(move, 3)), [ir.IntType(32)(access)])
-
-
-@functools.cache
-def shared_load(count: int) -> Any:
-    """The intrinsic `load(cells, pointer, offset)`: `count` elements of a block's memory into cells."""
-    from llvmlite import ir
-    from numba import types
-    from numba.cuda.extending import intrinsic
-
-    def load(typingctx: Any, cells: Any, pointer: Any, offset: Any) -> Any:
-        def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            kind = signature.args[0]
-            accesses, words, bits = wide_shape(count, kind.dtype.bitwidth)
             move, lanes = ir.VectorType(ir.IntType(bits), words), count // accesses
             for access in range(accesses):
-                place = shared_place(builder, arguments[1], arguments[2], move, access)
-                values = builder.load(place, align=words * bits // 8)
-                values = builder.bitcast(values, ir.VectorType(context.get_data_type(kind.dtype), lanes))
-                for lane in range(lanes):
-                    value = builder.extract_element(values, ir.IntType(32)(lane))
-                    builder.store(value, wide_cell(context, builder, kind, arguments[0], access * lanes + lane))
-            return context.get_dummy_value()
-
-        return types.void(cells, pointer, offset), build
-
-    return intrinsic(load)
-
-
-@functools.cache
-def shared_store(count: int) -> Any:
-    """The intrinsic `store(pointer, offset, cells)`: `count` elements out of cells into a block's memory."""
-    from llvmlite import ir
-    from numba import types
-    from numba.cuda.extending import intrinsic
-
-    def store(typingctx: Any, pointer: Any, offset: Any, cells: Any) -> Any:
-        def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            kind = signature.args[2]
-            accesses, words, bits = wide_shape(count, kind.dtype.bitwidth)
-            move, lanes = ir.VectorType(ir.IntType(bits), words), count // accesses
-            for access in range(accesses):
-                packed = ir.Constant(ir.VectorType(context.get_data_type(kind.dtype), lanes), ir.Undefined)
-                for lane in range(lanes):
-                    value = builder.load(wide_cell(context, builder, kind, arguments[2], access * lanes + lane))
-                    packed = builder.insert_element(packed, value, ir.IntType(32)(lane))
-                place = shared_place(builder, arguments[0], arguments[1], move, access)
-                builder.store(builder.bitcast(packed, move), place, align=words * bits // 8)
+                cells = (wide_cell(context, builder, kind, arguments[2], access * lanes + lane) for lane in range(lanes))
+                packed = wide_packed(builder, [builder.load(cell) for cell in cells], move, kind.dtype.bitwidth)
+                place = wide_place(builder, arguments[0], arguments[1], move, access, space)
+                builder.store(packed, place, align=words * bits // 8)
             return context.get_dummy_value()
 
         return types.void(pointer, offset, cells), build

@@ -130,10 +130,10 @@ def carved(
 
 
 def type_of(node: ast.expr, names: Mapping[str, Thing]) -> str:
-    """A type of the prelude, or a pointer to one."""
+    """A type of the prelude, or a pointer to one, perhaps to memory that nobody writes."""
     match node:
         case ast.Name(id=name) if isinstance(atom := names.get(name), Atom) and atom.what == "type":
             return atom.name
-        case ast.Call(func=ast.Name(id=name), args=[inner], keywords=[]) if names.get(name) == Atom("pointer"):
-            return f"pointer {type_of(inner, names)}"
+        case ast.Call(func=ast.Name(id=name), args=[inner], keywords=[]) if names.get(name) in (Atom("pointer"), Atom("constant")):
+            return f"{names[name].what} {type_of(inner, names)}"  # type: ignore[union-attr]
     raise unread(node, f"{ast.unparse(node)} is no type")

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from tinygpu.category.monoid import MONOIDS
-from tinygpu.category.term import BOOL, App, Const, Read, Term, Var, conjunction, conjuncts, negation, reads, text
+from tinygpu.category.term import BOOL, App, Read, Term, Var, conjunction, conjuncts, negation, reads, text
 from tinygpu.program.step import Assign, Barrier, For, If, Step
 from tinygpu.validate.due import Missing, collective, due, shown
 from tinygpu.validate.effects import Effects, names_in
@@ -145,25 +145,15 @@ class Follower:
         self.scope.forget(self.scope.effects(*body))
 
     def loop(self, stmt: ast.For, step: For, here: Here, sinks: dict[str, Sink]) -> None:
-        """A loop of as many turns; or two loops, one in the other, whose turns are those of one."""
+        """A loop of as many turns."""
         name, turns = self.turns(stmt, here)
         axis = replace(step.axis, extent=self.scope.meaning.term(step.axis.extent))
         self.scope.forget(self.scope.effects(stmt))
         self.scope.ended(stmt, "it was given in another turn")
         before, body = dict(self.scope.names), stmt.body
-        if here.same(turns, axis.extent):
-            self.scope.counts(stmt, name, Var(axis.name))
-        else:
-            inner = stmt.body[0]
-            wants = f"there are {text(axis.extent)} turns"
-            if not isinstance(inner, ast.For) or len(stmt.body) > 1:
-                raise Differs(stmt.iter, f"makes {text(turns)} turns", wants)
-            second, more = self.turns(inner, here)
-            if not (isinstance(more, Const) and int(more.value) > 0 and here.same(turns * more, axis.extent)) or second == name:
-                raise Differs(inner.iter, f"makes {text(turns)} times {text(more)} turns", wants)
-            self.scope.counts(stmt, name, Var(axis.name) // more)
-            self.scope.counts(inner, second, Var(axis.name) % more)
-            body = inner.body
+        if not here.same(turns, axis.extent):
+            raise Differs(stmt.iter, f"makes {text(turns)} turns", f"there are {text(axis.extent)} turns")
+        self.scope.counts(stmt, name, Var(axis.name))
         emptied(self.scope, body, axis.extent, sinks)
         around = self.sinks
         self.sinks = {**around, **{cells: (sink, Var(axis.name), body) for cells, sink in sinks.items()}}
@@ -176,12 +166,12 @@ class Follower:
     def turns(self, stmt: ast.For, here: Here) -> tuple[str, Term]:
         """The variable of a loop, and how many turns it makes."""
         match stmt:
-            case ast.For(
-                target=ast.Name(id=name), iter=ast.Call(func=ast.Name(id="range"), args=[count], keywords=[]), orelse=[]
-            ) if "range" not in self.scope.names:
+            case ast.For(target=ast.Name(id=name), iter=ast.Call(func=ast.Name(id=loop), args=[count], keywords=[]), orelse=[]) if (
+                self.scope.names.get(loop) == Atom("upto")
+            ):
                 if not isinstance(self.scope.names.get(name), Number | Pointer | Cells | Atom):
                     return name, self.scope.reader(here).index(count)
-        raise unread(stmt, f"{ast.unparse(stmt.iter)} is no range of a kernel")
+        raise unread(stmt, f"{ast.unparse(stmt.iter)} is no loop of a kernel")
 
     # ── single statements ──────────────────────────────────────────────────────────────────────────────────────────
 

@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tinygpu.category.term import BOOL, Read, Term, Var, reads
-from tinygpu.program.arrays import arrays
-from tinygpu.program.step import Launch, Program
+from tinygpu.program.arrays import Array, arrays
+from tinygpu.program.step import Assign, Launch, Program, steps
 from tinygpu.validate.declared import carved, declarations, own, type_of
 from tinygpu.validate.flat import Flat
 from tinygpu.validate.follow import Follower
@@ -27,12 +27,9 @@ from tinygpu.validate.width import Width
 TYPES = ("f64", "f32", "i64", "i32", "i8", "u32", "u16", "u8", "ix", "ux")
 LIBDEVICE = ("exp", "exp2", "log", "sqrt", "rsqrt", "tanh", "erf", "floor", "fabs")
 FUNCTIONS = (*LIBDEVICE, *(f + "f" for f in LIBDEVICE))
-MAKERS = {
-    "wide_load": ("load", False),
-    "wide_store": ("store", False),
-    "shared_load": ("load", True),
-    "shared_store": ("store", True),
-}
+MAKERS = {"wide_load": "load", "wide_store": "store"}
+ALONE = {"counted": "upto", "constant_memory": "constant"}
+KEPT = ("wide", "min", "max", "abs")  # of Python, or of the function that makes the kernel
 CONVERSIONS = ("f16_bits", "f16_value", "bf16_bits", "bf16_value", "round_f16", "round_bf16", "trunc_i32", "trunc_u32", "trunc_i64")
 SHUFFLES = ("xor", "up", "down", "idx", "up_any", "down_any")
 ANGLES = ("sinf", "cosf", "sin", "cos")
@@ -62,7 +59,7 @@ def kernel(function: ast.FunctionDef, program: Program, launch: Launch, passed: 
     """That the text of a kernel is a launch. Raises Differs."""
     names, inner, space = prelude(function)
     known = arrays(program)
-    memory = parameters(function, inner, _signature(function, inner, names, space), names, passed, program)
+    memory = parameters(function, inner, _signature(function, inner, names, space), names, passed, known, launch)
     meaning = Meaning.of(program)
     flat = Flat(known, given.aligned)
     promises = tuple(meaning.term(p) for p in (*program.op.promises, *filter(reads, (*program.op.where, *program.where))))
@@ -108,7 +105,7 @@ def prelude(function: ast.FunctionDef) -> tuple[dict[str, Thing], ast.FunctionDe
 
 
 def _bind(names: dict[str, Thing], target: ast.expr, atom: Atom) -> None:
-    if not isinstance(target, ast.Name) or target.id in names or target.id in ("bits", "wide", "range", "min", "max", "abs"):
+    if not isinstance(target, ast.Name) or target.id in names or target.id in ("bits", *KEPT):
         raise unread(target, f"{ast.unparse(target)} is given here")
     names[target.id] = atom
 
@@ -125,10 +122,14 @@ def _atom(node: ast.expr, space: str) -> Atom:
                 return Atom(name)
         case ast.Call(func=ast.Name(id=maker), args=[ast.Constant(value=int(number))], keywords=[]):
             if maker in MAKERS:
-                what, shared = MAKERS[maker]
-                return Atom(what, "", number, shared)
+                return Atom(MAKERS[maker], "", number)
             if maker == "shared_memory":
                 return Atom("shared", "", number)
+        case ast.Call(func=ast.Name(id=maker), args=[ast.Constant(value=int(number)), ast.Constant("shared")], keywords=[]):
+            if maker in MAKERS:
+                return Atom(MAKERS[maker], "", number, True)
+        case ast.Call(func=ast.Name(id=maker), args=[], keywords=[]) if maker in ALONE:
+            return Atom(ALONE[maker])
         case ast.Call(func=ast.Name(id="conversion"), args=[ast.Constant(value=str(name))], keywords=[]) if name in CONVERSIONS:
             return Atom("conversion", name)
         case ast.Call(func=ast.Name(id="angle_function"), args=[ast.Constant(value=str(name))], keywords=[]) if name in ANGLES:
@@ -149,15 +150,17 @@ def parameters(
     types: Sequence[str],
     names: Mapping[str, Thing],
     passed: Sequence[Passed],
-    program: Program,
+    known: Mapping[str, Array],
+    launch: Launch,
 ) -> dict[str, Thing]:
-    """What the kernel's parameters are, by the place in which the launcher passes them; the signature says the same."""
+    """What the kernel's parameters are, by the place in which the launcher passes them; the signature says the same, and which arrays
+    nobody writes: these the hardware may read before the launch's other accesses."""
     arguments = [a.arg for a in inner.args.args]
     if not len(arguments) == len(types) == len(passed) == len(set(arguments)):
         raise Differs(inner, f"has {len(arguments)} parameters and {len(types)} types", f"the launcher passes {len(passed)}")
-    known, found = arrays(program), dict[str, Thing]()
+    found, written = dict[str, Thing](), {s.target for s in steps(launch.body) if isinstance(s, Assign)}
     for name, kind, given in zip(arguments, types, passed, strict=True):
-        if name in names or name in ("wide", "range", "min", "max", "abs"):
+        if name in names or name in KEPT:
             raise unread(inner, f"the parameter {name} hides a name of the prelude")
         if given.kind == "size":
             wanted, found[name] = "ix", Value(Var(given.name), "ix")
@@ -165,7 +168,12 @@ def parameters(
             item = in_memory(known[given.name].dtype)
             wanted = f"pointer {item}" if given.kind == "pointer" else item
             found[name] = Pointer(given.name, item) if given.kind == "pointer" else Value(Read(given.name, (), item), item)
-        if kind != wanted:
+        if given.kind == "pointer" and kind == f"constant {item}":
+            if given.name in written:
+                raise Differs(
+                    function.body[-1], f"says that nobody writes {name}", f"the program writes {given.name} in this launch"
+                )
+        elif kind != wanted:
             raise Differs(function.body[-1], f"says that {name} is of type {kind}", f"the launcher passes {wanted}")
     return found
 

@@ -20,12 +20,11 @@ from tinygpu.program.step import Launch, Program
 from tinygpu.validate.module import Module
 from tinygpu.validate.typed import Differs, unread
 
-WIDE = ("wide_slots", "wide_place", "wide_load", "wide_store")
-NEAR = ("shared_place", "shared_load", "shared_store")
+WORDS = ("wide_packed", "wide_unpacked")
 PARTS = (  # what a kernel calls, and the helpers whose text is part of its key, in this order
-    (("wide_load", "wide_store"), WIDE),
-    (("shared_load", "shared_store"), NEAR),
-    ((*WIDE[2:], *NEAR[1:]), ("wide_shape", "wide_cell")),
+    (("constant_memory",), ("constant_memory",)),
+    (("counted",), ("counted",)),
+    (("wide_load", "wide_store"), ("wide_shape", "wide_place", "wide_cell", *WORDS, "wide_load", "wide_store")),
     (("shared_memory",), ("shared_memory",)),
     (("shuffle",), ("shuffle_source", "shuffle")),
     (("atomic",), ("atomic",)),

@@ -18,7 +18,9 @@ from tinygpu.validate.typed import Differs, unread
 
 FILES = (
     "prelude",
+    "constant",
     "cooperation",
+    "counted",
     "wide_access",
     "trigonometry",
     "conversion",
@@ -31,12 +33,14 @@ IMPORTED = frozenset(
     {
         "__future__",
         "contextlib",
+        "ctypes",
         "functools",
         "hashlib",
         "math",
         "operator",
         "os",
         "re",
+        "struct",
         "sys",
         "tempfile",
         "threading",

@@ -11,12 +11,15 @@ Floating point: sums are in the order of the loops, products and sums may be fus
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import functools
 import hashlib
+import importlib
 import math
 import operator
 import os
 import re
+import struct
 import sys
 import tempfile
 import threading
@@ -77,8 +80,10 @@ def saxpy_v4_kernel(bits: int, wide: bool) -> Any:
     """
     names = cuda_names(bits)
     cuda, f32, ix, pointer = names.cuda, names.f32, names.ix, names.pointer
+    constant = constant_memory()
     load4 = wide_load(4)
     store4 = wide_store(4)
+    upto = counted()
 
     def saxpy_v4(x, y, z, a, n):
         g = ix(cuda.blockIdx.x)
@@ -91,16 +96,16 @@ def saxpy_v4_kernel(bits: int, wide: bool) -> Any:
         if wide and ix(i0 + 3) < n:
             load4(x_v, x, i0)
             load4(y_v, y, i0)
-            for v in range(ix(4)):
+            for v in upto(ix(4)):
                 z_v[v] = a*x_v[v] + y_v[v]
             store4(z, i0, z_v)
         else:
-            for v in range(ix(4)):
+            for v in upto(ix(4)):
                 i = ix(i0 + v)
                 if i < n:
                     z[i] = a*x[i] + y[i]
 
-    return saxpy_v4, names.void(pointer(f32), pointer(f32), pointer(f32), f32, ix)
+    return saxpy_v4, names.void(constant(f32), constant(f32), pointer(f32), f32, ix)
 
 
 def saxpy_v4(a: float, x: Array, y: Array, *, out: Array = None, stream: Any = None) -> Array:
@@ -141,7 +146,6 @@ def saxpy_v4(a: float, x: Array, y: Array, *, out: Array = None, stream: Any = N
         _no_stream("saxpy_v4", stream)
         _on_cpu(saxpy_v4_cpu, _a, _x.base, _y.base, _z.base, n)
     else:
-        _need_cuda("saxpy_v4")
         _stream = _stream_of("saxpy_v4", stream, _z.family, _z.device)
         _wide = _aligned((_x, 16), (_y, 16), (_z, 16))
         _index = np.int32 if _bits == 32 else np.int64
@@ -180,84 +184,89 @@ def cuda_names(bits: int) -> Any:
     return names
 
 
-def wide_slots(start: int, words: int) -> str:
-    """The operands of one access: `{$1, $2}`."""
-    names = ", ".join(f"${start + n}" for n in range(words))
-    return "{" + names + "}" if words > 1 else names
+@functools.cache
+def constant_memory() -> Any:
+    """The type `constant(dtype)`: a pointer to global memory, whose loads are `ld.global.nc`."""
+    import operator
 
-
-def wide_place(context: Any, builder: Any, pointer: Any, offset: Any, item: Any) -> Any:
-    """The address of element `offset`, as 64 bits."""
     from llvmlite import ir
+    from numba import types
+    from numba.cuda.cudaimpl import registry
+    from numba.cuda.extending import core_models, register_model
 
-    place = builder.gep(pointer, [builder.sext(offset, ir.IntType(64)) if offset.type.width < 64 else offset])
-    return builder.ptrtoint(place, ir.IntType(64))
+    class Constant(types.CPointer):  # type: ignore[misc]
+        mutable = False
+
+        def __init__(self, dtype: Any):
+            super().__init__(dtype)
+            self.name: str = f"constant {dtype}*"
+
+        @property
+        def key(self) -> Any:
+            return self.name
+
+    register_model(Constant)(core_models.PointerModel)
+
+    def element(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        item = context.get_data_type(signature.args[0].dtype)
+        place = builder.gep(builder.addrspacecast(arguments[0], ir.PointerType(item, 1)), [arguments[1]])
+        value = builder.load(place)
+        value.set_metadata("invariant.load", builder.module.add_metadata([]))
+        return value
+
+    registry.lower(operator.getitem, Constant, types.Integer)(element)
+    return Constant
 
 
 @functools.cache
-def wide_load(count: int) -> Any:
-    """The intrinsic `load(cells, pointer, offset)`: `count` elements into cells. The data is not written while the kernel runs (`.nc`)."""
+def counted() -> Any:
+    """The intrinsic `upto(stop)`: 0, 1, … below `stop`, in its type."""
     from llvmlite import ir
     from numba import types
-    from numba.cuda.extending import intrinsic
+    from numba.cuda import cgutils
+    from numba.cuda.core.imputils import RefType, iternext_impl
+    from numba.cuda.cudaimpl import registry
+    from numba.cuda.extending import core_models, intrinsic, register_model
 
-    def load(typingctx: Any, cells: Any, pointer: Any, offset: Any) -> Any:
-        def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            kind = signature.args[0]
-            accesses, words, bits = wide_shape(count, kind.dtype.bitwidth)
-            word, lanes = ir.IntType(bits), count // accesses
-            place = wide_place(context, builder, arguments[1], arguments[2], kind.dtype)
-            result = word if words == 1 else ir.LiteralStructType([word] * words)
-            constraints = ",".join([{16: "=h", 32: "=r"}[bits]] * words + ["l"])
-            for access in range(accesses):
-                vector = f".v{words}" if words > 1 else ""
-                text = f"ld.global.nc{vector}.b{bits} {wide_slots(0, words)}, [${words}+{access * words * bits // 8}];"
-                got = builder.call(ir.InlineAsm(ir.FunctionType(result, [place.type]), text, constraints, False), [place])
-                packed = ir.Constant(ir.VectorType(word, words), ir.Undefined)
-                for n in range(words):
-                    part = builder.extract_value(got, n) if words > 1 else got
-                    packed = builder.insert_element(packed, part, ir.IntType(32)(n))
-                values = builder.bitcast(packed, ir.VectorType(context.get_data_type(kind.dtype), lanes))
-                for lane in range(lanes):
-                    value = builder.extract_element(values, ir.IntType(32)(lane))
-                    builder.store(value, wide_cell(context, builder, kind, arguments[0], access * lanes + lane))
-            return context.get_dummy_value()
+    class Turns(types.SimpleIteratorType):  # type: ignore[misc]
+        def __init__(self, kind: Any):
+            super().__init__(f"turns of {kind}", kind)
 
-        return types.void(cells, pointer, offset), build
+    class Upto(types.SimpleIterableType):  # type: ignore[misc]
+        def __init__(self, kind: Any):
+            super().__init__(f"upto {kind}", Turns(kind))
 
-    return intrinsic(load)
+    @register_model(Upto)
+    class Stop(core_models.PrimitiveModel):  # type: ignore[misc]
+        def __init__(self, manager: Any, kind: Any):
+            super().__init__(manager, kind, ir.IntType(kind.iterator_type.yield_type.bitwidth))
 
+    @register_model(Turns)
+    class State(core_models.StructModel):  # type: ignore[misc]
+        def __init__(self, manager: Any, kind: Any):
+            super().__init__(manager, kind, [("stop", kind.yield_type), ("turn", types.CPointer(kind.yield_type))])
 
-@functools.cache
-def wide_store(count: int) -> Any:
-    """The intrinsic `store(pointer, offset, cells)`: `count` elements out of cells."""
-    from llvmlite import ir
-    from numba import types
-    from numba.cuda.extending import intrinsic
+    def start(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        state = cgutils.create_struct_proxy(signature.return_type)(context, builder)
+        state.turn = cgutils.alloca_once(builder, arguments[0].type)
+        state.stop = arguments[0]
+        builder.store(ir.Constant(arguments[0].type, 0), state.turn)
+        return state._getvalue()
 
-    def store(typingctx: Any, pointer: Any, offset: Any, cells: Any) -> Any:
-        def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            kind = signature.args[2]
-            accesses, words, bits = wide_shape(count, kind.dtype.bitwidth)
-            word, lanes = ir.IntType(bits), count // accesses
-            place = wide_place(context, builder, arguments[0], arguments[1], kind.dtype)
-            shape = ir.FunctionType(ir.VoidType(), [place.type] + [word] * words)
-            constraints = ",".join(["l"] + [{16: "h", 32: "r"}[bits]] * words + ["~{memory}"])
-            for access in range(accesses):
-                packed = ir.Constant(ir.VectorType(context.get_data_type(kind.dtype), lanes), ir.Undefined)
-                for lane in range(lanes):
-                    value = builder.load(wide_cell(context, builder, kind, arguments[2], access * lanes + lane))
-                    packed = builder.insert_element(packed, value, ir.IntType(32)(lane))
-                values = builder.bitcast(packed, ir.VectorType(word, words))
-                vector = f".v{words}" if words > 1 else ""
-                text = f"st.global{vector}.b{bits} [$0+{access * words * bits // 8}], {wide_slots(1, words)};"
-                parts = [builder.extract_element(values, ir.IntType(32)(n)) for n in range(words)]
-                builder.call(ir.InlineAsm(shape, text, constraints, True), [place, *parts])
-            return context.get_dummy_value()
+    def step(context: Any, builder: Any, signature: Any, arguments: Any, result: Any) -> None:
+        state = cgutils.create_struct_proxy(signature.args[0])(context, builder, arguments[0])
+        turn = builder.load(state.turn)
+        result.set_valid(builder.icmp_signed("<", turn, state.stop))
+        result.yield_(turn)
+        builder.store(builder.add(turn, ir.Constant(turn.type, 1), flags=["nsw"]), state.turn)  # the last turn's is never used
 
-        return types.void(pointer, offset, cells), build
+    registry.lower("getiter", Upto)(start)
+    registry.lower("iternext", Turns)(iternext_impl(RefType.UNTRACKED)(step))
 
-    return intrinsic(store)
+    def upto(typingctx: Any, stop: Any) -> Any:
+        return Upto(stop)(stop), lambda context, builder, signature, arguments: arguments[0]
+
+    return intrinsic(upto)
 
 
 def wide_shape(count: int, bits: int) -> tuple[int, int, int]:
@@ -273,11 +282,99 @@ def wide_shape(count: int, bits: int) -> tuple[int, int, int]:
     return count * bits // size, size // word, word
 
 
+def wide_place(builder: Any, pointer: Any, offset: Any, move: Any, access: int, space: str) -> Any:
+    """The address in `global` or `shared` memory of one access of that type, behind element `offset`."""
+    from llvmlite import ir
+
+    number = {"global": 1, "shared": 3}[space]
+    near = builder.addrspacecast(builder.gep(pointer, [offset]), ir.PointerType(pointer.type.pointee, number))
+    return builder.gep(builder.bitcast(near, ir.PointerType(move, number)), [ir.IntType(32)(access)])
+
+
 def wide_cell(context: Any, builder: Any, kind: Any, cells: Any, at: int) -> Any:
     """The place of a thread's cell."""
     from llvmlite import ir
 
     return builder.gep(context.make_array(kind)(context, builder, cells).data, [ir.IntType(32)(at)])
+
+
+def wide_packed(builder: Any, values: list[Any], move: Any, bits: int) -> Any:
+    """Elements of `bits` bits as a vector of words."""
+    from llvmlite import ir
+
+    word = move.element
+    if bits < word.width:
+        each = word.width // bits
+        shifted = [builder.shl(builder.zext(v, word), word(n % each * bits)) for n, v in enumerate(values)]
+        values = [functools.reduce(builder.or_, shifted[n : n + each]) for n in range(0, len(shifted), each)]
+    packed = ir.Constant(ir.VectorType(values[0].type, len(values)), ir.Undefined)
+    for lane, value in enumerate(values):
+        packed = builder.insert_element(packed, value, ir.IntType(32)(lane))
+    return builder.bitcast(packed, move)
+
+
+def wide_unpacked(builder: Any, moved: Any, item: Any, bits: int) -> list[Any]:
+    """The elements of `bits` bits of a vector of words; several in a word are shifted out of it, or compilers split the access."""
+    from llvmlite import ir
+
+    word, words = moved.type.element, [builder.extract_element(moved, ir.IntType(32)(n)) for n in range(moved.type.count)]
+    if bits < word.width:
+        places = range(0, word.width, bits)
+        return [builder.trunc(builder.lshr(w, word(place)), item) for w in words for place in places]
+    lanes = moved.type.count * word.width // bits
+    values = builder.bitcast(moved, ir.VectorType(item, lanes))
+    return [builder.extract_element(values, ir.IntType(32)(lane)) for lane in range(lanes)]
+
+
+@functools.cache
+def wide_load(count: int, space: str = "global") -> Any:
+    """The intrinsic `load(cells, pointer, offset)`: `count` elements into cells; by `.nc` where the pointer is only read."""
+    from llvmlite import ir
+    from numba import types
+    from numba.cuda.extending import intrinsic
+
+    def load(typingctx: Any, cells: Any, pointer: Any, offset: Any) -> Any:
+        def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            kind = signature.args[0]
+            accesses, words, bits = wide_shape(count, kind.dtype.bitwidth)
+            move = ir.VectorType(ir.IntType(bits), words)
+            for access in range(accesses):
+                place = wide_place(builder, arguments[1], arguments[2], move, access, space)
+                moved = builder.load(place, align=words * bits // 8)
+                if not signature.args[1].mutable:
+                    moved.set_metadata("invariant.load", builder.module.add_metadata([]))
+                values = wide_unpacked(builder, moved, context.get_data_type(kind.dtype), kind.dtype.bitwidth)
+                for lane, value in enumerate(values, access * len(values)):
+                    builder.store(value, wide_cell(context, builder, kind, arguments[0], lane))
+            return context.get_dummy_value()
+
+        return types.void(cells, pointer, offset), build
+
+    return intrinsic(load)
+
+
+@functools.cache
+def wide_store(count: int, space: str = "global") -> Any:
+    """The intrinsic `store(pointer, offset, cells)`: `count` elements out of cells."""
+    from llvmlite import ir
+    from numba import types
+    from numba.cuda.extending import intrinsic
+
+    def store(typingctx: Any, pointer: Any, offset: Any, cells: Any) -> Any:
+        def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            kind = signature.args[2]
+            accesses, words, bits = wide_shape(count, kind.dtype.bitwidth)
+            move, lanes = ir.VectorType(ir.IntType(bits), words), count // accesses
+            for access in range(accesses):
+                cells = (wide_cell(context, builder, kind, arguments[2], access * lanes + lane) for lane in range(lanes))
+                packed = wide_packed(builder, [builder.load(cell) for cell in cells], move, kind.dtype.bitwidth)
+                place = wide_place(builder, arguments[0], arguments[1], move, access, space)
+                builder.store(packed, place, align=words * bits // 8)
+            return context.get_dummy_value()
+
+        return types.void(pointer, offset, cells), build
+
+    return intrinsic(store)
 
 
 # ── the same in every module ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -289,6 +386,10 @@ _HELD = {  # dtype of the language: what may hold it, and its bytes
 }  # fmt: skip
 _USUAL = {dtype: {np.dtype(n) for n in names if n != "bfloat16"} for dtype, (names, _) in _HELD.items()}
 _BEYOND = {"f64": math.inf, "f32": 2.0**128 - 2.0**103, "f16": 65520.0, "bf16": 2.0**128 - 2.0**119}  # these round to infinity
+_PLAIN: dict[str, Any] = {  # Python's numbers that are taken as they are: their type, what they are between, and what they become
+    "f64": (float, -math.inf, math.inf, np.float64), "f32": (float, -_BEYOND["f32"], _BEYOND["f32"], np.float32),
+    "i32": (int, -(2**31) - 1, 2**31, np.int32), "i64": (int, -(2**63) - 1, 2**63, np.int64),
+}  # fmt: skip
 _TYPESTR = {"V2": "bfloat16", "u2": "uint16", "b1": "bool"}  # in a CUDA array interface, where numpy's own reading is not wanted
 _DLPACK_CUDA = (2, 13)  # kDLCUDA, kDLCUDAManaged
 
@@ -296,18 +397,22 @@ _DLPACK_CUDA = (2, 13)  # kDLCUDA, kDLCUDAManaged
 class _View:
     """An array looked at: `device` is -1 on the CPU, else the ordinal of the GPU; `base` is what the CPU kernel is given."""
 
-    __slots__ = ("base", "device", "family", "held", "name", "nbytes", "owner", "readonly", "shape")
+    __slots__ = ("base", "device", "family", "name", "nbytes", "owner", "pointer", "readonly", "shape")
 
     def __init__(
-        self, name: str, owner: Any, family: str, device: int, held: int | None, shape: Any, nbytes: int, readonly: bool, base: Any
+        self, name: str, owner: Any, family: str, device: int, at: int | None, shape: Any, nbytes: int, readonly: bool, base: Any
     ):
-        self.name, self.owner, self.family, self.device, self.held = name, owner, family, device, held
+        self.name, self.owner, self.family, self.device = name, owner, family, device
         self.shape, self.nbytes, self.readonly, self.base = shape, nbytes, readonly, base
+        if at is not None:
+            self.pointer = at
 
-    @property
-    def pointer(self) -> int:
-        """The address of the first element; numpy is asked only where it matters, since asking takes longer than all the rest."""
-        return int(self.base.__array_interface__["data"][0]) if self.held is None else self.held
+    def __getattr__(self, name: str) -> Any:
+        """The address of the first element, of an array of numpy: asked for only where it matters, since that takes longer than all the rest."""
+        if name != "pointer":
+            raise AttributeError(name)
+        self.pointer = int(self.base.__array_interface__["data"][0])
+        return self.pointer
 
 
 def _fail(error: type[Exception], code: str, function: str, message: str) -> NoReturn:
@@ -321,6 +426,14 @@ def _view(function: str, name: str, value: Any, dtype: str, shape: str, rank: in
         flags = value.flags
         if flags.c_contiguous and flags.aligned:
             return _View(name, value, "numpy", -1, None, value.shape, value.nbytes, not flags.writeable, value)
+    quick = _QUICK.get(type(value))
+    if quick is not None:
+        try:
+            view = quick[0](name, value, dtype, rank, quick[1])
+        except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError):
+            view = None  # what is wrong is found below, and said
+        if view is not None:
+            return view
     wanted = f"{name} must be {_article(_HELD[dtype][0][0])} array of shape {shape}"
     family, device, pointer, extents, kind, contiguous, readonly, base = _look(function, name, value, wanted)
     names, size = _HELD[dtype]
@@ -335,6 +448,35 @@ def _view(function: str, name: str, value: Any, dtype: str, shape: str, rank: in
     if pointer % size:
         _fail(ValueError, "TG813", function, f"{wanted}; its memory is not aligned to the {size} bytes of an element")
     return _View(name, value, family, device, pointer, tuple(extents), math.prod(extents) * size, readonly, base)
+
+
+_QUICK: dict[type, Any] = {}  # a type of arrays on GPUs that was met: how to look at one with which all is well, and its library
+_KINDS: dict[Any, str] = {}  # dtypes of other libraries that were met, and typestrs: their names
+
+
+def _quick_torch(name: str, value: Any, dtype: str, rank: int, family: str) -> _View | None:
+    """A tensor on a GPU; None, where anything has to be said about it. The same of the two below."""
+    shape, pointer, (names, size) = value.shape, value.data_ptr(), _HELD[dtype]
+    fits = value.is_cuda and _KINDS.get(value.dtype) in names and len(shape) == rank and not pointer % size
+    if not fits or not value.is_contiguous() or value.is_neg() or (value.requires_grad and sys.modules[family].is_grad_enabled()):
+        return None
+    return _View(name, value, family, value.get_device(), pointer, shape, value.nbytes, False, None)
+
+
+def _quick_cupy(name: str, value: Any, dtype: str, rank: int, family: str) -> _View | None:
+    shape, pointer, (names, size) = value.shape, value.data.ptr, _HELD[dtype]
+    if _KINDS.get(value.dtype.str) not in names or len(shape) != rank or pointer % size or not value.flags.c_contiguous:
+        return None
+    return _View(name, value, family, value.device.id, pointer, shape, value.nbytes, False, None)
+
+
+def _quick_interface(name: str, value: Any, dtype: str, rank: int, family: str) -> _View | None:
+    said, (names, size) = value.__cuda_array_interface__, _HELD[dtype]
+    shape, (pointer, readonly) = tuple(said["shape"]), said["data"]
+    fits = _KINDS.get(said["typestr"]) in names and said.get("strides") is None and said.get("mask") is None and len(shape) == rank
+    if not fits or not pointer or pointer % size or min(shape, default=0) < 0:
+        return None
+    return _View(name, value, family, _device_of(pointer), pointer, shape, math.prod(shape) * size, readonly, None)
 
 
 def _look(function: str, name: str, value: Any, wanted: str) -> tuple[Any, ...]:
@@ -371,17 +513,28 @@ def _look_beyond(function: str, name: str, value: Any, wanted: str) -> tuple[Any
         from cuda.core.utils import StridedMemoryView
 
         seen = StridedMemoryView.from_dlpack(value, stream_ptr=-1)
-        kind = "unknown" if seen.dtype is None else np.dtype(seen.dtype).name
-        return family, seen.device_id, seen.ptr, tuple(seen.shape), kind, _in_rows(seen.shape, seen.strides, 1), seen.readonly, None
+        shape, contiguous = tuple(seen.shape), _in_rows(seen.shape, seen.strides, 1)
+        return family, seen.device_id, seen.ptr, shape, _packed(seen), contiguous, seen.readonly, None
     _fail(TypeError, "TG801", function, f"{wanted}, of numpy or on a GPU; it is {_article(type(value).__name__)}")
+
+
+def _packed(seen: Any) -> str:
+    """The name of the dtype of a tensor of DLPack."""
+    try:
+        return "unknown" if seen.dtype is None else np.dtype(seen.dtype).name
+    except NotImplementedError as error:  # numpy knows bfloat16 only where ml_dtypes is installed
+        return "bfloat16" if "bfloat16" in str(error) else "unknown"
 
 
 def _look_torch(function: str, name: str, value: Any) -> tuple[Any, ...]:
     torch = sys.modules["torch"]
     if value.requires_grad and torch.is_grad_enabled():
         _fail(TypeError, "TG801", function, f"{name} requires a gradient, which the kernel does not give. Pass {name}.detach()")
+    if value.is_neg():
+        _fail(TypeError, "TG801", function, f"{name} is negated only when torch reads it. Pass {name}.resolve_neg()")
     kind = str(value.dtype).removeprefix("torch.")
     if value.is_cuda:
+        _QUICK[type(value)], _KINDS[value.dtype] = (_quick_torch, "torch"), kind
         return "torch", value.device.index, value.data_ptr(), tuple(value.shape), kind, value.is_contiguous(), False, None
     if value.device.type != "cpu":
         _fail(TypeError, "TG801", function, f"{name} is on device {value.device}; only the CPU and CUDA devices are served")
@@ -399,6 +552,8 @@ def _look_interface(family: str, value: Any, interface: dict[str, Any]) -> tuple
     if interface.get("mask") is not None or any(extent < 0 for extent in shape):
         raise ValueError("a mask, or a negative extent")
     contiguous = _in_rows(shape, interface.get("strides"), np.dtype(typestr).itemsize)
+    quick = _quick_cupy if family == "cupy" else _quick_interface
+    _QUICK[type(value)], _KINDS[typestr] = (quick, family), kind
     return family, _device_of(pointer or 0), pointer or 0, shape, kind, contiguous, readonly, None
 
 
@@ -415,6 +570,9 @@ def _in_rows(shape: Any, strides: Any, unit: int) -> bool:
 
 def _scalar(function: str, name: str, value: Any, dtype: str) -> Any:
     """A number of `dtype`, checked for kind and range: a numpy scalar; a 16-bit float as the f32 that it is."""
+    plain = _PLAIN.get(dtype)
+    if plain is not None and type(value) is plain[0] and plain[1] < value < plain[2]:
+        return plain[3](value)
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
     if not isinstance(value, (int, float, np.generic)) or isinstance(value, (str, bytes)):
@@ -472,18 +630,33 @@ def _rounded(double: float, dtype: str) -> float:
 def _device_of(pointer: int) -> int:
     """The GPU that a pointer belongs to; of an empty array, which has none, the current one."""
     try:
-        from cuda.bindings import driver
-        from cuda.core import Device
-
         if pointer:
-            attribute = driver.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
-            error, ordinal = driver.cuPointerGetAttribute(attribute, pointer)
+            driver = _driver()
+            error, ordinal = driver.cuPointerGetAttribute(driver.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, pointer)
             if not int(error):
                 return int(ordinal)
-        return int(Device().device_id)
+        return int(_driver() and sys.modules["cuda.core"].Device().device_id)
     except (ImportError, RuntimeError) as error:  # the libraries, or the driver's own, are not there
         reason = str(error).split("\n")[0]
         raise RuntimeError(f"TG815: arrays on a GPU need numba-cuda[cu13], cuda-core and a driver: {reason}") from None
+
+
+@functools.cache
+def _driver() -> Any:
+    """The driver as Python calls it; importing it again would take as long as a launch."""
+    with _importing():
+        import cuda.core  # noqa: F401
+        from cuda.bindings import driver
+
+        return driver
+
+
+def _importing() -> Any:
+    """What imports of CUDA's libraries hold, over all modules of tinygpu in this process: imported by two threads at once, they find each
+    other half made."""
+    import numba
+
+    return vars(numba).setdefault("_tinygpu_import_lock", threading.RLock())
 
 
 def _article(word: str) -> str:
@@ -493,10 +666,11 @@ def _article(word: str) -> str:
 def _shape_error(function: str, view: _View, shape: str, expected: tuple[int, ...], sizes: dict[str, int]) -> NoReturn:
     """The shape is not what the sizes say, or no sizes fit it."""
     known = ", ".join(f"{name} = {value}" for name, value in sizes.items() if value >= 0)
+    has = f"{view.name} has shape {tuple(view.shape)}"
     if any(value < 0 for value in sizes.values()):
-        _fail(ValueError, "TG804", function, f"{view.name} has shape {view.shape}, which is too small for {shape}: no size fits it")
+        _fail(ValueError, "TG804", function, f"{has}, which is too small for {shape}: no size fits it")
     reason = f", with {known}" if known else ""
-    _fail(ValueError, "TG804", function, f"{view.name} has shape {view.shape}; {shape} has to be {expected}{reason}")
+    _fail(ValueError, "TG804", function, f"{has}; {shape} has to be {expected}{reason}")
 
 
 def _size_given(function: str, name: str, value: Any) -> int:
@@ -569,8 +743,11 @@ def _allocate(function: str, name: str, like: _View | None, dtype: str, shape: t
             _fail(ValueError, "TG810", function, f"too large: {name} would be an array of shape {shape}")
     elif like.family == "torch":
         torch = sys.modules["torch"]
-        with _current(torch.cuda, function, stream, like):
+        if stream is None:
             made = torch.empty(shape, dtype=getattr(torch, kind), device=like.owner.device)
+        else:
+            with _current(torch.cuda, function, stream, like):
+                made = torch.empty(shape, dtype=getattr(torch, kind), device=like.owner.device)
     elif like.family == "cupy":
         cupy = sys.modules["cupy"]
         with cupy.cuda.Device(like.device), _current(cupy.cuda, function, stream, like):
@@ -582,7 +759,7 @@ def _allocate(function: str, name: str, like: _View | None, dtype: str, shape: t
             made = cuda.device_array(shape, _numpy_dtype(kind))
     else:
         _fail(TypeError, "TG811", function, f"cannot make arrays of {like.family}: pass out= with one for {name}")
-    return _view(function, name, made, dtype, str(list(shape)), len(shape))
+    return _view(function, name, made, dtype, "its own", len(shape))
 
 
 def _current(library: Any, function: str, stream: Any, like: _View) -> Any:
@@ -618,17 +795,12 @@ def _by_dtype(function: str, name: str, value: Any, launchers: dict[str, Any]) -
 
 def _distinct(function: str, outputs: tuple[_View, ...], inputs: tuple[_View, ...]) -> None:
     """No output shares memory with an input or with another output."""
-    spans = [(view, view.pointer) for view in inputs + outputs if view.nbytes]
-    for number, (output, start) in enumerate(spans):
-        if any(output is o for o in outputs):
-            for other, begin in spans[:number]:
-                if start < begin + other.nbytes and begin < start + output.nbytes:
-                    _fail(
-                        ValueError,
-                        "TG807",
-                        function,
-                        f"{output.name} shares memory with {other.name}; outputs need memory of their own",
-                    )
+    for number, output in enumerate(outputs):
+        start, end = output.pointer, output.pointer + output.nbytes
+        for other in inputs + outputs[:number]:
+            if start < other.pointer + other.nbytes and other.pointer < end and output.nbytes and other.nbytes:
+                said = f"{output.name} shares memory with {other.name}; outputs need memory of their own"
+                _fail(ValueError, "TG807", function, said)
 
 
 def _no_stream(function: str, stream: Any) -> None:
@@ -706,9 +878,11 @@ def _stream_of(function: str, stream: Any, family: str, device: int) -> int:
     """The handle of the stream to launch on: the one given, else the current one of torch or CuPy, else the default stream."""
     if stream is None:
         if family == "torch":
-            return int(sys.modules["torch"].cuda.current_stream(device).cuda_stream)
+            torch = sys.modules["torch"]
+            handle = getattr(getattr(torch, "_C", None), "_cuda_getCurrentRawStream", None)  # makes no object of the stream
+            return int(handle(device)) if handle else int(torch.cuda.current_stream(device).cuda_stream)
         if family == "cupy":
-            return int(sys.modules["cupy"].cuda.get_current_stream().ptr)
+            return int(sys.modules["cupy"].cuda.get_current_stream(device).ptr)
         return 0
     if isinstance(stream, int) and not isinstance(stream, bool):
         return stream
@@ -761,7 +935,10 @@ def _store(path: Path, content: bytes) -> None:
 
 def _aligned(*pairs: tuple[Any, int]) -> bool:
     """Whether the memory of each view starts at a multiple of that many bytes, as wide accesses need it."""
-    return all(view.pointer % count == 0 for view, count in pairs)
+    for view, count in pairs:  # noqa: SIM110  # a generator for all() takes twice as long
+        if view.pointer % count:
+            return False
+    return True
 
 
 def _memory(number: Any, dtype: str) -> Any:
@@ -773,18 +950,29 @@ def _memory(number: Any, dtype: str) -> Any:
     return np.uint8(number) if dtype == "bool" else number
 
 
+@functools.cache
+def _toolchain() -> tuple[str, ...]:
+    """What makes machine code, with versions; nothing where one of them does not say its own."""
+    try:
+        return tuple(f"{p} {metadata.version(p)}" for p in ("numba", "numba-cuda", "cuda-core", "nvidia-nvvm", "nvidia-nvjitlink"))
+    except metadata.PackageNotFoundError:  # installed by another tool than pip
+        return ()
+
+
 class _Cuda:
     """The kernel of one launch: `make(bits, wide)` gives its function and signature; compiled for each architecture that it meets.
     `shared` are the bytes of a block's memory that the launch gives, where they are more than a kernel may have by itself."""
 
     def __init__(self, name: str, make: Any, threads: int, least: tuple[int, int], key: str, shared: int = 0):
         self.name, self.make, self.threads, self.least, self.key, self.shared = name, make, threads, least, key, shared
-        self.loaded: dict[tuple[int, int, bool], Any] = {}
+        self.loaded: dict[tuple[int, int, bool], _Loaded] = {}
         self.lock = threading.Lock()
 
     def cubin(self, arch: tuple[int, int], bits: int, wide: bool) -> bytes:
-        """The machine code for `arch`, from the disk if it was made before. Needs no GPU."""
-        versions = [f"{p} {metadata.version(p)}" for p in ("numba", "numba-cuda", "cuda-core", "nvidia-nvvm", "nvidia-nvjitlink")]
+        """The machine code for `arch`, from the disk if it was made before, by the same toolchain. Needs no GPU."""
+        versions = _toolchain()
+        if not versions:
+            return self.compile(arch, bits, wide)
         key = "\n".join([self.key, self.name, str(arch), str(bits), str(wide), str(self.threads), *versions])
         path = _cache_folder() / "cubin" / (hashlib.sha256(key.encode()).hexdigest() + ".cubin")
         held = _stored(path)
@@ -795,6 +983,7 @@ class _Cuda:
 
     def compile(self, arch: tuple[int, int], bits: int, wide: bool) -> bytes:
         """numba's NVVM for the text of PTX, nvJitLink for the assembly."""
+        _need_cuda(self.name, "numba.cuda")
         from cuda.core import Linker, LinkerOptions, ObjectCode
         from numba import cuda
 
@@ -807,46 +996,72 @@ class _Cuda:
         return bytes(linker.link("cubin").code)
 
     def __call__(self, view: Any, stream: int, bits: int, wide: bool, blocks: int, *arguments: Any) -> None:
-        """Launch on the GPU of `view`, without waiting; the caller's current device is as it was."""
-        if blocks == 0:
+        """Launch on the GPU of `view`, without waiting; the caller's current device is as it was. 1 is the legacy default stream, by
+        whatever rules Python was started."""
+        if not blocks:
             return
-        from cuda.core import LEGACY_DEFAULT_STREAM, Device, LaunchConfig, Stream, launch
-
+        loaded = self.loaded.get((view.device, bits, wide)) or self.load(view.device, bits, wide)
         try:
-            before = Device()
-        except RuntimeError as error:  # the driver's library is not there
-            _fail(RuntimeError, "TG815", self.name, f"this machine has no driver for GPUs: {error}".split("\n")[0])
-        device = Device(view.device)
-        device.set_current()
+            buffer, places, pack = loaded.spare.pop()
+        except IndexError:
+            buffer, places, pack = loaded.buffer(arguments)
+        pack(buffer, 0, *arguments)
+        driver = loaded.driver
+        _, before = driver.cuCtxGetCurrent()
+        elsewhere = int(before) != loaded.place
+        if elsewhere:
+            driver.cuCtxSetCurrent(loaded.context)
         try:
-            code = self.loaded.get((view.device, bits, wide)) or self.load(device, bits, wide)
-            queue = Stream.from_handle(stream) if stream else LEGACY_DEFAULT_STREAM
-            launch(queue, LaunchConfig(grid=blocks, block=self.threads, shmem_size=self.shared), code, *arguments)
+            (error,) = driver.cuLaunchKernel(loaded.function, blocks, 1, 1, self.threads, 1, 1, self.shared, stream or 1, places, 0)
         finally:
-            if before.device_id != device.device_id:
-                before.set_current()
+            if elsewhere:
+                driver.cuCtxSetCurrent(before)
+        loaded.spare.append((buffer, places, pack))
+        if error:
+            _fail(RuntimeError, "TG815", self.name, f"the driver refuses the launch: {error.name}")
 
-    def load(self, device: Any, bits: int, wide: bool) -> Any:
-        from cuda.core import ObjectCode
+    def load(self, device: int, bits: int, wide: bool) -> _Loaded:
+        """The kernel on a GPU: made, or read, and loaded at the first call; other threads that want it wait."""
+        _need_cuda(self.name, "cuda.core")
+        from cuda.core import Device
 
         with self.lock:
-            key = (device.device_id, bits, wide)
-            if key not in self.loaded:
-                capability = device.compute_capability
-                arch = (capability.major, capability.minor)
+            if (device, bits, wide) not in self.loaded:
+                try:
+                    found = Device(device)
+                except RuntimeError as error:  # the driver's library is not there
+                    _fail(RuntimeError, "TG815", self.name, f"this machine has no driver for GPUs: {error}".split("\n")[0])
+                arch = (found.compute_capability.major, found.compute_capability.minor)
                 if arch < self.least:
                     has, needs = (f"sm_{a}{b}" for a, b in (arch, self.least))
-                    _fail(RuntimeError, "TG815", self.name, f"proved on {needs} and newer; GPU {device.device_id} is {has}")
-                code = ObjectCode.from_cubin(self.cubin(arch, bits, wide)).get_kernel(self.name)
-                if self.shared:
-                    self.allow(code, device)
-                self.loaded[key] = code
-            return self.loaded[key]
+                    _fail(RuntimeError, "TG815", self.name, f"proved on {needs} and newer; GPU {device} is {has}")
+                self.loaded[device, bits, wide] = self.placed(found, self.cubin(arch, bits, wide))
+            return self.loaded[device, bits, wide]
+
+    def placed(self, device: Any, cubin: bytes) -> _Loaded:
+        """Machine code in a GPU's memory. A thread that captures a stream may load too, if it says that nothing of it is captured."""
+        from cuda.core import ObjectCode
+
+        driver = _driver()
+        _, before = driver.cuCtxGetCurrent()
+        relaxed = driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
+        _, mode = driver.cuThreadExchangeStreamCaptureMode(relaxed)
+        try:
+            device.set_current()
+            kernel = ObjectCode.from_cubin(cubin).get_kernel(self.name)
+            if self.shared:
+                self.allow(kernel, device)
+            error, function = driver.cuKernelGetFunction(kernel.handle)  # loads it now, and not when it is first launched
+            if int(error):
+                _fail(RuntimeError, "TG815", self.name, f"GPU {device.device_id} cannot load the kernel: {error.name}")
+            return _Loaded(kernel, function, driver.cuCtxGetCurrent()[1])
+        finally:
+            driver.cuThreadExchangeStreamCaptureMode(mode)
+            driver.cuCtxSetCurrent(before)
 
     def allow(self, code: Any, device: Any) -> None:
         """Let the kernel's blocks have that much memory, if this GPU has it."""
-        from cuda.bindings import driver
-
+        driver = _driver()
         attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
         (error,) = driver.cuKernelSetAttribute(attribute, self.shared, code.handle, driver.CUdevice(device.device_id))
         if error != driver.CUresult.CUDA_SUCCESS:
@@ -854,15 +1069,38 @@ class _Cuda:
             _fail(RuntimeError, "TG815", self.name, said)
 
 
-def _need_cuda(function: str) -> None:
-    """The libraries of the GPU path, or what to install."""
+_PACKED = {int: "Q", np.float64: "d", np.float32: "f4x", np.int64: "q", np.int32: "i4x", np.uint32: "I4x", np.uint16: "H6x", np.int8: "b7x", np.uint8: "B7x"}  # fmt: skip
+
+
+class _Loaded:
+    """A kernel on one GPU, and memory for its arguments: each has eight bytes, of which the driver takes those that it needs. The driver
+    copies them before a launch returns, so a buffer in `spare` is used again; calls of several threads have one each."""
+
+    __slots__ = ("code", "context", "driver", "function", "place", "spare")
+
+    def __init__(self, code: Any, function: Any, context: Any):
+        self.code, self.function = code, function  # without its code the function would be unloaded
+        self.context, self.place, self.driver = context, int(context), _driver()
+        self.spare: list[tuple[Any, int, Any]] = []
+
+    def buffer(self, arguments: tuple[Any, ...]) -> tuple[Any, int, Any]:
+        """Memory for arguments, the address of pointers to each, and how they are written; their types are those of every call."""
+        count = len(arguments)
+        memory = (ctypes.c_uint64 * (2 * count + 1))()
+        start = ctypes.addressof(memory)
+        memory[count : 2 * count] = [start + 8 * k for k in range(count)]
+        return memory, start + 8 * count, struct.Struct("<" + "".join(_PACKED[type(a)] for a in arguments)).pack_into
+
+
+def _need_cuda(function: str, library: str) -> None:
+    """A library of the GPU path, or what to install."""
     try:
-        import cuda.core  # noqa: F401
-        import numba.cuda  # noqa: F401
+        with _importing():
+            importlib.import_module(library)
     except ImportError as error:
         _fail(ImportError, "TG815", function, f"arrays on a GPU need numba-cuda[cu13] and cuda-core: {error}")
 
 
 _saxpy_v4_cuda = _Cuda(
-    "saxpy_v4", saxpy_v4_kernel, 64, (0, 0), "4504ee5009a2ad647445dc2e90dfa23f867c4205cb4f30dacd702f5a188cb98f"
+    "saxpy_v4", saxpy_v4_kernel, 64, (0, 0), "119f636f7d658ee7ecf559c0b4fd48edd911c0a7c78e45850cf9ab496f0ddb35"
 )  # fmt: skip
