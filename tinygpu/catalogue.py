@@ -136,6 +136,7 @@ CATALOGUE: Mapping[str, str] = {
     "TG159": "an atomic update that the hardware does not have",
     "TG160": "a ghost fact about global memory",
     "TG161": "an op or a program that is too large",
+    "TG162": "a word of another target",
     # assignment
     "TG201": "an output element is never stored",
     "TG202": "an output element is stored twice",
@@ -206,6 +207,7 @@ CATALOGUE: Mapping[str, str] = {
     "TG816": "a stream that is none",
     "TG817": "a promise that no call can check",
     # what was emitted, read back
+    "TG818": "a machine for a CPU, and arrays on a GPU",
     "TG820": "a kernel that does something else than its program",
     "TG821": "a module with other helpers than its own",
     "TG822": "a launch that is not the program's",

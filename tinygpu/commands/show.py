@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from tinygpu.commands.common import BAD, PROVED, add_format, show
 from tinygpu.commands.specs import chosen, load_all
+from tinygpu.hardware.arch import CPU
 
 if TYPE_CHECKING:
     from tinygpu.model.machine import Launch, Machine, Phase
@@ -58,8 +59,11 @@ def stage_text(machine: Machine, stage: str) -> str:
         return render(program)
     if stage == "cpu":
         from tinygpu.emit.cpu import cpu_kernels
+        from tinygpu.program.sequential import sequential
 
-        return cpu_kernels(program).text
+        return cpu_kernels(pipeline.program(sequential(machine)) if machine.arch == CPU else program).text
+    if machine.arch == CPU:
+        return f"# {machine.title} is on cpu: it has no CUDA kernels"
     from tinygpu.emit.cuda import cuda_source
 
     return cuda_source(program)
@@ -75,20 +79,25 @@ def work_text(machine: Machine, launch: Launch) -> str:
     from tinygpu.category.term import text
 
     lines = [f"launch {launch.name}"] if len(machine.launches) > 1 else []
-    levels = (("grid", launch.grid), ("block", launch.block))
+    levels = (("core", launch.grid),) if machine.arch == CPU else (("grid", launch.grid), ("block", launch.block))
     lines += [f"{level:<6} {', '.join(f'{a.name}: {text(a.extent)}' for a in axes) or 'one'}" for level, axes in levels]
     for phase in launch.phases:
-        lines += phase_lines(phase)
+        lines += phase_lines(phase, machine.arch)
     return "\n".join(lines)
 
 
-def phase_lines(phase: Phase) -> list[str]:
+def phase_lines(phase: Phase, arch: str = "") -> list[str]:
     """One equation: each index as a term over factors, the thread's own factors, and the guard."""
     from tinygpu.category.term import TRUE, text
 
     owner = phase.owner
     lines = [f"{phase.equation.target:<6} {a.name} = {text(t)}" for a, t in zip(owner.codomain.axes, owner.terms, strict=True)]
-    own = [f"{a.sort} {a.name}: {text(a.extent)}" for a in owner.domain.axes if a.sort in ("time", "register", "vector")]
+    words = {"vector": "simd"} if arch == CPU else {}
+    own = [
+        f"{words.get(a.sort, a.sort)} {a.name}: {text(a.extent)}"
+        for a in owner.domain.axes
+        if a.sort in ("time", "register", "vector")
+    ]
     if own:
         lines.append(f"{'':<6} {', '.join(own)}")
     if owner.domain.guard != TRUE:

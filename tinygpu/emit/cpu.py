@@ -33,6 +33,8 @@ from tinygpu.emit.cpu_tile_text import tile_count, tile_lines
 from tinygpu.emit.cpu_turn import turn_count, turn_lines, turn_of
 from tinygpu.emit.mathlib import errors
 from tinygpu.emit.python import identifier
+from tinygpu.hardware.arch import CPU
+from tinygpu.model import machine as model
 from tinygpu.model.op import Op, Tensor
 from tinygpu.program.step import Assign, For, If, Launch, Local, Program, Shared, Step, steps
 from tinygpu.program.unpack import unpack
@@ -83,8 +85,10 @@ def cpu_kernels(program: Program) -> Kernels:
     for number, launch in enumerate(program.launches):
         name = f"{identifier(program.name)}_{number}" if len(program.launches) > 1 else identifier(program.name)
         writer.temporaries = temporaries(packed, launch)
-        make = cooperating_launch if cooperates(launch) else plain_launch
-        work, call = make(program.op, name, launch, writer)
+        if cooperates(launch):
+            work, call = cooperating_launch(program.op, name, launch, writer)
+        else:
+            work, call = plain_launch(program.op, name, launch, writer, said(program, number))
         functions.append("\n".join(work))
         if not call.alone:
             functions.append("\n".join(driver_lines(call, given, writer)))
@@ -92,6 +96,12 @@ def cpu_kernels(program: Program) -> Kernels:
     functions.append("\n".join(entry_lines(cpu_name(program), globals_, program.op.sizes, calls, writer)))
     vectors = tuple((dtype, frozenset(operations)) for dtype, operations in sorted(writer.vectors.items()))
     return Kernels("\n\n\n".join(functions) + "\n", frozenset(writer.needs), vectors)
+
+
+def said(program: Program, number: int) -> model.Launch | None:
+    """The launch of a machine on cpu that a launch of its program was derived from."""
+    given = program.machine.launches if program.machine and program.arch == CPU else ()
+    return given[number] if len(given) == len(program.launches) else None
 
 
 def globals_of(program: Program) -> tuple[Tensor, ...]:
@@ -121,12 +131,12 @@ def nest_of(op: Op, launch: Launch, tensors: Mapping[str, Tensor]) -> Nest:
     return renamed(op, nest, frozenset(op.sizes) | set(tensors))
 
 
-def plain_launch(op: Op, name: str, launch: Launch, writer: Writer) -> tuple[list[str], Call]:
-    """The work function of a launch whose threads do not cooperate."""
+def plain_launch(op: Op, name: str, launch: Launch, writer: Writer, given: model.Launch | None = None) -> tuple[list[str], Call]:
+    """The work function of a launch whose threads do not cooperate; what is `given` of a machine on cpu shapes it."""
     nest = nest_of(op, launch, writer.tensors)
     writer.locals = {s.name: s for s in steps(nest.body) if isinstance(s, Local)}
     lane = innermost(nest, writer)
-    tile = tile_of(nest, writer)
+    tile = tile_of(nest, writer, given)
     tile = tile if tile and set(writer.vectors) <= {tile.dtype} else None  # a module has vectors of one dtype
     if tile:
         body, operations = tile_lines(tile, writer)

@@ -1,7 +1,7 @@
 """Which loops one panel serves: as many of the innermost ones as fit, so that accumulators stay in registers through all of them.
 
 Comes in: the loops of a tile, outermost first. Goes out: those outside of the panel, the one that is cut into blocks, the ones inside.
-The one idea: a panel has room for BLOCK steps; loops that are known to be short are in it whole, and the next one as far as there is room.
+The one idea: a panel has room for so many steps; loops that are known to be short are in it whole, and the next one as far as there is room.
 """
 
 from __future__ import annotations
@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from tinygpu.category.term import App, Axis, Const, Term
 from tinygpu.emit.cpu_steps import indent
 from tinygpu.emit.cpu_text import Writer, mangle
-
-BLOCK = 512  # steps of the loops for which a panel is laid out
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +54,8 @@ def around(axis: Axis, body: list[str], writer: Writer) -> list[str]:
     return [f"for {mangle(axis.name)} in range({writer.index(axis.extent)}{more}):", *indent(body)]
 
 
-def panel_of(loops: tuple[Axis, ...]) -> Panel:
-    """`loops of a tile → what one panel serves`.
+def panel_of(loops: tuple[Axis, ...], room: int = 512) -> Panel:
+    """`loops of a tile → what one panel serves`, if it is laid out for `room` steps.
 
     >>> from tinygpu.category.term import Var
     >>> c, r, few = Axis("c", Var("C")), Axis("r", Const(3)), Axis("k", App("min", (Const(8), Var("K"))))
@@ -67,7 +65,6 @@ def panel_of(loops: tuple[Axis, ...]) -> Panel:
     (['r'], '(c - block)')
     """
     inside: list[tuple[Axis, int]] = []
-    room = BLOCK
     for number in reversed(range(len(loops))):
         turns = most(loops[number].extent)
         if turns is None or turns > room:

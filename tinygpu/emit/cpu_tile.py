@@ -13,8 +13,10 @@ from tinygpu.category.term import TRUE, App, Axis, Read, Term, rebuild, variable
 from tinygpu.emit.cpu_lanes import OPERATIONS, SIZES
 from tinygpu.emit.cpu_merge import Nest
 from tinygpu.emit.cpu_nest import contiguity, innermost
+from tinygpu.emit.cpu_shape import Shape, shape_of
 from tinygpu.emit.cpu_steps import UPDATE, is_long
 from tinygpu.emit.cpu_text import Writer
+from tinygpu.model.machine import Launch
 from tinygpu.program.step import Assign, For, If, Local, Step, steps
 
 
@@ -30,7 +32,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """The axes of rows and of lanes, the others, the loops, the accumulators of one dtype, and the steps after the loops."""
+    """The axes of rows and of lanes, the others, the loops, the accumulators of one dtype, the steps after the loops, and the shape."""
 
     row: Axis
     lane: Axis
@@ -40,10 +42,11 @@ class Tile:
     dtype: str
     cells: tuple[Cell, ...]
     after: tuple[Step, ...]
+    shape: Shape
 
 
-def tile_of(nest: Nest, writer: Writer) -> Tile | None:
-    """The tile of a nest, if it has one."""
+def tile_of(nest: Nest, writer: Writer, given: Launch | None = None) -> Tile | None:
+    """The tile of a nest, if it has one, in the shape that a launch of a machine on cpu gives it."""
     lane = innermost(nest, writer)
     parts = _parts(nest.body)
     if nest.guards or lane is None or parts is None or contiguity(nest, lane.name, writer.tensors) <= 0:
@@ -64,7 +67,8 @@ def tile_of(nest: Nest, writer: Writer) -> Tile | None:
             and all(_two_sided(c.value, row.name, lane.name, dtype) for c in cells)
         ):
             outer = tuple(a for a in nest.axes if a not in (row, lane))
-            return Tile(row, lane, outer, around, loop.axis, dtype, cells, after)
+            said = shape_of(given, row.name, lane.name, dtype) if given else None
+            return Tile(row, lane, outer, around, loop.axis, dtype, cells, after, said or Shape().shared_by(len(cells)))
     return None
 
 

@@ -10,26 +10,23 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from tinygpu.category.term import Const, Term, Var, substitute, variables
-from tinygpu.emit.cpu_panel import BLOCK, Panel, panel_of
+from tinygpu.emit.cpu_panel import Panel, panel_of
 from tinygpu.emit.cpu_steps import UPDATE, extent_text, indent, step_lines
 from tinygpu.emit.cpu_text import REGISTER, Writer, mangle
 from tinygpu.emit.cpu_tile import Cell, Tile
 
-ROWS = 6  # rows of accumulators: with two vectors each and their operands they fit 16 registers
-VECTORS = 2
-GROUPS = 42  # groups of rows that use one panel
 
-
-def rows_of(tile: Tile) -> int:
-    return max(1, ROWS // len(tile.cells))
+def width_of(tile: Tile) -> str:
+    """How many lanes a row of the tile has."""
+    return f"{tile.shape.vectors}*LANES"
 
 
 def tile_count(tile: Tile, writer: Writer) -> str:
     """How many items: blocks of rows times panels times the points of the other axes."""
-    block = rows_of(tile) * GROUPS
+    block = tile.shape.rows * tile.shape.groups
     parts = [f"({extent_text(writer, a)})" for a in tile.outer]
     parts.append(f"(({extent_text(writer, tile.row)} + {block - 1}) // {block})")
-    parts.append(f"(({extent_text(writer, tile.lane)} + {VECTORS}*LANES - 1) // ({VECTORS}*LANES))")
+    parts.append(f"(({extent_text(writer, tile.lane)} + {width_of(tile)} - 1) // ({width_of(tile)}))")
     return " * ".join(parts)
 
 
@@ -48,13 +45,13 @@ class Panels:
 
 def tile_lines(tile: Tile, writer: Writer) -> tuple[list[str], set[str]]:
     """The body of `work(first, last, …)`, and the vector operations it calls."""
-    panels = Panels(tile, panel_of((*tile.around, tile.loop)))
+    panels = Panels(tile, panel_of((*tile.around, tile.loop), tile.shape.block))
     inner = _row_group(tile, panels, writer)
-    width = f"{VECTORS}*LANES"
-    block = rows_of(tile) * GROUPS
+    width = width_of(tile)
+    block = tile.shape.rows * tile.shape.groups
     kind = REGISTER[tile.dtype]
     lines = [f"{mangle(c.name)}_cells = np.empty({block}*{width}, {kind})" for c in tile.cells]
-    lines += [f"{panel} = np.zeros({BLOCK}*{width}, {kind})" for panel in panels.terms.values()]
+    lines += [f"{panel} = np.zeros({tile.shape.block}*{width}, {kind})" for panel in panels.terms.values()]
     if any(isinstance(axis.extent, Const) for axis in (*tile.around, tile.loop)):
         lines.append("nought = min(0, first)  # 0, which the compiler does not know: it would unroll the loops around the tile")
     lines.append("for item in range(first, last):")
@@ -98,9 +95,9 @@ def _fill(tile: Tile, panels: Panels, width: str, writer: Writer) -> list[str]:
 
 def _row_group(tile: Tile, panels: Panels, writer: Writer) -> list[str]:
     """`for row …`: the accumulators of a few rows, loaded, folded over the panel's loops, stored."""
-    rows, row, width = rows_of(tile), mangle(tile.row.name), f"{VECTORS}*LANES"
-    names = [(c, r, v) for c in tile.cells for r in range(rows) for v in range(VECTORS)]
-    place = [f"at({_sum('(row - row_start)*' + width, r * VECTORS + v)})" for _, r, v in names]
+    rows, vectors, row, width = tile.shape.rows, tile.shape.vectors, mangle(tile.row.name), width_of(tile)
+    names = [(c, r, v) for c in tile.cells for r in range(rows) for v in range(vectors)]
+    place = [f"at({_sum('(row - row_start)*' + width, r * vectors + v)})" for _, r, v in names]
     last = f"{extent_text(writer, tile.row)} - 1"
     head = [f"{row}_0 = row", *(f"{row}_{r} = min(row + {r}, {last})" for r in range(1, rows))]
     load = [f"{_cell(c, r, v)} = lanes_load({mangle(c.name)}_cells, {p})" for (c, r, v), p in zip(names, place, strict=True)]
@@ -109,7 +106,7 @@ def _row_group(tile: Tile, panels: Panels, writer: Writer) -> list[str]:
     work: list[str] = []
     for c in tile.cells:
         for r in range(rows):
-            for v in range(VECTORS):
+            for v in range(vectors):
                 value = _vector(c.value, r, v, tile, panels, writer, known, work)
                 panels.operations.add(UPDATE[c.update])
                 work.append(f"{_cell(c, r, v)} = lanes_{UPDATE[c.update]}({_cell(c, r, v)}, {value})")
@@ -139,7 +136,7 @@ def _vector(
     if tile.row.name not in inside:
         if (t, v) not in known:
             known[t, v] = f"{panels.name(t)}_{v}"
-            place = _sum(f"{panels.shape.place()}*{VECTORS}*LANES", v)
+            place = _sum(f"{panels.shape.place()}*{width_of(tile)}", v)
             work.append(f"{known[t, v]} = lanes_load({panels.name(t)}, at({place}))")
         return known[t, v]
     args = [_vector(a, r, v, tile, panels, writer, known, work) for a in t.args]  # type: ignore[union-attr]

@@ -1,6 +1,6 @@
 """What an architecture allows, as data: one TOML file each, every number with the page it comes from.
 
-Comes in: a name (`sm_90a`), or nothing for the least common architecture. Goes out: its limits.
+Comes in: a name (`sm_90a`, `cpu`), or nothing for the least common GPU. Goes out: its limits.
 The one idea: the least common architecture is the pointwise minimum, so a machine that names none fits all of them.
 """
 
@@ -11,7 +11,8 @@ from dataclasses import dataclass, fields
 from functools import cache
 from importlib.resources import files
 
-ARCHITECTURES = ("sm_75", "sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_100", "sm_103", "sm_120")
+ARCHITECTURES = ("sm_75", "sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_100", "sm_103", "sm_120")  # GPUs
+CPU = "cpu"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +45,11 @@ def arch_named(name: str) -> Arch:
         every = [arch_named(a) for a in ARCHITECTURES]
         least = {f.name: min(getattr(a, f.name) for a in every) for f in fields(Arch) if f.name != "name"}
         return Arch("every architecture", **least)
-    base = name.rstrip("af")
+    base = name.rstrip("af") if name != CPU else name
     data = tomllib.loads(files("tinygpu.hardware").joinpath(f"{base}.toml").read_text())
     return Arch(name, **data["limits"])
 
 
 def known(name: str) -> bool:
     """Whether an architecture is one of ours."""
-    return name.rstrip("af") in ARCHITECTURES
+    return name == CPU or name.rstrip("af") in ARCHITECTURES

@@ -22,8 +22,9 @@ from tinygpu.model.scope import Scope
 from tinygpu.model.value import condition
 from tinygpu.model.work import factor_table
 from tinygpu.syntax import tree
+from tinygpu.syntax.target import common, strange
 
-ARCHITECTURES = ("sm_75", "sm_80", "sm_86", "sm_87", "sm_88", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_100a", "sm_100f",
+ARCHITECTURES = ("cpu", "sm_75", "sm_80", "sm_86", "sm_87", "sm_88", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_100a", "sm_100f",
                  "sm_103", "sm_103a", "sm_103f", "sm_110", "sm_110a", "sm_110f", "sm_120", "sm_120a", "sm_120f", "sm_121", "sm_121a", "sm_121f")  # fmt: skip
 Variant = tuple[tuple[str, str], ...]
 
@@ -53,6 +54,7 @@ class Draft:
 
 def elaborate_machine(machine: tree.Machine, ops: Iterable[Instance], file: Params, problems: Problems) -> tuple[Machine, ...]:
     """`tree.Machine → Machine` for each op and each choice of params. Mistakes are added to `problems`."""
+    machine = _of_target(machine, problems)
     clauses = sort_clauses(machine, problems)
     names = _needed(set(names_in(machine.clauses)) | set(names_in(machine.where)), file)
     own = declared(clauses.params, file, problems)
@@ -91,6 +93,14 @@ def _needed(names: set[str], file: Params) -> set[str]:
         if name in names:
             names |= set(names_in(file[name]))
     return names
+
+
+def _of_target(machine: tree.Machine, problems: Problems) -> tree.Machine:
+    """The machine in the words of all targets; says which words are those of another one."""
+    where = f"on {machine.arch}" if machine.arch else "on a GPU"
+    for word, span, fix in strange(machine):
+        problems.add("TG162", f"there is no {word} {where}", span, f"{word} is of another target", help=fix)
+    return common(machine)
 
 
 def _arch(draft: Draft) -> None:

@@ -129,7 +129,12 @@ def _copy(
     own = tuple(c for c in clause.clauses if isinstance(c, tree.Own))
     if not (work or compute or own):
         orders = [c.order for c in clause.clauses if isinstance(c, tree.Layout) and c.order]
-        return default_copy(sides, around.threads, around.op.tensor(clause.access.name).dtype, orders[0][-1] if orders else "")
+        return default_copy(
+            sides,
+            around.threads if around.block else 0,
+            around.op.tensor(clause.access.name).dtype,
+            orders[0][-1] if orders else "",
+        )
     levels = tuple(level for one in work for level in one.levels)
     whole = replace(clauses, work=tree.Work(levels, work[0].span) if work else None, compute=compute, own=own, per=())
     table = factor_table(whole, scope)

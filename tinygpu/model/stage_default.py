@@ -23,7 +23,7 @@ UNROLLED = 8  # turns of a copy up to here are unrolled, so that their loads wai
 
 
 def default_copy(sides: Sequence[Side], threads: int, dtype: str = "f32", fastest: str = "") -> tuple[tuple[Axis, ...], Arrow]:
-    """The flat thread number over the merged tile, the last axis fastest. `fastest` names the axis whose neighbours are so in the tile too,
+    """The flat thread number over the merged tile, the last axis fastest; on a core, where `threads` is 0, plain loops. `fastest` names the axis whose neighbours are so in the tile too,
     if that is another one.
 
     >>> from tinygpu.category.term import text
@@ -33,6 +33,8 @@ def default_copy(sides: Sequence[Side], threads: int, dtype: str = "f32", fastes
     >>> [text(t) for t in default_copy((Side("i", 64, Const(0)), Side("k", 16, Const(0))), 256, "f32", "i")[1].terms]
     ['thread // 2 % 64', 'thread // 128*8 + thread % 2*4 + lane']
     """
+    if not threads:
+        return (), copy_of_core(sides)
     lanes = lanes_of(sides[-1], LANES[dtype]) if sides else 1
     wide = lanes > 1
     extents = [s.extent for s in sides]
@@ -57,6 +59,23 @@ def default_copy(sides: Sequence[Side], threads: int, dtype: str = "f32", fastes
         terms[-1] = simplify(terms[-1] * lanes + Var("lane"), box)
     codomain = Box(tuple(Axis(s.name, Const(s.extent)) for s in sides))
     return (thread,), Arrow(Box(axes, conjunction(guard)), codomain, tuple(terms))
+
+
+def copy_of_core(sides: Sequence[Side]) -> Arrow:
+    """One thread copies the rows of the tile one after the other, each in vectors of 16 neighbours where it is made of such groups.
+
+    >>> from tinygpu.category.term import text
+    >>> arrow = copy_of_core((Side("k", 256, Const(0)), Side("j", 32, Const(0))))
+    >>> [text(t) for t in arrow.terms], str(arrow.domain)
+    (['copy_k', 'copy_j*16 + lane'], '[copy_k < 256, copy_j < 2, lane < 16]')
+    """
+    axes, terms = [], []
+    for side in sides:
+        lanes = next((n for n in (16, 8, 4) if side.extent % n == 0), 1) if side is sides[-1] else 1
+        axis = Axis(f"copy_{side.name}", Const(side.extent // lanes), "time")
+        axes += [axis, *([Axis("lane", Const(lanes), "vector")] if lanes > 1 else [])]
+        terms.append(Var(axis.name) * lanes + Var("lane") if lanes > 1 else Var(axis.name))
+    return Arrow(Box(tuple(axes)), Box(tuple(Axis(s.name, Const(s.extent)) for s in sides)), tuple(terms))
 
 
 def _digits(names: Sequence[str], extents: Sequence[int], fastest: str) -> list[tuple[int, int, int]]:

@@ -8,11 +8,12 @@ guard stands where the loops around it know its factors.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 from tinygpu.category.term import Axis, Read, Term, conjunction, variables, walk
 from tinygpu.diagnostic import Label, TinygpuError
+from tinygpu.hardware.arch import CPU
 from tinygpu.model import machine as model
 from tinygpu.program.derive_equations import in_order, plans
 from tinygpu.program.derive_fold import Place, folded, outermost
@@ -24,7 +25,7 @@ from tinygpu.program.derive_scan import begun, scanned
 from tinygpu.program.derive_split import halved
 from tinygpu.program.derive_stage import copy, declare, read_at_all
 from tinygpu.program.derive_tile import check, placed
-from tinygpu.program.step import Assign, Launch, Program, Step, Workspace
+from tinygpu.program.step import Assign, Barrier, For, If, Launch, Program, Step, Workspace
 
 
 def derive(machine: model.Machine) -> Program:
@@ -40,6 +41,7 @@ def derive(machine: model.Machine) -> Program:
     taken |= {t.name for t in machine.workspaces}
     where = tuple(dict.fromkeys((*op.where, *machine.where)))
     build = Build(taken, {t.name: t.shape for t in (*op.tensors, *machine.workspaces)}, frozenset(op.sizes), where)
+    build.core = machine.arch == CPU
     course = (one for launch in machine.launches for one in (cleared(launch), pieces(launch)) if one is not None)
     launches = tuple(launched(build, machine, one) for one in course)
     workspaces = tuple(Workspace(t.name, t.dtype, t.shape, t.span) for t in machine.workspaces)
@@ -58,7 +60,14 @@ def launched(build: Build, machine: model.Machine, launch: model.Launch) -> Laun
     body = placed(build.tiles, build.copies, "block", sequence(build, todo, Around()), turns=False)
     read_at_all(build, body)
     check(build.tiles, body, frozenset(build.sizes).union(a.name for a in launch.grid + launch.block))
+    body = in_order_alone(body) if build.core else body
     return Launch(launch.grid, launch.block, (*build.locals, *body), launch.span)
+
+
+def in_order_alone(body: tuple[Step, ...]) -> tuple[Step, ...]:
+    """The steps of one thread: what it does is in order without barriers."""
+    kept = (s for s in body if not isinstance(s, Barrier))
+    return tuple(replace(s, body=in_order_alone(s.body)) if isinstance(s, For | If) else s for s in kept)
 
 
 def factors(launch: model.Launch) -> tuple[Axis, ...]:

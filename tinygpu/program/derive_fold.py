@@ -132,15 +132,16 @@ def check_some(build: Build, part: Term, fold: Fold) -> None:
 def turn(build: Build, names: dict[Fold, str], place: Place) -> tuple[Step, ...]:
     """One loop nest for folds over the same axes: in it the operands, then the accumulations."""
     axes = next(iter(names)).axes
-    mine = own(axes)
+    mine, inner_cells = own(axes), own(place.cells)
+    turns = tuple(a for a in place.cells if a not in inner_cells)
     inside: list[Step] = []
     assigns: list[Assign] = []
     for fold, name in names.items():
         known = (*place.rest, *conjuncts(fold.guard))
-        inner = Place(place.cells + mine, known, fold.span, place.ways, place.looped or bool(build.ordered(axes)))
+        inner = Place(inner_cells + mine, known, fold.span, place.ways, place.looped or bool(build.ordered(axes)))
         steps, (body,) = folded(build, (fold.body,), inner, ("",))
         asked = needed(fold, body, build.tiles, build.axes)
-        operands = Operands(build, place.cells, mine, known, fold.span)
+        operands = Operands(build, inner_cells, mine, known, fold.span)
         body = operands.hold(body)
         inside.extend(steps + operands.steps())
         bare = (
@@ -149,9 +150,9 @@ def turn(build: Build, names: dict[Fold, str], place: Place) -> tuple[Step, ...]
         )
         guard = conjunction(*(() if bare else place.rest), *asked)
         assigns.append(Assign(name, point(place.cells), body, fold.monoid, guard, fold.span))
-    inside.extend(cells(build, mine + place.cells, tuple(assigns), place.span))
+    inside.extend(cells(build, mine + inner_cells, tuple(assigns), place.span))
     steps = tuple(inside)
-    for axis in reversed(build.ordered(axes)):
+    for axis in reversed(build.ordered((*axes, *turns))):
         steps = loops((axis,), placed(build.tiles, build.copies, axis.name, steps, turns=True), place.span)
     return steps
 

@@ -17,6 +17,7 @@ from tinygpu.program.step import Assign, For, If, Local, Shared, Step
 
 VECTOR = "vector"
 REGISTER = "register"
+TIME = "time"
 
 
 @dataclass(slots=True)
@@ -24,7 +25,8 @@ class Build:
     """What grows while a program is derived: the names taken, the locals declared, and in which loops each kept value is alive.
 
     `tensors` are the shapes of the op's arguments, `where` the preconditions over `sizes`; `axes` are all factors of the launch,
-    `block` those of its threads, slowest first, `time` its nesting order. `tiles` are the stages, `copies` how each is filled.
+    `block` those of its threads, slowest first, `time` its nesting order. `tiles` are the stages, `copies` how each is filled;
+    on a `core` one thread is alone, and its cells may be indexed by loops.
 
     >>> build = Build({"x"})
     >>> build.fresh("acc"), build.fresh("acc"), build.fresh("x")
@@ -42,6 +44,7 @@ class Build:
     digits: dict[str, str] = field(default_factory=dict)
     alive: dict[str, tuple[int, ...]] = field(default_factory=dict)
     turns: int = 0
+    core: bool = False
     tiles: dict[str, Tile] = field(default_factory=dict)
     copies: dict[str, tuple[Step, ...]] = field(default_factory=dict)
 
@@ -66,13 +69,21 @@ class Build:
 
     def ordered(self, axes: Iterable[Axis]) -> tuple[Axis, ...]:
         """The time axes among `axes`, in the nesting order of the machine."""
-        loops = [a for a in axes if a.sort == "time"]
+        loops = [a for a in axes if a.sort == TIME]
         return tuple(sorted(loops, key=lambda a: self.time.index(a.name) if a.name in self.time else len(self.time)))
 
 
 def own(axes: Iterable[Axis]) -> tuple[Axis, ...]:
     """The register and vector axes: those whose points are cells."""
     return tuple(a for a in axes if a.sort in (REGISTER, VECTOR))
+
+
+def held(build: Build, output: Iterable[Axis], folds: Iterable[Axis]) -> tuple[Axis, ...]:
+    """The loops of the output that stand inside a loop of a fold, on a core: each turn has cells of its own, which stay from turn to turn
+    of the fold. Their extents are numbers."""
+    first = min((build.time.index(a.name) for a in build.ordered(folds)), default=len(build.time))
+    inside = (a for a in build.ordered(output) if build.core and isinstance(a.extent, Const))
+    return tuple(a for a in inside if build.time.index(a.name) > first)
 
 
 def within(term: Term, axes: Iterable[Axis]) -> tuple[Axis, ...]:
@@ -102,7 +113,7 @@ def cells(build: Build, axes: Sequence[Axis], body: tuple[Assign, ...], span: Sp
     """The assignments at every cell: register loops, and innermost one vector loop if an access of theirs is contiguous in it."""
     wide = next((a for access in accesses(build, body) for a in axes if a.sort == VECTOR and contiguous(access, a.name)), None)
     wide = wide or next((a for access in tiled(build, body) for a in axes if neighbours(access, a)), None)
-    rest = tuple(replace(a, sort=REGISTER) for a in axes if a != wide)
+    rest = tuple(a if a.sort == TIME or build.core else replace(a, sort=REGISTER) for a in axes if a != wide)
     return loops(rest + ((replace(wide, sort=VECTOR),) if wide else ()), body, span)
 
 

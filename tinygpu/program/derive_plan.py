@@ -34,7 +34,7 @@ from tinygpu.category.term import (
 from tinygpu.diagnostic import Label, Span, TinygpuError
 from tinygpu.model.across import atomic, incomplete
 from tinygpu.model.machine import Launch, Phase
-from tinygpu.program.derive_nest import Build, at, own, point
+from tinygpu.program.derive_nest import Build, at, held, own, point
 from tinygpu.program.derive_reduce import collective
 from tinygpu.program.derive_scan import Scan
 from tinygpu.program.derive_tile import fills, localized
@@ -119,18 +119,20 @@ def plan(
     build: Build, phase: Phase, launch: Launch, value: Term, made: Mapping[str, Plan], stored: bool, kept: str, cells: Cells = NONE
 ) -> Plan:
     """`phase → plan`: everything over factors. `cells` are reads of what is held already, by a read that stands for each."""
-    equation, over = phase.equation, Pulled.along(build, phase, made)
-    index, output, parts, beyond = over.index, over.output, over.parts, over.beyond
+    equation, along = phase.equation, Pulled.along(build, phase, made)
+    index, output, parts, beyond = along.index, along.output, along.parts, along.beyond
     free = frozenset().union(*map(variables, index))
     folded = (frozenset(phase.owner.domain.names) - free) | beyond
-    pulled = put(over(build, phase, value), cells)
+    pulled = put(along(build, phase, value), cells)
     absent = tuple(equal(Var(a.name), 0) for a in launch.grid + launch.block if a.name not in free | beyond)
     mine = tuple(p for p in parts if not variables(p) & folded)
-    loops = build.ordered(output)
+    stay = held(build, output, over(pulled))
+    loops = tuple(a for a in build.ordered(output) if a not in stay)
+    own_cells = tuple(a for a in output if a in stay or a in own(output))
     together = any(isinstance(t, Fold) and collective(t) for t in walk(pulled))
     apart = frozenset(a.name for a in launch.block) if together or fills(pulled, build.tiles) else frozenset()
     return Plan(
-        equation.target, equation.value.dtype, index, pulled, own(output), loops, mine, absent, stored, kept, equation.span,
+        equation.target, equation.value.dtype, index, pulled, own_cells, loops, mine, absent, stored, kept, equation.span,
         apart, pulled.monoid if atomic(phase) and isinstance(pulled, Fold) else "", phase.ways,
     )  # fmt: skip
 
@@ -225,10 +227,16 @@ def under(term: Term, condition: Term) -> Term:
     return rebuild(term, lambda inner: under(inner, condition)) if isinstance(term, App) else term
 
 
+def over(value: Term) -> tuple[Axis, ...]:
+    """The axes of the folds of a value."""
+    return tuple(a for t in walk(value) if isinstance(t, Fold) for a in t.axes)
+
+
 def check_order(build: Build, output: tuple[Axis, ...], value: Term, phase: Phase) -> None:
     """Every loop of the output stands outside every loop of a fold. Raises TG531."""
     inner = [a.name for t in walk(value) if isinstance(t, Fold) for a in build.ordered(t.axes)]
-    outer = [a.name for a in build.ordered(output)]
+    stay = held(build, output, over(value))
+    outer = [a.name for a in build.ordered(output) if a not in stay]
     wrong = [(o, i) for o in outer for i in inner if build.time.index(o) > build.time.index(i)]
     if wrong:
         o, i = wrong[0]

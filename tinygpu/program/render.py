@@ -15,6 +15,7 @@ from tinygpu.category.term import COMPARISONS, INDEX, SYMBOL, TRUE, App, Axis, C
 from tinygpu.program.layout import PLAIN, Layout
 from tinygpu.program.step import Assign, Barrier, For, Holds, If, Launch, Local, Program, Shared, Step, Workspace
 from tinygpu.syntax import tree
+from tinygpu.syntax.target import CPU, of_cpu
 
 OPERATORS: Mapping[str, str] = {op: symbol.strip() for op, (symbol, _) in SYMBOL.items()}
 EXACT = 2**53  # integers up to here are floats without loss, and are written without a point
@@ -41,6 +42,7 @@ def to_machine(program: Program) -> tree.Machine:
     name = "".join(c if c.isalnum() else "_" for c in program.name).strip("_")
     where = tuple(expression(guard) for guard in program.where if guard not in program.op.where)
     work = () if several(program) else (tree.Work(levels(program.launches[0])),)
+    work = of_cpu(work) if program.arch == CPU else work
     return tree.Machine(
         name, (tree.Name(program.op.name.partition("[")[0]),), (*work, to_tree(program)), program.arch or None, where
     )
@@ -54,6 +56,11 @@ def to_tree(program: Program) -> tree.ProgramClause:
 def to_statements(program: Program) -> tuple[tree.Statement, ...]:
     """`program → statements`, without spans. One launch is its body; several are `launch` statements with their work objects, after
     the workspaces between them."""
+    statements = _statements(program)
+    return of_cpu(statements) if program.arch == CPU else statements
+
+
+def _statements(program: Program) -> tuple[tree.Statement, ...]:
     scalars = frozenset(t.name for t in program.op.inputs if not t.shape)
     bodies = [tuple(statement(step, scalars) for step in launch.body) for launch in program.launches]
     if not several(program):

@@ -15,6 +15,7 @@ from tinygpu.category.arrow import Arrow
 from tinygpu.category.box import Box
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.term import Axis, Const, Fold, Var, variables, walk
+from tinygpu.hardware.arch import CPU
 from tinygpu.model.across import atomic, continued, folded, left, outermost, partial, workspaces
 from tinygpu.model.machine import Launch, Machine, Phase
 from tinygpu.model.op import Tensor
@@ -26,14 +27,15 @@ CELLS = 64  # a thread holds at most so many cells for factors that were carried
 
 def sequential(machine: Machine) -> Machine:
     """`machine → machine` for the same op; itself where no thread works with another, or where it gives its program."""
-    if machine.program is not None or not any(map(cooperates, machine.launches)):
+    core = machine.arch == CPU
+    if machine.program is not None or not any(cooperates(launch) or (core and stand_inside(launch)) for launch in machine.launches):
         return machine
     taken = {*machine.op.sizes, *(t.name for t in (*machine.op.tensors, *machine.op.intermediates, *machine.workspaces))}
     taken |= {name for name, _ in machine.constants} | {a.name for one in machine.launches for a in factors(one)}
     launches: list[Launch] = []
     more: list[Tensor] = []
     for launch in machine.launches:
-        parts, last, arrays = split(launch, fresh(taken))
+        parts, last, arrays = split(outside(launch) if core else launch, fresh(taken))
         more.extend(arrays)
         launches.append(alone(parts))
         if last is not None:
@@ -63,6 +65,22 @@ def factors(launch: Launch) -> Iterable[Axis]:
 def cooperates(launch: Launch) -> bool:
     """Whether threads of a launch share a fold or a tile, or blocks an output."""
     return bool(meeting(launch) or launch.stages or any(map(atomic, launch.phases)))
+
+
+def stand_inside(launch: Launch) -> tuple[str, ...]:
+    """The loops of an output that stand inside a loop of a fold: on a core they have cells that stay."""
+    inner: list[str] = []
+    for phase in launch.phases:
+        folds = [launch.time.index(n) for n in folded(phase) if n in launch.time]
+        inner += [n for n in launch.time if n in own(phase) and folds and launch.time.index(n) > min(folds)]
+    over = frozenset().union(*map(folded, launch.phases))
+    return tuple(n for n in launch.time if n in inner and n not in over)
+
+
+def outside(launch: Launch) -> Launch:
+    """The same with these loops outermost: what each point of the output takes, and the order in which it does, stay what they are."""
+    inside = stand_inside(launch)
+    return replace(launch, time=(*inside, *(n for n in launch.time if n not in inside)))
 
 
 def meeting(launch: Launch) -> frozenset[str]:

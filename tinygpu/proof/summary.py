@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 
 from tinygpu.category.term import text
+from tinygpu.hardware.arch import CPU
 from tinygpu.program.standalone import standalone
 from tinygpu.program.step import Program
 from tinygpu.proof.certificate import digest
@@ -44,6 +45,8 @@ def methods(proof: Proof) -> str:
 
 def on_cpu(proof: Proof) -> str:
     """What is said of a CPU kernel that is made of a program of its own."""
+    if proof.program.arch == CPU:
+        return f"The kernel is made of the same without panels, which it lays out by itself: proved too ({methods(proof)})."
     return f"On the CPU one thread does what a block's threads do together: a program of its own, proved too ({methods(proof)})."
 
 

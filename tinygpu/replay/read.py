@@ -19,6 +19,7 @@ from tinygpu.replay.ranges import inferred
 from tinygpu.replay.steps import launches, unhidden
 from tinygpu.syntax import tree
 from tinygpu.syntax.parse import parse
+from tinygpu.syntax.target import common
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,6 +228,7 @@ def _values(body: tree.Expr, scope: Scope, count: int) -> tuple[Term, ...]:
 
 def machine(written: tree.Machine, op: tree.Op, choice: str, title: str, file: File) -> Machine:
     """A machine that gives its program, for one op."""
+    written = common(written)
     program = next((c for c in written.clauses if isinstance(c, tree.ProgramClause)), None)
     if program is None:
         raise Unsupported("the machine does not give its program")

@@ -74,10 +74,11 @@ def unpacked(machine: Machine, array: Array) -> Iterator[Array]:
 
 @cache
 def allowed(arch: str) -> dict[str, int]:
-    """The limits of an architecture, of `sm_90a` those of `sm_90`; without a name the least of each."""
+    """The limits of an architecture, of `sm_90a` those of `sm_90`; without a name the least of each GPU."""
     found = []
     for file in sorted(files("tinygpu.hardware").iterdir(), key=lambda f: f.name):
-        if file.name.endswith(".toml") and arch.rstrip("af") in ("", file.name.removesuffix(".toml")):
+        name = file.name.removesuffix(".toml")
+        if file.name.endswith(".toml") and (name in (arch, arch.rstrip("af")) if arch else name.startswith("sm_")):
             found.append(tomllib.loads(file.read_text(encoding="utf-8"))["limits"])
     return {name: min(int(one[name]) for one in found) for name in found[0]} if found else {}
 

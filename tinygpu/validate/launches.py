@@ -28,6 +28,7 @@ from tinygpu.category.term import (
     variables,
     walk,
 )
+from tinygpu.hardware.arch import CPU
 from tinygpu.program.step import Launch
 from tinygpu.validate.effects import names_in
 from tinygpu.validate.kernel import Given, Passed
@@ -79,6 +80,8 @@ def launches(reading: Reading, stmt: ast.If) -> Launcher:
         match one:
             case ast.Expr(value=ast.Call(func=ast.Name(id="_need_cuda"))):
                 continue
+            case ast.Expr(value=ast.Call(func=ast.Name(id="_fail"))) if reading.program.arch == CPU:
+                continue  # arrays on a GPU are refused
             case ast.Assign(targets=[ast.Name(id="_stream" | "_wide" | "_index" as name)], value=value) if (
                 name not in names and not calls
             ):
@@ -137,26 +140,22 @@ def on_cpu(reading: Reading, stmt: ast.If) -> None:
 
 def _given(reading: Reading, names: Mapping[str, ast.expr], calls: Sequence[Call], stmt: ast.If) -> Launcher:
     """What all calls pass, in the op's own names of sizes."""
-    if not calls or len({tuple(ast.unparse(a) for a in c.node.args[5:]) for c in calls}) != 1:
-        raise Differs(stmt, "launches kernels with several arguments", "all launches have the same")
-    index = names.get("_index")
-    if index is None or ast.unparse(index) != "np.int32 if _bits == 32 else np.int64":
-        raise Differs(index or stmt, "passes sizes in another width", "a size has the bits of an index")
-    arguments = calls[0].node.args[5:]
+    op = reading.program.op
+    cpu = [ast.unparse(a) for a in stmt.body[1].value.args]  # type: ignore[attr-defined]
+    arguments = [] if reading.program.arch == CPU else _arguments(names, calls, stmt)
     sizes = [
         a.args[0].id
         for a in arguments
         if isinstance(a, ast.Call) and ast.unparse(a.func) == "_index" and isinstance(a.args[0], ast.Name)
     ]
-    op = reading.program.op
+    sizes = cpu[len(cpu) - len(op.sizes) :] if reading.program.arch == CPU else sizes
     if len(sizes) != len(op.sizes) or len(set(sizes)) != len(sizes) or not set(sizes) <= reading.whole.numbers:
-        raise Differs(calls[0].node, f"passes {len(sizes)} sizes", f"the op has {len(op.sizes)}")
+        raise Differs(stmt.orelse[-1], f"passes {len(sizes)} sizes", f"the op has {len(op.sizes)}")
     spelled = dict(zip(sizes, op.sizes, strict=True))
     passed = tuple(_passed(reading, a, spelled) for a in arguments)
     for name, said in reading.given_sizes.items():
         if spelled.get(name) != said:
-            raise Differs(calls[0].node, f"passes {name} as another size", f"a caller gives it as {said}")
-    cpu = [ast.unparse(a) for a in stmt.body[1].value.args]  # type: ignore[attr-defined]
+            raise Differs(stmt.orelse[-1], f"passes {name} as another size", f"a caller gives it as {said}")
     if cpu[len(cpu) - len(sizes) :] != sizes:
         raise Differs(stmt.body[1], "passes the CPU kernel other sizes", "they are those of the kernels for GPUs")
     spell = {name: Var(f"size {spelled[name]}" if name in spelled else f"its {name}") for name in reading.whole.numbers}
@@ -182,6 +181,16 @@ def _given(reading: Reading, names: Mapping[str, ast.expr], calls: Sequence[Call
         dict.fromkeys((*(Var(s) >= 0 for s in op.sizes), *(w for w in (*op.where, *reading.program.where) if not reads(w)), *about))
     )
     return Launcher(tuple(Call(c.node, c.name, known(c.blocks)) for c in calls), passed, Given(made, limits, wide, aligned))
+
+
+def _arguments(names: Mapping[str, ast.expr], calls: Sequence[Call], stmt: ast.If) -> list[ast.expr]:
+    """What every kernel for GPUs is given."""
+    if not calls or len({tuple(ast.unparse(a) for a in c.node.args[5:]) for c in calls}) != 1:
+        raise Differs(stmt, "launches kernels with several arguments", "all launches have the same")
+    index = names.get("_index")
+    if index is None or ast.unparse(index) != "np.int32 if _bits == 32 else np.int64":
+        raise Differs(index or stmt, "passes sizes in another width", "a size has the bits of an index")
+    return calls[0].node.args[5:]
 
 
 def _owed(reading: Reading) -> Iterator[tuple[Term, ast.AST, str]]:
