@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from tests.program.samples import at
 from tinygpu.category.term import Const
 from tinygpu.program.clock import Clock, Moments
-from tinygpu.program.fault import At, Race
-from tinygpu.program.group import WARP, Group
-from tinygpu.program.memory import Faults, Place
-from tinygpu.program.shadow import READ, STORE, Access, Shadow
-from tinygpu.program.step import Assign
+from tinygpu.program.fault import READ, STORE, At, Faults, Race
+from tinygpu.program.group import Group
+from tinygpu.program.memory import Place
+from tinygpu.program.shadow import Access, Shadow
+from tinygpu.program.step import WARP, Assign
 
 CELLS = 4
 

@@ -30,7 +30,6 @@ HELD: Mapping[str, np.dtype[Any]] = {
     "u32": np.dtype(np.uint32),
     "u8": np.dtype(np.uint8),
 }
-EPSILON: Mapping[str, float] = {"f64": 2.0**-52, "f32": 2.0**-23, "f16": 2.0**-10, "bf16": 2.0**-7}
 
 
 def held(dtype: str, exact: bool = False) -> np.dtype[Any]:

@@ -17,6 +17,7 @@ WIDER = {("f16", "f32"), ("f16", "f64"), ("bf16", "f32"), ("bf16", "f64"), ("f32
 KEEPING = ("select", "min", "max", "abs", "neg", "floor")  # give one of the values they get, or one of the same dtype
 FITS = {BOOL: 1, "i8": 7, "u8": 8, "i32": 31, "u32": 32}  # bits of the magnitude of an integer
 MANTISSA = {"bf16": 8, "f16": 11, "f32": 24, "f64": 53}
+EPSILON = {dtype: 2.0 ** (1 - bits) for dtype, bits in MANTISSA.items()}
 
 
 def nearest(value: float, dtype: str) -> Fraction | None:

@@ -11,9 +11,10 @@ from __future__ import annotations
 import numpy as np
 
 from tinygpu.category.number import Array, Value
-from tinygpu.program.fault import Divergent
-from tinygpu.program.group import WARP, Group
-from tinygpu.program.memory import EACH, Faults, Place, offenders
+from tinygpu.program.fault import EACH, Divergent, Faults
+from tinygpu.program.group import Group
+from tinygpu.program.memory import Place, offenders
+from tinygpu.program.step import WARP
 
 
 def source(op: str, lane: Array, which: Value) -> Array:

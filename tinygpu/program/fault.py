@@ -7,14 +7,18 @@ The one idea: a fault names one lane at one iteration and one element, so that a
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from tinygpu.category.number import Array
 from tinygpu.diagnostic import Span
 from tinygpu.program.step import Step
 
+if TYPE_CHECKING:  # a fault is also what a run without numpy reports
+    from tinygpu.category.number import Array
+
 Point: TypeAlias = tuple[tuple[str, int], ...]
 
+EACH = 3  # faults of one kind that one step may report about one array, so that the first mistake does not hide the second
+READ, STORE = "read", "write"  # the other kinds of access are the monoids of atomic updates
 
 OWNERS = {"thread": "this thread", "block": "any thread of the block", "launch": "an earlier launch"}
 
@@ -159,6 +163,22 @@ class Outcome:
 
     outputs: dict[str, Array]
     faults: tuple[Fault, ...]
+
+
+@dataclass(slots=True)
+class Faults:
+    """The faults found so far: `cap` at most, and EACH of a kind for one step and array."""
+
+    cap: int
+    found: list[Fault] = field(default_factory=list)
+    count: dict[tuple[type[Fault], str, Span], int] = field(default_factory=dict)
+
+    def add(self, fault: Fault, span: Span) -> None:
+        """Notes the fault, if there is room."""
+        key = (type(fault), getattr(fault, "array", ""), span)
+        self.count[key] = self.count.get(key, 0) + 1
+        if len(self.found) < self.cap and self.count[key] <= EACH:
+            self.found.append(fault)
 
 
 def sentence(fault: Fault) -> str:

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tinygpu.category.number import Array, Value
-from tinygpu.program.fault import At, DoubleStore, ReadOutput, Uninitialised
-from tinygpu.program.memory import EACH, Faults, Place, flat, inside, offenders, unflat
-from tinygpu.program.shadow import READ, STORE, Access, Shadow
+from tinygpu.program.fault import EACH, READ, STORE, At, DoubleStore, Faults, ReadOutput, Uninitialised
+from tinygpu.program.memory import Place, flat, inside, offenders, unflat
+from tinygpu.program.shadow import Access, Shadow
 from tinygpu.program.update import combine
 
 

@@ -14,8 +14,8 @@ import numpy as np
 
 from tinygpu.category.number import Array
 from tinygpu.category.term import Axis
+from tinygpu.program.step import WARP
 
-WARP = 32
 LANES = 1 << 15  # lanes that run together
 CELLS = 1 << 21  # shared cells of the blocks that run together
 

@@ -8,21 +8,19 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from tinygpu.category.number import Array, Value, load, outside_dtype
-from tinygpu.category.term import FLOATS, App, Read, Term, reads, walk
+from tinygpu.category.term import FLOATS, Read
 from tinygpu.category.to_numpy import evaluate
 from tinygpu.model.op import Op, Tensor
 from tinygpu.program.fault import SimulationBudget
+from tinygpu.program.ranges import LIMITS, index_ranges, positive
 
 MOST = 1 << 27
-# most promises about integers are that they are not negative, or positive, or also small
-LIMITS = ((0, None), (1, None), (0, 8), (0, 7), (0, 6), (0, 5), (0, 4), (0, 3), (0, 2), (0, 1))
-POSITIVE = ("log", "sqrt", "rsqrt")
 
 
 def random_inputs(op: Op, sizes: Mapping[str, int], seed: int = 0) -> dict[str, Array]:
@@ -32,8 +30,8 @@ def random_inputs(op: Op, sizes: Mapping[str, int], seed: int = 0) -> dict[str, 
     bf16 arrays have ml_dtypes' bfloat16 where that is installed, else they are float32 with bf16 values.
     """
     env: dict[str, Any] = {name: int(sizes[name]) for name in op.sizes}
-    ranges, positive = dict(_index_ranges(op, env)), set(_positive(op))
-    drawn = {tensor.name: _random(tensor, env, seed, ranges.get(tensor.name), tensor.name in positive) for tensor in op.inputs}
+    ranges, above = dict(index_ranges(op, env)), set(positive(op))
+    drawn = {tensor.name: _random(tensor, env, seed, ranges.get(tensor.name), tensor.name in above) for tensor in op.inputs}
     if op.promises and not promised(op, sizes, drawn):
         for least, below in LIMITS:
             natural = {name: _limited(a, least, below) for name, a in drawn.items()}
@@ -77,29 +75,3 @@ def _random(tensor: Tensor, env: Mapping[str, Any], seed: int, extent: int | Non
     elif positive:
         low = 1
     return np.asarray(chance.integers(low, high, shape)).astype(outside_dtype(tensor.dtype))
-
-
-def _terms(op: Op) -> Iterator[Term]:
-    for equation in op.equations:
-        yield from walk(equation.value)
-
-
-def _index_ranges(op: Op, env: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
-    """For each integer input read inside an index: the smallest extent it addresses."""
-    least: dict[str, int] = {}
-    for read in (term for term in _terms(op) if isinstance(term, Read)):
-        for place, extent in zip(read.index, op.tensor(read.tensor).shape, strict=True):
-            for inner in reads(place):
-                size = int(evaluate(extent, env))
-                least[inner.tensor] = min(size, least.get(inner.tensor, size))
-    yield from least.items()
-
-
-def _positive(op: Op) -> Iterator[str]:
-    """The inputs under a root or a logarithm, or that are divided by."""
-    for term in _terms(op):
-        match term:
-            case App(name, (argument,)) if name in POSITIVE:
-                yield from (read.tensor for read in reads(argument))
-            case App("div" | "floordiv" | "mod", (_, argument), dtype) if dtype != "index":
-                yield from (read.tensor for read in reads(argument))

@@ -8,21 +8,22 @@ seen by the arrays' shadows.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
 
 from tinygpu.category.number import Array, Value, rounded
-from tinygpu.category.term import FLOATS, TRUE, App, Read, Term, text
+from tinygpu.category.term import FLOATS, TRUE, App, Read, Term, reads, text
 from tinygpu.category.to_numpy import UFUNC, evaluate
 from tinygpu.program.clock import Clock
 from tinygpu.program.exchange import shuffle, whole
-from tinygpu.program.fault import DivisionByZero, HoldsViolated, SimulationBudget
+from tinygpu.program.fault import DivisionByZero, Faults, HoldsViolated, SimulationBudget
 from tinygpu.program.global_cells import Global
 from tinygpu.program.group import Group
 from tinygpu.program.local_cells import Cells
-from tinygpu.program.memory import Faults, Input, Place, inside, offenders
+from tinygpu.program.memory import Input, Place, flat, inside, offenders
 from tinygpu.program.nest import Nest, find_nest
 from tinygpu.program.schedule import Schedule
 from tinygpu.program.shared_cells import SharedCells
@@ -158,7 +159,7 @@ def _for(run: Run, step: For, mask: Array) -> None:
     run.loops = outer
 
 
-def _assign(run: Run, step: Assign, mask: Array) -> None:
+def _assign(run: Run, step: Assign, mask: Array, box: tuple[int, ...] = ()) -> None:
     if step.guard != TRUE:
         mask = np.logical_and(mask, run.value(step.guard, mask))
         if not mask.any():
@@ -168,6 +169,8 @@ def _assign(run: Run, step: Assign, mask: Array) -> None:
     target = run.arrays[step.target]
     assert not isinstance(target, Input), f"{step.target} is an input"
     place = run.place()
+    if box and not isinstance(target, Cells):  # every turn counts, also one that nothing in the step tells from another
+        mask = np.broadcast_to(mask, (*box, run.group.lanes))
     if step.atomic and not isinstance(target, Cells):
         target.update(step.update, index, rounded(value, step.value.dtype), mask, place, run.faults)
         return
@@ -199,17 +202,31 @@ def _vectorised(run: Run, step: For, mask: Array) -> bool:
     target = run.arrays[nest.assign.target]
     if not isinstance(target, Cells) and nest.assign.update and not nest.assign.atomic:
         return False
-    if isinstance(target, Cells) and not nest.distinct({**run.env, **loops}, target.extents, box):
+    if isinstance(target, Cells) and not _distinct(nest, {**run.env, **loops}, target.extents, box):
         return False
     outer, run.loops = run.loops, (*run.loops, *loops)
     run.env.update(loops)
     run.enter(nest.origin)
     run.spend(math.prod(box))
-    _assign(run, nest.assign, mask)
+    _assign(run, nest.assign, mask, box)
     for name in loops:
         del run.env[name]
     run.loops = outer
     return True
+
+
+def _distinct(nest: Nest, env: Mapping[str, Value], extents: tuple[int, ...], box: tuple[int, ...]) -> bool:
+    """Whether the iterations write different cells that exist, the same ones in every lane."""
+    if any(reads(i) for i in nest.assign.index):
+        return False
+    index = tuple(evaluate(i, env) for i in nest.assign.index)
+    if any(np.less(i, 0).any() or np.greater_equal(i, n).any() for i, n in zip(index, extents, strict=True)):
+        return False
+    cells = flat(index, extents)
+    if np.ndim(cells) and np.shape(cells)[-1] != 1:
+        return False
+    everything = np.broadcast_to(cells, (*box, 1))
+    return len(np.unique(everything)) == everything.size
 
 
 def _holds(run: Run, step: Holds, mask: Array) -> None:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tinygpu.category.number import Array, Value
-from tinygpu.program.fault import Uninitialised
-from tinygpu.program.memory import Faults, Place, flat, inside, offenders
+from tinygpu.program.fault import Faults, Uninitialised
+from tinygpu.program.memory import Place, flat, inside, offenders
 
 
 @dataclass(slots=True)

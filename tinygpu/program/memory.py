@@ -8,17 +8,15 @@ itself stays a plain interpreter. The last axis of every array of points is the 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
 from tinygpu.category.number import Array, Value
 from tinygpu.diagnostic import Span
-from tinygpu.program.fault import At, Fault, OutOfBounds, Point
+from tinygpu.program.fault import EACH, At, Faults, OutOfBounds, Point
 from tinygpu.program.group import Group
 from tinygpu.program.step import Step
-
-EACH = 3  # faults of one kind that one step may report about one array, so that the first mistake does not hide the second
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,22 +43,6 @@ class Place:
 
     def _point(self, names: tuple[str, ...], spot: tuple[np.intp, ...]) -> Point:
         return tuple((name, pick(self.env[name], spot)) for name in names)
-
-
-@dataclass(slots=True)
-class Faults:
-    """The faults found so far: `cap` at most, and EACH of a kind for one step and array."""
-
-    cap: int
-    found: list[Fault] = field(default_factory=list)
-    count: dict[tuple[type[Fault], str, Span], int] = field(default_factory=dict)
-
-    def add(self, fault: Fault, span: Span) -> None:
-        """Notes the fault, if there is room."""
-        key = (type(fault), getattr(fault, "array", ""), span)
-        self.count[key] = self.count.get(key, 0) + 1
-        if len(self.found) < self.cap and self.count[key] <= EACH:
-            self.found.append(fault)
 
 
 def pick(values: Value, spot: tuple[np.intp, ...]) -> int:

@@ -1,20 +1,14 @@
 """Which loops the simulator may run at once: nests around one assignment whose iterations do not depend on each other.
 
 Comes in: a loop. Goes out: its axes and the one assignment, or None. The one idea: if no iteration reads what another writes and
-all write distinct cells, their order does not matter, and numpy may do them all in one step.
+all write distinct cells, their order does not matter, and they may be done in one step.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-import numpy as np
-
-from tinygpu.category.number import Value
 from tinygpu.category.term import App, Axis, Const, Read, Term, conjunction, reads, variables, walk
-from tinygpu.category.to_numpy import evaluate
-from tinygpu.program.memory import flat
 from tinygpu.program.step import Assign, For, If, Step
 
 
@@ -25,19 +19,6 @@ class Nest:
     axes: tuple[Axis, ...]
     assign: Assign
     origin: Assign
-
-    def distinct(self, env: Mapping[str, Value], extents: tuple[int, ...], box: tuple[int, ...]) -> bool:
-        """Whether the iterations write different cells that exist, the same ones in every lane."""
-        if any(reads(i) for i in self.assign.index):
-            return False
-        index = tuple(evaluate(i, env) for i in self.assign.index)
-        if any(np.less(i, 0).any() or np.greater_equal(i, n).any() for i, n in zip(index, extents, strict=True)):
-            return False
-        cells = flat(index, extents)
-        if np.ndim(cells) and np.shape(cells)[-1] != 1:
-            return False
-        everything = np.broadcast_to(cells, (*box, 1))
-        return len(np.unique(everything)) == everything.size
 
 
 def find_nest(step: For) -> Nest | None:

@@ -13,43 +13,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tinygpu.category.number import Array
-from tinygpu.category.term import SHUFFLES, App, Term, reads, walk
+from tinygpu.category.term import reads
+from tinygpu.program.access import shuffles, terms
 from tinygpu.program.group import Group
-from tinygpu.program.shadow import READ, STORE
-from tinygpu.program.step import Assign, Barrier, For, If, Launch, Step, steps
+from tinygpu.program.step import Assign, Barrier, Step, steps
 
 LEVELS = ("block", "warp", "thread")
-
-
-def terms(step: Step) -> tuple[Term, ...]:
-    """What a step evaluates itself; ghosts evaluate nothing."""
-    match step:
-        case Assign(_, index, value, _, guard):
-            return (*index, value, guard)
-        case For(axis):
-            return (axis.extent,)
-        case If(guard):
-            return (guard,)
-    return ()
-
-
-def shuffles(step: Step) -> bool:
-    """Whether lanes exchange values in the step itself."""
-    return isinstance(step, Assign) and any(isinstance(t, App) and t.op in SHUFFLES for t in walk(step.value))
-
-
-def accesses(launch: Launch) -> dict[str, frozenset[str]]:
-    """For each array what the launch does with it: reads, writes, or the monoids of its atomic updates."""
-    found: dict[str, set[str]] = {}
-    for step in steps(launch.body):
-        for term in terms(step):
-            for read in reads(term):
-                found.setdefault(read.tensor, set()).add(READ)
-        if isinstance(step, Assign):
-            found.setdefault(step.target, set()).update(
-                (step.update,) if step.atomic else (STORE, READ) if step.update else (STORE,)
-            )
-    return {name: frozenset(kinds) for name, kinds in found.items()}
 
 
 @dataclass(slots=True)

@@ -16,11 +16,9 @@ import numpy as np
 
 from tinygpu.category.number import Array
 from tinygpu.program.clock import Clock
-from tinygpu.program.fault import Race
-from tinygpu.program.group import WARP
-from tinygpu.program.memory import EACH, Faults, Place, unflat
-
-READ, STORE = "read", "write"  # the other kinds of access are the monoids of atomic updates
+from tinygpu.program.fault import EACH, READ, STORE, Faults, Race
+from tinygpu.program.memory import Place, unflat
+from tinygpu.program.step import WARP
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from tinygpu.category.number import Array, Value
-from tinygpu.program.fault import Uninitialised
-from tinygpu.program.memory import Faults, Place, flat, inside, offenders
-from tinygpu.program.shadow import READ, STORE, Access, Shadow
+from tinygpu.program.fault import READ, STORE, Faults, Uninitialised
+from tinygpu.program.memory import Place, flat, inside, offenders
+from tinygpu.program.shadow import Access, Shadow
 from tinygpu.program.update import combine
 
 

@@ -15,15 +15,16 @@ import numpy as np
 from tinygpu.category.number import Value, held, load, outside_dtype
 from tinygpu.category.term import FLOATS, Term
 from tinygpu.category.to_numpy import evaluate
+from tinygpu.program.access import accesses
 from tinygpu.program.clock import Clock, Moments
-from tinygpu.program.fault import Fault, NeverStored, Outcome, SimulationBudget
+from tinygpu.program.fault import Fault, Faults, NeverStored, Outcome, SimulationBudget
 from tinygpu.program.global_cells import Global
 from tinygpu.program.group import Group, factors, groups
 from tinygpu.program.inputs import random_inputs
 from tinygpu.program.interpret import Memory, Run, run_body
 from tinygpu.program.local_cells import Cells
-from tinygpu.program.memory import Faults, Input, unflat
-from tinygpu.program.schedule import Schedule, accesses
+from tinygpu.program.memory import Input, unflat
+from tinygpu.program.schedule import Schedule
 from tinygpu.program.shadow import Shadow
 from tinygpu.program.shared_cells import SharedCells
 from tinygpu.program.step import Barrier, Launch, Local, Program, Shared, steps

@@ -17,6 +17,8 @@ from tinygpu.model.machine import Machine
 from tinygpu.model.op import Op
 from tinygpu.program.layout import PLAIN, Layout
 
+WARP = 32  # threads of a block that stand next to each other
+
 
 @dataclass(frozen=True, slots=True)
 class Local:

@@ -14,12 +14,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from tinygpu.category.carrier import CARRIERS
-from tinygpu.category.number import EPSILON, load
-from tinygpu.category.term import FLOATS, Fold, Term, children, reads, walk
-from tinygpu.category.to_numpy import evaluate
+from tinygpu.category.evaluate import evaluate
+from tinygpu.category.rounding import EPSILON
+from tinygpu.category.term import FLOATS, Fold, Term, children, reads, variables, walk
 from tinygpu.model.op import Op
 
 
@@ -52,8 +50,19 @@ def fold_length(term: Term, env: Mapping[str, Any]) -> int:
         return longest
     here = 1
     for axis in term.axes:
-        here *= max(1, int(np.max(evaluate(axis.extent, env), initial=0)))
+        here *= max(1, _most(axis.extent, env))
     return here * longest
+
+
+def _most(extent: Term, env: Mapping[str, Any]) -> int:
+    """The largest of an extent's values."""
+    if all(isinstance(env[name], int) for name in variables(extent)) and not reads(extent):
+        return evaluate(extent, env)
+    import numpy as np  # only a run in numpy has extents that are arrays
+
+    from tinygpu.category.to_numpy import evaluate as in_numpy
+
+    return int(np.max(in_numpy(extent, env), initial=0))
 
 
 def tolerances(dtype: str, length: int) -> tuple[float, float]:
@@ -109,6 +118,10 @@ def compare(
 
     With `sample`, as in `reference`, `want` holds the sampled elements only and `got` the whole arrays. NaN equals NaN.
     """
+    import numpy as np  # who wants to know how near is near need not load it
+
+    from tinygpu.category.number import load
+
     found: list[Mismatch] = []
     for tensor in (t for t in op.outputs if t.name in want):
         exact, array = np.asarray(want[tensor.name]), load(got[tensor.name], tensor.dtype, exact=True)

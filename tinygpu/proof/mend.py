@@ -15,10 +15,8 @@ from tinygpu.category.atomic import has_atomic
 from tinygpu.category.term import reads
 from tinygpu.obligations.between import loops, ways
 from tinygpu.program.fault import Divergent, Race, SimulationBudget
-from tinygpu.program.inputs import promised, random_inputs
-from tinygpu.program.simulate import simulate
 from tinygpu.program.step import Assign, Barrier, For, If, Program, Step
-from tinygpu.proof.replay import admitted
+from tinygpu.proof.replay import admitted, faults
 from tinygpu.proof.rows import by_hand, named
 
 BUDGET = 1 << 18  # lane-steps of one trial
@@ -77,13 +75,10 @@ def _wrong(program: Program, sizes: dict[str, int]) -> tuple[Race | Divergent, .
 
 def _faults(program: Program, sizes: dict[str, int]) -> tuple[Race | Divergent, ...]:
     try:
-        inputs = random_inputs(program.op, sizes)
-        if not promised(program.op, sizes, inputs):
-            return ()
-        faults = simulate(program, sizes, inputs, budget=BUDGET).faults  # in lockstep: a race is seen in any order
+        found = faults(program, sizes, BUDGET)  # in lockstep: a race is seen in any order
     except (SimulationBudget, ZeroDivisionError, IndexError):
         return ()  # nothing was seen
-    return tuple(fault for fault in faults if isinstance(fault, Race | Divergent))
+    return tuple(fault for fault in found if isinstance(fault, Race | Divergent))
 
 
 def _candidates(program: Program, seen: Race) -> Iterator[tuple[str, Program]]:

@@ -2,28 +2,24 @@
 
 Comes in: a program and sizes, or an open claim with a model. Goes out: what really went wrong, or None.
 The one idea: the simulator and plain integer evaluation share nothing with the prover, so a counterexample that both agree on is real.
+What is small is run in plain Python, as `large_replay` would run it, because loading numpy takes as long as a proof.
 """
 
 from __future__ import annotations
 
-from math import isfinite, prod
-from typing import Any, TypeAlias
-
-import numpy as np
+from math import prod
+from typing import TypeAlias
 
 from tinygpu.category.evaluate import evaluate
-from tinygpu.category.number import Array, outside_dtype
-from tinygpu.category.term import BOOL, INTEGERS, Read, reads, variables, walk
+from tinygpu.category.listed import Beyond
+from tinygpu.category.term import FLOATS, INTEGERS, variables
 from tinygpu.model.op import Op
 from tinygpu.obligations.obligation import Obligation
-from tinygpu.program.fault import Divergent, DoubleStore, Fault, OutOfBounds, Race, SimulationBudget, Uninitialised
-from tinygpu.program.inputs import promised, random_inputs
-from tinygpu.program.reference import reference
-from tinygpu.program.simulate import simulate
+from tinygpu.program import small, small_inputs
+from tinygpu.program.fault import Divergent, DoubleStore, Fault, Race, SimulationBudget, Uninitialised
 from tinygpu.program.step import Program
-from tinygpu.program.tolerance import Mismatch, compare, fold_length, tolerance
+from tinygpu.program.tolerance import Mismatch, fold_length, tolerance
 
-SIMULATED = 1 << 24  # lane-steps of one replay
 REFERRED = 1 << 25  # points of the equations' folds
 
 Misbehaviour: TypeAlias = Fault | Mismatch
@@ -35,45 +31,6 @@ def admitted(program: Program, sizes: dict[str, int]) -> bool:
         return all(evaluate(w, sizes) for w in program.where)
     except ZeroDivisionError:
         return False
-
-
-def edge_inputs(op: Op, sizes: dict[str, int], seed: int = 0) -> dict[str, Array]:
-    """Random inputs around 0, for even seeds integers also at the ends of their types, whatever the equation does with them: no index
-    need be in range, no divisor positive."""
-    inputs = random_inputs(op, sizes, seed)
-    chance = np.random.default_rng([seed, 1])
-    for tensor in (t for t in op.inputs if t.dtype != BOOL):
-        dtype = outside_dtype(tensor.dtype)
-        values = [0, 1, 2, 3] if tensor.dtype.startswith("u") else [-2, -1, 0, 1, 2, 3]
-        if seed % 2 == 0 and tensor.dtype in INTEGERS:
-            values += [np.iinfo(dtype).min, np.iinfo(dtype).max] * 2
-        inputs[tensor.name] = np.asarray(chance.choice(values, inputs[tensor.name].shape)).astype(dtype)
-    return inputs
-
-
-def ends_inputs(op: Op, sizes: dict[str, int], seed: int = 0) -> dict[str, Array]:
-    """Random inputs, but one place of each last axis stands out of what is no index: a fold that leaves it out is another one.
-
-    For seed 0 it is the end, and integers grow towards it; for other seeds it is anywhere.
-    """
-    inputs = random_inputs(op, sizes, seed)
-    indices = {
-        inner.tensor for e in op.equations for t in walk(e.value) if isinstance(t, Read) for i in t.index for inner in reads(i)
-    }
-    for tensor in op.inputs:
-        values = inputs[tensor.name]
-        if tensor.name in indices or not values.ndim or not values.shape[-1]:
-            continue
-        ramp = np.arange(values.shape[-1])
-        hot = len(ramp) - 1 if seed == 0 else np.random.default_rng([seed, 2]).integers(len(ramp))
-        if tensor.dtype == BOOL:
-            grown = ramp == hot
-        elif tensor.dtype in INTEGERS:
-            grown = np.maximum(9 - np.abs(hot - ramp), values.min(initial=0))
-        else:
-            grown = np.where(ramp == hot, 2.0, np.where(values.min(initial=0) < 0, -1.0, 0.5).item())
-        inputs[tensor.name] = np.broadcast_to(grown, values.shape).astype(values.dtype)
-    return inputs
 
 
 def replay(
@@ -92,21 +49,73 @@ def replay(
     if work:
         work[0] -= points
     try:
-        inputs = (edge_inputs if edge else ends_inputs if ends else random_inputs)(program.op, sizes, seed)
-        if not promised(program.op, sizes, inputs):
-            return None
-        wanted = _wanted(program, sizes, inputs) if edge else {}
-        outcome = simulate(program, sizes, inputs, order=seed or None, budget=SIMULATED, work=work)
-        if wanted is None:  # no value, but an access outside an array is one all the same
-            return next((f for f in outcome.faults if isinstance(f, OutOfBounds)), None)
-        if outcome.faults:
-            return _telling(outcome.faults)
-        wanted = wanted or reference(program.op, sizes, inputs)
+        found = _small(program, sizes, ends, work) if seed == 0 and not edge else _large(program, sizes, seed, edge, ends, work)
+    except Beyond:
+        found = _large(program, sizes, seed, edge, ends, work)
+    except (IndexError, ZeroDivisionError):
+        return None  # the equation has no value here
+    return (_telling(found) if found else None) if isinstance(found, tuple) else found
+
+
+def _small(program: Program, sizes: dict[str, int], ends: bool, work: list[int] | None) -> tuple[Fault, ...] | Mismatch | None:
+    """The faults of a run in lockstep, or the first element that is wrong. Raises Beyond where only numpy knows."""
+    op = program.op
+    inputs = (small_inputs.ends_inputs if ends else small_inputs.random_inputs)(op, sizes)
+    if not small_inputs.promised(op, sizes, inputs):
+        return None
+    outcome = small.simulate(program, sizes, inputs)
+    if not outcome.faults and outcome.rough:
+        raise Beyond("values of which the last digits are not numpy's")
+    wanted = {} if outcome.faults else small_inputs.reference(op, sizes, inputs)
+    if work:
+        work[0] -= outcome.taken
+    if outcome.faults:
+        return outcome.faults
+    return next(small_inputs.compare(op, sizes, outcome.outputs, wanted, *tolerance(op, sizes)), None)
+
+
+def _large(
+    program: Program, sizes: dict[str, int], seed: int, edge: bool, ends: bool, work: list[int] | None
+) -> tuple[Fault, ...] | Mismatch | None:
+    from tinygpu.proof.large_replay import seen  # numpy is loaded only for what is not small
+
+    try:
+        return seen(program, sizes, seed, edge, ends, work)
     except (SimulationBudget, IndexError, ZeroDivisionError):
         return None  # too large to run, or the equation itself has no value here
-    rtol, atol = tolerance(program.op, sizes)
-    found = [m for m in compare(program.op, outcome.outputs, wanted, rtol=rtol, atol=atol) if not edge or isfinite(m.want)]
-    return found[0] if found else None
+
+
+def count(program: Program, sizes: dict[str, int], seen: Mismatch, budget: int) -> tuple[float, float]:
+    """What the element is, and what it should be, where all floats of the inputs are 1. Raises SimulationBudget, and IndexError or
+    ZeroDivisionError where the equation has no value."""
+    op = program.op
+    try:
+        inputs = small_inputs.random_inputs(op, sizes)
+        inputs |= {t.name: [1.0] * len(inputs[t.name]) for t in op.inputs if t.dtype in FLOATS}
+        got = small.simulate(program, sizes, inputs)
+        if got.rough:
+            raise Beyond("values of which the last digits are not numpy's")
+        place, shape = 0, small_inputs.shape_of(op.tensor(seen.tensor), sizes)
+        for at, extent in zip(seen.index, shape, strict=True):
+            place = place * extent + at
+        return got.outputs[seen.tensor][place], small_inputs.reference(op, sizes, inputs)[seen.tensor][place]
+    except Beyond:
+        from tinygpu.proof import large_replay
+
+        return large_replay.count(program, sizes, seen, budget)
+
+
+def faults(program: Program, sizes: dict[str, int], budget: int) -> tuple[Fault, ...]:
+    """The faults of one run in lockstep on random inputs. Raises SimulationBudget, IndexError, ZeroDivisionError."""
+    try:
+        inputs = small_inputs.random_inputs(program.op, sizes)
+        if not small_inputs.promised(program.op, sizes, inputs):
+            return ()
+        return small.simulate(program, sizes, inputs).faults
+    except Beyond:
+        from tinygpu.proof import large_replay
+
+        return large_replay.faults(program, sizes, budget)
 
 
 def misbehaviour(program: Program, sizes: dict[str, int], ends: int = 4, work: list[int] | None = None) -> Misbehaviour | None:
@@ -136,14 +145,6 @@ def _telling(faults: tuple[Fault, ...]) -> Fault:
         case Race(scope="launch", at=at, first=first) if at.step is first.step:  # an update that is not atomic
             return next((f for f in faults if isinstance(f, DoubleStore)), faults[0])
     return faults[0]
-
-
-def _wanted(program: Program, sizes: dict[str, int], inputs: dict[str, Any]) -> dict[str, Any] | None:
-    """The equation's values; None where it reads outside a tensor."""
-    try:
-        return reference(program.op, sizes, inputs)
-    except IndexError:
-        return None
 
 
 def evaluates_false(claim: Obligation, model: dict[str, int]) -> bool:

@@ -22,8 +22,7 @@ from tinygpu.program.fault import (
     Uninitialised,
     element,
 )
-from tinygpu.program.group import WARP
-from tinygpu.program.step import Assign, For, If, Program, Step, steps
+from tinygpu.program.step import WARP, Assign, For, If, Program, Step, steps
 from tinygpu.program.tolerance import Mismatch
 from tinygpu.proof.replay import Misbehaviour
 

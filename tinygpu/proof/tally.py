@@ -6,15 +6,10 @@ The one idea: on inputs that are all 1 every term counts the same, so the result
 
 from __future__ import annotations
 
-import numpy as np
-
-from tinygpu.category.term import FLOATS
 from tinygpu.program.fault import SimulationBudget
-from tinygpu.program.inputs import random_inputs
-from tinygpu.program.reference import reference
-from tinygpu.program.simulate import simulate
 from tinygpu.program.step import Program
 from tinygpu.program.tolerance import Mismatch
+from tinygpu.proof.replay import count
 
 MORE = ("TG504", "TG506")
 FEWER = ("TG505",)
@@ -23,11 +18,8 @@ BUDGET = 1 << 22  # lane-steps of the run
 
 def fitting(program: Program, sizes: dict[str, int], seen: Mismatch, codes: tuple[str, ...]) -> tuple[str, ...]:
     """The codes, those first that speak of too many or of too few terms where that is what the element shows."""
-    inputs = random_inputs(program.op, sizes)
-    inputs |= {t.name: np.ones_like(inputs[t.name]) for t in program.op.inputs if t.dtype in FLOATS}
     try:
-        got = simulate(program, sizes, inputs, budget=BUDGET).outputs[seen.tensor][seen.index]
-        want = reference(program.op, sizes, inputs)[seen.tensor][seen.index]
+        got, want = count(program, sizes, seen, BUDGET)
     except (SimulationBudget, IndexError, ZeroDivisionError):
         return codes
     first = MORE if got > want else FEWER if got < want else ()

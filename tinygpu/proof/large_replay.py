@@ -1,0 +1,104 @@
+"""A replay in numpy, for what is too large for a small run: other orders of the threads, other inputs, 16-bit floats.
+
+Comes in: a program, sizes, a seed. Goes out: what went wrong, or None. The one idea: it is the same replay, and what both can run
+they judge alike.
+"""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from tinygpu.category.number import Array, outside_dtype
+from tinygpu.category.term import BOOL, FLOATS, INTEGERS
+from tinygpu.model.op import Op
+from tinygpu.program.fault import Fault, OutOfBounds
+from tinygpu.program.inputs import promised, random_inputs
+from tinygpu.program.ranges import indices
+from tinygpu.program.reference import reference
+from tinygpu.program.simulate import simulate
+from tinygpu.program.step import Program
+from tinygpu.program.tolerance import Mismatch, compare, tolerance
+
+SIMULATED = 1 << 24  # lane-steps of one replay
+
+
+def edge_inputs(op: Op, sizes: dict[str, int], seed: int = 0) -> dict[str, Array]:
+    """Random inputs around 0, for even seeds integers also at the ends of their types, whatever the equation does with them: no index
+    need be in range, no divisor positive."""
+    inputs = random_inputs(op, sizes, seed)
+    chance = np.random.default_rng([seed, 1])
+    for tensor in (t for t in op.inputs if t.dtype != BOOL):
+        dtype = outside_dtype(tensor.dtype)
+        values = [0, 1, 2, 3] if tensor.dtype.startswith("u") else [-2, -1, 0, 1, 2, 3]
+        if seed % 2 == 0 and tensor.dtype in INTEGERS:
+            values += [np.iinfo(dtype).min, np.iinfo(dtype).max] * 2
+        inputs[tensor.name] = np.asarray(chance.choice(values, inputs[tensor.name].shape)).astype(dtype)
+    return inputs
+
+
+def ends_inputs(op: Op, sizes: dict[str, int], seed: int = 0) -> dict[str, Array]:
+    """Random inputs, but one place of each last axis stands out of what is no index: a fold that leaves it out is another one.
+
+    For seed 0 it is the end, and integers grow towards it; for other seeds it is anywhere.
+    """
+    inputs = random_inputs(op, sizes, seed)
+    used = indices(op)
+    for tensor in op.inputs:
+        values = inputs[tensor.name]
+        if tensor.name in used or not values.ndim or not values.shape[-1]:
+            continue
+        ramp = np.arange(values.shape[-1])
+        hot = len(ramp) - 1 if seed == 0 else np.random.default_rng([seed, 2]).integers(len(ramp))
+        if tensor.dtype == BOOL:
+            grown = ramp == hot
+        elif tensor.dtype in INTEGERS:
+            grown = np.maximum(9 - np.abs(hot - ramp), values.min(initial=0))
+        else:
+            grown = np.where(ramp == hot, 2.0, np.where(values.min(initial=0) < 0, -1.0, 0.5).item())
+        inputs[tensor.name] = np.broadcast_to(grown, values.shape).astype(values.dtype)
+    return inputs
+
+
+def seen(
+    program: Program, sizes: dict[str, int], seed: int, edge: bool, ends: bool, work: list[int] | None
+) -> tuple[Fault, ...] | Mismatch | None:
+    """The faults of one run, or the first element that is wrong. Raises SimulationBudget, and IndexError or ZeroDivisionError where the
+    equation has no value."""
+    inputs = (edge_inputs if edge else ends_inputs if ends else random_inputs)(program.op, sizes, seed)
+    if not promised(program.op, sizes, inputs):
+        return None
+    wanted = _wanted(program, sizes, inputs) if edge else {}
+    outcome = simulate(program, sizes, inputs, order=seed or None, budget=SIMULATED, work=work)
+    if wanted is None:  # no value, but an access outside an array is one all the same
+        return tuple(f for f in outcome.faults if isinstance(f, OutOfBounds))
+    if outcome.faults:
+        return outcome.faults
+    wanted = wanted or reference(program.op, sizes, inputs)
+    rtol, atol = tolerance(program.op, sizes)
+    found = compare(program.op, outcome.outputs, wanted, rtol=rtol, atol=atol)
+    return next((m for m in found if not edge or isfinite(m.want)), None)
+
+
+def _wanted(program: Program, sizes: dict[str, int], inputs: dict[str, Any]) -> dict[str, Any] | None:
+    """The equation's values; None where it reads outside a tensor."""
+    try:
+        return reference(program.op, sizes, inputs)
+    except IndexError:
+        return None
+
+
+def count(program: Program, sizes: dict[str, int], seen: Mismatch, budget: int) -> tuple[float, float]:
+    """What the element is, and what it should be, where all floats of the inputs are 1."""
+    inputs = random_inputs(program.op, sizes)
+    inputs |= {t.name: np.ones_like(inputs[t.name]) for t in program.op.inputs if t.dtype in FLOATS}
+    got = simulate(program, sizes, inputs, budget=budget).outputs[seen.tensor][seen.index]
+    return got, reference(program.op, sizes, inputs)[seen.tensor][seen.index]
+
+
+def faults(program: Program, sizes: dict[str, int], budget: int) -> tuple[Fault, ...]:
+    """The faults of one run in lockstep on random inputs."""
+    inputs = random_inputs(program.op, sizes)
+    return simulate(program, sizes, inputs, budget=budget).faults if promised(program.op, sizes, inputs) else ()
