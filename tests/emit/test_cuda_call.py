@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.emit.fake_torch import Tensor, Torch
 from tests.emit.specs_for_launchers import module, text
 
 F = np.float32
@@ -37,7 +38,6 @@ def calls(monkeypatch):
     """Launches of the module `saxpy`, recorded instead of made; every pointer is on GPU pointer // 2**60."""
     made, seen = module("saxpy"), []
     monkeypatch.setattr(made, "_device_of", lambda pointer: pointer // 2**60)
-    monkeypatch.setattr(made, "_need_cuda", lambda function: None)
     monkeypatch.setattr(made, "_saxpy_v4_cuda", lambda view, stream, *rest: seen.append((view.device, stream, *rest)))
     return SimpleNamespace(saxpy=made.saxpy, seen=seen)
 
@@ -106,56 +106,6 @@ def test_wrong_arguments_on_a_gpu(calls, call, message):
     assert str(caught.value) == message and not calls.seen
 
 
-class Torch:
-    """As much of torch as a launcher uses, over numpy; `Tensor` says that it comes from there."""
-
-    bfloat16, float32, int16 = "bfloat16", "float32", "int16"
-
-    def __init__(self) -> None:
-        self.grad, self.on, self.made = True, 0, []
-        self.cuda = SimpleNamespace(current_stream=self.current, ExternalStream=lambda handle: handle, stream=self.switch)
-
-    def is_grad_enabled(self) -> bool:
-        return self.grad
-
-    def current(self, device: int) -> SimpleNamespace:
-        return SimpleNamespace(cuda_stream=100 + device)
-
-    @contextlib.contextmanager
-    def switch(self, handle: int):
-        before, self.on = self.on, handle
-        yield
-        self.on = before
-
-    def empty(self, shape: tuple[int, ...], dtype: str, device: SimpleNamespace) -> Tensor:
-        self.made.append(self.on)
-        return Tensor(np.empty(shape, dtype), device.index if device.type == "cuda" else -1)
-
-
-class Tensor:
-    """A tensor of `Torch`; on GPU `device`, or on the CPU for -1."""
-
-    def __init__(self, array: np.ndarray, device: int = 0, requires_grad: bool = False):
-        self.array, self.requires_grad, self.is_cuda = array, requires_grad, device >= 0
-        self.device = SimpleNamespace(type="cuda" if device >= 0 else "cpu", index=device if device >= 0 else None)
-        self.shape, self.dtype = array.shape, f"torch.{array.dtype}"
-
-    def data_ptr(self) -> int:
-        return self.array.ctypes.data
-
-    def is_contiguous(self) -> bool:
-        return self.array.flags.c_contiguous
-
-    def detach(self) -> Tensor:
-        return self
-
-    def numpy(self) -> np.ndarray:
-        return self.array
-
-
-Tensor.__module__ = "torch"
-
-
 @pytest.fixture
 def torch(monkeypatch):
     fake = Torch()
@@ -186,6 +136,21 @@ def test_torch_and_gradients(calls, torch):
         calls.saxpy(1.0, x, x)
     torch.grad = False
     calls.saxpy(1.0, x, x)
+    assert len(calls.seen) == 1
+
+
+def test_the_second_look_at_a_tensor_is_as_thorough_as_the_first(calls, torch):
+    def given() -> Tensor:
+        return Tensor(np.ones(8, F))
+
+    calls.saxpy(1.0, given(), given())
+    wrong = {name: given() for name in ("negated", "gradient", "strided", "other", "moved")}
+    wrong["negated"].negated = wrong["gradient"].requires_grad = True
+    wrong["strided"], wrong["other"] = Tensor(np.ones(16, F)[::2]), Tensor(np.ones(8, np.float64))
+    wrong["moved"] = Tensor(np.ones(8, F), 1)
+    for name, code in zip(wrong, ("TG801", "TG801", "TG805", "TG802", "TG809"), strict=True):
+        with pytest.raises((TypeError, ValueError), match=code):
+            calls.saxpy(1.0, given(), wrong[name])
     assert len(calls.seen) == 1
 
 
@@ -256,7 +221,6 @@ def test_launches_in_order_with_their_workspaces(monkeypatch):
     """Every launch gets all arrays: inputs, outputs, workspaces, then sizes; what is wide asks for aligned memory of each."""
     made, seen = module("halves"), []
     monkeypatch.setattr(made, "_device_of", lambda pointer: 0)
-    monkeypatch.setattr(made, "_need_cuda", lambda function: None)
     for number in range(3):
         monkeypatch.setattr(
             made, f"_halves_m_cuda_{number}", lambda view, stream, *rest, number=number: seen.append((number, *rest))

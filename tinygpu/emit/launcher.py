@@ -235,7 +235,7 @@ def _launch_cuda(spelled: Spelled) -> Lines:
     asks = [python(g, spelled.names, 3) for g in dict.fromkeys(w.asks for w in wides) if g != TRUE]
     pairs = [f"({spelled.views[name]}, {size})" for name, size in widths.items()]
     wide_text = " and ".join([*asks, f"_aligned({', '.join(pairs)})"]) if wides else "False"
-    lines = [f"_need_cuda({title})", f"_stream = _stream_of({title}, stream, {view}.family, {view}.device)"]
+    lines = [f"_stream = _stream_of({title}, stream, {view}.family, {view}.device)"]
     lines += [f"_wide = {wide_text}", "_index = np.int32 if _bits == 32 else np.int64"]
     arguments = ", ".join(_kernel_argument(spelled, p) for p in kernel_parameters(program))
     for number, launch in enumerate(program.launches):

@@ -39,7 +39,9 @@ from tinygpu.program.step import Launch, Program, Workspace
 from tinygpu.program.unpack import unpack
 
 SUPPORT = (support, support_call, support_cuda, support_data)
-IMPORTED = ("contextlib", "functools", "hashlib", "math", "operator", "os", "re", "sys", "tempfile", "threading")
+IMPORTED = (
+    "contextlib", "ctypes", "functools", "hashlib", "importlib", "math", "operator", "os", "re", "struct", "sys", "tempfile", "threading",
+)  # fmt: skip
 MARK = "# ── support"
 
 

@@ -6,9 +6,11 @@ The one idea: this file is itself copied into each emitted module, so the module
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 import sys
+import threading
 from typing import Any, NoReturn
 
 import numpy as np
@@ -22,6 +24,10 @@ _HELD = {  # dtype of the language: what may hold it, and its bytes
 }  # fmt: skip
 _USUAL = {dtype: {np.dtype(n) for n in names if n != "bfloat16"} for dtype, (names, _) in _HELD.items()}
 _BEYOND = {"f64": math.inf, "f32": 2.0**128 - 2.0**103, "f16": 65520.0, "bf16": 2.0**128 - 2.0**119}  # these round to infinity
+_PLAIN: dict[str, Any] = {  # Python's numbers that are taken as they are: their type, what they are between, and what they become
+    "f64": (float, -math.inf, math.inf, np.float64), "f32": (float, -_BEYOND["f32"], _BEYOND["f32"], np.float32),
+    "i32": (int, -(2**31) - 1, 2**31, np.int32), "i64": (int, -(2**63) - 1, 2**63, np.int64),
+}  # fmt: skip
 _TYPESTR = {"V2": "bfloat16", "u2": "uint16", "b1": "bool"}  # in a CUDA array interface, where numpy's own reading is not wanted
 _DLPACK_CUDA = (2, 13)  # kDLCUDA, kDLCUDAManaged
 
@@ -29,18 +35,22 @@ _DLPACK_CUDA = (2, 13)  # kDLCUDA, kDLCUDAManaged
 class _View:
     """An array looked at: `device` is -1 on the CPU, else the ordinal of the GPU; `base` is what the CPU kernel is given."""
 
-    __slots__ = ("base", "device", "family", "held", "name", "nbytes", "owner", "readonly", "shape")
+    __slots__ = ("base", "device", "family", "name", "nbytes", "owner", "pointer", "readonly", "shape")
 
     def __init__(
-        self, name: str, owner: Any, family: str, device: int, held: int | None, shape: Any, nbytes: int, readonly: bool, base: Any
+        self, name: str, owner: Any, family: str, device: int, at: int | None, shape: Any, nbytes: int, readonly: bool, base: Any
     ):
-        self.name, self.owner, self.family, self.device, self.held = name, owner, family, device, held
+        self.name, self.owner, self.family, self.device = name, owner, family, device
         self.shape, self.nbytes, self.readonly, self.base = shape, nbytes, readonly, base
+        if at is not None:
+            self.pointer = at
 
-    @property
-    def pointer(self) -> int:
-        """The address of the first element; numpy is asked only where it matters, since asking takes longer than all the rest."""
-        return int(self.base.__array_interface__["data"][0]) if self.held is None else self.held
+    def __getattr__(self, name: str) -> Any:
+        """The address of the first element, of an array of numpy: asked for only where it matters, since that takes longer than all the rest."""
+        if name != "pointer":
+            raise AttributeError(name)
+        self.pointer = int(self.base.__array_interface__["data"][0])
+        return self.pointer
 
 
 def _fail(error: type[Exception], code: str, function: str, message: str) -> NoReturn:
@@ -54,6 +64,14 @@ def _view(function: str, name: str, value: Any, dtype: str, shape: str, rank: in
         flags = value.flags
         if flags.c_contiguous and flags.aligned:
             return _View(name, value, "numpy", -1, None, value.shape, value.nbytes, not flags.writeable, value)
+    quick = _QUICK.get(type(value))
+    if quick is not None:
+        try:
+            view = quick[0](name, value, dtype, rank, quick[1])
+        except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError):
+            view = None  # what is wrong is found below, and said
+        if view is not None:
+            return view
     wanted = f"{name} must be {_article(_HELD[dtype][0][0])} array of shape {shape}"
     family, device, pointer, extents, kind, contiguous, readonly, base = _look(function, name, value, wanted)
     names, size = _HELD[dtype]
@@ -68,6 +86,35 @@ def _view(function: str, name: str, value: Any, dtype: str, shape: str, rank: in
     if pointer % size:
         _fail(ValueError, "TG813", function, f"{wanted}; its memory is not aligned to the {size} bytes of an element")
     return _View(name, value, family, device, pointer, tuple(extents), math.prod(extents) * size, readonly, base)
+
+
+_QUICK: dict[type, Any] = {}  # a type of arrays on GPUs that was met: how to look at one with which all is well, and its library
+_KINDS: dict[Any, str] = {}  # dtypes of other libraries that were met, and typestrs: their names
+
+
+def _quick_torch(name: str, value: Any, dtype: str, rank: int, family: str) -> _View | None:
+    """A tensor on a GPU; None, where anything has to be said about it. The same of the two below."""
+    shape, pointer, (names, size) = value.shape, value.data_ptr(), _HELD[dtype]
+    fits = value.is_cuda and _KINDS.get(value.dtype) in names and len(shape) == rank and not pointer % size
+    if not fits or not value.is_contiguous() or value.is_neg() or (value.requires_grad and sys.modules[family].is_grad_enabled()):
+        return None
+    return _View(name, value, family, value.get_device(), pointer, shape, value.nbytes, False, None)
+
+
+def _quick_cupy(name: str, value: Any, dtype: str, rank: int, family: str) -> _View | None:
+    shape, pointer, (names, size) = value.shape, value.data.ptr, _HELD[dtype]
+    if _KINDS.get(value.dtype.str) not in names or len(shape) != rank or pointer % size or not value.flags.c_contiguous:
+        return None
+    return _View(name, value, family, value.device.id, pointer, shape, value.nbytes, False, None)
+
+
+def _quick_interface(name: str, value: Any, dtype: str, rank: int, family: str) -> _View | None:
+    said, (names, size) = value.__cuda_array_interface__, _HELD[dtype]
+    shape, (pointer, readonly) = tuple(said["shape"]), said["data"]
+    fits = _KINDS.get(said["typestr"]) in names and said.get("strides") is None and said.get("mask") is None and len(shape) == rank
+    if not fits or not pointer or pointer % size or min(shape, default=0) < 0:
+        return None
+    return _View(name, value, family, _device_of(pointer), pointer, shape, math.prod(shape) * size, readonly, None)
 
 
 def _look(function: str, name: str, value: Any, wanted: str) -> tuple[Any, ...]:
@@ -104,17 +151,28 @@ def _look_beyond(function: str, name: str, value: Any, wanted: str) -> tuple[Any
         from cuda.core.utils import StridedMemoryView
 
         seen = StridedMemoryView.from_dlpack(value, stream_ptr=-1)
-        kind = "unknown" if seen.dtype is None else np.dtype(seen.dtype).name
-        return family, seen.device_id, seen.ptr, tuple(seen.shape), kind, _in_rows(seen.shape, seen.strides, 1), seen.readonly, None
+        shape, contiguous = tuple(seen.shape), _in_rows(seen.shape, seen.strides, 1)
+        return family, seen.device_id, seen.ptr, shape, _packed(seen), contiguous, seen.readonly, None
     _fail(TypeError, "TG801", function, f"{wanted}, of numpy or on a GPU; it is {_article(type(value).__name__)}")
+
+
+def _packed(seen: Any) -> str:
+    """The name of the dtype of a tensor of DLPack."""
+    try:
+        return "unknown" if seen.dtype is None else np.dtype(seen.dtype).name
+    except NotImplementedError as error:  # numpy knows bfloat16 only where ml_dtypes is installed
+        return "bfloat16" if "bfloat16" in str(error) else "unknown"
 
 
 def _look_torch(function: str, name: str, value: Any) -> tuple[Any, ...]:
     torch = sys.modules["torch"]
     if value.requires_grad and torch.is_grad_enabled():
         _fail(TypeError, "TG801", function, f"{name} requires a gradient, which the kernel does not give. Pass {name}.detach()")
+    if value.is_neg():
+        _fail(TypeError, "TG801", function, f"{name} is negated only when torch reads it. Pass {name}.resolve_neg()")
     kind = str(value.dtype).removeprefix("torch.")
     if value.is_cuda:
+        _QUICK[type(value)], _KINDS[value.dtype] = (_quick_torch, "torch"), kind
         return "torch", value.device.index, value.data_ptr(), tuple(value.shape), kind, value.is_contiguous(), False, None
     if value.device.type != "cpu":
         _fail(TypeError, "TG801", function, f"{name} is on device {value.device}; only the CPU and CUDA devices are served")
@@ -132,6 +190,8 @@ def _look_interface(family: str, value: Any, interface: dict[str, Any]) -> tuple
     if interface.get("mask") is not None or any(extent < 0 for extent in shape):
         raise ValueError("a mask, or a negative extent")
     contiguous = _in_rows(shape, interface.get("strides"), np.dtype(typestr).itemsize)
+    quick = _quick_cupy if family == "cupy" else _quick_interface
+    _QUICK[type(value)], _KINDS[typestr] = (quick, family), kind
     return family, _device_of(pointer or 0), pointer or 0, shape, kind, contiguous, readonly, None
 
 
@@ -148,6 +208,9 @@ def _in_rows(shape: Any, strides: Any, unit: int) -> bool:
 
 def _scalar(function: str, name: str, value: Any, dtype: str) -> Any:
     """A number of `dtype`, checked for kind and range: a numpy scalar; a 16-bit float as the f32 that it is."""
+    plain = _PLAIN.get(dtype)
+    if plain is not None and type(value) is plain[0] and plain[1] < value < plain[2]:
+        return plain[3](value)
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
     if not isinstance(value, (int, float, np.generic)) or isinstance(value, (str, bytes)):
@@ -205,18 +268,32 @@ def _rounded(double: float, dtype: str) -> float:
 def _device_of(pointer: int) -> int:
     """The GPU that a pointer belongs to; of an empty array, which has none, the current one."""
     try:
-        from cuda.bindings import driver
-        from cuda.core import Device
-
         if pointer:
-            attribute = driver.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
-            error, ordinal = driver.cuPointerGetAttribute(attribute, pointer)
+            driver = _driver()
+            error, ordinal = driver.cuPointerGetAttribute(driver.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, pointer)
             if not int(error):
                 return int(ordinal)
-        return int(Device().device_id)
+        _driver()
+        return int(sys.modules["cuda.core"].Device().device_id)
     except (ImportError, RuntimeError) as error:  # the libraries, or the driver's own, are not there
         reason = str(error).split("\n")[0]
         raise RuntimeError(f"TG815: arrays on a GPU need numba-cuda[cu13], cuda-core and a driver: {reason}") from None
+
+
+@functools.cache
+def _driver() -> Any:
+    """The driver as Python calls it; importing it again would take as long as a launch."""
+    with _importing():
+        import cuda.core  # noqa: F401
+        from cuda.bindings import driver
+    return driver
+
+
+def _importing() -> Any:
+    """What imports of CUDA's libraries hold, over all modules of tinygpu in this process: two threads at once find them half made."""
+    import numba
+
+    return vars(numba).setdefault("_tinygpu_import_lock", threading.RLock())
 
 
 def _article(word: str) -> str:

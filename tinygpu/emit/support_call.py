@@ -24,10 +24,11 @@ from tinygpu.emit.support_cuda import _stream_of
 def _shape_error(function: str, view: _View, shape: str, expected: tuple[int, ...], sizes: dict[str, int]) -> NoReturn:
     """The shape is not what the sizes say, or no sizes fit it."""
     known = ", ".join(f"{name} = {value}" for name, value in sizes.items() if value >= 0)
+    has = f"{view.name} has shape {tuple(view.shape)}"
     if any(value < 0 for value in sizes.values()):
-        _fail(ValueError, "TG804", function, f"{view.name} has shape {view.shape}, which is too small for {shape}: no size fits it")
+        _fail(ValueError, "TG804", function, f"{has}, which is too small for {shape}: no size fits it")
     reason = f", with {known}" if known else ""
-    _fail(ValueError, "TG804", function, f"{view.name} has shape {view.shape}; {shape} has to be {expected}{reason}")
+    _fail(ValueError, "TG804", function, f"{has}; {shape} has to be {expected}{reason}")
 
 
 def _size_given(function: str, name: str, value: Any) -> int:
@@ -100,8 +101,11 @@ def _allocate(function: str, name: str, like: _View | None, dtype: str, shape: t
             _fail(ValueError, "TG810", function, f"too large: {name} would be an array of shape {shape}")
     elif like.family == "torch":
         torch = sys.modules["torch"]
-        with _current(torch.cuda, function, stream, like):
+        if stream is None:
             made = torch.empty(shape, dtype=getattr(torch, kind), device=like.owner.device)
+        else:
+            with _current(torch.cuda, function, stream, like):
+                made = torch.empty(shape, dtype=getattr(torch, kind), device=like.owner.device)
     elif like.family == "cupy":
         cupy = sys.modules["cupy"]
         with cupy.cuda.Device(like.device), _current(cupy.cuda, function, stream, like):
@@ -113,7 +117,7 @@ def _allocate(function: str, name: str, like: _View | None, dtype: str, shape: t
             made = cuda.device_array(shape, _numpy_dtype(kind))
     else:
         _fail(TypeError, "TG811", function, f"cannot make arrays of {like.family}: pass out= with one for {name}")
-    return _view(function, name, made, dtype, str(list(shape)), len(shape))
+    return _view(function, name, made, dtype, "its own", len(shape))
 
 
 def _current(library: Any, function: str, stream: Any, like: _View) -> Any:
@@ -149,17 +153,12 @@ def _by_dtype(function: str, name: str, value: Any, launchers: dict[str, Any]) -
 
 def _distinct(function: str, outputs: tuple[_View, ...], inputs: tuple[_View, ...]) -> None:
     """No output shares memory with an input or with another output."""
-    spans = [(view, view.pointer) for view in inputs + outputs if view.nbytes]
-    for number, (output, start) in enumerate(spans):
-        if any(output is o for o in outputs):
-            for other, begin in spans[:number]:
-                if start < begin + other.nbytes and begin < start + output.nbytes:
-                    _fail(
-                        ValueError,
-                        "TG807",
-                        function,
-                        f"{output.name} shares memory with {other.name}; outputs need memory of their own",
-                    )
+    for number, output in enumerate(outputs):
+        start, end = output.pointer, output.pointer + output.nbytes
+        for other in inputs + outputs[:number]:
+            if start < other.pointer + other.nbytes and other.pointer < end and output.nbytes and other.nbytes:
+                said = f"{output.name} shares memory with {other.name}; outputs need memory of their own"
+                _fail(ValueError, "TG807", function, said)
 
 
 def _no_stream(function: str, stream: Any) -> None:

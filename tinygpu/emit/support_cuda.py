@@ -7,9 +7,13 @@ The one idea: a cubin is keyed by everything that made it (source, architecture,
 from __future__ import annotations
 
 import contextlib
+import ctypes
+import functools
 import hashlib
+import importlib
 import os
 import re
+import struct
 import sys
 import tempfile
 import threading
@@ -19,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from tinygpu.emit.support import _fail
+from tinygpu.emit.support import _driver, _fail, _importing
 
 # ── support: CUDA ──────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -28,9 +32,11 @@ def _stream_of(function: str, stream: Any, family: str, device: int) -> int:
     """The handle of the stream to launch on: the one given, else the current one of torch or CuPy, else the default stream."""
     if stream is None:
         if family == "torch":
-            return int(sys.modules["torch"].cuda.current_stream(device).cuda_stream)
+            torch = sys.modules["torch"]
+            handle = getattr(getattr(torch, "_C", None), "_cuda_getCurrentRawStream", None)  # makes no object of the stream
+            return int(handle(device)) if handle else int(torch.cuda.current_stream(device).cuda_stream)
         if family == "cupy":
-            return int(sys.modules["cupy"].cuda.get_current_stream().ptr)
+            return int(sys.modules["cupy"].cuda.get_current_stream(device).ptr)
         return 0
     if isinstance(stream, int) and not isinstance(stream, bool):
         return stream
@@ -83,7 +89,10 @@ def _store(path: Path, content: bytes) -> None:
 
 def _aligned(*pairs: tuple[Any, int]) -> bool:
     """Whether the memory of each view starts at a multiple of that many bytes, as wide accesses need it."""
-    return all(view.pointer % count == 0 for view, count in pairs)
+    for view, count in pairs:  # noqa: SIM110  # a generator for all() takes twice as long
+        if view.pointer % count:
+            return False
+    return True
 
 
 def _memory(number: Any, dtype: str) -> Any:
@@ -95,18 +104,29 @@ def _memory(number: Any, dtype: str) -> Any:
     return np.uint8(number) if dtype == "bool" else number
 
 
+@functools.cache
+def _toolchain() -> tuple[str, ...]:
+    """What makes machine code, with versions; nothing where one of them does not say its own."""
+    try:
+        return tuple(f"{p} {metadata.version(p)}" for p in ("numba", "numba-cuda", "cuda-core", "nvidia-nvvm", "nvidia-nvjitlink"))
+    except metadata.PackageNotFoundError:  # installed by another tool than pip
+        return ()
+
+
 class _Cuda:
     """The kernel of one launch: `make(bits, wide)` gives its function and signature; compiled for each architecture that it meets.
     `shared` are the bytes of a block's memory that the launch gives, where they are more than a kernel may have by itself."""
 
     def __init__(self, name: str, make: Any, threads: int, least: tuple[int, int], key: str, shared: int = 0):
         self.name, self.make, self.threads, self.least, self.key, self.shared = name, make, threads, least, key, shared
-        self.loaded: dict[tuple[int, int, bool], Any] = {}
+        self.loaded: dict[tuple[int, int, bool], _Loaded] = {}
         self.lock = threading.Lock()
 
     def cubin(self, arch: tuple[int, int], bits: int, wide: bool) -> bytes:
-        """The machine code for `arch`, from the disk if it was made before. Needs no GPU."""
-        versions = [f"{p} {metadata.version(p)}" for p in ("numba", "numba-cuda", "cuda-core", "nvidia-nvvm", "nvidia-nvjitlink")]
+        """The machine code for `arch`, from the disk if it was made before, by the same toolchain. Needs no GPU."""
+        versions = _toolchain()
+        if not versions:
+            return self.compile(arch, bits, wide)
         key = "\n".join([self.key, self.name, str(arch), str(bits), str(wide), str(self.threads), *versions])
         path = _cache_folder() / "cubin" / (hashlib.sha256(key.encode()).hexdigest() + ".cubin")
         held = _stored(path)
@@ -117,6 +137,7 @@ class _Cuda:
 
     def compile(self, arch: tuple[int, int], bits: int, wide: bool) -> bytes:
         """numba's NVVM for the text of PTX, nvJitLink for the assembly."""
+        _need_cuda(self.name, "numba.cuda")
         from cuda.core import Linker, LinkerOptions, ObjectCode
         from numba import cuda
 
@@ -129,46 +150,72 @@ class _Cuda:
         return bytes(linker.link("cubin").code)
 
     def __call__(self, view: Any, stream: int, bits: int, wide: bool, blocks: int, *arguments: Any) -> None:
-        """Launch on the GPU of `view`, without waiting; the caller's current device is as it was."""
-        if blocks == 0:
+        """Launch on the GPU of `view`, without waiting; the caller's current device is as it was. 1 is the legacy default stream, by
+        whatever rules Python was started."""
+        if not blocks:
             return
-        from cuda.core import LEGACY_DEFAULT_STREAM, Device, LaunchConfig, Stream, launch
-
+        loaded = self.loaded.get((view.device, bits, wide)) or self.load(view.device, bits, wide)
         try:
-            before = Device()
-        except RuntimeError as error:  # the driver's library is not there
-            _fail(RuntimeError, "TG815", self.name, f"this machine has no driver for GPUs: {error}".split("\n")[0])
-        device = Device(view.device)
-        device.set_current()
+            buffer, places, pack = loaded.spare.pop()
+        except IndexError:
+            buffer, places, pack = loaded.buffer(arguments)
+        pack(buffer, 0, *arguments)
+        driver = loaded.driver
+        _, before = driver.cuCtxGetCurrent()
+        elsewhere = int(before) != loaded.place
+        if elsewhere:
+            driver.cuCtxSetCurrent(loaded.context)
         try:
-            code = self.loaded.get((view.device, bits, wide)) or self.load(device, bits, wide)
-            queue = Stream.from_handle(stream) if stream else LEGACY_DEFAULT_STREAM
-            launch(queue, LaunchConfig(grid=blocks, block=self.threads, shmem_size=self.shared), code, *arguments)
+            (error,) = driver.cuLaunchKernel(loaded.function, blocks, 1, 1, self.threads, 1, 1, self.shared, stream or 1, places, 0)
         finally:
-            if before.device_id != device.device_id:
-                before.set_current()
+            if elsewhere:
+                driver.cuCtxSetCurrent(before)
+        loaded.spare.append((buffer, places, pack))
+        if error:
+            _fail(RuntimeError, "TG815", self.name, f"the driver refuses the launch: {error.name}")
 
-    def load(self, device: Any, bits: int, wide: bool) -> Any:
-        from cuda.core import ObjectCode
+    def load(self, device: int, bits: int, wide: bool) -> _Loaded:
+        """The kernel on a GPU: made, or read, and loaded at the first call; other threads that want it wait."""
+        _need_cuda(self.name, "cuda.core")
+        from cuda.core import Device
 
         with self.lock:
-            key = (device.device_id, bits, wide)
-            if key not in self.loaded:
-                capability = device.compute_capability
-                arch = (capability.major, capability.minor)
+            if (device, bits, wide) not in self.loaded:
+                try:
+                    found = Device(device)
+                except RuntimeError as error:  # the driver's library is not there
+                    _fail(RuntimeError, "TG815", self.name, f"this machine has no driver for GPUs: {error}".split("\n")[0])
+                arch = (found.compute_capability.major, found.compute_capability.minor)
                 if arch < self.least:
                     has, needs = (f"sm_{a}{b}" for a, b in (arch, self.least))
-                    _fail(RuntimeError, "TG815", self.name, f"proved on {needs} and newer; GPU {device.device_id} is {has}")
-                code = ObjectCode.from_cubin(self.cubin(arch, bits, wide)).get_kernel(self.name)
-                if self.shared:
-                    self.allow(code, device)
-                self.loaded[key] = code
-            return self.loaded[key]
+                    _fail(RuntimeError, "TG815", self.name, f"proved on {needs} and newer; GPU {device} is {has}")
+                self.loaded[device, bits, wide] = self.placed(found, self.cubin(arch, bits, wide))
+            return self.loaded[device, bits, wide]
+
+    def placed(self, device: Any, cubin: bytes) -> _Loaded:
+        """Machine code in a GPU's memory. A thread that captures a stream may load too, if it says that nothing of it is captured."""
+        from cuda.core import ObjectCode
+
+        driver = _driver()
+        _, before = driver.cuCtxGetCurrent()
+        relaxed = driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
+        _, mode = driver.cuThreadExchangeStreamCaptureMode(relaxed)
+        try:
+            device.set_current()
+            kernel = ObjectCode.from_cubin(cubin).get_kernel(self.name)
+            if self.shared:
+                self.allow(kernel, device)
+            error, function = driver.cuKernelGetFunction(kernel.handle)  # loads it now, and not when it is first launched
+            if int(error):
+                _fail(RuntimeError, "TG815", self.name, f"GPU {device.device_id} cannot load the kernel: {error.name}")
+            return _Loaded(kernel, function, driver.cuCtxGetCurrent()[1])
+        finally:
+            driver.cuThreadExchangeStreamCaptureMode(mode)
+            driver.cuCtxSetCurrent(before)
 
     def allow(self, code: Any, device: Any) -> None:
         """Let the kernel's blocks have that much memory, if this GPU has it."""
-        from cuda.bindings import driver
-
+        driver = _driver()
         attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
         (error,) = driver.cuKernelSetAttribute(attribute, self.shared, code.handle, driver.CUdevice(device.device_id))
         if error != driver.CUresult.CUDA_SUCCESS:
@@ -176,10 +223,33 @@ class _Cuda:
             _fail(RuntimeError, "TG815", self.name, said)
 
 
-def _need_cuda(function: str) -> None:
-    """The libraries of the GPU path, or what to install."""
+_PACKED = {int: "Q", np.float64: "d", np.float32: "f4x", np.int64: "q", np.int32: "i4x", np.uint32: "I4x", np.uint16: "H6x", np.int8: "b7x", np.uint8: "B7x"}  # fmt: skip
+
+
+class _Loaded:
+    """A kernel on one GPU, and memory for its arguments: each has eight bytes, of which the driver takes those that it needs. The driver
+    copies them before a launch returns, so a buffer in `spare` is used again; calls of several threads have one each."""
+
+    __slots__ = ("code", "context", "driver", "function", "place", "spare")
+
+    def __init__(self, code: Any, function: Any, context: Any):
+        self.code, self.function = code, function  # without its code the function would be unloaded
+        self.context, self.place, self.driver = context, int(context), _driver()
+        self.spare: list[tuple[Any, int, Any]] = []
+
+    def buffer(self, arguments: tuple[Any, ...]) -> tuple[Any, int, Any]:
+        """Memory for arguments, the address of pointers to each, and how they are written; their types are those of every call."""
+        count = len(arguments)
+        memory = (ctypes.c_uint64 * (2 * count + 1))()
+        start = ctypes.addressof(memory)
+        memory[count : 2 * count] = [start + 8 * k for k in range(count)]
+        return memory, start + 8 * count, struct.Struct("<" + "".join(_PACKED[type(a)] for a in arguments)).pack_into
+
+
+def _need_cuda(function: str, library: str) -> None:
+    """A library of the GPU path, or what to install."""
     try:
-        import cuda.core  # noqa: F401
-        import numba.cuda  # noqa: F401
+        with _importing():
+            importlib.import_module(library)
     except ImportError as error:
         _fail(ImportError, "TG815", function, f"arrays on a GPU need numba-cuda[cu13] and cuda-core: {error}")

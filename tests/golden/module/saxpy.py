@@ -635,7 +635,8 @@ def _device_of(pointer: int) -> int:
             error, ordinal = driver.cuPointerGetAttribute(driver.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, pointer)
             if not int(error):
                 return int(ordinal)
-        return int(_driver() and sys.modules["cuda.core"].Device().device_id)
+        _driver()
+        return int(sys.modules["cuda.core"].Device().device_id)
     except (ImportError, RuntimeError) as error:  # the libraries, or the driver's own, are not there
         reason = str(error).split("\n")[0]
         raise RuntimeError(f"TG815: arrays on a GPU need numba-cuda[cu13], cuda-core and a driver: {reason}") from None
@@ -647,13 +648,11 @@ def _driver() -> Any:
     with _importing():
         import cuda.core  # noqa: F401
         from cuda.bindings import driver
-
-        return driver
+    return driver
 
 
 def _importing() -> Any:
-    """What imports of CUDA's libraries hold, over all modules of tinygpu in this process: imported by two threads at once, they find each
-    other half made."""
+    """What imports of CUDA's libraries hold, over all modules of tinygpu in this process: two threads at once find them half made."""
     import numba
 
     return vars(numba).setdefault("_tinygpu_import_lock", threading.RLock())
