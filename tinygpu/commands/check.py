@@ -10,12 +10,14 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tinygpu.commands.common import Progress, add_format, show, write
 from tinygpu.commands.specs import Judged, chosen, exit_code, judge, line, load_all, width_of
 from tinygpu.diagnostic import Diagnostic, TinygpuError
+from tinygpu.hardware.arch import CPU
 from tinygpu.report import report, wants_color
 from tinygpu.report.formats import as_dict
 
@@ -38,6 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--as-test", metavar="FILE", help="write what is refuted as a test for pytest, which fails until it is repaired"
     )
+    parser.add_argument("--notes", action="store_true", help="say too what makes a machine slower than it need be (TG6)")
     parser.add_argument("--budget", type=int, default=None, metavar="STEPS", help="solver steps for one obligation")
     add_format(parser)
 
@@ -53,6 +56,8 @@ def run(arguments: argparse.Namespace) -> int:
         for number, (spec, machine) in enumerate(machines, 1):
             now(f"checking {machine.title} ({number} of {len(machines)})")
             judged.append(judge(spec.path, machine, arguments.budget))
+            if arguments.notes:
+                judged[-1] = noted(judged[-1])
             if keep is not None:
                 keep(spec, judged[-1])
             if style == "human":
@@ -61,6 +66,15 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.as_test is not None:
         reproduce(judged, Path(arguments.as_test))
     return exit_code([*(j.word for j in judged), *("error" for _ in problems)])
+
+
+def noted(judged: Judged) -> Judged:
+    """The same with the notes on what is proved; they change no verdict."""
+    if judged.word != "proved" or judged.machine.arch == CPU:
+        return judged
+    from tinygpu.commands.costs import notes_of
+
+    return replace(judged, diagnostics=tuple(notes_of(judged.machine)))
 
 
 def keeper(arguments: argparse.Namespace) -> Callable[[Loaded, Judged], None] | None:

@@ -7,14 +7,19 @@ not a drawing of it; the program parses back.
 from __future__ import annotations
 
 import argparse
+import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tinygpu.commands.common import BAD, PROVED, add_format, show
 from tinygpu.commands.specs import chosen, load_all
+from tinygpu.diagnostic import Diagnostic, TinygpuError
 from tinygpu.hardware.arch import CPU
+from tinygpu.report import report, wants_color
 
 if TYPE_CHECKING:
     from tinygpu.model.machine import Launch, Machine, Phase
+    from tinygpu.pipeline import Loaded
 
 EXAMPLE = "tinygpu show specs/matmul.tgpu matmul_tile --program"
 STAGES = ("work", "program", "cuda", "cpu")
@@ -23,6 +28,12 @@ STAGES = ("work", "program", "cuda", "cpu")
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", metavar="PATH", help="a spec, or - for standard input")
     parser.add_argument("machines", nargs="*", metavar="MACHINE", help="a machine, or an op for all of its machines (all)")
+    parser.add_argument(
+        "--cost", nargs="*", metavar="SIZE=VALUE", help="what it moves and computes, predicted, at these sizes (M=4096 N=4096)"
+    )
+    parser.add_argument(
+        "--device", metavar="NAME", help="with --cost: on a device (h100, a100, rtx4090, …) or an architecture (sm_90)"
+    )
     parser.add_argument("--work", action="store_true", help="the work object, and where each index goes")
     parser.add_argument("--program", action="store_true", help="what each thread does, as it is proved (the default)")
     parser.add_argument("--cuda", action="store_true", help="the CUDA kernels, as emitted")
@@ -35,6 +46,10 @@ def run(arguments: argparse.Namespace) -> int:
     if problems:
         show(problems, arguments.output_format, sources)
         return BAD
+    if arguments.cost is not None:
+        return costs(arguments, specs, sources)
+    if arguments.device is not None:
+        raise TinygpuError(Diagnostic("TG905", "--device goes with --cost", helps=("say --cost --device NAME",)))
     stages = [stage for stage in STAGES if getattr(arguments, stage)] or ["program"]
     machines = chosen(specs, arguments.machines)
     texts = []
@@ -43,6 +58,36 @@ def run(arguments: argparse.Namespace) -> int:
             title = f"# {machine.title} : {machine.op.name}" + (f" — {stage}" if len(stages) > 1 else "")
             texts.append((f"{title}\n" if len(machines) * len(stages) > 1 else "") + stage_text(machine, stage))
     print("\n\n".join(text.strip("\n") for text in texts))
+    return PROVED
+
+
+def costs(arguments: argparse.Namespace, specs: Sequence[Loaded], sources: dict[str, str]) -> int:
+    """The cost of each machine, with its notes under it; one document for a machine that reads."""
+    import json
+
+    from tinygpu.commands.costs import cost_data, cost_page, target_named
+    from tinygpu.commands.run import words
+    from tinygpu.report.formats import as_dict
+
+    given, names = words([*arguments.machines, *arguments.cost])
+    machines, target, style = chosen(specs, names), target_named(arguments.device), arguments.output_format
+    known = {s for _, m in machines for s in m.op.sizes}
+    if unknown := sorted(set(given) - known):
+        helps = (f"the sizes are {', '.join(sorted(known)) or 'none'}",)
+        raise TinygpuError(Diagnostic("TG905", f"there is no size {', '.join(unknown)}", helps=helps))
+    if style == "json":
+        found = [cost_data(machine, given, target) for _, machine in machines if machine.arch != CPU]
+        every = [{**data, "notes": [as_dict(note) for note in said]} for data, said in found]
+        print(json.dumps({"version": 1, "costs": every}, indent=2, ensure_ascii=False))
+        return PROVED
+    pages = []
+    for _, machine in machines:
+        if machine.arch == CPU:
+            pages.append(f"{machine.title} : {machine.op.name}   is on cpu, which has no warps and no sectors to count")
+            continue
+        page, said = cost_page(machine, given, target)
+        pages.append(page + "".join(f"\n\n{text}" for text in [report(said, sources, style, wants_color(sys.stdout))] if text))
+    print("\n\n\n".join(pages))
     return PROVED
 
 

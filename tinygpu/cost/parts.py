@@ -1,9 +1,9 @@
-"""Parts: an address and the comparisons of its guard, each a sum of parts over few axes, and the classes that the parts fall into.
+"""Parts: an address and the comparisons of its guard, each as a sum of parts over few axes.
 
     by·64·K + ty·K + ko·16 + tx   =   (by·64·K)  +  (ko·16)  +  (ty·K + tx)
 
-Comes in: an address, a guard, axes, sizes. Goes out: the different warps of a block, and the classes of everything else, each with how
-often it comes. The one idea: parts of different axes are independent, so their sums are convolutions and no grid is ever walked through.
+Comes in: an address, a guard, axes, sizes. Goes out: the parts, and the guard over the values of its comparisons.
+The one idea: parts of different axes know nothing of each other.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tinygpu.category.evaluate import evaluate as number
+from tinygpu.category.simplify import simplify
 from tinygpu.category.term import (
     BOOL,
     COMPARISONS,
@@ -29,7 +30,9 @@ from tinygpu.category.term import (
     Var,
     reads,
     select,
+    substitute,
     variables,
+    walk,
 )
 from tinygpu.category.to_numpy import evaluate
 from tinygpu.program.step import Launch
@@ -76,17 +79,6 @@ class Parts:
         return np.asarray(evaluate(self.formula, values), bool)
 
 
-@dataclass(slots=True)
-class Classes:
-    """`warps[w, lane]` and `rows[c]` are `(address, atom, atom, …)`; `there`: the lanes that the block has; `times`, `counts`: how often."""
-
-    warps: Numbers
-    there: NDArray[np.bool_]
-    times: Numbers
-    rows: Numbers
-    counts: Numbers
-
-
 def parts_of(
     launch: Launch, axes: tuple[Axis, ...], guard: Term, flat: Term, sizes: Mapping[str, int], modulus: int, arrays: Set[str]
 ) -> Parts:
@@ -101,7 +93,7 @@ def parts_of(
         formula = more if formula == TRUE else App("and", (formula, more), BOOL)
     atoms: list[Atom] = []
     formula = _named(formula, atoms, names, sizes)
-    pieces, constant = sum_of(flat, names, sizes)
+    pieces, constant = sum_of(plain(flat, sizes), names, sizes)
     known, kept = True, []
     for piece, by in pieces:
         if reads(piece):
@@ -127,14 +119,22 @@ def extents_of(axes: tuple[Axis, ...], sizes: Mapping[str, int]) -> tuple[dict[s
             points = dict(
                 zip(used, np.indices([found[n] for n in used]).reshape(len(used), prod(found[n] for n in used)), strict=True)
             )
-            found[axis.name] = max(0, int(np.max(evaluate(axis.extent, {**sizes, **points}, on_zero=_nobody), initial=0)))
+            found[axis.name] = max(0, int(np.max(evaluate(axis.extent, {**sizes, **points}, on_zero=nobody), initial=0)))
             guards.append(Var(axis.name) < axis.extent)
         except (KeyError, ValueError) as problem:
             raise Unclear from problem
     return found, guards
 
 
-def _nobody(term: Term, where: NDArray[np.bool_]) -> None:
+def plain(flat: Term, sizes: Mapping[str, int]) -> Term:
+    """The term at these sizes, with divisions undone: `x // 8 * 8 + x % 8` is `x`."""
+    divides = any(isinstance(t, App) and t.op in ("floordiv", "mod") for t in walk(flat))
+    if not divides or min(sizes.values(), default=1) < 1:
+        return flat
+    return simplify(substitute(flat, {name: Const(value) for name, value in sizes.items()}))
+
+
+def nobody(term: Term, where: NDArray[np.bool_]) -> None:
     """A division by a size of 0: proved never to be made, so no thread that counts is there."""
 
 
@@ -177,7 +177,7 @@ def sum_of(term: Term, names: set[str], sizes: Mapping[str, int], by: int = 1) -
     [('i', 40), ('k // 2', 10)]
     """
     if not variables(term) & names and not reads(term):
-        return [], int(np.asarray(evaluate(term, sizes, on_zero=_nobody))) * by
+        return [], int(np.asarray(evaluate(term, sizes, on_zero=nobody))) * by
     match term:
         case App("add" | "sub" as op, (a, b)):
             left, right = sum_of(a, names, sizes, by), sum_of(b, names, sizes, by if op == "add" else -by)
@@ -187,160 +187,5 @@ def sum_of(term: Term, names: set[str], sizes: Mapping[str, int], by: int = 1) -
         case App("mul", (a, b)):
             for outer, inner in ((a, b), (b, a)):
                 if not variables(outer) & names and not reads(outer):
-                    return sum_of(inner, names, sizes, by * int(np.asarray(evaluate(outer, sizes, on_zero=_nobody))))
+                    return sum_of(inner, names, sizes, by * int(np.asarray(evaluate(outer, sizes, on_zero=nobody))))
     return [(term, by)], 0
-
-
-def classes(parts: Parts) -> Classes:
-    """The different warps, and the classes of the rest. Raises Unclear where that is too much."""
-    block = {a.name for a in parts.launch.block}
-    columns = [parts.address, *(a.parts for a in parts.atoms)]
-    groups = _groups([variables(t) & parts.axes.keys() for column in columns for t in column], block)
-    near = next((g for g in groups if g & block), frozenset(block)) | block
-    warps, there, times = _warps(parts, columns, near)
-    for n, atom in enumerate(parts.atoms):
-        seen = warps[..., n + 1][there]
-        atom.low, atom.high = int(seen.min(initial=0)), int(seen.max(initial=0))
-    far = [g for g in groups if not g & block]
-    used = near.union(*far)
-    idle = prod(e for n, e in parts.axes.items() if n not in used)
-    rows, counts = _joined([_enumerated(parts, columns, g) for g in far], parts)
-    start = np.array([[parts.constant % parts.modulus, *(a.constant for a in parts.atoms)]], np.int64)
-    return Classes(warps, there, times, *_clip(rows + start, counts * idle, parts))
-
-
-def _groups(used: list[frozenset[str]], block: set[str]) -> list[frozenset[str]]:
-    """The axes, together where one part speaks of them; the threads' own are always together."""
-    found: list[frozenset[str]] = [frozenset(block)] if block else []
-    for axes in used:
-        if axes:
-            touched = [g for g in found if g & axes]
-            found = [g for g in found if not g & axes] + [axes.union(*touched)]
-    return found
-
-
-def _column(
-    terms: list[Term], inside: frozenset[str], values: Mapping[str, Numbers], sizes: Mapping[str, int], shape: tuple[int, ...]
-) -> Numbers:
-    total = np.zeros(shape, np.int64)
-    for term in terms:
-        if variables(term) & inside:
-            total = total + np.asarray(evaluate(term, {**sizes, **values}, on_zero=_nobody), np.int64)
-    return total
-
-
-def _enumerated(parts: Parts, columns: list[list[Term]], group: frozenset[str]) -> tuple[Numbers, Numbers]:
-    """The rows of a group of axes, and how often each comes."""
-    names = [n for n in parts.axes if n in group]
-    box = [parts.axes[n] for n in names]
-    if prod(box) > POINTS:
-        raise Unclear
-    values = dict(zip(names, np.indices(box).reshape(len(box), prod(box)), strict=True))
-    held = [_column(column, group, values, parts.sizes, (prod(box),)) for column in columns]
-    held[0] %= parts.modulus
-    return gathered(np.stack(held, -1), np.ones(prod(box), np.int64))
-
-
-def gathered(rows: Numbers, counts: Numbers) -> tuple[Numbers, Numbers]:
-    """Equal rows once, with their counts added."""
-    if len(rows) == 0:
-        return rows, counts
-    low, key, size = rows.min(0), np.zeros(len(rows), np.int64), 1
-    for n in range(rows.shape[1]):
-        column = rows[:, n] - low[n]
-        span = int(column.max()) + 1
-        if size * span >= 1 << 62:  # the keys so far, by their rank
-            key = np.unique(key, return_inverse=True)[1].reshape(-1)
-            size = len(rows)
-        if size * span >= 1 << 62:
-            raise Unclear
-        key, size = key * span + column, size * span
-    _, first, which = np.unique(key, return_index=True, return_inverse=True)
-    total = np.zeros(len(first), np.int64)
-    np.add.at(total, which.reshape(-1), counts)
-    return rows[first], total
-
-
-def _joined(groups: list[tuple[Numbers, Numbers]], parts: Parts) -> tuple[Numbers, Numbers]:
-    """The sums of the rows of independent groups; those of one comparison first, so that it is soon down to what lanes can tell."""
-    width = len(parts.atoms) + 1
-    rows, counts = np.zeros((1, width), np.int64), np.ones(1, np.int64)
-    waiting = sorted(groups, key=lambda g: len(g[1]))
-    while waiting:
-        together = [waiting.pop(0)]
-        touched = _speaks(together[0][0])
-        while more := next((g for g in waiting if (_speaks(g[0]) & touched).any()), None):
-            waiting = [g for g in waiting if g is not more]
-            together.append(more)
-            touched = touched | _speaks(more[0])
-        one = together[0]
-        for other in together[1:]:
-            one = _added(one, other, parts)
-        rows, counts = _added((rows, counts), _clip(*one, parts, [n for n in range(1, width) if touched[n]], shift=True), parts)
-    return rows, counts
-
-
-def _speaks(rows: Numbers) -> NDArray[np.bool_]:
-    """Which comparisons a group has a part in."""
-    spoken = (rows != 0).any(0)
-    spoken[0] = False
-    return np.asarray(spoken)
-
-
-def _added(a: tuple[Numbers, Numbers], b: tuple[Numbers, Numbers], parts: Parts) -> tuple[Numbers, Numbers]:
-    if len(a[1]) * len(b[1]) > POINTS:
-        raise Unclear
-    rows = (a[0][:, None, :] + b[0][None, :, :]).reshape(-1, a[0].shape[1])
-    rows[:, 0] %= parts.modulus
-    return gathered(rows, (a[1][:, None] * b[1][None, :]).reshape(-1))
-
-
-def _clip(
-    rows: Numbers, counts: Numbers, parts: Parts, which: list[int] | None = None, shift: bool = False
-) -> tuple[Numbers, Numbers]:
-    """The rows where a comparison's part is no more than lanes can tell: below and above that the sign is settled.
-
-    `shift`: the constants are not in the rows yet.
-    """
-    rows = rows.copy()
-    for n in range(1, rows.shape[1]) if which is None else which:
-        atom = parts.atoms[n - 1]
-        constant = atom.constant if shift else 0
-        rows[:, n] = np.clip(rows[:, n], -atom.high - 1 - constant, -atom.low + 1 - constant)
-    return gathered(rows, counts)
-
-
-def _warps(parts: Parts, columns: list[list[Term]], near: frozenset[str]) -> tuple[Numbers, NDArray[np.bool_], Numbers]:
-    """The different warps: of every lane the threads' part of the address (up to whole sectors) and of each comparison."""
-    block = [a.name for a in parts.launch.block]
-    outer = [n for n in parts.axes if n in near and n not in block]
-    threads, turns = prod(parts.axes[n] for n in block), prod(parts.axes[n] for n in outer)
-    if threads * turns > POINTS:
-        raise Unclear
-    own = np.indices([parts.axes[n] for n in block]).reshape(len(block), 1, threads)
-    around = np.indices([parts.axes[n] for n in outer]).reshape(len(outer), turns, 1)
-    values = {**dict(zip(block, own, strict=True)), **dict(zip(outer, around, strict=True))}
-    width = len(columns)
-    number_of = -(-threads // WARP)
-    held = np.zeros((turns, number_of * WARP, width), np.int64)
-    for n, column in enumerate(columns):
-        held[:, :threads, n] = _column(column, near, values, parts.sizes, (turns, threads))
-    there = np.zeros((turns, number_of * WARP), bool)
-    there[:, :threads] = True
-    warps, lanes = held.reshape(-1, WARP, width), there.reshape(-1, WARP)
-    if not len(warps):
-        return warps, lanes, np.zeros(0, np.int64)
-    base = np.where(lanes, warps[:, :, 0], np.iinfo(np.int64).max).min(1) // parts.modulus * parts.modulus
-    warps = warps - np.where(np.arange(width) == 0, base[:, None, None], 0)
-    first, times = _alike(np.concatenate([warps.reshape(len(warps), -1), lanes], 1))
-    return warps[first], lanes[first], times
-
-
-def _alike(rows: Numbers) -> tuple[Numbers, Numbers]:
-    """One of each different row, and how often it comes: found by a hash, and then compared."""
-    weights = np.random.default_rng(0).integers(1, 1 << 62, rows.shape[1]) | 1
-    _, first, which, times = np.unique(rows @ weights, return_index=True, return_inverse=True, return_counts=True)
-    if (rows[first][which.reshape(-1)] == rows).all():
-        return first, times.astype(np.int64)
-    _, first, times = np.unique(rows, axis=0, return_index=True, return_counts=True)  # two rows of one hash
-    return first, times.astype(np.int64)
