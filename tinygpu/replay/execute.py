@@ -33,6 +33,7 @@ from tinygpu.replay.ir import (
     within,
 )
 from tinygpu.replay.judge import Judge, Place, Stuck
+from tinygpu.replay.merged import merged
 from tinygpu.replay.narrow import narrowed
 from tinygpu.replay.polynomials import opposite
 from tinygpu.replay.program import Assign, Fresh, If, Loop, Machine
@@ -84,7 +85,8 @@ class Execution:
                 inner = place.inside(*fold.binders)
                 guard = self.resolve(fold.guard, inner)
                 body = self.resolve(fold.body, inner.under(guard))
-                return narrowed(Fold(fold.monoid, fold.binders, guard, body, fold.dtype), place, self.judge)
+                fold = narrowed(Fold(fold.monoid, fold.binders, guard, body, fold.dtype), place, self.judge)
+                return merged(fold, place, self.judge)
             case Read(name, index, dtype):
                 index = tuple(self.resolve(i, place) for i in index)
                 node = node_of(name)
@@ -168,6 +170,7 @@ class Execution:
         """A write of all threads to shared cells, all in one step."""
         old = text.at(step.target, path, index, env, step.value.dtype)
         if step.atomic:
+            self.judge.any_order(step.update)
             return joined(step.update, old, self.contributions(text, path, index, text.launch.block, env))
         who = writer(self, text, path, index, text.launch.block, env)
         there = {**env, **who}
@@ -184,20 +187,20 @@ class Execution:
             hit = TRUE
         elif self.judge.decide(place, opposite(hit)):
             return old
-        if not step.update:
-            return select(hit, self.value(text, path, step, env), old)
         from tinygpu.replay.doubling import doubled
 
         both_values = doubled(self, text, path, step, old, hit, env, place)
         if both_values is not None:
             return both_values
+        if not step.update:
+            return select(hit, self.value(text, path, step, env, place), old)
         return joined(step.update, old, Fold(step.update, (), hit, self.value(text, path, step, env), dtype))
 
-    def value(self, text: Text, path: Path, step: Assign, env: Env) -> Term:
+    def value(self, text: Text, path: Path, step: Assign, env: Env, place: Place | None = None) -> Term:
         """What is assigned."""
         from tinygpu.replay.doubling import folded_pairs
 
-        return folded_pairs(text.cells(step.value, path, env), self.judge)
+        return folded_pairs(text.cells(step.value, path, env), self.judge, place)
 
     # ── many writes ──
 

@@ -41,8 +41,10 @@ from tinygpu.replay.ir import (
 )
 from tinygpu.replay.judge import Judge, Place
 from tinygpu.replay.linear import Ranges
+from tinygpu.replay.merged import merged
 from tinygpu.replay.monoids import IDEMPOTENT, STEP, unit
 from tinygpu.replay.narrow import narrowed
+from tinygpu.replay.ordered import Part, Position, in_order, renamed
 from tinygpu.replay.polynomials import back, opposite, plus, polynomial
 
 Same: TypeAlias = Callable[[Term, Term, Place], bool]
@@ -88,25 +90,37 @@ def combined(term: Term, monoid: str = "") -> tuple[Term, ...]:
     return args if op in wanted else ()
 
 
-def pieces(term: Term, monoid: str, judge: Judge) -> list[Fold]:
-    """A value as folds of one monoid, side by side."""
+def pieces(term: Term, monoid: str, judge: Judge) -> list[tuple[Fold, Position]]:
+    """A value as folds of one monoid, side by side, each with where it stands."""
     neutral = unit(monoid, term.dtype, judge.machine.monoids)
 
-    def flat(term: Term) -> list[Fold]:
+    def flat(term: Term) -> list[tuple[Fold, Position]]:
         match term:
             case Fold(m, binders, guard, body) if m == monoid:
-                return [replace(p, binders=binders + p.binders, guard=both(guard, p.guard)) for p in flat(body)]
+                here = tuple(Var(b.name) for b in binders)
+                inner = ((replace(p, binders=binders + p.binders, guard=both(guard, p.guard)), at) for p, at in flat(body))
+                return [(p, here + at) for p, at in inner]
             case Op(op, (a, b)) if op == f"join.{monoid}":
-                return flat(a) + flat(b)
+                return beside(a, b)
             case Op("select", (condition, a, b)) if neutral in (a, b) or monoid in (monoid_of(a), monoid_of(b)):
                 sides = ((condition, a), (opposite(condition), b))
-                return [replace(p, guard=both(c, p.guard)) for c, side in sides for p in flat(side)]
+                chosen = [(n, c, piece) for n, (c, side) in enumerate(sides) for piece in flat(side)]
+                return [(replace(p, guard=both(c, p.guard)), (num(n), *at)) for n, c, (p, at) in chosen]
         parts = combined(term, monoid)
         if parts and any(monoid_of(p) == monoid for p in parts):
-            return [p for part in parts for p in flat(part)]
-        return [] if term == neutral else [Fold(monoid, (), TRUE, term, term.dtype)]
+            return beside(*parts)
+        return [] if term == neutral else [(Fold(monoid, (), TRUE, term, term.dtype), ())]
+
+    def beside(*parts: Term) -> list[tuple[Fold, Position]]:
+        return [(p, (num(n), *at)) for n, part in enumerate(parts) for p, at in flat(part)]
 
     return flat(term)
+
+
+def apart(piece: tuple[Fold, Position], judge: Judge) -> tuple[Fold, Position]:
+    """A piece with names of its own."""
+    fold, _, position = renamed((piece[0], {}, piece[1]), judge)
+    return fold, position
 
 
 def matched(value: Term, wanted: Term, place: Place, judge: Judge, same: Same) -> bool:
@@ -115,21 +129,29 @@ def matched(value: Term, wanted: Term, place: Place, judge: Judge, same: Same) -
     if not monoid or value.dtype != wanted.dtype:
         return False
     mark = judge.mark()
-    ours = [narrowed(judge.names.apart(p), place, judge) for p in pieces(value, monoid, judge)]
-    theirs = [judge.names.apart(p) for p in pieces(wanted, monoid, judge)]
+    ordered = judge.ordered(monoid)
+    ours = [apart(p, judge) for p in pieces(value, monoid, judge)]
+    theirs = [judge.names.apart(p) for p, _ in pieces(wanted, monoid, judge)]
+    if ordered and len(theirs) != 1:
+        return False
     parts: list[list[Placed]] = [[] for _ in theirs]
-    for piece in ours:
+    stand: list[Part] = []
+    for piece, position in ours:
+        if not ordered:
+            piece = merged(narrowed(piece, place, judge), place, judge)
         for number, target in enumerate(theirs):
             found = placed(piece, target, place, judge, same)
             if found is not None:
                 parts[number].append(found)
+                stand.append((found[0], found[1], position))
                 break
         else:
             if not judge.decide(place.inside(*piece.binders).under(piece.guard), is_unit(piece, judge)):
                 judge.back(mark)
                 return False
     if all(whole(target, found, place, judge) for target, found in zip(theirs, parts, strict=True)):
-        return True
+        if not ordered or in_order(stand, theirs[0], place, judge):
+            return True
     judge.back(mark)
     return False
 
@@ -194,7 +216,7 @@ def whole(target: Fold, parts: list[Placed], place: Place, judge: Judge) -> bool
     rest = there.under(*map(opposite, others))  # what is in none of the others is in the largest, condition by condition
     if not judge.decide(rest, last) and not judge.decide(there, either(*sets, is_unit(target, judge)), steps):
         return False
-    if target.monoid in IDEMPOTENT:
+    if target.monoid in IDEMPOTENT or judge.ordered(target.monoid):  # of terms in order no two are the same
         return True
     return all(disjoint(one, two, target, place, judge) for n, one in enumerate(parts) for two in parts[:n])
 

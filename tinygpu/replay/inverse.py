@@ -94,8 +94,10 @@ class Solver:
         rest = plus(self.known(right), {m: f for m, f in left.items() if m not in mine}, -1)
         if not mine:
             return True
-        if any(len(m) != 1 for m in mine) or any(free(a) & self.names for m in rest for a in m):
+        if any(free(a) & self.names for m in rest for a in m):
             return False
+        if any(len(m) != 1 for m in mine):
+            return self.strided(mine, rest)
         if all(f < 0 for f in mine.values()):
             mine, rest = {m: -f for m, f in mine.items()}, plus({}, rest, -1)
         mine, flipped = self.mirrored(mine)
@@ -114,6 +116,30 @@ class Solver:
             if monomial in flipped:
                 value = Op("sub", (num(flipped[monomial]), value), INDEX)
             self.assign(monomial[0], self.ranges.simplify(value))
+        return True
+
+    def strided(self, mine: Poly, rest: Poly) -> bool:
+        """The same where strides have known terms in them: each divides the next, and what is left of a number is cut again."""
+        strides: list[tuple[Term, tuple[Term, ...], int]] = []  # the unknown, and its stride
+        for monomial, factor in mine.items():
+            unknown = [a for a in monomial if free(a) & self.names]
+            if len(unknown) != 1 or factor <= 0:
+                return False
+            strides.append((unknown[0], tuple(a for a in monomial if a != unknown[0]), factor))
+        strides.sort(key=lambda s: (len(s[1]), s[2]))
+        left, number = back(rest), 1
+        terms: tuple[Term, ...] = ()
+        values: list[Term] = []
+        for place, (_, more, factor) in enumerate(strides):
+            if more[: len(terms)] != terms or factor % number or (place and (more, factor) == (terms, number)):
+                return False
+            size = back({more[len(terms) :]: factor // number})
+            if place:
+                values.append(Op("mod", (left, size), INDEX))
+            left = left if size == ONE else Op("floordiv", (left, size), INDEX)
+            terms, number = more, factor
+        for (atom, _, _), value in zip(strides, (*values, left), strict=True):
+            self.assign(atom, self.ranges.simplify(value))
         return True
 
     def mirrored(self, poly: Poly) -> tuple[Poly, dict[tuple[Term, ...], int]]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from tinygpu.diagnostic import Span
-from tinygpu.replay import smt, solve
+from tinygpu.replay import laws, smt, solve
 from tinygpu.replay.ir import (
     BOOL,
     FALSE,
@@ -74,6 +74,15 @@ class Judge:
     code: str = ""
     sentence: str = ""
     known: dict[tuple[Place, Term, int], Claim | None] = field(default_factory=dict)
+
+    def ordered(self, monoid: str) -> bool:
+        """Whether a monoid has to keep the order of its operands."""
+        return monoid in self.machine.monoids and laws.ordered(self.machine.monoids[monoid])
+
+    def any_order(self, monoid: str) -> None:
+        """Whoever comes first updates first: nothing for a monoid that keeps an order."""
+        if self.ordered(monoid):
+            raise Stuck(f"{monoid} does not commute, and is combined in any order")
 
     def about(self, kind: str, code: str, sentence: str, span: Span | None = None) -> None:
         """What the claims from here on are about."""

@@ -35,6 +35,7 @@ def left(run: Execution, text: Text, node: Node, sites: tuple[Path, ...], symbol
     steps = [step for site in sites if isinstance(step := text.step(site), Assign)]
     before: Term = Read(Node(node.cell, text.launch.number, ()).name, symbol.index, symbol.dtype)
     if all(s.atomic for s in steps) and len({s.update for s in steps}) == 1:
+        run.judge.any_order(steps[0].update)
         for site, step in zip(sites, steps, strict=True):
             before = joined(step.update, before, run.contributions(text, site, symbol.index, text.around(site), {}))
         return before
@@ -47,7 +48,7 @@ def left(run: Execution, text: Text, node: Node, sites: tuple[Path, ...], symbol
         inside = [within(there[a.name], a.extent) for a in axes]
         whole = run.resolve(both(*inside, *hit, run.condition(text, site, there)), place)
         if run.judge.decide(place, whole):
-            before = run.value(text, site, step, there)
+            before = run.value(text, site, step, there, place)
         else:
-            before = select(whole, run.value(text, site, step, there), before)
+            before = select(whole, run.value(text, site, step, there, place), before)
     return before

@@ -20,9 +20,17 @@ def narrowed(fold: Fold, place: Place, judge: Judge) -> Fold:
         match guard:
             case Op("eq", (a, b)) if a.dtype == INDEX:
                 for name, term in ((a, b), (b, a), *solved(a, b, set(bound))):
-                    if isinstance(name, Var) and name.name in bound and name.name not in free(term) | needed:
+                    if not isinstance(name, Var) or name.name not in bound or name.name in needed:
+                        continue
+                    if not free(term) & later(fold, name.name, judge):
                         return without(fold, bound[name.name], term, place, judge)
     return fold
+
+
+def later(fold: Fold, name: str, judge: Judge) -> set[str]:
+    """What may not fix a binder: itself, and where the order counts what comes after it."""
+    names = [b.name for b in fold.binders]
+    return set(names[names.index(name) :]) if judge.ordered(fold.monoid) else {name}
 
 
 def solved(a: Term, b: Term, names: set[str]) -> Iterator[tuple[Term, Term]]:

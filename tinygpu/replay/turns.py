@@ -58,9 +58,11 @@ def after_turns(run: Execution, text: Text, node: Node, index: tuple[Term, ...],
     steps = tuple(step for site in sites if isinstance(step := text.step(site), Assign))
     declared = any(isinstance(s, Fresh) and s.array == node.cell for s in inside(loop.body))
     local = node.cell in text.arrays and text.arrays[node.cell].space == "local"
-    if not declared and sums(text, path, node.cell, steps, local):
+    if not declared and sums(text, path, node.cell, steps, local) and (len(sites) == 1 or not run.judge.ordered(steps[0].update)):
         from tinygpu.replay.execute import joined
 
+        if not local:
+            run.judge.any_order(steps[0].update)
         found: Term = before
         for site, step in zip(sites, steps, strict=True):
             over = inner_axes(text, path, site)
@@ -144,12 +146,12 @@ def one_writer(
         some = compare("ge", last, ZERO)
         if not run.judge.decide(place.under(run.judge.simplify(place, some)), whole):
             raise Stuck(f"the last turn that writes a slot of {step.target} may not write it")
-        return select(some, run.value(text, site, step, there), before)
+        return select(some, run.value(text, site, step, there, place), before)
     if run.judge.decide(place, whole):
-        return run.value(text, site, step, there)
+        return run.value(text, site, step, there, place)
     if run.judge.decide(place, opposite(whole)):
         return before
-    return select(whole, run.value(text, site, step, there), before)
+    return select(whole, run.value(text, site, step, there, place), before)
 
 
 def latest(run: Execution, text: Text, loop: Loop, site: Path, index: tuple[Term, ...], turns: Term) -> Term | None:
