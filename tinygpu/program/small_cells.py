@@ -18,7 +18,7 @@ from tinygpu.category.to_lists import Points
 from tinygpu.program.fault import EACH, READ, STORE, DoubleStore, OutOfBounds, Race, ReadOutput, Uninitialised
 
 if TYPE_CHECKING:
-    from tinygpu.program.small import Event, Run
+    from tinygpu.program.small_run import Event, Run
 
 LANE, BLOCK, TURN = "\0lane", "\0block", "\0turn"  # columns of a run's points: lanes are numbered block by block
 MOMENTS = 32  # bits of a moment in a key: the rest is the lane, counted from the front or from the back

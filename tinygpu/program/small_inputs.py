@@ -17,7 +17,8 @@ from tinygpu.category.to_lists import Points, constants, evaluate
 from tinygpu.model.op import Op, Tensor
 from tinygpu.program.chance import Chance
 from tinygpu.program.ranges import LIMITS, index_ranges, indices, positive
-from tinygpu.program.small import WORK, Lists
+from tinygpu.program.small import Lists
+from tinygpu.program.small_run import WORK
 from tinygpu.program.tolerance import Mismatch
 
 MOST = 1 << 12  # elements of an input, and of an output

@@ -16,7 +16,7 @@ from tinygpu.category.term import reads
 from tinygpu.obligations.between import loops, ways
 from tinygpu.program.fault import Divergent, Race, SimulationBudget
 from tinygpu.program.step import Assign, Barrier, For, If, Program, Step
-from tinygpu.proof.replay import admitted, faults
+from tinygpu.proof.replay import admitted, meetings
 from tinygpu.proof.rows import by_hand, named
 
 BUDGET = 1 << 18  # lane-steps of one trial
@@ -75,10 +75,9 @@ def _wrong(program: Program, sizes: dict[str, int]) -> tuple[Race | Divergent, .
 
 def _faults(program: Program, sizes: dict[str, int]) -> tuple[Race | Divergent, ...]:
     try:
-        found = faults(program, sizes, BUDGET)  # in lockstep: a race is seen in any order
+        return meetings(program, sizes, BUDGET)  # in lockstep: a race is seen in any order
     except (SimulationBudget, ZeroDivisionError, IndexError):
         return ()  # nothing was seen
-    return tuple(fault for fault in found if isinstance(fault, Race | Divergent))
 
 
 def _candidates(program: Program, seen: Race) -> Iterator[tuple[str, Program]]:

@@ -7,6 +7,8 @@ What is small is run in plain Python, as `large_replay` would run it, because lo
 
 from __future__ import annotations
 
+from contextlib import suppress
+from dataclasses import replace
 from math import prod
 from typing import TypeAlias
 
@@ -17,9 +19,11 @@ from tinygpu.model.op import Op
 from tinygpu.obligations.obligation import Obligation
 from tinygpu.program import small, small_inputs
 from tinygpu.program.fault import Divergent, DoubleStore, Fault, Race, SimulationBudget, Uninitialised
+from tinygpu.program.meeting import Part, meeting
 from tinygpu.program.step import Program
 from tinygpu.program.tolerance import Mismatch, fold_length, tolerance
 
+MEETINGS = 1 << 10  # faults of a run that is about races: others must not crowd them out
 REFERRED = 1 << 25  # points of the equations' folds
 
 Misbehaviour: TypeAlias = Fault | Mismatch
@@ -105,8 +109,23 @@ def count(program: Program, sizes: dict[str, int], seen: Mismatch, budget: int) 
         return large_replay.count(program, sizes, seen, budget)
 
 
-def faults(program: Program, sizes: dict[str, int], budget: int) -> tuple[Fault, ...]:
-    """The faults of one run in lockstep on random inputs. Raises SimulationBudget, IndexError, ZeroDivisionError."""
+def meetings(program: Program, sizes: dict[str, int], budget: int) -> tuple[Race | Divergent, ...]:
+    """The races and the collectives that some threads miss, of one run in lockstep. Raises SimulationBudget, IndexError, ZeroDivisionError."""
+    part = meeting(program)
+    if part is not None:
+        with suppress(Beyond):
+            seen = small.simulate(part.program, sizes, {}, MEETINGS).faults
+            return tuple(_of_origin(f, part) for f in seen if isinstance(f, Race | Divergent))
+    return tuple(f for f in _faults(program, sizes, budget) if isinstance(f, Race | Divergent))
+
+
+def _of_origin(fault: Race | Divergent, part: Part) -> Race | Divergent:
+    """The fault, of the steps as they stand in the program."""
+    at = part.of_origin(fault.at)
+    return replace(fault, at=at) if isinstance(fault, Divergent) else replace(fault, at=at, first=part.of_origin(fault.first))
+
+
+def _faults(program: Program, sizes: dict[str, int], budget: int) -> tuple[Fault, ...]:
     try:
         inputs = small_inputs.random_inputs(program.op, sizes)
         if not small_inputs.promised(program.op, sizes, inputs):
