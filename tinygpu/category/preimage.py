@@ -8,11 +8,13 @@ Nothing here is trusted: a wrong witness makes a formula that does not hold.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import reduce
 from itertools import pairwise
 from math import gcd
+from operator import add
 
 from tinygpu.category.affine import linear
-from tinygpu.category.linear import Polynomial, divide, number, plus, polynomial, term_of
+from tinygpu.category.linear import Polynomial, divide, number, plus, polynomial, term_of, times
 from tinygpu.category.regroup import HIGH, halved, merged, numbered, turned
 from tinygpu.category.settle import solve
 from tinygpu.category.term import (
@@ -27,6 +29,8 @@ from tinygpu.category.term import (
     substitute,
     variables,
 )
+
+BELOW = "below "  # the digit below those of a range; no name of a program ends so
 
 
 def preimage(terms: Iterable[Term], axes: tuple[Axis, ...], targets: Iterable[Term], guard: Term) -> dict[str, Term]:
@@ -57,6 +61,7 @@ def preimage(terms: Iterable[Term], axes: tuple[Axis, ...], targets: Iterable[Te
         known[high.name[: -len(HIGH)]] = known.pop(high.name, Const(0)) * low.extent + known.pop(low.name, Const(0))
     for one, whole in numbers.items():
         known |= digits(whole, known.pop(one.name, Const(0)), {a.name: a for a in plain if a.name not in known})
+    known |= _from_ranges(guard, {a.name: a for a in axes if a.name not in known}, known)
     for axis in axes:
         if axis.name not in known:
             known[axis.name] = _from_guard(axis.name, guard, known)
@@ -107,6 +112,8 @@ def digits(term: Term, target: Term, axes: dict[str, Axis]) -> dict[str, Term]:
         value = linear(value + term_of(strides[name]) * (axes[name].extent - 1)).term()
     # smallest stride first; of equal strides the one with the fewest values, which may be one
     places = sorted(strides, key=lambda name: (_rank(strides[name]), _rank(polynomial(axes[name].extent))))
+    if (apart := _apart(value, [(axes[name], strides[name]) for name in places])) is not None:
+        return apart | {name: axes[name].extent - 1 - apart[name] for name in down}
     within_ = _reduced(value, [number(strides[name]) for name in places])
     out: dict[str, Term] = {}
     base: Polynomial = {(): 1}
@@ -167,6 +174,25 @@ def _reduced(value: Term, strides: list[int | None]) -> list[Term]:
     return left[::-1] if any(b % a for a, b in pairwise(strides) if a and b) else []
 
 
+def _apart(value: Term, places: list[tuple[Axis, Polynomial]]) -> dict[str, Term] | None:
+    """Digits of which the highest has a symbolic stride that the numbers below it do not just fill: those are digits of what it leaves.
+
+    >>> from tinygpu.category.term import lift, text
+    >>> h, g, r, D = Axis("h", lift(2)), Axis("g", (Var("D") + 7) // 8), Axis("r", lift(8)), Var("D")
+    >>> found = _apart(Var("k"), [(r, polynomial(lift(1))), (g, polynomial(lift(8))), (h, polynomial(D))])
+    >>> {name: text(digit) for name, digit in found.items()}
+    {'r': 'k % D % 8', 'g': 'k % D // 8', 'h': 'k // D'}
+    """
+    numbers = [number(s) for _, s in places]
+    if len(places) < 2 or numbers[-1] is not None or None in numbers[:-1]:
+        return None
+    (axis, stride), (top, above) = places[-2:]
+    if numbers[-2] == 1 or not divide(above, stride)[1] or times(stride, polynomial(axis.extent)) == above:
+        return None
+    whole, below = term_of(above), [Var(a.name) * term_of(s) for a, s in places[:-1]]
+    return digits(reduce(add, below), value % whole, {a.name: a for a, _ in places[:-1]}) | {top.name: value // whole}
+
+
 def _a_digit(rest: Polynomial, strides: dict[str, Polynomial], axes: dict[str, Axis]) -> bool:
     """Whether a number beside the digits is a digit of its own, so that it need not be taken away before the others are read off."""
     r = number(rest)
@@ -195,6 +221,28 @@ def _rank(p: Polynomial) -> tuple[int, int]:
     return degree, max((c for m, c in p.items() if len(m) == degree), default=0)
 
 
+def _from_ranges(guard: Term, axes: dict[str, Axis], known: dict[str, Term]) -> dict[str, Term]:
+    """The axes `x` of a guard `v - Σ s·x < n`, where the left side is a number itself: `v` has the digits `x` above one of `n` values.
+
+    >>> from tinygpu.category.term import text
+    >>> j, E = Axis("j", Const(16)), Var("E")
+    >>> {name: text(value) for name, value in _from_ranges(Var("y") - Var("j") * E < E, {"j": j}, {}).items()}
+    {'j': 'y // E'}
+    """
+    found: dict[str, Term] = {}
+    for part in conjuncts(guard):
+        match part:
+            case App("lt", (a, n)) if axes and a.dtype == INDEX:
+                left = {name: axis for name, axis in axes.items() if name not in found}
+                strides, rest = split_strides(polynomial(substitute(a, known | found)), left)
+                if strides and all(c < 0 for stride in strides.values() for c in stride.values()):
+                    below = Axis(BELOW, substitute(n, known | found))
+                    own = reduce(add, (Var(name) * term_of(plus({}, stride, -1)) for name, stride in strides.items()), Var(BELOW))
+                    found |= digits(own, term_of(rest), {BELOW: below, **left})
+                    del found[BELOW]
+    return found
+
+
 def _from_guard(name: str, guard: Term, known: dict[str, Term]) -> Term:
     for part in conjuncts(guard):
         match part:
@@ -202,6 +250,4 @@ def _from_guard(name: str, guard: Term, known: dict[str, Term]) -> Term:
                 point = solve(a, b, name)
                 if point is not None:
                     return substitute(point, known)
-            case App("lt", (a, Const(int(n)))) if linear(a).coefficient(Var(name)) == -n:  # and 0 <= a: a quotient
-                return substitute(linear(a).without(Var(name)).term() // n, known)
     return Const(0)
