@@ -6,6 +6,7 @@ The one idea: the count never walks through a grid, the simulation does nothing 
 
 from __future__ import annotations
 
+import os
 import random
 from collections import defaultdict
 from functools import cache
@@ -25,7 +26,8 @@ from tinygpu.program.step import Program
 from tinygpu.program.unpack import unpack
 
 SPECS = sorted(path.stem for path in (ROOT / "specs").glob("*.tgpu"))
-TRIED, WORK = 2, 1 << 17  # sizes of each machine, and lane-steps of one run
+TRIED = int(os.environ.get("TINYGPU_COST_SIZES", "1"))  # sizes of each machine; a deep run takes more
+MOST = 1 << 10  # product of the sizes
 
 
 @cache
@@ -33,7 +35,7 @@ def programs(spec: str) -> tuple[Program, ...]:
     return tuple(unpack(program(m)) for m in load(ROOT / "specs" / f"{spec}.tgpu").machines)
 
 
-def some_sizes(made: Program, how_many: int, volume: int = 1 << 12) -> list[dict[str, int]]:
+def some_sizes(made: Program, how_many: int, volume: int = MOST) -> list[dict[str, int]]:
     """Of the sizes that are worth trying some, the same every time; never only the smallest."""
     every = sizes_to_try(made, limit=40, volume=volume)
     chance = random.Random(made.name)

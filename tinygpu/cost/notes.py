@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from tinygpu.category.term import Axis, Const, variables
+from tinygpu.category.evaluate import evaluate
+from tinygpu.category.term import Axis, Const, text, variables
 from tinygpu.cost.counted import Count
 from tinygpu.cost.figures import amount, bytes_of
 from tinygpu.cost.measure import SECTOR, Cost, Line
@@ -20,7 +21,7 @@ from tinygpu.cost.sites import Access, sites
 from tinygpu.diagnostic import Diagnostic, Label, Span
 from tinygpu.hardware.device import Device
 from tinygpu.program.step import For, If, Launch, Step
-from tinygpu.program.wide import Wide, hoisted, wide_in
+from tinygpu.program.wide import Wide, hoisted, wide_accesses, wide_in
 
 SECTORS = 2.0  # of those that could hold what is touched: more is a note
 AGAIN = 1.5  # how often a block may ask for a sector
@@ -70,10 +71,13 @@ def _matters(seen: Seen, line: Line) -> bool:
 
 def scattered(seen: Seen) -> Iterator[Diagnostic]:
     """TG601."""
+    elsewhere = {(wide.tensor, wide.stores) for wide in (*_short_rows(seen), *(w for _, w in _all_narrow(seen)))}
     for line in seen.cost.lines:
         tally = line.tally
         if line.space == "shared" or tally is None or not tally.fewest or tally.units is None or not _matters(seen, line):
             continue
+        if (line.array, line.stores) in elsewhere:
+            continue  # TG604 or TG605 says why
         if tally.units > SECTORS * tally.fewest:
             each, best = tally.units / tally.requests, tally.fewest / tally.requests
             what = "store" if line.stores else "read"
@@ -121,14 +125,17 @@ def repeated(seen: Seen) -> Iterator[Diagnostic]:
 
 def narrow(seen: Seen) -> Iterator[Diagnostic]:
     """TG604."""
-    program = seen.cost.program
-    for number, launch in enumerate(program.launches):
-        for loop, wide in _could_be_wide(seen, number, launch, launch.body, ()):
-            what = "store" if wide.stores else "read"
-            title = f"{wide.tensor} could be {'stored' if wide.stores else 'read'} {wide.bytes} bytes at once"
-            span = wide.access.span if wide.access.span.line else loop.span
-            text = f"a thread's neighbours in {loop.axis.name}, one {what} each"
-            yield _note("TG604", title, span, text, f"declare {loop.axis.name} as vector instead of register")
+    for loop, wide in _all_narrow(seen):
+        what = "store" if wide.stores else "read"
+        title = f"{wide.tensor} could be {'stored' if wide.stores else 'read'} {wide.bytes} bytes at once"
+        span = wide.access.span if wide.access.span.line else loop.span
+        said = f"a thread's neighbours in {loop.axis.name}, one {what} each"
+        yield _note("TG604", title, span, said, f"declare {loop.axis.name} as vector instead of register")
+
+
+def _all_narrow(seen: Seen) -> Iterator[tuple[For, Wide]]:
+    for number, launch in enumerate(seen.cost.program.launches):
+        yield from _could_be_wide(seen, number, launch, launch.body, ())
 
 
 def _could_be_wide(
@@ -151,22 +158,22 @@ def _could_be_wide(
 
 def not_taken(seen: Seen) -> Iterator[Diagnostic]:
     """TG605."""
+    for wide in _short_rows(seen):
+        assert wide.row is not None
+        value = evaluate(wide.row, seen.cost.sizes)
+        title = f"{wide.tensor} moves element by element at these sizes"
+        said = f"a row has {text(wide.row)}{f' = {value}' if text(wide.row) != str(value) else ''} elements"
+        help = f"rows whose length is a multiple of {wide.lanes} move {wide.bytes} bytes at once"
+        yield _note("TG605", title, wide.access.span, f"{said}, which is no multiple of {wide.lanes}", help)
+
+
+def _short_rows(seen: Seen) -> tuple[Wide, ...]:
+    """The wide accesses that the launcher does not allow, because of their own rows."""
     cost = seen.cost
     if cost.wide is not False:
-        return
-    from tinygpu.category.evaluate import evaluate
-    from tinygpu.category.term import text
-    from tinygpu.program.wide import wide_accesses
-
-    for wide in wide_accesses(cost.program):
-        if wide.shared or wide.row is None:
-            continue
-        value = evaluate(wide.row, cost.sizes)
-        if value % wide.lanes:
-            title = f"{wide.tensor} moves element by element at these sizes"
-            said = f"a row has {text(wide.row)}{f' = {value}' if text(wide.row) != str(value) else ''} elements"
-            help = f"rows whose length is a multiple of {wide.lanes} move {wide.bytes} bytes at once"
-            yield _note("TG605", title, wide.access.span, f"{said}, which is no multiple of {wide.lanes}", help)
+        return ()
+    rows = [w for w in wide_accesses(cost.program) if not w.shared and w.row is not None]
+    return tuple(w for w in rows if w.row is not None and evaluate(w.row, cost.sizes) % w.lanes)
 
 
 def unoccupied(seen: Seen) -> Iterator[Diagnostic]:
@@ -181,9 +188,9 @@ def unoccupied(seen: Seen) -> Iterator[Diagnostic]:
         held = one.resident
         if held is not None and held.share < OCCUPANCY:
             title = f"a multiprocessor holds {held.warps} of {held.most} warps: {held.share:.0%}"
-            text = f"{held.blocks} block{'s' * (held.blocks != 1)} at once; the limit is {held.because}"
+            limit = f"{held.blocks} block{'s' * (held.blocks != 1)} at once; the limit is {held.because}"
             said = "a thread that has much to do at once hides its waiting itself: then this costs nothing"
-            yield _note("TG606", title, seen.place(number), text, more[held.because], said)
+            yield _note("TG606", title, seen.place(number), limit, more[held.because], said)
 
 
 def few_blocks(seen: Seen) -> Iterator[Diagnostic]:
@@ -195,9 +202,9 @@ def few_blocks(seen: Seen) -> Iterator[Diagnostic]:
         blocks = launch.blocks.number
         if blocks is not None and blocks < seen.device.multiprocessors and asked[number] >= 0.1 * max(1, sum(asked)):
             title = f"{blocks} block{'s' * (blocks != 1)} for {seen.device.multiprocessors} multiprocessors"
-            text = f"{seen.device.multiprocessors - blocks} of them have nothing to do at these sizes"
+            said = f"{seen.device.multiprocessors - blocks} of them have nothing to do at these sizes"
             help = "spread a fold over the grid (two launches, or atomic updates), or give a block less to do"
-            yield _note("TG607", title, seen.place(number), text, help)
+            yield _note("TG607", title, seen.place(number), said, help)
 
 
 def _bytes_of_launch(cost: Cost, number: int) -> int:
@@ -211,15 +218,15 @@ def idle(seen: Seen) -> Iterator[Diagnostic]:
         whole = -(-launch.threads // 32) * 32
         if launch.threads and (whole - launch.threads) / whole >= IDLE and (launch.blocks.number or 0) > 1:
             title = f"{whole - launch.threads} of {whole} lanes of a block have no thread"
-            text = f"{launch.threads} threads a block"
-            yield _note("TG608", title, seen.place(number), text, "blocks of a multiple of 32 threads fill their warps")
+            said = f"{launch.threads} threads a block"
+            yield _note("TG608", title, seen.place(number), said, "blocks of a multiple of 32 threads fill their warps")
             continue
         shares = [s for one in cost.lines if one.launch == number and (s := _share(cost, one)) is not None]
         if shares and max(shares) < 1 - IDLE:
             title = f"{1 - max(shares):.0%} of the lanes are outside at these sizes"
-            text = "no access has more lanes that take part"
+            said = "no access has more lanes that take part"
             help = "a smaller tile, or a block of another shape, leaves fewer lanes outside of the arrays"
-            yield _note("TG608", title, seen.place(number), text, help)
+            yield _note("TG608", title, seen.place(number), said, help)
 
 
 def _share(cost: Cost, line: Line) -> float | None:
@@ -234,8 +241,6 @@ def _share(cost: Cost, line: Line) -> float | None:
     )
     if any(variables(a.extent) - cost.sizes.keys() for a in site.axes):
         return None
-    from tinygpu.category.evaluate import evaluate
-
     slots = prod(max(0, evaluate(a.extent, cost.sizes)) for a in (*launch.grid, *launch.block, *site.axes))
     return line.asked.number / slots if slots else None
 
@@ -283,9 +288,9 @@ def spilled(seen: Seen) -> Iterator[Diagnostic]:
             what = (
                 f"{code.spill_bytes} bytes of registers are spilled" if code.spill_bytes else f"a stack of {code.stack_bytes} bytes"
             )
-            text = f"{code.registers} registers a thread"
+            said = f"{code.registers} registers a thread"
             help = "fewer elements a thread, or fewer threads a block, and what a thread holds stays in registers"
-            yield _note("TG611", f"{what}: local memory is memory", seen.place(number), text, help)
+            yield _note("TG611", f"{what}: local memory is memory", seen.place(number), said, help)
 
 
 RULES: tuple[Callable[[Seen], Iterator[Diagnostic]], ...] = (

@@ -1,0 +1,102 @@
+"""Notes: a spec that provokes each, their exact text, the pages' examples, and what is noted about the shipped machines.
+
+Comes in: `notes/TG6nn_name.tgpu`, whose first line says at which sizes and on what. Goes out: the comparison with golden files.
+The one idea: a note that nothing provokes says nothing, and a shipped machine that gets another one has become slower or better.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+from tinygpu.catalogue import CATALOGUE
+from tinygpu.category.evaluate import evaluate
+from tinygpu.category.term import reads
+from tinygpu.commands.costs import usual_sizes
+from tinygpu.cost.measure import measure
+from tinygpu.cost.notes import RULES, notes
+from tinygpu.cost.predict import Assembled, filled
+from tinygpu.diagnostic import Diagnostic
+from tinygpu.hardware.arch import CPU
+from tinygpu.hardware.device import device_named
+from tinygpu.model.machine import Machine
+from tinygpu.pipeline import Proof, check, load, load_text, program
+from tinygpu.report import concise, render
+
+NOTES = sorted((ROOT / "tests" / "cost" / "notes").glob("TG6*.tgpu"))
+CODES = [code for code in CATALOGUE if "TG600" < code < "TG700"]
+
+
+def noted(text: str, file: str, at: str) -> tuple[Diagnostic, ...]:
+    """The notes on the machines of a text: `n = 64, on h100, with 255 registers, 8 bytes spilled`."""
+    sizes = {name: int(value) for name, value in re.findall(r"(\w+) = (\d+)", at)}
+    name, registers, spilled = (re.search(p, at) for p in (r"on (\w+)", r"with (\d+) registers", r"(\d+) bytes spilled"))
+    device = device_named(name[1]) if name else None
+    found: list[Diagnostic] = []
+    for machine in load_text(text, file).machines:
+        cost = measure(program(machine), sizes)
+        said = Assembled(int(registers[1]), int(spilled[1]) if spilled else 0, 0, 0) if registers else None
+        on = filled(cost, device.arch, device, [said] * len(cost.launches) if said else ()) if device else ()
+        found += notes(cost, device, on)
+    return tuple(found)
+
+
+def at_of(text: str) -> str:
+    return text.split("\n", 1)[0].removeprefix("# at ")
+
+
+@pytest.mark.parametrize("path", NOTES, ids=lambda p: p.stem)
+def test_the_note(path: Path, request: pytest.FixtureRequest) -> None:
+    text, golden = path.read_text(encoding="utf-8"), path.with_suffix(".txt")
+    found = noted(text, path.name, at_of(text))
+    assert path.stem[:5] in {d.code for d in found}, [d.code for d in found]
+    assert all(d.verdict == "note" and d.span.line and d.labels[0].text and d.helps for d in found)
+    shown = "\n\n".join(render(d, {path.name: text}) for d in found) + "\n"
+    if request.config.getoption("--update-golden"):
+        golden.write_text(shown, encoding="utf-8")
+    assert shown == golden.read_text(encoding="utf-8"), "run with --update-golden if the change is meant"
+
+
+@pytest.mark.parametrize("path", NOTES, ids=lambda p: p.stem)
+def test_a_note_is_no_error(path: Path) -> None:
+    assert all(isinstance(check(m), Proof) for m in load(path).machines)
+
+
+def test_every_note_has_a_spec_and_a_rule() -> None:
+    assert [p.stem[:5] for p in NOTES] == CODES and len(RULES) == len(CODES)
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_the_examples_of_a_page(code: str) -> None:
+    page = (ROOT / "docs" / "errors" / f"{code}.md").read_text(encoding="utf-8")
+    assert page.startswith(f"# {code}: {CATALOGUE[code]}\n")
+    at = at_of(next(p for p in NOTES if p.stem.startswith(code)).read_text(encoding="utf-8"))
+    bad, *good = re.findall(r"```tgpu\n(.*?)```", page, re.DOTALL)
+    assert code in [d.code for d in noted(bad, "bad", at)]
+    for text in good:
+        assert code not in [d.code for d in noted(text, "good", at)]
+        assert all(isinstance(check(m), Proof) for m in load_text(text, "good").machines)
+
+
+def moderate(machine: Machine) -> dict[str, int]:
+    """A size each that is quick to count; others where the preconditions want others."""
+    sizes = dict.fromkeys(machine.op.sizes, {1: 1 << 20, 2: 1024, 3: 512}.get(len(machine.op.sizes), 64))
+    return sizes if all(evaluate(w, sizes) for w in machine.op.where if not reads(w)) else usual_sizes(machine, {})
+
+
+def test_the_notes_on_the_shipped_machines(golden) -> None:
+    """At moderate sizes, on an H100, without the assembler."""
+    device, lines = device_named("h100"), []
+    assert device is not None
+    for path in sorted((ROOT / "specs").glob("*.tgpu")):
+        for machine in load(path).machines:
+            if machine.arch == CPU:
+                continue
+            cost = measure(program(machine), moderate(machine))
+            at = ", ".join(f"{name}={value}" for name, value in cost.sizes.items())
+            said = [concise(d).split(": ", 1)[-1] for d in notes(cost, device, filled(cost, device.arch, device, ()))]
+            lines += [f"{machine.title} {at}"] * bool(said) + [f"  {one}" for one in said]
+    golden("report/notes.txt", "\n".join(lines) + "\n")
