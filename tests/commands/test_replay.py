@@ -169,3 +169,55 @@ def test_the_hash_of_a_spec_is_that_of_its_own_text(run: Run) -> None:
     assert read(FILE.read_text()).source != sha(SPEC)  # of its one style, so comments and blanks do not matter
     Path("scale.tgpu").write_text("# a comment\n" + SPEC.replace("{ z[i]", "{\n\n z[i]"))
     assert run("replay", "scale.tgpu", "--quick")[0] == 0
+
+
+TOTAL = """monoid plus(a: f32) {
+  unit    (0)
+  lift    (x) = (x)
+  combine (f, g) = (f.a + g.a)
+  result  (a)
+}
+
+op total(x: f32[n]) -> (s: f32[]) { s[] = fold plus[i] x[i] }
+
+machine total_m : total {
+  work grid = (), block = (t: 32)
+  program {
+    local acc: plus[]
+    acc[] = plus(0)
+    for c < n { acc[] plus= plus(x[c]) }
+    s[] = acc[].a if t == 0
+  }
+}
+"""
+
+
+def test_what_the_independent_checker_claims_in_vain_is_open_and_no_refutation(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its claim is false, and the machine is right: no run misbehaves."""
+    from tinygpu.replay import folds, laws
+
+    Path("total.tgpu").write_text(TOTAL)
+    assert run("check", "total.tgpu", "--certify", "proofs")[0] == 0
+    code, out, err = run("replay", "total.tgpu", "--jobs", "1")
+    assert code == 0 and "open" not in out, out + err
+    monkeypatch.setattr(laws, "ordered", lambda monoid: True)
+    monkeypatch.setattr(folds, "in_order", lambda *_: False)
+    code, out, err = run("replay", "total.tgpu", "--jobs", "1")
+    assert code == 0 and "refuted" not in err and "1 by neither; 1 open" in out, out + err
+    assert "open in the independent checker: store (TG502)" in out
+    assert run("replay", "total.tgpu", "--jobs", "1", "--strict")[0] == 3
+    code, out, _ = run("replay", "total.tgpu", "--jobs", "1", "--output-format", "json")
+    (row,) = json.loads(out)["machines"]
+    assert code == 0 and row["verdict"] == "replayed" and len(row["independent"]["open"]) == 1 and not row["independent"]["refuted"]
+    code, out, _ = run("audit", "total.tgpu", "--replay", "--jobs", "1")
+    assert code == 0 and "0 machines with both, and leaves something open in 1" in out
+
+
+def test_what_a_run_confirms_is_refuted(run: Run) -> None:
+    wrong = read(FILE.read_text()).program.replace("a * x[g*64 + t]", "a * x[g*64]")
+    Path("wrong.tgpu").write_text(wrong)
+    code, out, err = run("replay", "wrong.tgpu", "--jobs", "1")
+    assert code == 1 and "the independent checker has a counterexample to scale_m, and a run agrees" in err, out + err
+    code, out, _ = run("replay", "wrong.tgpu", "--jobs", "1", "--output-format", "json")
+    assert code == 1 and json.loads(out)["machines"][0]["independent"]["refuted"]
+    assert run("audit", "wrong.tgpu", "--replay", "--jobs", "1")[0] == 1

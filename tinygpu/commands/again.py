@@ -72,13 +72,15 @@ Proved = tuple[
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """A subject with its obligations and the claims of the independent checker, and what does not agree."""
+    """A subject with its obligations and the claims of the independent checker, and what does not agree; `wrong` is what a run showed,
+    where a solver has a counterexample to such a claim."""
 
     subject: Subject
     obligations: Proved
     problems: tuple[Diagnostic, ...]
     claims: Proved = ()
     open: tuple[str, ...] | None = None
+    wrong: Diagnostic | None = None
 
     @property
     def certificate(self) -> str:
@@ -95,6 +97,15 @@ class Replayed:
     def twice(self) -> bool:
         """Whether the independent checker proved the machine too, with both solvers."""
         return self.open == () and bool(self.claims) and all(by == "both" for _, by in self.claims)
+
+    @property
+    def left(self) -> tuple[str, ...]:
+        """What the independent checker leaves open: what it could not state, and its claims that no solver proves.
+
+        A counterexample to a claim is none to the machine: the claim may say more than the machine needs. A run decides, see `wrong`.
+        """
+        unshown = (f"{c.kind} ({c.code}): {c.sentence}" for c, by in self.claims if by in ("", "false"))
+        return (*(self.open or ()), *dict.fromkeys(unshown))
 
 
 def who(found: Answer | None) -> str:
@@ -123,8 +134,20 @@ def replay_all(found: Sequence[Subject], jobs: int, checker: bool, now: Callable
     out = []
     for subject, s in zip(found, statements, strict=True):
         ours, theirs = (tuple((o, who(answers.get(o.question))) for o in several) for several in (s.obligations, s.claims))
-        out.append(Replayed(subject, ours, compared(subject, s.obligations), theirs, s.open))
+        wrong = None
+        if any(by == "false" for _, by in theirs):
+            now(f"running {subject.machine}")
+            wrong = run_of(subject.program)
+        out.append(Replayed(subject, ours, compared(subject, s.obligations), theirs, s.open, wrong))
     return tuple(out)
+
+
+def run_of(program: Program) -> Diagnostic | None:
+    """What goes wrong in a run of a program at small sizes; None where nothing does."""
+    from tinygpu.proof.counterexample import find
+
+    found = find(program, ())
+    return found.diagnostic if found else None
 
 
 def asked(question: Question) -> Answer:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tinygpu.commands.common import PROVED, UNKNOWN, Progress, add_format, show
+from tinygpu.commands.common import PROVED, REFUTED, UNKNOWN, Progress, add_format, show
 from tinygpu.diagnostic import Diagnostic
 
 if TYPE_CHECKING:
@@ -84,6 +84,8 @@ def run(arguments: argparse.Namespace) -> int:
 
         print("\n".join(lines(ledgers, BY_ALL)) if ledgers else "nothing here is proved")
         show(problems, arguments.output_format)
+    if any(d.verdict == "refuted" for d in problems):
+        return REFUTED
     return UNKNOWN if problems else PROVED
 
 
@@ -92,13 +94,14 @@ def ledgers_of(
 ) -> tuple[list[Ledger], list[Diagnostic]]:
     """The ledger of each machine that is proved, and what is said of the others."""
     from tinygpu.commands.again import replay_all
+    from tinygpu.commands.replay import failures
     from tinygpu.proof.axioms import axioms
 
     replayed: Sequence[Replayed | None] = replay_all(found, jobs, True, now) if again else [None] * len(found)
     ledgers: list[Ledger] = []
     problems: list[Diagnostic] = []
     for subject, one in zip(found, replayed, strict=True):
-        problems += subject.problems
+        problems += (*subject.problems, *(failures(one) if one else ()))
         certificate = subject.certificate if not subject.problems else None
         certificate = certificate or proved(subject)
         if certificate is None:

@@ -57,7 +57,7 @@ def rows(ledger: Ledger) -> Iterator[tuple[str, str]]:
     if ledger.replayed is not None:
         for sentence in ledger.alone:
             yield "one only", sentence
-        for reason in ledger.replayed.open or ():
+        for reason in ledger.replayed.left:
             yield "open", f"in the independent checker: {reason}"
 
 
@@ -93,8 +93,9 @@ def solvers(ledgers: Sequence[Ledger]) -> Iterator[str]:
         return
     by = Counter(who for r in again for _, who in r.obligations)
     yield f"  proved again by z3 and cvc5: {by['both']}; by z3 alone: {by['z3']}; by cvc5 alone: {by['cvc5']}; by neither: {by['']}"
-    full = count(r.twice for r in again)
-    yield f"  proved by the independent checker with both solvers: {full} machines; something is open in {len(again) - full}"
+    from tinygpu.commands.replay import machines
+
+    yield f"  the independent checker proves {machines(again)}"
 
 
 def count(marks: Iterator[object]) -> int:
@@ -111,7 +112,7 @@ def as_data(ledgers: Sequence[Ledger], by_all: Sequence[str]) -> dict[str, objec
         row |= {"axioms": list(ledger.axioms), "preconditions": list(c.preconditions), "promises": list(c.promises)}
         row |= {"methods": dict(sorted(ledger.methods.items())), "solver": c.solver}
         if ledger.replayed is not None:
-            row |= {"one_solver_only": ledger.alone, "open": list(ledger.replayed.open or ())}
+            row |= {"one_solver_only": ledger.alone, "open": list(ledger.replayed.left)}
         machines.append(row)
     sources = {name: {"sentence": a.sentence, "source": a.source} for name, a in AXIOMS.items()}
     return {"version": 1, "machines": machines, "axioms": sources, "trusted_by_all": list(by_all)}

@@ -10,6 +10,7 @@ import argparse
 import json
 import sys
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--proofs", default="proofs", metavar="FOLDER", help="where the certificates of specs lie (proofs)")
     parser.add_argument("--jobs", type=int, default=0, metavar="N", help="how many processes (one for each core)")
     parser.add_argument("--quick", action="store_true", help="without the independent checker")
+    parser.add_argument("--strict", action="store_true", help="fail too where the independent checker leaves something open")
     add_format(parser)
 
 
@@ -64,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
     else:
         show(problems, style)
-    return code_of(replayed, problems)
+    return code_of(replayed, problems, arguments.strict)
 
 
 def verdict_on(several: Sequence[Diagnostic] | None) -> str:
@@ -74,17 +76,20 @@ def verdict_on(several: Sequence[Diagnostic] | None) -> str:
     return "are not shown to do what these programs say" if several else "do what these programs say, for all sizes"
 
 
-def code_of(replayed: Sequence[Replayed], problems: Sequence[Diagnostic]) -> int:
-    """Refuted where something is false or does not agree, unknown where something was not proved again."""
+def code_of(replayed: Sequence[Replayed], problems: Sequence[Diagnostic], strict: bool = False) -> int:
+    """Refuted where something is false or does not agree, unknown where something was not proved again.
+
+    What the independent checker leaves open is listed and counted; it takes nothing from what was proved again, unless that is asked for.
+    """
     if not replayed:
         return BAD
     if any(d.verdict != "unknown" for d in problems):
         return REFUTED
-    return UNKNOWN if problems else PROVED
+    return UNKNOWN if problems or (strict and any(r.left for r in replayed)) else PROVED
 
 
 def failures(replayed: Replayed) -> tuple[Diagnostic, ...]:
-    """What no solver proves again, and what one of them, or the independent checker, has a counterexample to."""
+    """What no solver proves again, or one of them has a counterexample to; and what a run showed."""
     found = []
     for one, by in replayed.obligations:
         said = f"{one.kind} ({one.code}) of {replayed.subject.machine}: {one.sentence}"
@@ -94,10 +99,11 @@ def failures(replayed: Replayed) -> tuple[Diagnostic, ...]:
             found.append(Diagnostic(FAILS, f"a solver has a counterexample to {said}", verdict="refuted"))
         elif not by:
             found.append(Diagnostic(FAILS, f"not proved again: {said}", verdict="unknown"))
-    for claim, by in replayed.claims:
-        if by == "false":
-            said = f"{claim.kind} ({claim.code}) of {replayed.subject.machine}: {claim.sentence}"
-            found.append(Diagnostic(FAILS, f"the independent checker has a counterexample to {said}", verdict="refuted"))
+    if replayed.wrong is not None:
+        title = (
+            f"the independent checker has a counterexample to {replayed.subject.machine}, and a run agrees: {replayed.wrong.title}"
+        )
+        found.append(replace(replayed.wrong, code=FAILS, title=title, verdict="refuted"))
     return tuple(found)
 
 
@@ -113,7 +119,7 @@ def tell(replayed: Sequence[Replayed], lacking: bool) -> None:
         for kind, code, sentence, by in every:
             if by in ("z3", "cvc5") and not lacking:
                 print(f"    by {by} alone: {kind} ({code}): {sentence}")
-        for reason in r.open or ():
+        for reason in r.left:
             print(f"    open in the independent checker: {reason}")
     if lacking:
         print(MISSING, file=sys.stderr)
@@ -122,12 +128,17 @@ def tell(replayed: Sequence[Replayed], lacking: bool) -> None:
 
 
 def counts(r: Replayed) -> str:
-    """`certificate valid; 28 obligations: 27 by both, 1 by z3 alone; independent checker: 31 claims: 31 by both, 2 open`."""
+    """`certificate valid; 28 obligations: 27 by both, 1 by z3 alone; independent checker: 31 claims: 30 by both, 1 by neither; 1 open`."""
     said = f"certificate {r.certificate}; {len(r.obligations)} obligations: {shares(by for _, by in r.obligations)}"
     if r.open is not None:
-        own = f"{len(r.claims)} claims: {shares(by for _, by in r.claims)}" if r.claims else "no claims"
-        said += f"; independent checker: {own}" + (f", {len(r.open)} open" if r.open else "")
+        own = f"{len(r.claims)} claims: {shares(shown(r))}" if r.claims else "no claims"
+        said += f"; independent checker: {own}" + (f"; {len(r.left)} open" if r.left else "")
     return said
+
+
+def shown(r: Replayed) -> list[str]:
+    """Who proved the claims of the independent checker; a claim with a counterexample is one that nobody proved."""
+    return ["" if by == "false" else by for _, by in r.claims]
 
 
 def shares(who: Iterable[str]) -> str:
@@ -145,11 +156,17 @@ def total(replayed: Sequence[Replayed]) -> str:
     """The last line."""
     every = [by for r in replayed for _, by in r.obligations]
     said = f"{len(replayed)} machines: {len(every)} obligations: {shares(every)}"
-    own = [r for r in replayed if r.open is not None]
-    if own:
-        full = sum(r.twice for r in own)
-        said += f"; the independent checker proves {full} machines with both, and leaves something open in {len(own) - full}"
+    if any(r.open is not None for r in replayed):
+        said += f"; the independent checker proves {machines(replayed)}"
     return said
+
+
+def machines(replayed: Sequence[Replayed]) -> str:
+    """`245 machines with both, 1 with one solver only, and leaves something open in 0`: of the machines that it was asked about."""
+    own = [r for r in replayed if r.open is not None]
+    full, part = sum(r.twice for r in own), sum(bool(r.left) for r in own)
+    single = f", {len(own) - full - part} with one solver only" if len(own) > full + part else ""
+    return f"{full} machines with both{single}, and leaves something open in {part}"
 
 
 def as_row(r: Replayed) -> dict[str, object]:
@@ -160,6 +177,7 @@ def as_row(r: Replayed) -> dict[str, object]:
         {"kind": o.kind, "code": o.code, "sentence": o.sentence, "formula": o.formula, "proved_by": by} for o, by in r.obligations
     ]
     if r.open is not None:
-        claims = [{"kind": c.kind, "code": c.code, "sentence": c.sentence, "proved_by": by} for c, by in r.claims]
-        row["independent"] = {"claims": claims, "open": list(r.open)}
+        told = zip(r.claims, shown(r), strict=True)
+        claims = [{"kind": c.kind, "code": c.code, "sentence": c.sentence, "proved_by": by} for (c, _), by in told]
+        row["independent"] = {"claims": claims, "open": list(r.left), "refuted": r.wrong is not None}
     return row
