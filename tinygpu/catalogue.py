@@ -189,6 +189,18 @@ CATALOGUE: Mapping[str, str] = {
     "TG544": "a copy with too many threads",
     "TG545": "a layout that does not fit its tile",
     "TG546": "a tile read where it is not there",
+    # notes: what makes a machine slower than it need be
+    "TG601": "an access whose warps touch many sectors",
+    "TG602": "lanes that wait for one bank of shared memory",
+    "TG603": "a block that asks for the same again",
+    "TG604": "neighbours moved one by one",
+    "TG605": "a wide access that these sizes do not allow",
+    "TG606": "a multiprocessor that holds few warps",
+    "TG607": "fewer blocks than multiprocessors",
+    "TG608": "lanes without work",
+    "TG609": "little work between two barriers",
+    "TG610": "updates that meet at one element",
+    "TG611": "registers that do not fit",
     # calling what was built
     "TG801": "not an array that a kernel can take",
     "TG802": "an array of another dtype",
