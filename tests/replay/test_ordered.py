@@ -1,0 +1,93 @@
+"""Folds whose order counts: the shipped ones are proved, and whatever breaks their order is refused, by the prover too.
+
+Comes in: the machines of `recurrence` and `scan`, as texts of programs, and changes of them. Goes out: nothing. The one idea: a change of the
+order alone leaves the same terms, each once, so a checker that took the fold for a set would prove it.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.replay.library import explicit, library
+from tests.replay.test_wrong import unproved
+from tinygpu import pipeline
+from tinygpu.proof.check import check
+from tinygpu.proof.kernel import Proof
+from tinygpu.replay.check import state
+from tinygpu.replay.ir import Claim
+from tinygpu.replay.read import read
+
+BUDGET = 200_000  # of the prover, for one claim: enough for all claims of the right ones
+TEXTS = {
+    machine.title: explicit(path, machine)
+    for _, path, machine in library("recurrence", "scan")
+    if machine.title.startswith(("recurrence", "last_state", "scan_warp_v4", "scan_block_v4"))
+}
+WRONG = (  # a machine, what is wrong then, and what is put for what, everywhere in the text
+    ("last_state_warp", "operands swapped", "acc[] affine= next[] if lane < 28", "acc[] = affine(next[], acc[]) if lane < 28"),
+    ("last_state_warp", "lanes backwards", "lane * ceil(N / 32) + c", "(31 - lane) * ceil(N / 32) + c"),
+    ("last_state_warp", "lanes take turns", "lane * ceil(N / 32) + c", "c*32 + lane"),
+    ("last_state_warp", "up for down", "shuffle_down(acc[], 4)", "shuffle_up(acc[], 4)"),
+    ("last_state_warp", "steps of a tree exchanged", "shuffle_down(acc[], 1)", "shuffle_down(acc[], 16)"),
+    ("last_state_warp", "elements backwards", "lane * ceil(N / 32) + c", "lane * ceil(N / 32) + (ceil(N / 32) - 1 - c)"),
+    ("last_state_block", "warps backwards", "acc[] affine= acc_parts[t_warp2]", "acc[] affine= acc_parts[3 - t_warp2]"),
+    ("last_state_block", "warps from the left", "acc[] affine= acc_parts[t_warp2]", "acc[] = affine(acc_parts[t_warp2], acc[])"),
+    ("recurrence_warp", "operands swapped", "affine(other[], total[]) if lane >= 4", "affine(total[], other[]) if lane >= 4"),
+    ("recurrence_warp", "down for up", "shuffle_up(total[], 2)", "shuffle_down(total[], 2)"),
+    ("recurrence_warp", "a carry on the right", "carry[] affine= shuffle_idx(total[], 31)",
+     "carry[] = affine(shuffle_idx(total[], 31), carry[])"),
+    ("recurrence_warp", "chunks backwards", "c*128", "(ceil(N / 128) - 1 - c)*128"),
+    ("recurrence_warp", "the carry missed", "run[] = carry[]", "run[] = affine(1, 0)"),
+    ("recurrence_warp", "the carry of another lane", "shuffle_idx(total[], 31)", "shuffle_idx(total[], 30)"),
+    ("recurrence_block", "warps backwards", "prefix_parts[part] if part < t_warp", "prefix_parts[7 - part] if 7 - part < t_warp"),
+    ("recurrence_block", "a carry backwards", "carry[] affine= prefix_parts[part]", "carry[] affine= prefix_parts[7 - part]"),
+    ("recurrence_block", "lanes before warps", "run[] = carry[] for part < 8 in register { run[] affine= prefix_parts[part] if "
+     "part < t_warp } other[] = shuffle_up(total[], 1) run[] affine= other[] if t_lane >= 1",
+     "run[] = carry[]\n other[] = shuffle_up(total[], 1)\n run[] affine= other[] if t_lane >= 1\n for part < 8 in register "
+     "{ run[] affine= prefix_parts[part] if part < t_warp }"),
+    ("recurrence_three", "what is before a block missed", "run2[] = h_before[g]", "run2[] = affine(1, 0)"),
+    ("scan_warp_v4", "down for up", "shuffle_up(total[], 4)", "shuffle_down(total[], 4)"),
+    ("scan_warp_v4", "the carry missed", "run[] = carry[]", "run[] = 0"),
+    ("scan_block_v4", "a warp too many", "if part < t_warp", "if part <= t_warp"),
+    ("scan_block_v4", "a warp too few", "if part < t_warp", "if part + 1 < t_warp"),
+)  # fmt: skip
+RIGHT = (  # sums are sets: the same changes are none there
+    ("scan_warp_v4", "operands swapped", "other[] + total[] if lane >= 4", "total[] + other[] if lane >= 4"),
+    ("scan_block_v4", "warps backwards", "prefix_parts[part] if part < t_warp", "prefix_parts[7 - part] if 7 - part < t_warp"),
+)
+
+
+def changed(name: str, old: str, new: str) -> str:
+    """The text of a machine with one piece of text for another, wherever it stands."""
+    pattern = r"\s*".join(re.escape(c) for c in old if not c.isspace())  # a text breaks its lines where they are full
+    found, count = re.subn(pattern, lambda _: new, TEXTS[name])
+    assert count
+    return found
+
+
+@pytest.mark.parametrize("name", sorted(TEXTS))
+def test_the_shipped_ones_are_proved(name: str) -> None:
+    assert unproved(TEXTS[name]) == set()
+
+
+@pytest.mark.parametrize(("name", "why", "old", "new"), WRONG, ids=[f"{w[0]}: {w[1]}" for w in WRONG])
+def test_what_breaks_the_order_is_refused_by_both_checkers(name: str, why: str, old: str, new: str) -> None:
+    text = changed(name, old, new)
+    assert "TG502" in unproved(text)
+    assert not isinstance(check(pipeline.program(pipeline.load_text(text).machines[0]), BUDGET), Proof)
+
+
+@pytest.mark.parametrize(("name", "why", "old", "new"), RIGHT, ids=[f"{w[0]}: {w[1]}" for w in RIGHT])
+def test_a_sum_has_no_order(name: str, why: str, old: str, new: str) -> None:
+    assert unproved(changed(name, old, new)) == set()
+
+
+def test_the_order_is_a_claim_and_the_law_that_fails_is_none() -> None:
+    (machine,) = read(TEXTS["recurrence_warp"])
+    said = [s for s in state(machine) if isinstance(s, Claim)]  # type: ignore[arg-type]
+    assert any(s.code == "TG508" and "affine combines its parts in order" in s.sentence for s in said)
+    assert {s.sentence for s in said if s.kind == "monoid"} == {"affine is associative"}  # its unit changes nothing by form
+    (machine,) = read(TEXTS["scan_warp_v4"])
+    assert not any(isinstance(s, Claim) and s.code == "TG508" for s in state(machine))  # type: ignore[arg-type]
