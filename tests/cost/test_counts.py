@@ -10,16 +10,19 @@ import os
 import random
 from collections import defaultdict
 from functools import cache
+from math import prod
 
 import pytest
 
 from tests.conftest import ROOT
 from tests.cost.watched import brute_force
+from tinygpu.category.evaluate import evaluate
 from tinygpu.category.term import reads
 from tinygpu.cost.counted import smallest
 from tinygpu.cost.counting import count
 from tinygpu.cost.sites import Access, sites
 from tinygpu.cost.warps import Tally, tally
+from tinygpu.hardware.arch import CPU
 from tinygpu.pipeline import load, program
 from tinygpu.program.sizes import sizes_to_try
 from tinygpu.program.step import Program
@@ -27,19 +30,26 @@ from tinygpu.program.unpack import unpack
 
 SPECS = sorted(path.stem for path in (ROOT / "specs").glob("*.tgpu"))
 TRIED = int(os.environ.get("TINYGPU_COST_SIZES", "1"))  # sizes of each machine; a deep run takes more
-MOST = 1 << 10  # product of the sizes
+MOST, THREADS = 1 << 10, 1 << 15  # product of the sizes, threads of one run
 
 
 @cache
 def programs(spec: str) -> tuple[Program, ...]:
-    return tuple(unpack(program(m)) for m in load(ROOT / "specs" / f"{spec}.tgpu").machines)
+    machines = load(ROOT / "specs" / f"{spec}.tgpu").machines
+    return tuple(unpack(program(m)) for m in machines if m.arch != CPU)
 
 
 def some_sizes(made: Program, how_many: int, volume: int = MOST) -> list[dict[str, int]]:
     """Of the sizes that are worth trying some, the same every time; never only the smallest."""
     every = sizes_to_try(made, limit=40, volume=volume)
+    every = [sizes for sizes in every if threads(made, sizes) <= THREADS] or every[:1]
     chance = random.Random(made.name)
     return [every[-1], *chance.sample(every, min(how_many - 1, len(every)))] if every else []
+
+
+def threads(made: Program, sizes: dict[str, int]) -> int:
+    """Of all launches."""
+    return sum(prod(evaluate(a.extent, sizes) for a in launch.grid + launch.block) for launch in made.launches)
 
 
 @pytest.mark.parametrize("spec", SPECS)

@@ -22,6 +22,7 @@ from tinygpu.category.term import (
     Var,
     children,
     conjunction,
+    conjuncts,
     negation,
 )
 from tinygpu.cost.operations import kind_of, update_kind
@@ -223,13 +224,24 @@ def _values(
                 if array is None or array.space == "local" or (array.space == "input" and not array.shape):
                     continue  # a register, or an argument of the kernel
                 before = touched.get((node.tensor, node.index))
-                touched[node.tensor, node.index] = guard if before in (None, guard) else App("or", (before, guard), BOOL)  # type: ignore[arg-type]
+                touched[node.tensor, node.index] = guard if before is None else either(before, guard)
             elif isinstance(node, App) and node.op in SHUFFLES:
                 yield Meeting(place, "shuffle")
             elif isinstance(node, App) and (kind := kind_of(node, fused)) is not None:
                 yield Work(place, kind, node.dtype if node.dtype != BOOL else node.args[0].dtype)
     if last:
         yield from _touched(here, touched, walk)
+
+
+def either(a: Term, b: Term) -> Term:
+    """`a or b`; the weaker of them, where one is a part of the other.
+
+    >>> i, n = Var("i"), Var("n")
+    >>> either(i < n, conjunction(i < n, i >= 2)) == (i < n), either(TRUE, i < n) == TRUE
+    (True, True)
+    """
+    left, right = set(conjuncts(a)), set(conjuncts(b))
+    return a if left <= right else b if right <= left else App("or", (a, b), BOOL)
 
 
 def evaluated(value: Term, guard: Term, fused: bool = False) -> Iterator[tuple[Term, Term, bool]]:

@@ -94,7 +94,8 @@ def memory(cost: Cost) -> list[str]:
         asked = [f.asked.number * f.item if f.asked.number is not None else None for f in cost.flows]
         total = None if None in asked else sum(a for a in asked if a is not None)
         times = cost.moved / cost.once if cost.moved is not None else None
-        rows.append(["  all", "", bytes_of(total), bytes_of(cost.moved), bytes_of(cost.once), ratio(times), ""])
+        bounded = "" if all(f.asked.exact for f in cost.flows) else "≤ "
+        rows.append(["  all", "", bounded + bytes_of(total), bytes_of(cost.moved), bytes_of(cost.once), ratio(times), ""])
     return [line.removeprefix("  ") for line in grid_of(rows, (2, 3, 4, 5))]
 
 
@@ -203,7 +204,7 @@ def filling(cost: Cost, on: Sequence[Filled], device: Device | None) -> list[str
         if device and one.waves is not None and one.blocks:
             at_once = held.blocks * device.multiprocessors
             last = f", the last {one.tail:.0%} full" if one.waves > 1 and one.tail is not None else ""
-            lines.append(f"{'':<11} {amount(one.blocks)} blocks, {at_once} at once: {one.waves:.3g} waves{last}")
+            lines.append(f"{'':<11} {_many(Count(None, one.blocks), 'block')}, {at_once} at once: {one.waves:.3g} waves{last}")
     return lines
 
 

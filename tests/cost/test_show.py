@@ -1,0 +1,112 @@
+"""`tinygpu show --cost` and `tinygpu check --notes`: pages, plain data, notes, bad input; and devices.
+
+Comes in: shipped specs at given sizes. Goes out: golden pages, numbers that anybody can work out by hand.
+The one idea: a prediction is a number that somebody can check.
+"""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.conftest import ROOT
+from tinygpu.cli import main
+from tinygpu.cost.measure import measure
+from tinygpu.cost.predict import Assembled, bounds, filled, without_caches
+from tinygpu.cost.table import page
+from tinygpu.hardware.arch import ARCHITECTURES, arch_named
+from tinygpu.hardware.device import device_named, devices, resident, room_of
+from tinygpu.pipeline import load, program
+
+BIG = {"M": 4096, "N": 4096, "K": 4096}
+
+
+def cost_of(spec: str, machine: str, sizes: dict[str, int]):
+    return measure(program(getattr(load(ROOT / "specs" / f"{spec}.tgpu"), machine)), sizes)
+
+
+@pytest.mark.parametrize(
+    ("spec", "machine", "sizes"),
+    [
+        ("matmul_shared", "matmul_128x128", BIG),
+        ("softmax", "softmax_warp", {"R": 4096, "N": 4096}),
+        ("transpose", "transpose_naive", {"M": 4096, "N": 4095}),
+        ("histogram", "histogram_atomic", {"n": 1 << 20, "B": 256}),
+    ],
+)
+def test_a_page(spec: str, machine: str, sizes: dict[str, int], golden) -> None:
+    device, cost = device_named("h100"), cost_of(spec, machine, sizes)
+    assert device is not None
+    on = filled(cost, device.arch, device, [Assembled(64, 0, 0, c.shared_bytes) for c in cost.launches])
+    golden(f"cost/{machine}.txt", page(cost, machine, device, device.arch, on) + "\n")
+
+
+def test_a_product_of_matrices_by_hand() -> None:
+    """Each of 32 columns of blocks reads all of A, and each of 32 rows all of B: 64 MiB, 32 times."""
+    cost = cost_of("matmul_shared", "matmul_128x128", BIG)
+    whole = 4096 * 4096 * 4
+    assert {f.array: f.moved for f in cost.flows} == {"A": 32 * whole, "B": 32 * whole, "C": whole}
+    assert cost.once == 3 * whole and cost.flops.number == 2 * 4096**3
+    assert cost.launches[0].barriers.number == 2 * 4096 // 8
+    device = device_named("h100")
+    assert device is not None
+    assert bounds(cost, device)[0].seconds == pytest.approx(2 * 4096**3 / 66.9e12, rel=1e-3)
+    assert without_caches(cost, device) == pytest.approx(65 * whole / 3.35e12)
+
+
+def test_sizes_that_no_tile_divides() -> None:
+    """The form is of all sizes: here the last blocks are nearly empty."""
+    sizes = {"M": 129, "N": 257, "K": 5}
+    flows = {f.array: f for f in cost_of("matmul_shared", "matmul_128x128", sizes).flows}
+    assert str(flows["A"].asked.closed) == "K·M·⌈N/128⌉" and flows["A"].asked.number == 5 * 129 * 3
+    assert flows["C"].asked.number == 129 * 257
+
+
+def test_the_page_of_the_command(capsys) -> None:
+    assert main(["show", "specs/transpose.tgpu", "transpose_naive", "--cost", "M=64", "N=64", "--device", "l4"]) == 0
+    out = capsys.readouterr().out
+    assert "predicted at M = 64, N = 64, on NVIDIA L4 (sm_89)" in out and "TG601" in out and "TG607 4 blocks" in out
+    assert "occupancy" in out and "no faster than" in out
+
+
+def test_plain_data(capsys) -> None:
+    assert main(["show", "specs/transpose.tgpu", "--cost", "M=64", "N=64", "--output-format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)["costs"]
+    naive = next(one for one in found if one["machine"] == "transpose_naive")
+    assert naive["predicted"] and [n["code"] for n in naive["notes"]] == ["TG601"]
+    assert [a["sectors"] for a in naive["accesses"]] == [512, 4096]
+    assert naive["memory"][0]["asked_elements"] == {"number": 4096, "exact": True, "form": "M·N"}
+
+
+@pytest.mark.parametrize("given", [["--cost", "Q=3"], ["--cost", "--device", "abacus"], ["--device", "h100"]])
+def test_what_means_nothing(given: list[str], capsys) -> None:
+    assert main(["show", "specs/transpose.tgpu", *given]) == 2
+    assert "TG905" in capsys.readouterr().err
+
+
+def test_check_says_notes_only_when_asked(capsys) -> None:
+    arguments = ["check", "specs/transpose.tgpu", "--machine", "transpose_naive"]
+    assert main(arguments) == 0
+    assert "TG6" not in capsys.readouterr().out
+    assert main([*arguments, "--notes"]) == 0
+    assert "TG601" in capsys.readouterr().out
+
+
+PEAKS = {"h100": 66.9, "h200": 66.9, "a100": 19.5, "rtx4090": 82.6, "rtx3090": 35.6, "l4": 30.3, "t4": 8.1}
+
+
+@pytest.mark.parametrize("name", devices())
+def test_the_peak_of_a_device_is_that_of_its_data_sheet(name: str) -> None:
+    device = device_named(name)
+    assert device is not None and round(device.fp32_flops / 1e12, 1) == PEAKS[name]
+
+
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+def test_what_blocks_share_fits_the_limits_of_a_block(arch: str) -> None:
+    room, limits = room_of(arch), arch_named(arch)
+    assert room.shared_bytes_per_multiprocessor == limits.shared_bytes_per_block_opt_in + room.shared_reserved_bytes
+    full = resident(arch, limits.threads_per_block, 32, 0)
+    assert full.blocks == limits.threads_per_multiprocessor // limits.threads_per_block
+    assert resident(arch, 32, 255, 0).warps == room.registers_per_multiprocessor // 4 // (255 * 32 // 256 * 256 + 256) * 4
+    assert resident(arch, 32, 32, limits.shared_bytes_per_block_opt_in).because == "shared memory"
