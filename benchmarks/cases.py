@@ -50,6 +50,10 @@ ELEMENTS = (
 
 NORMS = (
     Case("softmax", "softmax", "softmax", ROWS, peers.softmax, "exp(x - max) / sum", 2.0),
+    Case("softmax, on cpu", "softmax_cpu", "softmax", ROWS, peers.softmax, "exp(x - max) / sum", 4.0),
+    Case("layernorm, on cpu", "norm_cpu", "layernorm", ROWS, peers.layernorm, "(x - mean) / sqrt(var + eps) * w + b", 4.0, draw=SMALL_EPS),
+    Case("rmsnorm, on cpu", "norm_cpu", "rmsnorm", ROWS, peers.rmsnorm, "x / sqrt(mean(x*x) + eps) * w", 4.0, draw=SMALL_EPS),
+    Case("mean, variance, on cpu", "norm_cpu", "mean_variance", ROWS, peers.mean_variance, "x.mean(1), x.var(1)", 4.0),
     Case("softmax of long rows", "softmax", "softmax_long", {"R": 16, "N": 1 << 20}, peers.softmax, "exp(x - max) / sum"),
     Case("online softmax", "online_softmax", "softmax_online", ROWS, peers.softmax, "exp(x - max) / sum"),
     Case("layernorm", "norm", "layernorm", ROWS, peers.layernorm, "(x - mean) / sqrt(var + eps) * w + b", 2.0, draw=SMALL_EPS),

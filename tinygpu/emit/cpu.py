@@ -16,6 +16,7 @@ from tinygpu.emit.cpu_block import block_count, block_lines, block_steps, cooper
 from tinygpu.emit.cpu_cells import without_copies
 from tinygpu.emit.cpu_driver import Call, arguments, driver_lines, entry_lines
 from tinygpu.emit.cpu_exchange import without_shuffles
+from tinygpu.emit.cpu_flat import in_rows
 from tinygpu.emit.cpu_lanes import IMPORTS as LANES_IMPORTS
 from tinygpu.emit.cpu_lanes import lanes_source
 from tinygpu.emit.cpu_lift import lift, sites
@@ -115,14 +116,15 @@ def stored(launch: Launch) -> frozenset[str]:
     return frozenset(site.step.target for site in sites(launch.body)) - own
 
 
-def nest_of(op: Op, launch: Launch, tensors: Mapping[str, Tensor]) -> Nest:
-    """The launch in normal form: own loops lifted, factors merged, guards made bounds; axes bear the names of the op's indices."""
+def nest_of(op: Op, launch: Launch, tensors: Mapping[str, Tensor], core: bool = False) -> Nest:
+    """The launch in normal form: own loops lifted, factors merged, guards made bounds; axes bear the names of the op's indices. The cells
+    of a core are in one row."""
     outputs = stored(launch)
     taken = frozenset(op.sizes) | set(tensors) | {s.name for s in steps(launch.body) if isinstance(s, Local)}
     taken |= {s.axis.name for s in steps(launch.body) if isinstance(s, For)} | {a.name for a in launch.grid + launch.block}
     lifted, body = lift(launch.body, outputs)
     body = without_copies(body, frozenset(tensors) - outputs)
-    axes, body = merge((*launch.grid, *launch.block, *lifted), body, taken)
+    axes, body = merge((*launch.grid, *launch.block, *lifted), in_rows(body) if core else body, taken)
     body = merge_loops(body, taken | {a.name for a in axes})
     nest = split(bound(axes, body, outputs), taken | {a.name for a in axes})
     body = (If(conjunction(*nest.guards), nest.body),) if nest.guards else nest.body
@@ -133,7 +135,7 @@ def nest_of(op: Op, launch: Launch, tensors: Mapping[str, Tensor]) -> Nest:
 
 def plain_launch(op: Op, name: str, launch: Launch, writer: Writer, given: model.Launch | None = None) -> tuple[list[str], Call]:
     """The work function of a launch whose threads do not cooperate; what is `given` of a machine on cpu shapes it."""
-    nest = nest_of(op, launch, writer.tensors)
+    nest = nest_of(op, launch, writer.tensors, given is not None)
     writer.locals = {s.name: s for s in steps(nest.body) if isinstance(s, Local)}
     lane = innermost(nest, writer)
     tile = tile_of(nest, writer, given)

@@ -1,12 +1,12 @@
 """Values of equations with what is no fold put in where it is read, and the reads of tiles named.
 
 Comes in: the phases of a launch, and which reads are staged. Goes out: the value of each equation over its indices.
-The one idea: an intermediate without a fold costs less than a cell that holds it, unless somebody stages it.
+The one idea: an intermediate without a fold costs less than a cell that holds it, unless somebody stages or keeps it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from tinygpu.category.term import Fold, Read, Term, rebuild, substitute, walk
@@ -15,8 +15,9 @@ from tinygpu.model.op import Equation
 from tinygpu.model.tile import BLOCK, Sought, Stage
 
 
-def inlined(phases: Sequence[Phase], staged: Sequence[Sought | Stage] = ()) -> dict[str, Term]:
-    """The value of each equation; a read that is staged bears the name of its stage, its index still that of the tensor."""
+def inlined(phases: Sequence[Phase], staged: Sequence[Sought | Stage] = (), kept: Collection[str] = ()) -> dict[str, Term]:
+    """The value of each equation; a read that is staged bears the name of its stage, its index still that of the tensor, and one of what
+    is `kept` stays."""
     sought = [s if isinstance(s, Sought) else Sought(s.tensor, s.pattern, s.at, s.name) for s in staged]
     done: dict[str, tuple[Equation, Term]] = {}
     made = {p.equation.target for p in phases}
@@ -29,7 +30,7 @@ def inlined(phases: Sequence[Phase], staged: Sequence[Sought | Stage] = ()) -> d
         term = rebuild(term, put)
         if isinstance(term, Read) and term.tensor in done:
             equation, value = done[term.tensor]
-            if not any(isinstance(inner, Fold) for inner in walk(value)):
+            if term.tensor not in kept and not any(isinstance(inner, Fold) for inner in walk(value)):
                 return substitute(value, dict(zip((a.name for a in equation.axes), term.index, strict=True)))
         return term
 

@@ -139,14 +139,14 @@ def _reduced(clauses: Clauses, targets: Sequence[str], table: Mapping[str, Facto
 
 
 def _kept(clauses: Clauses, op: Op, scope: Scope) -> tuple[Keep, ...]:
-    """The inputs that are kept in registers."""
+    """The inputs and intermediates that are kept in registers, or by a core."""
     kept: dict[str, Keep] = {}
-    inputs = [t.name for t in op.inputs if t.shape]
+    inputs = [t.name for t in (*op.inputs, *op.intermediates) if t.shape]
     for clause in clauses.keep:
         if clause.tensor not in inputs:
             fix = suggestion(clause.tensor, inputs) or f"the arrays that are read are {listing(inputs)}"
-            title = f"{clause.tensor} is no input that can be kept"
-            scope.problems.add("TG101", title, clause.span, "no input array has this name", help=fix)
+            title = f"{clause.tensor} is nothing that can be kept"
+            scope.problems.add("TG101", title, clause.span, "no input array or intermediate has this name", help=fix)
         elif clause.space != "register":
             title, fix = f"nothing is kept in {clause.space}", f"write keep {clause.tensor} in register"
             scope.problems.add("TG101", title, clause.span, f"{clause.space} is no place to keep values in", help=fix)

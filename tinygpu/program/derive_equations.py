@@ -27,7 +27,8 @@ Passes = dict[tuple[object, ...], Plan]  # the scans by what they are
 
 def plans(build: Build, op: Op, launch: Launch) -> tuple[Plan, ...]:
     """`launch → plans`, in the order of the equations; intermediates without a fold are gone, put in where they are used."""
-    values = inlined(launch.phases, launch.stages)
+    held = {k.tensor for k in launch.keeps}
+    values = inlined(launch.phases, launch.stages, held)
     stored = {*(t.name for t in op.outputs), *launch.leaves, *(name for p in launch.phases for name in p.parts)}
     used: set[str] = set()
     for target, value in reversed(values.items()):  # what is read only where a tile is filled is computed there
@@ -38,7 +39,7 @@ def plans(build: Build, op: Op, launch: Launch) -> tuple[Plan, ...]:
     for phase in launch.phases:
         target = phase.equation.target
         folds = any(isinstance(t, Fold) for t in walk(values[target]))
-        later = target in used and folds
+        later = target in used and (folds or target in held)
         if target in stored or later:
             value, cells = ahead(build, phase, values[target], made, passes)
             kept = build.fresh(target if target not in stored else f"{target}_cell") if later else ""

@@ -23,6 +23,8 @@ def kept(build: Build, todo: Sequence[Plan], keeps: Sequence[Keep]) -> tuple[Pla
     """The plans, each tensor that is kept read by a plan of its own. Raises TG537 where it cannot be."""
     plans = list(todo)
     for keep in keeps:
+        if any(p.kept and p.target == keep.tensor for p in plans):
+            continue  # what is computed here has its cells
         readers = [n for n, p in enumerate(plans) if any(element(t, keep) for t in walk(p.value))]
         read = single(plans, readers, keep)
         first = plans[readers[0]]

@@ -18,6 +18,7 @@ CPU = "cpu"
 LEVELS = {"core": "grid"}
 SORTS = {"simd": "vector"}
 SPACES = {"core": "shared"}
+CELLS = {"core": "register"}  # where something is kept
 OTHERS = {
     "grid": "core",
     "block": "core",
@@ -34,7 +35,14 @@ def common(machine: T) -> T:
     >>> common(tree.Own("simd", ())), common(tree.Level("core", tree.Group(()))).name
     (Own(sort='vector', factors=()), 'grid')
     """
-    return _rewritten(machine, lambda node: _words(node, LEVELS, SORTS, SPACES))
+
+    def words(node: object) -> object:
+        match node:
+            case tree.Keep(space=space) if space in CELLS:
+                return replace(node, space=CELLS[space])
+        return _words(node, LEVELS, SORTS, SPACES)
+
+    return _rewritten(machine, words)
 
 
 def of_cpu(machine: T) -> T:
@@ -58,6 +66,8 @@ def strange(machine: tree.Machine) -> Iterator[tuple[str, Span, str]]:
                 instead = OTHERS if cpu else SPACES if isinstance(node, tree.Array | tree.Stage) else {**LEVELS, **SORTS}
                 if word in instead:
                     yield word, node.span, f"write {instead[word]}"
+            case tree.Keep(space=word) if word in CELLS and not cpu:
+                yield word, node.span, f"write {CELLS[word]}"
             case tree.Sync(kind) if cpu and kind.endswith("barrier"):
                 yield kind, node.span, "remove it: what one thread does is in order"
             case tree.Call(function) if cpu and function in COLLECTIVE:

@@ -1,0 +1,143 @@
+"""Machines on cpu: their kernels have the shape that the machine says, are proved, are made of vector instructions, and may be called by threads.
+
+Comes in: the shipped machines on cpu. Goes out: text, machine code, results. The one idea: what the machine says of registers is seen in the
+machine code, where the processor has such registers.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+from llvmlite.binding import get_host_cpu_features
+
+from tinygpu import pipeline
+from tinygpu.emit.cpu import cpu_kernels
+from tinygpu.emit.module import launcher_names
+from tinygpu.proof.kernel import Proof
+from tinygpu.run.load import load
+
+SPECS = Path(__file__).resolve().parent.parent.parent / "specs"
+ON_CPU = ("matmul_cpu", "softmax_cpu", "norm_cpu")
+
+
+def built(spec: str, title: str = "") -> list[Any]:
+    """The proved machines of a spec, or one of them, with what the emitter needs."""
+    found = []
+    for machine in pipeline.load(SPECS / f"{spec}.tgpu").machines:
+        if title in ("", machine.title):
+            proof = pipeline.check(machine)
+            assert isinstance(proof, Proof), machine.title
+            found.append(pipeline.built(proof, machine))
+    return found
+
+
+@pytest.fixture(scope="module")
+def matmul() -> ModuleType:
+    machines = built("matmul_cpu")
+    assert launcher_names([m.machine for m in machines]) == ["matmul_core", "matmul_core_6"]
+    return load(pipeline.module("matmul_cpu", machines), "matmul_cpu")
+
+
+@pytest.mark.parametrize("spec", ON_CPU)
+def test_modules_are_for_a_cpu_alone_and_are_proved(spec: str) -> None:
+    machines = built(spec)
+    text = pipeline.module(spec, machines)
+    assert "cuda.jit" not in text and "what CUDA kernels call" not in text
+    assert not re.search(r"^_\w+_cuda(_\d+)? = ", text, re.MULTILINE)
+    assert pipeline.validate(text, machines) == ()
+    assert pipeline.validate_cpu(text, machines) == ()
+
+
+def test_a_tile_has_the_shape_that_the_machine_says() -> None:
+    (twelve,), (six,) = built("matmul_cpu", "matmul_core"), built("matmul_cpu", "matmul_core_6")
+    for machine, rows, groups in ((twelve, 12, 43), (six, 6, 84)):
+        text = cpu_kernels(machine.cpu).text
+        assert f"for row in range(row_start, row_stop, {rows}):" in text
+        assert f"row_stop = min(row_start + {rows * groups}, M)" in text
+        assert "block_end = min(block + 256, K)" in text and "panel = np.zeros(256*2*LANES, np.float32)" in text
+        assert len(set(re.findall(r"\bacc_\d+_\d+\b", text))) == rows * 2
+
+
+def test_accumulators_are_in_vector_registers(matmul: ModuleType) -> None:
+    """One fused instruction for each accumulator, and none of them in memory; on processors that have such instructions."""
+    features = get_host_cpu_features()
+    name, rows = ("zmm", 12) if features.get("avx512f") else ("ymm", 6)
+    if not features.get("fma"):
+        pytest.skip("the processor has no fused instructions")
+    kernel = matmul.matmul_core_work if rows == 12 else matmul.matmul_core_6_work
+    one = np.ones((3, 3), np.float32)
+    (matmul.matmul_core if rows == 12 else matmul.matmul_core_6)(one, one)
+    code = "\n".join(kernel.inspect_asm().values())
+    fused = [line for line in code.splitlines() if "vfmadd" in line and name in line]
+    assert len(fused) >= 2 * rows
+    assert all(line.split(",")[-1].strip().startswith(f"%{name}") for line in fused)
+
+
+@pytest.mark.parametrize(
+    "sizes", [(1, 1, 1), (0, 3, 4), (3, 4, 0), (11, 31, 255), (12, 32, 256), (13, 33, 257), (516, 32, 8), (517, 65, 300)]
+)
+def test_products_around_the_edges_of_tiles(matmul: ModuleType, sizes: tuple[int, int, int]) -> None:
+    m, n, k = sizes
+    chance = np.random.default_rng(m + n + k)
+    a, b = chance.standard_normal((m, k), dtype=np.float32), chance.standard_normal((k, n), dtype=np.float32)
+    for product in (matmul.matmul_core, matmul.matmul_core_6):
+        np.testing.assert_allclose(product(a, b), a.astype(np.float64) @ b, rtol=1e-4, atol=1e-4)
+
+
+def test_arrays_on_a_gpu_are_refused(matmul: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    class OnGpu:
+        def __init__(self, pointer: int) -> None:
+            self.__cuda_array_interface__ = {
+                "shape": (4, 4),
+                "typestr": "<f4",
+                "data": (pointer, False),
+                "strides": None,
+                "version": 3,
+            }
+
+    monkeypatch.setattr(matmul, "_device_of", lambda pointer: 0)
+    with pytest.raises(TypeError, match=r"TG818.*is written for a CPU"):
+        matmul.matmul_core(OnGpu(4096), OnGpu(8192), out=OnGpu(12288))
+
+
+THREADS = """
+import sys, threading
+import numpy as np
+from tinygpu.run.load import load
+
+module = load(open(sys.argv[1]).read(), "matmul_cpu")
+one = np.ones((300, 300), np.float32)
+wrong = []
+
+def calls():
+    for _ in range(5):
+        wrong.extend([] if (module.matmul_core(one, one) == 300).all() else [1])
+
+threads = [threading.Thread(target=calls) for _ in range(4)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+import numba
+print(len(wrong), numba.threading_layer())
+"""
+
+
+@pytest.mark.parametrize("layer", ["workqueue", "default"])
+def test_python_threads_call_at_once(tmp_path: Path, layer: str) -> None:
+    """numba's own layer aborts where two threads launch at once; there calls wait for each other."""
+    text = tmp_path / "matmul_cpu.txt"
+    text.write_text(pipeline.module("matmul_cpu", built("matmul_cpu", "matmul_core")), encoding="utf-8")
+    env = {**os.environ, "NUMBA_THREADING_LAYER": layer, "NUMBA_NUM_THREADS": "2"}
+    done = subprocess.run([sys.executable, "-c", THREADS, str(text)], capture_output=True, text=True, env=env, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split()[0] == "0"
+    assert layer == "default" or done.stdout.split()[1] == layer
