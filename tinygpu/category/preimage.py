@@ -64,7 +64,7 @@ def preimage(terms: Iterable[Term], axes: tuple[Axis, ...], targets: Iterable[Te
     known |= _from_ranges(guard, {a.name: a for a in axes if a.name not in known}, known)
     for axis in axes:
         if axis.name not in known:
-            known[axis.name] = _from_guard(axis.name, guard, known)
+            known[axis.name] = _from_guard(axis.name, guard, known, {a.name for a in axes} - known.keys())
     for digit, (own, whole) in turns.items():
         known |= turned_back(digit, own, whole, {a.name: a for a in axes}, known)
     return known
@@ -243,11 +243,12 @@ def _from_ranges(guard: Term, axes: dict[str, Axis], known: dict[str, Term]) -> 
     return found
 
 
-def _from_guard(name: str, guard: Term, known: dict[str, Term]) -> Term:
+def _from_guard(name: str, guard: Term, known: dict[str, Term], unknown: set[str]) -> Term:
+    """What a guard says that an axis equals, in terms of what is known; else 0."""
     for part in conjuncts(guard):
         match part:
             case App("eq", (a, b)):
                 point = solve(a, b, name)
-                if point is not None:
+                if point is not None and not variables(point) & unknown:
                     return substitute(point, known)
     return Const(0)

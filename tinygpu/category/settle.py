@@ -7,10 +7,9 @@ value at a corner of the box.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-
 from tinygpu.category.affine import Linear, joined, linear
+from tinygpu.category.known import Extents, Known
+from tinygpu.category.linear import divide, polynomial, term_of
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.term import (
     BOOL,
@@ -31,55 +30,6 @@ from tinygpu.category.term import (
     select,
     variables,
 )
-
-Extents = Mapping[str, Term]
-
-
-@dataclass(frozen=True, slots=True)
-class Known:
-    """What is known where a term stands: the extents of axes, facts, and those facts as linear forms that are not negative."""
-
-    extents: Extents
-    given: frozenset[Term] = frozenset()
-    forms: tuple[Linear, ...] = ()
-
-    @classmethod
-    def of(cls, extents: Extents, given: frozenset[Term] = frozenset()) -> Known:
-        return cls(extents, given, tuple(form for fact in given for form in _forms(fact)))
-
-    def under(self, condition: Term) -> Known:
-        """What is known where a condition holds too."""
-        more = tuple(part for part in conjuncts(condition) if part not in self.given)
-        return Known(self.extents, self.given.union(more), self.forms + tuple(form for fact in more for form in _forms(fact)))
-
-
-def _forms(fact: Term) -> tuple[Linear, ...]:
-    """A comparison of index terms as linear forms that are at least 0; the fact keeps them, since it is given again and again."""
-    if not isinstance(fact, App) or fact.dtype != BOOL:
-        return ()
-    found: tuple[Linear, ...] | None = getattr(fact, "_form", None)
-    if found is None:
-        found = _compared(fact)
-        object.__setattr__(fact, "_form", found)
-    return found
-
-
-def _compared(fact: App) -> tuple[Linear, ...]:
-    match fact:
-        case App("not", (App("lt" | "le" | "gt" | "ge" as op, (a, b)),)):
-            return _forms(App({"lt": "ge", "le": "gt", "gt": "le", "ge": "lt"}[op], (a, b), BOOL))
-        case App(op, (a, b)) if op in COMPARISONS and op != "ne" and a.dtype == INDEX == b.dtype:
-            rise = linear(b).plus(linear(a), -1)
-            fall = rise.scaled(-1)
-            one = Linear((), 1)
-            return {
-                "lt": (rise.plus(one, -1),),
-                "le": (rise,),
-                "gt": (fall.plus(one, -1),),
-                "ge": (fall,),
-                "eq": (rise, fall),
-            }[op]
-    return ()
 
 
 def smallest(form: Linear, known: Known) -> int | None:
@@ -212,6 +162,8 @@ def _settle(term: Term, known: Known) -> Term:
             return select(c, _settle(then, known.under(c)), _settle(otherwise, known.under(negation(c))))
         case App("floordiv" | "mod" as op, (a, Const(int(n))), "index") if n > 0:
             return divided(op, _settle(a, known), n, known)
+        case App("floordiv" | "mod" as op, (a, n), "index"):
+            return parted(op, _settle(a, known), _settle(n, known), known)
         case Fold(monoid, axes, guard, body, dtype, span):
             inner = {**known.extents, **{a.name: a.extent for a in axes}}
             names = {a.name for a in axes}
@@ -269,6 +221,24 @@ def divided(op: str, term: Term, n: int, known: Known) -> Term:
             above = Linear(tuple((atom, c // g) for atom, c in rest.parts), rest.constant // g).term()
             return above % (n // g) * g + digit.term() if op == "mod" else high.term() + above // (n // g)
     return low.term() % n if op == "mod" else high.term() + low.term() // n
+
+
+def parted(op: str, term: Term, n: Term, known: Known) -> Term:
+    """`term // n` or `term % n` for an n that is no number, where the term is `q·n + r` with `0 ≤ r < n`.
+
+    >>> from tinygpu.category.term import text
+    >>> q, r, E = Var("q"), Var("r"), Var("E")
+    >>> box = Known.of({"r": E})
+    >>> text(parted("floordiv", q * E * 3 + E + r, E, box)), text(parted("mod", q * E + r, E, box))
+    ('q*3 + 1', 'r')
+    """
+    if isinstance(n, Const):
+        return divided(op, term, n.value, known) if isinstance(n.value, int) and n.value > 0 else App(op, (term, n), INDEX)
+    quotient, rest = divide(polynomial(term), polynomial(n))
+    r = linear(term_of(rest))
+    if nonnegative(r, known, inside=True) and nonnegative(linear(n).plus(r, -1).plus(Linear((), 1), -1), known, inside=True):
+        return term_of(quotient) if op == "floordiv" else term_of(rest)
+    return App(op, (term, n), INDEX)
 
 
 def _digit(form: Linear, n: int, known: Known) -> bool:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from tinygpu.category.preimage import preimage
 from tinygpu.category.settle import settle, within
-from tinygpu.category.term import BOOL, FALSE, App, Axis, Const, Term, Var, conjunction, equal, substitute
+from tinygpu.category.term import BOOL, FALSE, TRUE, App, Axis, Const, Term, Var, conjunction, equal, substitute, variables
 from tinygpu.category.to_z3 import box_facts
 from tinygpu.obligations.obligation import Point
 
@@ -56,9 +56,15 @@ def onto(parts: tuple[Part, ...], target: tuple[Term, ...], extents: dict[str, T
 
 
 def collisions(parts: tuple[Part, ...], context: Point) -> Iterator[tuple[int, int, tuple[Term, ...], Term]]:
-    """For each pair of parts `(p, q, hypotheses, goal)`: two points with one image are one point of one part."""
+    """For each pair of parts `(p, q, hypotheses, goal)`: two points with one image are one point of one part.
+
+    Where a part has an inverse that is seen to be one, it is that: `φ⁻¹(φ(d)) = d`.
+    """
     for p, first in enumerate(parts):
         for q, second in enumerate(parts[: p + 1]):
+            if p == q and (back := restored(first, context)) == TRUE:
+                yield p, q, context.facts + first.facts, back
+                continue
             other = second.renamed(PRIME)
             meet = tuple(equal(a, b) for a, b in zip(first.terms, other.terms, strict=True))
             hypotheses = context.facts + first.facts + other.facts + meet
@@ -68,6 +74,18 @@ def collisions(parts: tuple[Part, ...], context: Point) -> Iterator[tuple[int, i
                     yield p, q, hypotheses, same
             else:
                 yield p, q, hypotheses, FALSE
+
+
+def restored(part: Part, context: Point) -> Term:
+    """The goal that an arrow is undone: its image alone tells the point. Then no two points have one image."""
+    image = tuple(Var(f"{n}{PRIME}") for n in range(len(part.terms)))
+    witness = preimage(part.terms, part.axes, image, conjunction(*part.guard))
+    if any(variables(term) & {a.name for a in part.axes} for term in witness.values()):
+        return FALSE
+    back = dict(zip((i.name for i in image), part.terms, strict=True))
+    known = context.inside(*part.axes).under(*part.guard)
+    goal = conjunction(*(equal(substitute(witness[a.name], back), Var(a.name)) for a in part.axes))
+    return settle(goal, known.extents, frozenset(known.guard))
 
 
 def before(here: tuple[Term, ...], there: tuple[Term, ...]) -> Term:

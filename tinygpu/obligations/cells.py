@@ -10,7 +10,7 @@ claim, and with it at most one thread writes a cell.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -20,6 +20,7 @@ from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.preimage import preimage
 from tinygpu.category.settle import settle, within
 from tinygpu.category.term import (
+    FALSE,
     TRUE,
     App,
     Axis,
@@ -160,7 +161,8 @@ def by_axes(cells: Cells, index: tuple[Term, ...], writers: tuple[Axis, ...], tu
     turn = [equal(Var(a.name), writer[a.name]) for a in turns]
     lands = [substitute(equal(i, f), writer) for i, f in zip(index, cells.place, strict=True)]
     condition = conjunction(*turn, *inside, *(substitute(g, writer) for g in point.guard), *lands)
-    return Published(condition, writer, settle(conjunction(*back), point.extents, frozenset(point.guard)))
+    claim = settle(conjunction(*back), point.extents, frozenset(point.guard)) if told(writer, axes) else FALSE
+    return Published(condition, writer, claim)
 
 
 def by_number(
@@ -174,13 +176,18 @@ def by_number(
     guards = tuple(settle(substitute(g, digits), extents) for g in point.guard)
     writer = preimage(plain, (number, *rest), cells.place, conjunction(*guards))
     back = [equal(substitute(writer[a.name], dict(zip(cells.formals, plain, strict=True))), Var(a.name)) for a in (number, *rest)]
-    claim = settle(conjunction(*back), extents, frozenset(guards))
+    claim = settle(conjunction(*back), extents, frozenset(guards)) if told(writer, (number, *rest)) else FALSE
     whole = {name: substitute(t, writer) for name, t in digits.items()}
     turn = [equal(Var(a.name), whole[a.name]) for a in outer] + [equal(Var(a.name), writer[a.name]) for a in rest]
     lands = [substitute(equal(i, f), writer) for i, f in zip(plain, cells.place, strict=True)]
     inside = within(writer[number.name], number.extent)
     condition = conjunction(*turn, inside, *(substitute(g, writer) for g in guards), *lands)
     return Published(condition, {**{a.name: writer[a.name] for a in rest}, **whole}, claim)
+
+
+def told(writer: Mapping[str, Term], axes: tuple[Axis, ...]) -> bool:
+    """Whether the cell alone tells its writer: a witness that speaks of the writer is none."""
+    return not any(variables(writer[a.name]) & {a.name for a in axes} for a in axes)
 
 
 def contributed(
