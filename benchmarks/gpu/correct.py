@@ -1,0 +1,71 @@
+"""Whether every machine computes its equation on this GPU: fresh random inputs, poisoned outputs, odd sizes, the equation in float64.
+
+Comes in: a machine that is ready. Goes out: what is wrong, in words; nothing where nothing is.
+The one idea: the sizes are chosen so that every border is met, and nothing that was not written can pass for a result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from benchmarks.gpu.device import Gpu
+from benchmarks.gpu.ready import Made, bound, program
+from tinygpu.category.to_numpy import evaluate
+from tinygpu.program.inputs import random_inputs
+from tinygpu.program.reference import compare, reference, tolerance
+from tinygpu.program.step import Program
+
+SIZES = {
+    0: [()],
+    1: [(16411,), (1021,), (1024,), (3,), (4096,)],
+    2: [(7, 1031), (129, 33), (64, 64), (5, 260), (1, 1), (32, 1024)],
+    3: [(33, 17, 65), (5, 130, 31), (64, 64, 64), (16, 8, 24), (1, 1, 1)],
+    4: [(3, 9, 33, 4), (2, 17, 66, 9), (4, 8, 16, 8), (1, 1, 1, 1)],
+    5: [(2, 3, 5, 7, 3), (2, 4, 8, 16, 4), (1, 1, 1, 1, 1)],
+}
+EACH = 3  # sizes of a machine
+
+
+def sizes_of(work: Program) -> Iterator[dict[str, int]]:
+    """The first few of the sizes that the machine takes."""
+    count = 0
+    for numbers in SIZES[len(work.op.sizes)]:
+        sizes = dict(zip(work.op.sizes, numbers, strict=True))
+        if count < EACH and all(bool(evaluate(where, dict(sizes))) for where in (*work.op.where, *work.where)):
+            count += 1
+            yield sizes
+
+
+def wrong(gpu: Gpu, ready: Made, seed: int) -> str:
+    """What the machine gets wrong; nothing where it is right at all sizes. Raises what a launch raises."""
+    work = program(ready.spec, ready.title)
+    tried = 0
+    for sizes in sizes_of(work):
+        inputs = random_inputs(work.op, sizes, seed)
+        want = reference(work.op, sizes, inputs)
+        given = {t.name: on_gpu(gpu, inputs[t.name], t.dtype) if t.shape else inputs[t.name].item() for t in work.op.inputs}
+        run = bound(gpu, ready, sizes, given)
+        run.call()
+        got = {t.name: from_gpu(a.get(), t.dtype) for t, a in zip(work.op.outputs, run.outputs, strict=True)}
+        relative, absolute = tolerance(work.op, sizes)
+        differs = compare(work.op, got, want, rtol=relative, atol=absolute, cap=1)
+        if differs:
+            return f"at {', '.join(f'{n} = {v}' for n, v in sizes.items())}: {differs[0]}"
+        tried += 1
+    return "" if tried else "takes none of the sizes that are tried"
+
+
+def on_gpu(gpu: Gpu, values: Any, dtype: str) -> Any:
+    """A numpy array on the GPU; bf16 by its bits."""
+    held = np.asarray(values)
+    if dtype == "bf16":
+        held = held.view(np.uint16) if held.dtype.itemsize == 2 else (held.view(np.uint32) >> 16).astype(np.uint16)
+    return gpu.empty(held.shape, dtype).put(held)
+
+
+def from_gpu(values: Any, dtype: str) -> Any:
+    """What came back, as numbers."""
+    return (values.astype(np.uint32) << 16).view(np.float32) if dtype == "bf16" else values

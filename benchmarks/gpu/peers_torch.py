@@ -1,0 +1,82 @@
+"""torch's way: for each case the call that a good user of torch makes, eager, and the same function compiled.
+
+Comes in: torch, inputs by name and outputs. Goes out: calls without arguments. The one idea: where torch has a call for the whole op, that
+call, with `out=` where it takes one, so that nobody is timed for memory that the other has for nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+Inputs = Mapping[str, Any]
+Outputs = Sequence[Any]
+Form = Callable[[Inputs, Outputs], Callable[[], Any]]
+EPS = 1e-5
+
+
+def functions(torch: Any) -> dict[str, Callable[[Inputs], Any]]:
+    """The value of each case, as a function of its inputs."""
+    norm = torch.nn.functional
+
+    def rms(x: Any, weight: Any, eps: float) -> Any:
+        if hasattr(norm, "rms_norm"):
+            return norm.rms_norm(x, (x.shape[1],), weight, eps)
+        return x * torch.rsqrt(x.square().mean(1, keepdim=True) + eps) * weight
+
+    def add_rms(i: Inputs) -> Any:
+        z = i["x"] + i["residual"]
+        return z, rms(z, i["weight"], i["eps"])
+
+    return {
+        "saxpy": lambda i: torch.add(i["y"], i["x"], alpha=i["a"]),
+        "sum": lambda i: i["x"].sum(),
+        "transpose": lambda i: i["x"].t().contiguous(),
+        "gelu_tanh": lambda i: norm.gelu(i["x"], approximate="tanh"),
+        "gelu_erf": lambda i: norm.gelu(i["x"]),
+        "bias_rows": lambda i: i["x"] + i["b"][:, None],
+        "bias_columns": lambda i: i["x"] + i["b"],
+        "to_bf16": lambda i: i["x"].to(torch.bfloat16),
+        "to_f16": lambda i: i["x"].to(torch.float16),
+        "from_half": lambda i: i["x"].to(torch.float32),
+        "softmax": lambda i: torch.softmax(i["x"], 1),
+        "layernorm": lambda i: norm.layer_norm(i["x"], (i["x"].shape[1],), i["weight"], i["bias"], i["eps"]),
+        "rmsnorm": lambda i: rms(i["x"], i["weight"], i["eps"]),
+        "add_rmsnorm": add_rms,
+        "scan": lambda i: torch.cumsum(i["x"], 0),
+        "scan_rows": lambda i: torch.cumsum(i["x"], 1),
+        "matmul": lambda i: torch.mm(i["A"], i["B"]),
+    }
+
+
+def forms(torch: Any) -> dict[str, Form]:
+    """The eager calls, into the outputs where torch can."""
+    plain: dict[str, Form] = {name: (lambda i, o, f=function: lambda: f(i)) for name, function in functions(torch).items()}  # type: ignore[misc]
+    into: dict[str, Form] = {
+        "copy": lambda i, o: lambda: o[0].copy_(i["x"]),
+        "transpose": lambda i, o: lambda: o[0].copy_(i["x"].t()),
+        "saxpy": lambda i, o: lambda: torch.add(i["y"], i["x"], alpha=i["a"], out=o[0]),
+        "bias_rows": lambda i, o: lambda: torch.add(i["x"], i["b"][:, None], out=o[0]),
+        "bias_columns": lambda i, o: lambda: torch.add(i["x"], i["b"], out=o[0]),
+        "to_bf16": lambda i, o: lambda: o[0].copy_(i["x"]),
+        "to_f16": lambda i, o: lambda: o[0].copy_(i["x"]),
+        "from_half": lambda i, o: lambda: o[0].copy_(i["x"]),
+        "scan": lambda i, o: lambda: torch.cumsum(i["x"], 0, out=o[0]),
+        "scan_rows": lambda i, o: lambda: torch.cumsum(i["x"], 1, out=o[0]),
+        "matmul": lambda i, o: lambda: torch.mm(i["A"], i["B"], out=o[0]),
+    }
+    return plain | into
+
+
+COMPILED = ("softmax", "layernorm", "rmsnorm", "add_rmsnorm", "gelu_tanh", "transpose", "saxpy", "sum")
+
+
+def compiled(torch: Any) -> dict[str, Form]:
+    """The functions through torch.compile, each compiled when it is first called."""
+    known = functions(torch)
+
+    def form(name: str) -> Form:
+        function = torch.compile(known[name], dynamic=False)
+        return lambda i, o: lambda: function(dict(i))
+
+    return {name: form(name) for name in COMPILED}
