@@ -19,7 +19,9 @@ from typing import Any
 
 from tinygpu import pipeline
 from tinygpu.emit.cuda import block_threads, dynamic_bytes
-from tinygpu.hardware.gate import compile_ptx, loaded, missing
+from tinygpu.hardware.arch import CPU
+from tinygpu.hardware.gate import compile_ptx, loaded, missing, slow
+from tinygpu.hardware.loops import count, innermost, loops, plain_loads
 from tinygpu.hardware.machine_code import Arch, Report, assembled, share
 from tinygpu.program.banks import conflicts
 from tinygpu.program.step import Program, Shared, steps
@@ -43,13 +45,20 @@ COLUMNS = {
     "atom": "ATOM",
     "ffma_share": "FFMA",
     "bank_ways": "ways",
+    "plain_loads": "LDG",
+    "loop": "loop",
+    "loop_each": "int/mem",
+    "loop_checks": "ISETP",
+    "loop_long": ".X",
+    "divisions": "div",
     "compile_s": "s",
 }
 
 
 def rows(spec: str, arch: Arch) -> list[dict[str, Any]]:
     """A row for each launch of each machine of a spec, as its kernel for 32-bit indices and wide accesses."""
-    programs = [unpack(pipeline.program(m)) for m in pipeline.load(ROOT / "specs" / f"{spec}.tgpu").machines]
+    machines = pipeline.load(ROOT / "specs" / f"{spec}.tgpu").machines
+    programs = [unpack(pipeline.program(m)) for m in machines if m.arch != CPU]
     kernels, spent = [], []
     for program in programs:
         space = loaded(program)
@@ -58,7 +67,7 @@ def rows(spec: str, arch: Arch) -> list[dict[str, Any]]:
             kernels.append((program.name, compile_ptx(space, program, number, arch, 32, True)))
             spent.append(time.perf_counter() - start)
     start = time.perf_counter()
-    reports = assembled(kernels, arch)
+    reports = assembled(kernels, arch) if kernels else ()
     each = (time.perf_counter() - start) / max(1, len(kernels))
     found: list[dict[str, Any]] = []
     for program in programs:
@@ -106,7 +115,26 @@ def row(spec: str, program: Program, number: int, report: Report, ways: dict[str
         "ffma_share": round(share(report.hot_loop()), 2),
         "bank_ways": max(here.values(), default=0),
         "bank_ways_of": here,
+        **in_loops(report),
         "refused": [*report.refused(), *absent],
+        "slow": list(slow(report, program, number)),
+    }
+
+
+def in_loops(report: Report) -> dict[str, Any]:
+    """What the innermost loops do, or the whole kernel where it has none: instructions, accesses to memory, integer arithmetic for each of
+    them, comparisons, high words of 64 bits; and divisions of integers in all loops, by what is not known and by numbers."""
+    inner = count([i for loop in innermost(report.instructions) for i in loop])
+    every = [count(loop) for loop in loops(report.instructions)]
+    return {
+        "plain_loads": plain_loads(report.instructions),
+        "loop": inner.instructions,
+        "loop_accesses": inner.accesses,
+        "loop_each": inner.each,
+        "loop_checks": inner.checks,
+        "loop_long": inner.long,
+        "divisions": max((c.divisions for c in every), default=0),
+        "by_numbers": max((c.by_numbers for c in every), default=0),
     }
 
 
@@ -121,10 +149,24 @@ def table(found: Sequence[dict[str, Any]]) -> str:
     lines = [f"{'kernel':{width}} {'arch':7}" + "".join(f"{short:>8}" for short in COLUMNS.values())]
     lines += [f"{title(r):{width}} {r['arch']:7}" + "".join(f"{r[name] or '·':>8}" for name in COLUMNS) for r in found]
     lines += [f"REFUSED {title(r)} on {r['arch']}: {', '.join(r['refused'])}" for r in found if r["refused"]]
+    lines += [f"slow: {title(r)} on {r['arch']}: {', '.join(r['slow'])}" for r in found if r["slow"]]
+    lines.append(total(found))
     lines.append(
-        "ways: the most turns that a warp's access to shared memory takes; FFMA: its share of the hot loop; s: compiled and assembled"
+        "ways: the most turns that a warp's access to shared memory takes; FFMA: its share of the hot loop; LDG: loads that are not constant;"
+        " of the innermost loops: instructions, integer arithmetic for each access, comparisons, high words of 64 bits; div: divisions of"
+        " integers in loops; s: compiled and assembled"
     )
     return "\n".join(lines)
+
+
+def total(found: Sequence[dict[str, Any]]) -> str:
+    """The sums that an emitter can be told by."""
+    inner, accesses = (sum(r[name] for r in found) for name in ("loop", "loop_accesses"))
+    plain, divisions = (sum(r[name] for r in found) for name in ("plain_loads", "divisions"))
+    return (
+        f"{len(found)} kernels: {sum(r['instructions'] for r in found)} instructions, {inner} in innermost loops for {accesses} accesses"
+        f" to memory, {plain} loads from global memory that are not constant, {divisions} divisions of integers in loops"
+    )
 
 
 def title(found: dict[str, Any]) -> str:
@@ -138,16 +180,18 @@ def main(arguments: list[str] | None = None) -> int:
         prog="python -m benchmarks.gate", description="every kernel of specs/, assembled without a GPU"
     )
     parser.add_argument("--only", default="", metavar="TEXT", help="only the specs whose name contains this")
+    parser.add_argument("--one", action="store_true", help="only sm_80, in one process")
     chosen = parser.parse_args(arguments)
     specs = sorted(path.stem for path in (ROOT / "specs").glob("*.tgpu") if chosen.only in path.stem)
     found: list[dict[str, Any]] = []
-    with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as pool:
-        made = [(spec, pool.submit(rows, spec, arch)) for spec in specs for arch in ARCHITECTURES]
+    architectures = ARCHITECTURES[:1] if chosen.one else ARCHITECTURES
+    with ProcessPoolExecutor(len(architectures), multiprocessing.get_context("spawn")) as pool:
+        made = [(spec, pool.submit(rows, spec, arch)) for spec in specs for arch in architectures]
         for spec, future in made:
             found += future.result()
-            print(f"{spec}: {found[-1]['arch']}", file=sys.stderr, flush=True)
+            print(f"{spec}: {len(found)} kernels", file=sys.stderr, flush=True)
     found.sort(key=lambda r: (r["spec"], r["machine"], r["launch"], r["arch"]))
-    if not chosen.only:
+    if not chosen.only and not chosen.one:
         versions = {name: version(name) for name in ("numba-cuda", "nvidia-nvvm", "nvidia-nvjitlink", "nvidia-cuda-nvdisasm")}
         result = {"date": time.strftime("%Y-%m-%d"), "versions": versions, "sizes_of_banks": SIZE, "kernels": found}
         folder = ROOT / "benchmarks" / "results"

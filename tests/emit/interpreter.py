@@ -48,6 +48,17 @@ def local_array(shape: Any, dtype: Any) -> np.ndarray:
     return np.frombuffer(bytes([POISON]) * int(np.prod(shape)) * np.dtype(dtype).itemsize, dtype).reshape(shape).copy()
 
 
+def division(what: str) -> Callable[[Any, Any], Any]:
+    """Of indices that are not negative by positive ones."""
+
+    def divided(a: Any, b: Any) -> Any:
+        assert a >= 0 and b > 0, f"{what}({a}, {b})"
+        kind = next((type(x) for x in (a, b) if isinstance(x, np.integer)), int)
+        return kind({"div": int(a) // int(b), "mod": int(a) % int(b), "ceil": -(-int(a) // int(b))}[what])
+
+    return divided
+
+
 def constant_memory() -> Callable[[Any], type]:
     return lambda dtype: Pointer
 
@@ -121,7 +132,7 @@ def conversion(name: str) -> Callable[[Any], Any]:
 def names_of(bits: int, position: SimpleNamespace) -> SimpleNamespace:
     """The prelude's names as numpy's."""
     names = SimpleNamespace(cuda=position, inf=math.inf, pointer=lambda dtype: Pointer, void=lambda *types: types)
-    names.ix, names.ux = (np.int32, np.uint32) if bits == 32 else (np.int64, np.uint64)
+    names.ix = np.int32 if bits == 32 else np.int64
     names.f64, names.f32, names.i64, names.i32, names.i8 = np.float64, np.float32, np.int64, np.int32, np.int8
     names.u32, names.u16, names.u8 = np.uint32, np.uint16, np.uint8
     functions = {"exp": np.exp, "exp2": np.exp2, "log": np.log, "sqrt": np.sqrt, "tanh": np.tanh, "floor": np.floor, "fabs": np.abs}
@@ -181,7 +192,13 @@ def run(
 def space_of(position: SimpleNamespace) -> dict[str, Any]:
     """The prelude's makers as numpy's."""
     space: dict[str, Any] = {"cuda_names": lambda bits: names_of(bits, position), "wide_load": wide_load, "wide_store": wide_store}
-    space |= {"constant_memory": constant_memory, "counted": lambda: range, "shuffle": lambda mode: None, "atomic": atomic}
+    space |= {
+        "division": division,
+        "constant_memory": constant_memory,
+        "counted": lambda: range,
+        "shuffle": lambda mode: None,
+        "atomic": atomic,
+    }
     return space | {"conversion": conversion, "angle_function": lambda name: {"s": np.sin, "c": np.cos}[name[0]], "Any": Any}
 
 

@@ -13,20 +13,21 @@ from functools import reduce
 
 from tinygpu.category.term import Axis, Const, text
 from tinygpu.emit.cuda_body import Build, body_lines
-from tinygpu.emit.cuda_names import index_names
+from tinygpu.emit.cuda_names import first_names, index_names
 from tinygpu.emit.cuda_text import HALVES, Scope, stored
 from tinygpu.emit.prelude import ANGLES, CONVERSIONS, MOVES, SHUFFLED, UPDATED, made_by
 from tinygpu.emit.python import Lines, block, docstring, fresh, identifier, python_names, source
 from tinygpu.program.arrays import STATIC_BYTES, arrays, shared_places
 from tinygpu.program.step import Assign, For, Launch, Local, Program, Shared, steps
 from tinygpu.program.unpack import unpack
+from tinygpu.program.wide import wide_accesses
 
 LIBDEVICE = ("exp", "exp2", "log", "sqrt", "rsqrt", "tanh", "erf", "floor", "fabs")
-TYPES = ("f64", "f32", "i64", "i32", "i8", "u32", "u16", "u8", "ix", "ux")
+TYPES = ("f64", "f32", "i64", "i32", "i8", "u32", "u16", "u8", "ix")
 BUILTIN = ("range", "min", "max", "abs", "int", "float", "bool")
 CALLED = frozenset((*ANGLES, *(f + end for f in LIBDEVICE if f not in ("floor", "fabs") for end in ("", "f"))))
 TOGETHER = ("shared", *SHUFFLED, *UPDATED)
-OTHERS = ("upto", "constant", "cuda", "inf")
+OTHERS = ("upto", "div", "mod", "ceil", "constant", "cuda", "inf")
 GIVEN = frozenset((*TYPES, *CONVERSIONS, *ANGLES, *LIBDEVICE, *(f + "f" for f in LIBDEVICE), *MOVES, *TOGETHER, *OTHERS))
 OURS = GIVEN | {*BUILTIN, "names", "bits", "wide", "block", "thread", "pointer", "void"}
 NUMERICS = "Products and sums may be contracted to fused multiply-adds; nothing else is relaxed, and reductions keep their order."
@@ -90,7 +91,9 @@ def kernel_source(program: Program, number: int) -> tuple[str, frozenset[str]]:
     taken = {*OURS, *scope.names.values()}
     labels = index_names(program, launch, taken)
     places, size = shared_places(launch)
-    build = Build(program, number, labels, taken=taken | set(labels.values()), places=places)
+    firsts = {w.first[-1]: w.access.index[-1] for w in wide_accesses(program) if w.launch == number}
+    labels |= first_names(firsts, labels, taken)
+    build = Build(program, number, labels, taken=taken | set(labels.values()), places=places, firsts=firsts)
     build.swizzled = {name: s for name, s in program.shared.items() if s.layout.swizzle}
     decoded = thread_lines(launch, scope)
     lines = body_lines(build, launch.body, scope, launch.grid + launch.block)
@@ -176,14 +179,14 @@ def thread_lines(launch: Launch, scope: Scope) -> Lines:
 
 
 def decode(flat: str, register: str, axes: tuple[Axis, ...], scope: Scope) -> Lines:
-    """A flat number as its digits, in 32 unsigned bits: a grid has less than 2³¹ blocks. One factor is the number itself."""
+    """A flat number as its digits: a grid has less than 2³¹ blocks. One factor is the number itself."""
     if not axes:
         return []
     if len(axes) == 1:
         return [f"{scope.names[axes[0].name]} = ix(cuda.{register}.x)"]
-    lines = [f"{flat} = u32(cuda.{register}.x)"]
+    lines = [f"{flat} = ix(cuda.{register}.x)"]
     for axis in reversed(axes[1:]):
-        extent = f"u32({scope.text(axis.extent)})"
-        lines.append(f"{scope.names[axis.name]} = ix({flat} % {extent})")
-        lines.append(f"{flat} = u32({flat} // {extent})")
-    return [*lines, f"{scope.names[axes[0].name]} = ix({flat})"]
+        extent = scope.text(axis.extent)
+        lines.append(f"{scope.names[axis.name]} = mod({flat}, {extent})")
+        lines.append(f"{flat} = div({flat}, {extent})")
+    return [*lines, f"{scope.names[axes[0].name]} = {flat}"]

@@ -25,7 +25,8 @@ IN_PLACE = {"sum": "+=", "prod": "*="}
 
 @dataclass(slots=True)
 class Build:
-    """What one kernel's walk needs, with the first bytes of shared arrays, and what it gathers: the arrays to declare, by name."""
+    """What one kernel's walk needs, with the first bytes of shared arrays, and what it gathers: the arrays to declare, by name. `firsts` are
+    the coordinates of first lanes, with the coordinate of every lane."""
 
     program: Program
     number: int
@@ -34,6 +35,7 @@ class Build:
     taken: set[str] = field(default_factory=set)
     places: Mapping[str, int] = field(default_factory=dict)
     swizzled: Mapping[str, Shared] = field(default_factory=dict)
+    firsts: Mapping[Term, Term] = field(default_factory=dict)
 
 
 def body_lines(build: Build, body: tuple[Step, ...], scope: Scope, axes: tuple[Axis, ...]) -> Lines:
@@ -41,7 +43,9 @@ def body_lines(build: Build, body: tuple[Step, ...], scope: Scope, axes: tuple[A
     lines: Lines = []
     known = {a.name for a in axes} | set(build.program.op.sizes)
     for term, name in build.labels.items():
-        if term not in scope.bound and variables(term) <= known and not reads(term) and occurs(term, body, build.swizzled):
+        if term in scope.bound or not variables(term) <= known or reads(term):
+            continue
+        if occurs(build.firsts.get(term, term), body, build.swizzled):
             lines.append(f"{name} = {scope.text(term)}")
             scope = scope.binding(term, name)
     for step in body:
@@ -102,7 +106,6 @@ def vector_lines(build: Build, loop: For, scope: Scope, axes: tuple[Axis, ...]) 
     the conditions of all lanes around everything."""
     outer, loop = hoisted(loop, {a.name for a in axes} | set(build.program.op.sizes))
     wides = wide_in(build.program, build.number, loop, axes)
-    first, scope = first_lines(build, wides, scope)
     moves = tuple(Move(wide, f"cells {cells_of(build, wide, loop.axis, scope)}") for wide in wides)
     inside = scope.with_raw({move.cells: move.cells.removeprefix("cells ") for move in moves})
     around, quick = tuple(m for m in moves if m.wide.always), tuple(m for m in moves if not m.wide.always)
@@ -118,20 +121,7 @@ def vector_lines(build: Build, loop: For, scope: Scope, axes: tuple[Axis, ...]) 
         test = " and ".join(["wide"] * any(not m.wide.shared for m in quick) + [scope.text(c, 3) for c in shares])
         each = [*comment(wide_remark(quick, scope)), *choice(test, moved, each)]
     lines += [*each, *(move_line(m, inside) for m in plain.stores)]
-    return first + (lines if outer == TRUE else block(f"if {scope.text(outer)}", lines))
-
-
-def first_lines(build: Build, wides: tuple[Wide, ...], scope: Scope) -> tuple[Lines, Scope]:
-    """Names for the coordinates of the first lane: `j0` where the coordinate is j."""
-    lines: Lines = []
-    for wide in wides:
-        first, name = wide.first[-1], build.labels.get(wide.access.index[-1])
-        if name and isinstance(first, App) and first not in scope.bound:
-            build.labels.setdefault(first, numbered(name + "0", build.taken))
-            build.taken.add(build.labels[first])
-            lines.append(f"{build.labels[first]} = {scope.text(first)}")
-            scope = scope.binding(first, build.labels[first])
-    return lines, scope
+    return lines if outer == TRUE else block(f"if {scope.text(outer)}", lines)
 
 
 def cells_of(build: Build, wide: Wide, axis: Axis, scope: Scope) -> str:

@@ -49,6 +49,15 @@ def index_names(program: Program, launch: Launch, taken: Collection[str]) -> dic
     return names
 
 
+def first_names(firsts: Mapping[Term, Term], labels: Mapping[Term, str], taken: Collection[str]) -> dict[Term, str]:
+    """Names for the coordinates of first lanes: `j0` where the coordinate is j. `firsts` have the coordinate of every lane."""
+    names: dict[Term, str] = {}
+    for first, each in firsts.items():
+        if isinstance(first, App) and first not in labels and each in labels:
+            names[first] = numbered(labels[each] + "0", {*taken, *labels.values(), *names.values()})
+    return names
+
+
 def flat_thread(launch: Launch, counted: Collection[Term]) -> Term | None:
     """The thread's number in its block, row-major, if it stands somewhere and is not an axis itself.
 

@@ -24,8 +24,9 @@ HELD = {"f16": "f32", "bf16": "f32", BOOL: "u8", INDEX: "ix"}
 EXACT = ("select", "min", "max", "abs", "neg", "floor", "cast", *SHUFFLES)  # never need rounding to 16 bits
 SMALL = (BOOL, "i8", "u8")  # every value of these is a 16-bit float
 INDICES: Mapping[str, Form] = {  # what the proof says of indices: a divisor is positive, what is divided is not negative
-    "floordiv": ("ix(ux({0}) // ux({1}))", ATOM, (0, 0)),
-    "mod": ("ix(ux({0}) % ux({1}))", ATOM, (0, 0)),
+    "floordiv": ("div({0}, {1})", ATOM, (0, 0)),
+    "mod": ("mod({0}, {1})", ATOM, (0, 0)),
+    "ceildiv": ("ceil({0}, {1})", ATOM, (0, 0)),
     "min": ("ix(min(ix({0}), ix({1})))", ATOM, (0, 0)),
     "max": ("ix(max(ix({0}), ix({1})))", ATOM, (0, 0)),
 }
@@ -77,7 +78,7 @@ class Scope:
         >>> scope = Scope({"g": "g", "t": "t", "n": "n"}, {})
         >>> from tinygpu.category.term import Var
         >>> scope.text((Var("g") * 256 + Var("t")) // Var("n"))
-        'ix(ux(ix(ix(g*256) + t)) // ux(n))'
+        'div(ix(ix(g*256) + t), n)'
         >>> scope.text(App("and", (Var("t") < Var("n"), App("not", (Var("t") < 1,), BOOL)), BOOL))
         't < n and not t < 1'
         """
@@ -150,7 +151,7 @@ def form(term: App) -> Form:
         chain = " else ".join([*entries, f"{{{len(term.args) - 1}}}"]), 0, (5, *(1,) * len(entries), 0)
         return called("ix", chain) if dtype == "ix" else chain
     if dtype == "ix":
-        return ceiling(term.args[1]) if op == "ceildiv" else INDICES.get(op) or called("ix", plain(term))
+        return INDICES.get(op) or called("ix", plain(term))
     return called(dtype, plain(term)) if term.dtype in INTEGERS and op != "select" else plain(term)
 
 
@@ -163,12 +164,6 @@ def shuffle_name(term: App) -> str:
     by = term.args[1]
     plain_ = term.op in ("shuffle_xor", "shuffle_idx") or (isinstance(by, Const) and 0 <= int(by.value) < 32)
     return term.op if plain_ else f"{term.op}_any"
-
-
-def ceiling(by: Term) -> Form:
-    """The division that rounds up, of indices: what is added is a number where the divisor is."""
-    more = str(int(by.value) - 1) if isinstance(by, Const) else "ux({1}) - ux(1)"
-    return f"ix(ux(ux({{0}}) + ux({more})) // ux({{1}}))", ATOM, (0, 0)
 
 
 def cast(source: str, kind: str) -> Form:

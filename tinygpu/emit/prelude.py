@@ -16,6 +16,7 @@ from tinygpu.emit.constant import constant_memory
 from tinygpu.emit.conversion import conversion, conversion_text
 from tinygpu.emit.cooperation import atomic, shared_memory, shuffle, shuffle_source
 from tinygpu.emit.counted import counted
+from tinygpu.emit.division import division
 from tinygpu.emit.trigonometry import angle_function, angle_reduced, angle_series, angle_value
 from tinygpu.emit.wide_access import wide_cell, wide_load, wide_packed, wide_place, wide_shape, wide_store, wide_unpacked
 
@@ -25,6 +26,7 @@ SHUFFLED = tuple(f"shuffle_{mode}" for mode in ("xor", "up", "down", "idx", "up_
 UPDATED = tuple(f"{space}atomic_{update}" for space in ("", "shared_") for update in ("sum", "max", "min"))
 MOVES = tuple(f"{move}{count}" for move in ("load", "store", "shared_load", "shared_store") for count in range(1, 129))
 MADE = {"shared": "shared_memory(0)", "upto": "counted()", "constant": "constant_memory()"}
+MADE |= {name: f"division({name!r})" for name in ("div", "mod", "ceil")}
 IMPORTS = ("import functools", "from typing import Any")
 
 
@@ -35,6 +37,8 @@ def made_by(name: str) -> str:
     ('wide_load(4)', "wide_load(4, 'shared')", "conversion('f16_bits')", "angle_function('sinf')", 'names.expf')
     >>> made_by("shuffle_xor"), made_by("shared_atomic_sum"), made_by("shared"), made_by("upto"), made_by("constant")
     ("shuffle('xor')", "atomic('sum', 'shared')", 'shared_memory(0)', 'counted()', 'constant_memory()')
+    >>> made_by("div")
+    "division('div')"
     """
     if name in MOVES:
         move = name.rstrip("0123456789")
@@ -65,6 +69,8 @@ def prelude_source(uses: Collection[str]) -> str:
         parts += [constant_memory]
     if "counted" in makers:
         parts += [counted]
+    if "division" in makers:
+        parts += [division]
     if makers & {"wide_load", "wide_store"}:
         parts += [wide_shape, wide_place, wide_cell, wide_packed, wide_unpacked, wide_load, wide_store]
     if "shared_memory" in makers:
@@ -82,7 +88,7 @@ def prelude_source(uses: Collection[str]) -> str:
 
 @functools.cache
 def cuda_names(bits: int) -> Any:
-    """What kernels call things: `cuda`, the dtypes, `ix` and `ux` (indices of that many bits, signed and not), libdevice's functions."""
+    """What kernels call things: `cuda`, the dtypes, `ix` (indices of that many bits), libdevice's functions."""
     import math
     from types import SimpleNamespace
 
@@ -93,8 +99,8 @@ def cuda_names(bits: int) -> Any:
     from numba import cuda, types
     from numba.cuda import libdevice
 
-    ix, ux = (types.int32, types.uint32) if bits == 32 else (types.int64, types.uint64)
-    names = SimpleNamespace(cuda=cuda, ix=ix, ux=ux, inf=math.inf, pointer=types.CPointer, void=types.void)
+    ix = types.int32 if bits == 32 else types.int64
+    names = SimpleNamespace(cuda=cuda, ix=ix, inf=math.inf, pointer=types.CPointer, void=types.void)
     names.f64, names.f32, names.i64, names.i32, names.i8 = types.float64, types.float32, types.int64, types.int32, types.int8
     names.u32, names.u16, names.u8 = types.uint32, types.uint16, types.uint8
     for function in ("exp", "exp2", "log", "sqrt", "rsqrt", "tanh", "erf", "floor", "fabs"):

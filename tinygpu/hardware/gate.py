@@ -10,10 +10,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tinygpu.category.term import reads
 from tinygpu.emit.cuda import block_threads, cuda_source, cuda_uses, kernel_name
 from tinygpu.emit.prelude import IMPORTS, prelude_source
+from tinygpu.hardware.loops import count, innermost, loops, plain_loads
 from tinygpu.hardware.machine_code import Arch, Report, assembled
-from tinygpu.program.step import Program
+from tinygpu.program.arrays import arrays
+from tinygpu.program.step import Assign, Program, steps
 from tinygpu.program.wide import wide_accesses
 
 
@@ -31,14 +34,33 @@ def missing(reports: Sequence[Report], program: Program) -> tuple[str, ...]:
     absent = []
     accesses = {(w.launch, w.stores, w.tensor, w.first): w for w in wide_accesses(program)}.values()
     promised = Counter((w.launch, w.stores, w.bytes, w.shared) for w in accesses for _ in range(w.count // w.lanes))
-    for (launch, stores, size, shared), count in promised.items():
+    for (launch, stores, size, shared), number in promised.items():
         seen = reports[launch].wide(stores, size, shared)
         if shared and stores:  # some assemblers make two of one, which moves the same in as many turns of the memory
             seen += reports[launch].wide(stores, size // 2, shared) // 2
-        if seen < count:
+        if seen < number:
             what = "shared " * shared + ("stores" if stores else "loads")
-            absent.append(f"{count - seen} of {count} {what} of {size} bytes")
+            absent.append(f"{number - seen} of {number} {what} of {size} bytes")
     return tuple(absent)
+
+
+def slow(report: Report, program: Program, number: int) -> tuple[str, ...]:
+    """What a kernel has that an expert would not write: divisions in innermost loops, and loads that wait for stores to other arrays."""
+    hot = innermost(report.instructions) if loops(report.instructions) else ()
+    divisions = sum(count(loop).divisions for loop in hot)
+    plain = 0 if rewrites(program, number) else plain_loads(report.instructions)
+    return (
+        *([f"{divisions} divisions of integers in an innermost loop"] if divisions else []),
+        *([f"{plain} loads from memory that nobody writes, not as such"] if plain else []),
+    )
+
+
+def rewrites(program: Program, number: int) -> bool:
+    """Whether a launch reads an array in global memory that it writes too."""
+    inside = [s for s in steps(program.launches[number].body) if isinstance(s, Assign)]
+    far = {a.name for a in arrays(program).values() if a.space in ("input", "output", "workspace")}
+    read = {r.tensor for s in inside for t in (*s.index, s.value, s.guard) for r in reads(t)}
+    return bool(far & ({s.target for s in inside} & read | {s.target for s in inside if s.update and not s.atomic}))
 
 
 def loaded(program: Program) -> Mapping[str, Any]:

@@ -34,7 +34,7 @@ from tinygpu.category.term import (
 from tinygpu.diagnostic import Label, Span, TinygpuError
 from tinygpu.model.across import atomic, incomplete
 from tinygpu.model.machine import Launch, Phase
-from tinygpu.program.derive_nest import Build, at, held, own, point
+from tinygpu.program.derive_nest import REGISTER, TIME, VECTOR, Build, at, held, own, point
 from tinygpu.program.derive_reduce import collective
 from tinygpu.program.derive_scan import Scan
 from tinygpu.program.derive_tile import fills, localized
@@ -131,10 +131,30 @@ def plan(
     own_cells = tuple(a for a in output if a in stay or a in own(output))
     together = any(isinstance(t, Fold) and collective(t) for t in walk(pulled))
     apart = frozenset(a.name for a in launch.block) if together or fills(pulled, build.tiles) else frozenset()
+    begun = reached(mine, phase.owner.domain.axes) if apart else ()
     return Plan(
-        equation.target, equation.value.dtype, index, pulled, own_cells, loops, mine, absent, stored, kept, equation.span,
+        equation.target, equation.value.dtype, index, pulled, own_cells, loops, (*begun, *mine), absent, stored, kept, equation.span,
         apart, pulled.monoid if atomic(phase) and isinstance(pulled, Fold) else "", phase.ways,
     )  # fmt: skip
+
+
+def reached(parts: tuple[Term, ...], axes: tuple[Axis, ...]) -> tuple[Term, ...]:
+    """Whether a block has anything to do, for threads that work together: the first element that it comes to is inside. Asked where an
+    index has several factors of the grid or of loops, since only then a block may have nothing at all.
+
+    >>> g, b, t, n = Axis("g", Var("G"), "grid"), Axis("b", Const(8), "grid"), Axis("t", Const(4), "block"), Var("n")
+    >>> parts = (Var("g") * 32 + Var("b") * 4 + Var("t") < n, Var("b") * 4 + Var("t") < n)
+    >>> [text(part) for part in reached(parts, (g, b, t))]
+    ['g*32 + b*4 < n']
+    """
+    found: list[Term] = []
+    inside = {a.name: Const(0) for a in axes if a.sort in ("block", REGISTER, VECTOR)}
+    several = {a.name for a in axes if a.sort in ("grid", TIME)}
+    for part in parts:
+        match part:
+            case App("lt", (index, extent)) if not variables(extent) & inside.keys() and len(variables(index) & several) > 1:
+                found.append(simplify(substitute(index, inside), Box(axes)) < extent)
+    return tuple(p for p in dict.fromkeys(found) if p not in parts and holds(p, Box(axes)) is not True)
 
 
 def whole(part: Term, axes: tuple[Axis, ...], where: tuple[Term, ...]) -> Term:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
 from tinygpu.category.node import COMPARISONS
@@ -22,7 +22,6 @@ from tinygpu.validate.typed import (
     FLOATS,
     INTEGERS,
     SIGNED_INDEX,
-    UNSIGNED_INDEX,
     WORD_INDEX,
     Atom,
     Cells,
@@ -43,24 +42,25 @@ OPERATORS: Mapping[type, str] = {
 }  # fmt: skip
 RANGE = {
     "ix": "an index of the kernel's type",
-    "ux": "an unsigned index of the kernel's type",
     "u32": "an unsigned number of 32 bits",
     "natural": "at least 0",
     "positive": "at least 1",
     "lane": "a number of lanes below 32",
 }
-CLASSES = (SIGNED_INDEX, UNSIGNED_INDEX, WORD_INDEX)
-RESULT = {SIGNED_INDEX: "ix", UNSIGNED_INDEX: "ux", WORD_INDEX: "u32"}
+CLASSES = (SIGNED_INDEX, WORD_INDEX)
+RESULT = {SIGNED_INDEX: "ix", WORD_INDEX: "u32"}
 
 
 @dataclass(slots=True)
 class Reader:
-    """What the names of a place are. `digit` knows what a division of the flat number of a block or thread gives."""
+    """What the names of a place are. `digit` knows what a division of the flat number of a block or thread gives, and `flat` are these
+    numbers: there are less than 2³¹ of each."""
 
     names: Mapping[str, Thing]
     here: Here
     width: Width
-    digit: Callable[[ast.BinOp, str, Term, Term], Term | None] = lambda node, op, a, b: None
+    digit: Callable[[ast.AST, str, Term, Term], Term | None] = lambda node, op, a, b: None
+    flat: Collection[Term] = ()
     lazy: int = 0  # inside of how many operands that Python may leave out
     shuffles: list[ast.Call] = field(default_factory=list)
 
@@ -192,15 +192,10 @@ class Reader:
         raise unread(node, f"{ast.unparse(node)} mixes {a.kind} and {b.kind}")
 
     def _integer(self, node: ast.BinOp, op: str, a: Term, b: Term, kind: str) -> Value:
-        """Arithmetic of indices: the result fits, so do the operands of a division or an exclusive or."""
+        """Arithmetic of indices: the result fits, so do the operands of an exclusive or."""
         if op in ("floordiv", "mod"):
-            if kind == "ix":
-                raise unread(node, f"{ast.unparse(node)} divides signed numbers")
-            digit = self.digit(node, op, a, b) if kind == "u32" else None
-            if digit is not None:
-                return Value(digit, "raw u32")
-            self.needs(node, b, "positive")
-        elif op == "xor":
+            raise unread(node, f"{ast.unparse(node)} divides numbers that may be negative, by what may be 0")
+        if op == "xor":
             self.needs(node, a, "natural")
             self.needs(node, b, "natural")
         elif op == "div":
@@ -208,6 +203,15 @@ class Reader:
         term = apply(op, a, b)
         self.needs(node, term, kind)
         return Value(term, f"raw {kind}")
+
+    def _division(self, node: ast.Call, op: str, a: Term, b: Term) -> Value:
+        """A division of indices, which is one of unsigned numbers; the result is between 0 and what is divided, or the divisor."""
+        digit = self.digit(node, op, a, b)
+        if digit is not None:
+            return Value(digit, "ix")
+        self.needs(node.args[0], a, "natural")
+        self.needs(node.args[1], b, "positive")
+        return Value(apply(op, a, b), "ix")
 
     def _compare(self, node: ast.Compare, op: str, a: Value, b: Value) -> Value:
         a, b = beside(a, b), beside(b, a)
@@ -244,6 +248,8 @@ class Reader:
         match found, arguments:
             case Atom("type", kind), [argument]:
                 return self._cast(node, kind, self.value(argument))
+            case Atom("division", op), [number, divisor]:
+                return self._division(node, op, self.index(number), self.index(divisor))
             case Atom("function", name), [argument]:
                 kind = "f32" if name.endswith("f") and name != "erf" else "f64"
                 op = name.removesuffix("f") if kind == "f32" else name
@@ -266,12 +272,12 @@ class Reader:
     def _cast(self, node: ast.Call, kind: str, value: Value) -> Value:
         """A call of a type: of an index, to an index, or of one number to another."""
         term = value.term
-        if kind in ("ix", "ux"):
+        if kind == "ix":
             if term.dtype == INDEX:
-                if value.kind.removeprefix("raw ") != kind:
-                    self.needs(node, term, "ix" if kind == "ix" else "natural")
+                if value.kind not in ("ix", "raw ix") and term not in self.flat:
+                    self.needs(node, term, "ix")
                 return Value(term, kind)
-            if kind == "ix" and value.kind in INTEGERS:
+            if value.kind in INTEGERS:
                 if value.kind in ("i64", "u32"):
                     self.needs(node, App("cast", (term,)), "ix")
                 return Value(App("cast", (term,)), "ix")

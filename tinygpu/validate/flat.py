@@ -64,10 +64,10 @@ class Flat:
             found.setdefault(register, Value(Const(0), "u32"))
         return found
 
-    def digit(self, node: ast.BinOp, op: str, number: Term, by: Term) -> Term | None:
+    def digit(self, node: ast.AST, op: str, number: Term, by: Term) -> Term | None:
         """What the division of a flat number gives: its last digit, or the number of the others. None for any other number."""
         rest = self.rests.get(number)
-        if rest is None or len(rest.axes) < 2:
+        if rest is None or len(rest.axes) < 2 or op == "ceildiv":
             return None
         last = rest.axes[-1]
         if not self.here.same(by, last.extent):

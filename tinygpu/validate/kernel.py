@@ -24,10 +24,11 @@ from tinygpu.validate.scope import Scope
 from tinygpu.validate.typed import Atom, Cells, Differs, Pointer, Thing, Value, unread
 from tinygpu.validate.width import Width
 
-TYPES = ("f64", "f32", "i64", "i32", "i8", "u32", "u16", "u8", "ix", "ux")
+TYPES = ("f64", "f32", "i64", "i32", "i8", "u32", "u16", "u8", "ix")
 LIBDEVICE = ("exp", "exp2", "log", "sqrt", "rsqrt", "tanh", "erf", "floor", "fabs")
 FUNCTIONS = (*LIBDEVICE, *(f + "f" for f in LIBDEVICE))
 MAKERS = {"wide_load": "load", "wide_store": "store"}
+DIVISIONS = {"div": "floordiv", "mod": "mod", "ceil": "ceildiv"}
 ALONE = {"counted": "upto", "constant_memory": "constant"}
 KEPT = ("wide", "min", "max", "abs")  # of Python, or of the function that makes the kernel
 CONVERSIONS = ("f16_bits", "f16_value", "bf16_bits", "bf16_value", "round_f16", "round_bf16", "trunc_i32", "trunc_u32", "trunc_i64")
@@ -128,6 +129,8 @@ def _atom(node: ast.expr, space: str) -> Atom:
         case ast.Call(func=ast.Name(id=maker), args=[ast.Constant(value=int(number)), ast.Constant("shared")], keywords=[]):
             if maker in MAKERS:
                 return Atom(MAKERS[maker], "", number, True)
+        case ast.Call(func=ast.Name(id="division"), args=[ast.Constant(value=str(name))], keywords=[]) if name in DIVISIONS:
+            return Atom("division", DIVISIONS[name])
         case ast.Call(func=ast.Name(id=maker), args=[], keywords=[]) if maker in ALONE:
             return Atom(ALONE[maker])
         case ast.Call(func=ast.Name(id="conversion"), args=[ast.Constant(value=str(name))], keywords=[]) if name in CONVERSIONS:

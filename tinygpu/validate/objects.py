@@ -24,6 +24,7 @@ WORDS = ("wide_packed", "wide_unpacked")
 PARTS = (  # what a kernel calls, and the helpers whose text is part of its key, in this order
     (("constant_memory",), ("constant_memory",)),
     (("counted",), ("counted",)),
+    (("division",), ("division",)),
     (("wide_load", "wide_store"), ("wide_shape", "wide_place", "wide_cell", *WORDS, "wide_load", "wide_store")),
     (("shared_memory",), ("shared_memory",)),
     (("shuffle",), ("shuffle_source", "shuffle")),

@@ -20,7 +20,7 @@ from tinygpu.validate.same import Here
 from tinygpu.validate.typed import Atom, Cells, Differs, Loaded, Number, Pointer, Stale, Thing, Value, unread
 from tinygpu.validate.width import Width
 
-NAMED = ("ix", "ux", "u32", "f32", "f64", "i8", "i32", "i64", "u8", "bool")  # types that a name of the text may have
+NAMED = ("ix", "u32", "f32", "f64", "i8", "i32", "i64", "u8", "bool")  # types that a name of the text may have
 
 
 @dataclass(slots=True)
@@ -38,7 +38,7 @@ class Scope:
 
     def reader(self, here: Here) -> Reader:
         """A reader of expressions of a place."""
-        return Reader(self.names, here, self.width, self.flat.digit)
+        return Reader(self.names, here, self.width, self.flat.digit, self.flat.rests.keys())
 
     def effects(self, *body: ast.stmt) -> Effects:
         """What statements may change."""

@@ -21,6 +21,7 @@ FILES = (
     "constant",
     "cooperation",
     "counted",
+    "division",
     "wide_access",
     "trigonometry",
     "conversion",

@@ -15,8 +15,7 @@ from tinygpu.category.term import Term
 INTEGERS = ("i8", "i32", "i64", "u8", "u32")  # u16 only as the bits of floats
 FLOATS = ("f32", "f64")
 SIGNED_INDEX = ("ix", "lit", "raw ix")  # an index, a number of the text, and what arithmetic of these gives before it is cast back
-UNSIGNED_INDEX = ("ux", "raw ux")
-WORD_INDEX = ("u32", "raw u32")  # a flat number of blocks or threads, with an index term
+WORD_INDEX = ("u32", "raw u32")  # an index as an unsigned number of 32 bits
 
 
 @dataclass(frozen=True, slots=True)

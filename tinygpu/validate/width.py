@@ -26,7 +26,6 @@ WORD = 2**32 - 1
 LARGEST = Var("largest index")
 RANGES = {  # lowest and highest, each as (factor of W, constant)
     "ix": ((-1, -1), (1, 0)),
-    "ux": ((0, 0), (2, 1)),
     "u32": ((0, 0), (0, WORD)),
     "natural": ((0, 0), (1, 0)),
     "positive": ((0, 1), (1, 0)),

@@ -163,7 +163,7 @@ saxpy = saxpy_v4
 
 @functools.cache
 def cuda_names(bits: int) -> Any:
-    """What kernels call things: `cuda`, the dtypes, `ix` and `ux` (indices of that many bits, signed and not), libdevice's functions."""
+    """What kernels call things: `cuda`, the dtypes, `ix` (indices of that many bits), libdevice's functions."""
     import math
     from types import SimpleNamespace
 
@@ -174,8 +174,8 @@ def cuda_names(bits: int) -> Any:
     from numba import cuda, types
     from numba.cuda import libdevice
 
-    ix, ux = (types.int32, types.uint32) if bits == 32 else (types.int64, types.uint64)
-    names = SimpleNamespace(cuda=cuda, ix=ix, ux=ux, inf=math.inf, pointer=types.CPointer, void=types.void)
+    ix = types.int32 if bits == 32 else types.int64
+    names = SimpleNamespace(cuda=cuda, ix=ix, inf=math.inf, pointer=types.CPointer, void=types.void)
     names.f64, names.f32, names.i64, names.i32, names.i8 = types.float64, types.float32, types.int64, types.int32, types.int8
     names.u32, names.u16, names.u8 = types.uint32, types.uint16, types.uint8
     for function in ("exp", "exp2", "log", "sqrt", "rsqrt", "tanh", "erf", "floor", "fabs"):
@@ -1101,5 +1101,5 @@ def _need_cuda(function: str, library: str) -> None:
 
 
 _saxpy_v4_cuda = _Cuda(
-    "saxpy_v4", saxpy_v4_kernel, 64, (0, 0), "119f636f7d658ee7ecf559c0b4fd48edd911c0a7c78e45850cf9ab496f0ddb35"
+    "saxpy_v4", saxpy_v4_kernel, 64, (0, 0), "61e8f5d3b847a731d6bbba8ea50d6cc34ca1b10452159570b1b9d22adc99abfa"
 )  # fmt: skip
