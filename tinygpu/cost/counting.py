@@ -202,9 +202,10 @@ def _below(form: Form, start: int, span: int, extents: Mapping[str, Closed], kno
 
 
 def _clamped(bound: Closed, whole: Closed, known: Mapping[str, int]) -> Closed:
-    """`min(max(bound, 0), whole)`; where the whole is the bound rounded up, that is the bound."""
-    bound = natural(bound, known)
+    """`min(max(bound, 0), whole)`; where the whole is the bound rounded up, or more than that, it is the bound."""
     match whole.parts:
-        case (((App("ceildiv", (size, Const(int(by)))),), times),) if closed(size) == bound and times % by == 0:
-            return bound
-    return least(bound, whole)
+        case (((App("ceildiv", (size, Const(int(by)))),), times),) if times % by == 0:
+            less = (closed(size) - bound).constant
+            if less is not None and less >= 0:
+                return natural(bound, known)
+    return least(natural(bound, known), whole)

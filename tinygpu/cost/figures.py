@@ -40,10 +40,10 @@ def bytes_of(value: float | None) -> str:
 def ratio(value: float | None) -> str:
     """A ratio.
 
-    >>> ratio(1.0), ratio(32.04), ratio(None)
-    ('1', '32', '?')
+    >>> ratio(1.0), ratio(32.04), ratio(131072.0), ratio(None)
+    ('1', '32', '131 k', '?')
     """
-    return "?" if value is None else f"{value:.3g}"
+    return f"{value:.3g}" if value is not None and value < 1000 else amount(value)
 
 
 def seconds_of(value: float) -> str:
