@@ -24,10 +24,10 @@ from tinygpu.program.tolerance import Mismatch
 MOST = 1 << 12  # elements of an input, and of an output
 
 
-def random_inputs(op: Op, sizes: Mapping[str, int]) -> dict[str, list[Number]]:
-    """Those of seed 0 of `inputs.random_inputs`, flat. Raises Beyond for large ones and for 16-bit floats."""
+def random_inputs(op: Op, sizes: Mapping[str, int], seed: int = 0) -> dict[str, list[Number]]:
+    """Those of `inputs.random_inputs`, flat. Raises Beyond for large ones."""
     ranges, above = dict(index_ranges(op, sizes)), set(positive(op))
-    drawn = {t.name: _random(t, sizes, ranges.get(t.name), t.name in above) for t in op.inputs}
+    drawn = {t.name: _random(t, sizes, seed, ranges.get(t.name), t.name in above) for t in op.inputs}
     if op.promises and not promised(op, sizes, drawn):
         for least, below in LIMITS:
             natural = {t.name: _limited(drawn[t.name], t.dtype, least, below) for t in op.inputs}
@@ -36,29 +36,42 @@ def random_inputs(op: Op, sizes: Mapping[str, int]) -> dict[str, list[Number]]:
     return drawn
 
 
-def ends_inputs(op: Op, sizes: Mapping[str, int]) -> dict[str, list[Number]]:
-    """Those of seed 0 of `replay.ends_inputs`: the end of each last axis stands out of what is no index."""
-    inputs, used = random_inputs(op, sizes), indices(op)
+def ends_inputs(op: Op, sizes: Mapping[str, int], seed: int = 0) -> dict[str, list[Number]]:
+    """Those of `large_replay.ends_inputs`: one place of each last axis stands out of what is no index, for seed 0 the end."""
+    inputs, used = random_inputs(op, sizes, seed), indices(op)
     for tensor in op.inputs:
         values, shape = inputs[tensor.name], shape_of(tensor, sizes)
         if tensor.name in used or not shape or not shape[-1]:
             continue
-        least, end = min(values, default=0), shape[-1] - 1
+        least, count = min(values, default=0), shape[-1]
+        hot = count - 1 if seed == 0 else Chance(seed, 2).integers(0, count, 1)[0]
         if tensor.dtype == BOOL:
-            grown: list[Number] = [place == end for place in range(end + 1)]
+            grown: list[Number] = [place == hot for place in range(count)]
         elif tensor.dtype in INTEGERS:
-            grown = [max(9 - (end - place), min(least, 0)) for place in range(end + 1)]
+            grown = [max(9 - abs(hot - place), min(least, 0)) for place in range(count)]
         else:
-            grown = [2.0 if place == end else -1.0 if least < 0 else 0.5 for place in range(end + 1)]
+            grown = [2.0 if place == hot else -1.0 if least < 0 else 0.5 for place in range(count)]
         inputs[tensor.name] = rounded(grown, tensor.dtype) * (len(values) // len(grown))
     return inputs
 
 
-def _random(tensor: Tensor, sizes: Mapping[str, int], extent: int | None, above: bool) -> list[Number]:
+def edge_inputs(op: Op, sizes: Mapping[str, int], seed: int = 0) -> dict[str, list[Number]]:
+    """Those of `large_replay.edge_inputs`: around 0, and for even seeds integers also at the ends of their types."""
+    inputs, chance = random_inputs(op, sizes, seed), Chance(seed, 1)
+    for tensor in (t for t in op.inputs if t.dtype != BOOL):
+        values = [0, 1, 2, 3] if tensor.dtype.startswith("u") else [-2, -1, 0, 1, 2, 3]
+        if seed % 2 == 0 and tensor.dtype in INTEGERS:
+            values += [*RANGES[tensor.dtype]] * 2
+        picks = chance.integers(0, len(values), len(inputs[tensor.name]))
+        inputs[tensor.name] = rounded([values[pick] for pick in picks], tensor.dtype)
+    return inputs
+
+
+def _random(tensor: Tensor, sizes: Mapping[str, int], seed: int, extent: int | None, above: bool) -> list[Number]:
     count = prod(shape_of(tensor, sizes))
     if count > MOST:
         raise Beyond(f"{tensor.name} is large")
-    chance = Chance(0, zlib.crc32(tensor.name.encode()))
+    chance = Chance(seed, zlib.crc32(tensor.name.encode()))
     if tensor.dtype in FLOATS:
         drawn: list[Number] = rounded(chance.uniform(0.5 if above else -2.0, 2.0, count), tensor.dtype)
         return drawn

@@ -40,7 +40,8 @@ Verdict: TypeAlias = Proof | Refutation | Unknown
 
 
 def check(program: Program, budget: int = BUDGET) -> Verdict:
-    """`Program → Verdict`. Where threads race, that is shown at once; only what cannot be shown has everything else asked."""
+    """`Program → Verdict`. The first claim that makes the rest moot is shown at once; only where that cannot be done, or something else
+    is seen to go wrong, everything else is asked."""
     result = prove(program, budget, hasty=True)
     if isinstance(result, Proof):
         return result
@@ -48,7 +49,7 @@ def check(program: Program, budget: int = BUDGET) -> Verdict:
 
     hasty = moot(result[-1])
     found = find(program, result, told_only=hasty, budget=budget)
-    if found is None and hasty:
+    if hasty and (found is None or found.diagnostic.code != result[-1].claim.code):
         result = prove(program, budget)
         assert not isinstance(result, Proof), "a claim with a model against it is no theorem"
         found = find(program, result, budget=budget)

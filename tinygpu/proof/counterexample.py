@@ -30,11 +30,8 @@ from tinygpu.program.fault import (
 from tinygpu.program.step import Program, steps
 from tinygpu.program.tolerance import Mismatch
 from tinygpu.proof.kernel import BUDGET, Open, ask
-from tinygpu.proof.law import refuted
-from tinygpu.proof.mend import mend
 from tinygpu.proof.replay import Misbehaviour, admitted, evaluates_false, misbehaviour
 from tinygpu.proof.rows import between, rows
-from tinygpu.proof.tally import fitting
 
 TRIED = 48  # assignments of sizes that are tried when the solver has no suggestion
 CAPS = (1, 2, 3, 4, 5, 8, 9, 16, 17, 32, 33, 64, 65, 128, 129, 256, 512, 1024, 4096, 1 << 14, 1 << 16, 1 << 20)  # on all sizes
@@ -131,6 +128,8 @@ def _without_running(open: Open) -> Counterexample | None:
             diagnostic = Diagnostic(claim.code, claim.title, claim.labels, "refuted", helps=(claim.help,) if claim.help else ())
             return Counterexample(diagnostic, {}, None)
         case Obligation(kind="monoid"):
+            from tinygpu.proof.law import refuted  # of the ways to go wrong, each loads its own
+
             broken = refuted(claim)
             return Counterexample(broken, {}, None) if broken else None
         case Obligation(kind="limits" | "width" | "alignment") | Obligation(code="TG304" | "TG532") if open.model is not None:
@@ -215,7 +214,11 @@ def _index_terms(program: Program) -> Iterator[object]:
 
 def _diagnose(program: Program, left: tuple[Open, ...], sizes: dict[str, int], seen: Misbehaviour) -> Diagnostic:
     """The open claim that the misbehaviour is a case of, with the case."""
-    codes = fitting(program, sizes, seen, EXPLAINS[Mismatch]) if isinstance(seen, Mismatch) else _codes(seen)
+    codes = _codes(seen)
+    if isinstance(seen, Mismatch):
+        from tinygpu.proof.tally import fitting
+
+        codes = fitting(program, sizes, seen, codes)
     claims = [o.claim for code in codes for o in left if o.claim.code == code]
     if isinstance(seen, DoubleStore):  # of several, the one about this step
         claims.sort(key=lambda claim: all(label.span != seen.at.span for label in claim.labels))
@@ -249,6 +252,8 @@ def _race(program: Program, claims: list[Claim], code: str, sizes: dict[str, int
     )
     about = [c for c in about if code != "TG302" or seen.array in c.title]  # of a claim about another array only the code is right
     base = _of(about[0], case) if about else Diagnostic(code, f"{seen.array} {MEETS[code]}", (), "refuted", case)
+    from tinygpu.proof.mend import mend
+
     help = mend(program, sizes, seen)
     return replace(base, labels=labels, notes=tuple(between(program, seen)), helps=(help,) if help else base.helps)
 
