@@ -101,6 +101,8 @@ class Judge:
         facts = [plain(f) for f in place.facts]
         goal = plain(goal)
         used = self.relevant(place.axes, [*facts, goal])
+        if free(goal) and not free(goal) & {a.name for a in place.axes}:
+            used = place.axes  # of sizes alone: all that is known of them is that nobody is here where an axis is empty
         facts += self.promised([*facts, goal])
         return Claim(self.kind, self.code, self.sentence, used, tuple(dict.fromkeys((*self.machine.facts, *facts))), goal)
 
