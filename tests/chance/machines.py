@@ -13,6 +13,7 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 from tests.chance import idioms
+from tests.chance.elected import elected
 from tests.mutants.mutate import mutants
 from tests.program.test_random_folds import blocks, grids, threads
 from tests.program.test_random_machines import texts
@@ -69,7 +70,7 @@ def machines(draw: st.DrawFn) -> Drawn:
     if kind in DERIVED:
         text = draw(DERIVED[kind])
     else:
-        idiom = draw(st.sampled_from(idioms.IDIOMS))
+        idiom = draw(st.sampled_from((*idioms.IDIOMS, elected)))
         kind, text = idiom.__name__, idiom(draw)
     try:
         (machine,) = pipeline.load_text(text).machines

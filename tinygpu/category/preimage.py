@@ -71,12 +71,12 @@ def preimage(terms: Iterable[Term], axes: tuple[Axis, ...], targets: Iterable[Te
 
 
 def _said(guard: Term, names: set[str]) -> Iterator[tuple[Term, Term]]:
-    """What a guard says that terms over the axes equal: `t % 32 == 0`."""
+    """What a guard says that terms over the axes equal: `t % 32 == 0`, `t == 0`."""
     for part in conjuncts(guard):
         match part:
             case App("eq", (a, b)) if a.dtype == INDEX and not reads(part):
                 for term, target in ((a, b), (b, a)):
-                    if isinstance(term, App) and variables(term) & names and not variables(target) & names:
+                    if isinstance(term, App | Var) and variables(term) & names and not variables(target) & names:
                         yield term, target
 
 
@@ -101,6 +101,8 @@ def digits(term: Term, target: Term, axes: dict[str, Axis]) -> dict[str, Term]:
     match term:
         case App("min" | "max", (a, b)):  # a clamped index: where the clamp does nothing, it is the index
             return digits(a if variables(a) & set(axes) else b, target, axes)
+        case App("xor", (a, b)) if bool(own := variables(a) & set(axes)) != bool(variables(b) & set(axes)):
+            return digits(a, target ^ b, axes) if own else digits(b, target ^ a, axes)
     strides, rest = split_strides(polynomial(term), axes)
     value = linear(target).plus(linear(term_of(rest)), -1).term() if rest and not _a_digit(rest, strides, axes) else target
     down = [name for name, stride in strides.items() if all(c < 0 for c in stride.values())]
