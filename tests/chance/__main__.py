@@ -1,14 +1,16 @@
-"""Random machines, many of them: `python -m tests.chance [count] [seed] [result.json]`.
+"""Random machines, many of them: `python -m tests.chance [count] [seed] [result.json] [processes]`.
 
-Comes in: how many, and where to start. Goes out: every machine that is unsound or missed, with its text, then a table; the exit code is 1
+Comes in: how many, where to start, and by how many processes. Goes out: every machine that is unsound or missed, with its text, then a table; the exit code is 1
 if one is unsound, or if a derived one is refuted. The one idea: batches of their own seeds, so that a run may be cut anywhere and said in full.
 """
 
 from __future__ import annotations
 
 import json
+import multiprocessing
 import sys
 import time
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
@@ -55,18 +57,21 @@ def summary(results: list[Judged], first: int, seconds: float) -> dict[str, obje
 
 def main(arguments: list[str]) -> int:
     """The run, printed as it goes."""
-    count, first = (int(a) for a in (arguments + ["1000", "0"][len(arguments) :])[:2])
+    count, first, processes = (int(a) for a in (*arguments[:2], *("1000", "0")[len(arguments) :], *arguments[3:4], "1")[:3])
     results: list[Judged] = []
     start = time.perf_counter()
-    while len(results) < count:
-        for result in batch(first + len(results) // BATCH, min(BATCH, count - len(results))):
-            results.append(result)
-            if result.wrong or result.kind == "missed":
-                print(f"── {result.kind}: {result.drawn.kind} {result.drawn.done}\n{result.why}", flush=True)
-                print(result.drawn.text if not result.drawn.done else render(result.drawn.program), flush=True)
-        print(f"{len(results)} machines, {time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
-        if len(arguments) > 2:
-            Path(arguments[2]).write_text(json.dumps(summary(results, first, time.perf_counter() - start), indent=2) + "\n")
+    sizes = [min(BATCH, count - done) for done in range(0, count, BATCH)]
+    with ProcessPoolExecutor(processes, multiprocessing.get_context("fork")) as pool:
+        for found in pool.map(batch, range(first, first + len(sizes)), sizes):
+            for result in found:
+                if result.wrong or result.kind == "missed":
+                    print(f"── {result.kind}: {result.drawn.kind} {result.drawn.done}\n{result.why}", flush=True)
+                    print(result.drawn.text if not result.drawn.done else render(result.drawn.program), flush=True)
+            results += found
+            print(f"{len(results)} machines, {time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
+            if len(arguments) > 2:
+                kept = json.dumps(summary(results, first, time.perf_counter() - start), indent=2) + "\n"
+                Path(arguments[2]).write_text(kept, encoding="utf-8")
     print(table(results))
     return int(any(r.wrong for r in results))
 
