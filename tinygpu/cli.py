@@ -22,7 +22,7 @@ COMMANDS = {
     "check": "prove each machine, for all sizes",
     "build": "write proved machines as Python modules for CUDA and the CPU",
     "run": "build a machine, run it, and compare it with its equation",
-    "show": "print a stage of a machine: its work, its program, its kernels",
+    "show": "print a stage of a machine: its work, its program, its kernels, or its cost",
     "replay": "prove certificates, specs and emitted modules again, with two solvers",
     "audit": "list what proved machines still rest on",
     "explain": "print the page of an error code",
