@@ -21,12 +21,12 @@ from typing import Any
 from benchmarks.gpu import proxies
 from benchmarks.gpu.cases import CASES, GpuCase
 from benchmarks.gpu.ceilings import BYTES, ceilings
-from benchmarks.gpu.correct import wrong
+from benchmarks.gpu.correct import admits, wrong
 from benchmarks.gpu.device import Gpu, NoGpu
 from benchmarks.gpu.host import BATCHES, overheads
 from benchmarks.gpu.peers import Library, before_import, libraries, torch_compiled
 from benchmarks.gpu.race import Ceilings, race
-from benchmarks.gpu.ready import Made, all_made, machines, specs
+from benchmarks.gpu.ready import Made, all_made, machines, program, specs
 from benchmarks.gpu.table import table
 from benchmarks.gpu.timing import ROUNDS
 
@@ -135,10 +135,11 @@ def take(run: Run, made: list[Made], ready: dict[str, list[Made]]) -> None:
         run.say(f"{made[0].spec}: {len(made)} machines, proofs {proof:.1f} s, machine code {code:.1f} s")
 
 
-def of_case(case: GpuCase, ready: dict[str, list[Made]]) -> list[Made]:
-    """The machines of a case that can be called."""
+def of_case(case: GpuCase, ready: dict[str, list[Made]], sizes: dict[str, int]) -> list[Made]:
+    """The machines of a case that can be called and take these sizes."""
     by_title = machines(case.spec)
-    return [m for m in ready.get(case.spec, ()) if not m.refused and case.takes(m.title, by_title[m.title].op.name)]
+    named = [m for m in ready.get(case.spec, ()) if not m.refused and case.takes(m.title, by_title[m.title].op.name)]
+    return [m for m in named if admits(program(m.spec, m.title), sizes)]
 
 
 def timing(run: Run, gpu: Gpu, cases: Sequence[GpuCase], ready: dict[str, list[Made]], peers: tuple[Library, ...], limits: Ceilings, l2: int) -> None:  # fmt: skip
@@ -148,7 +149,8 @@ def timing(run: Run, gpu: Gpu, cases: Sequence[GpuCase], ready: dict[str, list[M
         if run.left("cases") <= 0:
             run.found.setdefault("not_reached", []).append(case.name)
             continue
-        sizes, mine = case.small() if run.quick else case.sizes, of_case(case, ready)
+        sizes = case.small() if run.quick else case.sizes
+        mine = of_case(case, ready, sizes)
         if not mine:
             rows.append({"case": case.name, "machine": "none", "wrong": "no machine is ready"})
             continue
@@ -207,7 +209,8 @@ def compiled(run: Run, gpu: Gpu, cases: Sequence[GpuCase], ready: dict[str, list
         best = next((r for r in run.found.get("cases", ()) if r["case"] == case.name and "us" in r), None)
         if best is None or case.peers not in library.forms or run.left("host") <= 0:
             continue
-        sizes, mine = case.small() if run.quick else case.sizes, [m for m in of_case(case, ready) if m.title == best["machine"]]
+        sizes = case.small() if run.quick else case.sizes
+        mine = [m for m in of_case(case, ready, sizes) if m.title == best["machine"]]
         (again,) = race(gpu, case, sizes, mine, (library,), limits, l2, 5)
         best["peers"] |= again.get("peers", {})
         run.say(f"compiled: {case.name}")

@@ -30,7 +30,7 @@ def checked(answer: tuple[Any, ...], what: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What the numbers were measured on. `least_seconds_copy` is what the memory's clock and width allow, a bound and no measurement."""
+    """What the numbers were measured on."""
 
     name: str
     capability: tuple[int, int]
@@ -55,16 +55,20 @@ class DeviceArray:
         self.__cuda_array_interface__ = {**said, "data": (self.pointer, False)}
 
     def poison(self) -> DeviceArray:
-        """Every byte 255: NaN for floats, −1 for signed integers, the largest for others."""
-        checked(self.gpu.driver.cuMemsetD8(self.pointer, 255, self.nbytes), "poison") if self.nbytes else None
+        """Every byte 255: NaN for floats, −1 for signed integers, the largest for others. Done when it returns: the stream of the benchmark
+        waits for no other."""
+        if self.nbytes:
+            checked(self.gpu.driver.cuMemsetD8(self.pointer, 255, self.nbytes), "poison")
+            checked(self.gpu.driver.cuCtxSynchronize(), "poison")
         return self
 
     def put(self, values: Any) -> DeviceArray:
-        """The values of a numpy array, whose bytes are of the same dtype."""
+        """The values of a numpy array, whose bytes are of the same dtype; done when it returns."""
         held = np.ascontiguousarray(values)
         assert held.nbytes == self.nbytes, (held.nbytes, self.nbytes)
         if self.nbytes:
             checked(self.gpu.driver.cuMemcpyHtoD(self.pointer, held.ctypes.data, self.nbytes), "copy to the GPU")
+            checked(self.gpu.driver.cuCtxSynchronize(), "copy to the GPU")
         return self
 
     def get(self) -> Any:
@@ -124,7 +128,7 @@ class Gpu:
 
     def captured(self, work: Callable[[], Any]) -> Callable[[], None]:
         """What `work` puts on the stream, as a graph: a function that launches all of it on the stream again."""
-        relaxed = self.driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
+        relaxed = self.driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
         checked(self.driver.cuStreamBeginCapture(self.stream, relaxed), "begin of a capture")
         try:
             work()

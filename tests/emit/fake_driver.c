@@ -93,6 +93,7 @@ int cuLibraryGetKernel(Kernel **kernel, char *library, const char *name) {
 }
 int cuKernelGetFunction(Kernel **function, Kernel *kernel) { note("cuKernelGetFunction"); *function = kernel; return 0; }
 int cuKernelSetAttribute(int attribute, int value, Kernel *kernel, int device) { note("cuKernelSetAttribute"); return refuses; }
+int cuFuncSetAttribute(Kernel *function, int attribute, int value) { note("cuFuncSetAttribute"); return refuses; }
 int cuKernelGetParamInfo(Kernel *kernel, size_t index, size_t *offset, size_t *size) { return 1; }
 int cuKernelGetAttribute(int *value, int attribute, Kernel *kernel, int device) { *value = 0; return 0; }
 

@@ -165,7 +165,8 @@ seen = []
 fake.on_launch(1, lambda *said: seen.append(said[4]))
 for _ in range(3):
     kernel(SimpleNamespace(device=0), 0, 32, True, 1, 5)
-assert seen == [65536] * 3 and fake.noted().count("cuKernelSetAttribute") == 1
+asked = fake.noted()
+assert seen == [65536] * 3 and asked.count("cuKernelSetAttribute") == asked.count("cuFuncSetAttribute") == 1
 other = made._Cuda("newer", None, 32, (10, 0), "key")
 try:
     other(SimpleNamespace(device=0), 0, 32, True, 1, 5)
@@ -186,3 +187,70 @@ made.halves(x, w, out=s, workspace=(OnGpu((2,), 16384), OnGpu((4, 4), 20480)), s
 assert seen == [(5, [4096, 8192, 12288, 16384, 20480, 8, 3])] * 3, seen
 """
     fake_driver.run(folder, OPENING + code, str(folder / "halves.txt"))
+
+
+def test_arrays_of_numba_are_made_and_taken(folder):
+    """numba's own arrays, on its own driver calls: outputs are made by numba, on the GPU of the inputs."""
+    code = """
+from numba import cuda
+seen = []
+fake.on_launch(5, lambda *said: seen.append(said[-1]))
+x, y = cuda.device_array(100, np.float32), cuda.device_array(100, np.float32)
+for _ in range(2):
+    z = made.saxpy(2.0, x, y)
+    assert type(z) is type(x) and z.shape == (100,) and z.dtype == np.float32
+    pointers = [a.__cuda_array_interface__["data"][0] for a in (x, y, z)]
+    assert seen.pop()[:3] == pointers
+try:
+    made.saxpy(2.0, x, cuda.device_array(100, np.float64))
+except TypeError as error:
+    assert "TG802" in str(error)
+else:
+    raise AssertionError("another dtype is refused, also by the second look")
+"""
+    fake_driver.run(folder, OPENING + code, str(folder / "saxpy.txt"))
+
+
+PACKED = """
+import ctypes
+class Place(ctypes.Structure):
+    _fields_ = [("type", ctypes.c_int), ("id", ctypes.c_int)]
+class Kind(ctypes.Structure):
+    _fields_ = [("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16)]
+class Tensor(ctypes.Structure):
+    _fields_ = [("data", ctypes.c_void_p), ("place", Place), ("rank", ctypes.c_int), ("kind", Kind),
+                ("shape", ctypes.POINTER(ctypes.c_int64)), ("strides", ctypes.POINTER(ctypes.c_int64)), ("offset", ctypes.c_uint64)]
+class Managed(ctypes.Structure):
+    _fields_ = [("tensor", Tensor), ("context", ctypes.c_void_p), ("deleter", ctypes.c_void_p)]
+capsule = ctypes.pythonapi.PyCapsule_New
+capsule.restype, capsule.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+class Packed:
+    def __init__(self, count, code, bits, pointer):
+        self.shape_ = (ctypes.c_int64 * 1)(count)
+        self.managed = Managed(Tensor(pointer, Place(2, 0), 1, Kind(code, bits, 1), self.shape_, None, 0), None, None)
+    def __dlpack_device__(self):
+        return 2, 0
+    def __dlpack__(self, **asked):
+        assert asked["stream"] == -1, "nobody waits for anything"
+        return capsule(ctypes.addressof(self.managed), b"dltensor", None)
+"""
+
+
+def test_arrays_of_dlpack(folder):
+    code = """
+seen = []
+fake.on_launch(5, lambda *said: seen.append(said[-1]))
+x, y, z = (Packed(64, 2, 32, k * 4096) for k in (1, 2, 3))
+assert made.saxpy(2.0, x, y, out=z) is z and seen[0][:3] == [4096, 8192, 12288]
+try:
+    made.saxpy(2.0, x, Packed(64, 2, 64, 8192), out=z)
+except TypeError as error:
+    assert "TG802" in str(error)
+else:
+    raise AssertionError("another dtype is refused")
+for known in (True, False):
+    half = made._view("f", "h", Packed(64, 4, 16, 4096), "bf16", "[n]", 1)
+    assert (half.pointer, half.shape, half.nbytes, half.device) == (4096, (64,), 128, 0)
+    sys.modules["ml_dtypes"] = None  # numpy does not know bfloat16 then
+"""
+    fake_driver.run(folder, OPENING + PACKED + code, str(folder / "saxpy.txt"))
