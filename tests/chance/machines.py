@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.chance import idioms
 from tests.chance.elected import elected
-from tests.mutants.mutate import mutants
+from tests.mutants.mutate import any_mutant
 from tests.program.test_random_folds import blocks, grids, threads
 from tests.program.test_random_machines import texts
 from tinygpu import pipeline
@@ -80,9 +80,9 @@ def machines(draw: st.DrawFn) -> Drawn:
         raise AssertionError(f"{text}\n{problem.diagnostics[0]}") from problem
     chance, done = random.Random(draw(st.integers(0, 1 << 30))), []
     for _ in range(draw(st.sampled_from((0, 0, 1, 2)))):
-        found = list(mutants(program))
-        assume(found)
-        mutant = chance.choice(found)
+        mutant = any_mutant(program, chance)
+        assume(mutant is not None)
+        assert mutant is not None
         done.append(mutant.done)
         program = mutant.program
     return Drawn(kind, text, program, ", then ".join(done))

@@ -6,6 +6,7 @@ which one node may be wrong, and everything around the node is put together agai
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -56,14 +57,29 @@ class Mutant:
 def mutants(program: Program) -> Iterator[Mutant]:
     """Every well-formed program one mistake away, each once, in a fixed order."""
     seen = {program.launches}
+    for mutant in attempts(program):
+        if mutant.program.where != program.where:
+            yield mutant
+        elif mutant.program.launches not in seen and not any(gaps(mutant.program)):
+            seen.add(mutant.program.launches)
+            yield mutant
+
+
+def attempts(program: Program) -> Iterator[Mutant]:
+    """Every program one mistake away, some of them not well-formed, or the same."""
     for done, launches in _one_of(program.launches, _launch):
-        mutant = replace(program, launches=launches)
-        if launches not in seen and not any(gaps(mutant)):
-            seen.add(launches)
-            yield Mutant(done, mutant)
+        yield Mutant(done, replace(program, launches=launches))
     for position, where in enumerate(program.where):
         if where not in program.op.where:
             yield Mutant(f"precondition {text(where)} dropped", replace(program, where=_without(program.where, position)))
+
+
+def any_mutant(program: Program, chance: random.Random) -> Mutant | None:
+    """A well-formed program one mistake away, if there is one: each attempt is as likely as any other."""
+    tries = list(attempts(program))
+    chance.shuffle(tries)
+    right = (m for m in tries if m.program != program and not any(gaps(m.program)))
+    return next(right, None)
 
 
 def _one_of(items: tuple[T, ...], ways: Callable[[T], Iterator[tuple[str, T]]]) -> Iterator[tuple[str, tuple[T, ...]]]:
