@@ -137,6 +137,7 @@ CATALOGUE: Mapping[str, str] = {
     "TG160": "a ghost fact about global memory",
     "TG161": "an op or a program that is too large",
     "TG162": "a word of another target",
+    "TG163": "no register of so many lanes",
     # assignment
     "TG201": "an output element is never stored",
     "TG202": "an output element is stored twice",

@@ -9,23 +9,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from tinygpu.category.term import FALSE, conjunction, conjuncts
+from tinygpu.category.term import FALSE, Const, conjunction, conjuncts, text
 from tinygpu.diagnostic import Span
 from tinygpu.model.clauses import Clauses, names_in, sort_clauses
 from tinygpu.model.launch import explicit
 from tinygpu.model.launches import several
-from tinygpu.model.machine import Machine
+from tinygpu.model.machine import Launch, Machine
 from tinygpu.model.op import Op, Tensor
 from tinygpu.model.params import Params, combinations, declared, fixed
 from tinygpu.model.problems import Problems, head, listing, suggestion
 from tinygpu.model.scope import Scope
 from tinygpu.model.value import condition
-from tinygpu.model.work import factor_table
+from tinygpu.model.work import Factor, factor_table
 from tinygpu.syntax import tree
-from tinygpu.syntax.target import common, strange
+from tinygpu.syntax.target import CPU, common, strange
 
 ARCHITECTURES = ("cpu", "sm_75", "sm_80", "sm_86", "sm_87", "sm_88", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_100a", "sm_100f",
                  "sm_103", "sm_103a", "sm_103f", "sm_110", "sm_110a", "sm_110f", "sm_120", "sm_120a", "sm_120f", "sm_121", "sm_121a", "sm_121f")  # fmt: skip
+REGISTERS = (4, 8, 16)  # lanes of a factor of simd
 Variant = tuple[tuple[str, str], ...]
 
 
@@ -110,6 +111,17 @@ def _arch(draft: Draft) -> None:
         draft.problems.add("TG106", f"unknown architecture {arch}", draft.place, f"on {arch}, which is not known", help=fix)
 
 
+def _registers(factors: Iterable[Factor], launches: Iterable[Launch], problems: Problems) -> None:
+    """A factor of simd is a vector register."""
+    extents = {a.name: a.extent for one in launches for p in one.phases for a in p.owner.domain.axes}
+    for factor in factors:
+        extent = extents.get(factor.name, factor.extent)
+        if factor.sort == "vector" and isinstance(extent, Const) and extent.value not in REGISTERS:
+            fix = f"write {factor.name}: 16, and give the rest to register or time"
+            title = f"no vector register has {text(extent)} lanes"
+            problems.add("TG163", title, factor.span, "a factor of simd is one register, of 4, 8 or 16 lanes", help=fix)
+
+
 def _scope(op: Op, constants: Mapping[str, int], problems: Problems) -> Scope:
     return Scope(problems, dict.fromkeys(op.sizes, Span()), {}, constants).inside_brackets()
 
@@ -138,6 +150,8 @@ def _one(draft: Draft, instance: Instance, constants: Mapping[str, int]) -> list
         launches = explicit(clauses, tables[0], scope, draft.place)
     else:
         launches, crossing = several(clauses, op, tables, scope, conjunction(*op.where, *where), draft.place)
+    if draft.tree.arch == CPU:
+        _registers((f for table in tables for f in table.values()), launches, problems)
     if len(problems) > before:
         return []
     chosen = tuple((n, str(v)) for n, v in constants.items() if not fixed(draft.params[n]))

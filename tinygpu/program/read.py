@@ -21,6 +21,7 @@ from tinygpu.program.read_array import laid_out, misplaced
 from tinygpu.program.read_cell import assign, folding, holds
 from tinygpu.program.step import Assign, Barrier, For, If, Launch, Local, Program, Shared, Step, Workspace, steps
 from tinygpu.syntax import tree
+from tinygpu.syntax.target import common
 
 HIDDEN = {"local": "the local", "shared": "the shared array", "workspace": "the workspace"}
 
@@ -31,7 +32,7 @@ def read(machine: Machine) -> Program:
     """`machine with a program → program`. Raises TinygpuError with everything that is wrong in the text."""
     assert machine.program is not None
     reader = Reader(machine)
-    launches = reader.launches(machine.program.body)
+    launches = reader.launches(common(machine.program.body))
     reader.problems.stop()
     where = tuple(dict.fromkeys((*machine.op.where, *machine.where)))
     return Program(machine.title, machine.op, launches, where, machine.arch, machine.span, tuple(reader.workspaces))
