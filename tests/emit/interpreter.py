@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import random
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -158,9 +158,11 @@ def run(
     wide: bool = True,
     most: int = 1 << 16,
     order: str = "forwards",
+    idle: Collection[int] = (),
 ) -> dict[str, np.ndarray]:
     """The outputs, as the kernels leave them; elements that nothing wrote are poison. Of a launch only the first `most` blocks and the
-    last one run: a grid of constant extent has many that are idle at small sizes. `order` is that of the threads between barriers."""
+    last one run: a grid of constant extent has many that are idle at small sizes, and so are those of `idle`. `order` is that of the threads
+    between barriers."""
     position = SimpleNamespace(
         blockIdx=SimpleNamespace(x=0), threadIdx=SimpleNamespace(x=0), local=SimpleNamespace(array=local_array)
     )
@@ -183,7 +185,7 @@ def run(
             space["shared_memory"] = lambda size, here=here: here.shared
             kernel, _ = space[kernel_name(program, number)](bits, wide)
             blocks = int(evaluate(launch.blocks, sizes))
-            for position.blockIdx.x in sorted({*range(min(blocks, most)), *range(blocks - 1, blocks)} - {-1}):
+            for position.blockIdx.x in sorted({*range(min(blocks, most)), *range(blocks - 1, blocks)} - {-1, *idle}):
                 here.start()
                 run_block(position, [kernel(*arguments) for _ in range(block_threads(launch))], ORDERS[order])
     return {t.name: load(memory[t.name], t.dtype).reshape(shapes[t.name]) for t in program.op.outputs}
