@@ -16,6 +16,7 @@ from tinygpu.emit.data_text import check_lines
 from tinygpu.emit.python import Lines, block, docstring, source
 from tinygpu.emit.sizes import Solved, divisors, python, solve
 from tinygpu.emit.spelled import Spelled, quoted, spell
+from tinygpu.hardware.arch import CPU
 from tinygpu.model.op import Op, Tensor
 from tinygpu.program.step import Program, Workspace
 from tinygpu.program.wide import wide_accesses
@@ -201,8 +202,14 @@ def _launch(spelled: Spelled, limits: tuple[Term, ...], spaces: tuple[Workspace,
     arguments = [f"{spelled.view(t)}.base" if t.shape or t.role == "output" else spelled.view(t) for t in op.tensors]
     arguments += [_space(spelled, w) for w in spaces] + [spelled.names[s] for s in op.sizes]
     cpu = [f"_no_stream({title}, stream)", f"_on_cpu({cpu_name(spelled.program)}, {', '.join(arguments)})"]
-    lines = _width(spelled, limits)
-    return lines + block(f"if {device} < 0", cpu) + block("else", _launch_cuda(spelled)) + [f"return {_result(spelled)}"]
+    lines, other = (_width(spelled, limits), _launch_cuda(spelled)) if spelled.program.arch != CPU else ([], [_elsewhere(spelled)])
+    return lines + block(f"if {device} < 0", cpu) + block("else", other) + [f"return {_result(spelled)}"]
+
+
+def _elsewhere(spelled: Spelled) -> str:
+    """A machine on cpu refuses arrays on a GPU."""
+    message = "is written for a CPU, and these arrays are on a GPU: copy them to the CPU, or build a machine for a GPU"
+    return f'_fail(TypeError, "TG818", {spelled.title}, {quoted(message)})'
 
 
 def _space(spelled: Spelled, space: Workspace) -> str:

@@ -33,6 +33,7 @@ from tinygpu.emit.naming import aliases, groups
 from tinygpu.emit.prelude import prelude_source
 from tinygpu.emit.python import Lines, docstring
 from tinygpu.emit.spelled import spell
+from tinygpu.hardware.arch import CPU
 from tinygpu.model.machine import Machine
 from tinygpu.model.op import Op
 from tinygpu.program.step import Launch, Program, Workspace
@@ -69,7 +70,7 @@ def emit(title: str, machines: Sequence[Built]) -> str:
     alone = {name: replace(built.cpu or built.program, name=name) for name, built in zip(names, machines, strict=True)}
     cpu = dict(zip(programs, map(cpu_kernels, alone.values()), strict=True))
     support = cpu_support_text(tuple(cpu.values()))
-    cuda = {name: [kernel_source(p, number) for number in range(len(p.launches))] for name, p in programs.items()}
+    cuda = {name: cuda_kernels(program) for name, program in programs.items()}
     short = aliases(groups([b.machine for b in machines], reserved()), programs, reserved())
     lines = docstring(*opening(title, machines, set().union(*(k.needs for k in cpu.values()))))
     lines += [*head(sorted([*programs, *(name for name, _ in short)]), support.imports), "", support.text, "", ""]
@@ -81,7 +82,8 @@ def emit(title: str, machines: Sequence[Built]) -> str:
     for _, text_lines in short:
         lines += [*text_lines, "", ""]
     uses: frozenset[str] = frozenset().union(*(used for sources in cuda.values() for _, used in sources))
-    lines += [_rule("what CUDA kernels call"), "", prelude_source(uses).strip(), "", ""]
+    if any(cuda.values()):
+        lines += [_rule("what CUDA kernels call"), "", prelude_source(uses).strip(), "", ""]
     data = any(promises(p) for p in programs.values())
     lines += [_rule("the same in every module"), "", support_text(SUPPORT if data else SUPPORT[:-1]), ""]
     for name, program in programs.items():
@@ -93,8 +95,13 @@ def kernel_texts(built: Built) -> tuple[tuple[str, str], ...]:
     """The text of a machine's kernels by where they run, as a module of this machine alone has them."""
     (name,) = launcher_names([built.machine])
     program, alone = (replace(p, name=name) for p in (built.program, built.cpu or built.program))
-    cuda = "\n\n".join(kernel_source(program, number)[0] for number in range(len(program.launches)))
-    return ("cpu", cpu_kernels(alone).text), ("cuda", cuda)
+    cuda = "\n\n".join(source for source, _ in cuda_kernels(program))
+    return ("cpu", cpu_kernels(alone).text), *((("cuda", cuda),) if cuda else ())
+
+
+def cuda_kernels(program: Program) -> list[tuple[str, frozenset[str]]]:
+    """The CUDA kernel of each launch, and what it calls; a machine on cpu has none."""
+    return [] if program.arch == CPU else [kernel_source(program, number) for number in range(len(program.launches))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +139,8 @@ def cpu_support_text(kernels: tuple[Kernels, ...]) -> CpuSupport:
 
 def cuda_objects(program: Program, kernels: Sequence[tuple[str, frozenset[str]]]) -> Lines:
     """The compiled kernels of each launch, keyed by all the text that one is made of: those of two launches are never the same."""
+    if not kernels:
+        return []
     uses: frozenset[str] = frozenset().union(*(used for _, used in kernels))
     prelude = prelude_source(uses)
     keys = [hashlib.sha256((source + prelude).encode()).hexdigest() for source, _ in kernels]
@@ -215,7 +224,8 @@ def work(program: Program) -> list[str]:
     """The work object of each launch on a line."""
     lines = []
     for launch in program.launches:
-        levels = [f"{level} ({_factors(axes)})" for level, axes in (("grid", launch.grid), ("block", launch.block))]
+        carried = (("core", launch.grid),) if program.arch == CPU else (("grid", launch.grid), ("block", launch.block))
+        levels = [f"{level} ({_factors(axes)})" for level, axes in carried]
         lines.append(f"Machine: {', '.join(levels)}{f' on {program.arch}' if program.arch else ''}.")
     return lines
 
