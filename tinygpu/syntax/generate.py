@@ -29,11 +29,11 @@ def lark_parser(postlex: Any = None) -> Any:
     return Lark(read_grammar_file("tgpu.lark"), parser="lalr", lexer="contextual", strict=True, postlex=postlex or _Newlines())
 
 
-def generate() -> Tables:
-    """`tgpu.lark → Tables`."""
+def generate(lark: Any = None) -> Tables:
+    """`tgpu.lark → Tables`, of a parser that Lark has made of it already, if there is one."""
     from lark.lexer import PatternStr
 
-    lark = lark_parser()
+    lark = lark or lark_parser()
     table = lark.parser.parser._parse_table
     literal = {t.name: t.pattern.value for t in lark.terminals if isinstance(t.pattern, PatternStr)}
     patterns = {t.name: t.pattern.value for t in lark.terminals if t.name not in literal and not t.name.startswith("__")}
