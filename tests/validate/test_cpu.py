@@ -34,6 +34,14 @@ KINDS = {  # one kernel of each kind
     "a turned tile": ("transpose", "transpose_naive"),
     "a copy for each part": ("histogram", "histogram_shared"),
     "threads of a block in turn": ("embedding", "scatter_add_atomic"),
+    "threads in phases": ("mlp", "mlp_fused"),
+    "a ring of tiles": ("matmul_ring", "matmul_ring_three"),
+    "lanes that hand values on": ("scan", "scan_three"),
+    "a strip with a border": ("convolution", "conv2d_channels_scalar"),
+    "halves of a row": ("rotary", "rotary_scalar[op=rotary_halves]"),
+    "a maximum of maxima": ("total", "total_parts[op=largest]"),
+    "a scan of components": ("recurrence", "recurrence_thread"),
+    "rows in turn": ("scan", "scan_warp_v4"),
 }
 
 
@@ -67,6 +75,12 @@ EDITS = {  # kind, what is changed, to what; whether a case is found in which it
     "stored elsewhere": ("tiles in vectors", "lanes_store(acc_cells, at((row - row_start)*2*LANES + LANES), acc_0_1)", "lanes_store(acc_cells, at((row - row_start)*2*LANES + 3*LANES), acc_0_1)", False),
     "a lane too many": ("tiles in vectors", "lane_count = min(2*LANES, N - lane_start)", "lane_count = min(2*LANES, N - lane_start + 1)", True),
     "a tile's pitch": ("a turned tile", "(i - start)*65", "(i - start)*64", False),
+    "a row of a tile": ("threads in phases", "h_tile[at(ty * 16 + li)]", "h_tile[at(li * 16 + tx)]", False),
+    "a tile before it is there": ("a ring of tiles", "sA[at((remainder(ko, 3) * 16", "sA[at((remainder(ko + 2, 3) * 16", False),
+    "another lane": ("lanes that hand values on", "remainder(t, 32) ^ 8", "remainder(t, 32) ^ 4", False),
+    "a value of before": ("lanes that hand values on", "exchange_1[at(t)] = acc[at(thread)]", "exchange_1[at(t)] = exchange_0[at(t)]", False),
+    "a shorter maximum": ("a maximum of maxima", "// 512 * 512, max(0", "// 512 * 512 + 128, max(0", False),
+    "a component of before": ("a scan of components", "carry_b = carry_a_in * carry_b + carry_b_in\n                prefix_a = carry_a\n                prefix_b = carry_b", "prefix_b = carry_b\n                carry_b = carry_a_in * carry_b + carry_b_in\n                prefix_a = carry_a", False),
     "items left out": ("a map", "items * (part + 1) // parts", "items * part // parts + 1", False),
     "a unit of the copies": ("a copy for each part", "np.full(parts * h.size, np.int32(0))", "np.full(parts * h.size, np.int32(1))", False),
     "a view": ("16-bit floats", ".view(np.uint16)", "", False),

@@ -6,6 +6,8 @@ The one idea: points are independent, so the long loop may be outermost and the 
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from tinygpu.category.term import TRUE, Axis, Read, Term, conjunction, variables, walk
 from tinygpu.emit.cpu_lift import sites, tensor_reads
 from tinygpu.emit.cpu_polynomial import coefficient, polynomial
@@ -14,6 +16,7 @@ from tinygpu.emit.cpu_text import REGISTER, Writer, flat, mangle
 from tinygpu.program.step import For, If, Local, Step, steps
 
 STRIP = 64
+Over: TypeAlias = tuple[Axis, str]  # the axis of a strip, and the text of what it runs over
 
 
 def strips(body: tuple[Step, ...], lane: Axis, writer: Writer) -> bool:
@@ -60,19 +63,21 @@ def kept(body: tuple[Step, ...]) -> set[str]:
 def strip_lines(
     body: tuple[Step, ...], lane: Axis, guards: list[Term], low: str, high: str, cells: set[str], writer: Writer
 ) -> list[str]:
-    """The points `low <= lane < high` that the guards admit, a strip at a time; `cells` are arrays over the strip."""
-    inside = [f"width = min({STRIP}, {high} - strip)", *_lines(body, lane, tuple(guards), cells, writer)]
-    return [f"for strip in range({low}, {high}, {STRIP}):", *indent(inside)]
+    """The points `low <= lane < high` that the guards admit, all of one strip from `start` on; `cells` are arrays over it."""
+    saved, writer.part = writer.part, f"{mangle(lane.name)} - start"
+    lines = _lines(body, (lane, f"range({low}, {high})"), tuple(guards), cells, writer)
+    writer.part = saved
+    return lines
 
 
-def _lines(body: tuple[Step, ...], lane: Axis, guards: tuple[Term, ...], cells: set[str], writer: Writer) -> list[str]:
+def _lines(body: tuple[Step, ...], over: Over, guards: tuple[Term, ...], cells: set[str], writer: Writer) -> list[str]:
     """Long loops around loops over the strip; what runs short stands together in one."""
     lines: list[str] = []
     together: list[Step] = []
 
     def close() -> None:
         if together:
-            lines.extend(_over_strip(tuple(together), lane, guards, cells, writer))
+            lines.extend(_over_strip(tuple(together), over, guards, cells, writer))
             together.clear()
 
     for step in body:
@@ -83,15 +88,15 @@ def _lines(body: tuple[Step, ...], lane: Axis, guards: tuple[Term, ...], cells: 
         match step:
             case For(axis, inner):
                 head = f"for {mangle(axis.name)} in range({writer.index(axis.extent)}):"
-                lines += [head, *indent(_lines(inner, lane, guards, cells, writer))]
+                lines += [head, *indent(_lines(inner, over, guards, cells, writer))]
             case If(guard, inner):
-                lines += _lines(inner, lane, (*guards, guard), cells, writer)
+                lines += _lines(inner, over, (*guards, guard), cells, writer)
     close()
     return lines
 
 
-def _over_strip(body: tuple[Step, ...], lane: Axis, guards: tuple[Term, ...], cells: set[str], writer: Writer) -> list[str]:
-    """`for part in range(width)` over steps, cells read and written at the part."""
+def _over_strip(body: tuple[Step, ...], over: Over, guards: tuple[Term, ...], cells: set[str], writer: Writer) -> list[str]:
+    """`for lane in range(low, high)` over steps, cells read and written at the lane's place in the strip."""
     saved = writer.strip
     writer.strip = cells
     inner = step_lines(body, writer)
@@ -99,4 +104,5 @@ def _over_strip(body: tuple[Step, ...], lane: Axis, guards: tuple[Term, ...], ce
     if condition != TRUE:
         inner = [f"if {writer.guard(condition)}:", *indent(inner)]
     writer.strip = saved
-    return ["for part in range(width):", *indent([f"{mangle(lane.name)} = strip + part", *inner])] if inner else []
+    lane, points = over
+    return [f"for {mangle(lane.name)} in {points}:", *indent(inner)] if inner else []

@@ -86,8 +86,24 @@ class Run:
     def write(self, name: str, index: tuple[Term, ...], place: int, term: Term) -> None:
         self.now.setdefault((name, index), {})[place] = term
 
+    def whole(self, name: str, carriers: dict[str, Group]) -> bool:
+        """Whether every component of a cell of that name has been written."""
+        return any(other == name and len(new) == len(carriers[name].components) for (other, _), new in self.now.items())
+
     def steps(self, node: ast.AST, carriers: dict[str, Group], given: dict[str, dict[int, Term]]) -> Iterator[Assign]:
-        """One step for each cell that was written. `given` are the terms behind `prefix_component_in`, by prefix."""
+        """One step for each cell that was written, in an order in which each sees what all cells were before the run.
+
+        `given` are the terms behind `prefix_component_in`, by prefix.
+        """
+        waiting = list(self._steps(node, carriers, given))
+        while waiting:
+            ready = next((s for s in waiting if not any(_needs(other, s) for other in waiting if other is not s)), None)
+            if ready is None:
+                raise Unread(node, "values of which each depends on what the other was before")
+            waiting.remove(ready)
+            yield ready
+
+    def _steps(self, node: ast.AST, carriers: dict[str, Group], given: dict[str, dict[int, Term]]) -> Iterator[Assign]:
         for (name, index), new in self.now.items():
             group = carriers[name]
             before = Read(name, index, group.carrier)
@@ -99,6 +115,12 @@ class Run:
             if value is None:
                 raise Unread(node, f"the components of {name} are not combined as those of its carrier")
             yield Assign(name, index, value, group.carrier)
+
+
+def _needs(step: Assign, other: Assign) -> bool:
+    """Whether a step looks at what another one writes."""
+    seen = (r for t in (*step.index, step.value) for r in reads(t))
+    return any(r.tensor == other.target and not _apart(r.index, other.index) for r in seen)
 
 
 def _apart(a: tuple[Term, ...], b: tuple[Term, ...]) -> bool:

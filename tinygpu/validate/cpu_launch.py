@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tinygpu.category.term import Axis, Const, Read, Term, Var, conjuncts
 from tinygpu.model.op import Tensor
 from tinygpu.obligations.obligation import Point
-from tinygpu.program.step import Launch, Program, Step
+from tinygpu.program.step import Launch, Program
 from tinygpu.validate.cpu_carrier import Role, groups_of
 from tinygpu.validate.cpu_driver import after_doc, calls, decorated, function, shared_out
 from tinygpu.validate.cpu_names import Digits, Global, Meaning, Number, Unread
-from tinygpu.validate.cpu_pieces import scoped
+from tinygpu.validate.cpu_phases import blocks
 from tinygpu.validate.cpu_read import Reader
+from tinygpu.validate.cpu_scope import scoped
 from tinygpu.validate.module import Module
 
 SCALAR = {"f64": "np.float64", "f32": "np.float32", "i64": "np.int64", "i32": "np.int32", "u32": "np.uint32", "u8": "np.uint8",
@@ -28,13 +29,17 @@ SCALAR = {"f64": "np.float64", "f32": "np.float32", "i64": "np.int64", "i32": "n
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """What is read: the module, and of the proved program only what callers hand in: the op, preconditions, workspaces."""
+    """What is read: the module, and of the proved program only what callers hand in: the op, preconditions, workspaces.
+
+    `phases`: whether loops over what may be the threads of a block, by its launches, are read as threads.
+    """
 
     module: Module
     name: str
     program: Program
     dtype: str
     lanes: int
+    phases: bool = False
 
     @property
     def globals(self) -> tuple[Tensor, ...]:
@@ -50,6 +55,11 @@ class Done:
     program: Program
     called: frozenset[str]
     filled: frozenset[str]
+
+    @property
+    def blocks(self) -> bool:
+        """Whether some launch has threads."""
+        return any(launch.block for launch in self.program.launches)
 
 
 def functions_of(module: Module, name: str) -> list[ast.FunctionDef]:
@@ -88,7 +98,7 @@ def program_of(text: Text) -> Done:
                     text.dtype,
                     work,
                 )
-                launches.append(_launch(text, reader, work, given, items))
+                launches.append(_launch(text, reader, work, given, items, len(launches)))
                 if driver is not None:
                     shared_out(driver, given, launches[-1], reader, names)
                 called |= reader.called
@@ -105,10 +115,10 @@ def _writable(text: Text) -> set[str]:
 
 
 def _roles(text: Text, work: ast.FunctionDef) -> dict[str, Role]:
-    """What the names of a work function are to values of several components."""
+    """What the names of a work function are to values of several components: names of its own."""
     return groups_of({n.id for n in ast.walk(work) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
                      | {n.value.id for n in ast.walk(work) if isinstance(n, ast.Subscript) and isinstance(n.value, ast.Name)
-                        and isinstance(n.ctx, ast.Store)}, text.program.op)  # fmt: skip
+                        and isinstance(n.ctx, ast.Store)} - {a.arg for a in work.args.args}, text.program.op)  # fmt: skip
 
 
 def _constants(text: Text, names: dict[str, Meaning]) -> dict[str, Meaning]:
@@ -149,8 +159,8 @@ def _argument(text: Text, node: ast.Assign, name: str, value: ast.expr, meaning:
         raise Unread(node, f"{name} is changed to something else")
 
 
-def _launch(text: Text, reader: Reader, work: ast.FunctionDef, given: list[str], items: ast.expr) -> Launch:
-    """A work function as a launch: a block for each item, of one thread."""
+def _launch(text: Text, reader: Reader, work: ast.FunctionDef, given: list[str], items: ast.expr, number: int) -> Launch:
+    """A work function as a launch: a block for each item, of one thread, or of those that it has loops over."""
     decorated(work)
     if [a.arg for a in work.args.args] != ["first", "last", *given]:
         raise Unread(work, "the parameters are not first, last and those of the entry")
@@ -167,8 +177,15 @@ def _launch(text: Text, reader: Reader, work: ast.FunctionDef, given: list[str],
     facts = tuple(Var(s) >= 0 for s in text.program.op.sizes) + tuple(c for w in text.program.where for c in conjuncts(w))
     steps = reader.body(body, Point(grid, facts))
     reader.pieces.left(work, steps)
-    cells: dict[str, Step] = {n: c for n, c in reader.cells.items() if n not in reader.pieces.arrays}
-    return Launch(grid, (), scoped(cells, steps), text.module.span(work))
+    cells = {n: c for n, c in reader.cells.items() if n not in reader.pieces.arrays}
+    made = Launch(grid, (), steps, text.module.span(work))
+    if text.phases and number < len(text.program.launches):
+        threads = tuple(a for a in text.program.launches[number].block if a.extent != Const(1))
+        block = tuple(replace(a, name=reader.fresh(a.name)) for a in threads)
+        found = blocks(made, cells, block, tuple(a.name for a in threads), reader.said) if block else None
+        if found is not None:
+            return found
+    return replace(made, body=scoped(cells, steps))
 
 
 def _array(reader: Reader, node: ast.stmt) -> None:

@@ -11,7 +11,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tinygpu.category.affine import linear
-from tinygpu.category.term import BOOL, FALSE, TRUE, App, Axis, Const, Term, Var, apply, conjunction, negation, variables, walk
+from tinygpu.category.term import (
+    BOOL,
+    FALSE,
+    TRUE,
+    App,
+    Axis,
+    Const,
+    Term,
+    Var,
+    apply,
+    conjunction,
+    equal,
+    lift,
+    negation,
+    variables,
+    walk,
+)
 from tinygpu.obligations.obligation import Obligation, Point
 from tinygpu.proof.kernel import Theorem, discharge
 
@@ -69,9 +85,14 @@ def _inside(name: str, start: Term, stop: Term, step: int, point: Point, sizes: 
     if step > 1 and proved(runs, stop <= start + step):  # one turn
         return Loop(Axis(name, Const(1), "time"), start, shortened([start < stop], point))
     parts = _parts(start, stop, sizes)
-    for base, extent in parts if step == 1 else dict.fromkeys((start, length) for _, length in parts):
+    if step > 1:
+        whole = [
+            p for p in parts if p[0] != start and proved(runs, equal((start - p[0]) % step, lift(0)))
+        ]  # it counts on from the base
+        parts = [*whole, *dict.fromkeys((start, length) for _, length in parts)]
+    for base, extent in parts:
         if proved(runs, conjunction(base <= start, stop <= base + extent)):
-            axis = Axis(name, extent if step == 1 else _quotient(extent + (step - 1), step), "time")
+            axis = Axis(name, extent if step == 1 else _quotient(linear(extent + (step - 1)).term(), step), "time")
             value = base + Var(name) * step
             guards = [*below(start, value), *above(stop, value)] if base != start else above(stop, value)
             return Loop(axis, value, shortened(guards, point.inside(axis)))

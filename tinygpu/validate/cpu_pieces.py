@@ -11,15 +11,16 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from tinygpu.category.linear import polynomial, term_of
 from tinygpu.category.monoid import MONOIDS
-from tinygpu.category.term import TRUE, Const, Read, Term, Var, conjunction, reads, substitute
-from tinygpu.diagnostic import Span
+from tinygpu.category.term import TRUE, Axis, Const, Read, Term, Var, reads, rebuild, substitute
 from tinygpu.obligations.recurrence import flatten
 from tinygpu.program.step import Assign, For, If, Step
 from tinygpu.validate.cpu_names import Unread
+from tinygpu.validate.cpu_scope import used
 
 CLOSED, OPEN, JOINING = "closed", "open", "joining"
 
@@ -153,7 +154,7 @@ class Waiting:
             raise Unread(node, f"there are {pieces.size} pieces")
         return int(found.value)
 
-    def _given(self, node: ast.AST, step: Assign, axis: str, turns: int) -> Iterator[Assign]:
+    def _given(self, node: ast.AST, step: Assign, axis: str, turns: int) -> Iterator[Step]:
         """A contribution, or several that were combined, which go to the whole at once."""
         pieces = self.arrays.get(step.target)
         if pieces is None:
@@ -166,7 +167,12 @@ class Waiting:
             raise Unread(node, f"a piece of {pieces.whole} takes what depends on it")
         pieces.by(node, step.update)
         monoid = MONOIDS[step.update]
-        for value in flatten(monoid.op, step.value) if monoid.idempotent else (step.value,):
+        values = flatten(monoid.op, step.value) if monoid.idempotent else (step.value,)
+        if len(values) > 1 and (one := in_a_row(values, axis, turns)) is not None:
+            value, row = one
+            yield For(row, (replace(step, target=pieces.whole, index=(), value=value),), step.span)
+            return
+        for value in values:
             yield replace(step, target=pieces.whole, index=(), value=value)
 
     def left(self, node: ast.AST, body: tuple[Step, ...]) -> None:
@@ -176,54 +182,28 @@ class Waiting:
                 raise Unread(node, f"pieces of {self.arrays[name].whole} that never come to it, or are used otherwise")
 
 
-def scoped(cells: dict[str, Step], body: tuple[Step, ...]) -> tuple[Step, ...]:
-    """Each array declared where all of its uses are: what it held before, nobody sees, which is proved of a declared one."""
-    here = dict(cells)
-    out: list[Step] = []
-    for number, step in enumerate(body):
-        if isinstance(step, For | If):
-            elsewhere = {n for i, s in enumerate(body) if i != number for n in used(s)}
-            elsewhere |= {r.tensor for t in (step.guard if isinstance(step, If) else step.axis.extent,) for r in reads(t)}
-            inside = {n: c for n, c in here.items() if n in set(used(step)) and n not in elsewhere}
-            here = {n: c for n, c in here.items() if n not in inside}
-            step = replace(step, body=scoped(inside, step.body))
-        out.append(step)
-    return (*here.values(), *out)
+def in_a_row(values: tuple[Term, ...], axis: str, turns: int) -> tuple[Term, Axis] | None:
+    """Values that are one value at `axis`, at `axis + turns`, at `axis + 2·turns`, …: that value, over a further axis.
+
+    >>> from tinygpu.category.term import text
+    >>> x, p = lambda i: Read("x", (i,), "f32"), Var("p")
+    >>> value, row = in_a_row((x(p * 2), x(p * 2 + 16)), "p", 8)
+    >>> text(value), text(row.extent)
+    ('x[p row*16 + p*2]', '2')
+    """
+    row = Axis(f"{axis} row", Const(len(values)), "time")
+
+    def moved(by: Term) -> Term:
+        return _tidy(substitute(values[0], {axis: Var(axis) + by}))
+
+    if all(_tidy(value) == moved(Const(number * turns)) for number, value in enumerate(values)):
+        return moved(Var(row.name) * turns), row
+    return None
 
 
-def guarded(guard: Term, body: tuple[Step, ...], arrays: Container[str], span: Span) -> tuple[Step, ...]:
-    """The body where a guard over indices holds: at each write, if all writes are to arrays of cells; else around all."""
-    if not any(reads(guard)) and all(_to_arrays(s, arrays) for s in body):
-        return tuple(_under(guard, s) for s in body)
-    return (If(guard, body, span),)
-
-
-def _to_arrays(step: Step, arrays: Container[str]) -> bool:
-    match step:
-        case Assign():
-            return step.target in arrays
-        case For(_, body) | If(_, body):
-            return all(_to_arrays(s, arrays) for s in body)
-    return False
-
-
-def _under(guard: Term, step: Step) -> Step:
-    match step:
-        case Assign():
-            return replace(step, guard=conjunction(guard, step.guard))
-        case For(_, body) | If(_, body):
-            return replace(step, body=tuple(_under(guard, s) for s in body))
-    return step
-
-
-def used(step: Step) -> Iterator[str]:
-    """The arrays that a step reads or writes."""
-    match step:
-        case Assign():
-            yield step.target
-            yield from (r.tensor for t in (*step.index, step.value, step.guard) for r in reads(t))
-        case For(_, body):
-            yield from (name for s in body for name in used(s))
-        case If(guard, body):
-            yield from (r.tensor for r in reads(guard))
-            yield from (name for s in body for name in used(s))
+def _tidy(term: Term) -> Term:
+    """A term with every place that it reads in one form."""
+    match term:
+        case Read(index=index):
+            return replace(term, index=tuple(term_of(polynomial(i)) for i in index))
+    return rebuild(term, _tidy)

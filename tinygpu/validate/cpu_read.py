@@ -18,8 +18,8 @@ from tinygpu.program.step import Assign, For, Local, Step
 from tinygpu.validate.cpu_loop import loop
 from tinygpu.validate.cpu_names import Cell, Cells, Component, Digits, Global, Lost, Meaning, Unread
 from tinygpu.validate.cpu_number import widened
-from tinygpu.validate.cpu_pieces import guarded
 from tinygpu.validate.cpu_rows import Grouped
+from tinygpu.validate.cpu_scope import guarded
 from tinygpu.validate.cpu_state import factors, given_names
 from tinygpu.validate.cpu_tile import is_group
 
@@ -181,6 +181,7 @@ class Reader(Grouped):
             self.names[name] = Lost(f"{name} ends with its loop")
             return
         axis = self.fresh(name)
+        self.said[axis] = name
         found = loop(axis, start, stop, int(step.value), point, self.sizes)
         if found is None:
             raise Unread(node, f"no number of turns over the sizes is seen for {ast.unparse(node.iter)}")

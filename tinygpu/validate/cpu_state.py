@@ -45,6 +45,7 @@ class State(Values):
         self.sizes, self.taken, self.writable, self.roles, self.vectors = sizes, taken, writable, roles, vectors
         self.work, self.definitions = work, definitions_of(work)
         self.cells: dict[str, Local] = {}
+        self.said: dict[str, str] = {}  # the names that axes have in the text
         self.carriers: dict[str, Group] = {}
         self.pieces = Waiting()
         self.filled: set[str] = set()  # arrays that are no unwritten memory, though nobody may depend on what they hold
@@ -97,9 +98,9 @@ class State(Values):
             except Unread:
                 way = ()
             ways |= {way} if way else set()
-        if len(ways) != 1 or not all(isinstance(f, Const) and f.value >= 1 for way in ways for f in (*way, *plain)):
+        inner = finest(ways) if all(isinstance(f, Const) and f.value >= 1 for way in ways for f in (*way, *plain)) else None
+        if inner is None:
             return plain
-        (inner,) = ways
         if self.vectors and len(inner) > 1 and "LANES" in ast.unparse(size):
             inner = (*inner[:-2], inner[-2] * inner[-1])
         total, block = (reduce(mul, t) for t in (plain, inner))
@@ -115,7 +116,16 @@ class State(Values):
         if spelled is not number and (found := coordinates(spelled, shape, self.index)) is not None:
             if same(self.index(spelled), self.index(number)):
                 return found
-        return super().place(number, shape)
+        return self.taken_apart(super().place(number, shape), shape)
+
+    def taken_apart(self, place: tuple[Term, ...], shape: tuple[Term, ...]) -> tuple[Term, ...]:
+        """An axis that counts on over rows as its row and column: `x = x // n * n + x % n`."""
+        match place, shape:
+            case ((*outer, Const(0), Var(name) as x), (*_, Const(int(n)))) if all(o == Const(0) for o in outer):
+                match self.here.extents.get(name):
+                    case Const(int(extent)) if extent > n:
+                        return (*outer, x // n, x % n)
+        return place
 
     @property
     def arrays(self) -> set[str]:
@@ -155,6 +165,9 @@ class State(Values):
         run, given, marks = Run(), dict[str, dict[int, Term]](), dict[str, Term]()
         before = dict(self.names)
         for node in nodes:
+            if any(run.whole(name, self.carriers) for name in self.cells_in(node.value)):  # what it is now is looked at
+                yield from self.closed(run, node, given, before)
+                run, given, marks = Run(), {}, {}
             values = (
                 node.value.elts if isinstance(node.targets[0], ast.Tuple) and isinstance(node.value, ast.Tuple) else [node.value]
             )
@@ -170,12 +183,21 @@ class State(Values):
                 else:
                     name, index = self.component(node, target, role)
                     run.write(name, index, role.place, term)
+        yield from self.closed(run, nodes[-1], given, before)
+
+    def closed(self, run: Run, node: ast.stmt, given: dict[str, dict[int, Term]], before: dict[str, Meaning]) -> Iterator[Step]:
+        """The steps of a run that ends here; names of what it was given mean nothing behind it."""
         for name in self.roles:
             if self.roles[name].kind in ("in", "out") and name in self.names:
                 del self.names[name]
         self.names = {**before, **self.names}
-        for step in run.steps(nodes[0], self.carriers, given):
-            yield replace(step, span=self.span(nodes[-1]))
+        for step in run.steps(node, self.carriers, given):
+            yield replace(step, span=self.span(node))
+
+    def cells_in(self, value: ast.expr) -> set[str]:
+        """The cells of which an expression reads a component."""
+        found = (self.names.get(n.id) for n in ast.walk(value) if isinstance(n, ast.Name))
+        return {m.cell.name for m in found if isinstance(m, Component)}
 
     def component(self, node: ast.Assign, target: ast.expr, role: Role) -> tuple[str, tuple[Term, ...]]:
         """The cell behind a component that is written."""
@@ -227,6 +249,27 @@ def base(target: ast.expr) -> str:
         case ast.Name(name) | ast.Subscript(ast.Name(name)):
             return name
     return ""
+
+
+def finest(ways: set[tuple[Term, ...]]) -> tuple[Term, ...] | None:
+    """The way of numbering that the others are parts of: with fewer digits, or with a smaller radix of the slowest one.
+
+    >>> finest({(Const(64),), (Const(8), Const(64)), (Const(16), Const(64))})
+    (Const(value=16, dtype='index'), Const(value=64, dtype='index'))
+    """
+    if not ways:
+        return None
+    best = max(ways, key=lambda way: (len(way), radix(way)))
+    for way in ways - {best}:
+        tail = best[len(best) - len(way) :]
+        if way[1:] != tail[1:] or radix(tail) % radix(way):
+            return None
+    return best
+
+
+def radix(way: tuple[Term, ...]) -> int:
+    """The radix of the slowest digit that is written."""
+    return int(way[0].value) if isinstance(way[0], Const) else 0
 
 
 def factors(size: ast.expr) -> list[ast.expr]:
