@@ -20,6 +20,7 @@ from benchmarks.case import ROOT
 from benchmarks.gpu.device import DeviceArray, Gpu
 from tinygpu import pipeline
 from tinygpu.category.evaluate import evaluate
+from tinygpu.hardware.arch import CPU
 from tinygpu.model.machine import Machine
 from tinygpu.program.step import Program
 from tinygpu.run.load import load
@@ -73,6 +74,8 @@ def made(spec: str, title: str, arch: tuple[int, int]) -> Made:
     from tinygpu.obligations.width import limits
 
     machine = machines(spec)[title]
+    if program(spec, title).arch == CPU:
+        return Made(spec, title, refused="is for a CPU")
     start = time.perf_counter()
     verdict = pipeline.check(machine)
     proved = time.perf_counter()
