@@ -30,6 +30,7 @@ from tinygpu.category.term import (
 )
 from tinygpu.hardware.arch import CPU
 from tinygpu.program.step import Launch
+from tinygpu.validate.data import checks_data
 from tinygpu.validate.effects import names_in
 from tinygpu.validate.kernel import Given, Passed
 from tinygpu.validate.same import Here
@@ -180,6 +181,7 @@ def _given(reading: Reading, names: Mapping[str, ast.expr], calls: Sequence[Call
     made = tuple(
         dict.fromkeys((*(Var(s) >= 0 for s in op.sizes), *(w for w in (*op.where, *reading.program.where) if not reads(w)), *about))
     )
+    checks_data(reading, made, spelled)
     return Launcher(tuple(Call(c.node, c.name, known(c.blocks)) for c in calls), passed, Given(made, limits, wide, aligned))
 
 
