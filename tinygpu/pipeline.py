@@ -110,10 +110,11 @@ def built(proof: Proof, machine: Machine | None = None) -> Built:
     numbers = unpack(proof.program)  # what runs has a cell for each component of a value
     machine = machine or proof.program.machine
     alone = _alone(machine) if machine else None
+    sizes = limits(proof.program)  # the same as those of its components, whose values take longer to follow
     machine = machine or Machine(proof.program.name, proof.program.op, ())
     if alone is None:
-        return Built(machine, numbers, (*facts(proof), *spelled_out(proof)), limits(numbers), proof.program)
-    return Built(machine, numbers, (*facts(proof), on_cpu(alone), *spelled_out(proof, alone)), limits(numbers), alone.program)
+        return Built(machine, numbers, (*facts(proof), *spelled_out(proof)), sizes, proof.program)
+    return Built(machine, numbers, (*facts(proof), on_cpu(alone), *spelled_out(proof, alone)), sizes, alone.program)
 
 
 def _alone(machine: Machine) -> Proof | None:

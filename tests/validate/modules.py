@@ -25,8 +25,8 @@ def emitted(spec: str, *machines: str) -> tuple[str, tuple[Expected, ...]]:
     """The module of a spec, or of some of its machines."""
     loaded = pipeline.load(SPECS / f"{spec}.tgpu")
     chosen = [m for m in loaded.machines if not machines or m.title in machines]
-    numbers = [unpack(pipeline.program(m)) for m in chosen]
-    built = [Built(m, p, (), limits(p)) for m, p in zip(chosen, numbers, strict=True)]
+    programs = [pipeline.program(m) for m in chosen]
+    built = [Built(m, unpack(p), (), limits(p)) for m, p in zip(chosen, programs, strict=True)]
     expected = [Expected(n, b.program) for n, b in zip(launcher_names(chosen), built, strict=True)]
     return emit(f"{spec}.tgpu", built), tuple(expected)
 
