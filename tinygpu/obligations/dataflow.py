@@ -22,12 +22,12 @@ from tinygpu.program.step import Program, Workspace
 __all__ = ["execute", "gaps", "preconditions"]
 
 
-def execute(program: Program) -> Trace:
+def execute(program: Program, follow: type[Execution] = Execution) -> Trace:
     """`Program → Trace`: every launch executed from fresh cells; sizes and preconditions are facts of every point."""
     trace = Trace()
     memory: State = {w.name: unwritten(w) for w in program.workspaces}
     for number, launch in enumerate(program.launches):
-        run = Execution(program, launch, memory, place=Place(number))
+        run = follow(program, launch, memory, place=Place(number))
         run.run(launch.body, Point(launch.grid + launch.block, preconditions(program)))
         trace = trace.plus(run.trace)
         if len(program.launches) > 1 or any(s.step.atomic for s in run.trace.stores):
