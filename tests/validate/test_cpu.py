@@ -42,6 +42,7 @@ KINDS = {  # one kernel of each kind
     "a maximum of maxima": ("total", "total_parts[op=largest]"),
     "a scan of components": ("recurrence", "recurrence_thread"),
     "rows in turn": ("scan", "scan_warp_v4"),
+    "a stride over the sizes": ("softmax", "softmax_two"),
 }
 
 

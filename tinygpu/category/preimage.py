@@ -130,7 +130,7 @@ def digits(term: Term, target: Term, axes: dict[str, Axis]) -> dict[str, Term]:
         digit = value // below
         last = position == len(places) - 1
         above = None if last else strides[places[position + 1]]
-        out[name] = digit if above is None else digit % _radix(strides[name], axes[name].extent, above)
+        out[name] = digit if above is None else remainder(digit, _radix(strides[name], axes[name].extent, above))
         if name in down:
             out[name] = axes[name].extent - 1 - out[name]
     return out
@@ -148,6 +148,21 @@ def quotient(value: Term, by: Polynomial, below: int) -> Term:
     for part in (Const(first), term_of({m: c // common for m, c in by.items()}), Const(common // first)):
         value = value if part == Const(1) else value // part
     return value
+
+
+def remainder(value: Term, by: Term) -> Term:
+    """`value % by`, of a multiple of a symbolic number by that number first: its law of division is the one that `quotient` needs.
+
+    >>> from tinygpu.category.term import text
+    >>> text(remainder(Var("k"), Var("T") * 4)), text(remainder(Var("k"), Var("T")))
+    ('k // T % 4*T + k % T', 'k % T')
+    """
+    factors = polynomial(by)
+    common = gcd(*factors.values()) if number(factors) is None else 1
+    if common < 2:
+        return value % by
+    whole = term_of({m: c // common for m, c in factors.items()})
+    return value // whole % common * whole + value % whole
 
 
 def split_strides(p: Polynomial, axes: dict[str, Axis]) -> tuple[dict[str, Polynomial], Polynomial]:
