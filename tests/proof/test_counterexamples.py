@@ -9,13 +9,17 @@ from __future__ import annotations
 import pytest
 
 from tests.obligations.texts import COPY, MAX, SUM, program
-from tinygpu.category.term import Read, Var
-from tinygpu.obligations.obligation import Obligation
+from tinygpu.category.term import Read, Term, Var
+from tinygpu.obligations import state
+from tinygpu.obligations.obligation import Claim, Obligation
 from tinygpu.program.fault import OutOfBounds
+from tinygpu.proof import kernel
 from tinygpu.proof.check import Refutation, Unknown, check
-from tinygpu.proof.counterexample import small
+from tinygpu.proof.counterexample import find, search, small
+from tinygpu.proof.kernel import Open, Theorem, prove
 from tinygpu.proof.large_replay import edge_inputs
 from tinygpu.proof.replay import admitted, evaluates_false, replay
+from tinygpu.proof.suggestion import suggested
 
 REVERSED = "op reversed(x: f32[R]) -> (s: f32[R]) { s[r] = x[R - 1 - r] }"
 DIVIDED = "op divided(x: i32[R]) -> (s: i32[R]) { s[r] = 3 // x[r] if x[r] > 0 else 0 }"
@@ -60,6 +64,51 @@ def test_what_does_not_misbehave_is_unknown() -> None:
     verdict = check(program(COPY.replace("s[r] = x[r]", "s[r] = tanh(x[r] * 2)"), "s[ROW] = tanh(x[ROW] * 2) + tanh(0 * x[ROW])"))
     assert isinstance(verdict, Unknown)
     assert "weakness of the checker" in verdict.diagnostics[0].notes[0]
+
+
+def test_a_wrong_value_is_shown_before_anything_is_asked_about_the_largest_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    whole = kernel.discharge
+
+    def noted(claim: Claim, budget: int = kernel.BUDGET) -> Theorem | Open:
+        asked.append(claim.kind)
+        return whole(claim, budget)
+
+    monkeypatch.setattr(kernel, "discharge", noted)
+    wrong = program(COPY, "s[ROW] = x[ROW] + 1")
+    assert any(claim.kind == "width" for claim in state(wrong))
+    assert isinstance(check(wrong), Refutation)
+    assert "body" in asked and "width" not in asked
+    asked.clear()
+    right = program(COPY, "s[ROW] = x[ROW]")
+    assert isinstance(prove(right, hasty=True), kernel.Proof) and asked == [claim.kind for claim in state(right)]
+    asked.clear()
+    odd = program(COPY.replace("s[r] = x[r]", "s[r] = tanh(x[r] * 2)"), "s[ROW] = tanh(x[ROW] * 2) + tanh(0 * x[ROW])")
+    assert isinstance(check(odd), Unknown) and "width" in asked  # where nothing misbehaves everything is asked
+
+
+@pytest.mark.parametrize(
+    ("goal", "model", "sizes"),
+    [
+        (Var("R") < 65, {"R": 5000}, {"R": 65, "N": 1}),
+        (Var("N") * 2 < 5, {"R": 9, "N": 9}, {"R": 1, "N": 3}),
+        (Var("R") + Var("N") < 16, {"R": 80, "N": 1}, {"R": 8, "N": 8}),
+        (Var("R") < 2_000_000, {"R": 1 << 22}, {"R": 1 << 22, "N": 1}),
+        (Var("R") > 0, {"R": 0}, {"R": 0, "N": 1}),
+        (Var("R") > 1, {"R": 1}, {"R": 1, "N": 1}),
+    ],
+)
+def test_the_smallest_sizes_are_suggested(goal: Term, model: dict[str, int], sizes: dict[str, int]) -> None:
+    made = program(SUM, "local a: f32[]\na[] = 0\nfor k < N { a[] += x[ROW, k] }\ns[ROW] = a[]")
+    claim = Obligation("test", "TG203", "t", "s", (), goal)
+    assert list(suggested(made, Open(claim, model))) == [sizes]
+
+
+def test_a_search_is_taken_up_where_it_ended() -> None:
+    made, known = program(COPY, "s[ROW] = x[ROW]"), search()
+    assert find(made, (), known=known) is None and known.clean
+    spent, clean = known.work[0], set(known.clean)
+    assert find(made, (), known=known) is None and (known.work[0], known.clean) == (spent, clean)
 
 
 def test_a_right_program_replays_without_a_word() -> None:

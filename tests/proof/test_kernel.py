@@ -130,7 +130,7 @@ def test_one_open_claim_is_no_proof(monkeypatch: pytest.MonkeyPatch) -> None:
     made = program(COPY, "s[ROW] = x[ROW]")
     claims = list(state(made))
     assert isinstance(prove(made), Proof)
-    monkeypatch.setattr(kernel, "state", lambda _: iter([*claims, Gap("test", "TG503", "a gap", "why")]))
+    monkeypatch.setattr(kernel, "state", lambda *_: iter([*claims, Gap("test", "TG503", "a gap", "why")]))
     assert not isinstance(prove(made), Proof)
 
 

@@ -93,7 +93,7 @@ class Context(Protocol):
         """Hears of the work; raises Beyond where it is too much."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Plain:
     """The context of index terms: nothing is read, nothing is divided by zero."""
 

@@ -103,11 +103,12 @@ def judge(path: str, machine: Machine, budget: int | None = None) -> Judged:
 def line(judged: Judged, width: int) -> str:
     """`proved   matmul_tile : matmul    all M, K, N    32 obligations    0.31 s`."""
     from tinygpu.pipeline import Proof
-    from tinygpu.proof.summary import sizes
 
     name = f"{judged.machine.title} : {judged.machine.op.name}"
     said = f"{judged.word:<8} {name:<{width}}"
     if isinstance(judged.verdict, Proof):
+        from tinygpu.proof.summary import sizes  # with what hashes a proof: not for a rejection
+
         said += f"  {sizes(judged.verdict.program)}  ({len(judged.verdict.theorems)} obligations, {judged.seconds:.2f} s)"
     elif judged.diagnostics:
         said += f"  {judged.diagnostics[0].code} {judged.diagnostics[0].title}"

@@ -25,7 +25,7 @@ MOMENTS = 32  # bits of a moment in a key: the rest is the lane, counted from th
 MASK, LAST = (1 << MOMENTS) - 1, (1 << 24) - 1
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Shadow:
     """For each kind of access and each address, the greatest lane that has been there since the last barrier, and the least, and when."""
 
@@ -98,7 +98,7 @@ class Shadow:
                     del side[address]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Cells:
     """An array: `space` is `input`, `output`, `workspace`, `shared` or `local`. `each`: elements of one thread's, block's or all threads' piece.
 

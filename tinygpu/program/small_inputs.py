@@ -89,7 +89,7 @@ def _limited(values: list[Number], dtype: str, least: int, below: int | None) ->
     return natural if below is None else [v % below for v in natural]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Equations:
     """The context of equations: tensors are read, and computed where they are first read. Floats are not rounded."""
 

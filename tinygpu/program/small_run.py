@@ -22,7 +22,7 @@ WORK = 3 << 19  # points of all operations: about what loading numpy takes
 STEP = 1 << 10  # as in `interpret`: lanes whose share of a step takes as long as what every step takes
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Event:
     """A step at work: in a launch, with the loops around it, and those of its nest."""
 
@@ -51,7 +51,7 @@ class Event:
         return self.of(at[LANE][place], turn[place] if isinstance(turn, list) else turn)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Run:
     """The state of a launch; also the context in which its terms are evaluated."""
 

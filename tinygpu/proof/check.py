@@ -40,19 +40,20 @@ Verdict: TypeAlias = Proof | Refutation | Unknown
 
 
 def check(program: Program, budget: int = BUDGET) -> Verdict:
-    """`Program → Verdict`. The first claim that makes the rest moot is shown at once; only where that cannot be done, or something else
-    is seen to go wrong, everything else is asked."""
+    """`Program → Verdict`. A claim that makes the rest moot is shown at once, others before anything is asked about the largest sizes;
+    only where that cannot be done, or something else is seen to go wrong, everything else is asked."""
     result = prove(program, budget, hasty=True)
     if isinstance(result, Proof):
         return result
-    from tinygpu.proof.counterexample import find  # the simulator and numpy are loaded only when there is something to show
+    from tinygpu.proof.counterexample import find, search  # the simulator and numpy are loaded only when there is something to show
 
-    hasty = moot(result[-1])
-    found = find(program, result, told_only=hasty, budget=budget)
-    if hasty and (found is None or found.diagnostic.code != result[-1].claim.code):
+    known, hasty = search(budget), any(o.model is not None for o in result)
+    codes = {result[-1].claim.code} if moot(result[-1]) else {o.claim.code for o in result}
+    found = find(program, result, moot(result[-1]), budget, known)
+    if hasty and (found is None or found.diagnostic.code not in codes):
         result = prove(program, budget)
         assert not isinstance(result, Proof), "a claim with a model against it is no theorem"
-        found = find(program, result, budget=budget)
+        found = find(program, result, budget=budget, known=known)
     if found is not None:
         return Refutation(program, found.diagnostic, tuple(found.sizes.items()))
     lost = any(o.claim.code == "TG501" for o in result)  # then a value has no form, which also hides what it was made of

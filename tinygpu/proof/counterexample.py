@@ -6,14 +6,11 @@ tried misbehaves. The one idea: the solver suggests sizes, smallest first; what 
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice, product
 
-import z3
-
-from tinygpu.category.term import Const, Var, equal, variables, walk
+from tinygpu.category.term import Const, variables, walk
 from tinygpu.diagnostic import Case, Diagnostic, Label, Span
 from tinygpu.obligations.obligation import Claim, Inhabited, Obligation
 from tinygpu.program.fault import (
@@ -29,13 +26,12 @@ from tinygpu.program.fault import (
 )
 from tinygpu.program.step import Program, steps
 from tinygpu.program.tolerance import Mismatch
-from tinygpu.proof.kernel import BUDGET, Open, ask
+from tinygpu.proof.kernel import BUDGET, Open
 from tinygpu.proof.replay import Misbehaviour, admitted, evaluates_false, misbehaviour
 from tinygpu.proof.rows import between, rows
+from tinygpu.proof.suggestion import suggested
 
 TRIED = 48  # assignments of sizes that are tried when the solver has no suggestion
-CAPS = (1, 2, 3, 4, 5, 8, 9, 16, 17, 32, 33, 64, 65, 128, 129, 256, 512, 1024, 4096, 1 << 14, 1 << 16, 1 << 20)  # on all sizes
-DESCENT = 16  # numbers from 1 that are tried for one size
 WORK = 1 << 28  # lane-steps of all runs of one search, each step counted as 1024 more: about a quarter of a minute
 LEAST_WORK = 1 << 22  # of a search with a small budget
 LARGE = 600  # what all sizes are in the last one: there an 8-bit counter has run over
@@ -80,29 +76,41 @@ class Counterexample:
     seen: Misbehaviour | None
 
 
-def find(program: Program, left: tuple[Open, ...], told_only: bool = False, budget: int = BUDGET) -> Counterexample | None:
-    """The smallest counterexample that replays, or None. With `told_only`, only sizes that the solver suggests are run.
+@dataclass(slots=True, eq=False, repr=False)
+class Search:
+    """What is known of a program before the next search: the lane-steps that are left, and the sizes at which nothing went wrong."""
 
-    The budget is the solver's, for one claim; the work of all runs together has a bound in proportion.
-    """
+    work: list[int]
+    clean: set[tuple[int, ...]]
+
+
+def search(budget: int = BUDGET) -> Search:
+    """One that has not begun. The budget is the solver's for one claim; the work of all runs together has a bound in proportion."""
+    return Search([max(LEAST_WORK, WORK * min(budget, BUDGET) // BUDGET)], set())
+
+
+def find(
+    program: Program, left: tuple[Open, ...], told_only: bool = False, budget: int = BUDGET, known: Search | None = None
+) -> Counterexample | None:
+    """The smallest counterexample that replays, or None. With `told_only`, only sizes that the solver suggests are run; a search that is
+    `known` is taken up where it ended."""
     for open in left:
         direct = _without_running(open)
         if direct is not None:
             return direct
     if any(isinstance(o.claim, Obligation) and o.claim.kind == "monoid" for o in left):
         return None  # without its laws a fold has no one value that a run could be compared with
-    tried: set[tuple[int, ...]] = set()
-    work = [max(LEAST_WORK, WORK * min(budget, BUDGET) // BUDGET)]
+    known = known or search(budget)
     for sizes, ends in trials(program, left, told_only, budget):
-        if work[0] <= 0:
+        if known.work[0] <= 0:
             return None
         key = tuple(sizes[s] for s in program.op.sizes)
-        if key in tried or not admitted(program, sizes):
+        if key in known.clean or not admitted(program, sizes):
             continue
-        tried.add(key)
-        seen = misbehaviour(program, sizes, ends, work)
+        seen = misbehaviour(program, sizes, ends, known.work)
         if seen is not None:
             return Counterexample(_diagnose(program, left, sizes, seen), sizes, seen)
+        known.clean.add(key)
     return None
 
 
@@ -138,48 +146,6 @@ def _without_running(open: Open) -> Counterexample | None:
                 case = Case(tuple((n, (str(open.model[n]),)) for n in names)) if names else None
                 return Counterexample(_of(claim, case), {}, None)
     return None
-
-
-def suggested(program: Program, open: Open, budget: int = BUDGET) -> Iterator[dict[str, int]]:
-    """The smallest sizes at which the solver says that a claim is false."""
-    if open.model is None or not isinstance(open.claim, Obligation):
-        return
-    claim, sizes = open.claim, program.op.sizes
-    positive = tuple(Var(s) >= 1 for s in sizes)  # a size of 0 is shown only where nothing else goes wrong
-
-    def least(cap: int) -> dict[str, int] | None:
-        verdict, model, _ = ask(claim.hypotheses, claim.goal, budget // 10, (*(Var(s) <= cap for s in sizes), *positive))
-        return {s: model.get(s, 1) for s in sizes} if verdict == z3.sat else None
-
-    first = {s: open.model.get(s, 1) for s in sizes}
-    found = least(CAPS[0])
-    enough = min(first.values(), default=1) >= 1  # then the largest size of the model is a cap under which the claim is false
-    low, high = 1, bisect_left(CAPS, max(first.values(), default=1)) if enough else len(CAPS)
-    if found is None:
-        while low < high:  # what is false under a cap is false under a larger one
-            middle = (low + high) // 2
-            here = least(CAPS[middle])
-            found, low, high = (here, low, middle) if here else (found, middle + 1, high)
-        found = found or (least(CAPS[low]) if low < len(CAPS) else None)
-    yield descend(program, claim, found, budget) if found else first
-
-
-def descend(program: Program, claim: Obligation, sizes: dict[str, int], budget: int = BUDGET) -> dict[str, int]:
-    """One size after the other made as small as the claim's falsity allows."""
-    for name in program.op.sizes:
-        rest = tuple(Var(s) <= v for s, v in sizes.items())
-        before = tuple(equal(Var(s), v) for s, v in sizes.items() if s < name)
-        most = min(sizes[name], DESCENT) - 1
-        some = (Var(name) >= 1, Var(name) <= most, *before, *rest)
-        if most < 1 or (most > 1 and ask(claim.hypotheses, claim.goal, budget // 10, some)[0] == z3.unsat):
-            continue
-        for smaller in range(1, most + 1):
-            fixed = tuple(equal(Var(s), smaller if s == name else v) for s, v in sizes.items() if s <= name)
-            verdict, model, _ = ask(claim.hypotheses, claim.goal, budget // 10, fixed + rest)
-            if verdict == z3.sat:
-                sizes = {s: model.get(s, sizes[s]) for s in sizes}
-                break
-    return sizes
 
 
 def small(program: Program) -> Iterator[dict[str, int]]:

@@ -72,11 +72,12 @@ Result: TypeAlias = Proof | tuple[Open, ...]
 def prove(program: Program, budget: int = BUDGET, hasty: bool = False) -> Result:
     """`Program → Proof`, or what is open. No obligation is skipped: one open claim is no proof.
 
-    `hasty` ends at the first claim that makes the rest moot, where the solver has a model against it.
+    `hasty` ends at the first claim that makes the rest moot, where the solver has a model against it; and where it has one against any
+    other, before what goes wrong at the largest sizes alone.
     """
     theorems: list[Theorem] = []
     left: list[Open] = []
-    for claim in state(program):
+    for claim in state(program, lambda: hasty and any(o.model is not None for o in left)):
         match discharge(claim, budget):
             case Theorem() as theorem:
                 theorems.append(theorem)
@@ -182,10 +183,11 @@ def ask(
     solver.add(*translation.facts())
     verdict = solver.check()
     effort = next((int(v) for k, v in solver.statistics() if k == "rlimit count"), 0)
-    model = _integers(solver.model()) if verdict == z3.sat else {}
+    model = integers(solver.model()) if verdict == z3.sat else {}
     return verdict, model, effort
 
 
-def _integers(model: Any) -> dict[str, int]:
+def integers(model: Any) -> dict[str, int]:
+    """The integers of a model of the solver, by name."""
     found = {d.name(): model[d] for d in model.decls() if d.arity() == 0}
     return {name: value.as_long() for name, value in sorted(found.items()) if z3.is_int_value(value)}

@@ -1,0 +1,98 @@
+"""The smallest sizes at which the solver says that a claim is false.
+
+Comes in: an open claim with a model. Goes out: sizes to run. The one idea: all questions about one claim differ in what they say of the sizes
+alone, so the claim is translated once, and every question has a fresh solver.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
+
+import z3
+
+from tinygpu.category.term import Term, Var, equal
+from tinygpu.category.to_z3 import Z3
+from tinygpu.obligations.obligation import Obligation
+from tinygpu.program.step import Program
+from tinygpu.proof.kernel import BUDGET, Open, integers
+
+CAPS = (1, 2, 3, 4, 5, 8, 9, 16, 17, 32, 33, 64, 65, 128, 129, 256, 512, 1024, 4096, 1 << 14, 1 << 16, 1 << 20)  # on all sizes
+DESCENT = 16  # numbers from 1 that are tried for one size
+
+
+class Question:
+    """`hypotheses ∧ ¬goal`, to be asked under one thing after the other."""
+
+    def __init__(self, hypotheses: tuple[Term, ...], goal: Term, budget: int) -> None:
+        self.budget = budget
+        self.translation = Z3()
+        self.before = [self.translation.term(h) for h in dict.fromkeys(hypotheses)]
+        self.after = [z3.Not(self.translation.term(goal)), *self.translation.facts()]
+
+    def ask(self, more: tuple[Term, ...]) -> tuple[Any, dict[str, int]]:
+        """`(unsat | sat | unknown, a model of the integers)`; `more` compares sizes with numbers."""
+        solver = z3.Solver(ctx=self.translation.context)
+        solver.set("rlimit", self.budget)
+        solver.set("random_seed", 0)
+        solver.add(*self.before, *(self.translation.term(one) for one in more), *self.after)
+        verdict = solver.check()
+        return verdict, integers(solver.model()) if verdict == z3.sat else {}
+
+
+def suggested(program: Program, open: Open, budget: int = BUDGET) -> Iterator[dict[str, int]]:
+    """The smallest sizes at which the solver says that a claim is false."""
+    if open.model is None or not isinstance(open.claim, Obligation):
+        return
+    first = tuple((s, open.model.get(s, 1)) for s in program.op.sizes)
+    yield dict(_smallest(open.claim.hypotheses, open.claim.goal, first, budget))
+
+
+@lru_cache(maxsize=256)
+def _smallest(
+    hypotheses: tuple[Term, ...], goal: Term, known: tuple[tuple[str, int], ...], budget: int
+) -> tuple[tuple[str, int], ...]:
+    """Sizes at which it is false: `known` or smaller ones."""
+    found = dict(known)
+    if all(n == 1 for n in found.values()):  # there are no smaller ones; a size of 0 is shown only where nothing else goes wrong
+        return known
+    question = Question(hypotheses, goal, budget // 10)
+    positive = tuple(Var(s) >= 1 for s in found)
+    enough = min(found.values()) >= 1  # then the largest size of the model is a cap under which the claim is false
+    low, high, true = 0, _cap(found) if enough else len(CAPS), 0
+    while low < high:  # what is false under a cap is false under a larger one
+        middle = (low + high) // 2
+        verdict, model = question.ask((*(Var(s) <= CAPS[middle] for s in found), *positive))
+        if verdict == z3.sat:
+            found, enough = {s: model.get(s, 1) for s in found}, True
+            high = min(middle, _cap(found))
+        else:
+            low = middle + 1
+            true = CAPS[middle] if verdict == z3.unsat else true
+    return tuple(descend(question, found, true).items()) if enough else known
+
+
+def _cap(sizes: dict[str, int]) -> int:
+    """Which of CAPS is on all of them."""
+    return bisect_left(CAPS, max(sizes.values()))
+
+
+def descend(question: Question, sizes: dict[str, int], true: int = 0) -> dict[str, int]:
+    """One size after the other made as small as the claim's falsity allows; where all are at most `true`, it is not false."""
+    for name in sizes:
+        rest = tuple(Var(s) <= v for s, v in sizes.items())
+        before = tuple(equal(Var(s), v) for s, v in sizes.items() if s < name)
+        most = min(sizes[name], DESCENT) - 1
+        others = max((v for s, v in sizes.items() if s != name), default=1)
+        some = (Var(name) >= 1, Var(name) <= most, *before, *rest)
+        if max(most, others) <= true or most < 1 or (most > 1 and question.ask(some)[0] == z3.unsat):
+            continue
+        for smaller in range(1, most + 1):
+            fixed = tuple(equal(Var(s), smaller if s == name else v) for s, v in sizes.items() if s <= name)
+            verdict, model = question.ask(fixed + rest)
+            if verdict == z3.sat:
+                sizes = {s: model.get(s, sizes[s]) for s in sizes}
+                break
+    return sizes
