@@ -119,8 +119,9 @@ def intern(name: str, components: tuple[tuple[str, str], ...], make: Callable[[C
             CARRIERS[free] = carrier
             made = make(carrier)
             if made is not None and MONOIDS.get(free, made) == made:
-                MONOIDS[free] = made  # with the place where it was read last: what is said of it is said of the file at hand
-                return made
+                if made.definition is not None and made.definition.span is not NOWHERE:
+                    MONOIDS[free] = made  # read anew: what is said of it is said of the file at hand
+                return MONOIDS.setdefault(free, made)
             if known is None:
                 del CARRIERS[free]
             if made is None:
