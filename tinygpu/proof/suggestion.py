@@ -18,6 +18,7 @@ from tinygpu.category.to_z3 import Z3
 from tinygpu.obligations.obligation import Obligation
 from tinygpu.program.step import Program
 from tinygpu.proof.kernel import BUDGET, Open, integers
+from tinygpu.proof.replay import evaluates_false
 
 CAPS = (1, 2, 3, 4, 5, 8, 9, 16, 17, 32, 33, 64, 65, 128, 129, 256, 512, 1024, 4096, 1 << 14, 1 << 16, 1 << 20)  # on all sizes
 DESCENT = 16  # numbers from 1 that are tried for one size
@@ -47,18 +48,17 @@ def suggested(program: Program, open: Open, budget: int = BUDGET) -> Iterator[di
     if open.model is None or not isinstance(open.claim, Obligation):
         return
     first = tuple((s, open.model.get(s, 1)) for s in program.op.sizes)
-    yield dict(_smallest(open.claim.hypotheses, open.claim.goal, first, budget))
+    yield dict(_smallest(open.claim, first, budget))
 
 
 @lru_cache(maxsize=256)
-def _smallest(
-    hypotheses: tuple[Term, ...], goal: Term, known: tuple[tuple[str, int], ...], budget: int
-) -> tuple[tuple[str, int], ...]:
+def _smallest(claim: Obligation, known: tuple[tuple[str, int], ...], budget: int) -> tuple[tuple[str, int], ...]:
     """Sizes at which it is false: `known` or smaller ones."""
     found = dict(known)
-    if all(n == 1 for n in found.values()):  # there are no smaller ones; a size of 0 is shown only where nothing else goes wrong
-        return known
-    question = Question(hypotheses, goal, budget // 10)
+    least = dict.fromkeys(found, 1)  # a size of 0 is shown only where nothing else goes wrong
+    if found == least or evaluates_false(claim, least):  # there, at a point that is known or at the first one: nobody need be asked
+        return tuple(least.items())
+    question = Question(claim.hypotheses, claim.goal, budget // 10)
     positive = tuple(Var(s) >= 1 for s in found)
     enough = min(found.values()) >= 1  # then the largest size of the model is a cap under which the claim is false
     low, high, true = 0, _cap(found) if enough else len(CAPS), 0
