@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tinygpu.program.meeting import Part
 
 MEETINGS = 1 << 10  # faults of a run that is about races: others must not crowd them out
+FAILED = 1 << 20  # of what is left for small runs, for one that ended beyond them
 REFERRED = 1 << 25  # points of the equations' folds
 
 Misbehaviour: TypeAlias = Fault | Mismatch
@@ -45,7 +46,7 @@ def replay(
     """The first thing that goes wrong at these sizes, on the inputs of a seed; threads run in lockstep for seed 0, else permuted.
 
     `edge` are inputs around 0 and at the ends of their types, `ends` those that stand out at the end of an axis. `work` is what is
-    left for this run and others; what this one takes is taken from it.
+    left for this run and others, and then what is left for small runs; what this one takes is taken from it.
 
     Where the equation itself has no value on those inputs, or they are not as promised, nothing is said.
     """
@@ -55,12 +56,16 @@ def replay(
     if work:
         work[0] -= points
     try:
+        if work and len(work) > 1 and work[1] <= 0:
+            raise Beyond("so much has been run that numpy is worth loading")
         found = _small(program, sizes, seed, edge, ends, work)
         if (
             seed and isinstance(found, tuple) and found
         ):  # which threads are seen depends on their order; that there are some does not
             raise Beyond("the order is not lockstep")
     except Beyond:
+        if work and len(work) > 1:
+            work[1] -= FAILED
         found = _large(program, sizes, seed, edge, ends, work)
     except (IndexError, ZeroDivisionError):
         return None  # the equation has no value here
@@ -81,7 +86,7 @@ def _small(
         raise Beyond("values of which the last digits are not numpy's")
     wanted = {} if outcome.faults else small_inputs.reference(op, sizes, inputs)
     if work:
-        work[0] -= outcome.taken
+        work[:] = [left - outcome.taken for left in work]
     if outcome.faults:
         return outcome.faults
     found = small_inputs.compare(op, sizes, outcome.outputs, wanted, *tolerance(op, sizes))
