@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from tinygpu.category.preimage import preimage
 from tinygpu.category.settle import settle, within
-from tinygpu.category.term import BOOL, FALSE, TRUE, App, Axis, Const, Term, Var, conjunction, equal, substitute, variables
+from tinygpu.category.term import BOOL, FALSE, TRUE, App, Axis, Const, Term, Var, conjunction, equal, substitute, variables, walk
 from tinygpu.category.to_z3 import box_facts
 from tinygpu.obligations.obligation import Point
 
@@ -58,12 +58,12 @@ def onto(parts: tuple[Part, ...], target: tuple[Term, ...], extents: dict[str, T
 def collisions(parts: tuple[Part, ...], context: Point) -> Iterator[tuple[int, int, tuple[Term, ...], Term]]:
     """For each pair of parts `(p, q, hypotheses, goal)`: two points with one image are one point of one part.
 
-    Where a part has an inverse that is seen to be one, it is that: `φ⁻¹(φ(d)) = d`.
+    Where strides depend on the sizes, which is hard for solvers, and an inverse is seen to be one, it is that: `φ⁻¹(φ(d)) = d`.
     """
     for p, first in enumerate(parts):
         for q, second in enumerate(parts[: p + 1]):
-            if p == q and (back := restored(first, context)) == TRUE:
-                yield p, q, context.facts + first.facts, back
+            if p == q and any(map(stretched, first.terms)) and restored(first, context) == TRUE:
+                yield p, q, context.facts + first.facts, TRUE
                 continue
             other = second.renamed(PRIME)
             meet = tuple(equal(a, b) for a, b in zip(first.terms, other.terms, strict=True))
@@ -74,6 +74,11 @@ def collisions(parts: tuple[Part, ...], context: Point) -> Iterator[tuple[int, i
                     yield p, q, hypotheses, same
             else:
                 yield p, q, hypotheses, FALSE
+
+
+def stretched(term: Term) -> bool:
+    """Whether a term multiplies two that are no numbers."""
+    return any(isinstance(t, App) and t.op == "mul" and not any(isinstance(a, Const) for a in t.args) for t in walk(term))
 
 
 def restored(part: Part, context: Point) -> Term:
