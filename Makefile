@@ -31,7 +31,7 @@ proofs: .venv/dev  ## prove every shipped machine again and write its certificat
 	$(BIN)/tinygpu check specs --certify proofs
 
 replay: .venv/dev  ## prove every certificate of proofs/ again from its program, with z3 and cvc5, and with the independent checker
-	$(BIN)/tinygpu replay proofs
+	$(BIN)/tinygpu replay proofs $(ONLY)
 
 COVERED := tests/category tests/laws tests/obligations tests/proof tests/mutants tests/wrong
 
