@@ -59,9 +59,10 @@ def by_source(term: Term, points: Rows) -> list[Any]:
 
 
 def by_kernel(term: Term, points: Rows) -> list[Any]:
-    """As CUDA kernels have it: the index type is Python's integers, and the unsigned one refuses what is negative."""
+    """As CUDA kernels have it: the index type is Python's integers, and divisions refuse what is negative."""
     code = compile(Scope({v: v for v in variables(term)}, {}).text(term), text(term), "eval")
-    return [eval(code, {"ix": int, "ux": unsigned}, dict(point)) for point in points]
+    space = {"div": lambda a, b: unsigned(a) // b, "mod": lambda a, b: unsigned(a) % b, "ceil": lambda a, b: -(-unsigned(a) // b)}
+    return [eval(code, {"ix": int, **space}, dict(point)) for point in points]
 
 
 def by_loops(term: Term, points: Rows) -> list[Any]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.monoid import MONOIDS, NUMBERS
 from tinygpu.category.term import (
     BOOL,
     FALSE,
@@ -228,7 +228,7 @@ def _read(read: Read) -> Iterator[tuple[str, Term]]:
         yield f"{read.tensor} transposed", replace(read, index=(second, first, *rest))
     for done, index in _one_of(read.index, _term):
         yield f"{read.tensor}[{done}]", replace(read, index=index)
-    if read.dtype != BOOL:
+    if read.dtype in NUMBERS:
         yield f"{read.tensor} is 0", Const(0.0 if read.dtype in FLOATS else 0, read.dtype)
 
 

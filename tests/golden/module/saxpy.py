@@ -1051,6 +1051,9 @@ class _Cuda:
             if self.shared:
                 self.allow(kernel, device)
             error, function = driver.cuKernelGetFunction(kernel.handle)  # loads it now, and not when it is first launched
+            if self.shared and not int(error):  # what is launched is the function, which a driver may keep apart from the kernel
+                attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+                (error,) = driver.cuFuncSetAttribute(function, attribute, self.shared)
             if int(error):
                 _fail(RuntimeError, "TG815", self.name, f"GPU {device.device_id} cannot load the kernel: {error.name}")
             return _Loaded(kernel, function, driver.cuCtxGetCurrent()[1])
