@@ -84,6 +84,8 @@ def _candidates(program: Program, seen: Race) -> Iterator[tuple[str, Program]]:
     """Places in words, nearest to the steps first, and the program with a barrier there."""
     body = program.launches[seen.at.launch].body
     firsts, seconds = (list(_paths(body, step, by_hand(program))) for step in (seen.first.step, seen.at.step))
+    if not firsts or not seconds:  # steps that stand for others, as those of components do, are in no text
+        return
     apart = min((_common(a, b) for a in firsts for b in seconds if a != b), default=min(map(len, firsts)) - 1) + 1
     deepest = min(map(len, firsts))
     for depth in (*range(apart, 0, -1), *range(apart + 1, deepest + 1)):  # first where a barrier runs least often
