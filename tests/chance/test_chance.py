@@ -30,4 +30,5 @@ def test_the_prover_and_all_small_sizes_agree() -> None:
     assert not wrong, wrong[0]
     assert {"proved", "refuted"} <= {r.kind for r in results}, table(results)
     missed = [f"{r.drawn.text}\n{r.drawn.done}: {r.why}" for r in results if r.kind == "missed"]
-    assert len(missed) <= SAMPLE // 6, missed  # how many there are is what a long run says; so few only show that they are not the rule
+    # how many there are is what a long run says; so few only show that they are not the rule
+    assert len(missed) <= SAMPLE // 6, missed
