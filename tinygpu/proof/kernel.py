@@ -182,6 +182,8 @@ def ask(
         solver.add(z3.Not(translation.term(goal)))
     solver.add(*translation.facts())
     verdict = solver.check()
+    if verdict == z3.unknown and "interrupted" in solver.reason_unknown():
+        raise KeyboardInterrupt  # which z3 keeps to itself
     effort = next((int(v) for k, v in solver.statistics() if k == "rlimit count"), 0)
     model = integers(solver.model()) if verdict == z3.sat else {}
     return verdict, model, effort

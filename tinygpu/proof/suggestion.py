@@ -40,6 +40,8 @@ class Question:
         solver.set("random_seed", 0)
         solver.add(*self.before, *(self.translation.term(one) for one in more), *self.after)
         verdict = solver.check()
+        if verdict == z3.unknown and "interrupted" in solver.reason_unknown():
+            raise KeyboardInterrupt  # which z3 keeps to itself
         return verdict, integers(solver.model()) if verdict == z3.sat else {}
 
 
