@@ -19,6 +19,7 @@ from tinygpu.program.inputs import promised, random_inputs
 from tinygpu.program.ranges import indices
 from tinygpu.program.reference import reference
 from tinygpu.program.simulate import simulate
+from tinygpu.program.small_inputs import outstanding
 from tinygpu.program.step import Program
 from tinygpu.program.tolerance import Mismatch, compare, tolerance
 
@@ -57,7 +58,7 @@ def ends_inputs(op: Op, sizes: dict[str, int], seed: int = 0) -> dict[str, Array
         elif tensor.dtype in INTEGERS:
             grown = np.maximum(9 - np.abs(hot - ramp), values.min(initial=0))
         else:
-            grown = np.where(ramp == hot, 2.0, np.where(values.min(initial=0) < 0, -1.0, 0.5).item())
+            grown = np.where(ramp == hot, outstanding(len(ramp)), np.where(values.min(initial=0) < 0, -1.0, 0.5).item())
         inputs[tensor.name] = np.broadcast_to(grown, values.shape).astype(values.dtype)
     return inputs
 
