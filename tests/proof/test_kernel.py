@@ -88,6 +88,15 @@ def test_every_question_has_a_fresh_solver() -> None:
     assert answers[0][0] == z3.unsat and all(a == answers[0] for a in answers)
 
 
+def test_what_else_the_process_holds_does_not_matter() -> None:
+    """z3's own choice of tactics does without the bits of small numbers where 100 MB are in use."""
+    m, j = Var("m"), Var("j")
+    hypotheses, goal = (i >= 0, i < n, m >= 0, j >= 0, j < m), i * m + j < n * m
+    alone = ask.__wrapped__(hypotheses, goal, 1_000_000)
+    held = [number + one for one, number in enumerate(z3.Ints([f"x{one}" for one in range(200_000)]))]
+    assert held and alone[0] == z3.unsat and ask.__wrapped__(hypotheses, goal, 1_000_000) == alone
+
+
 def test_what_is_false_has_a_model_and_what_is_true_a_method() -> None:
     match discharge(_claim(i < 3, i >= 0, i < n)):
         case Open(_, model):

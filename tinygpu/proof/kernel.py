@@ -15,6 +15,7 @@ import z3
 
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.settle import settle
+from tinygpu.category.solver import solver
 from tinygpu.category.term import INDEX, TRUE, App, Const, Term, Var, variables
 from tinygpu.category.to_z3 import Z3
 from tinygpu.obligations import state
@@ -173,19 +174,17 @@ def ask(
     Several accesses, and several machines, give one formula: what has one answer is asked once.
     """
     translation = Z3()
-    solver = z3.Solver(ctx=translation.context)
-    solver.set("rlimit", budget)
-    solver.set("random_seed", 0)
+    asked = solver(translation.context, budget)
     for hypothesis in dict.fromkeys((*hypotheses, *more)):
-        solver.add(translation.term(hypothesis))
+        asked.add(translation.term(hypothesis))
     if goal is not None:
-        solver.add(z3.Not(translation.term(goal)))
-    solver.add(*translation.facts())
-    verdict = solver.check()
-    if verdict == z3.unknown and "interrupted" in solver.reason_unknown():
+        asked.add(z3.Not(translation.term(goal)))
+    asked.add(*translation.facts())
+    verdict = asked.check()
+    if verdict == z3.unknown and "interrupted" in asked.reason_unknown():
         raise KeyboardInterrupt  # which z3 keeps to itself
-    effort = next((int(v) for k, v in solver.statistics() if k == "rlimit count"), 0)
-    model = integers(solver.model()) if verdict == z3.sat else {}
+    effort = next((int(v) for k, v in asked.statistics() if k == "rlimit count"), 0)
+    model = integers(asked.model()) if verdict == z3.sat else {}
     return verdict, model, effort
 
 

@@ -16,6 +16,8 @@ from typing import Any, Literal, TypeAlias
 
 import z3
 
+from tinygpu.category.solver import solver
+
 Verdict: TypeAlias = Literal["proved", "unknown", "false"]
 Z3_STEPS = 5_000_000  # z3's resource units for one text: a few seconds
 CVC5_STEPS = 200_000  # cvc5's resource units for one text: a few seconds
@@ -68,14 +70,12 @@ def numbered(text: str) -> str:
 @cache
 def ask_z3(text: str, steps: int = Z3_STEPS) -> str:
     """z3's answer: sat, unsat or unknown."""
-    solver = z3.Solver(ctx=z3.Context())
-    solver.set("rlimit", steps)
-    solver.set("random_seed", 0)
+    asked = solver(z3.Context(), steps)
     try:
-        solver.from_string(text)
+        asked.from_string(text)
     except z3.Z3Exception as error:
         return f"not read: {error}"
-    return str(solver.check())
+    return str(asked.check())
 
 
 @cache
