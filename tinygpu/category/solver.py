@@ -1,29 +1,40 @@
-"""A solver whose answer depends on the question alone.
+"""An answer of the solver that depends on the question alone.
 
-Comes in: a context of z3, and a budget in its resource units. Goes out: a solver of that context.
+Comes in: formulas of one context of z3, and a budget in its resource units. Goes out: a verdict, the model, what it took.
 The one idea: z3's own choice for integers first tries the bits of small numbers, as long as the whole process holds no more than
 100 MB, and gives others two seconds: the same question has other answers, and costs, in another process. So the choice is made here:
-real arithmetic alone is decided by cells of polynomials, all else by the usual search.
+real arithmetic alone is decided by cells of polynomials, all else by searches, of which several short ones find more than a long one.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import z3
 
+SEARCHES = 5  # each with its own seed and its share of the budget
 
-def solver(context: Any, budget: int) -> Any:
-    """`(z3 context, resource units) → z3.Solver`, with a fixed seed.
+
+def solved(context: Any, formulas: Sequence[Any], budget: int) -> tuple[Any, Any, int]:
+    """`(z3 context, its formulas, resource units) → (unsat | sat | unknown, the model of sat, resource units spent)`.
 
     >>> here = z3.Context()
-    >>> asked, i = solver(here, 1_000_000), z3.Int("i", here)
-    >>> asked.add(i * i == 49, i < 0)
-    >>> asked.check(), asked.model()
+    >>> i = z3.Int("i", here)
+    >>> solved(here, [i * i == 49, i < 0], 1_000_000)[:2]
     (sat, [i = -7])
     """
     real, cells, search = z3.Probe("is-qfnra", context), z3.Tactic("qfnra-nlsat", context), z3.Tactic("smt", context)
-    made = z3.Cond(real, cells, search, context).solver()
-    made.set("rlimit", budget)
-    made.set("random_seed", 0)
-    return made
+    effort = 0
+    for seed in range(SEARCHES):
+        solver = z3.Cond(real, cells, search, context).solver()
+        solver.set("rlimit", max(1, budget // SEARCHES))
+        solver.set("random_seed", seed)
+        solver.add(*formulas)
+        verdict = solver.check()
+        effort = next((int(v) for k, v in solver.statistics() if k == "rlimit count"), effort)  # of all in this context
+        if verdict != z3.unknown:
+            return verdict, solver.model() if verdict == z3.sat else None, effort
+        if "interrupted" in solver.reason_unknown():
+            raise KeyboardInterrupt  # which z3 keeps to itself
+    return verdict, None, effort

@@ -15,7 +15,7 @@ import z3
 
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.settle import settle
-from tinygpu.category.solver import solver
+from tinygpu.category.solver import solved
 from tinygpu.category.term import INDEX, TRUE, App, Const, Term, Var, variables
 from tinygpu.category.to_z3 import Z3
 from tinygpu.obligations import state
@@ -174,18 +174,11 @@ def ask(
     Several accesses, and several machines, give one formula: what has one answer is asked once.
     """
     translation = Z3()
-    asked = solver(translation.context, budget)
-    for hypothesis in dict.fromkeys((*hypotheses, *more)):
-        asked.add(translation.term(hypothesis))
+    formulas = [translation.term(hypothesis) for hypothesis in dict.fromkeys((*hypotheses, *more))]
     if goal is not None:
-        asked.add(z3.Not(translation.term(goal)))
-    asked.add(*translation.facts())
-    verdict = asked.check()
-    if verdict == z3.unknown and "interrupted" in asked.reason_unknown():
-        raise KeyboardInterrupt  # which z3 keeps to itself
-    effort = next((int(v) for k, v in asked.statistics() if k == "rlimit count"), 0)
-    model = integers(asked.model()) if verdict == z3.sat else {}
-    return verdict, model, effort
+        formulas.append(z3.Not(translation.term(goal)))
+    verdict, model, effort = solved(translation.context, (*formulas, *translation.facts()), budget)
+    return verdict, {} if model is None else integers(model), effort
 
 
 def integers(model: Any) -> dict[str, int]:

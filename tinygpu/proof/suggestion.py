@@ -13,7 +13,7 @@ from typing import Any
 
 import z3
 
-from tinygpu.category.solver import solver
+from tinygpu.category.solver import solved
 from tinygpu.category.term import Term, Var, equal
 from tinygpu.category.to_z3 import Z3
 from tinygpu.obligations.obligation import Obligation
@@ -36,12 +36,9 @@ class Question:
 
     def ask(self, more: tuple[Term, ...]) -> tuple[Any, dict[str, int]]:
         """`(unsat | sat | unknown, a model of the integers)`; `more` compares sizes with numbers."""
-        asked = solver(self.translation.context, self.budget)
-        asked.add(*self.before, *(self.translation.term(one) for one in more), *self.after)
-        verdict = asked.check()
-        if verdict == z3.unknown and "interrupted" in asked.reason_unknown():
-            raise KeyboardInterrupt  # which z3 keeps to itself
-        return verdict, integers(asked.model()) if verdict == z3.sat else {}
+        formulas = (*self.before, *(self.translation.term(one) for one in more), *self.after)
+        verdict, model, _ = solved(self.translation.context, formulas, self.budget)
+        return verdict, {} if model is None else integers(model)
 
 
 def suggested(program: Program, open: Open, budget: int = BUDGET) -> Iterator[dict[str, int]]:
