@@ -7,18 +7,24 @@ The one idea: outermost folds first; where one is not matched as a whole, its pa
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 from tinygpu.replay.folds import has_folds, matched, monoid_of
-from tinygpu.replay.ir import BOOL, FLOATS, Fold, Num, Op, Term, children, compare, either, rebuild, select
-from tinygpu.replay.judge import Judge, Place
+from tinygpu.replay.ir import BOOL, FLOATS, Fold, Num, Op, Term, children, compare, either, rebuild, select, walk
+from tinygpu.replay.judge import Judge, Place, Stuck
 from tinygpu.replay.polynomials import opposite
 from tinygpu.replay.symbols import ARITHMETIC, infinite
 
+PATIENCE = 200  # comparisons for one machine; no shipped one takes more than fifteen
+LARGE = 4_000  # subterms of a value; no shipped one has more than six hundred
 PARTIAL = ("div", "log", "sqrt", "rsqrt")
 
 
 def same(value: Term, wanted: Term, place: Place, judge: Judge) -> bool:
     """Whether two values are equal at a place; the claims are left only if they are."""
+    judge.compared += 1
+    if judge.compared > PATIENCE or next(islice(walk(value), LARGE, None), None) is not None:
+        raise Stuck("a comparison of folds that is too large")
     mark = judge.mark()
     value, wanted = judge.simplify(place, value), judge.simplify(place, wanted)
     rewritten = likened(value, wanted, place, judge)

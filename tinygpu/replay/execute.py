@@ -41,6 +41,7 @@ from tinygpu.replay.writers import writer
 
 UNROLLED = 64  # turns of a loop without a closed form that are followed one by one
 DEEP = 400  # symbols taken apart inside one another
+MANY = 30_000  # terms taken apart for one machine; no shipped one has more than seven thousand
 
 
 @dataclass(slots=True)
@@ -64,6 +65,8 @@ class Execution:
         """The term with every symbol of a cell taken apart, as far as it is needed at the place."""
         key = (term, place, self.held)
         if key not in self.done:
+            if len(self.done) > MANY:
+                raise Stuck("what the cells hold is too large to write down")
             self.done[key] = self._resolve(self.judge.simplify(place, term), place)
         return self.done[key]
 

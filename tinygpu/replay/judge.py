@@ -74,6 +74,7 @@ class Judge:
     code: str = ""
     sentence: str = ""
     known: dict[tuple[Place, Term, int], Claim | None] = field(default_factory=dict)
+    compared: int = 0  # values that were asked whether they are equal
 
     def ordered(self, monoid: str) -> bool:
         """Whether a monoid has to keep the order of its operands."""

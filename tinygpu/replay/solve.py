@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeAlias
 import z3
 
 Verdict: TypeAlias = Literal["proved", "unknown", "false"]
-Z3_STEPS = 5_000_000  # z3's resource units for one text: a few seconds
+Z3_STEPS = 20_000_000  # z3's resource units for one text: a few seconds
 CVC5_STEPS = 200_000  # cvc5's resource units for one text: a few seconds
 SEARCHES = 5  # of z3, each with its own seed and its share of the steps
 MISSING = "cvc5 is not installed"
