@@ -59,15 +59,16 @@ def _smallest(claim: Obligation, known: tuple[tuple[str, int], ...], budget: int
     question = Question(claim.hypotheses, claim.goal, budget // 10)
     positive = tuple(Var(s) >= 1 for s in found)
     enough = min(found.values()) >= 1  # then the largest size of the model is a cap under which the claim is false
-    low, high, true = 0, _cap(found) if enough else len(CAPS), 0
-    while low < high:  # what is false under a cap is false under a larger one
-        middle = (low + high) // 2
+    low, high, true, below = 0, _cap(found) if enough else len(CAPS), 0, 1
+    while low < high:  # what is false under a cap is false under a larger one; most models are as small as can be
+        middle = max(low, high - below)
         verdict, model = question.ask((*(Var(s) <= CAPS[middle] for s in found), *positive))
         if verdict == z3.sat:
             found, enough = {s: model.get(s, 1) for s in found}, True
-            high = min(middle, _cap(found))
+            high, below = min(middle, _cap(found)), 2 * below
         else:
             low = middle + 1
+            below = (high - low + 1) // 2
             true = CAPS[middle] if verdict == z3.unsat else true
     return tuple(descend(question, found, true).items()) if enough else known
 
