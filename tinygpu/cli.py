@@ -15,6 +15,7 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
+from tinygpu.category.heap import roomy
 from tinygpu.commands.common import BAD, show_error
 from tinygpu.diagnostic import Diagnostic, TinygpuError
 
@@ -63,6 +64,7 @@ def parser(only: str = "") -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command: `arguments → exit code`. argparse itself exits with 2 on bad usage and with 0 after `--help`."""
     gc.set_threshold(500_000, 50, 50)  # a command makes many small terms and few cycles; collecting often costs a fifth of its time
+    roomy()
     _plain_streams()
     given = sys.argv[1:] if argv is None else argv
     arguments = parser(given[0] if given else "").parse_args(given)

@@ -13,13 +13,15 @@ from typing import Any
 
 import z3
 
+from tinygpu.category.heap import roomy
+
 SEARCHES = 5  # each with its own seed and its share of the budget
 
 
 def solved(context: Any, formulas: Sequence[Any], budget: int) -> tuple[Any, Any, int]:
     """`(z3 context, its formulas, resource units) → (unsat | sat | unknown, the model of sat, resource units spent)`.
 
-    >>> here = z3.Context()
+    >>> here = fresh()
     >>> i = z3.Int("i", here)
     >>> solved(here, [i * i == 49, i < 0], 1_000_000)[:2]
     (sat, [i = -7])
@@ -38,3 +40,9 @@ def solved(context: Any, formulas: Sequence[Any], budget: int) -> tuple[Any, Any
         if "interrupted" in solver.reason_unknown():
             raise KeyboardInterrupt  # which z3 keeps to itself
     return verdict, None, effort
+
+
+def fresh() -> Any:
+    """A context of z3 for one question."""
+    roomy()
+    return z3.Context()

@@ -14,6 +14,7 @@ from typing import Any
 import z3
 
 from tinygpu.category.rounding import WIDER, nearest, unrounded, whole
+from tinygpu.category.solver import fresh
 from tinygpu.category.term import BOOL, DTYPES, FLOATS, INDEX, INTEGERS, App, Axis, Const, Fold, Read, Term, Var, variables
 
 BITS = {"i8": 8, "u8": 8, "i32": 32, "u32": 32, "i64": 64}
@@ -40,7 +41,7 @@ class Z3:
     """
 
     def __init__(self) -> None:
-        self.context = z3.Context()
+        self.context = fresh()
         self.memo: dict[Term, Any] = {}
         self.digits: dict[tuple[Term, Term], tuple[Any, Any, Any, Any]] = {}
         self.products: list[tuple[Any, Any, Any]] = []

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from tinygpu import pipeline
+from tinygpu.category.heap import roomy
 from tinygpu.commands.subjects import INVALID, Subject
 from tinygpu.diagnostic import Diagnostic
 from tinygpu.obligations import state
@@ -227,9 +228,10 @@ def compared(subject: Subject, stated: Sequence[Stated]) -> tuple[Diagnostic, ..
 def spread(work: Callable[[T], R], items: Sequence[T], jobs: int, few: int) -> Iterator[R]:
     """`work` of every item, in order, in several processes where there are more than a few."""
     if jobs < 2 or len(items) <= few:
+        roomy()
         yield from map(work, items)
         return
-    with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
+    with ProcessPoolExecutor(jobs, get_context("spawn"), roomy) as pool:
         yield from pool.map(work, items, chunksize=max(1, min(8, len(items) // (4 * jobs))))
 
 
