@@ -31,7 +31,7 @@ MOOT = (  # where one of these goes wrong, a program computes nothing that the r
     "TG303",  # or wait for each other in vain
     "TG201",  # an element is never stored
     "TG301",  # what is read was never written
-    "TG504",  # a fold begins with another value than its unit: what follows from it differs too
+    "TG504",  # a point outside of a fold contributes to it
 )
 _KEY = object()
 
