@@ -6,6 +6,7 @@ if one is unsound, or if a derived one is refuted. The one idea: batches of thei
 
 from __future__ import annotations
 
+import gc
 import json
 import multiprocessing
 import sys
@@ -17,6 +18,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from tests.chance.judge import KINDS, Judged, judge, table
 from tests.chance.machines import Drawn, machines
+from tinygpu.category.heap import roomy
 from tinygpu.program.render import render
 
 BATCH = 250
@@ -25,6 +27,8 @@ BATCH = 250
 def batch(number: int, count: int) -> list[Judged]:
     """The verdicts on that many machines of one seed."""
     results: list[Judged] = []
+    gc.set_threshold(500_000, 50, 50)  # as for a command: many small terms, few cycles
+    roomy()
 
     @seed(number)
     @settings(max_examples=count, database=None, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
