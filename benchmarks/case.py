@@ -7,6 +7,7 @@ inputs in float64 says what is right, every output is poisoned before the first 
 from __future__ import annotations
 
 import inspect
+import statistics
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -31,6 +32,7 @@ QUICK = 8  # `--quick` divides every size by this
 Array = np.ndarray[Any, Any]
 Inputs = dict[str, Any]
 Peer = Callable[..., None]  # (inputs, *outputs): writes the outputs, of the dtype that they have
+Plain = Callable[[Inputs], Any]  # the expression as anybody writes it, which makes its result and what is between
 Draw = Callable[[np.random.Generator, tuple[int, ...], dict[str, int]], Any]
 
 
@@ -38,7 +40,7 @@ Draw = Callable[[np.random.Generator, tuple[int, ...], dict[str, int]], Any]
 class Case:
     """An op of a spec, the values of its sizes, numpy's in-place form and its text, and the ratio to reach.
 
-    `machines` are those to run, by name: all that serve the op where none is given. `draw` makes inputs that are not of normal distribution.
+    Where a goal is of numpy's plain expression, `plain` is that, and each of the two calls makes its result. `machines` are those to run, by name: all that serve the op where none is given. `draw` makes inputs that are not of normal distribution.
     """
 
     name: str
@@ -51,6 +53,7 @@ class Case:
     machines: tuple[str, ...] = ()
     draw: Mapping[str, Draw] = field(default_factory=dict)
     note: str = ""
+    plain: Plain | None = None
 
     def at(self, quick: bool) -> dict[str, int]:
         """The sizes, or small ones."""
@@ -123,13 +126,15 @@ def poisoned(shape: tuple[int, ...], dtype: Any) -> Array:
     return made
 
 
-def call(made: Prepared, sizes: Mapping[str, int], inputs: Inputs, outputs: tuple[Array, ...]) -> Callable[[], Any]:
-    """The whole call that a user makes: the launcher's checks, the kernels, `out=`. Sizes that no input tells go by keyword."""
+def call(made: Prepared, sizes: Mapping[str, int], inputs: Inputs, outputs: tuple[Array, ...] = ()) -> Callable[[], Any]:
+    """The whole call that a user makes: the launcher's checks, the kernels; `out=`, or a result that it makes. Sizes that no input tells
+    go by keyword."""
     launcher = getattr(load(made.text, made.launcher), made.launcher)
     keywords: dict[str, Any] = {name: sizes[name] for name in inspect.signature(launcher).parameters if name in sizes}
     given = tuple(inputs.values())  # in the op's order
-    out = outputs[0] if len(outputs) == 1 else outputs
-    return lambda: launcher(*given, out=out, **keywords)
+    if outputs:
+        keywords["out"] = outputs[0] if len(outputs) == 1 else outputs
+    return lambda: launcher(*given, **keywords)
 
 
 def exact(op: Op, case: Case, inputs: Inputs, outputs: tuple[Array, ...]) -> tuple[Array, ...]:
@@ -169,11 +174,17 @@ def rows(case: Case, ready: Mapping[str, Prepared], quick: bool, rounds: int, se
         ours()
         wrong = differs(outputs, want)
         result = race(ours, lambda i=inputs, t=theirs: case.peer(i, *t), rounds, seconds) if not wrong else None  # type: ignore[misc]
-        found.append(row(case, ready[title], sizes, result, wrong))
+        plain = None
+        if case.plain and result:
+            del outputs, theirs, ours  # what is left of the memory is for the results of both
+            plain = race(call(ready[title], sizes, inputs), lambda i=inputs: case.plain(i), rounds, seconds)  # type: ignore[misc]
+        found.append(row(case, ready[title], sizes, result, wrong, plain))
     return found
 
 
-def row(case: Case, made: Prepared, sizes: dict[str, int], result: Race | None, wrong: str) -> dict[str, Any]:
+def row(
+    case: Case, made: Prepared, sizes: dict[str, int], result: Race | None, wrong: str, plain: Race | None = None
+) -> dict[str, Any]:
     """Numbers for the table and the file."""
     found: dict[str, Any] = {"case": case.name, "machine": made.title, "spec": case.spec, "sizes": sizes, "against": case.against}
     if result is None:
@@ -190,7 +201,8 @@ def row(case: Case, made: Prepared, sizes: dict[str, int], result: Race | None, 
         "ratio": round(result.ratio, 3),
         "ratio_of_best": round(result.best, 3),
         "goal": case.goal,
-        "reached": result.ratio >= case.goal,
+        **({"plain_ratio": round(plain.ratio, 3), "plain_ms": round(statistics.median(plain.theirs) * 1e3, 3)} if plain else {}),
+        "reached": (plain or result).ratio >= case.goal,
         "prove_s": round(made.prove_seconds, 2),
         "first_call_s": round(made.first_call_seconds, 2),
         "note": case.note,

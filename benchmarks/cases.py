@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks import peers
+from benchmarks import peers, plain
 from benchmarks.case import Array, Case, Draw
 
 SIZE = 1 << 24
@@ -45,20 +45,20 @@ ELEMENTS = (
     Case("gelu, tanh", "gelu", "gelu_tanh", LINE, peers.gelu_tanh, "nine calls, one of them tanh", 2.0, ("gelu_v4",)),
     Case("gelu, erf", "gelu", "gelu_erf", LINE, peers.gelu_erf, "a rational form with exp", 2.0, ("gelu_v4",), note="numpy has no erf"),
     Case("silu * y", "silu_mul", "silu_mul", LINE, peers.silu_mul, "negative, exp, add, divide, multiply", 2.0, ("silu_mul_v4",)),
-    Case("transpose", "transpose", "transpose", PLANE, lambda i, y: np.copyto(y, i["x"].T), "copyto(y, x.T)", 5.0),
+    Case("transpose", "transpose", "transpose", PLANE, lambda i, y: np.copyto(y, i["x"].T), "copyto(y, x.T)", 5.0, plain=plain.transpose),
 )  # fmt: skip
 
 NORMS = (
-    Case("softmax", "softmax", "softmax", ROWS, peers.softmax, "exp(x - max) / sum", 2.0),
-    Case("softmax, on cpu", "softmax_cpu", "softmax", ROWS, peers.softmax, "exp(x - max) / sum", 4.0),
-    Case("layernorm, on cpu", "norm_cpu", "layernorm", ROWS, peers.layernorm, "(x - mean) / sqrt(var + eps) * w + b", 4.0, draw=SMALL_EPS),
-    Case("rmsnorm, on cpu", "norm_cpu", "rmsnorm", ROWS, peers.rmsnorm, "x / sqrt(mean(x*x) + eps) * w", 4.0, draw=SMALL_EPS),
+    Case("softmax", "softmax", "softmax", ROWS, peers.softmax, "exp(x - max) / sum", 2.0, plain=plain.softmax),
+    Case("softmax, on cpu", "softmax_cpu", "softmax", ROWS, peers.softmax, "exp(x - max) / sum", 4.0, plain=plain.softmax),
+    Case("layernorm, on cpu", "norm_cpu", "layernorm", ROWS, peers.layernorm, "(x - mean) / sqrt(var + eps) * w + b", 4.0, draw=SMALL_EPS, plain=plain.layernorm),
+    Case("rmsnorm, on cpu", "norm_cpu", "rmsnorm", ROWS, peers.rmsnorm, "x / sqrt(mean(x*x) + eps) * w", 4.0, draw=SMALL_EPS, plain=plain.rmsnorm),
     Case("mean, variance, on cpu", "norm_cpu", "mean_variance", ROWS, peers.mean_variance, "x.mean(1), x.var(1)", 4.0),
     Case("softmax of long rows", "softmax", "softmax_long", {"R": 16, "N": 1 << 20}, peers.softmax, "exp(x - max) / sum"),
-    Case("online softmax", "online_softmax", "softmax_online", ROWS, peers.softmax, "exp(x - max) / sum"),
-    Case("layernorm", "norm", "layernorm", ROWS, peers.layernorm, "(x - mean) / sqrt(var + eps) * w + b", 2.0, draw=SMALL_EPS),
-    Case("rmsnorm", "norm", "rmsnorm", ROWS, peers.rmsnorm, "x / sqrt(mean(x*x) + eps) * w", 2.0, draw=SMALL_EPS),
-    Case("add, rmsnorm", "norm", "add_rmsnorm", ROWS, peers.add_rmsnorm, "the same of x + residual", 2.0, draw=SMALL_EPS),
+    Case("online softmax", "online_softmax", "softmax_online", ROWS, peers.softmax, "exp(x - max) / sum", plain=plain.softmax),
+    Case("layernorm", "norm", "layernorm", ROWS, peers.layernorm, "(x - mean) / sqrt(var + eps) * w + b", 2.0, draw=SMALL_EPS, plain=plain.layernorm),
+    Case("rmsnorm", "norm", "rmsnorm", ROWS, peers.rmsnorm, "x / sqrt(mean(x*x) + eps) * w", 2.0, draw=SMALL_EPS, plain=plain.rmsnorm),
+    Case("add, rmsnorm", "norm", "add_rmsnorm", ROWS, peers.add_rmsnorm, "the same of x + residual", 2.0, draw=SMALL_EPS, plain=plain.add_rmsnorm),
     Case("mean, variance", "norm", "mean_variance", ROWS, peers.mean_variance, "x.mean(1), x.var(1)", 2.0),
     Case("layernorm, Welford", "welford", "layernorm_one_pass", ROWS, peers.layernorm, "as layernorm", draw=SMALL_EPS),
     Case("Welford", "welford", "welford_rows", ROWS, peers.mean_variance, "x.mean(1), x.var(1)"),

@@ -49,7 +49,11 @@ def test_peers_compute_the_equation(case: Case) -> None:
     sizes = dict(zip(case.sizes, (6, 5, 4, 3, 2), strict=False))
     inputs, outputs = arrays(machine.op, case, sizes)
     want = reference(machine.op, sizes, inputs)
-    assert not differs(tuple(want[t.name] for t in machine.op.outputs), exact(machine.op, case, inputs, outputs))
+    right = exact(machine.op, case, inputs, outputs)
+    assert not differs(tuple(want[t.name] for t in machine.op.outputs), right)
+    if case.plain is not None:
+        made = case.plain(inputs)
+        assert not differs(made if isinstance(made, tuple) else (made,), right)
 
 
 def test_names_of_cases_are_different_and_reasons_are_of_machines() -> None:
@@ -90,7 +94,7 @@ def test_broken_programs_parse_and_differ_by_little(variant: broken.Variant) -> 
     assert counts[0] == counts[1] + (variant.pattern == broken.BARRIER)
 
 
-@pytest.mark.parametrize("name", ["broken", "case", "cases", "check", "cpu", "gate", "peers", "rounds"])
+@pytest.mark.parametrize("name", ["broken", "case", "cases", "check", "cpu", "gate", "peers", "plain", "rounds"])
 def test_examples_in_docstrings(name: str) -> None:
     assert not doctest.testmod(importlib.import_module(f"benchmarks.{name}")).failed
 
