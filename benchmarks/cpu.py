@@ -87,6 +87,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.cpu", description="whole calls against numpy, f32, in turns")
     parser.add_argument("--rounds", type=int, default=15, help="rounds of each machine (default: 15)")
     parser.add_argument("--only", default="", metavar="PATTERN", help="only the cases whose name or spec this expression is in")
+    parser.add_argument(
+        "--blas", default="", metavar="KERNEL", help="the kernels of OpenBLAS, such as Haswell: its own choice if not given"
+    )
     parser.add_argument("--quick", action="store_true", help="every size an eighth, five rounds: to see that all of it works")
     chosen = parser.parse_args(arguments)
     cases = [case for case in CASES if re.search(chosen.only, case.name) or re.search(chosen.only, case.spec)]
@@ -98,7 +101,7 @@ def main(arguments: list[str] | None = None) -> int:
         found += timed if chosen.quick else with_reasons(timed)  # a small call is mostly the waking of threads
         SPARE.clear()
         say(f"{case.name}: " + ", ".join(f"{r['machine']} {r.get('ratio', 'wrong')}" for r in found if r["case"] == case.name))
-    if not chosen.only and not chosen.quick:
+    if not (chosen.only or chosen.quick or chosen.blas):
         folder = ROOT / "benchmarks" / "results"
         folder.mkdir(exist_ok=True)
         text = json.dumps({"measured_on": facts, "rounds": chosen.rounds, "cases": found}, indent=1)

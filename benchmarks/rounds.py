@@ -80,11 +80,14 @@ def race(ours: Callable[[], Any], theirs: Callable[[], Any], rounds: int, second
 
 
 def as_shipped(module: str) -> None:
-    """Begin again as a process without variables that choose the kernels of OpenBLAS, so that the peer is numpy as it ships."""
-    chosen = [name for name in os.environ if name.startswith("OPENBLAS_")]
-    if chosen:
-        kept = {name: value for name, value in os.environ.items() if name not in chosen}
-        os.execve(sys.executable, [sys.executable, "-m", module, *sys.argv[1:]], kept)
+    """Begin again as a process without variables that choose the kernels of OpenBLAS, so that the peer is numpy as it ships; or with those
+    that `--blas` names. Its threads sleep when a call is over: they would wait for the next one, a tenth of a second long, on the core
+    that the other's call needs."""
+    chosen = {"OPENBLAS_CORETYPE": sys.argv[sys.argv.index("--blas") + 1]} if "--blas" in sys.argv[:-1] else {}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("OPENBLAS_")}
+    wanted = kept | chosen | {"OPENBLAS_THREAD_TIMEOUT": "16"}  # 2¹⁶ cycles
+    if wanted != dict(os.environ):
+        os.execve(sys.executable, [sys.executable, "-m", module, *sys.argv[1:]], wanted)
 
 
 def machine() -> dict[str, Any]:
