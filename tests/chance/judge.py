@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from tests.chance.machines import Drawn
 from tinygpu.category.evaluate import evaluate
+from tinygpu.obligations.obligation import Gap
 from tinygpu.program.agree import disagreements
 from tinygpu.program.fault import SimulationBudget
 from tinygpu.program.sizes import sizes_to_try, text_of
@@ -59,6 +60,9 @@ def judge(drawn: Drawn) -> Judged:
     for one in found:
         if one.claim.code.startswith(HARDWARE) and one.model is not None:
             return Judged(drawn, "refuted", f"{one.claim.code} {one.claim.title}")
+    for one in found:
+        if isinstance(one.claim, Gap) and one.claim.code == "TG501":  # no budget follows what has no closed form, or is too large
+            return Judged(drawn, "missed", f"{one.claim.code} {one.claim.title}")
     match check(drawn.program):
         case Refutation(diagnostic=diagnostic):
             return Judged(drawn, "refuted", f"{diagnostic.code} {diagnostic.title}")
