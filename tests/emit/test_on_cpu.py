@@ -57,35 +57,47 @@ def test_modules_are_for_a_cpu_alone_and_are_proved(spec: str) -> None:
 
 
 def test_a_tile_has_the_shape_that_the_machine_says() -> None:
-    (twelve,), (six,) = built("matmul_cpu", "matmul_core"), built("matmul_cpu", "matmul_core_6")
-    for machine, rows, groups in ((twelve, 12, 16), (six, 6, 32)):
+    (eight,), (six,) = built("matmul_cpu", "matmul_core"), built("matmul_cpu", "matmul_core_6")
+    for machine, rows, vectors, groups, depth in ((eight, 8, 3, 32, 256), (six, 6, 2, 32, 64)):
         text = cpu_kernels(machine.cpu).text
         assert f"for row in range(row_start, row_stop, {rows}):" in text
         assert f"row_stop = min(row_start + {rows * groups}, M)" in text
-        assert "block_end = min(block + 64, K)" in text and "panel = np.zeros(64*2*LANES, np.float32)" in text
-        assert len(set(re.findall(r"\bacc_\d+_\d+\b", text))) == rows * 2
+        assert f"block_end = min(block + {depth}, K)" in text and f"panel = np.zeros({depth}*{vectors}*LANES, np.float32)" in text
+        assert len(set(re.findall(r"\bacc_\d+_\d+\b", text))) == rows * vectors
 
 
 def test_accumulators_are_in_vector_registers(matmul: ModuleType) -> None:
     """One fused instruction for each accumulator, and none of them in memory; on processors that have such instructions."""
     features = get_host_cpu_features()
-    name, rows = ("zmm", 12) if features.get("avx512f") else ("ymm", 6)
+    name, rows = ("zmm", 8) if features.get("avx512f") else ("ymm", 6)
     if not features.get("fma"):
         pytest.skip("the processor has no fused instructions")
-    cached = matmul.matmul_core_work if rows == 12 else matmul.matmul_core_6_work
+    cached = matmul.matmul_core_work if rows == 8 else matmul.matmul_core_6_work
     one = np.ones((3, 3), np.float32)
-    (matmul.matmul_core if rows == 12 else matmul.matmul_core_6)(one, one)
+    (matmul.matmul_core if rows == 8 else matmul.matmul_core_6)(one, one)
     kernel = type(cached)(cached.py_func, targetoptions=cached.targetoptions)  # compiled anew: what comes from a cache has no text
     for signature in cached.signatures:
         kernel.compile(signature)
     code = "\n".join(kernel.inspect_asm().values())
     fused = [line for line in code.splitlines() if "vfmadd" in line and name in line]
-    assert len(fused) >= 2 * rows
+    assert len(fused) >= (24 if rows == 8 else 12)
     assert all(line.split(",")[-1].strip().startswith(f"%{name}") for line in fused)
 
 
 @pytest.mark.parametrize(
-    "sizes", [(1, 1, 1), (0, 3, 4), (3, 4, 0), (11, 31, 63), (12, 32, 64), (13, 33, 65), (192, 32, 8), (193, 65, 130)]
+    "sizes",
+    [
+        (1, 1, 1),
+        (0, 3, 4),
+        (3, 4, 0),
+        (11, 31, 63),
+        (12, 32, 64),
+        (13, 33, 65),
+        (8, 48, 256),
+        (9, 49, 257),
+        (256, 32, 8),
+        (257, 97, 130),
+    ],
 )
 def test_products_around_the_edges_of_tiles(matmul: ModuleType, sizes: tuple[int, int, int]) -> None:
     m, n, k = sizes
