@@ -76,7 +76,7 @@ def main(arguments: list[str]) -> int:
     """The run, printed as it goes. Batches that the file of results has are not run again."""
     count, first, processes = (int(a) for a in (*arguments[:2], *("1000", "0")[len(arguments) :], *arguments[3:4], "1")[:3])
     kept = Path(arguments[2]) if len(arguments) > 2 else None
-    parts: list[dict[str, Any]] = json.loads(kept.read_text(encoding="utf-8"))["batches"] if kept and kept.exists() else []
+    parts: list[dict[str, Any]] = json.loads(kept.read_text(encoding="utf-8")).get("batches", []) if kept and kept.exists() else []
     had = {one["seed"] for one in parts}
     wanted = [first + n for n in range(math.ceil(count / BATCH)) if first + n not in had]
     sizes = [min(BATCH, count - (number - first) * BATCH) for number in wanted]
