@@ -35,7 +35,24 @@ RIGHT = {
         "compute i = b // ceil(N / 16) * 16 + t // 16, j = b % ceil(N / 16) * 16 + t % 16",
     ),
 }
+TURNED = "(h // 8 + h // 4) % 2"  # the column of the square of four tiles that h is in
+RIGHT["Hilbert's smallest curve"] = (
+    MATRIX,
+    "work grid = (gy: ceil(M / 32), gx: ceil(N / 32), h: 4), block = (ty: 16, tx: 16)\n"
+    "compute i = gy*32 + h // 2 * 16 + ty, j = gx*32 + (h // 2 + h) % 2 * 16 + tx",
+)
+RIGHT["Hilbert's curve"] = (
+    MATRIX,
+    "work grid = (gy: ceil(M / 64), gx: ceil(N / 64), h: 16), block = (ty: 16, tx: 16)\n"
+    f"compute i = gy*64 + (h // 8 * 2 + {TURNED} * (h // 2 % 2) + (1 - {TURNED}) * ((h // 2 + h + h // 8) % 2))*16 + ty,\n"
+    f"  j = gx*64 + ({TURNED} * 2 + {TURNED} * ((h // 2 + h) % 2) + (1 - {TURNED}) * ((h // 2 + h // 8) % 2))*16 + tx",
+)
 WRONG = {
+    "a curve that crosses itself": (
+        MATRIX,
+        "work grid = (gy: ceil(M / 32), gx: ceil(N / 32), h: 4), block = (ty: 16, tx: 16)\n"
+        "compute i = gy*32 + h // 2 * 16 + ty, j = gx*32 + (h // 2 + h) % 2 * (h % 2) * 16 + tx",
+    ),
     "a digit short": (LINE, "work grid = (g: ceil(n / 16)), block = (t: 16)\ncompute i = g*16 + 14 - t % 15"),
     "a tile too narrow": (
         MATRIX,

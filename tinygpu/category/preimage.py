@@ -15,7 +15,7 @@ from operator import add
 
 from tinygpu.category.affine import linear
 from tinygpu.category.linear import Polynomial, divide, number, plus, polynomial, term_of, times
-from tinygpu.category.regroup import HIGH, halved, merged, numbered, turned
+from tinygpu.category.regroup import HIGH, halved, listed, merged, numbered, turned
 from tinygpu.category.settle import solve
 from tinygpu.category.term import (
     INDEX,
@@ -49,7 +49,12 @@ def preimage(terms: Iterable[Term], axes: tuple[Axis, ...], targets: Iterable[Te
     plain = (*(a for a in axes if a.name not in turning), *turns)
     equations, numbers = numbered(equations, plain)
     equations, halves = halved(equations, (*plain, *numbers))
-    waiting = {a.name: a for a in (*plain, *numbers, *halves)}
+    equations, lists = listed(equations, (*plain, *numbers, *halves))
+    waiting = {
+        a.name: a
+        for a in (*plain, *numbers, *halves, *(digit for own, _ in lists.values() for digit in own))
+        if a.name not in lists
+    }
     while equations:
         equations.sort(key=lambda e: len(variables(e[0]) & set(waiting)))
         term, target = equations.pop(0)
@@ -57,6 +62,11 @@ def preimage(terms: Iterable[Term], axes: tuple[Axis, ...], targets: Iterable[Te
         for name, value in found.items():
             known[name] = value
             del waiting[name]
+    for name, (columns, entries) in lists.items():
+        row: Term = Const(0)
+        for column in columns:
+            row = row * column.extent + known.pop(column.name, Const(0))
+        known[name] = App("table", (row, *map(Const, entries)))
     for high, low in zip(halves[::2], halves[1::2], strict=True):
         known[high.name[: -len(HIGH)]] = known.pop(high.name, Const(0)) * low.extent + known.pop(low.name, Const(0))
     for one, whole in numbers.items():

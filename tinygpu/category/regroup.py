@@ -1,4 +1,4 @@
-"""Equations between index terms, in other axes: turned, numbered or halved, so that each is a linear form of axes that stand nowhere else.
+"""Equations between index terms, in other axes: turned, numbered, halved or listed, so that each is a linear form of axes that stand nowhere else.
 
 Comes in: equations `term = target` and the axes of the terms. Goes out: equations that say the same of fewer or simpler axes, and what the new
 axes are made of. The one idea: axes that stand only together, in one rotation or in one number, are one axis.
@@ -7,13 +7,16 @@ axes are made of. The one idea: axes that stand only together, in one rotation o
 from __future__ import annotations
 
 from functools import reduce
+from math import gcd
 from operator import mul
 
 from tinygpu.category.affine import linear
+from tinygpu.category.evaluate import evaluate
 from tinygpu.category.linear import polynomial
-from tinygpu.category.term import App, Axis, Const, Term, Var, ceildiv, rebuild, text, variables, walk
+from tinygpu.category.term import App, Axis, Const, Term, Var, ceildiv, reads, rebuild, text, variables, walk
 
 Equations = list[tuple[Term, Term]]
+LISTED = 64  # numbers of an axis that is looked at number by number
 HIGH, LOW = " high", " low"  # no name of a program ends in these
 
 
@@ -95,6 +98,48 @@ def halved(equations: Equations, axes: tuple[Axis, ...]) -> tuple[Equations, tup
             equations = new
             halves += [high, low]
     return equations, tuple(halves)
+
+
+def listed(equations: Equations, axes: tuple[Axis, ...]) -> tuple[Equations, dict[str, tuple[tuple[Axis, ...], tuple[int, ...]]]]:
+    """Short axes that stand in terms which are no digits of theirs, as on Hilbert's curve: an axis for each such term, and the axis listed by
+    what these are, in the order of their rows.
+
+    >>> from tinygpu.category.term import lift
+    >>> h, y, x = map(Var, "hyx")
+    >>> new, lists = listed([(h // 2, y), ((h // 2 + h) % 2 * 16, x)], (Axis("h", lift(4)),))
+    >>> [text(term) for term, _ in new], [entries for _, entries in lists.values()]
+    (['h listed 0', 'h listed 1*16'], [(0, 1, 3, 2)])
+    """
+    lists: dict[str, tuple[tuple[Axis, ...], tuple[int, ...]]] = {}
+    for axis in axes:
+        mine = [(place, linear(e)) for place, (e, _) in enumerate(equations) if axis.name in variables(e)]
+        owned = {place: [(atom, c) for atom, c in form.parts if axis.name in variables(atom)] for place, form in mine}
+        atoms = [atom for parts in owned.values() for atom, _ in parts]
+        extent = int(axis.extent.value) if isinstance(axis.extent, Const) else 0
+        if (
+            not 1 < extent <= LISTED
+            or all(isinstance(a, Var) for a in atoms)
+            or any(len(variables(a)) > 1 or reads(a) for a in atoms)
+        ):
+            continue
+        new, digits, columns = list(equations), [], []
+        for place, form in mine:
+            values = [sum(c * evaluate(atom, {axis.name: one}) for atom, c in owned[place]) for one in range(extent)]
+            low, step = min(values), gcd(*(v - min(values) for v in values)) or 1
+            column = [(v - low) // step for v in values]
+            digit = Axis(f"{axis.name} listed {place}", Const(max(column) + 1))
+            rest = form.without(*(atom for atom, _ in owned[place])).term()
+            new[place] = rest + low + Var(digit.name) * step, equations[place][1]
+            digits.append(digit)
+            columns.append(column)
+        rows = [
+            reduce(lambda n, one: n * (max(one[1]) + 1) + one[0], zip(row, columns, strict=True), 0)
+            for row in zip(*columns, strict=True)
+        ]
+        if len({*rows}) == len(rows) and max(rows) < LISTED * LISTED:
+            numbers = dict(zip(rows, range(extent), strict=True))
+            equations, lists[axis.name] = new, (tuple(digits), tuple(numbers.get(row, 0) for row in range(max(rows) + 1)))
+    return equations, lists
 
 
 def _exchanged(term: Term, parts: dict[Term, Term]) -> Term:
