@@ -191,21 +191,15 @@ def independent(text: str) -> tuple[tuple[Stated, ...], tuple[str, ...]]:
     return tuple(dict.fromkeys(claims)), tuple(reasons)
 
 
-def validated(found: Sequence[Subject]) -> dict[str, tuple[Diagnostic, ...] | None]:
-    """For each module what is wrong with its kernels and launchers, beside the programs that it names; None where that was not decided."""
+def validated(found: Sequence[Subject]) -> dict[str, tuple[Diagnostic, ...]]:
+    """For each module what is wrong with its kernels and launchers, beside the programs that it names."""
     from tinygpu.validate.check import Expected, validate
 
     modules: dict[str, list[Expected]] = {}
     for s in found:
         if s.promised:
             modules.setdefault(s.path, []).append(Expected(s.machine, unpack(s.program), s.alone or s.program))
-    said: dict[str, tuple[Diagnostic, ...] | None] = {}
-    for path, expected in modules.items():
-        try:
-            said[path] = validate(Path(path).read_text(encoding="utf-8"), expected, path)
-        except NotImplementedError:
-            said[path] = None
-    return said
+    return {path: validate(Path(path).read_text(encoding="utf-8"), expected, path) for path, expected in modules.items()}
 
 
 def compared(subject: Subject, stated: Sequence[Stated]) -> tuple[Diagnostic, ...]:

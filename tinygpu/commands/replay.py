@@ -47,9 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
         replayed = replay_all(found, arguments.jobs, not arguments.quick, now)
         now("reading kernels")
         kernels = validated(found)
-    problems = [d for r in replayed for d in (*r.problems, *failures(r))] + [
-        d for several in kernels.values() for d in several or ()
-    ]
+    problems = [d for r in replayed for d in (*r.problems, *failures(r))] + [d for several in kernels.values() for d in several]
     if style == "human":
         tell(replayed, cvc5_module() is None)
         for path, several in kernels.items():
@@ -69,10 +67,8 @@ def run(arguments: argparse.Namespace) -> int:
     return code_of(replayed, problems, arguments.strict)
 
 
-def verdict_on(several: Sequence[Diagnostic] | None) -> str:
+def verdict_on(several: Sequence[Diagnostic]) -> str:
     """What is said of the text of a module."""
-    if several is None:
-        return "were not compared with these programs"
     return "are not shown to do what these programs say" if several else "do what these programs say, for all sizes"
 
 
