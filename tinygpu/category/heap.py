@@ -16,7 +16,6 @@ TRIM_THRESHOLD, TOP_PAD, KEPT = -1, -2, 64 << 20  # glibc's numbers of two optio
 @cache
 def roomy() -> None:
     """Lets the C library keep so much; best before much is allocated."""
-    with suppress(OSError, AttributeError, TypeError):  # another library has no such options, and only time is lost
-        library = ctypes.CDLL(None)
-        library.mallopt(TOP_PAD, KEPT)
-        library.mallopt(TRIM_THRESHOLD, 2 * KEPT)
+    with suppress(AttributeError):  # another library has no such options, and only time is lost
+        ctypes.pythonapi.mallopt(TOP_PAD, KEPT)
+        ctypes.pythonapi.mallopt(TRIM_THRESHOLD, 2 * KEPT)

@@ -66,7 +66,7 @@ def preimage(terms: Iterable[Term], axes: tuple[Axis, ...], targets: Iterable[Te
         row: Term = Const(0)
         for column in columns:
             row = row * column.extent + known.pop(column.name, Const(0))
-        known[name] = App("table", (row, *map(Const, entries)))
+        known[name] = App("table", (row % len(entries), *map(Const, entries)))  # of a target that is not reached, some number
     for high, low in zip(halves[::2], halves[1::2], strict=True):
         known[high.name[: -len(HIGH)]] = known.pop(high.name, Const(0)) * low.extent + known.pop(low.name, Const(0))
     for one, whole in numbers.items():
