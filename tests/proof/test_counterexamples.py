@@ -6,9 +6,12 @@ would have shown it.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.obligations.texts import COPY, MAX, SUM, program
+from tinygpu import pipeline
 from tinygpu.category.term import Read, Term, Var
 from tinygpu.obligations import state
 from tinygpu.obligations.obligation import Claim, Obligation
@@ -51,6 +54,18 @@ def test_the_smallest_sizes_are_shown(name: str) -> None:
     shown = dict(verdict.sizes)
     assert {s: shown[s] for s in sizes} == sizes
     assert verdict.diagnostic.case is not None and verdict.diagnostic.case.rows
+
+
+def test_the_one_that_fails_first_is_shown_of_several_claims() -> None:
+    """A prefix over 256 threads whose seventh step forgets thread 64: each element of the block's last sum has a claim of its own."""
+    text = (Path(__file__).parents[2] / "specs" / "scan.tgpu").read_text(encoding="utf-8")
+    machine = next(
+        m
+        for m in pipeline.load_text(text.replace("if t >= d else", "if (t > 64 if d == 64 else t >= d) else")).machines
+        if m.name == "scan_block"
+    )
+    verdict = check(pipeline.program(machine))
+    assert isinstance(verdict, Refutation) and dict(verdict.sizes) == {"R": 1, "N": 65}
 
 
 def test_an_integer_that_random_inputs_avoid() -> None:

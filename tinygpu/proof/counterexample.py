@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import islice, product
+from itertools import groupby, islice, product
 
 from tinygpu.category.term import Const, variables, walk
 from tinygpu.diagnostic import Case, Diagnostic, Label, Span
@@ -118,9 +118,13 @@ def find(
 def trials(program: Program, left: tuple[Open, ...], told_only: bool, budget: int = BUDGET) -> Iterator[tuple[dict[str, int], int]]:
     """Sizes to run, those first that the solver suggests, and on how many inputs that stand out."""
     told: list[dict[str, int]] = []
-    for sizes in (s for o in left for s in suggested(program, o, budget)):
-        told.append(sizes)
-        yield sizes, 4
+    codes = list(dict.fromkeys(o.claim.code for o in left))
+    for _, same in groupby(
+        sorted(left, key=lambda o: codes.index(o.claim.code)), lambda o: o.claim.code
+    ):  # of several claims of one kind the one that fails first
+        some = sorted((s for o in same for s in suggested(program, o, budget)), key=lambda sizes: sum(sizes.values()))
+        told += some
+        yield from ((sizes, 4) for sizes in some)
     if told_only:
         return
     # one wrong element may be right by chance: the same again where there are more of them

@@ -42,20 +42,25 @@ class Question:
 
 
 def suggested(program: Program, open: Open, budget: int = BUDGET) -> Iterator[dict[str, int]]:
-    """The smallest sizes at which the solver says that a claim is false."""
+    """The smallest sizes at which the solver says that a claim is false; where it gave up below them, smaller ones first."""
     if open.model is None or not isinstance(open.claim, Obligation):
         return
     first = tuple((s, open.model.get(s, 1)) for s in program.op.sizes)
-    yield dict(_smallest(open.claim, first, budget))
+    told, sure = _smallest(open.claim, first, budget)
+    sizes = dict(told)
+    if not sure:
+        smaller = ({s: min(v, cap) for s, v in sizes.items()} for cap in CAPS if cap < max(sizes.values()))
+        yield from (dict(one) for one in dict.fromkeys(tuple(small.items()) for small in smaller))
+    yield sizes
 
 
 @lru_cache(maxsize=256)
-def _smallest(claim: Obligation, known: tuple[tuple[str, int], ...], budget: int) -> tuple[tuple[str, int], ...]:
-    """Sizes at which it is false: `known` or smaller ones."""
+def _smallest(claim: Obligation, known: tuple[tuple[str, int], ...], budget: int) -> tuple[tuple[tuple[str, int], ...], bool]:
+    """Sizes at which it is false, `known` or smaller ones; and whether the solver has decided that none below are."""
     found = dict(known)
     least = dict.fromkeys(found, 1)  # a size of 0 is shown only where nothing else goes wrong
     if found == least or evaluates_false(claim, least):  # there, at a point that is known or at the first one: nobody need be asked
-        return tuple(least.items())
+        return tuple(least.items()), True
     question = Question(claim.hypotheses, claim.goal, budget // 10)
     positive = tuple(Var(s) >= 1 for s in found)
     enough = min(found.values()) >= 1  # then the largest size of the model is a cap under which the claim is false
@@ -66,11 +71,12 @@ def _smallest(claim: Obligation, known: tuple[tuple[str, int], ...], budget: int
         if verdict == z3.sat:
             found, enough = {s: model.get(s, 1) for s in found}, True
             high, below = min(middle, _cap(found)), 2 * below
-        else:
-            low = middle + 1
+        elif verdict == z3.unsat:
+            low, true = middle + 1, CAPS[middle]
             below = (high - low + 1) // 2
-            true = CAPS[middle] if verdict == z3.unsat else true
-    return tuple(descend(question, found, true).items()) if enough else known
+        else:  # what it does not decide here it would not decide for less
+            return tuple(found.items()) if enough else known, False
+    return tuple(descend(question, found, true).items()) if enough else known, True
 
 
 def _cap(sizes: dict[str, int]) -> int:
