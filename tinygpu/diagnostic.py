@@ -7,7 +7,9 @@ The one idea: every stage raises or returns this value and nothing else, so no t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from tinygpu.record import dataclass
 
 
 @dataclass(frozen=True, slots=True, order=True)

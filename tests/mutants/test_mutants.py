@@ -17,6 +17,7 @@ from tests.mutants.mutate import mutants
 from tests.mutants.survey import LAYERS, by_layers, every, programs, sample, table, verdict
 from tinygpu.obligations.wellformed import gaps
 from tinygpu.program.render import render
+from tinygpu.proof.check import Refutation, check
 
 SAMPLE = 60
 UNKNOWN = 3  # of the sample; the survey names them with their reasons
@@ -29,6 +30,13 @@ def test_no_mutant_is_proved_that_misbehaves() -> None:
     unknown = [f"{r.source}, {r.mutant.done}: {r.why}" for r in results if r.kind == "unknown"]
     assert len(unknown) <= UNKNOWN, unknown
     assert sum(r.kind == "refuted" for r in results) > SAMPLE * 2 // 3, table(results)
+
+
+def test_a_guard_that_follows_from_no_other_is_split_once() -> None:
+    """Of a scan of affine maps one guard is negated: what it says is not evident to the rules that settle it, in either case."""
+    program = next(p for _, p in programs() if p.name == "recurrence_warp")
+    broken = [m.program for m in mutants(program) if m.done == "in c: guard of total: guard negated"]
+    assert len(broken) == 5 and all(isinstance(check(one), Refutation) for one in broken)
 
 
 def test_mutants_are_programs_and_each_another_one() -> None:

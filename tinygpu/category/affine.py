@@ -6,9 +6,8 @@ are written have one form.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tinygpu.category.term import App, Const, Term
+from tinygpu.record import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,13 @@ The one idea: the inverse is the witness that turns "for all … exists …" int
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tinygpu.category.box import Box, Point
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.simplify import simplify
 from tinygpu.category.term import App, Term, conjunction, conjuncts, equal, negation, select, substitute, text
+from tinygpu.record import dataclass
 
 OPPOSITE = {"lt": "ge", "ge": "lt", "le": "gt", "gt": "le", "eq": "ne", "ne": "eq"}
 

@@ -15,9 +15,8 @@ The one idea: a carrier's value is a term like any other, and a component of wha
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tinygpu.category.node import INDEX, App, Const, Term
+from tinygpu.record import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,12 @@ not negative when it has no negative coefficient once each atom is written as it
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 
 from tinygpu.category.box import Box
 from tinygpu.category.linear import Polynomial, constant, number, plus, polynomial, replace_atoms
 from tinygpu.category.term import INDEX, App, Const, Term, Var, conjuncts, variables
+from tinygpu.record import dataclass
 
 COMPLEMENT = {"lt": "ge", "ge": "lt", "le": "gt", "gt": "le", "ne": "eq", "eq": "ne"}
 

@@ -6,10 +6,10 @@ Comes in: extents of axes, and conditions that hold. Goes out: `Known`. The one 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from tinygpu.category.affine import Linear, linear
 from tinygpu.category.term import BOOL, COMPARISONS, INDEX, App, Term, conjuncts
+from tinygpu.record import dataclass
 
 Extents = Mapping[str, Term]
 

@@ -6,12 +6,11 @@ The one idea: a level of a machine is one cut, its classes are the workers and i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tinygpu.category.arrow import Arrow, identity
 from tinygpu.category.box import UNIT, Box
 from tinygpu.category.generators import permute, project, split
 from tinygpu.category.term import TRUE, Axis, Term
+from tinygpu.record import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,12 @@ The one idea: a sum is matched by dividing it. Where the divisor is known, `q*B 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from math import gcd
 from typing import TypeAlias
 
 from tinygpu.category.linear import divide, number, polynomial, term_of
 from tinygpu.category.term import App, Const, Term, Var, apply, ceildiv, equal, lift, substitute, text, variables
+from tinygpu.record import dataclass
 
 Binding: TypeAlias = Mapping[str, Term]
 

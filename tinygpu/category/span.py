@@ -8,7 +8,6 @@ The one idea: equal names are the identification, so the pullback over shared fa
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import reduce
 
 from tinygpu.category.arrow import Arrow, identity
@@ -16,6 +15,7 @@ from tinygpu.category.box import UNIT, Box
 from tinygpu.category.generators import permute, replicate
 from tinygpu.category.simplify import simplify
 from tinygpu.category.term import TRUE, Term, conjunction, conjuncts, equal
+from tinygpu.record import dataclass
 
 
 @dataclass(frozen=True, slots=True)

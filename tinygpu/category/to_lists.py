@@ -8,13 +8,13 @@ so small that loading numpy would take longer.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import reduce
 from math import prod
 from typing import Protocol
 
 from tinygpu.category.listed import BINARY, COMBINE, EXACT, ROUGH, Beyond, Listed, cast, euclid, mapped, rounded, unit
 from tinygpu.category.term import BOOL, FLOATS, INDEX, SHUFFLES, TRUE, App, Axis, Const, Fold, Read, Term, Var, variables
+from tinygpu.record import dataclass
 
 SIGNED = ("i8", "i32", "i64")
 

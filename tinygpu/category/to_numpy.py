@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial, reduce
 from typing import TypeAlias
 
@@ -19,6 +18,7 @@ from tinygpu.category.monoid import LEFT, MONOIDS, RIGHT, Definition
 from tinygpu.category.number import FUNCTION, Array, Value, cast, constant, rounded, unit
 from tinygpu.category.term import BOOL, FLOATS, SHUFFLES, TRUE, App, Const, Fold, Read, Term, Var, variables
 from tinygpu.category.tuples import Tuple, chosen, folded, spread, unit_of
+from tinygpu.record import dataclass
 
 Mask: TypeAlias = Array | None
 Reader: TypeAlias = Callable[[Read, tuple[Value, ...], Mask], Value]

@@ -10,12 +10,12 @@ import argparse
 import json
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tinygpu.commands.common import PROVED, REFUTED, UNKNOWN, Progress, add_format, show
 from tinygpu.diagnostic import Diagnostic
+from tinygpu.record import dataclass
 
 if TYPE_CHECKING:
     from tinygpu.commands.again import Replayed

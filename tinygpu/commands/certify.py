@@ -8,12 +8,13 @@ again changes nothing where nothing changed.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tinygpu.commands.common import write
 from tinygpu.diagnostic import Diagnostic, TinygpuError
+from tinygpu.record import dataclass
 
 if TYPE_CHECKING:
     from tinygpu.commands.specs import Judged

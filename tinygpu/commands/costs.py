@@ -7,7 +7,6 @@ The one idea: what would need a guess is left out: no registers without the asse
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tinygpu.cost.measure import Cost, measure
@@ -18,6 +17,7 @@ from tinygpu.cost.table import page
 from tinygpu.diagnostic import Diagnostic, TinygpuError
 from tinygpu.hardware.arch import ARCHITECTURES
 from tinygpu.hardware.device import Device, device_named, devices
+from tinygpu.record import dataclass
 
 if TYPE_CHECKING:
     from tinygpu.model.machine import Machine

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tinygpu.commands.common import BAD, PROVED, REFUTED, UNKNOWN, find, read
 from tinygpu.diagnostic import Diagnostic, TinygpuError
+from tinygpu.record import dataclass
 
 if TYPE_CHECKING:
     from tinygpu.model.machine import Machine

@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from tinygpu import pipeline
@@ -21,6 +20,7 @@ from tinygpu.program.step import Program
 from tinygpu.proof.certificate import Certificate, program_text, sha
 from tinygpu.proof.certificate import read as read_certificate
 from tinygpu.proof.summary import INTRODUCES
+from tinygpu.record import dataclass
 
 INVALID = "TG910"
 

@@ -8,7 +8,6 @@ of a comparison beyond what the lanes of a warp can tell apart is one class.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 from tinygpu.category.term import Term, variables
 from tinygpu.category.to_numpy import evaluate
 from tinygpu.cost.parts import POINTS, WARP, Numbers, Parts, Unclear, nobody
+from tinygpu.record import dataclass
 
 HASH = 0x9E3779B97F4A7C15 - (1 << 64)  # odd, so that nothing is lost of what is multiplied
 

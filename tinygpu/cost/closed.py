@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import prod
 
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.term import App, Const, Term, Var, lift, text
+from tinygpu.record import dataclass
 
 Monomial = tuple[Term, ...]
 

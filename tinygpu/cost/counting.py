@@ -10,7 +10,6 @@ below some P equally often; with that as its lowest digit the rest is a number i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
@@ -18,6 +17,7 @@ import numpy as np
 from tinygpu.category.term import INDEX, App, Axis, Const, Term, Var, conjuncts, reads, variables
 from tinygpu.category.to_numpy import evaluate
 from tinygpu.cost.closed import ONE, Closed, closed, least, natural
+from tinygpu.record import dataclass
 
 TURNED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 POINTS = 1 << 20  # of the constant axes that are enumerated together

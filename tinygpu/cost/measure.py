@@ -7,7 +7,6 @@ so no count is of another kernel; a compiler may do less than a program says, an
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import prod
 
 from tinygpu.category.evaluate import evaluate
@@ -22,6 +21,7 @@ from tinygpu.program.lanes import ITEM_BYTES
 from tinygpu.program.step import Launch, Program
 from tinygpu.program.unpack import unpack
 from tinygpu.program.wide import wide_accesses
+from tinygpu.record import dataclass
 
 SECTOR = 32
 

@@ -7,7 +7,6 @@ The one idea: one function for each note, and none says more than was counted.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from math import prod
 
 from tinygpu.category.evaluate import evaluate
@@ -22,6 +21,7 @@ from tinygpu.diagnostic import Diagnostic, Label, Span
 from tinygpu.hardware.device import Device
 from tinygpu.program.step import For, If, Launch, Step
 from tinygpu.program.wide import Wide, hoisted, wide_accesses, wide_in
+from tinygpu.record import dataclass
 
 SECTORS = 2.0  # of those that could hold what is touched: more is a note
 AGAIN = 1.5  # how often a block may ask for a sector

@@ -7,11 +7,11 @@ The one idea: a bound is a division by a peak, and a prediction that would need 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tinygpu.cost.measure import Cost, Flow
 from tinygpu.cost.operations import FLOPS
 from tinygpu.hardware.device import Device, Resident, resident
+from tinygpu.record import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ sector, and on their part of each guard only where the lanes can tell; so the wa
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Set
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +20,7 @@ from tinygpu.program.address import address
 from tinygpu.program.banks import BANKS, GROUP_BYTES, WORD_BYTES
 from tinygpu.program.layout import address as shared_address
 from tinygpu.program.step import Program
+from tinygpu.record import dataclass
 
 CELLS = 1 << 21  # lanes that are looked at together
 Numbers = NDArray[np.int64]

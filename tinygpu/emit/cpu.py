@@ -9,7 +9,6 @@ threads that do cooperate is run by one core.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from tinygpu.category.term import FLOATS, conjunction, text
 from tinygpu.emit.cpu_block import block_count, block_lines, block_steps, cooperates
@@ -39,6 +38,7 @@ from tinygpu.model import machine as model
 from tinygpu.model.op import Op, Tensor
 from tinygpu.program.step import Assign, For, If, Launch, Local, Program, Shared, Step, steps
 from tinygpu.program.unpack import unpack
+from tinygpu.record import dataclass
 
 
 def cpu_name(program: Program) -> str:

@@ -7,13 +7,13 @@ The one idea: `q + s - 1 >= 0` for every `s < 3` is `q >= 1`, so conditions that
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from tinygpu.category.term import BOOL, App, Axis, Const, Term, conjuncts, variables, walk
 from tinygpu.emit.cpu_lift import sites
 from tinygpu.emit.cpu_merge import Nest, assume, pure
 from tinygpu.emit.cpu_polynomial import Polynomial, coefficient, plus, polynomial, positive, term, times, without
 from tinygpu.program.step import Step
+from tinygpu.record import dataclass
 
 
 @dataclass(frozen=True, slots=True)

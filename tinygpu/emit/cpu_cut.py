@@ -8,7 +8,6 @@ neighbouring passes; then the threads are the inner loop, and that is the one th
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from tinygpu.category.term import BOOL, TRUE, Axis, Read, Term, conjunction, variables, walk
@@ -16,6 +15,7 @@ from tinygpu.emit.cpu_lift import sites, tensor_reads
 from tinygpu.emit.cpu_polynomial import coefficient, polynomial
 from tinygpu.emit.cpu_text import flat
 from tinygpu.program.step import Assign, Barrier, For, Holds, If, Local, Shared, Step, steps
+from tinygpu.record import dataclass
 
 FAR = 1 << 20  # the distance of neighbours that are a size apart
 

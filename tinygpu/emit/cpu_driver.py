@@ -7,13 +7,12 @@ with the unit, and the copies are combined in order, so the result does not depe
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.term import INTEGERS, Const, text
 from tinygpu.emit.cpu_steps import UPDATE
 from tinygpu.emit.cpu_text import HALVES, REGISTER, Writer, constant, mangle
 from tinygpu.model.op import Tensor
+from tinygpu.record import dataclass
 
 ALONE = 1 << 16  # steps below which waking other threads costs more than they save
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from tinygpu.category.term import SHUFFLES, App, Axis, Const, Read, Term, Var, conjunction, rebuild, select, walk
 from tinygpu.program.step import Assign, Barrier, For, If, Launch, Shared, Step
+from tinygpu.record import dataclass
 
 WARP = 32
 

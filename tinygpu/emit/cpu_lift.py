@@ -8,10 +8,11 @@ own loop variables is one scalar of a smaller thread, so a register tile and one
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tinygpu.category.term import TRUE, Axis, Read, Term, Var, rebuild, variables, walk
 from tinygpu.program.step import Assign, For, Holds, If, Local, Step, steps
+from tinygpu.record import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,10 @@ The one idea: a panel has room for so many steps; loops that are known to be sho
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tinygpu.category.term import App, Axis, Const, Term
 from tinygpu.emit.cpu_steps import indent
 from tinygpu.emit.cpu_text import Writer, mangle
+from tinygpu.record import dataclass
 
 
 @dataclass(frozen=True, slots=True)

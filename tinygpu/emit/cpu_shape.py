@@ -8,11 +8,11 @@ any: 6 rows of 2 vectors and their operands are in 16 registers, and a panel is 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from math import prod
 
 from tinygpu.category.term import Axis, Const, variables
 from tinygpu.model.machine import Launch, Phase
+from tinygpu.record import dataclass
 
 LANES = {"f32": 16, "f64": 8}  # numbers in a vector register of AVX-512
 

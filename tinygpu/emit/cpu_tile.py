@@ -7,8 +7,6 @@ rows (a panel), what depends on a row alone is one number spread over the lanes,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tinygpu.category.term import TRUE, App, Axis, Read, Term, rebuild, variables, walk
 from tinygpu.emit.cpu_lanes import OPERATIONS, SIZES
 from tinygpu.emit.cpu_merge import Nest
@@ -18,6 +16,7 @@ from tinygpu.emit.cpu_steps import UPDATE, is_long
 from tinygpu.emit.cpu_text import Writer
 from tinygpu.model.machine import Launch
 from tinygpu.program.step import Assign, For, If, Local, Step, steps
+from tinygpu.record import dataclass
 
 
 @dataclass(frozen=True, slots=True)

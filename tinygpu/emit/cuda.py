@@ -8,7 +8,6 @@ the grid is flat and is decoded by division.
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 from functools import reduce
 
 from tinygpu.category.term import Axis, Const, text
@@ -21,6 +20,7 @@ from tinygpu.program.arrays import STATIC_BYTES, arrays, shared_places
 from tinygpu.program.step import Assign, For, Launch, Local, Program, Shared, steps
 from tinygpu.program.unpack import unpack
 from tinygpu.program.wide import wide_accesses
+from tinygpu.record import dataclass
 
 LIBDEVICE = ("exp", "exp2", "log", "sqrt", "rsqrt", "tanh", "erf", "floor", "fabs")
 TYPES = ("f64", "f32", "i64", "i32", "i8", "u32", "u16", "u8", "ix")

@@ -7,12 +7,11 @@ written goes to one, and every guard that the condition decides is gone.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tinygpu.category.term import BOOL, TRUE, Read, Term, Var, conjuncts, rebuild
 from tinygpu.program.lanes import all_lanes
 from tinygpu.program.step import Assign, For, If, Step
 from tinygpu.program.wide import Wide
+from tinygpu.record import dataclass
 
 
 @dataclass(frozen=True, slots=True)

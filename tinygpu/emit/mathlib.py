@@ -8,7 +8,8 @@ The f64 functions are libm's.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from tinygpu.record import dataclass
 
 
 @dataclass(frozen=True, slots=True)

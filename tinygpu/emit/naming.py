@@ -7,7 +7,6 @@ machine for the dtype of its argument. The one idea: a variant's name says only 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from itertools import count
 
 from tinygpu.emit.data import promises
@@ -17,6 +16,7 @@ from tinygpu.emit.sizes import solve
 from tinygpu.emit.spelled import quoted, spell
 from tinygpu.model.machine import Machine
 from tinygpu.program.step import Program
+from tinygpu.record import dataclass
 
 PARTS = ("", "_cpu", "_kernel", "_work", "_parallel")  # what stands in a module beside a launcher is called after it
 

@@ -7,11 +7,11 @@ The one idea: an extent that is affine in exactly one unknown size tells that si
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from tinygpu.category.term import App, Const, Term, Var, apply, variables, walk
 from tinygpu.category.to_source import Source
 from tinygpu.model.op import Op, Tensor
+from tinygpu.record import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import keyword
-from dataclasses import dataclass
 
 from tinygpu.emit import support, support_call, support_cuda, support_data
 from tinygpu.emit.data import promises
@@ -16,6 +15,7 @@ from tinygpu.emit.python import fresh, identifier
 from tinygpu.emit.sizes import python
 from tinygpu.model.op import Tensor
 from tinygpu.program.step import Program
+from tinygpu.record import dataclass
 
 SUPPORT = (support, support_call, support_cuda, support_data)
 KEPT = frozenset(keyword.kwlist) | {

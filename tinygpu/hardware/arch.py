@@ -7,9 +7,11 @@ The one idea: the least common architecture is the pointwise minimum, so a machi
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import cache
 from importlib.resources import files
+
+from tinygpu.record import dataclass
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_100", "sm_103", "sm_120")  # GPUs
 CPU = "cpu"

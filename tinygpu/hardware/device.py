@@ -8,11 +8,11 @@ are the hardware's, so residency is a matter of division.
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
 from tinygpu.hardware.arch import Arch, arch_named, known
+from tinygpu.record import dataclass
 
 WARP = 32
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tinygpu.hardware.machine_code import Instruction
+from tinygpu.record import dataclass
 
 MEMORY = re.compile(r"(LD|ST|ATOM|RED)[GS]?(\.|$)")
 ADDRESS = re.compile(r"U?(IMAD|IADD3|LEA|SHF|LOP3|IMNMX|SEL|PRMT)(\.|$)")

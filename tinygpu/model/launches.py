@@ -8,7 +8,7 @@ another launch computes is read from a workspace of its name.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from tinygpu.category.term import Read, Term, rebuild, substitute, walk
 from tinygpu.diagnostic import Label, Span
@@ -34,6 +34,7 @@ from tinygpu.model.prefix import scans
 from tinygpu.model.problems import listing, suggestion
 from tinygpu.model.scope import Scope
 from tinygpu.model.work import Factor
+from tinygpu.record import dataclass
 
 Table = Mapping[str, Factor]
 

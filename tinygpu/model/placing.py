@@ -7,12 +7,12 @@ The one idea: an index that nobody places and that bears the name of a factor is
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from tinygpu.diagnostic import Label, Span
 from tinygpu.model.problems import Problems, suggestion
 from tinygpu.model.scope import Scope
 from tinygpu.model.work import Factor
+from tinygpu.record import dataclass
 from tinygpu.syntax import tree
 
 

@@ -7,7 +7,6 @@ The one idea: a plain read decides; a read in a branch of a condition decides on
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import assert_never
 
 from tinygpu.category.term import Term, text
@@ -15,6 +14,7 @@ from tinygpu.diagnostic import Label, Span
 from tinygpu.model.extent import difference, same
 from tinygpu.model.problems import UNKNOWN
 from tinygpu.model.scope import Scope
+from tinygpu.record import dataclass
 from tinygpu.syntax import tree
 
 PLAIN, BRANCH, PADDED = range(3)

@@ -7,7 +7,6 @@ a cell lies, never what it holds, so a `swizzle` without numbers may be chosen b
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 
 from tinygpu.category.layout import fault, whole
@@ -16,6 +15,7 @@ from tinygpu.diagnostic import Label
 from tinygpu.model.scope import Scope
 from tinygpu.model.tile import Side
 from tinygpu.model.value import index
+from tinygpu.record import dataclass
 from tinygpu.syntax import tree
 
 BANKS = 5  # bits: 32 banks of 4 bytes

@@ -10,10 +10,10 @@ thread's own, and its iterations are anyone's.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from tinygpu.category.term import TRUE, Axis, Term, Var, conjunction, equal, lift, reads, substitute, variables
 from tinygpu.program.step import Barrier, For, If, Step, steps
+from tinygpu.record import dataclass
 
 LATER = "~"  # marks the second of two points, as `bijection.PRIME` does
 

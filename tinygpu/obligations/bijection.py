@@ -11,13 +11,13 @@ Comes in: the parts (points and terms) and the target. Goes out: these formulas,
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from tinygpu.category.preimage import preimage
 from tinygpu.category.settle import settle, within
 from tinygpu.category.term import BOOL, FALSE, TRUE, App, Axis, Const, Term, Var, conjunction, equal, substitute, variables, walk
 from tinygpu.category.to_z3 import box_facts
 from tinygpu.obligations.obligation import Point
+from tinygpu.record import dataclass
 
 PRIME = "~"  # marks the second of two points; no name of a program or of an earlier iteration ends in it
 

@@ -15,6 +15,8 @@ from itertools import count, product
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.settle import settle
 from tinygpu.category.term import (
+    FALSE,
+    TRUE,
     App,
     Axis,
     Const,
@@ -47,10 +49,11 @@ def same(value: Term, claim: Term, point: Point, labels: tuple[Label, ...] = ())
         value, claim = neat(value, level), neat(claim, level)  # so that one condition is decided in both
         condition = split_on(value) or split_on(claim)
     if condition is not None:
-        for case in (condition, negation(condition)):
+        for case, truth in ((condition, TRUE), (negation(condition), FALSE)):
             there = point.under(case)
             given = frozenset(there.guard)
-            yield from same(settle(value, there.extents, given), settle(claim, there.extents, given), there, labels)
+            ours, theirs = (settle(put(side, condition, truth), there.extents, given) for side in (value, claim))
+            yield from same(ours, theirs, there, labels)
         return
     for wanted in outer_folds(claim) if value != claim else ():
         wanted = one_fold(wanted)

@@ -9,8 +9,6 @@ is why a butterfly is a fold over its bits, and why the result does not depend o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.term import (
     SHUFFLES,
@@ -27,6 +25,7 @@ from tinygpu.category.term import (
     substitute,
     walk,
 )
+from tinygpu.record import dataclass
 
 WARP = 32
 

@@ -10,7 +10,7 @@ bodies suggest φ; nothing about the suggestion is trusted.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tinygpu.category.affine import linear
 from tinygpu.category.monoid import MONOIDS
@@ -37,6 +37,7 @@ from tinygpu.obligations.bijection import Part, collisions, first, monotone, ont
 from tinygpu.obligations.defined import defined
 from tinygpu.obligations.obligation import Claim, Gap, Obligation, Point
 from tinygpu.obligations.recurrence import flatten, fresh
+from tinygpu.record import dataclass
 
 Same = Callable[[Term, Term, Point], Iterator[Claim]]
 

@@ -7,12 +7,12 @@ state is a `Gap`, which is never proved, so silence cannot be success.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from tinygpu.category.term import Axis, Term, conjuncts
 from tinygpu.category.to_z3 import box_facts
 from tinygpu.diagnostic import Label
+from tinygpu.record import dataclass
 
 
 @dataclass(frozen=True, slots=True)

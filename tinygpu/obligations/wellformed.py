@@ -7,7 +7,6 @@ nothing else is asked, because a meaning that names or types do not have cannot 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from tinygpu.category.atomic import has_atomic
 from tinygpu.category.carrier import CARRIERS
@@ -18,6 +17,7 @@ from tinygpu.obligations.obligation import Gap
 from tinygpu.obligations.welltyped import Names, condition, gap, term
 from tinygpu.program.layout import fault
 from tinygpu.program.step import Assign, Barrier, For, Holds, If, Launch, Local, Program, Shared, Step, Workspace, steps
+from tinygpu.record import dataclass
 
 KINDS = {Local: "local", Shared: "shared array", Workspace: "workspace"}
 SCOPES = ("block", "warp")

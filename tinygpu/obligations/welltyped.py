@@ -7,7 +7,6 @@ as `program.read` would have it. The one idea: an operation has its dtypes, and 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from tinygpu.category.carrier import CARRIERS
 from tinygpu.category.monoid import MONOIDS
@@ -30,6 +29,7 @@ from tinygpu.category.term import (
 )
 from tinygpu.diagnostic import Label, Span
 from tinygpu.obligations.obligation import Gap
+from tinygpu.record import dataclass
 
 Signature = tuple[str, int]  # dtype and rank
 APART = (*LOGIC, "select", "table")  # their arguments may be left out, so no shuffle stands in them

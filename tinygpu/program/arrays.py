@@ -7,12 +7,12 @@ The one idea: all shared arrays of a launch are carved out of one piece, each at
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from tinygpu.category.term import Term
 from tinygpu.program.lanes import ITEM_BYTES
 from tinygpu.program.layout import PLAIN, Layout, elements
 from tinygpu.program.step import Launch, Local, Program, Shared, steps
+from tinygpu.record import dataclass
 
 CARVE_BYTES = 16
 STATIC_BYTES = 48 * 1024  # what a launch may take without asking for more

@@ -8,7 +8,6 @@ does may go.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from tinygpu.category.box import Box
 from tinygpu.category.monoid import MONOIDS
@@ -32,6 +31,7 @@ from tinygpu.category.term import (
 from tinygpu.diagnostic import Label, Span, TinygpuError
 from tinygpu.model.tile import BLOCK, Stage
 from tinygpu.program.step import Assign, Barrier, For, If, Step, steps
+from tinygpu.record import dataclass
 
 
 @dataclass(frozen=True, slots=True)

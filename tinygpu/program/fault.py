@@ -6,11 +6,12 @@ The one idea: a fault names one lane at one iteration and one element, so that a
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, TypeAlias
 
 from tinygpu.diagnostic import Span
 from tinygpu.program.step import Step
+from tinygpu.record import dataclass
 
 if TYPE_CHECKING:  # a fault is also what a run without numpy reports
     from tinygpu.category.number import Array

@@ -8,13 +8,13 @@ threads whatever lanes they have.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
 from tinygpu.category.number import Array
 from tinygpu.category.term import Axis
 from tinygpu.program.step import WARP
+from tinygpu.record import dataclass
 
 LANES = 1 << 15  # lanes that run together
 CELLS = 1 << 21  # shared cells of the blocks that run together

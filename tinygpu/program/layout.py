@@ -9,11 +9,11 @@ The one idea: a layout is a one-to-one map of cells to addresses, so it changes 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tinygpu.category.layout import fault as category_fault
 from tinygpu.category.layout import whole
 from tinygpu.category.term import Const, Term, lift
+from tinygpu.record import dataclass
 
 
 @dataclass(frozen=True, slots=True)

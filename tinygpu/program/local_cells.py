@@ -6,13 +6,12 @@ The one idea: one row of all lanes for each cell, so that an index that is the s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from tinygpu.category.number import Array, Value
 from tinygpu.program.fault import Faults, Uninitialised
 from tinygpu.program.memory import Place, flat, inside, offenders
+from tinygpu.record import dataclass
 
 
 @dataclass(slots=True)

@@ -8,7 +8,6 @@ itself stays a plain interpreter. The last axis of every array of points is the 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from tinygpu.diagnostic import Span
 from tinygpu.program.fault import EACH, At, Faults, OutOfBounds, Point
 from tinygpu.program.group import Group
 from tinygpu.program.step import Step
+from tinygpu.record import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,6 @@ The one idea: a cell has one address for all threads of its block, so shadow mem
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from tinygpu.category.number import Array, Value
@@ -15,6 +13,7 @@ from tinygpu.program.fault import READ, STORE, Faults, Uninitialised
 from tinygpu.program.memory import Place, flat, inside, offenders
 from tinygpu.program.shadow import Access, Shadow
 from tinygpu.program.update import combine
+from tinygpu.record import dataclass
 
 
 @dataclass(slots=True)

@@ -8,7 +8,6 @@ not the same to the last bit, is `Beyond`, and numpy runs it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import prod
 from typing import TypeAlias
 
@@ -22,6 +21,7 @@ from tinygpu.program.small_cells import BLOCK, LANE, TURN, Cells, Shadow
 from tinygpu.program.small_run import STEP, WORK, Event, Run, whole
 from tinygpu.program.step import Assign, Barrier, For, Holds, If, Launch, Local, Program, Shared, Step, steps
 from tinygpu.program.unpack import unpack
+from tinygpu.record import dataclass
 
 LANES, CELLS = 1 << 12, 1 << 16
 CAP = 20

@@ -11,7 +11,6 @@ where the terms have one sign, and L·ε absolute where they cancel; both are al
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from tinygpu.category.carrier import CARRIERS
@@ -19,6 +18,7 @@ from tinygpu.category.evaluate import evaluate
 from tinygpu.category.rounding import EPSILON
 from tinygpu.category.term import FLOATS, Fold, Term, children, reads, variables, walk
 from tinygpu.model.op import Op
+from tinygpu.record import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,11 @@ in the symbolic execution is an axiom, and an axiom that is listed can be compar
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.term import FUNCTIONS, SHUFFLES, App, Fold, Term, walk
 from tinygpu.program.step import Assign, Barrier, Program, Shared, steps
+from tinygpu.record import dataclass
 
 PTX, GUIDE = "PTX ISA", "CUDA C++ Programming Guide"
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 import z3
@@ -24,6 +24,7 @@ from tinygpu.program.step import Program
 from tinygpu.proof.kernel import Proof, Theorem
 from tinygpu.proof.numerics import Numerics, numerics_of
 from tinygpu.proof.smtlib import name_of, script
+from tinygpu.record import dataclass
 
 VERSION = 1
 Witness = tuple[tuple[str, int], ...]

@@ -6,7 +6,6 @@ nowhere in the simulator is a weakness of the checker, and is reported as unknow
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from tinygpu.category.term import Read, walk
@@ -15,6 +14,7 @@ from tinygpu.obligations.obligation import Gap, Obligation
 from tinygpu.obligations.trace import UNSOLVED
 from tinygpu.program.step import Program
 from tinygpu.proof.kernel import BUDGET, Open, Proof, moot, prove
+from tinygpu.record import dataclass
 
 LONGEST = 200  # characters of a title
 

@@ -7,8 +7,8 @@ tried misbehaves. The one idea: the solver suggests sizes, smallest first; what 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from itertools import groupby, islice, product
+from dataclasses import replace
+from itertools import islice, product
 
 from tinygpu.category.term import Const, variables, walk
 from tinygpu.diagnostic import Case, Diagnostic, Label, Span
@@ -30,6 +30,7 @@ from tinygpu.proof.kernel import BUDGET, Open
 from tinygpu.proof.replay import Misbehaviour, admitted, evaluates_false, misbehaviour
 from tinygpu.proof.rows import between, rows
 from tinygpu.proof.suggestion import suggested
+from tinygpu.record import dataclass
 
 TRIED = 48  # assignments of sizes that are tried when the solver has no suggestion
 WORK = 1 << 28  # lane-steps of all runs of one search, each step counted as 1024 more: about a quarter of a minute
@@ -118,11 +119,9 @@ def find(
 def trials(program: Program, left: tuple[Open, ...], told_only: bool, budget: int = BUDGET) -> Iterator[tuple[dict[str, int], int]]:
     """Sizes to run, those first that the solver suggests, and on how many inputs that stand out."""
     told: list[dict[str, int]] = []
-    codes = list(dict.fromkeys(o.claim.code for o in left))
-    for _, same in groupby(
-        sorted(left, key=lambda o: codes.index(o.claim.code)), lambda o: o.claim.code
-    ):  # of several claims of one kind the one that fails first
-        some = sorted((s for o in same for s in suggested(program, o, budget)), key=lambda sizes: sum(sizes.values()))
+    for code in dict.fromkeys(o.claim.code for o in left):  # of several claims of one kind the one that fails first
+        some = [sizes for o in left if o.claim.code == code for sizes in suggested(program, o, budget)]
+        some.sort(key=lambda sizes: sum(sizes.values()))
         told += some
         yield from ((sizes, 4) for sizes in some)
     if told_only:

@@ -7,11 +7,10 @@ contract, while folds, and whatever a person wrote, need only be equal over the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.term import FLOATS, FUNCTIONS, App, Fold, Read, Term, walk
 from tinygpu.program.step import Assign, Program, steps
+from tinygpu.record import dataclass
 
 EXACT_FUNCTIONS = ("abs", "floor")
 BITWISE, IN_ORDER, OVER_REALS = "bitwise", "in order", "over the reals"

@@ -7,8 +7,8 @@ what could not be stated. The one idea: a machine is re-proved when both solvers
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
+from tinygpu.record import dataclass
 from tinygpu.replay import laws, schedule, smt, solve, space, wide, width
 from tinygpu.replay.access import accesses
 from tinygpu.replay.execute import Execution

@@ -10,8 +10,9 @@ The one idea: nothing is followed that nobody asks for.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from tinygpu.record import dataclass
 from tinygpu.replay.cells import Node, Path, Text, node_of
 from tinygpu.replay.ir import (
     BOOL,

@@ -11,9 +11,11 @@ Operators with a meaning are listed in `MEANING`; every other operator is an uni
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import TypeAlias
+
+from tinygpu.record import dataclass
 
 INDEX, BOOL = "index", "bool"
 FLOATS = ("f64", "f32", "f16", "bf16")
@@ -21,28 +23,10 @@ RANGES = {"i8": (-(2**7), 2**7 - 1), "u8": (0, 2**8 - 1), "i32": (-(2**31), 2**3
           "i64": (-(2**63), 2**63 - 1)}  # fmt: skip
 LOGIC = ("and", "or", "not")
 COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
+ARITHMETIC = ("add", "sub", "mul", "neg", "min", "max", "abs", "div", "floordiv", "mod", "ceildiv", "xor")
 # `wrap` brings an integer into the range of its dtype, modulo 2^bits; `integer` is the index that a value of an integer dtype is, `real`
 # the float that an index is; `div` is of floats only, `floordiv`, `mod`, `ceildiv` and `xor` of indices (`xor` of at least 0)
-MEANING = (
-    "wrap",
-    "integer",
-    "real",
-    *LOGIC,
-    *COMPARISONS,
-    "select",
-    "add",
-    "sub",
-    "mul",
-    "neg",
-    "min",
-    "max",
-    "abs",
-    "div",
-    "floordiv",
-    "mod",
-    "ceildiv",
-    "xor",
-)
+MEANING = (*LOGIC, *COMPARISONS, *ARITHMETIC, "wrap", "integer", "real", "select")
 
 
 @dataclass(frozen=True, slots=True)

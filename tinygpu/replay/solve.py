@@ -10,11 +10,12 @@ many claims differ in nothing else, and those are asked once.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, TypeAlias
 
 import z3
+
+from tinygpu.record import dataclass
 
 Verdict: TypeAlias = Literal["proved", "unknown", "false"]
 Z3_STEPS = 20_000_000  # z3's resource units for one text: a few seconds

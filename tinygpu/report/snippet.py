@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from tinygpu.diagnostic import Label
+from tinygpu.record import dataclass
 
 TAB = 4
 WIDTH = 140  # a longer line is cut to a window around its first underline

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tinygpu.category.term import TRUE, App, Fold, Read, Term, Var
 from tinygpu.model.op import Op
+from tinygpu.record import dataclass
 
 
 @dataclass(frozen=True, slots=True)

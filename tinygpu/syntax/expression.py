@@ -4,13 +4,13 @@ Comes in: what the parser builds. Goes out: frozen nodes with spans. The one ide
 `(g, t)` is a group, whether it turns out to be factors or a parenthesis.
 """
 
-# ruff: noqa: RUF009  (every node has the same field)
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
 from tinygpu.diagnostic import NOWHERE, Span
+from tinygpu.record import dataclass
 
 
 def spanned() -> Span:

@@ -4,12 +4,10 @@ Comes in: what the parser builds. Goes out: frozen nodes with spans. The one ide
 written in, and whether all are there is a question of meaning.
 """
 
-# ruff: noqa: RUF009  (every node has the same field)
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tinygpu.diagnostic import Span
+from tinygpu.record import dataclass
 from tinygpu.syntax.expression import Expr, Group, spanned
 
 

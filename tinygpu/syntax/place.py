@@ -6,9 +6,8 @@ The one idea: an error is found at a word, but made just behind the word before;
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tinygpu.diagnostic import Diagnostic, Label, Span
+from tinygpu.record import dataclass
 from tinygpu.syntax.automaton import Unexpected
 from tinygpu.syntax.expected import accepted, trace
 from tinygpu.syntax.lexer import NEWLINE, Source, Token, scan, significant

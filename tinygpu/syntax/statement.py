@@ -4,13 +4,12 @@ Comes in: what the parser builds. Goes out: frozen nodes with spans, one for eac
 The one idea: the program of a machine is text like the rest, so what is proved can be read.
 """
 
-# ruff: noqa: RUF009  (every node has the same field)
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from tinygpu.diagnostic import Span
+from tinygpu.record import dataclass
 from tinygpu.syntax.expression import Cell, Expr, Level, Place, spanned
 
 

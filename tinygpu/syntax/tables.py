@@ -7,10 +7,11 @@ which writes the file anew. The one idea: Lark is needed where the grammar chang
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from tinygpu.record import dataclass
 
 SOURCE = Path(__file__).resolve().parents[2] / "grammar"
 END = "$END"

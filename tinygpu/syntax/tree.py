@@ -4,13 +4,13 @@ Comes in: what the parser or a Python program builds. Goes out: what `model` ela
 Spans and comments never take part in equality, so `parse(format(tree)) == tree`.
 """
 
-# ruff: noqa: RUF009  (every node has the same field)
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
 from tinygpu.diagnostic import Span
+from tinygpu.record import dataclass
 from tinygpu.syntax.expression import (
     Binary,
     Binder,

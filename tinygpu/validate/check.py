@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from tinygpu.diagnostic import Diagnostic, Label, Span
 from tinygpu.hardware.arch import CPU
 from tinygpu.program.step import Program
 from tinygpu.program.unpack import unpack
+from tinygpu.record import dataclass
 from tinygpu.validate.dispatch import dispatched
 from tinygpu.validate.kernel import kernel
 from tinygpu.validate.launcher import read as read_launcher

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from tinygpu.category.carrier import pack, part
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.term import App, Const, Fold, Read, Term, reads, rebuild, walk
 from tinygpu.model.op import Op
 from tinygpu.program.step import Assign
+from tinygpu.record import dataclass
 from tinygpu.validate.cpu_names import Unread
 
 Key = tuple[str, tuple[Term, ...]]

@@ -6,7 +6,6 @@ turn by turn, and values grow with the turns; a kernel for which that is too muc
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import islice
 
 from tinygpu.category.term import Term, walk
@@ -14,6 +13,7 @@ from tinygpu.obligations import dataflow
 from tinygpu.obligations.execution import FOLLOWED, Execution
 from tinygpu.obligations.trace import Trace
 from tinygpu.program.step import Program
+from tinygpu.record import dataclass
 
 MOST = 20_000  # parts of all values together; the kernels of the library that are proved need 15,000 at most
 

@@ -8,8 +8,6 @@ name over the axis, and guards. Guards that follow from what is known are left o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tinygpu.category.affine import linear
 from tinygpu.category.term import (
     BOOL,
@@ -30,6 +28,7 @@ from tinygpu.category.term import (
 )
 from tinygpu.obligations.obligation import Obligation, Point
 from tinygpu.proof.kernel import Theorem, discharge
+from tinygpu.record import dataclass
 
 QUICK = 400_000  # solver steps for a question whose answer only makes a guard shorter
 

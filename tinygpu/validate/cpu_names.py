@@ -8,11 +8,11 @@ is a cell of the program that is read.
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from tinygpu.category.term import Axis, Const, Term, Var
 from tinygpu.model.op import Tensor
+from tinygpu.record import dataclass
 
 
 class Unread(Exception):

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from tinygpu.category.affine import linear
 from tinygpu.category.linear import polynomial
@@ -19,6 +18,7 @@ from tinygpu.category.term import INDEX, App, Axis, Const, Read, Term, Var, chil
 from tinygpu.diagnostic import Span
 from tinygpu.obligations.obligation import Point
 from tinygpu.program.step import Assign, For, Step
+from tinygpu.record import dataclass
 from tinygpu.validate.cpu_loop import proved
 from tinygpu.validate.cpu_names import Cells, Unread, Vector
 

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from tinygpu.category.term import Axis, Term, Var, substitute, text
 from tinygpu.category.to_z3 import box_facts
 from tinygpu.obligations.obligation import Obligation
 from tinygpu.program.step import Program
 from tinygpu.proof.kernel import Open, discharge
+from tinygpu.record import dataclass
 from tinygpu.validate.numpy_text import Numpy
 from tinygpu.validate.promised import Every, every, promises
 from tinygpu.validate.seen import Reading

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
+from tinygpu.record import dataclass
 from tinygpu.validate.typed import Atom, Cells, Number, Pointer, Thing
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 
 from tinygpu.diagnostic import Diagnostic, Label, Span
+from tinygpu.record import dataclass
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from tinygpu.category.term import Const, Term, reads, text
+from tinygpu.record import dataclass
 from tinygpu.validate.effects import names_in
 from tinygpu.validate.same import Here
 from tinygpu.validate.scope import Scope

@@ -12,10 +12,10 @@ from __future__ import annotations
 import ast
 import struct
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from tinygpu.category.term import BOOL, FLOATS, INDEX, INTEGERS, App, Const, Read, Term, Var, apply, conjunction, reads, select
 from tinygpu.model.op import Tensor
+from tinygpu.record import dataclass
 from tinygpu.validate.cpu_number import HALVES, fits
 from tinygpu.validate.typed import unread
 

@@ -11,12 +11,12 @@ import ast
 import hashlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import reduce
 
 from tinygpu.category.term import Const
 from tinygpu.program.arrays import STATIC_BYTES, shared_places
 from tinygpu.program.step import Launch, Program
+from tinygpu.record import dataclass
 from tinygpu.validate.module import Module
 from tinygpu.validate.typed import Differs, unread
 

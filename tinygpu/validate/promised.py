@@ -9,11 +9,11 @@ there, or divides by what is not positive, keeps no promise and breaks none by w
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from tinygpu.category.term import BOOL, TRUE, App, Axis, Const, Fold, Read, Term, apply, conjunction, conjuncts, negation, walk
 from tinygpu.model.op import Op
 from tinygpu.program.step import Program
+from tinygpu.record import dataclass
 
 DIVISIONS = ("floordiv", "mod", "ceildiv")
 SIGNED = ("i8", "i32", "i64")

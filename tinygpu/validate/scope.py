@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from tinygpu.category.affine import joined, linear
 from tinygpu.category.term import App, Read, Term, reads, variables, walk
+from tinygpu.record import dataclass
 from tinygpu.validate.effects import Effects, effects
 from tinygpu.validate.expression import Reader
 from tinygpu.validate.flat import Flat

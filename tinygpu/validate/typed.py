@@ -7,10 +7,10 @@ The one idea: an index term is an integer of mathematics and a machine type besi
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from tinygpu.category.term import Term
+from tinygpu.record import dataclass
 
 INTEGERS = ("i8", "i32", "i64", "u8", "u32")  # u16 only as the bits of floats
 FLOATS = ("f32", "f64")

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from tinygpu.category.term import Term
+from tinygpu.record import dataclass
 from tinygpu.validate.expression import OPERATORS, Reader
 from tinygpu.validate.moves import Sink
 from tinygpu.validate.scope import Scope
