@@ -51,18 +51,20 @@ def ends_inputs(op: Op, sizes: Mapping[str, int], seed: int = 0) -> dict[str, li
         elif tensor.dtype in INTEGERS:
             grown = [max(9 - abs(hot - place), min(least, 0)) for place in range(count)]
         else:
-            grown = [outstanding(count) if place == hot else -1.0 if least < 0 else 0.5 for place in range(count)]
+            others = -1.0 if least < 0 else 0.5
+            grown = [outstanding(count, seed, least < 0) if place == hot else others for place in range(count)]
         inputs[tensor.name] = rounded(grown, tensor.dtype) * (len(values) // len(grown))
     return inputs
 
 
-def outstanding(count: int) -> float:
-    """What stands out among so many: also of the sum of their exponentials, which many small ones would drown.
+def outstanding(count: int, seed: int = 0, negative: bool = True) -> float:
+    """What stands out among so many: also of the sum of their exponentials, which many small ones would drown; for seed 1, of what may be
+    negative, without anything positive beside it.
 
-    >>> outstanding(33), outstanding(4096)
-    (2.0, 8.0)
+    >>> outstanding(33), outstanding(4096), outstanding(33, 1)
+    (2.0, 8.0, -0.5)
     """
-    return 2.0 if count <= 64 else 8.0
+    return -0.5 if seed == 1 and negative else 2.0 if count <= 64 else 8.0
 
 
 def edge_inputs(op: Op, sizes: Mapping[str, int], seed: int = 0) -> dict[str, list[Number]]:

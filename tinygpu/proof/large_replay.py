@@ -58,7 +58,8 @@ def ends_inputs(op: Op, sizes: dict[str, int], seed: int = 0) -> dict[str, Array
         elif tensor.dtype in INTEGERS:
             grown = np.maximum(9 - np.abs(hot - ramp), values.min(initial=0))
         else:
-            grown = np.where(ramp == hot, outstanding(len(ramp)), np.where(values.min(initial=0) < 0, -1.0, 0.5).item())
+            negative = bool(values.min(initial=0) < 0)
+            grown = np.where(ramp == hot, outstanding(len(ramp), seed, negative), -1.0 if negative else 0.5)
         inputs[tensor.name] = np.broadcast_to(grown, values.shape).astype(values.dtype)
     return inputs
 
