@@ -41,6 +41,7 @@ KINDS = {  # one kernel of each kind
     "halves of a row": ("rotary", "rotary_scalar[op=rotary_halves]"),
     "a maximum of maxima": ("total", "total_parts[op=largest]"),
     "a scan of components": ("recurrence", "recurrence_thread"),
+    "components of three launches": ("recurrence", "recurrence_three"),
     "rows in turn": ("scan", "scan_warp_v4"),
     "a stride over the sizes": ("softmax", "softmax_two"),
 }

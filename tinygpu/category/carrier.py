@@ -11,6 +11,9 @@ The one idea: a carrier's value is a term like any other, and a component of wha
     >>> v = Var("v", "a pair")
     >>> pack((part(v, 0, "f32"), part(v, 1, "f32")), "a pair") == v
     True
+    >>> either = App("select", (Var("c", "bool"), v, Var("w", "a pair")), "a pair")
+    >>> pack((part(either, 0, "f32"), part(either, 1, "f32")), "a pair") == either
+    True
 """
 
 from __future__ import annotations
@@ -40,8 +43,13 @@ CARRIERS: dict[str, Carrier] = {}  # those that the monoids of the registry have
 
 
 def pack(parts: tuple[Term, ...], dtype: str) -> Term:
-    """The value with these components; what was taken apart and is put together again is itself."""
+    """The value with these components; what was taken apart and is put together again is itself, also where it was a choice."""
     match parts[0]:
+        case App("select", (condition, _, _)) if all(
+            isinstance(p, App) and p.op == "select" and p.args[0] == condition for p in parts
+        ):
+            yes, no = (pack(tuple(p.args[n] for p in parts if isinstance(p, App)), dtype) for n in (1, 2))
+            return App("select", (condition, yes, no), dtype)
         case App("part", (value, _)) if value.dtype == dtype:
             if all(p == App("part", (value, Const(n)), p.dtype) for n, p in enumerate(parts)):
                 return value

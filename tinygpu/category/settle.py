@@ -157,6 +157,7 @@ def _settle(term: Term, known: Known) -> Term:
             return term if verdict is None else Const(verdict, BOOL)
         case App("select", (condition, then, otherwise), _):
             c = _settle(condition, known)
+            c = TRUE if climbs(c, known) else c
             if isinstance(c, Const):
                 return _settle(then if c.value else otherwise, known)
             return select(c, _settle(then, known.under(c)), _settle(otherwise, known.under(negation(c))))
@@ -180,6 +181,19 @@ def _settle(term: Term, known: Known) -> Term:
             whole = joined(form)
             return new if whole == form else whole.term()
     return rebuild(term, lambda t: _settle(t, known))
+
+
+def climbs(condition: Term, known: Known) -> bool:
+    """Whether a condition says `⌊a/n⌋ < ⌊b/n⌋` where `a + n ≤ b`. Only choices ask this: a guard that says it may help a solver.
+
+    >>> i, n = Var("i"), Var("n")
+    >>> climbs(i // 4 < (n + 3) // 4, Known.of({"i": n})), climbs(i // 4 < (n + 2) // 4, Known.of({"i": n}))
+    (True, False)
+    """
+    match condition:
+        case App("lt", (App("floordiv", (a, Const(int(n)))), App("floordiv", (b, Const(int(m)))))) if n == m > 0:
+            return nonnegative(joined(linear(b).plus(linear(a), -1).plus(Linear((), n), -1)), known)
+    return False
 
 
 def divided(op: str, term: Term, n: int, known: Known) -> Term:
