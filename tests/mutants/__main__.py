@@ -1,21 +1,24 @@
-"""The survey of mutants: `python -m tests.mutants [count] [seed] [result.json]`; without a count, every mutant of every machine (a day).
+"""The survey of mutants: `python -m tests.mutants [count] [seed] [result.json] [processes]`; without a count, all of every machine (a day).
 
-Comes in: how many, the seed of their order, and where to keep the result. Goes out: what is unknown or unsound, with its program, then
-the table; the exit code is 1 if something is unsound. The one idea: the order is by layers, and the result is written as it goes, so that
+Comes in: how many, the seed of their order, where to keep the result, and by how many processes. Goes out: what is unknown or unsound, with
+its program, then the table; the exit code is 1 if something is unsound. The one idea: the order is by layers, and the result is written as it goes, so that
 a run may be cut anywhere, says what it has covered, and goes on where it was when it is started again.
 """
 
 from __future__ import annotations
 
 import json
+import multiprocessing
 import sys
 import time
 from collections import Counter
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from tests.mutants.survey import KINDS, LAYERS, One, by_layers, every, programs, verdict
+from tests.mutants.survey import KINDS, LAYERS, Found, One, by_layers, every, programs, verdict
 from tinygpu.program.render import render
 
 STEP = 20  # mutants between two writings
@@ -48,9 +51,8 @@ class Survey:
         for name, layer in LAYERS.items():
             self.met[name].add(layer(one))
 
-    def add(self, one: One) -> str:
+    def add(self, one: One, found: Found) -> str:
         """The verdict on a mutant, counted; the sentence that is said of it if it is not decided."""
-        found = verdict(one.source, one.mutant)
         self.counts.setdefault(one.kind, Counter())[found.kind] += 1
         if found.kind not in self.open:
             return ""
@@ -97,24 +99,18 @@ def _rows(value: Any) -> str:
     return json.dumps(value)
 
 
-def run(whole: list[One], count: int, seed: int, path: Path | None) -> Survey:
+def run(whole: list[One], count: int, seed: int, path: Path | None, processes: int = 1) -> Survey:
     """The first `count` programs of the order of a seed, but those that the file at `path` has already."""
     survey = Survey(whole, seed, path)
     known = survey.looked_at
-    texts: dict[str, set[Hashable]] = {}
-    number = 0
-    for one in by_layers(whole, seed):
-        if number == count:
-            break
-        survey.meet(one)
-        mine, text = texts.setdefault(one.source, set()), one.text
-        if text in mine:
-            survey.same += 1
-            continue
-        mine.add(text)
-        number += 1
+    order = list(islice(apart(whole, seed), count))
+    found = verdicts([one for _, one in order[known:]], processes)
+    for number, (before, one) in enumerate(order, 1):
+        for met in (*before, one):
+            survey.meet(met)
+        survey.same += len(before)
         if number > known:
-            if said := survey.add(one):
+            if said := survey.add(one, next(found)):
                 print(f"{said}\n{render(one.mutant.program)}", flush=True)
             if number % STEP == 0:
                 survey.write()
@@ -122,11 +118,40 @@ def run(whole: list[One], count: int, seed: int, path: Path | None) -> Survey:
     return survey
 
 
+def verdicts(ones: list[One], processes: int) -> Iterator[Found]:
+    """The verdicts on mutants, in their order."""
+    if processes == 1:
+        yield from map(judged, ones)
+        return
+    with ProcessPoolExecutor(processes, multiprocessing.get_context("fork")) as pool:
+        yield from pool.map(judged, ones, chunksize=4)
+
+
+def judged(one: One) -> Found:
+    """For a process of its own."""
+    return verdict(one.source, one.mutant)
+
+
+def apart(whole: list[One], seed: int) -> Iterator[tuple[list[One], One]]:
+    """Mutants in the order of a seed, each of another text than those before it, with those between that are not."""
+    texts: dict[str, set[Hashable]] = {}
+    same: list[One] = []
+    for one in by_layers(whole, seed):
+        mine, text = texts.setdefault(one.source, set()), one.text
+        if text in mine:
+            same.append(one)
+            continue
+        mine.add(text)
+        yield same, one
+        same = []
+
+
 def main(arguments: list[str]) -> int:
     """The survey, printed as it goes."""
     whole = every(programs())
     count = int(arguments[0]) if arguments else len(whole)
-    survey = run(whole, count, int(arguments[1]) if len(arguments) > 1 else 0, Path(arguments[2]) if len(arguments) > 2 else None)
+    seed, path = int(arguments[1]) if len(arguments) > 1 else 0, Path(arguments[2]) if len(arguments) > 2 else None
+    survey = run(whole, count, seed, path, int(arguments[3]) if len(arguments) > 3 else 1)
     print(table(survey))
     return int(bool(survey.open["unsound"]))
 

@@ -99,7 +99,11 @@ def programs() -> list[tuple[str, Program]]:
 
 def verdict(source: str, mutant: Mutant) -> Found:
     """`mutant → refuted, equivalent, unknown or unsound`."""
-    match check(mutant.program, BUDGET):
+    try:
+        found = check(mutant.program, BUDGET)
+    except RecursionError:
+        return Found(source, mutant, "unknown", "TG161 its values nest too deeply to be looked at")
+    match found:
         case Refutation():
             return Found(source, mutant, "refuted")
         case Proof():

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import count, product
+from math import prod
 
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.settle import settle
@@ -23,6 +24,7 @@ from tinygpu.category.term import (
     Fold,
     Term,
     Var,
+    children,
     equal,
     negation,
     reads,
@@ -39,6 +41,7 @@ from tinygpu.obligations.obligation import Claim, Obligation, Point
 from tinygpu.obligations.recurrence import combine, flatten
 
 EXPANDED = 64  # a fold over at most this many points may be written out
+PIECES = 4096  # and all folds inside of each other over at most so many
 
 
 def same(value: Term, claim: Term, point: Point, labels: tuple[Label, ...] = ()) -> Iterator[Claim]:
@@ -178,15 +181,11 @@ def put(term: Term, old: Term, new: Term, view: object = None) -> Term:
 
 
 def expand(term: Term) -> Term:
-    """Folds over a small constant box, written out."""
+    """Folds over a small constant box, written out, if that makes few pieces with the folds that are inside of them."""
     match term:
-        case Fold(monoid, axes, guard, body, dtype) if all(isinstance(a.extent, Const) for a in axes):
-            extents = [int(a.extent.value) for a in axes if isinstance(a.extent, Const)]
-            unit = MONOIDS[monoid].unit(dtype)
-            total = 1
-            for e in extents:
-                total *= e
-            if total > EXPANDED or unit is None:
+        case Fold(monoid, axes, guard, body, dtype):
+            unit, extents = MONOIDS[monoid].unit(dtype), box_of(term)
+            if unit is None or not extents or prod(extents) > EXPANDED or pieces(term) > PIECES:
                 return term
             out: Term = unit
             for point in product(*map(range, extents)):
@@ -194,6 +193,16 @@ def expand(term: Term) -> Term:
                 piece = select(substitute(guard, bind), expand(substitute(body, bind)), unit)
                 out = App(MONOIDS[monoid].op, (out, piece), dtype)
             return out
-        case Fold():
-            return term
     return rebuild(term, expand)
+
+
+def box_of(fold: Fold) -> tuple[int, ...]:
+    """The extents of a fold, where they are numbers."""
+    extents = tuple(int(a.extent.value) for a in fold.axes if isinstance(a.extent, Const))
+    return extents if len(extents) == len(fold.axes) else ()
+
+
+def pieces(term: Term) -> int:
+    """How many pieces the folds of a term have when they are written out, each as often as those around it."""
+    inside = sum(map(pieces, children(term)))
+    return prod(box_of(term)) * max(1, inside) if isinstance(term, Fold) and box_of(term) else inside
