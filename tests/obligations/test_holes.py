@@ -28,6 +28,7 @@ BYTES = "op bytes(x: u8[R, N]) -> (s: i32[R]) { s[r] = sum[j] i32(x[r, j]) }"
 QUOTIENT = "op quotient(x: i32[R]) -> (s: i32[R]) { s[r] = 3 // x[r] if x[r] > 0 else 0 }"
 ZERO = "op zero(x: f32[R]) -> (s: f32[R]) { s[r] = x[r] * 0 }"
 INTEGER = "op integer(x: i32[R, N]) -> (s: i32[R]) where N >= 1 { s[r] = max[j] x[r, j] }"
+PLACE = "op place(x: f32[R, N]) -> (s: i32[R]) where N >= 1 { s[r] = argmax[j] x[r, j] }"
 BOTH = "op both(x: f32[R, N], y: f32[R, N]) -> (s: f32[R]) { s[r] = (sum[j] x[r, j]) - (sum[j] y[r, j]) }"
 NESTED = "op nested(x: f32[R, N, M]) -> (s: f32[R]) { s[r] = max[j] sum[k] x[r, j, k] }"
 CASES = "op cases(x: f32[R, N]) -> (s: f32[R]) { s[r] = (sum[j] x[r, j]) if (sum[j] x[r, j]) > 0 else 1 }"
@@ -133,6 +134,11 @@ RIGHT = {
         MAX,
         "local a: f32[]\na[] = -inf\nfor c < ceil(N / 4) { for u < 4 in register { a[] max= x[ROW, min(4*c + u, N - 1)] } }\n"
         "s[ROW] = a[] if N >= 1 else -inf",
+    ),
+    "a clamped index under an argmax": (
+        PLACE,
+        "local a: argmax_f32[]\na[] = argmax_f32(-inf, 2147483647)\nfor c < ceil(N / 4) { for u < 4 in register { "
+        "a[] argmax_f32= argmax_f32(x[ROW, min(4*c + u, N - 1)], i32(min(4*c + u, N - 1))) } }\ns[ROW] = a[].k",
     ),
     "an integer maximum from the first": (
         INTEGER,

@@ -20,7 +20,7 @@ Values: TypeAlias = tuple[Number, ...]
 NAN = float("nan")
 BITS = {"i8": 8, "u8": 8, "i32": 32, "u32": 32, "i64": 64}
 MOST = 14  # values of a carrier that a law is tried on
-LAWS = ("invariant", "lift", "associative", "unit", "commutative")
+LAWS = ("invariant", "lift", "associative", "unit", "commutative", "idempotent")
 
 PLAIN: Mapping[str, Callable[..., Number]] = {
     "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b, "min": min, "max": max,
@@ -137,6 +137,8 @@ def broken(definition: Definition, law: str, some: Sequence[Values] | None = Non
                 if not close(side, a):
                     return a, side, a
         return None
+    if law == "idempotent":
+        return next(((a, twice, a) for a in some if not close(twice := combined(definition, a, a), a)), None)
     for a, b in product(some, some):
         both = combined(definition, a, b)
         if law == "invariant" and not allowed(definition, both):

@@ -110,7 +110,8 @@ def _made(carrier: Carrier, monoid: tree.Monoid, parts: Mapping[str, tree.Monoid
         return None
     place = head(monoid.span, f"monoid {monoid.name}")
     definition = Definition(carrier, numbers, parameters, lift, combine, invariant, results, place)
-    return Monoid(carrier.name, carrier.name, {}, commutative=broken(definition, "commutative") is None, definition=definition)
+    commutative, idempotent = (broken(definition, law) is None for law in ("commutative", "idempotent"))  # both are claimed
+    return Monoid(carrier.name, carrier.name, {}, idempotent, commutative, definition=definition)
 
 
 def _terms(part: tree.MonoidPart, carrier: Carrier, scope: Scope) -> tuple[Term, ...]:

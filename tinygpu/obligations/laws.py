@@ -1,10 +1,10 @@
 """The laws of the monoids with components that a program folds with, for all values of their carriers.
 
-    (a ⊕ b) ⊕ c = a ⊕ (b ⊕ c)      e ⊕ a = a = a ⊕ e      a ⊕ b = b ⊕ a (where the monoid is taken to commute)
+    (a ⊕ b) ⊕ c = a ⊕ (b ⊕ c)      e ⊕ a = a = a ⊕ e      a ⊕ b = b ⊕ a and a ⊕ a = a (where the monoid is taken to have them)
     the invariant holds of e, of a ⊕ b, and of what an element is lifted to; and all of it has a value
 
 Comes in: a program. Goes out: for each law one formula for each way in which components are infinite (see `extended`).
-A component is finite, or the infinity that is its unit. That small numbers do not break commutativity is no proof: it is claimed here.
+A component is finite, or the infinity that is its unit. That small numbers do not break the last two laws is no proof: they are claimed here.
 """
 
 from __future__ import annotations
@@ -43,16 +43,19 @@ KIND, CODE = "monoid", "TG520"
 THIRD = "c"
 SENTENCES = {
     "unit": "the unit changes nothing", "associative": "{0}({0}(a, b), c) is {0}(a, {0}(b, c))", "commutative": "{0}(a, b) is {0}(b, a)",
+    "idempotent": "{0}(a, a) is a",
     "invariant": "what two values combine to is a value of the carrier", "lift": "what an element is lifted to is a value of the carrier",
 }  # fmt: skip
 TITLES = {
     "unit": "the unit of {} changes a value", "associative": "{} is not associative", "commutative": "{} is not commutative",
+    "idempotent": "{} counts what it takes twice",
     "invariant": "{} combines two values to one that is none of its carrier", "lift": "{} lifts an element to no value of its carrier",
 }  # fmt: skip
 HELPS = {
     "unit": "the unit combined with any value of the carrier gives that value, on both sides",
     "associative": "a fold is cut into parts that are combined: the cut must not matter",
     "commutative": "the parts of a fold are combined in any order: combine must not tell its operands apart",
+    "idempotent": "a value that is combined with itself must not matter",
     "invariant": "strengthen the invariant, or guard what is infinite or divided by",
     "lift": "weaken the invariant, or let lift give a value of it",
 }
@@ -139,19 +142,22 @@ def of(monoid: Monoid, ends: Iterable[float] = ()) -> Iterator[Obligation]:
     assert d is not None
     yield from _lift(d, frozenset(ends))
     yield from _unit(d)
-    laws = ("invariant", "associative", "commutative") if monoid.commutative else ("invariant", "associative")
-    for law in laws:
+    if monoid.idempotent:
+        yield from _law(d, "idempotent")
+    for law in ("invariant", "associative", "commutative") if monoid.commutative else ("invariant", "associative"):
         yield from _law(d, law)
 
 
 def _law(d: Definition, law: str) -> Iterator[Obligation]:
     """One of the laws about values of the carrier, case by case."""
-    names = (LEFT, RIGHT, THIRD) if law == "associative" else (LEFT, RIGHT)
+    names = {"associative": (LEFT, RIGHT, THIRD), "idempotent": (LEFT,)}.get(law, (LEFT, RIGHT))
     for env in _choices(d, names):
-        a, b, *more = (_value(d, name) for name in names)
+        a, b, *more = (_value(d, name) for name in (names * 2)[: max(2, len(names))])
         both = d.combined(a, b)
         if law == "invariant":
             goal = _allowed(d, both, env)
+        elif law == "idempotent":
+            goal = _same(both, d.carrier.parts(a), env)
         elif law == "commutative":
             goal = _same(both, d.combined(b, a), env)
         else:

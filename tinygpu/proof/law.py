@@ -33,10 +33,11 @@ def rows(d: Definition, law: str, found: tuple[Values, ...]) -> list[tuple[str, 
     if law == "lift":
         given = [(n, number(v)) for (n, _), v in zip(d.parameters, found[0], strict=True)]
         return [*given, (f"lift({', '.join(n for n, _ in d.parameters)})", shown(d, found[1]))]
-    operands = {"associative": "abc", "unit": "a"}.get(law, "ab")
+    operands = {"associative": "abc", "unit": "a", "idempotent": "a"}.get(law, "ab")
     sides = {
         "associative": (f"{name}({name}(a, b), c)", f"{name}(a, {name}(b, c))"),
         "commutative": (f"{name}(a, b)", f"{name}(b, a)"),
+        "idempotent": (f"{name}(a, a)", "wanted"),
         "invariant": (f"{name}(a, b)",),
         "unit": ("with the unit", "wanted"),
     }[law]

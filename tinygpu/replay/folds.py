@@ -42,7 +42,7 @@ from tinygpu.replay.ir import (
 from tinygpu.replay.judge import Judge, Place
 from tinygpu.replay.linear import Ranges
 from tinygpu.replay.merged import merged
-from tinygpu.replay.monoids import IDEMPOTENT, STEP, unit
+from tinygpu.replay.monoids import STEP, unit
 from tinygpu.replay.narrow import narrowed
 from tinygpu.replay.ordered import Part, Position, in_order, renamed
 from tinygpu.replay.polynomials import back, opposite, plus, polynomial
@@ -177,7 +177,7 @@ def placed(piece: Fold, target: Fold, place: Place, judge: Judge, same: Same) ->
             part = replace(piece, guard=both(piece.guard, there))
         inside = place.inside(*part.binders).under(part.guard)
         back_again = backwards(part, target, arrow, inside, judge)
-        if (back_again is not None or part.monoid in IDEMPOTENT) and same(
+        if (back_again is not None or judge.idempotent(part.monoid)) and same(
             part.body, judge.simplify(inside, put(target.body, arrow)), inside
         ):
             return part, arrow, back_again
@@ -194,7 +194,7 @@ def backwards(piece: Fold, target: Fold, arrow: Env, inside: Place, judge: Judge
     found = inverse(piece.binders, equations, (), ranges)
     if found is None:
         return None
-    if piece.monoid not in IDEMPOTENT:
+    if not judge.idempotent(piece.monoid):
         again = both(*(compare("eq", put(found[b.name], arrow), Var(b.name)) for b in piece.binders))
         if not judge.decide(inside, again):
             return None
@@ -216,7 +216,7 @@ def whole(target: Fold, parts: list[Placed], place: Place, judge: Judge) -> bool
     rest = there.under(*map(opposite, others))  # what is in none of the others is in the largest, condition by condition
     if not judge.decide(rest, last) and not judge.decide(there, either(*sets, is_unit(target, judge)), steps):
         return False
-    if target.monoid in IDEMPOTENT or judge.ordered(target.monoid):  # of terms in order no two are the same
+    if judge.idempotent(target.monoid) or judge.ordered(target.monoid):  # of terms in order no two are the same
         return True
     return all(disjoint(one, two, target, place, judge) for n, one in enumerate(parts) for two in parts[:n])
 

@@ -37,6 +37,7 @@ from tinygpu.replay.ir import (
     within,
 )
 from tinygpu.replay.linear import Ranges
+from tinygpu.replay.monoids import IDEMPOTENT
 from tinygpu.replay.program import Machine
 from tinygpu.replay.symbols import plain
 
@@ -80,6 +81,10 @@ class Judge:
     def ordered(self, monoid: str) -> bool:
         """Whether a monoid has to keep the order of its operands."""
         return monoid in self.machine.monoids and laws.ordered(self.machine.monoids[monoid])
+
+    def idempotent(self, monoid: str) -> bool:
+        """Whether a term may come more than once."""
+        return monoid in IDEMPOTENT or (monoid in self.machine.monoids and not laws.counts(self.machine.monoids[monoid]))
 
     def any_order(self, monoid: str) -> None:
         """Whoever comes first updates first: nothing for a monoid that keeps an order."""

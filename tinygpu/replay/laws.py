@@ -1,10 +1,10 @@
 """The laws of the monoids with components, for all values of their carriers.
 
-    (a ⊕ b) ⊕ c = a ⊕ (b ⊕ c)      e ⊕ a = a = a ⊕ e      a ⊕ b = b ⊕ a      the invariant holds of e, of a ⊕ b and of what is lifted
+    (a ⊕ b) ⊕ c = a ⊕ (b ⊕ c)      e ⊕ a = a = a ⊕ e      a ⊕ b = b ⊕ a      a ⊕ a = a      the invariant holds of e, of a ⊕ b and of what is lifted
 
 Comes in: a machine. Goes out: for each law, each choice of the components that are infinite, and each path through its comparisons, a claim
 without infinities and choices (`extended`). A component is finite, or the infinity that its unit has. Commutativity is asked unless it is known
-to fail: a fold of such a monoid has to keep its order (`ordered`), any other is a set.
+to fail: a fold of such a monoid has to keep its order (`ordered`), any other is a bag, and a set where a ⊕ a = a (not `counts`).
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ from tinygpu.replay.program import Assign, Machine, Monoid
 CODE = "TG520"
 SENTENCES = {
     "unit": "the unit of {0} changes nothing", "associative": "{0} is associative", "commutative": "{0} is commutative",
+    "idempotent": "{0} takes a value twice as once",
     "invariant": "what {0} combines is a value of its carrier", "lift": "what {0} lifts is a value of its carrier",
 }  # fmt: skip
 Tuple = tuple[Value, ...]
@@ -117,6 +118,8 @@ def laws(monoid: Monoid, ends: frozenset[int]) -> Iterator[Stated]:
     yield from law(monoid, "invariant", "ab", kept)
     if not ordered(monoid):
         yield from commutative(monoid)
+    if not counts(monoid):
+        yield from idempotent(monoid)
     yield from law(monoid, "associative", "abc", associative)
 
 
@@ -130,6 +133,16 @@ def commutative(monoid: Monoid) -> Iterator[Claim]:
     yield from law(monoid, "commutative", "ab", goal)
 
 
+def idempotent(monoid: Monoid) -> Iterator[Claim]:
+    """That a value combined with itself is that value."""
+
+    def goal(env: Env, path: Path) -> Term:
+        a = side(monoid, "a", env)
+        return alike(combined(monoid, a, a, path), a)
+
+    yield from law(monoid, "idempotent", "a", goal)
+
+
 @cache
 def ordered(monoid: Monoid) -> bool:
     """Whether two values are known that do not commute: then `folds` asks for the order, and this law is not asked for.
@@ -141,6 +154,16 @@ def ordered(monoid: Monoid) -> bool:
     except Unsupported:
         return False
     return any(solve.ask_z3(solve.numbered(smt.text(claim))) == "sat" for claim in values)
+
+
+@cache
+def counts(monoid: Monoid) -> bool:
+    """Whether a value may count when it comes twice: then `folds` asks that no term does, and this law is not asked for."""
+    try:
+        values = list(idempotent(monoid))
+    except Unsupported:
+        return True
+    return any(solve.ask_z3(solve.numbered(smt.text(claim))) != "unsat" for claim in values)
 
 
 def all_of(terms: tuple[Term, ...], env: Env, path: Path) -> Tuple:
