@@ -185,7 +185,7 @@ def expand(term: Term) -> Term:
     match term:
         case Fold(monoid, axes, guard, body, dtype):
             unit, extents = MONOIDS[monoid].unit(dtype), box_of(term)
-            if unit is None or not extents or prod(extents) > EXPANDED or pieces(term) > PIECES:
+            if unit is None or extents is None or prod(extents) > EXPANDED or pieces(term) > PIECES:
                 return term
             out: Term = unit
             for point in product(*map(range, extents)):
@@ -196,13 +196,14 @@ def expand(term: Term) -> Term:
     return rebuild(term, expand)
 
 
-def box_of(fold: Fold) -> tuple[int, ...]:
+def box_of(fold: Fold) -> tuple[int, ...] | None:
     """The extents of a fold, where they are numbers."""
     extents = tuple(int(a.extent.value) for a in fold.axes if isinstance(a.extent, Const))
-    return extents if len(extents) == len(fold.axes) else ()
+    return extents if len(extents) == len(fold.axes) else None
 
 
 def pieces(term: Term) -> int:
     """How many pieces the folds of a term have when they are written out, each as often as those around it."""
     inside = sum(map(pieces, children(term)))
-    return prod(box_of(term)) * max(1, inside) if isinstance(term, Fold) and box_of(term) else inside
+    extents = box_of(term) if isinstance(term, Fold) else None
+    return inside if extents is None else prod(extents) * max(1, inside)
