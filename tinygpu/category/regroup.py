@@ -107,6 +107,8 @@ def listed(equations: Equations, axes: tuple[Axis, ...]) -> tuple[Equations, dic
     >>> from tinygpu.category.term import lift
     >>> h, y, x = map(Var, "hyx")
     >>> new, lists = listed([(h // 2, y), ((h // 2 + h) % 2 * 16, x)], (Axis("h", lift(4)),))
+    >>> listed([(Var("h") % (Var("h") - 1), y)], (Axis("h", lift(4)),))[1]  # somewhere that has no value
+    {}
     >>> [text(term) for term, _ in new], [entries for _, entries in lists.values()]
     (['h listed 0', 'h listed 1*16'], [(0, 1, 3, 2)])
     """
@@ -122,9 +124,13 @@ def listed(equations: Equations, axes: tuple[Axis, ...]) -> tuple[Equations, dic
             or any(len(variables(a)) > 1 or reads(a) for a in atoms)
         ):
             continue
+        try:
+            found = {p: [sum(c * evaluate(atom, {axis.name: one}) for atom, c in owned[p]) for one in range(extent)] for p in owned}
+        except ZeroDivisionError:  # then some entry has no value
+            continue
         new, digits, columns = list(equations), [], []
         for place, form in mine:
-            values = [sum(c * evaluate(atom, {axis.name: one}) for atom, c in owned[place]) for one in range(extent)]
+            values = found[place]
             low, step = min(values), gcd(*(v - min(values) for v in values)) or 1
             column = [(v - low) // step for v in values]
             digit = Axis(f"{axis.name} listed {place}", Const(max(column) + 1))
