@@ -126,6 +126,19 @@ def test_a_module_alone_is_enough(run: Run) -> None:
     assert run("replay", str(module))[0] == 2
 
 
+def test_a_module_whose_cpu_kernel_was_edited_fails(run: Run) -> None:
+    assert run("build", "scale.tgpu", "-o", "kernels")[0] == 0
+    module = Path("kernels/scale.py")
+    text, work = module.read_text(), "z[at(i)] = a * x[at(i)]"
+    assert text.count(work) == 1
+    module.write_text(text.replace(work, "z[at(i)] = a + x[at(i)]"))
+    code, out, err = run("replay", str(module), "--quick")
+    assert code == 1 and "are not shown to do what these programs say" in out and "TG502" in err + out and "scale.py:" in err + out
+    module.write_text(text.replace(work, "z[at(i)] = a * x[at(int(str(i)))]"))
+    code, out, err = run("replay", str(module), "--quick")
+    assert code == 3 and "are not shown to do what these programs say" in out and "TG823" in err + out
+
+
 def test_the_formulas_are_files_named_by_their_hashes(run: Run) -> None:
     listed = {e.formula for e in read(FILE.read_text()).obligations}
     files = {p.stem: p.read_text() for p in Path("proofs/smt2").glob("*.smt2")}

@@ -7,6 +7,7 @@ The one idea: a prediction is a number that somebody can check.
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -83,6 +84,14 @@ def test_plain_data(capsys) -> None:
 def test_what_means_nothing(given: list[str], capsys) -> None:
     assert main(["show", "specs/transpose.tgpu", *given]) == 2
     assert "TG905" in capsys.readouterr().err
+
+
+def test_of_nothing_nothing_is_moved(tmp_path: Path, capsys) -> None:
+    path = tmp_path / "rows.tgpu"
+    machine = "machine m : rows { work grid = (g), block = (t: 64)\ncompute r = (g, t)\ntime j }"
+    path.write_text(f"op rows(x: f32[R, N]) -> (y: f32[R]) {{ y[r] = sum[j] x[r, j] }}\n{machine}\n")
+    for sizes in (("R=0", "N=0"), ("R=5", "N=0"), ("R=0", "N=5")):
+        assert main(["show", str(path), "--cost", *sizes]) == 0 and "predicted" in capsys.readouterr().out
 
 
 def test_check_says_notes_only_when_asked(capsys) -> None:

@@ -8,6 +8,48 @@ from tests.validate.modules import SPECS, edited
 from tinygpu import pipeline
 from tinygpu.cli import main
 
+RIGHT = {
+    "a number in a choice of a wide loop": """
+op leaky(x: f32[n], a: f32) -> (y: f32[n]) { y[i] = x[i] if x[i] > 0 else a * x[i] }
+machine m : leaky {
+  work grid = (g), block = (t: 96)
+  compute i = (g, t, v: 4)
+  vector v
+}
+""",
+    "a workspace of rounded rows": """
+op cp(x: f32[R, N]) -> (y: f32[R, N]) { y[r, j] = x[r, j] }
+machine m : cp {
+  program {
+    workspace w: f32[R, ceil(N / 4)]
+    launch (grid = (r: R, g: ceil(N / 4)), block = (t: 256)) { w[r, g] = x[r, g * 4] if t == 0 }
+    launch (grid = (r: R, g: ceil(N / 256)), block = (t: 256)) { y[r, g * 256 + t] = x[r, g * 256 + t] if g*256 + t < N }
+  }
+}
+""",
+    "as many blocks as fit": """
+op differences(x: f32[n]) -> (z: f32[n]) where n % 256 == 0 { z[i] = x[i] - x[i // 256 * 256 + (i + 1) % 256] }
+machine m : differences {
+  work grid = (b: n // 256), block = (t: 256)
+  program {
+    shared s: f32[256]
+    s[t] = x[b*256 + t]
+    barrier
+    z[b*256 + t] = s[t] - s[(t + 1) % 256]
+  }
+}
+""",
+}
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_what_was_proved_is_built_without_a_word(name, tmp_path, capsys):
+    path = tmp_path / "spec.tgpu"
+    path.write_text(RIGHT[name])
+    assert main(["build", str(path), "-o", str(tmp_path)]) == 0
+    said = capsys.readouterr()
+    assert "TG" not in said.err + said.out, said.err + said.out
+
 
 @pytest.fixture
 def emitter(monkeypatch):

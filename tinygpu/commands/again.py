@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
 from typing import TypeVar
@@ -192,14 +193,22 @@ def independent(text: str) -> tuple[tuple[Stated, ...], tuple[str, ...]]:
 
 
 def validated(found: Sequence[Subject]) -> dict[str, tuple[Diagnostic, ...]]:
-    """For each module what is wrong with its kernels and launchers, beside the programs that it names."""
+    """For each module what is wrong with its launchers and kernels, beside the programs that it names. Of a CPU kernel that is not proved
+    nobody knows whether it is the one that was built."""
     from tinygpu.validate.check import Expected, validate
+    from tinygpu.validate.cpu import findings
 
-    modules: dict[str, list[Expected]] = {}
+    modules: dict[str, list[Subject]] = {}
     for s in found:
         if s.promised:
-            modules.setdefault(s.path, []).append(Expected(s.machine, unpack(s.program), s.alone or s.program))
-    return {path: validate(Path(path).read_text(encoding="utf-8"), expected, path) for path, expected in modules.items()}
+            modules.setdefault(s.path, []).append(s)
+    out: dict[str, tuple[Diagnostic, ...]] = {}
+    for path, several in modules.items():
+        text = Path(path).read_text(encoding="utf-8")
+        on_gpu = validate(text, [Expected(s.machine, unpack(s.program), s.alone or s.program) for s in several], path)
+        on_cpu = findings(text, [(s.machine, s.alone or s.program) for s in several], path) if not on_gpu else ()
+        out[path] = (*on_gpu, *(replace(d, verdict="unknown") if d.verdict == "note" else d for d in on_cpu))
+    return out
 
 
 def compared(subject: Subject, stated: Sequence[Stated]) -> tuple[Diagnostic, ...]:

@@ -46,6 +46,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    known_property(arguments.why)
     specs, sources, problems = load_all(arguments.paths)
     style = arguments.output_format
     machines = chosen(specs, arguments.machine) if specs else ()
@@ -66,6 +67,17 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.as_test is not None:
         reproduce(judged, Path(arguments.as_test))
     return exit_code([*(j.word for j in judged), *("error" for _ in problems)])
+
+
+def known_property(why: str | None) -> None:
+    """Raises TinygpuError where nothing of that name is ever proved."""
+    if why is None:
+        return
+    from tinygpu.obligations import PROPERTIES
+
+    names = sorted({*(name for name, _ in PROPERTIES), "body", "fold"})
+    if why not in (*names, "all"):
+        raise TinygpuError(Diagnostic("TG905", f"{why} is no property", helps=(f"one of {', '.join(names)}; or all",)))
 
 
 def noted(judged: Judged) -> Judged:

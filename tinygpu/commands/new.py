@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import argparse
 import re
+from keyword import iskeyword
 from pathlib import Path
 
 from tinygpu.commands.common import PROVED, write
 from tinygpu.diagnostic import Diagnostic, TinygpuError
+from tinygpu.syntax.tables import load
 
 EXAMPLE = "tinygpu new my_op --kind elementwise"
 
@@ -69,6 +71,9 @@ def run(arguments: argparse.Namespace) -> int:
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
         helps = ("letters, digits and _, not beginning with a digit",)
         raise TinygpuError(Diagnostic("TG905", f"{arguments.name!r} cannot be the name of an operation", helps=helps))
+    if name in load().reserved | load().folds or iskeyword(name):
+        helps = (f"choose another name, such as {name}_rows: it is a word of the language, or of Python",)
+        raise TinygpuError(Diagnostic("TG905", f"{name} cannot be the name of an operation", helps=helps))
     path = Path(arguments.output) / f"{name}.tgpu"
     if path.exists():
         raise TinygpuError(Diagnostic("TG904", f"{path} is there already", helps=("choose another name, or remove it first",)))

@@ -30,14 +30,14 @@ def lanes_of(count: int, dtype: str) -> int:
 
 
 def first_of(index: tuple[Term, ...], axis: str) -> tuple[Term, ...] | None:
-    """The element of lane 0, if the last coordinate is `first + axis` and the others are free of the axis.
+    """The element of lane 0, if there is a last coordinate, it is `first + axis`, and the others are free of the axis.
 
     >>> from tinygpu.category.term import text
     >>> g, v = Var("g"), Var("v")
     >>> [text(f) for f in first_of((g, g * 4 + v), "v")], first_of((v, g), "v"), first_of((g * 4 + v * 2,), "v")
     (['g', 'g*4'], None, None)
     """
-    if slope(index[-1], axis) != 1 or any(axis in variables(t) for t in index[:-1]):
+    if not index or slope(index[-1], axis) != 1 or any(axis in variables(t) for t in index[:-1]):
         return None
     return (*index[:-1], substitute(index[-1], {axis: Const(0)}))
 

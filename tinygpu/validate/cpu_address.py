@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from tinygpu.category.affine import linear
 from tinygpu.category.linear import divide, plus, polynomial, term_of, times
-from tinygpu.category.term import Const, Term
+from tinygpu.category.term import App, Const, Term, rebuild
 
 Read = Callable[[ast.expr], Term]
 
@@ -31,11 +31,24 @@ def same(a: Term, b: Term) -> bool:
 
 def coordinates(number: ast.expr, shape: tuple[Term, ...], read: Read) -> tuple[Term, ...] | None:
     """Coordinates of the element, as the number is written where it is written in steps of the shape."""
-    whole = read(number)
+    whole, shape = read(number), tuple(map(floored, shape))
     if not shape:
         return () if same(whole, Const(0)) else None
     found = _written(number, shape, read)
     return tuple(linear(c).term() for c in found) if _flat(found, shape) == polynomial(whole) else None
+
+
+def floored(extent: Term) -> Term:
+    """An extent as texts have it.
+
+    >>> from tinygpu.category.term import Var, apply, text
+    >>> text(floored(apply("ceildiv", Var("n"), 4) * 2))
+    '(n + 3) // 4*2'
+    """
+    match extent:
+        case App("ceildiv", (a, by)):
+            return linear(floored(a) + by - 1).term() // by
+    return rebuild(extent, floored)
 
 
 Definitions = dict[str, ast.expr]

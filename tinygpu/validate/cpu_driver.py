@@ -22,6 +22,7 @@ from tinygpu.validate.module import Module
 
 FLAGS = {"error_model": "'numpy'", "nogil": "True", "cache": "True", "parallel": "True"}
 FAST = {"contract", "reassoc"}
+DIVISIONS = ("quotient", "remainder")  # helpers, which may stand in the choice between one thread and several
 PARALLEL = """
 def {name}_parallel(items, parts, {given}):
     for part in prange(parts):
@@ -71,7 +72,9 @@ def _pure(test: ast.expr, sizes: set[str]) -> None:
         id(n.value) for n in ast.walk(test) if isinstance(n, ast.Attribute) and n.attr == "size" and isinstance(n.value, ast.Name)
     }
     functions = {
-        id(n.func) for n in ast.walk(test) if isinstance(n, ast.Call) and ast.unparse(n.func) in ("get_num_threads", "max", "min")
+        id(n.func)
+        for n in ast.walk(test)
+        if isinstance(n, ast.Call) and ast.unparse(n.func) in ("get_num_threads", "max", "min", *DIVISIONS)
     }
     for node in ast.walk(test):
         match node:

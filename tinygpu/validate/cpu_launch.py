@@ -17,7 +17,7 @@ from tinygpu.obligations.obligation import Point
 from tinygpu.program.step import Launch, Program
 from tinygpu.record import dataclass
 from tinygpu.validate.cpu_carrier import Role, groups_of
-from tinygpu.validate.cpu_driver import after_doc, calls, decorated, function, shared_out
+from tinygpu.validate.cpu_driver import DIVISIONS, after_doc, calls, decorated, function, shared_out
 from tinygpu.validate.cpu_names import Digits, Global, Meaning, Number, Unread
 from tinygpu.validate.cpu_phases import blocks
 from tinygpu.validate.cpu_read import Reader
@@ -102,7 +102,7 @@ def program_of(text: Text) -> Done:
                 launches.append(_launch(text, reader, work, given, items, len(launches)))
                 if driver is not None:
                     shared_out(driver, given, launches[-1], reader, names)
-                called |= reader.called
+                called |= reader.called | {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and n.id in DIVISIONS}
                 filled |= reader.filled
             case _:
                 raise Unread(node, "a statement that no entry has")
@@ -165,6 +165,8 @@ def _launch(text: Text, reader: Reader, work: ast.FunctionDef, given: list[str],
     decorated(work)
     if [a.arg for a in work.args.args] != ["first", "last", *given]:
         raise Unread(work, "the parameters are not first, last and those of the entry")
+    facts = tuple(Var(s) >= 0 for s in text.program.op.sizes) + tuple(c for w in text.program.where for c in conjuncts(w))
+    reader.here = Point((), facts)
     grid = tuple(Axis(reader.fresh("item"), reader.index(f), "grid") for f in _product(items))
     grid = tuple(a for a in grid if a.extent != Const(1))
     *arrays, last = after_doc(work.body) or [work]
@@ -175,7 +177,6 @@ def _launch(text: Text, reader: Reader, work: ast.FunctionDef, given: list[str],
             reader.names[name] = Digits(grid)
         case _:
             raise Unread(last, "no loop over the items")
-    facts = tuple(Var(s) >= 0 for s in text.program.op.sizes) + tuple(c for w in text.program.where for c in conjuncts(w))
     steps = reader.body(body, Point(grid, facts))
     reader.pieces.left(work, steps)
     cells = {n: c for n, c in reader.cells.items() if n not in reader.pieces.arrays}
