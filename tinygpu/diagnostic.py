@@ -69,7 +69,7 @@ class Diagnostic:
 
 
 class TinygpuError(Exception):
-    """Bad input, carried to the edge of the program as diagnostics.
+    """Bad input, carried to the edge of the program as diagnostics; `rest` is what could be made of what is right beside it, if anything.
 
     >>> TinygpuError.of("TG101", "unknown name q").diagnostics[0].code
     'TG101'
@@ -78,6 +78,7 @@ class TinygpuError(Exception):
     def __init__(self, *diagnostics: Diagnostic):
         super().__init__("\n".join(f"{d.code} {d.title}" for d in diagnostics))
         self.diagnostics = diagnostics
+        self.rest: object = None
 
     @classmethod
     def of(cls, code: str, title: str, span: Span = NOWHERE, text: str = "", help: str = "", *labels: Label) -> TinygpuError:

@@ -70,7 +70,11 @@ class Loaded:
 def load_text(text: str, path: str = "") -> Loaded:
     """`text → spec`. Raises TinygpuError with everything that is wrong in it."""
     tree = stage("parse", lambda: parse(text, path))
-    return Loaded(path, text, tree, stage("elaborate", lambda: elaborate(tree)))
+    try:
+        return Loaded(path, text, tree, stage("elaborate", lambda: elaborate(tree)))
+    except TinygpuError as error:
+        error.rest = Loaded(path, text, tree, error.rest) if isinstance(error.rest, Spec) else None
+        raise
 
 
 def load(path: str | Path) -> Loaded:

@@ -72,6 +72,17 @@ def test_bad_input_is_2_and_does_not_hide_the_rest(run):
     assert code == 2 and "proved   scale_m" in out and "syntax.tgpu:1:" in err and "TG0" in err
 
 
+def test_a_machine_that_is_wrong_does_not_hide_the_others_of_its_file(run, tmp_path):
+    wrong = "op total(x: f32[n]) -> (s: f32[]) { s[] = sum[i] x[i] }\nmachine blocks : total {\nwork grid = (g), block = (t: 256)\ncompute i = (g, t)\n}\n"
+    (tmp_path / "both.tgpu").write_text((tmp_path / "good.tgpu").read_text() + wrong)
+    code, out, err = run("check", "both.tgpu")
+    assert code == 2 and "proved" in out and "TG533" in err and "1 proved" not in err
+    code, out, err = run("check", "both.tgpu", "--machine", "blocks")
+    assert code == 2 and "proved" not in out and "TG533" in err and "TG905" not in err
+    code, _, err = run("build", "both.tgpu")
+    assert code == 2 and "TG533" in err and not (tmp_path / "both.py").exists()
+
+
 def test_a_budget_that_is_too_small_is_unknown_3(run):
     code, out, _ = run("check", "good.tgpu", "--budget", "1")
     assert code == 3 and "[unknown]" in out and "scale_m" in out

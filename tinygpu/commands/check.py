@@ -22,6 +22,7 @@ from tinygpu.report import report, wants_color
 from tinygpu.report.formats import as_dict
 
 if TYPE_CHECKING:
+    from tinygpu.model.machine import Machine
     from tinygpu.pipeline import Loaded
 
 EXAMPLE = "tinygpu check specs/"
@@ -47,9 +48,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     known_property(arguments.why)
-    specs, sources, problems = load_all(arguments.paths)
+    specs, sources, problems = load_all(arguments.paths, partly=True)
     style = arguments.output_format
-    machines = chosen(specs, arguments.machine) if specs else ()
+    machines = among(specs, arguments.machine, problems)
     width = width_of(m for _, m in machines)
     keep = keeper(arguments)
     judged: list[Judged] = []
@@ -67,6 +68,16 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.as_test is not None:
         reproduce(judged, Path(arguments.as_test))
     return exit_code([*(j.word for j in judged), *("error" for _ in problems)])
+
+
+def among(specs: tuple[Loaded, ...], names: Sequence[str], problems: tuple[Diagnostic, ...]) -> tuple[tuple[Loaded, Machine], ...]:
+    """The machines to look at; a name that is none of them may be that of one which is wrong."""
+    try:
+        return chosen(specs, names) if specs else ()
+    except TinygpuError:
+        if problems:
+            return ()
+        raise
 
 
 def known_property(why: str | None) -> None:

@@ -39,8 +39,9 @@ class Judged:
         return "proved" if isinstance(self.verdict, Proof) else "refuted" if isinstance(self.verdict, Refutation) else "unknown"
 
 
-def load_all(paths: Sequence[str]) -> tuple[tuple[Loaded, ...], dict[str, str], tuple[Diagnostic, ...]]:
-    """`paths → (specs, their texts, what is wrong with the others)`: a file that cannot be used does not hide the rest."""
+def load_all(paths: Sequence[str], partly: bool = False) -> tuple[tuple[Loaded, ...], dict[str, str], tuple[Diagnostic, ...]]:
+    """`paths → (specs, their texts, what is wrong with the others)`: a file that cannot be used does not hide the rest; `partly`, nor does
+    a machine hide the others of its file."""
     from tinygpu import pipeline
 
     specs: list[Loaded] = []
@@ -52,6 +53,8 @@ def load_all(paths: Sequence[str]) -> tuple[tuple[Loaded, ...], dict[str, str], 
             specs.append(pipeline.load_text(sources[path], path))
         except TinygpuError as error:
             problems.extend(error.diagnostics)
+            if partly and isinstance(error.rest, pipeline.Loaded):
+                specs.append(error.rest)
     return tuple(specs), sources, tuple(problems)
 
 

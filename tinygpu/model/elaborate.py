@@ -42,7 +42,7 @@ class Spec:
 
 
 def elaborate(file: tree.File) -> Spec:
-    """`tree.File → Spec`; raises `TinygpuError` with all the TG1xx diagnostics of the file."""
+    """`tree.File → Spec`; raises `TinygpuError` with all the TG1xx diagnostics of the file, and the machines that are right as its `rest`."""
     problems = Problems()
     params = _params(file, problems)
     known = combinations(_constant(params), problems)
@@ -55,10 +55,13 @@ def elaborate(file: tree.File) -> Spec:
         if isinstance(declaration, tree.Import):
             problems.add("TG109", "import is not in this version yet", declaration.span, help="put the declarations into one file")
         if isinstance(declaration, tree.Machine):
+            before = len(problems)
             instances = _instances(declaration, served, problems)
-            machines += elaborate_machine(declaration, instances, params, problems)
-    problems.stop()
-    return Spec(tuple(i.op for several in served.values() for i in several or ()), tuple(machines))
+            made = elaborate_machine(declaration, instances, params, problems)
+            machines += made if len(problems) == before else []
+    spec = Spec(tuple(i.op for several in served.values() for i in several or ()), tuple(machines))
+    problems.stop(spec)
+    return spec
 
 
 def _params(file: tree.File, problems: Problems) -> dict[str, tree.Param]:

@@ -39,10 +39,12 @@ class Problems:
     def __len__(self) -> int:
         return len(self.found)
 
-    def stop(self) -> None:
+    def stop(self, rest: object = None) -> None:
         """Raises `TinygpuError` with everything found, in the order of the text; does nothing if there is nothing."""
         if self.found:
-            raise TinygpuError(*sorted(self.found, key=lambda d: (d.span.file, d.span.start)))
+            error = TinygpuError(*sorted(self.found, key=lambda d: (d.span.file, d.span.start)))
+            error.rest = rest
+            raise error
 
 
 def head(span: Span, text: str) -> Span:
