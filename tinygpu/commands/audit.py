@@ -105,10 +105,19 @@ def ledgers_of(
         certificate = subject.certificate if not subject.problems else None
         certificate = certificate or proved(subject)
         if certificate is None:
-            problems.append(Diagnostic("TG911", f"{subject.machine} of {subject.path} is not proved", verdict="unknown"))
+            problems.append(unproved(subject))
         else:
             ledgers.append(Ledger(subject, certificate, axioms(subject.program), one))
     return ledgers, problems
+
+
+def unproved(subject: Subject) -> Diagnostic:
+    """What is said of a machine without a proof: whether it is wrong, which is shown by `check`."""
+    from tinygpu.proof.check import Refutation, check
+
+    verdict = "refuted" if isinstance(check(subject.program), Refutation) else "unknown"
+    helps = (f"tinygpu check {subject.path} says why",) if subject.path.endswith(".tgpu") else ()
+    return Diagnostic("TG911", f"{subject.machine} of {subject.path} is not proved", verdict=verdict, helps=helps)
 
 
 def proved(subject: Subject) -> Certificate | None:

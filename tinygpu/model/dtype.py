@@ -89,7 +89,10 @@ def settle(term: Term, dtype: str, span: Span, problems: Problems) -> Term:
 
 def _unfit(number: str, dtype: str, span: Span, problems: Problems) -> Const:
     if dtype == INDEX:
-        return problems.add("TG119", f"{number} cannot be an index", span, "an index is a whole number")
+        large = number.lstrip("-").isdecimal()
+        return problems.add(
+            "TG119", f"{number} cannot be an index", span, "an index has 64 bits" if large else "an index is a whole number"
+        )
     fix = "write a number that it can hold, or cast what it meets: f32(…)"
     return problems.add("TG124", f"{dtype} cannot hold {number}", span, f"it meets a value of {dtype} here", help=fix)
 
