@@ -101,6 +101,11 @@ BREAKS: dict[str, tuple[Break, ...]] = {
         (("    b[] = 0\n", ""),),
         (("c*64 + 32 + lane] if c*64 + 32 + lane", "c*64 + 31 + lane] if c*64 + 31 + lane"),),
     ),
+    "two_terms_at_once": (
+        (("x[r, t + 32]", "x[r, t + 31]"),),
+        (("x[r, t] + x[r, t + 32]", "x[r, t] + x[r, t]"),),
+        (("(16, 8, 4, 2, 1)", "(16, 8, 4, 2)"),),
+    ),
     "clamped_maximum": (
         (("v[] = -inf", "v[] = 0"),),
         (("N - 1)", "N - 2)"),),

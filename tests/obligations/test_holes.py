@@ -135,6 +135,10 @@ RIGHT = {
         "local a: f32[]\na[] = -inf\nfor c < ceil(N / 4) { for u < 4 in register { a[] max= x[ROW, min(4*c + u, N - 1)] } }\n"
         "s[ROW] = a[] if N >= 1 else -inf",
     ),
+    "several terms at once, in a loop": (
+        "op total(x: f32[R, 2*N]) -> (s: f32[R]) { s[r] = sum[j] x[r, j] }",
+        "local a: f32[]\na[] = 0\nfor k < N { a[] += x[ROW, 2*k] + x[ROW, 2*k + 1] }\ns[ROW] = a[]",
+    ),
     "a clamped index under an argmax": (
         PLACE,
         "local a: argmax_f32[]\na[] = argmax_f32(-inf, 2147483647)\nfor c < ceil(N / 4) { for u < 4 in register { "

@@ -90,6 +90,19 @@ def guarded(fold: Fold) -> Fold:
     return fold
 
 
+def spread(part: Term, wanted: Fold) -> Iterator[Term]:
+    """`⊕[d] (a ⊕ b)` as `⊕[d] a` and `⊕[d] b`: a thread may combine several terms at once, of which the wanted fold has one."""
+    law = MONOIDS[wanted.monoid]
+    if isinstance(part, Fold) and part.monoid == wanted.monoid and law.commutative and len(flatten(law.op, wanted.body)) == 1:
+        fold = guarded(part)
+        pieces = flatten(law.op, fold.body)
+        if len(pieces) > 1:
+            for piece in pieces:
+                yield from spread(replace(fold, body=piece), wanted)
+            return
+    yield part
+
+
 def arrow(part: Fold, wanted: Fold) -> tuple[Term, ...] | None:
     """The arrow that the reads of two folds suggest: for each axis of the wanted one a term over the axes of and around `part`.
 
@@ -164,7 +177,7 @@ def match(parts: tuple[Term, ...], wanted: Fold, point: Point, labels: tuple[Lab
     wanted = fresh(guarded(wanted), taken)
     taken |= {a.name for a in wanted.axes}
     matched = []
-    for part in parts:
+    for part in (one for part in parts for one in spread(part, wanted)):
         fold = (
             part if isinstance(part, Fold) and part.monoid == wanted.monoid else Fold(wanted.monoid, (), TRUE, part, wanted.dtype)
         )
