@@ -177,7 +177,7 @@ def match(parts: tuple[Term, ...], wanted: Fold, point: Point, labels: tuple[Lab
     wanted = fresh(guarded(wanted), taken)
     taken |= {a.name for a in wanted.axes}
     matched = []
-    for part in (one for part in parts for one in spread(part, wanted)):
+    for part in (single for several in parts for single in spread(several, wanted)):
         fold = (
             part if isinstance(part, Fold) and part.monoid == wanted.monoid else Fold(wanted.monoid, (), TRUE, part, wanted.dtype)
         )

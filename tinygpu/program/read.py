@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import field, replace
 
 from tinygpu.category.term import DTYPES, Axis, Const, Term
-from tinygpu.diagnostic import Span
+from tinygpu.diagnostic import Label, Span
 from tinygpu.model.clauses import names_in
 from tinygpu.model.machine import Machine
 from tinygpu.model.op import Op, Tensor
@@ -185,19 +185,22 @@ class Reader:
         """`local acc: f32[8, 8]`, `shared s: f32[32, 32] pad 1`; a workspace is kept for the program."""
         name, span, space, scope = statement.name, statement.span, statement.space, self.scope(axes)
         misplaced(statement, self.depth + len(self.listed), self.problems)
-        if name in self.declared:
+        again = name in self.declared
+        if again:
             fix = (
-                "declare it before the loop, which stands for its body once for each value" if self.listed else "take another name"
+                "declare it before the loop, which stands for its body once for each value"
+                if self.listed
+                else f"take another name, such as {name}2"
             )
-            self.problems.add("TG102", f"{HIDDEN[space]} {name} is declared twice", span, "declared again", help=fix)
-            return None
+            first = Label(self.declared[name], "the first: a name is one of the whole program")
+            self.problems.add("TG102", f"{HIDDEN[space]} {name} is declared twice", span, "declared again", first, help=fix)
         dtype = scope.dtype(statement.dtype, span)
         extents = tuple(self.extent(e, name, space != "workspace", axes) for e in statement.extents)
         layout = laid_out(statement, extents, self.constants())
-        if scope.hides(name, span, HIDDEN[space]) or dtype is None:
+        if (not again and scope.hides(name, span, HIDDEN[space])) or dtype is None:
             return None
         self.arrays[name] = Tensor(name, dtype, extents, space, span)
-        self.declared[name] = span
+        self.declared.setdefault(name, span)
         match space:
             case "workspace":
                 self.workspaces.append(Workspace(name, dtype, extents, span))
