@@ -185,7 +185,7 @@ def _index_terms(program: Program) -> Iterator[object]:
 def _diagnose(program: Program, left: tuple[Open, ...], sizes: dict[str, int], seen: Misbehaviour) -> Diagnostic:
     """The open claim that the misbehaviour is a case of, with the case."""
     codes = _codes(seen)
-    if isinstance(seen, Mismatch):
+    if isinstance(seen, Mismatch) and len({o.claim.code for o in left} & {*codes}) != 1:  # else there is nothing to choose
         from tinygpu.proof.tally import fitting
 
         codes = fitting(program, sizes, seen, codes)
