@@ -94,8 +94,8 @@ def spread(part: Term, wanted: Fold) -> Iterator[Term]:
     """`⊕[d] (a ⊕ b)` as `⊕[d] a` and `⊕[d] b`: a thread may combine several terms at once, of which the wanted fold has one."""
     law = MONOIDS[wanted.monoid]
     if isinstance(part, Fold) and part.monoid == wanted.monoid and law.commutative and len(flatten(law.op, wanted.body)) == 1:
-        fold = guarded(part)
-        pieces = flatten(law.op, fold.body)
+        fold, unit = guarded(part), law.unit(part.dtype)
+        pieces = [piece for piece in flatten(law.op, fold.body) if piece != unit]
         if len(pieces) > 1:
             for piece in pieces:
                 yield from spread(replace(fold, body=piece), wanted)
