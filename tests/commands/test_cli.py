@@ -77,6 +77,9 @@ def test_a_machine_that_is_wrong_does_not_hide_the_others_of_its_file(run, tmp_p
     (tmp_path / "both.tgpu").write_text((tmp_path / "good.tgpu").read_text() + wrong)
     code, out, err = run("check", "both.tgpu")
     assert code == 2 and "proved" in out and "TG533" in err and "1 proved" not in err
+    (tmp_path / "twice.tgpu").write_text(wrong + wrong.partition("\n")[2].replace("blocks", "others"))
+    code, out, err = run("check", "twice.tgpu")
+    assert code == 2 and not out and err.count("TG533") == 2  # said once, and where to read more
     code, out, err = run("check", "both.tgpu", "--machine", "blocks")
     assert code == 2 and "proved" not in out and "TG533" in err and "TG905" not in err
     code, _, err = run("build", "both.tgpu")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.program.cooperation_texts import RING
 from tests.validate.modules import SPECS, edited
 from tinygpu import pipeline
 from tinygpu.cli import main
@@ -27,18 +28,7 @@ machine m : cp {
   }
 }
 """,
-    "as many blocks as fit": """
-op differences(x: f32[n]) -> (z: f32[n]) where n % 256 == 0 { z[i] = x[i] - x[i // 256 * 256 + (i + 1) % 256] }
-machine m : differences {
-  work grid = (b: n // 256), block = (t: 256)
-  program {
-    shared s: f32[256]
-    s[t] = x[b*256 + t]
-    barrier
-    z[b*256 + t] = s[t] - s[(t + 1) % 256]
-  }
-}
-""",
+    "as many blocks as fit": RING,
 }
 
 

@@ -55,10 +55,10 @@ def elaborate(file: tree.File) -> Spec:
         if isinstance(declaration, tree.Import):
             problems.add("TG109", "import is not in this version yet", declaration.span, help="put the declarations into one file")
         if isinstance(declaration, tree.Machine):
-            before = len(problems)
+            before = problems.told
             instances = _instances(declaration, served, problems)
             made = elaborate_machine(declaration, instances, params, problems)
-            machines += made if len(problems) == before else []
+            machines += made if problems.told == before else []
     spec = Spec(tuple(i.op for several in served.values() for i in several or ()), tuple(machines))
     problems.stop(spec)
     return spec
