@@ -5,7 +5,7 @@ The one idea: a record is the product of its fields, so its methods are the same
 
     r = (π₁ r, …, πₙ r)        r = s  ⇔  π r = π s        hash r = hash (π r)
 
-and a constructor is a function of its setters alone: one text is compiled for all classes with as many fields, and the arguments are renamed.
+and a constructor is a function of its setters: the same one for all classes, cut to as many arguments and these named after the fields.
 The standard library compiles six texts for each class.
 
 >>> from dataclasses import replace
@@ -23,13 +23,24 @@ dataclasses.FrozenInstanceError: a Point does not change: x
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
-from dataclasses import MISSING, Field, FrozenInstanceError, fields
-from functools import cache
+from collections.abc import Callable, Iterable
+from dataclasses import MISSING, Field, FrozenInstanceError, InitVar, field, fields
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 T = TypeVar("T")
+Setter: TypeAlias = Callable[[Any, Any], Any]
+
+MOST = 20  # fields
+
+
+@dataclasses.dataclass
+class _Sample:
+    stored: int
+    given: InitVar[int]
+
+
+STORED, GIVEN = (one._field_type for one in vars(_Sample)["__dataclass_fields__"].values())
 
 
 def record(
@@ -38,79 +49,108 @@ def record(
     """`class → class`: the decorator, with the options of `dataclasses.dataclass`."""
 
     def made(given: type[T]) -> type[T]:
-        own = set(vars(given))
-        cls: Any = dataclasses.dataclass(init=False, repr=False, eq=False, slots=slots)(given)
-        kept = fields(cls)
-        methods: dict[str, Any] = {"__init__": constructor(cls, kept, slots)}
-        if repr:
-            methods["__repr__"] = shown
+        inside = dict(vars(given))
+        table = tabled(given, inside)
+        kept = [one for one in table.values() if one._field_type is STORED]  # type: ignore[attr-defined]
+        methods: dict[str, Any] = {"__repr__": shown} if repr else {}
         if eq:
-            key = projections(tuple(f.name for f in kept if f.compare))
+            key = projections(one.name for one in kept if one.compare)
             methods["__eq__"] = equality(key)
-            hashed = tuple(f.name for f in kept if (f.compare if f.hash is None else f.hash))
-            methods["__hash__"] = hashing(projections(hashed)) if frozen else None
+            hashed = projections(one.name for one in kept if (one.compare if one.hash is None else one.hash))
+            methods["__hash__"] = hashing(hashed) if frozen else None
             if order:
                 methods["__lt__"] = lambda self, other: key(self) < key(other)
-        for name, method in methods.items():
-            if name not in own or (name == "__hash__" and vars(given)[name] is None):
-                setattr(cls, name, method)
+        if inside.get("__hash__", 0) is None:  # as Python leaves it in a class with an `__eq__` of its own
+            del inside["__hash__"]
+        inside = methods | inside
         if frozen:
-            cls.__setattr__, cls.__delattr__ = unchangeable, unchangeable
-            if slots:  # what is copied or sent to another process is set without `__setattr__`
-                cls.__getstate__, cls.__setstate__ = state, restored
+            inside |= FROZEN if slots else {"__setattr__": unchangeable, "__delattr__": unchangeable}
+        if slots:
+            inside["__slots__"] = tuple(one.name for one in kept if one.name in inside["__annotations__"])
+        meta: Any = type(given)
+        cls = meta(given.__name__, given.__bases__, inside)
+        cls.__init__ = constructor(cls, kept, slots)
         return cls  # type: ignore[no-any-return]
 
     return made
 
 
-def constructor(cls: Any, kept: tuple[Field[Any], ...], slots: bool) -> Callable[..., None]:
-    """`__init__`, whose arguments are the fields and what only `__post_init__` is given."""
+def tabled(given: type[Any], inside: dict[str, Any]) -> dict[str, Field[Any]]:
+    """The fields, those of the bases first. What is `inside` the class becomes what is to be in the one that is made from it."""
+    table: dict[str, Field[Any]] = {}
+    for base in reversed(given.__mro__[1:]):
+        table |= vars(base).get("__dataclass_fields__", {})
+    for name, text in inside.setdefault("__annotations__", {}).items():
+        default = inside.pop(name, MISSING)
+        one: Any = default if isinstance(default, Field) else field(default=default)
+        one.name, one.type, one.kw_only, one._field_type = name, text, False, GIVEN if text.startswith("InitVar[") else STORED
+        table[name] = one
+        if one._field_type is GIVEN and one.default is not MISSING:
+            inside[name] = one.default
+    for gone in ("__dict__", "__weakref__"):
+        inside.pop(gone, None)
+    inside |= {"__qualname__": given.__qualname__, "__dataclass_fields__": table, "__match_args__": tuple(table)}
+    return table
+
+
+def constructor(cls: Any, kept: list[Field[Any]], slots: bool) -> Callable[..., None]:
+    """`__init__`, whose arguments are the fields and what only `__post_init__` is given: one value, and last."""
     names: tuple[str, ...] = cls.__match_args__
     every = [cls.__dataclass_fields__[name] for name in names]
-    stored = {one.name for one in kept}
-    setters = [(getattr(cls, name).__set__ if slots else _setter(name)) if name in stored else None for name in names]
-    makers = [None if one.default_factory is MISSING else one.default_factory for one in every]
-    shape = tuple((bool(setter), bool(maker)) for setter, maker in zip(setters, makers, strict=True))
-    made = template(shape, hasattr(cls, "__post_init__"))(*setters, *makers)
-    made.__code__ = made.__code__.replace(co_varnames=("self", *names))
+    setters = [_setter(getattr(cls, one.name).__set__ if slots else _assign(one.name), one) for one in kept]
+    assert names[: len(kept)] == tuple(one.name for one in kept) and len(names) <= min(len(kept) + 1, MOST), f"the fields of {cls}"
+    if len(names) > len(kept):
+        setters.append(lambda self, value: self.__post_init__(value))
+    elif hasattr(cls, "__post_init__"):
+        setters[-1] = _last(setters[-1])
+    made: Any = construct(*setters)  # type: ignore[no-untyped-call]
+    code = made.__code__
+    made.__code__ = code.replace(co_argcount=len(names) + 1, co_varnames=("self", *names, *code.co_varnames[len(names) + 1 :]))
     made.__defaults__ = tuple(
-        MISSING if m else o.default for o, m in zip(every, makers, strict=True) if m or o.default is not MISSING
+        MISSING if one.default is MISSING else one.default
+        for one in every
+        if one.default is not MISSING or one.default_factory is not MISSING
     )
-    made.__name__, made.__qualname__ = "__init__", f"{cls.__qualname__}.__init__"
-    return made
+    made.__qualname__ = f"{cls.__qualname__}.__init__"
+    return made  # type: ignore[no-any-return]
 
 
-@cache
-def template(shape: tuple[tuple[bool, bool], ...], after: bool) -> Callable[..., Any]:
-    """For all classes of one shape (is an argument stored; is there a function that makes it) how setters and makers give a constructor."""
-    count = range(len(shape))
-    body = [
-        f"set{n}(self, make{n}() if arg{n} is missing else arg{n})" if made else f"set{n}(self, arg{n})"
-        for n, (stored, made) in enumerate(shape)
-        if stored
-    ]
-    if after:
-        body.append(f"self.__post_init__({', '.join(f'arg{n}' for n in count if not shape[n][0])})")
-    parameters = ", ".join([f"set{n}" for n in count] + [f"make{n}" for n in count])
-    arguments = ", ".join(["self", *(f"arg{n}" for n in count)])
-    names: dict[str, Any] = {"missing": MISSING}
-    lines = [
-        f"def of({parameters}):",
-        f" def __init__({arguments}):",
-        *(f"  {line}" for line in body or ["pass"]),
-        " return __init__",
-    ]
-    exec("\n".join(lines), names)
-    return names["of"]  # type: ignore[no-any-return]
+def _setter(put: Setter, one: Field[Any]) -> Setter:
+    make: Any = one.default_factory
+    return put if make is MISSING else lambda self, value: put(self, make() if value is MISSING else value)
 
 
-def _setter(name: str) -> Callable[[Any, Any], None]:
+def _assign(name: str) -> Setter:
     return lambda self, value: object.__setattr__(self, name, value)
 
 
-def projections(names: tuple[str, ...]) -> Callable[[Any], Any]:
+def _last(put: Setter) -> Setter:
+    def last(self: Any, value: Any) -> None:
+        put(self, value)
+        self.__post_init__()
+
+    return last
+
+
+# fmt: off
+def construct(s1=None, s2=None, s3=None, s4=None, s5=None, s6=None, s7=None, s8=None, s9=None, s10=None,  # type: ignore[no-untyped-def]
+              s11=None, s12=None, s13=None, s14=None, s15=None, s16=None, s17=None, s18=None, s19=None, s20=None):
+    """Setters to the constructor `x₁ … xₙ ↦ s₁(self, x₁); …; sₙ(self, xₙ)`, whose other arguments `constructor` takes away."""
+    def __init__(self, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12, x13, x14, x15, x16, x17, x18, x19, x20):  # type: ignore[no-untyped-def]
+        # a setter gives None, and where there is no further one the rest is not looked at
+        (not s1 or s1(self, x1) or not s2 or s2(self, x2) or not s3 or s3(self, x3) or not s4 or s4(self, x4) or
+         not s5 or s5(self, x5) or not s6 or s6(self, x6) or not s7 or s7(self, x7) or not s8 or s8(self, x8) or
+         not s9 or s9(self, x9) or not s10 or s10(self, x10) or not s11 or s11(self, x11) or not s12 or s12(self, x12) or
+         not s13 or s13(self, x13) or not s14 or s14(self, x14) or not s15 or s15(self, x15) or not s16 or s16(self, x16) or
+         not s17 or s17(self, x17) or not s18 or s18(self, x18) or not s19 or s19(self, x19) or not s20 or s20(self, x20))
+    return __init__
+# fmt: on
+
+
+def projections(names: Iterable[str]) -> Callable[[Any], Any]:
     """`r ↦ (π₁ r, …, πₙ r)`; of one field, that field."""
-    return attrgetter(*names) if names else lambda _: ()
+    every = tuple(names)
+    return attrgetter(*every) if every else lambda _: ()
 
 
 def equality(key: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
@@ -144,6 +184,13 @@ def restored(self: Any, values: list[Any]) -> None:
     for one, value in zip(fields(self), values, strict=True):
         object.__setattr__(self, one.name, value)
 
+
+FROZEN = {  # what is copied or sent to another process is set without `__setattr__`
+    "__setattr__": unchangeable,
+    "__delattr__": unchangeable,
+    "__getstate__": state,
+    "__setstate__": restored,
+}
 
 if TYPE_CHECKING:  # to a type checker it is the standard library's
     from dataclasses import dataclass as dataclass

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -69,7 +70,8 @@ def test_a_damaged_cache_of_numba_is_made_again(place: Path, kind: str) -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL, signal.SIGTERM])
 def test_a_build_that_is_stopped_leaves_no_half_module(place: Path, root: Path, number: int) -> None:
     (place / "odd.tgpu").write_text((root / "specs" / "matmul_shared.tgpu").read_text())  # takes seconds
-    builder = subprocess.Popen(BUILD, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    heard = partial(signal.signal, signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
+    builder = subprocess.Popen(BUILD, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=heard)
     time.sleep(1.5)
     builder.send_signal(number)
     _, said = builder.communicate(timeout=60)
