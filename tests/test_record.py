@@ -6,55 +6,70 @@ The one idea: the standard library is the specification, so each test runs twice
 
 from __future__ import annotations
 
+import ast
 import copy
 import dataclasses
+import inspect
 import pickle
-from collections.abc import Callable
-from dataclasses import FrozenInstanceError, InitVar, field, fields, replace
+import pprint
+from dataclasses import FrozenInstanceError, InitVar
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from tinygpu import record
 
-MAKERS = {"standard": dataclasses.dataclass, "ours": record.dataclass}
+MAKERS: dict[str, Any] = {
+    "standard": dataclasses,
+    "ours": record,
+    "ours, asked by the standard library": SimpleNamespace(
+        dataclass=record.dataclass,
+        field=record.field,
+        fields=dataclasses.fields,
+        replace=dataclasses.replace,
+        is_dataclass=dataclasses.is_dataclass,
+    ),
+}
 
 
 @pytest.fixture(params=MAKERS)
-def make(request: pytest.FixtureRequest) -> Callable[..., Any]:
+def make(request: pytest.FixtureRequest) -> Any:
     return MAKERS[request.param]
 
 
-def classes(make: Callable[..., Any]) -> tuple[Any, Any, Any]:
-    @make(frozen=True, slots=True)
+def classes(make: Any) -> tuple[Any, Any, Any]:
+    @make.dataclass(frozen=True, slots=True)
     class Base:
         x: int
-        note: str = field(default="", compare=False, repr=False)
+        note: str = make.field(default="", compare=False, repr=False)
 
-    @make(frozen=True, slots=True, order=True)
+    @make.dataclass(frozen=True, slots=True, order=True)
     class Point(Base):
-        y: list[int] = field(default_factory=list, hash=False)
+        y: list[int] = make.field(default_factory=list, hash=False)
         twice: InitVar[int] = 0
 
         def __post_init__(self, twice: int) -> None:
             object.__setattr__(self, "x", self.x * (2 if twice else 1))
 
-    @make(slots=True)
+    @make.dataclass(slots=True)
     class State:
-        seen: dict[str, int] = field(default_factory=dict)
+        seen: dict[str, int] = make.field(default_factory=dict)
         count: int = 0
 
     return Base, Point, State
 
 
-def test_arguments_defaults_and_what_is_stored(make: Callable[..., Any]) -> None:
+def test_arguments_defaults_and_what_is_stored(make: Any) -> None:
     _, point, state = classes(make)
     p = point(3, twice=1, y=[1])
-    assert (p.x, p.note, p.y) == (6, "", [1]) and [f.name for f in fields(p)] == ["x", "note", "y"]
+    assert (p.x, p.note, p.y) == (6, "", [1]) and [f.name for f in make.fields(p)] == ["x", "note", "y"]
     assert point.__match_args__ == ("x", "note", "y", "twice") and not hasattr(p, "__dict__")
+    assert make.is_dataclass(p) and make.is_dataclass(point) and not make.is_dataclass(3)
     assert state().seen is not state().seen and state(count=2).count == 2
     assert repr(p) == f"{point.__qualname__}(x=6, y=[1])"
-    assert replace(p, x=5, twice=0).x == 5
+    assert make.replace(p, x=5, twice=0).x == 5
     match p:
         case point(6, note=note):
             assert note == ""
@@ -62,7 +77,7 @@ def test_arguments_defaults_and_what_is_stored(make: Callable[..., Any]) -> None
             raise AssertionError
 
 
-def test_equality_order_and_hash(make: Callable[..., Any]) -> None:
+def test_equality_order_and_hash(make: Any) -> None:
     base, point, state = classes(make)
     assert base(1, "a") == base(1, "b") and hash(base(1, "a")) == hash(base(1, "b")) and base(1) != base(2)
     assert base(1) != point(1) and base(1) != 1 and point(1, y=[0]) < point(1, y=[1])
@@ -72,7 +87,7 @@ def test_equality_order_and_hash(make: Callable[..., Any]) -> None:
         hash(state())
 
 
-def test_nothing_frozen_changes(make: Callable[..., Any]) -> None:
+def test_nothing_frozen_changes(make: Any) -> None:
     base, _, state = classes(make)
     one, other = base(1), state()
     with pytest.raises(FrozenInstanceError):
@@ -83,7 +98,7 @@ def test_nothing_frozen_changes(make: Callable[..., Any]) -> None:
     assert other.count == 1
 
 
-def test_wrong_arguments_are_named(make: Callable[..., Any]) -> None:
+def test_wrong_arguments_are_named(make: Any) -> None:
     base, _, _ = classes(make)
     with pytest.raises(TypeError, match=r"Base.__init__\(\) missing 1 required positional argument: 'x'"):
         base()
@@ -91,7 +106,7 @@ def test_wrong_arguments_are_named(make: Callable[..., Any]) -> None:
         base(1, z=2)
 
 
-def test_copies_and_other_processes(make: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_copies_and_other_processes(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     for cls, one in zip(classes(make), (lambda c: c(1, "a"), lambda c: c(2, y=[3]), lambda c: c({"a": 1})), strict=True):
         cls.__qualname__ = cls.__name__  # where pickle looks for it
         monkeypatch.setitem(globals(), cls.__name__, cls)
@@ -99,8 +114,8 @@ def test_copies_and_other_processes(make: Callable[..., Any], monkeypatch: pytes
         assert copy.deepcopy(made) == made and pickle.loads(pickle.dumps(made)) == made
 
 
-def test_methods_of_the_class_itself_stay(make: Callable[..., Any]) -> None:
-    @make(frozen=True, slots=True)
+def test_methods_of_the_class_itself_stay(make: Any) -> None:
+    @make.dataclass(frozen=True, slots=True)
     class Named:
         x: int
 
@@ -110,9 +125,23 @@ def test_methods_of_the_class_itself_stay(make: Callable[..., Any]) -> None:
         def __repr__(self) -> str:
             return "named"
 
-    @make(slots=True, eq=False, repr=False)
+    @make.dataclass(slots=True, eq=False, repr=False)
     class Plain:
         x: int = 0
 
     assert hash(Named(1)) == 7 and repr(Named(1)) == "named" and Named(1) == Named(1)
     assert Plain() != Plain() and "object at" in repr(Plain()) and isinstance(hash(Plain()), int)
+
+
+def test_it_is_printed_by_the_standard_library(make: Any) -> None:
+    base, _, state = classes(make)
+    assert pprint.pformat(base(1)) == repr(base(1)) and str(inspect.signature(base)) == "(x: 'int', note: 'str' = '') -> None"
+    assert pprint.pformat(state({"a": 1})) == repr(state({"a": 1}))
+
+
+def test_only_records_make_dataclasses(root: Path) -> None:
+    """A command does not wait for the import of the standard library's module, nor of what that imports."""
+    for path in (root / "tinygpu").rglob("*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        top = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
+        assert not [n for n in top if getattr(n, "module", "") == "dataclasses" or "dataclasses" in [a.name for a in n.names]], path

@@ -7,9 +7,7 @@ The one idea: every stage raises or returns this value and nothing else, so no t
 
 from __future__ import annotations
 
-from dataclasses import field
-
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, field
 
 
 @dataclass(frozen=True, slots=True, order=True)

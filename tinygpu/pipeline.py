@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -23,7 +22,7 @@ from tinygpu.program.step import Program
 from tinygpu.proof import check as verdicts
 from tinygpu.proof.check import Refutation, Unknown, Verdict
 from tinygpu.proof.kernel import BUDGET, Proof
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, replace
 from tinygpu.syntax.parse import parse
 from tinygpu.syntax.tree import File
 

@@ -8,7 +8,6 @@ The one idea: a record is the product of its fields, so its methods are the same
 and a constructor is a function of its setters: the same one for all classes, cut to as many arguments and these named after the fields.
 The standard library compiles six texts for each class.
 
->>> from dataclasses import replace
 >>> @dataclass(frozen=True, slots=True)
 ... class Point:
 ...     x: int
@@ -18,13 +17,13 @@ The standard library compiles six texts for each class.
 >>> Point(1).x = 2
 Traceback (most recent call last):
 dataclasses.FrozenInstanceError: a Point does not change: x
+
+To the standard library a record is a dataclass too; its module, of which the import takes as long as all records, is loaded when it is asked.
 """
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterable
-from dataclasses import MISSING, Field, FrozenInstanceError, InitVar, field, fields
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -32,15 +31,28 @@ T = TypeVar("T")
 Setter: TypeAlias = Callable[[Any, Any], Any]
 
 MOST = 20  # fields
+MISSING: Any = type("MISSING", (), {})()
 
 
-@dataclasses.dataclass
-class _Sample:
-    stored: int
-    given: InitVar[int]
+class Field:
+    """A field, or with `given` what only `__post_init__` is given; how it is compared, hashed and shown; its default, or what makes one."""
 
+    __slots__ = ("compare", "default", "default_factory", "given", "hash", "name", "repr", "type")
 
-STORED, GIVEN = (one._field_type for one in vars(_Sample)["__dataclass_fields__"].values())
+    def __init__(
+        self,
+        default: Any = MISSING,
+        default_factory: Any = MISSING,
+        repr: bool = True,
+        hash: bool | None = None,
+        compare: bool = True,
+    ) -> None:
+        self.default, self.default_factory, self.repr, self.compare = default, default_factory, repr, compare
+        self.hash = compare if hash is None else hash
+
+    def named(self, name: str, text: str) -> Field:
+        self.name, self.type, self.given = name, text, text.startswith("InitVar[")
+        return self
 
 
 def record(
@@ -51,71 +63,62 @@ def record(
     def made(given: type[T]) -> type[T]:
         inside = dict(vars(given))
         table = tabled(given, inside)
-        kept = [one for one in table.values() if one._field_type is STORED]  # type: ignore[attr-defined]
+        kept = tuple(one for one in table if not one.given)
         methods: dict[str, Any] = {"__repr__": shown} if repr else {}
         if eq:
             key = projections(one.name for one in kept if one.compare)
             methods["__eq__"] = equality(key)
-            hashed = projections(one.name for one in kept if (one.compare if one.hash is None else one.hash))
-            methods["__hash__"] = hashing(hashed) if frozen else None
+            methods["__hash__"] = hashing(projections(one.name for one in kept if one.hash)) if frozen else None
             if order:
                 methods["__lt__"] = lambda self, other: key(self) < key(other)
         if inside.get("__hash__", 0) is None:  # as Python leaves it in a class with an `__eq__` of its own
             del inside["__hash__"]
-        inside = methods | inside
+        inside = methods | inside | {"__record__": kept, "__match_args__": tuple(one.name for one in table)}
+        inside |= {name: Standard(table, frozen) for name in ("__dataclass_fields__", "__dataclass_params__")}
         if frozen:
             inside |= FROZEN if slots else {"__setattr__": unchangeable, "__delattr__": unchangeable}
         if slots:
             inside["__slots__"] = tuple(one.name for one in kept if one.name in inside["__annotations__"])
         meta: Any = type(given)
         cls = meta(given.__name__, given.__bases__, inside)
-        cls.__init__ = constructor(cls, kept, slots)
+        cls.__init__ = constructor(cls, table, slots)
         return cls  # type: ignore[no-any-return]
 
     return made
 
 
-def tabled(given: type[Any], inside: dict[str, Any]) -> dict[str, Field[Any]]:
-    """The fields, those of the bases first. What is `inside` the class becomes what is to be in the one that is made from it."""
-    table: dict[str, Field[Any]] = {}
+def tabled(given: type[Any], inside: dict[str, Any]) -> tuple[Field, ...]:
+    """The fields, those of the bases first. Their defaults do not stay `inside` the class."""
+    table: dict[str, Field] = {}
     for base in reversed(given.__mro__[1:]):
-        table |= vars(base).get("__dataclass_fields__", {})
+        table |= {one.name: one for one in vars(base).get("__record__", ())}
     for name, text in inside.setdefault("__annotations__", {}).items():
         default = inside.pop(name, MISSING)
-        one: Any = default if isinstance(default, Field) else field(default=default)
-        one.name, one.type, one.kw_only, one._field_type = name, text, False, GIVEN if text.startswith("InitVar[") else STORED
-        table[name] = one
-        if one._field_type is GIVEN and one.default is not MISSING:
-            inside[name] = one.default
+        table[name] = (default if isinstance(default, Field) else Field(default)).named(name, text)
     for gone in ("__dict__", "__weakref__"):
         inside.pop(gone, None)
-    inside |= {"__qualname__": given.__qualname__, "__dataclass_fields__": table, "__match_args__": tuple(table)}
-    return table
+    inside["__qualname__"] = given.__qualname__
+    return tuple(table.values())
 
 
-def constructor(cls: Any, kept: list[Field[Any]], slots: bool) -> Callable[..., None]:
+def constructor(cls: Any, table: tuple[Field, ...], slots: bool) -> Callable[..., None]:
     """`__init__`, whose arguments are the fields and what only `__post_init__` is given: one value, and last."""
-    names: tuple[str, ...] = cls.__match_args__
-    every = [cls.__dataclass_fields__[name] for name in names]
-    setters = [_setter(getattr(cls, one.name).__set__ if slots else _assign(one.name), one) for one in kept]
-    assert names[: len(kept)] == tuple(one.name for one in kept) and len(names) <= min(len(kept) + 1, MOST), f"the fields of {cls}"
-    if len(names) > len(kept):
+    assert len(table) <= MOST and not any(one.given for one in table[:-1]), f"the fields of {cls}"
+    setters = [_setter(getattr(cls, one.name).__set__ if slots else _assign(one.name), one) for one in table if not one.given]
+    if len(table) > len(setters):
         setters.append(lambda self, value: self.__post_init__(value))
     elif hasattr(cls, "__post_init__"):
         setters[-1] = _last(setters[-1])
     made: Any = construct(*setters)  # type: ignore[no-untyped-call]
-    code = made.__code__
-    made.__code__ = code.replace(co_argcount=len(names) + 1, co_varnames=("self", *names, *code.co_varnames[len(names) + 1 :]))
-    made.__defaults__ = tuple(
-        MISSING if one.default is MISSING else one.default
-        for one in every
-        if one.default is not MISSING or one.default_factory is not MISSING
-    )
+    code, names, count = made.__code__, [one.name for one in table], len(table) + 1
+    made.__code__ = code.replace(co_argcount=count, co_varnames=("self", *names, *code.co_varnames[count:]))
+    made.__defaults__ = tuple(one.default for one in table if one.default is not MISSING or one.default_factory is not MISSING)
+    made.__annotations__ = {one.name: one.type for one in table} | {"return": None}
     made.__qualname__ = f"{cls.__qualname__}.__init__"
     return made  # type: ignore[no-any-return]
 
 
-def _setter(put: Setter, one: Field[Any]) -> Setter:
+def _setter(put: Setter, one: Field) -> Setter:
     make: Any = one.default_factory
     return put if make is MISSING else lambda self, value: put(self, make() if value is MISSING else value)
 
@@ -168,21 +171,55 @@ def hashing(key: Callable[[Any], Any]) -> Callable[[Any], int]:
 
 def shown(self: Any) -> str:
     """`Name(field=value, …)`."""
-    inside = ", ".join(f"{f.name}={getattr(self, f.name)!r}" for f in fields(self) if f.repr)
+    inside = ", ".join(f"{one.name}={getattr(self, one.name)!r}" for one in self.__record__ if one.repr)
     return f"{type(self).__qualname__}({inside})"
 
 
 def unchangeable(self: Any, name: str, *_: Any) -> None:
+    from dataclasses import FrozenInstanceError
+
     raise FrozenInstanceError(f"a {type(self).__qualname__} does not change: {name}")
 
 
 def state(self: Any) -> list[Any]:
-    return [getattr(self, f.name) for f in fields(self)]
+    return list(parts(self).values())
 
 
 def restored(self: Any, values: list[Any]) -> None:
-    for one, value in zip(fields(self), values, strict=True):
+    for one, value in zip(self.__record__, values, strict=True):
         object.__setattr__(self, one.name, value)
+
+
+def replaced(self: Any, /, **changes: Any) -> Any:
+    """The record with some fields changed."""
+    return type(self)(**parts(self) | changes)
+
+
+def parts(one: Any) -> dict[str, Any]:
+    """The values of the fields, by name."""
+    return {field.name: getattr(one, field.name) for field in one.__record__}
+
+
+class Standard:
+    """What the standard library looks for in a class, made when it looks."""
+
+    def __init__(self, table: tuple[Field, ...], frozen: bool) -> None:
+        self.table, self.frozen = table, frozen
+
+    def __set_name__(self, _: type[Any], name: str) -> None:
+        self.name = name
+
+    def __get__(self, _: Any, cls: type[Any]) -> Any:
+        import dataclasses
+
+        def of(one: Field) -> tuple[str, Any, Any]:
+            chosen = {"default": one.default, "default_factory": one.default_factory}
+            kept = {name: value for name, value in chosen.items() if value is not MISSING}
+            made = dataclasses.field(**kept, repr=one.repr, hash=one.hash, compare=one.compare)
+            return one.name, dataclasses.InitVar[object] if one.given else one.type, made
+
+        same = dataclasses.make_dataclass(cls.__name__, map(of, self.table), frozen=self.frozen)
+        return getattr(same, self.name)
 
 
 FROZEN = {  # what is copied or sent to another process is set without `__setattr__`
@@ -192,7 +229,13 @@ FROZEN = {  # what is copied or sent to another process is set without `__setatt
     "__setstate__": restored,
 }
 
-if TYPE_CHECKING:  # to a type checker it is the standard library's
+if TYPE_CHECKING:  # to a type checker all of it is the standard library's
+    from dataclasses import InitVar as InitVar
     from dataclasses import dataclass as dataclass
+    from dataclasses import field as field
+    from dataclasses import fields as fields
+    from dataclasses import is_dataclass as is_dataclass
+    from dataclasses import replace as replace
 else:
-    dataclass = record
+    InitVar, dataclass, field, replace = Any, record, Field, replaced
+    fields, is_dataclass = attrgetter("__record__"), lambda one: hasattr(one, "__record__")

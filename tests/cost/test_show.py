@@ -16,6 +16,7 @@ from tinygpu.cli import main
 from tinygpu.cost.measure import measure
 from tinygpu.cost.predict import Assembled, bounds, filled, without_caches
 from tinygpu.cost.table import page
+from tinygpu.hardware import arch
 from tinygpu.hardware.arch import ARCHITECTURES, arch_named
 from tinygpu.hardware.device import device_named, devices, resident, room_of
 from tinygpu.pipeline import load, program
@@ -111,11 +112,16 @@ def test_the_peak_of_a_device_is_that_of_its_data_sheet(name: str) -> None:
     assert device is not None and round(device.fp32_flops / 1e12, 1) == PEAKS[name]
 
 
-@pytest.mark.parametrize("arch", ARCHITECTURES)
-def test_what_blocks_share_fits_the_limits_of_a_block(arch: str) -> None:
-    room, limits = room_of(arch), arch_named(arch)
+def test_the_table_of_limits_is_what_the_files_say() -> None:
+    """If not: python -m tinygpu.hardware.arch."""
+    assert (arch.HERE / "limits.json").read_text(encoding="utf-8") == arch.table()
+
+
+@pytest.mark.parametrize("name", ARCHITECTURES)
+def test_what_blocks_share_fits_the_limits_of_a_block(name: str) -> None:
+    room, limits = room_of(name), arch_named(name)
     assert room.shared_bytes_per_multiprocessor == limits.shared_bytes_per_block_opt_in + room.shared_reserved_bytes
-    full = resident(arch, limits.threads_per_block, 32, 0)
+    full = resident(name, limits.threads_per_block, 32, 0)
     assert full.blocks == limits.threads_per_multiprocessor // limits.threads_per_block
-    assert resident(arch, 32, 255, 0).warps == room.registers_per_multiprocessor // 4 // (255 * 32 // 256 * 256 + 256) * 4
-    assert resident(arch, 32, 32, limits.shared_bytes_per_block_opt_in).because == "shared memory"
+    assert resident(name, 32, 255, 0).warps == room.registers_per_multiprocessor // 4 // (255 * 32 // 256 * 256 + 256) * 4
+    assert resident(name, 32, 32, limits.shared_bytes_per_block_opt_in).because == "shared memory"

@@ -143,7 +143,7 @@ def test_reading_needs_no_lark() -> None:
 def test_an_installed_tinygpu_has_its_grammar(tmp_path: Path) -> None:
     """Without a checkout around it the grammar is the data of the package `tinygpu.grammar`."""
     root = Path(__file__).resolve().parents[2]
-    for part in ("__init__.py", "diagnostic.py", "catalogue.py", "syntax"):
+    for part in ("__init__.py", "diagnostic.py", "catalogue.py", "record.py", "syntax"):
         copy = shutil.copytree if (root / "tinygpu" / part).is_dir() else shutil.copy
         (tmp_path / "tinygpu").mkdir(exist_ok=True)
         copy(root / "tinygpu" / part, tmp_path / "tinygpu" / part)
@@ -151,12 +151,12 @@ def test_an_installed_tinygpu_has_its_grammar(tmp_path: Path) -> None:
     shutil.copytree(root / "grammar", tmp_path / "tinygpu" / "grammar")
     command = (
         "from tinygpu.syntax.parse import parse; from tinygpu.syntax import tables\n"
-        "print(tables.SOURCE, parse('param a = 3').declarations[0].name)\n"
+        "print(tables.source(), parse('param a = 3').declarations[0].name)\n"
         "try: parse('param a == 3')\n"
         "except Exception as error: print(error)"
     )
     done = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, check=True, cwd=tmp_path)
-    assert done.stdout == f"{tmp_path / 'grammar'} a\nTG022 here stands `=`, not `==`\n"
+    assert done.stdout == f"{tmp_path / 'tinygpu' / 'grammar'} a\nTG022 here stands `=`, not `==`\n"
 
 
 def test_a_name_is_not_longer_than_a_file_may_be_called() -> None:

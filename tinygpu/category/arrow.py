@@ -8,13 +8,12 @@ The one idea: the inverse is the witness that turns "for all … exists …" int
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from tinygpu.category.box import Box, Point
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.simplify import simplify
 from tinygpu.category.term import App, Term, conjunction, conjuncts, equal, negation, select, substitute, text
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, replace
 
 OPPOSITE = {"lt": "ge", "ge": "lt", "le": "gt", "gt": "le", "eq": "ne", "ne": "eq"}
 

@@ -8,13 +8,12 @@ The one idea: a tail is not a special case, it is a guard.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from itertools import product
 from typing import TypeAlias
 
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.term import TRUE, Axis, Term, Var, conjunction, lift, substitute, text, variables
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, replace
 
 Point: TypeAlias = tuple[int, ...]
 

@@ -7,12 +7,12 @@ The one idea: what is built from these never has to be proved again. Hypotheses 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from tinygpu.category.arrow import Arrow, identity
 from tinygpu.category.box import Box
 from tinygpu.category.simplify import holds, simplify
 from tinygpu.category.term import TRUE, Axis, Term, Var, ceildiv, conjuncts, lift, text, variables
+from tinygpu.record import replace
 
 
 def split(axis: Axis, by: Term | int, outer: str, inner: str, where: Term = TRUE) -> Arrow:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import operator
 import struct
-from array import array
 from collections.abc import Callable, Mapping
 from itertools import repeat
 from typing import Any, TypeAlias
@@ -27,7 +26,6 @@ RANGES: Mapping[str, tuple[int, int]] = {
     "u8": (0, 255),
 }
 WHOLE = 1 << 53  # integers up to here are floats
-OVERFLOW = 65520.0  # from here on a 16-bit float is infinite
 
 
 class Beyond(Exception):
@@ -70,23 +68,26 @@ def rounded(values: Listed, dtype: str, exact: bool = False) -> Listed:
     return (values - low) % (high - low + 1) + low
 
 
-def _single(values: list[float]) -> list[float]:
-    return array("f", values).tolist()
+def _packed(code: str) -> Callable[[list[float]], list[float]]:
+    """Rounds as C does on the way to the float of that letter; what is too large is infinite."""
+
+    def packed(values: list[float]) -> list[float]:
+        try:
+            return [*struct.unpack(f"<{len(values)}{code}", struct.pack(f"<{len(values)}{code}", *values))]
+        except OverflowError:
+            return [math.copysign(math.inf, values[0])] if len(values) == 1 else [packed([v])[0] for v in values]
+
+    return packed
 
 
-def _half(values: list[float]) -> list[float]:
-    try:
-        return list(struct.unpack(f"<{len(values)}e", struct.pack(f"<{len(values)}e", *values)))
-    except OverflowError:
-        return [_half([v])[0] if abs(v) < OVERFLOW else math.copysign(math.inf, v) for v in values]
+_single, _half = _packed("f"), _packed("e")
 
 
 def _brain(values: list[float]) -> list[float]:
     """The nearest f32 first, as whoever computes in f32 does, and of that the upper half."""
-    singles = array("f", values)
-    bits = array("I", singles.tobytes())
-    upper = array("I", [b if b >> 23 & 255 == 255 else (b + 0x7FFF + (b >> 16 & 1)) & 0xFFFF0000 for b in bits])
-    return array("f", upper.tobytes()).tolist()
+    bits = struct.unpack(f"<{len(values)}I", struct.pack(f"<{len(values)}f", *_single(values)))
+    upper = (b if b >> 23 & 255 == 255 else (b + 0x7FFF + (b >> 16 & 1)) & 0xFFFF0000 for b in bits)
+    return [*struct.unpack(f"<{len(values)}f", struct.pack(f"<{len(values)}I", *upper))]
 
 
 ROUND: Mapping[str, Callable[[list[float]], list[float]]] = {"f32": _single, "f16": _half, "bf16": _brain}

@@ -7,12 +7,11 @@ with it. The one idea: a level of a machine may combine in whatever way the laws
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import field
 
 from tinygpu.category.carrier import CARRIERS, Carrier, pack
 from tinygpu.category.term import BOOL, FLOATS, INDEX, INTEGERS, App, Const, Term, substitute
 from tinygpu.diagnostic import NOWHERE, Span
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, field
 
 NUMBERS = (*FLOATS, *INTEGERS, INDEX)
 INFINITY = float("inf")

@@ -9,11 +9,10 @@ the other dtypes are values. Everything that tinygpu reasons about is built from
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import field
 from typing import TypeAlias
 
 from tinygpu.diagnostic import NOWHERE, Span
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, field
 
 INDEX = "index"
 BOOL = "bool"

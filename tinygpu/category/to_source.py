@@ -9,11 +9,10 @@ places a parenthesis itself; what a target lacks is lowered to terms that it has
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import field
 from typing import TypeAlias
 
 from tinygpu.category.term import BOOL, COMPARISONS, INDEX, SYMBOL, App, Const, Read, Term, Var, select, text
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, field
 
 Form: TypeAlias = tuple[str, int, tuple[int, ...]]  # how it is written, how tightly that binds, how tightly each operand has to
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
 from typing import TypeVar
@@ -24,7 +23,7 @@ from tinygpu.program.step import Program
 from tinygpu.program.unpack import unpack
 from tinygpu.proof.certificate import formula, hash_of
 from tinygpu.proof.smtlib import name_of
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, replace
 from tinygpu.replay import check, smt
 from tinygpu.replay.ir import Inhabited as Exists
 from tinygpu.replay.ir import Open

@@ -8,13 +8,12 @@ again changes nothing where nothing changed.
 from __future__ import annotations
 
 import re
-from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tinygpu.commands.common import write
 from tinygpu.diagnostic import Diagnostic, TinygpuError
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, field
 
 if TYPE_CHECKING:
     from tinygpu.commands.specs import Judged

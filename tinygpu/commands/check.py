@@ -10,7 +10,6 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ from tinygpu.commands.common import Progress, add_format, show, write
 from tinygpu.commands.specs import Judged, chosen, exit_code, judge, line, load_all, width_of
 from tinygpu.diagnostic import Diagnostic, TinygpuError
 from tinygpu.hardware.arch import CPU
+from tinygpu.record import replace
 from tinygpu.report import report, wants_color
 from tinygpu.report.formats import as_dict
 

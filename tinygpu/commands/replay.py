@@ -10,12 +10,12 @@ import argparse
 import json
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tinygpu.commands.common import BAD, PROVED, REFUTED, UNKNOWN, Progress, add_format, show
 from tinygpu.diagnostic import Diagnostic
+from tinygpu.record import replace
 
 if TYPE_CHECKING:
     from tinygpu.commands.again import Replayed

@@ -7,7 +7,6 @@ both exact; where a condition is data a count is an upper bound, and says so.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field
 
 from tinygpu.category.term import TRUE, App, Const, Term, Var, conjuncts
 from tinygpu.cost.closed import Closed, closed
@@ -15,7 +14,7 @@ from tinygpu.cost.counting import count
 from tinygpu.cost.sites import Where
 from tinygpu.cost.warps import points
 from tinygpu.program.step import Program
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)

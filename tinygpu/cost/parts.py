@@ -9,7 +9,6 @@ The one idea: parts of different axes know nothing of each other.
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
-from dataclasses import field
 from math import prod
 
 import numpy as np
@@ -36,7 +35,7 @@ from tinygpu.category.term import (
 )
 from tinygpu.category.to_numpy import evaluate
 from tinygpu.program.step import Launch
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, field
 
 SECTOR_BYTES = 32
 WARP = 32

@@ -7,7 +7,6 @@ and a guard. The one idea: a choice evaluates one side and `and` stops early, so
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TypeAlias
 
 from tinygpu.category.term import (
@@ -31,7 +30,7 @@ from tinygpu.program.arrays import Array, arrays
 from tinygpu.program.lanes import ITEM_BYTES
 from tinygpu.program.step import Assign, Barrier, For, If, Launch, Program, Step
 from tinygpu.program.wide import Wide, hoisted, wide_in
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import field, replace
 
 from tinygpu.category.term import SHUFFLES, App, Axis, Const, Read, Term, Var, conjunction, rebuild, select, walk
 from tinygpu.program.step import Assign, Barrier, For, If, Launch, Shared, Step
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, field, replace
 
 WARP = 32
 

@@ -6,13 +6,13 @@ of one index merge where everything stands at that index, and cells lie in memor
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import prod
 
 from tinygpu.category.term import Const, Read, Term, rebuild
 from tinygpu.emit.cpu_merge import change_terms
 from tinygpu.emit.cpu_text import flat
 from tinygpu.program.step import Assign, For, If, Local, Step, steps
+from tinygpu.record import replace
 
 
 def in_rows(body: tuple[Step, ...]) -> tuple[Step, ...]:

@@ -8,11 +8,10 @@ own loop variables is one scalar of a smaller thread, so a register tile and one
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from tinygpu.category.term import TRUE, Axis, Read, Term, Var, rebuild, variables, walk
 from tinygpu.program.step import Assign, For, Holds, If, Local, Step, steps
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 
 from tinygpu.category.term import TRUE, App, Axis, Const, Read, Term, Var, conjunction, conjuncts, rebuild, select, variables, walk
 from tinygpu.emit.cpu_lift import Site, sites, tensor_reads
 from tinygpu.emit.cpu_polynomial import coefficient, direct, normal, plus, polynomial, positive, rewrite, term, times, uses, without
 from tinygpu.emit.cpu_steps import is_long
 from tinygpu.program.step import Assign, For, Holds, If, Local, Step, steps
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

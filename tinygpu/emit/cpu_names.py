@@ -7,13 +7,13 @@ The one idea: an axis that alone is the index of `A`'s second dimension is what 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from tinygpu.category.term import Axis, Read, Term, Var, substitute, walk
 from tinygpu.emit.cpu_lift import sites, tensor_reads
 from tinygpu.emit.cpu_merge import Nest, change_terms
 from tinygpu.model.op import Op
 from tinygpu.program.step import For, If, Step
+from tinygpu.record import replace
 
 
 def renamed(op: Op, nest: Nest, taken: frozenset[str]) -> Nest:

@@ -7,7 +7,6 @@ The one idea: the innermost axis is the one along which memory is contiguous, cu
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from tinygpu.category.term import App, Axis, Const, Read, Term, conjunction, variables, walk
 from tinygpu.emit.cpu_border import interior
@@ -19,6 +18,7 @@ from tinygpu.emit.cpu_strip import STRIP, kept, strip_arrays, strip_lines, strip
 from tinygpu.emit.cpu_text import Writer, flat, mangle
 from tinygpu.model.op import Tensor
 from tinygpu.program.step import For, Local, Step, steps
+from tinygpu.record import replace
 
 CHUNK = 8192
 HEAVY_CHUNK = 4

@@ -8,7 +8,6 @@ may fold every PIECES-th element first, from the unit.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from tinygpu.category.monoid import MONOIDS, Definition
 from tinygpu.category.term import TRUE, Read, Term, Var, pack, reads, rebuild
@@ -16,6 +15,7 @@ from tinygpu.emit.cpu_polynomial import coefficient, polynomial
 from tinygpu.emit.cpu_text import REGISTER, Carried, Writer, constant, flat, mangle
 from tinygpu.program.step import Assign, For, Launch, Local, Program, steps
 from tinygpu.program.unpack import components_of
+from tinygpu.record import replace
 
 PIECES = 64
 LAST = 16  # so many pieces are left before they are taken one by one

@@ -6,12 +6,12 @@ The one idea: quotient and remainder are themselves an order of loops, and loops
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 
 from tinygpu.category.term import App, Axis, Term, Var, rebuild
 from tinygpu.emit.cpu_merge import Nest, change_terms, terms_of
 from tinygpu.emit.cpu_polynomial import divided, polynomial, term, uses
+from tinygpu.record import replace
 
 
 def split(nest: Nest, taken: frozenset[str]) -> Nest:

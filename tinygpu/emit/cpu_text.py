@@ -10,14 +10,13 @@ from __future__ import annotations
 import keyword
 import math
 import re
-from dataclasses import field
 
 from tinygpu.category.term import BOOL, FLOATS, FUNCTIONS, INDEX, INTEGERS, App, Const, Read, Term, Var
 from tinygpu.category.to_source import ATOM, OPERAND, Form, Source, called, plain, rounded_up
 from tinygpu.emit.cpu_prelude import TEXT as PRELUDE
 from tinygpu.model.op import Tensor
 from tinygpu.program.step import Local
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, field
 
 RESERVED = frozenset(keyword.kwlist) | {
     "__debug",  # with its underscores the one name that Python lets nobody give

@@ -7,14 +7,12 @@ no case of its own, and rows and lanes at the edge are computed but not written.
 
 from __future__ import annotations
 
-from dataclasses import field
-
 from tinygpu.category.term import Const, Term, Var, substitute, variables
 from tinygpu.emit.cpu_panel import Panel, panel_of
 from tinygpu.emit.cpu_steps import UPDATE, extent_text, indent, step_lines
 from tinygpu.emit.cpu_text import REGISTER, Writer, mangle
 from tinygpu.emit.cpu_tile import Cell, Tile
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, field
 
 
 def width_of(tile: Tile) -> str:

@@ -7,7 +7,6 @@ memories are walked in runs, and the walk across is done in the cache.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from tinygpu.category.term import TRUE, App, Axis, Const, Read, Term, Var, rebuild
 from tinygpu.emit.cpu_merge import Nest
@@ -17,7 +16,7 @@ from tinygpu.emit.cpu_steps import extent_text, indent, step_lines
 from tinygpu.emit.cpu_text import MEMORY, Writer, flat, mangle
 from tinygpu.model.op import Tensor
 from tinygpu.program.step import Assign
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, replace
 
 SIDE = 64
 PITCH = SIDE + 1  # one more than a power of two, so that a column of the tile does not fall into one set of the cache

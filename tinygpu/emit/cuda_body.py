@@ -7,7 +7,6 @@ The one idea: one walk over the steps. What is in scope grows on the way down, a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, replace
 
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.node import SHUFFLES
@@ -19,7 +18,7 @@ from tinygpu.emit.python import Lines, block, choice, comment, fresh
 from tinygpu.program.arrays import arrays
 from tinygpu.program.step import Assign, Barrier, For, If, Local, Program, Shared, Step
 from tinygpu.program.wide import Wide, hoisted, wide_in
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, field, replace
 
 IN_PLACE = {"sum": "+=", "prod": "*="}
 

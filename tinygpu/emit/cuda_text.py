@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
-from dataclasses import field, replace
 
 from tinygpu.category.node import SHUFFLES
 from tinygpu.category.term import BOOL, FLOATS, FUNCTIONS, INDEX, INTEGERS, App, Const, Read, Term
@@ -17,7 +16,7 @@ from tinygpu.category.to_source import ATOM, Form, Source, called, plain, rounde
 from tinygpu.program.address import address
 from tinygpu.program.layout import Layout
 from tinygpu.program.layout import address as shared_address
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, field, replace
 
 HALVES = ("f16", "bf16")
 STORED = {"f16": "u16", "bf16": "u16", BOOL: "u8"}

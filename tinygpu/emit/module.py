@@ -13,7 +13,6 @@ import inspect
 import re
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cache
 from types import ModuleType
 
@@ -38,7 +37,7 @@ from tinygpu.model.machine import Machine
 from tinygpu.model.op import Op
 from tinygpu.program.step import Launch, Program, Workspace
 from tinygpu.program.unpack import unpack
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, replace
 
 SUPPORT = (support, support_call, support_cuda, support_data)
 IMPORTED = (

@@ -8,7 +8,6 @@ later launch evaluates is the same one with the inner folds read from a workspac
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from tinygpu.category.atomic import has_atomic
 from tinygpu.category.monoid import MONOIDS
@@ -18,6 +17,7 @@ from tinygpu.model.machine import Phase
 from tinygpu.model.op import Equation, Op, Tensor
 from tinygpu.model.prefix import Prefix, scans
 from tinygpu.model.problems import Problems, listing
+from tinygpu.record import replace
 
 
 def outermost(term: Term) -> tuple[Fold, ...]:

@@ -7,7 +7,6 @@ The one idea: each placement is an arrow (digits, merged digits, or a term), and
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field, replace
 
 from tinygpu.category.arrow import Arrow
 from tinygpu.category.box import Box
@@ -22,7 +21,7 @@ from tinygpu.model.problems import UNKNOWN
 from tinygpu.model.scope import Scope
 from tinygpu.model.value import index
 from tinygpu.model.work import Factor
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, field, replace
 
 CONSTANT = ("block", "register", "vector")
 

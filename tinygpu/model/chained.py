@@ -9,7 +9,6 @@ one reads. The one idea: the second launch is a scan too, of one value for each 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from tinygpu.category.term import Axis, Const, Fold, Read, Term, Var, conjunction, substitute
 from tinygpu.diagnostic import Label
@@ -18,6 +17,7 @@ from tinygpu.model.machine import Phase
 from tinygpu.model.op import Equation, Tensor
 from tinygpu.model.prefix import Prefix, scans
 from tinygpu.model.problems import Problems
+from tinygpu.record import replace
 
 
 def others(phase: Phase, one: Prefix) -> tuple[Axis, ...]:

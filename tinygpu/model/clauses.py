@@ -7,11 +7,10 @@ The one idea: whatever later steps read is here in one place, so that they never
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields, is_dataclass, replace
 
 from tinygpu.diagnostic import NOWHERE, Label, Span
 from tinygpu.model.problems import Problems, head
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, fields, is_dataclass, replace
 from tinygpu.syntax import tree
 
 

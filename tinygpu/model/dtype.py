@@ -7,8 +7,6 @@ The one idea: a literal has no dtype of its own, an index term has one and is ca
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from tinygpu.category.carrier import CARRIERS
 from tinygpu.category.carrier import shown as called
 from tinygpu.category.term import (
@@ -29,6 +27,7 @@ from tinygpu.category.term import (
 )
 from tinygpu.diagnostic import Label, Span
 from tinygpu.model.problems import UNKNOWN, WRONG, Problems
+from tinygpu.record import replace
 
 LITERAL = "literal"
 OPEN = (LITERAL, INDEX)

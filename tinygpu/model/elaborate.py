@@ -7,7 +7,6 @@ The one idea: after this nothing is a name any more; what follows works on terms
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from tinygpu.diagnostic import Label, Span
 from tinygpu.model.clauses import names_in
@@ -20,7 +19,7 @@ from tinygpu.model.params import Params, combinations, declared, fixed
 from tinygpu.model.problems import Problems, head, listing, suggestion
 from tinygpu.model.scope import Scope
 from tinygpu.model.source import source
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, replace
 from tinygpu.syntax import tree
 
 

@@ -7,7 +7,6 @@ The one idea: choices first, so that everything after them sees one op and numbe
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 
 from tinygpu.category.term import FALSE, Const, conjunction, conjuncts, text
 from tinygpu.diagnostic import Span
@@ -21,7 +20,7 @@ from tinygpu.model.problems import Problems, head, listing, suggestion
 from tinygpu.model.scope import Scope
 from tinygpu.model.value import condition
 from tinygpu.model.work import Factor, factor_table
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, replace
 from tinygpu.syntax import tree
 from tinygpu.syntax.target import CPU, common, strange
 

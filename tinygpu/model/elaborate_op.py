@@ -7,7 +7,6 @@ The one idea: equations are read in order, and each intermediate joins the scope
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 from tinygpu.category.term import DTYPES, INDEX, Read, Term, apply, conjuncts, walk
 from tinygpu.diagnostic import Label, Span
@@ -18,6 +17,7 @@ from tinygpu.model.op import Op, Tensor
 from tinygpu.model.problems import UNKNOWN, Problems, listing
 from tinygpu.model.scope import SPECIAL, Scope
 from tinygpu.model.value import condition, index
+from tinygpu.record import replace
 from tinygpu.syntax import tree
 
 MOST = 16  # axes of a tensor

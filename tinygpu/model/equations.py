@@ -7,7 +7,6 @@ The one idea: a left side names one element by bare indices; the output's shape,
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from tinygpu.category.carrier import CARRIERS, shown
 from tinygpu.category.term import BOOL, INDEX, Axis, Read, Term
@@ -19,6 +18,7 @@ from tinygpu.model.problems import UNKNOWN, WRONG
 from tinygpu.model.ranges import checked, inferred
 from tinygpu.model.scope import Scope
 from tinygpu.model.value import value, wrong_rank
+from tinygpu.record import replace
 from tinygpu.syntax import tree
 
 

@@ -7,7 +7,6 @@ The one idea: a bound over sizes is the range of a binder; a bound over indices 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from tinygpu.category.monoid import SCALARS, Monoid
 from tinygpu.category.term import BOOL, INDEX, TRUE, App, Axis, Fold, Read, Term, Var, apply, conjunction, variables, walk
@@ -17,6 +16,7 @@ from tinygpu.model.dtype import LITERAL, OPEN, not_offered, to_index
 from tinygpu.model.problems import UNKNOWN, WRONG, Problems, listing, suggestion
 from tinygpu.model.ranges import inferred, occurrences
 from tinygpu.model.scope import Scope
+from tinygpu.record import replace
 from tinygpu.syntax import tree
 
 PLACE = {"argmax": 1, "argmin": 1}  # which result stands for the fold where one value is wanted

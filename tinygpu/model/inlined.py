@@ -7,12 +7,12 @@ The one idea: an intermediate without a fold costs less than a cell that holds i
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 
 from tinygpu.category.term import Fold, Read, Term, rebuild, substitute, walk
 from tinygpu.model.machine import Phase
 from tinygpu.model.op import Equation
 from tinygpu.model.tile import BLOCK, Sought, Stage
+from tinygpu.record import replace
 
 
 def inlined(phases: Sequence[Phase], staged: Sequence[Sought | Stage] = (), kept: Collection[str] = ()) -> dict[str, Term]:

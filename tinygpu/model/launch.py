@@ -7,7 +7,6 @@ The one idea: extents of the work object that are not written are inferred from 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 
 from tinygpu.category.term import Axis, Const, Term
 from tinygpu.diagnostic import Label, Span
@@ -20,6 +19,7 @@ from tinygpu.model.problems import UNKNOWN, listing, suggestion
 from tinygpu.model.scope import Scope
 from tinygpu.model.stage import staged
 from tinygpu.model.work import CARRIED, Factor, with_written_extents
+from tinygpu.record import replace
 from tinygpu.syntax import tree
 
 BY = ("shuffle", "shared", "atomic")  # how workers of a fold are combined

@@ -8,7 +8,6 @@ another launch computes is read from a workspace of its name.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
 
 from tinygpu.category.term import Read, Term, rebuild, substitute, walk
 from tinygpu.diagnostic import Label, Span
@@ -34,7 +33,7 @@ from tinygpu.model.prefix import scans
 from tinygpu.model.problems import listing, suggestion
 from tinygpu.model.scope import Scope
 from tinygpu.model.work import Factor
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, field, replace
 
 Table = Mapping[str, Factor]
 

@@ -7,14 +7,12 @@ The one idea: equal names are the identification, so the pullback is a list of f
 
 from __future__ import annotations
 
-from dataclasses import field
-
 from tinygpu.category.arrow import Arrow
 from tinygpu.category.term import Axis, Term
 from tinygpu.diagnostic import NOWHERE, Span
 from tinygpu.model.op import Equation, Op, Tensor
 from tinygpu.model.tile import Stage
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, field
 from tinygpu.syntax.tree import ProgramClause
 
 

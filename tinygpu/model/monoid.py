@@ -8,7 +8,6 @@ proved later, and a law that small numbers break is not assumed by anyone.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from tinygpu.category.carrier import Carrier
 from tinygpu.category.monoid import LEFT, RIGHT, Definition, Monoid, intern
@@ -19,6 +18,7 @@ from tinygpu.model.dtype import settle
 from tinygpu.model.problems import UNKNOWN, Problems, head, listing
 from tinygpu.model.scope import SPECIAL, Scope
 from tinygpu.model.value import CALLS, condition, value
+from tinygpu.record import replace
 from tinygpu.syntax import tree
 
 NEEDED = ("unit", "lift", "combine")

@@ -6,12 +6,10 @@ The one idea: an equation is a target cell over index axes and one term of `cate
 
 from __future__ import annotations
 
-from dataclasses import field
-
 from tinygpu.category.term import Axis, Term
 from tinygpu.diagnostic import NOWHERE, Span
 from tinygpu.model.source import Declared
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)

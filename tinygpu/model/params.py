@@ -7,7 +7,6 @@ The one idea: a param is gone after elaboration; extents that use it are numbers
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 
 from tinygpu.category.term import Const
 from tinygpu.diagnostic import Label
@@ -15,6 +14,7 @@ from tinygpu.model.clauses import names_in
 from tinygpu.model.problems import UNKNOWN, Problems
 from tinygpu.model.scope import Scope
 from tinygpu.model.value import index
+from tinygpu.record import replace
 from tinygpu.syntax import tree
 
 MOST = 1000

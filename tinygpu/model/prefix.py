@@ -7,12 +7,11 @@ index no machine places runs along the factors of its bound, so the owner arrow 
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
 
 from tinygpu.category.term import App, Fold, Term, Var, conjunction, conjuncts, variables, walk
 from tinygpu.model.machine import Phase
 from tinygpu.model.op import Equation
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

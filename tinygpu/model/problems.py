@@ -7,11 +7,10 @@ The one idea: a mistake becomes a term of dtype `?` that every operation passes 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import field, replace
 
 from tinygpu.category.term import Const
 from tinygpu.diagnostic import Diagnostic, Label, Span, TinygpuError
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, field, replace
 
 UNKNOWN = "?"
 WRONG = Const(0, UNKNOWN)  # what stands for a term that has been complained about

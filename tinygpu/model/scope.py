@@ -7,7 +7,6 @@ The one idea: one flat scope; nothing may hide anything, so a name means the sam
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field, replace
 
 from tinygpu.category.term import BOOL, DTYPES, Const, Read, Term, Var
 from tinygpu.diagnostic import Label, Span
@@ -15,7 +14,7 @@ from tinygpu.model.builtin import monoid_of
 from tinygpu.model.dtype import LITERAL
 from tinygpu.model.op import Tensor
 from tinygpu.model.problems import Problems, listing, suggestion
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, field, replace
 
 SPECIAL = {
     "inf": Const(float("inf"), LITERAL),

@@ -7,9 +7,9 @@ The one idea: what was elaborated can be said again, so that whoever holds a pro
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
+from tinygpu.record import fields, is_dataclass, replace
 from tinygpu.syntax import tree
 from tinygpu.syntax.format import format_file
 

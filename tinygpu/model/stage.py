@@ -7,7 +7,6 @@ The one idea: the body of a stage is a machine of its own, whose indices are tho
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from math import prod
 
 from tinygpu.category.arrow import Arrow
@@ -24,6 +23,7 @@ from tinygpu.model.stage_default import default_copy
 from tinygpu.model.stage_layout import Cells, cells
 from tinygpu.model.tile import BLOCK, Factors, Side, Sought, Stage, side
 from tinygpu.model.work import Factor, factor_table, with_written_extents
+from tinygpu.record import replace
 from tinygpu.syntax import tree
 
 

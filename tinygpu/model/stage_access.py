@@ -7,7 +7,6 @@ The one idea: a name that is an index of the equations stands for itself, and an
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from math import prod
 
 from tinygpu.category.term import Axis, Const, Read, Term, walk
@@ -20,7 +19,7 @@ from tinygpu.model.scope import Scope
 from tinygpu.model.tile import BLOCK, Factors, Sought
 from tinygpu.model.value import wrong_rank
 from tinygpu.model.work import Factor
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, replace
 from tinygpu.syntax import tree
 
 

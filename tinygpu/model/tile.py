@@ -8,7 +8,6 @@ to an index is the local index; where they lie side by side `global = origin + l
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 
 from tinygpu.category.arrow import Arrow
 from tinygpu.category.box import Box
@@ -16,7 +15,7 @@ from tinygpu.category.linear import Polynomial, number, plus, polynomial, term_o
 from tinygpu.category.simplify import simplify
 from tinygpu.category.term import Axis, Const, Read, Term, Var, lift, substitute, text, variables
 from tinygpu.diagnostic import NOWHERE, Span
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, field
 
 BLOCK = "block"
 

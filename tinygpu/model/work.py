@@ -7,7 +7,6 @@ The one idea: a factor is declared once, in one place that says who carries it; 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 
 from tinygpu.category.term import Const, Term, text
 from tinygpu.diagnostic import NOWHERE, Label, Span
@@ -16,7 +15,7 @@ from tinygpu.model.extent import same
 from tinygpu.model.problems import WRONG, suggestion
 from tinygpu.model.scope import Scope
 from tinygpu.model.value import index
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, replace
 from tinygpu.syntax import tree
 
 LEVELS = ("grid", "block")

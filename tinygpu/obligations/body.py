@@ -9,7 +9,6 @@ what remains has no binder and is one question to the solver; a condition over f
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import count, product
 from math import prod
 
@@ -39,6 +38,7 @@ from tinygpu.obligations.defined import defined
 from tinygpu.obligations.fold import match, parts_of
 from tinygpu.obligations.obligation import Claim, Obligation, Point
 from tinygpu.obligations.recurrence import combine, flatten
+from tinygpu.record import replace
 
 EXPANDED = 64  # a fold over at most this many points may be written out
 PIECES = 4096  # and all folds inside of each other over at most so many

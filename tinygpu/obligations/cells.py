@@ -11,7 +11,6 @@ claim, and with it at most one thread writes a cell.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import TypeAlias
 
 from tinygpu.category.affine import linear
@@ -39,7 +38,7 @@ from tinygpu.obligations.exchange import Threads
 from tinygpu.obligations.obligation import Point
 from tinygpu.obligations.recurrence import combine, flatten, one_point
 from tinygpu.program.step import Assign, Local, Shared, Workspace
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, replace
 
 FRESH = "?"  # a cell that nobody wrote
 Array: TypeAlias = Local | Shared | Workspace

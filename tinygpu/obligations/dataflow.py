@@ -8,7 +8,6 @@ Comes in: a program. Goes out: its stores, its accesses and its ghost facts, eac
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from tinygpu.category.settle import settle
 from tinygpu.category.term import Read, substitute, walk
@@ -18,6 +17,7 @@ from tinygpu.obligations.execution import FOLLOWED, LARGE, Execution, preconditi
 from tinygpu.obligations.obligation import Gap, Point
 from tinygpu.obligations.trace import UNSOLVED, Meeting, Place, Store, Trace
 from tinygpu.program.step import Program, Workspace
+from tinygpu.record import replace
 
 __all__ = ["execute", "gaps", "preconditions"]
 

@@ -9,8 +9,6 @@ Inputs are uninterpreted; a cell that nobody wrote is a fresh symbol `cell?`.
 
 from __future__ import annotations
 
-from dataclasses import field, replace
-
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.settle import settle
 from tinygpu.category.term import (
@@ -52,7 +50,7 @@ from tinygpu.obligations.trace import (
 from tinygpu.obligations.unroll import assigned_in, bound
 from tinygpu.obligations.window import stepped, windowed
 from tinygpu.program.step import Assign, Barrier, For, Holds, If, Launch, Local, Program, Shared, Step
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, field, replace
 
 FOLLOWED = 6000  # parts of a value, written out as a tree, beyond which it is not followed
 DEEP = 250  # parts inside of each other beyond which it is not: what reads a value goes down into it

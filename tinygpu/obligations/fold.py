@@ -10,7 +10,6 @@ bodies suggest φ; nothing about the suggestion is trusted.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 from tinygpu.category.affine import linear
 from tinygpu.category.monoid import MONOIDS
@@ -37,7 +36,7 @@ from tinygpu.obligations.bijection import Part, collisions, first, monotone, ont
 from tinygpu.obligations.defined import defined
 from tinygpu.obligations.obligation import Claim, Gap, Obligation, Point
 from tinygpu.obligations.recurrence import flatten, fresh
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, replace
 
 Same = Callable[[Term, Term, Point], Iterator[Claim]]
 

@@ -8,13 +8,13 @@ Comes in: the trace. Goes out: the formulas of `body.same` for each ghost.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from tinygpu.diagnostic import Label
 from tinygpu.obligations.body import same
 from tinygpu.obligations.obligation import Claim, Obligation
 from tinygpu.obligations.trace import Trace
 from tinygpu.program.step import Program
+from tinygpu.record import replace
 
 
 def state(program: Program, trace: Trace) -> Iterator[Claim]:

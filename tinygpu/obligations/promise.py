@@ -9,12 +9,12 @@ assumptions that the verdict states; a launcher checks them where it is asked to
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from tinygpu.category.settle import solve, within
 from tinygpu.category.term import BOOL, App, Fold, Read, Term, conjunction, negation, reads, substitute, variables
 from tinygpu.obligations.obligation import Claim, Gap, Inhabited, Obligation
 from tinygpu.obligations.recurrence import fresh
+from tinygpu.record import replace
 
 
 def promised(claim: Claim, promises: tuple[Term, ...]) -> Claim:

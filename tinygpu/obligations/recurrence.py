@@ -11,7 +11,6 @@ Only `previous(f)` at the cell's own index is the cell itself; its neighbour is 
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
 
 from tinygpu.category.affine import linear
 from tinygpu.category.monoid import MONOIDS
@@ -33,6 +32,7 @@ from tinygpu.category.term import (
     variables,
     walk,
 )
+from tinygpu.record import replace
 
 UNSOLVED = "!"  # a cell whose loop has no closed form
 

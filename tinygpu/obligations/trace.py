@@ -7,7 +7,6 @@ The one idea: a store, an access and a fact are the only things about a program 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import field, replace
 
 from tinygpu.category.settle import settle
 from tinygpu.category.term import INDEX, App, Fold, Read, Term, children, negation, reads, rebuild, variables
@@ -17,7 +16,7 @@ from tinygpu.obligations.obligation import Point
 from tinygpu.obligations.recurrence import UNSOLVED as UNSOLVED
 from tinygpu.obligations.recurrence import fresh
 from tinygpu.program.step import Assign
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, field, replace
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,9 @@ closed form is a sequence of its iterations.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from tinygpu.category.term import Axis, Const, substitute
 from tinygpu.program.step import Assign, Barrier, For, Holds, If, Local, Shared, Step
+from tinygpu.record import replace
 
 
 def assigned_in(body: tuple[Step, ...]) -> set[str]:

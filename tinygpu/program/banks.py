@@ -12,7 +12,6 @@ different places of 128. Guards that speak of the grid or of sizes leave lanes o
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import product
 from math import prod
 
@@ -26,7 +25,7 @@ from tinygpu.program.layout import address
 from tinygpu.program.step import Assign, For, If, Launch, Program, Shared, Step, steps
 from tinygpu.program.unpack import unpack
 from tinygpu.program.wide import Wide, conditional_reads, hoisted, wide_in
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, replace
 
 BANKS = 32
 WORD_BYTES = 4

@@ -10,7 +10,6 @@ an element tells whether anything is there that nothing orders.
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import field
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from tinygpu.category.number import Array
 from tinygpu.program.fault import At, SimulationBudget
 from tinygpu.program.group import Group
 from tinygpu.program.memory import Place
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, field
 
 BITS = 62
 EPOCHS = 20  # bits of an epoch, where there are barriers

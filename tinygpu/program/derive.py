@@ -8,7 +8,6 @@ guard stands where the loops around it know its factors.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from itertools import groupby
 
 from tinygpu.category.term import Axis, Read, Term, conjunction, variables, walk
@@ -26,7 +25,7 @@ from tinygpu.program.derive_split import halved
 from tinygpu.program.derive_stage import copy, declare, read_at_all
 from tinygpu.program.derive_tile import check, placed
 from tinygpu.program.step import Assign, Barrier, For, If, Launch, Program, Step, Workspace
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, replace
 
 
 def derive(machine: model.Machine) -> Program:

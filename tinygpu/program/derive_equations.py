@@ -7,7 +7,6 @@ is an ordinary equation.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from tinygpu.category.box import Box
 from tinygpu.category.monoid import MONOIDS
@@ -21,6 +20,7 @@ from tinygpu.model.prefix import Prefix, scans
 from tinygpu.program.derive_nest import Build, own, point
 from tinygpu.program.derive_plan import Cells, Plan, Pulled, plan
 from tinygpu.program.derive_scan import Scan
+from tinygpu.record import replace
 
 Passes = dict[tuple[object, ...], Plan]  # the scans by what they are
 

@@ -8,7 +8,6 @@ no guard over the output, because a junk cell is never stored.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import field
 from itertools import product
 
 from tinygpu.category.box import Box
@@ -36,7 +35,7 @@ from tinygpu.program.derive_operand import TOTAL, Operands, fill
 from tinygpu.program.derive_reduce import collective, combine
 from tinygpu.program.derive_tile import needed, placed
 from tinygpu.program.step import Assign, Step
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)

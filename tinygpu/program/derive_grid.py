@@ -7,7 +7,6 @@ The one idea: a partial value has the grid factors as further indices, so it is 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from tinygpu.category.arrow import Arrow
 from tinygpu.category.box import Box
@@ -18,6 +17,7 @@ from tinygpu.model.chained import whole
 from tinygpu.model.machine import Launch, Phase
 from tinygpu.model.op import Equation
 from tinygpu.model.prefix import scans
+from tinygpu.record import replace
 
 
 def pieces(launch: Launch) -> Launch:

@@ -7,7 +7,6 @@ The one idea: what the equations need of the tensor is one element for each poin
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from tinygpu.category.box import Box
 from tinygpu.category.simplify import holds
@@ -17,6 +16,7 @@ from tinygpu.model.machine import Keep
 from tinygpu.program.derive_nest import Build, own, point
 from tinygpu.program.derive_operand import fill
 from tinygpu.program.derive_plan import Plan
+from tinygpu.record import replace
 
 
 def kept(build: Build, todo: Sequence[Plan], keeps: Sequence[Keep]) -> tuple[Plan, ...]:

@@ -7,14 +7,13 @@ The one idea: of the vector factors around an access, the innermost loop is the 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
 
 from tinygpu.category.linear import polynomial
 from tinygpu.category.term import FLOATS, App, Axis, Const, Term, Var, conjunction, reads, rebuild, substitute, variables
 from tinygpu.diagnostic import Span
 from tinygpu.program.derive_tile import Tile
 from tinygpu.program.step import Assign, For, If, Local, Shared, Step
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, field, replace
 
 VECTOR = "vector"
 REGISTER = "register"

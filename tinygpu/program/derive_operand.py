@@ -7,8 +7,6 @@ fill elsewhere; `a[ri] = A[i, k] if i < M else 0`.
 
 from __future__ import annotations
 
-from dataclasses import field
-
 from tinygpu.category.box import Box
 from tinygpu.category.simplify import holds
 from tinygpu.category.term import (
@@ -32,7 +30,7 @@ from tinygpu.category.term import (
 from tinygpu.diagnostic import Span
 from tinygpu.program.derive_nest import Build, cells, point, within
 from tinygpu.program.step import Assign, Step
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, field
 
 TOTAL = ("add", "sub", "mul", "neg", "min", "max", "abs", "select", "cast", "not", "and", "or", "lt", "le", "gt", "ge", "eq", "ne")
 

@@ -8,7 +8,6 @@ The one idea: pulling back is substitution along the owner arrow, and a fold tak
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, replace
 
 from tinygpu.category.box import Box
 from tinygpu.category.simplify import holds, simplify
@@ -38,7 +37,7 @@ from tinygpu.program.derive_nest import REGISTER, TIME, VECTOR, Build, at, held,
 from tinygpu.program.derive_reduce import collective
 from tinygpu.program.derive_scan import Scan
 from tinygpu.program.derive_tile import fills, localized
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, field, replace
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ combines, and the part that does not, whose entries go through memory; every thr
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from math import gcd
 
 from tinygpu.category.monoid import MONOIDS
@@ -16,7 +15,7 @@ from tinygpu.category.term import App, Axis, Const, Fold, Read, Term, Var, conju
 from tinygpu.diagnostic import Span, TinygpuError
 from tinygpu.program.derive_nest import Build, cells, loops, point
 from tinygpu.program.step import Assign, Barrier, Shared, Step
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, replace
 
 WARP = 32
 UNROLLED = 64  # entries of a shared array up to here are folded by an unrolled loop

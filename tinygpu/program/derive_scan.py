@@ -11,7 +11,6 @@ of the terms is kept, and the monoid need not commute.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
 
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.term import TRUE, App, Axis, Const, Read, Term, Var, conjunction, conjuncts, equal, lift, select
@@ -20,7 +19,7 @@ from tinygpu.program.derive_fold import Place, folded
 from tinygpu.program.derive_nest import REGISTER, VECTOR, Build, cells, loops, point
 from tinygpu.program.derive_reduce import UNROLLED, extent, first_lane, lanes, strides
 from tinygpu.program.step import Assign, Barrier, Holds, Shared, Step
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,6 @@ are one thread, so this is a substitution along an iso, and shuffles move one fa
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from tinygpu.category.arrow import Arrow
 from tinygpu.category.box import Box
 from tinygpu.category.monoid import MONOIDS
@@ -17,6 +15,7 @@ from tinygpu.model.machine import Launch, Phase, Reduce
 from tinygpu.model.prefix import scans
 from tinygpu.program.derive_nest import Build
 from tinygpu.program.derive_reduce import extent, lanes
+from tinygpu.record import replace
 
 Halves = dict[str, tuple[Axis, Axis]]
 

@@ -7,7 +7,6 @@ they compute later, and a thread that has nothing to copy is guarded at its own 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from math import prod
 
 from tinygpu.category.box import Box
@@ -41,7 +40,7 @@ from tinygpu.program.derive_plan import taken, whole
 from tinygpu.program.derive_tile import Tile, Tiles, localized, touches
 from tinygpu.program.layout import Layout
 from tinygpu.program.step import Assign, Shared, Step
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, replace
 
 
 def declare(build: Build, op: Op, launch: Launch) -> None:

@@ -6,12 +6,11 @@ The one idea: a fault names one lane at one iteration and one element, so that a
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import TYPE_CHECKING, TypeAlias
 
 from tinygpu.diagnostic import Span
 from tinygpu.program.step import Step
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, field
 
 if TYPE_CHECKING:  # a fault is also what a run without numpy reports
     from tinygpu.category.number import Array

@@ -7,8 +7,6 @@ The one idea: what earlier launches wrote is there; threads of one launch know n
 
 from __future__ import annotations
 
-from dataclasses import field
-
 import numpy as np
 
 from tinygpu.category.number import Array, Value
@@ -16,7 +14,7 @@ from tinygpu.program.fault import EACH, READ, STORE, At, DoubleStore, Faults, Re
 from tinygpu.program.memory import Place, flat, inside, offenders, unflat
 from tinygpu.program.shadow import Access, Shadow
 from tinygpu.program.update import combine
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, field
 
 
 @dataclass(slots=True)

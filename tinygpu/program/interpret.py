@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import field
 from typing import TypeAlias
 
 import numpy as np
@@ -29,7 +28,7 @@ from tinygpu.program.schedule import Schedule
 from tinygpu.program.shared_cells import SharedCells
 from tinygpu.program.step import Assign, Barrier, For, Holds, If, Local, Step
 from tinygpu.program.tolerance import fold_length, tolerances
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, field
 
 WIDE = 1 << 21  # points of one vectorised nest
 STEP = 1 << 10  # lanes whose share of a step takes as long as what every step takes, however few its lanes

@@ -7,14 +7,12 @@ The one idea: who meets whom is a matter of indices, so values may be 0, and wha
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from tinygpu.category.term import BOOL, SHUFFLES, App, Axis, Const, Read, Term, apply, reads, rebuild, variables, walk
 from tinygpu.program.access import accesses, by_data, shuffles, terms
 from tinygpu.program.fault import At
 from tinygpu.program.step import Assign, For, Holds, If, Launch, Program, Step, steps
 from tinygpu.program.unpack import unpack
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, replace
 
 TURNS = 2  # of a loop whose turns are all alike: what meets in two turns meets in two that follow each other
 

@@ -6,11 +6,9 @@ all write distinct cells, their order does not matter, and they may be done in o
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from tinygpu.category.term import App, Axis, Const, Read, Term, conjunction, reads, variables, walk
 from tinygpu.program.step import Assign, For, If, Step
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ The one idea: a program's expressions are those of equations, elaborated by the 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import field, replace
 
 from tinygpu.category.term import DTYPES, Axis, Const, Term
 from tinygpu.diagnostic import Label, Span
@@ -20,7 +19,7 @@ from tinygpu.model.value import condition, index
 from tinygpu.program.read_array import laid_out, misplaced
 from tinygpu.program.read_cell import assign, folding, holds
 from tinygpu.program.step import Assign, Barrier, For, If, Launch, Local, Program, Shared, Step, Workspace, steps
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, field, replace
 from tinygpu.syntax import tree
 from tinygpu.syntax.target import common
 

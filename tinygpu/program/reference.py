@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping
-from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from tinygpu.category.term import Read, Term
 from tinygpu.category.to_numpy import Mask, evaluate
 from tinygpu.model.op import Equation, Op
 from tinygpu.program.tolerance import Mismatch, compare, tolerance
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, field
 
 __all__ = ["Mismatch", "compare", "reference", "tolerance"]
 

@@ -7,13 +7,13 @@ The one idea: the text is the program, so `read` of what is printed here gives a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import assert_never
 
 from tinygpu.category.carrier import component, shown
 from tinygpu.category.term import COMPARISONS, INDEX, SYMBOL, TRUE, App, Axis, Const, Fold, Read, Term, Var
 from tinygpu.program.layout import PLAIN, Layout
 from tinygpu.program.step import Assign, Barrier, For, Holds, If, Launch, Local, Program, Shared, Step, Workspace
+from tinygpu.record import replace
 from tinygpu.syntax import tree
 from tinygpu.syntax.target import CPU, of_cpu
 

@@ -8,7 +8,6 @@ and no shuffle inside, by one half of the threads, whichever half that is; so a 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import field
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from tinygpu.category.term import reads
 from tinygpu.program.access import shuffles, terms
 from tinygpu.program.group import Group
 from tinygpu.program.step import Assign, Barrier, Step, steps
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, field
 
 LEVELS = ("block", "warp", "thread")
 

@@ -8,7 +8,6 @@ that meet in an output leave their parts for one more launch.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
 from math import prod
 
 from tinygpu.category.arrow import Arrow
@@ -21,6 +20,7 @@ from tinygpu.model.machine import Launch, Machine, Phase
 from tinygpu.model.op import Tensor
 from tinygpu.model.prefix import scans
 from tinygpu.program.derive_grid import restricted
+from tinygpu.record import replace
 
 CELLS = 64  # a thread holds at most so many cells for factors that were carried by the block
 

@@ -10,7 +10,6 @@ element it is enough to know the greatest and the least thread of the present ep
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import field
 
 import numpy as np
 
@@ -19,7 +18,7 @@ from tinygpu.program.clock import Clock
 from tinygpu.program.fault import EACH, READ, STORE, Faults, Race
 from tinygpu.program.memory import Place, unflat
 from tinygpu.program.step import WARP
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)

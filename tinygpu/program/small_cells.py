@@ -8,7 +8,6 @@ so that two lanes that meet are two lanes at one address.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import field
 from math import nan, prod
 from typing import TYPE_CHECKING
 
@@ -16,7 +15,7 @@ from tinygpu.category.listed import COMBINE, Listed, Number, mapped, rounded
 from tinygpu.category.term import FLOATS
 from tinygpu.category.to_lists import Points
 from tinygpu.program.fault import EACH, READ, STORE, DoubleStore, OutOfBounds, Race, ReadOutput, Uninitialised
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, field
 
 if TYPE_CHECKING:
     from tinygpu.program.small_run import Event, Run

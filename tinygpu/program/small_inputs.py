@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import field
 from math import isfinite, prod
 
 from tinygpu.category.listed import RANGES, Beyond, Listed, Number, mapped, rounded
@@ -20,7 +19,7 @@ from tinygpu.program.ranges import LIMITS, index_ranges, indices, positive
 from tinygpu.program.small import Lists
 from tinygpu.program.small_run import WORK
 from tinygpu.program.tolerance import Mismatch
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, field
 
 MOST = 1 << 12  # elements of an input, and of an output
 

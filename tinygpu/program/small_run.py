@@ -7,7 +7,6 @@ name a lane at an iteration. The one idea: an access has a moment, and a moment 
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import field
 from math import prod
 
 from tinygpu.category.listed import Beyond, Listed
@@ -17,7 +16,7 @@ from tinygpu.program.fault import EACH, At, Divergent, DivisionByZero, Fault, Fa
 from tinygpu.program.nest import Nest
 from tinygpu.program.small_cells import LANE, TURN, Cells
 from tinygpu.program.step import WARP, Step
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, field
 
 WORK = 3 << 19  # points of all operations: about what loading numpy takes
 STEP = 1 << 10  # as in `interpret`: lanes whose share of a step takes as long as what every step takes

@@ -6,11 +6,10 @@ kept, and proved again without the spec that it came from.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from tinygpu.model.source import needed
 from tinygpu.program.render import to_machine
 from tinygpu.program.step import Program
+from tinygpu.record import replace
 from tinygpu.syntax.format import format_file
 from tinygpu.syntax.tree import File
 

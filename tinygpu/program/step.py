@@ -8,7 +8,6 @@ The one idea: a program is the same thing for a derived and for a hand-written m
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import field
 from typing import TypeAlias
 
 from tinygpu.category.term import TRUE, Axis, Term, lift
@@ -16,7 +15,7 @@ from tinygpu.diagnostic import NOWHERE, Span
 from tinygpu.model.machine import Machine
 from tinygpu.model.op import Op
 from tinygpu.program.layout import PLAIN, Layout
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, field
 
 WARP = 32  # threads of a block that stand next to each other
 

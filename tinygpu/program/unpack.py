@@ -9,14 +9,13 @@ The one idea: an assignment becomes one for each component, and every component 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field, replace
 
 from tinygpu.category.carrier import CARRIERS
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.term import SHUFFLES, TRUE, App, Const, Fold, Read, Term, Var, pack, reads, rebuild, select
 from tinygpu.diagnostic import Span
 from tinygpu.program.step import Assign, For, Holds, If, Launch, Local, Program, Shared, Step, Workspace, steps
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, field, replace
 
 
 def unpack(program: Program) -> Program:

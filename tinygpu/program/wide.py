@@ -8,7 +8,6 @@ of the lanes by its form; the emitter takes it from here, and the prover owes fr
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Set
-from dataclasses import replace
 
 from tinygpu.category.node import SHUFFLES
 from tinygpu.category.term import TRUE, App, Axis, Const, Read, Term, conjunction, conjuncts, lift, reads, variables, walk
@@ -18,7 +17,7 @@ from tinygpu.program.lanes import all_lanes_of, divisible, first_of, lanes_of, m
 from tinygpu.program.layout import strides as strides_of
 from tinygpu.program.step import Assign, Barrier, For, If, Program, Step, steps
 from tinygpu.program.unpack import unpack
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable
-from dataclasses import asdict
 from typing import Any
 
 import z3
@@ -24,7 +23,7 @@ from tinygpu.program.step import Program
 from tinygpu.proof.kernel import Proof, Theorem
 from tinygpu.proof.numerics import Numerics, numerics_of
 from tinygpu.proof.smtlib import name_of, script
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, parts
 
 VERSION = 1
 Witness = tuple[tuple[str, int], ...]
@@ -71,7 +70,8 @@ class Certificate:
 
     def text(self) -> str:
         """The file."""
-        plain = asdict(self) | {"version": VERSION, "proof": self.proof, "program_hash": sha(self.program)}
+        plain = parts(self) | {"version": VERSION, "proof": self.proof, "program_hash": sha(self.program)}
+        plain["numerics"] = parts(self.numerics)
         plain["program"] = self.program.rstrip("\n").split("\n")
         plain["kernels"] = dict(self.kernels)
         plain["obligations"] = [_row(e) for e in self.obligations]
@@ -176,7 +176,7 @@ def read(text: str) -> Certificate:
 
 def _row(entry: Entry) -> dict[str, object]:
     """An obligation as plain data, without what is empty."""
-    row = {key: value for key, value in asdict(entry).items() if value not in (0, ())}
+    row = {key: value for key, value in parts(entry).items() if value not in (0, ())}
     return row | ({"witness": dict(entry.witness)} if entry.witness else {})
 
 

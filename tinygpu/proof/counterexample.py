@@ -7,7 +7,6 @@ tried misbehaves. The one idea: the solver suggests sizes, smallest first; what 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import islice, product
 
 from tinygpu.category.term import Const, variables, walk
@@ -30,7 +29,7 @@ from tinygpu.proof.kernel import BUDGET, Open
 from tinygpu.proof.replay import Misbehaviour, admitted, evaluates_false, misbehaviour
 from tinygpu.proof.rows import between, rows
 from tinygpu.proof.suggestion import suggested
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, replace
 
 TRIED = 48  # assignments of sizes that are tried when the solver has no suggestion
 WORK = 1 << 28  # lane-steps of all runs of one search, each step counted as 1024 more: about a quarter of a minute

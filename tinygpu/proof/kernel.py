@@ -7,7 +7,6 @@ fixed seed and a budget counted in steps, so the answer is the same on every mac
 
 from __future__ import annotations
 
-from dataclasses import InitVar
 from functools import lru_cache
 from typing import Any, TypeAlias
 
@@ -21,7 +20,7 @@ from tinygpu.category.to_z3 import Z3
 from tinygpu.obligations import state
 from tinygpu.obligations.obligation import Claim, Gap, Obligation
 from tinygpu.program.step import Program
-from tinygpu.record import dataclass
+from tinygpu.record import InitVar, dataclass
 
 BUDGET = 20_000_000  # z3's resource units for one claim: a few seconds
 ENOUGH = 24  # open claims

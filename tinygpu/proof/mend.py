@@ -8,7 +8,6 @@ two steps are run, until one is clean, and every race on the way is one more tha
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TypeAlias
 
 from tinygpu.category.atomic import has_atomic
@@ -18,6 +17,7 @@ from tinygpu.program.fault import Divergent, Race, SimulationBudget
 from tinygpu.program.step import Assign, Barrier, For, If, Program, Step
 from tinygpu.proof.replay import admitted, meetings
 from tinygpu.proof.rows import by_hand, named
+from tinygpu.record import replace
 
 BUDGET = 1 << 18  # lane-steps of one trial
 LARGER = 33  # what all sizes are set to in the trial that follows: more than one block, more than one turn, and a tail

@@ -8,7 +8,6 @@ What is small is run in plain Python, as `large_replay` would run it, because lo
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import replace
 from math import isfinite, prod
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -21,6 +20,7 @@ from tinygpu.program import small, small_inputs
 from tinygpu.program.fault import Divergent, DoubleStore, Fault, Race, SimulationBudget, Uninitialised
 from tinygpu.program.step import Program
 from tinygpu.program.tolerance import Mismatch, fold_length, tolerance
+from tinygpu.record import replace
 
 if TYPE_CHECKING:
     from tinygpu.program.meeting import Part

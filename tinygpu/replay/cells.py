@@ -7,10 +7,9 @@ The one idea: a symbol is taken apart only when somebody asks (`execute`), by lo
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import field
 from typing import TypeAlias
 
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, field
 from tinygpu.replay.ir import Axis, Env, Read, Term, Unsupported, Var, put, rebuild
 from tinygpu.replay.program import Array, Assign, Fresh, If, Launch, Loop, Machine, Step
 

@@ -9,10 +9,8 @@ two events with different epochs the one with the smaller epoch comes first, wha
 
 from __future__ import annotations
 
-from dataclasses import field, replace
-
 from tinygpu.diagnostic import NOWHERE, Span
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, field, replace
 from tinygpu.replay.ir import (
     BOOL,
     INDEX,

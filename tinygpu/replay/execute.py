@@ -10,9 +10,7 @@ The one idea: nothing is followed that nobody asks for.
 
 from __future__ import annotations
 
-from dataclasses import field
-
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, field
 from tinygpu.replay.cells import Node, Path, Text, node_of
 from tinygpu.replay.ir import (
     BOOL,

@@ -7,10 +7,9 @@ The one idea: one function over the kinds of expressions, the same for equations
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, replace
 from fractions import Fraction
 
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, field, replace
 from tinygpu.replay.dtypes import LITERAL, apply, cast, meet, negative, settle, to_index
 from tinygpu.replay.ir import (
     BOOL,

@@ -10,10 +10,9 @@ multiplying across.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field
 from typing import TypeAlias, TypeVar
 
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, field
 from tinygpu.replay.ir import BOOL, COMPARISONS, FLOATS, Num, Op, Term, Unsupported, Var, compare, negated
 from tinygpu.replay.width import spelled
 

@@ -11,10 +11,10 @@ The one idea: the union of the sets Pᵢ is the equation's index set; no quantif
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from itertools import islice, product
 from typing import TypeAlias
 
+from tinygpu.record import replace
 from tinygpu.replay import solve
 from tinygpu.replay.inverse import equations_in, inverse
 from tinygpu.replay.ir import (

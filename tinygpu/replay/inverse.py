@@ -9,10 +9,9 @@ digits is put together again from them. What is found is a guess: whoever uses i
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import field
 from itertools import pairwise
 
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, field
 from tinygpu.replay.ir import INDEX, ONE, ZERO, Axis, Num, Op, Term, Var, free, num, put, rebuild
 from tinygpu.replay.linear import Ranges
 from tinygpu.replay.polynomials import Poly, back, digit, made, plus, polynomial

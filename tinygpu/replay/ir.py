@@ -11,11 +11,10 @@ Operators with a meaning are listed in `MEANING`; every other operator is an uni
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from fractions import Fraction
 from typing import TypeAlias
 
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, replace
 
 INDEX, BOOL = "index", "bool"
 FLOATS = ("f64", "f32", "f16", "bf16")

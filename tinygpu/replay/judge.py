@@ -7,10 +7,9 @@ The one idea: the execution asks one solver while it goes its way; what it relie
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field
 
 from tinygpu.diagnostic import Span
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, field
 from tinygpu.replay import laws, smt, solve
 from tinygpu.replay.ir import (
     BOOL,

@@ -8,11 +8,10 @@ digits of one base are a longer digit. All rules hold for floor division by posi
 
 from __future__ import annotations
 
-from dataclasses import field
 from math import gcd
 from typing import TypeAlias
 
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, field
 from tinygpu.replay.ir import (
     BOOL,
     COMPARISONS,

@@ -8,9 +8,9 @@ idea: (u, w) ↦ s·u + w is one-to-one and keeps the order, so what has to be c
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import pairwise, permutations
 
+from tinygpu.record import replace
 from tinygpu.replay.ir import INDEX, ONE, ZERO, Axis, Fold, Num, Op, Term, Var, both, compare, conjuncts, free, put
 from tinygpu.replay.judge import Judge, Place
 from tinygpu.replay.monoids import unit

@@ -7,11 +7,10 @@ The one idea: a program is launches of steps, and an array lives from its `Fresh
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from typing import TypeAlias
 
 from tinygpu.diagnostic import NOWHERE, Span
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, field
 from tinygpu.replay.ir import TRUE, ZERO, Axis, Term, Var, compare
 
 # ── operations ──

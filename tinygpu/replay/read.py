@@ -7,10 +7,9 @@ The one idea: what cannot be read is reported by name, never left out: a machine
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field, replace
 from functools import cache
 
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, field, replace
 from tinygpu.replay.dtypes import settle
 from tinygpu.replay.expressions import Scope, condition, folded, index, typed, value
 from tinygpu.replay.ir import FLOATS, RANGES, Axis, Fold, Op, Term, Unsupported, Var, rebuild, walk

@@ -8,11 +8,10 @@ the digits of a division by a term have names, `a = q·n + r, 0 ≤ r < n`, and 
 
 from __future__ import annotations
 
-from dataclasses import field
 from fractions import Fraction
 from itertools import combinations
 
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, field
 from tinygpu.replay.ir import (
     BOOL,
     FLOATS,

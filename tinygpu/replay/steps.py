@@ -7,9 +7,8 @@ The one idea: every loop gets a name that no other loop of the launch has, and a
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import field, replace
 
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, field, replace
 from tinygpu.replay.dtypes import settle, to_index
 from tinygpu.replay.expressions import Scope, condition, index, typed, value
 from tinygpu.replay.ir import INDEX, TRUE, Axis, Num, Read, Term, Unsupported, Var, free, walk

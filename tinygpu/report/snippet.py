@@ -48,6 +48,8 @@ def width(shown: str) -> int:
     >>> width("abc"), width("矩阵"), width("e\\u0301")
     (3, 4, 1)
     """
+    if shown.isascii():
+        return len(shown)
     return sum(0 if unicodedata.combining(c) else 1 + (unicodedata.east_asian_width(c) in "WF") for c in shown)
 
 
@@ -57,6 +59,8 @@ def shown_line(line: str) -> tuple[str, list[int]]:
     >>> shown_line("a\\tb")
     ('a   b', [0, 1, 4, 5])
     """
+    if line.isascii() and line.isprintable():
+        return line, [*range(len(line) + 1)]
     parts: list[str] = []
     columns = [0]
     for character in line:

@@ -7,11 +7,10 @@ The one idea: a comment belongs to the row that its place falls on, so printing 
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import replace
 from typing import TypeAlias
 
 from tinygpu.diagnostic import NOWHERE, Span
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, replace
 from tinygpu.syntax.show import BREAK
 from tinygpu.syntax.tree import Comment
 

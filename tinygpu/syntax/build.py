@@ -6,10 +6,10 @@ The one idea: the grammar decides; nothing here looks at anything but its own pa
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from tinygpu.diagnostic import Span, TinygpuError
+from tinygpu.record import replace
 from tinygpu.syntax import program_rules, tree
 from tinygpu.syntax.lexer import Token
 from tinygpu.syntax.program_rules import rules_of, texts

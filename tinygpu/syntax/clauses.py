@@ -6,9 +6,8 @@ The one idea: the column is the longest such word of the same braces, so a block
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from tinygpu.diagnostic import Span
+from tinygpu.record import replace
 from tinygpu.syntax.arrange import INDENT, WIDTH, Comments, Row, block
 from tinygpu.syntax.show import BREAK, show, show_all
 from tinygpu.syntax.steps import level_text, order_text, place_text, statement_rows

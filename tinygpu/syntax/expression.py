@@ -6,11 +6,10 @@ Comes in: what the parser builds. Goes out: frozen nodes with spans. The one ide
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import TypeAlias
 
 from tinygpu.diagnostic import NOWHERE, Span
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, field
 
 
 def spanned() -> Span:

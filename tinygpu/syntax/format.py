@@ -6,9 +6,8 @@ The one idea: each node is a list of rows; `show` prints what is inside a row, `
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from tinygpu.diagnostic import Span
+from tinygpu.record import replace
 from tinygpu.syntax import tree
 from tinygpu.syntax.arrange import WIDTH, Comments, Row, arrange, block, closing
 from tinygpu.syntax.clauses import clause_rows

@@ -7,13 +7,12 @@ The one idea: a mistake is learned from its examples, by the state of the automa
 from __future__ import annotations
 
 import tomllib
-from dataclasses import replace
 from difflib import get_close_matches
 from functools import cache
 from typing import Any
 
 from tinygpu.diagnostic import Diagnostic
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, replace
 from tinygpu.syntax.automaton import Unexpected, run
 from tinygpu.syntax.lexer import NEWLINE, STRAY, WORD, Source, Token, scan, significant
 from tinygpu.syntax.place import Place, after_previous, at_word

@@ -7,7 +7,7 @@ The one idea: the functions bear the names of the rules, so the module is the ta
 from __future__ import annotations
 
 from collections.abc import Callable
-from inspect import isfunction
+from types import FunctionType
 from typing import Any
 
 from tinygpu.diagnostic import Span
@@ -26,7 +26,7 @@ def texts(words: tuple[Token, ...]) -> tuple[str, ...]:
 
 def rules_of(module: str, names: dict[str, Any]) -> dict[str, Callable[..., Any]]:
     """The functions that a module defines, by name."""
-    return {name: rule for name, rule in names.items() if isfunction(rule) and rule.__module__ == module}
+    return {name: rule for name, rule in names.items() if isinstance(rule, FunctionType) and rule.__module__ == module}
 
 
 # ── steps ──────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -13,7 +13,7 @@ from typing import Any
 
 from tinygpu.record import dataclass
 
-SOURCE = Path(__file__).resolve().parents[2] / "grammar"
+FOLDERS = tuple(folder / "grammar" for folder in Path(__file__).resolve().parents[1:3])  # of an installed tinygpu, of a checkout
 END = "$END"
 
 
@@ -45,12 +45,13 @@ class Tables:
 
 
 def read_grammar_file(name: str) -> str:
-    """The text of a file of `grammar/`: the folder of a checkout, else the package data of an installed tinygpu."""
-    if (SOURCE / "tgpu.lark").is_file():
-        return (SOURCE / name).read_text(encoding="utf-8")
-    from importlib import resources  # late: its import takes longer than a parse
+    """The text of a file of `grammar/`. Raises OSError."""
+    return (source() / name).read_text(encoding="utf-8")
 
-    return (resources.files("tinygpu.grammar") / name).read_text(encoding="utf-8")
+
+def source() -> Path:
+    """The folder of the grammar."""
+    return next((folder for folder in FOLDERS if (folder / "tgpu.lark").is_file()), FOLDERS[-1])
 
 
 @cache
@@ -79,7 +80,7 @@ def main() -> None:
     """Write `grammar/tables.json` from `grammar/tgpu.lark`."""
     from tinygpu.syntax.generate import generate
 
-    (SOURCE / "tables.json").write_text(to_json(generate()), encoding="utf-8")
+    (source() / "tables.json").write_text(to_json(generate()), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -7,10 +7,10 @@ The one idea: a core is a block of one thread and a vector register its vector, 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import fields, is_dataclass, replace
 from typing import TypeVar
 
 from tinygpu.diagnostic import Span
+from tinygpu.record import fields, is_dataclass, replace
 from tinygpu.syntax import tree
 
 T = TypeVar("T")

@@ -6,11 +6,10 @@ Spans and comments never take part in equality, so `parse(format(tree)) == tree`
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import TypeAlias
 
 from tinygpu.diagnostic import Span
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, field
 from tinygpu.syntax.expression import (
     Binary,
     Binder,

@@ -10,7 +10,6 @@ The one idea: nothing of the emitter is trusted, since what is proved is the tex
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import TypeAlias
 
 from tinygpu.diagnostic import Diagnostic, Label
@@ -22,7 +21,7 @@ from tinygpu.obligations.width import _divisions, evaluated
 from tinygpu.program.step import Program
 from tinygpu.program.unpack import unpack
 from tinygpu.proof.kernel import Open, Theorem, discharge
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, replace
 from tinygpu.validate.cpu_follow import Long, execute
 from tinygpu.validate.cpu_launch import Done, Text, functions_of, program_of
 from tinygpu.validate.cpu_names import Unread

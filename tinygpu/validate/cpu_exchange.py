@@ -9,13 +9,12 @@ arrays that nobody reads any more. The one idea: a butterfly of shuffles is a fo
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from tinygpu.category.linear import polynomial
 from tinygpu.category.term import INDEX, TRUE, App, Axis, Const, Read, Term, reads, rebuild
 from tinygpu.obligations.exchange import WARP, Threads
 from tinygpu.program.step import Assign, Barrier, For, If, Shared, Step, steps
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, replace
 
 DISTANCES = (16, 8, 4, 2, 1)
 

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import replace
 
 from tinygpu.category.term import Axis, Const, Read, Term, Var, conjuncts
 from tinygpu.model.op import Tensor
 from tinygpu.obligations.obligation import Point
 from tinygpu.program.step import Launch, Program
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, replace
 from tinygpu.validate.cpu_carrier import Role, groups_of
 from tinygpu.validate.cpu_driver import DIVISIONS, after_doc, calls, decorated, function, shared_out
 from tinygpu.validate.cpu_names import Digits, Global, Meaning, Number, Unread

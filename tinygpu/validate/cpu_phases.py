@@ -11,14 +11,13 @@ one that the text is.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field, replace
 from functools import reduce
 from operator import mul
 
 from tinygpu.category.linear import polynomial
 from tinygpu.category.term import TRUE, Axis, Const, Term, Var, conjunction, reads, substitute
 from tinygpu.program.step import Assign, Barrier, For, If, Launch, Local, Shared, Step
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, field, replace
 from tinygpu.validate.cpu_exchange import shuffled
 from tinygpu.validate.cpu_scope import changed, scoped, used
 

@@ -12,14 +12,13 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import field, replace
 
 from tinygpu.category.linear import polynomial, term_of
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.term import TRUE, Axis, Const, Read, Term, Var, reads, rebuild, substitute
 from tinygpu.obligations.recurrence import flatten
 from tinygpu.program.step import Assign, For, If, Step
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, field, replace
 from tinygpu.validate.cpu_names import Unread
 from tinygpu.validate.cpu_scope import used
 

@@ -8,12 +8,12 @@ hides nothing, and loops that carry nothing from one to the other are seen to.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator
-from dataclasses import replace
 from typing import TypeAlias
 
 from tinygpu.category.term import Axis, Read, Term, conjunction, reads, rebuild
 from tinygpu.diagnostic import Span
 from tinygpu.program.step import Assign, For, If, Local, Step
+from tinygpu.record import replace
 
 Rename: TypeAlias = Callable[[str, tuple[Term, ...]], tuple[str, tuple[Term, ...]]]
 

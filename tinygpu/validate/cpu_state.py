@@ -9,13 +9,13 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import reduce
 from itertools import count
 from operator import mul
 
 from tinygpu.category.term import Const, Term, Var, select, substitute
 from tinygpu.program.step import Local, Step
+from tinygpu.record import replace
 from tinygpu.validate.cpu_address import Spelled, coordinates, definitions_of, factors_of, numbers_of, same
 from tinygpu.validate.cpu_call import Values
 from tinygpu.validate.cpu_carrier import Group, Role, Run

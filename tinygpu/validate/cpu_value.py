@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from dataclasses import replace
 
 from tinygpu.category.term import (
     BOOL,
@@ -29,6 +28,7 @@ from tinygpu.category.term import (
 )
 from tinygpu.diagnostic import Span
 from tinygpu.obligations.obligation import Point
+from tinygpu.record import replace
 from tinygpu.validate.cpu_address import coordinates
 from tinygpu.validate.cpu_loop import proved
 from tinygpu.validate.cpu_names import Cell, Cells, Component, Digits, Global, Lost, Meaning, Number, Unread

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import replace
 
 from tinygpu.category.node import SHUFFLES
 from tinygpu.category.term import TRUE, App, text, walk
 from tinygpu.program.step import Assign, Barrier, For, Holds, If, Local, Shared, Step, steps
+from tinygpu.record import replace
 from tinygpu.validate.typed import Differs
 
 

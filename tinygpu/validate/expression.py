@@ -12,11 +12,10 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import field
 
 from tinygpu.category.node import COMPARISONS
 from tinygpu.category.term import BOOL, INDEX, App, Const, Read, Term, apply, text
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, field
 from tinygpu.validate.cast import as_kind, beside, converted, extreme
 from tinygpu.validate.same import Here
 from tinygpu.validate.typed import (

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from dataclasses import field
 from math import gcd
 
 from tinygpu.category.box import Box
@@ -21,7 +20,7 @@ from tinygpu.program.arrays import Array
 from tinygpu.program.lanes import ITEM_BYTES
 from tinygpu.program.layout import elements
 from tinygpu.program.step import Launch
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, field
 from tinygpu.validate.same import Here, canonical
 from tinygpu.validate.typed import Differs, Pointer, Value
 

@@ -11,12 +11,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import field, replace
 
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.term import BOOL, App, Read, Term, Var, conjunction, conjuncts, negation, reads, text
 from tinygpu.program.step import Assign, Barrier, For, If, Step
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, field, replace
 from tinygpu.validate.due import Missing, collective, due, shown
 from tinygpu.validate.effects import Effects, names_in
 from tinygpu.validate.moves import Sink, emptied, loads, stores, together

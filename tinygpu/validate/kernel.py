@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 
 from tinygpu.category.term import BOOL, Read, Term, Var, reads
 from tinygpu.program.arrays import Array, arrays
 from tinygpu.program.step import Assign, Launch, Program, steps
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, field
 from tinygpu.validate.declared import carved, declarations, own, type_of
 from tinygpu.validate.flat import Flat
 from tinygpu.validate.follow import Follower

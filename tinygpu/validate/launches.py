@@ -10,7 +10,6 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from tinygpu.category.term import (
     BOOL,
@@ -30,7 +29,7 @@ from tinygpu.category.term import (
 )
 from tinygpu.hardware.arch import CPU
 from tinygpu.program.step import Launch
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, replace
 from tinygpu.validate.data import checks_data
 from tinygpu.validate.effects import names_in
 from tinygpu.validate.kernel import Given, Passed

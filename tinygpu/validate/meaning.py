@@ -9,7 +9,6 @@ bits in memory and as f32 in registers. The one idea: this is the statement of w
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, replace
 
 from tinygpu.category.node import SHUFFLES
 from tinygpu.category.rounding import nearest
@@ -18,7 +17,7 @@ from tinygpu.program.address import address as row_major
 from tinygpu.program.arrays import Array, arrays
 from tinygpu.program.layout import address as shared_address
 from tinygpu.program.step import Program
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, field, replace
 
 HALVES = ("f16", "bf16")
 MEMORY = {"f16": "u16", "bf16": "u16", BOOL: "u8"}  # an element where it is stored, a scalar as it is passed

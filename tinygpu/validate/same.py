@@ -10,7 +10,6 @@ guard, is a question to the solver.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import lru_cache
 
 import z3
@@ -46,7 +45,7 @@ from tinygpu.category.to_z3 import box_facts
 from tinygpu.obligations.promise import instances
 from tinygpu.program.lanes import multiple
 from tinygpu.proof.kernel import ask
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, replace
 
 BUDGET = 4_000_000  # z3's resource units for one question: what is true of kernels takes a hundredth of it
 COMMUTE = ("add", "mul")

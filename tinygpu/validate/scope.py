@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
-from dataclasses import field, replace
 
 from tinygpu.category.affine import joined, linear
 from tinygpu.category.term import App, Read, Term, reads, variables, walk
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, field, replace
 from tinygpu.validate.effects import Effects, effects
 from tinygpu.validate.expression import Reader
 from tinygpu.validate.flat import Flat

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import field
 
 from tinygpu.category.term import Term, Var, conjuncts, equal, text
 from tinygpu.model.op import Tensor
 from tinygpu.program.step import Program
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, field
 from tinygpu.validate.effects import names_in
 from tinygpu.validate.same import Here
 from tinygpu.validate.typed import Differs, unread

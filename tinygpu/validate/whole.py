@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from dataclasses import field
 
 from tinygpu.category.term import BOOL, App, Const, Term, Var, apply, ceildiv, conjunction, equal, negation
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, field
 from tinygpu.validate.expression import OPERATORS
 from tinygpu.validate.typed import unread
 

@@ -9,7 +9,6 @@ intervals, which the launcher's limits are compared with.
 
 from __future__ import annotations
 
-from dataclasses import field
 from functools import lru_cache, reduce
 
 import z3
@@ -19,7 +18,7 @@ from tinygpu.category.interval import range_of
 from tinygpu.category.linear import Polynomial, constant, number, plus, polynomial, times
 from tinygpu.category.term import BOOL, INDEX, App, Const, Term, Var, conjunction
 from tinygpu.proof.kernel import ask
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, field
 from tinygpu.validate.same import BUDGET, Here, canonical
 
 LEAST = 2**31 - 1  # the largest index where indices have 32 bits
