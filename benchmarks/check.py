@@ -25,6 +25,7 @@ from benchmarks.rounds import processor
 
 ROOT = Path(__file__).resolve().parent.parent
 ROUNDS = 9
+DUELS = 25  # rounds of a rejection against a proof: they differ by a few percent, and a host by more
 REFUTED = 1  # the exit code of `tinygpu check`
 # compiled modules are kept, as they are for whoever installed tinygpu
 ENVIRONMENT = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"} | {"PYTHONPATH": str(ROOT)}
@@ -155,7 +156,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--quick", action="store_true", help="one round, without the whole library, and no file is written")
     quick = parser.parse_args(arguments).quick
     times, bases = measured(1 if quick else ROUNDS, not quick)
-    refused = rejections(1 if quick else ROUNDS)
+    refused = rejections(1 if quick else DUELS)
     print(f"{'':32} {'seconds':>8} {'× z3':>6}   goal")
     for name, value in times.items():
         goal = GOALS.get(name)

@@ -5,7 +5,7 @@ The one idea: a record is the product of its fields, so its methods are the same
 
     r = (π₁ r, …, πₙ r)        r = s  ⇔  π r = π s        hash r = hash (π r)
 
-and a constructor is a function of its setters: the same one for all classes, cut to as many arguments and these named after the fields.
+and a constructor is a function of its setters, the same for all classes with as many fields; its arguments are named after the fields.
 The standard library compiles six texts for each class.
 
 >>> @dataclass(frozen=True, slots=True)
@@ -109,12 +109,12 @@ def constructor(cls: Any, table: tuple[Field, ...], slots: bool) -> Callable[...
         setters.append(lambda self, value: self.__post_init__(value))
     elif hasattr(cls, "__post_init__"):
         setters[-1] = _last(setters[-1])
-    made: Any = construct(*setters)  # type: ignore[no-untyped-call]
+    made = construct(*setters)
     code, names, count = made.__code__, [one.name for one in table], len(table) + 1
     made.__code__ = code.replace(co_argcount=count, co_varnames=("self", *names, *code.co_varnames[count:]))
     made.__defaults__ = tuple(one.default for one in table if one.default is not MISSING or one.default_factory is not MISSING)
     made.__annotations__ = {one.name: one.type for one in table} | {"return": None}
-    made.__qualname__ = f"{cls.__qualname__}.__init__"
+    made.__name__, made.__qualname__ = "__init__", f"{cls.__qualname__}.__init__"
     return made  # type: ignore[no-any-return]
 
 
@@ -136,16 +136,29 @@ def _last(put: Setter) -> Setter:
 
 
 # fmt: off
-def construct(s1=None, s2=None, s3=None, s4=None, s5=None, s6=None, s7=None, s8=None, s9=None, s10=None,  # type: ignore[no-untyped-def]
-              s11=None, s12=None, s13=None, s14=None, s15=None, s16=None, s17=None, s18=None, s19=None, s20=None):
-    """Setters to the constructor `x₁ … xₙ ↦ s₁(self, x₁); …; sₙ(self, xₙ)`, whose other arguments `constructor` takes away."""
+def construct(*setters: Setter) -> Any:
+    """`s₁, …, sₙ ↦ (x₁ … xₙ ↦ s₁(self, x₁); …; sₙ(self, xₙ))`; a setter gives None. Small records are made most, and each call of a function
+    takes time for all of its arguments, so only large ones share a constructor, whose other arguments `constructor` takes away."""
+    return (SMALL[len(setters)] if len(setters) < len(SMALL) else _large)(*setters)
+
+
+SMALL: Any = (
+    lambda: lambda self: None,
+    lambda s1: lambda self, x1: s1(self, x1),
+    lambda s1, s2: lambda self, x1, x2: s1(self, x1) or s2(self, x2),
+    lambda s1, s2, s3: lambda self, x1, x2, x3: s1(self, x1) or s2(self, x2) or s3(self, x3),
+    lambda s1, s2, s3, s4: lambda self, x1, x2, x3, x4: s1(self, x1) or s2(self, x2) or s3(self, x3) or s4(self, x4),
+)
+
+
+def _large(s1, s2, s3, s4, s5, s6=None, s7=None, s8=None, s9=None, s10=None,  # type: ignore[no-untyped-def]
+           s11=None, s12=None, s13=None, s14=None, s15=None, s16=None, s17=None, s18=None, s19=None, s20=None):
     def __init__(self, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12, x13, x14, x15, x16, x17, x18, x19, x20):  # type: ignore[no-untyped-def]
-        # a setter gives None, and where there is no further one the rest is not looked at
-        (not s1 or s1(self, x1) or not s2 or s2(self, x2) or not s3 or s3(self, x3) or not s4 or s4(self, x4) or
-         not s5 or s5(self, x5) or not s6 or s6(self, x6) or not s7 or s7(self, x7) or not s8 or s8(self, x8) or
-         not s9 or s9(self, x9) or not s10 or s10(self, x10) or not s11 or s11(self, x11) or not s12 or s12(self, x12) or
-         not s13 or s13(self, x13) or not s14 or s14(self, x14) or not s15 or s15(self, x15) or not s16 or s16(self, x16) or
-         not s17 or s17(self, x17) or not s18 or s18(self, x18) or not s19 or s19(self, x19) or not s20 or s20(self, x20))
+        (s1(self, x1) or s2(self, x2) or s3(self, x3) or s4(self, x4) or s5(self, x5) or not s6 or s6(self, x6) or
+         not s7 or s7(self, x7) or not s8 or s8(self, x8) or not s9 or s9(self, x9) or not s10 or s10(self, x10) or
+         not s11 or s11(self, x11) or not s12 or s12(self, x12) or not s13 or s13(self, x13) or not s14 or s14(self, x14) or
+         not s15 or s15(self, x15) or not s16 or s16(self, x16) or not s17 or s17(self, x17) or not s18 or s18(self, x18) or
+         not s19 or s19(self, x19) or not s20 or s20(self, x20))
     return __init__
 # fmt: on
 
@@ -192,7 +205,10 @@ def restored(self: Any, values: list[Any]) -> None:
 
 def replaced(self: Any, /, **changes: Any) -> Any:
     """The record with some fields changed."""
-    return type(self)(**parts(self) | changes)
+    for one in self.__record__:
+        if one.name not in changes:
+            changes[one.name] = getattr(self, one.name)
+    return type(self)(**changes)
 
 
 def parts(one: Any) -> dict[str, Any]:
