@@ -69,7 +69,7 @@ def test_arguments_defaults_and_what_is_stored(make: Any) -> None:
     assert make.is_dataclass(p) and make.is_dataclass(point) and not make.is_dataclass(3)
     assert state().seen is not state().seen and state(count=2).count == 2
     assert repr(p) == f"{point.__qualname__}(x=6, y=[1])"
-    assert make.replace(p, x=5, twice=0).x == 5
+    assert make.replace(p, x=5, twice=0).x == 5 and make.replace(p, x=5).x == 5
     match p:
         case point(6, note=note):
             assert note == ""

@@ -88,13 +88,15 @@ def record(
 
 
 def tabled(given: type[Any], inside: dict[str, Any]) -> tuple[Field, ...]:
-    """The fields, those of the bases first. Their defaults do not stay `inside` the class."""
+    """The fields, those of the bases first. The defaults of what is stored do not stay `inside` the class."""
     table: dict[str, Field] = {}
     for base in reversed(given.__mro__[1:]):
         table |= {one.name: one for one in vars(base).get("__record__", ())}
     for name, text in inside.setdefault("__annotations__", {}).items():
         default = inside.pop(name, MISSING)
-        table[name] = (default if isinstance(default, Field) else Field(default)).named(name, text)
+        table[name] = one = (default if isinstance(default, Field) else Field(default)).named(name, text)
+        if one.given and one.default is not MISSING:
+            inside[name] = one.default
     for gone in ("__dict__", "__weakref__"):
         inside.pop(gone, None)
     inside["__qualname__"] = given.__qualname__

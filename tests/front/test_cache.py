@@ -80,7 +80,7 @@ def test_a_build_that_is_stopped_leaves_no_half_module(place: Path, root: Path, 
 
 
 def test_an_interrupt_is_one_word(place: Path) -> None:
-    program = "import os, signal, tinygpu.pipeline as p; p.watchers.append(lambda *_: os.kill(os.getpid(), signal.SIGINT)); import tinygpu.cli; tinygpu.cli.console()"
+    program = "import os, signal; signal.signal(signal.SIGINT, signal.default_int_handler); import tinygpu.pipeline as p; p.watchers.append(lambda *_: os.kill(os.getpid(), signal.SIGINT)); import tinygpu.cli; tinygpu.cli.console()"
     done = subprocess.run([sys.executable, "-c", program, "check", "odd.tgpu"], capture_output=True, text=True, timeout=60)
     assert done.returncode == 130 and done.stderr.strip() == "interrupted"
 
