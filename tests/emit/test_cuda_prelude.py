@@ -65,13 +65,14 @@ def test_conversions_assemble(name: str, arch: Any) -> None:
 @pytest.mark.parametrize(("count", "dtype", "accesses"), [(4, "float32", (1, 128)), (8, "float32", (2, 128)), (8, "uint16", (1, 128)),
                                                           (16, "uint8", (1, 128)), (4, "uint16", (1, 64)), (2, "float64", (1, 128)),
                                                           (4, "uint8", (1, None)), (2, "uint8", (1, None)), (6, "float32", (3, 64))])  # fmt: skip
-def test_wide_accesses_are_as_wide_as_they_say(count: int, dtype: str, accesses: tuple[int, int | None]) -> None:
+@pytest.mark.parametrize("space", ["global", "streaming"])
+def test_wide_accesses_are_as_wide_as_they_say(count: int, dtype: str, accesses: tuple[int, int | None], space: str) -> None:
     names = needs_cuda()
     from numba import cuda, types
 
     from tinygpu.emit.wide_access import wide_load, wide_store
 
-    load, store, kind = wide_load(count), wide_store(count), getattr(types, dtype)
+    load, store, kind = wide_load(count), wide_store(count, space), getattr(types, dtype)
 
     def kernel(x, y, n):  # type: ignore[no-untyped-def]
         cells = cuda.local.array(count, kind)
@@ -80,8 +81,9 @@ def test_wide_accesses_are_as_wide_as_they_say(count: int, dtype: str, accesses:
 
     for arch in ARCHITECTURES:
         pointer = types.CPointer(kind)
-        _, report = assemble(kernel, names.void(pointer, pointer, types.int32), arch)
+        ptx, report = assemble(kernel, names.void(pointer, pointer, types.int32), arch)
         assert not report.refused()
+        assert ("st.global.cs" in ptx) == (space == "streaming" and count * kind.bitwidth % 32 == 0)
         if report.instructions:
             number, bits = accesses
             for found in (report.count("LDG"), report.count("STG")):

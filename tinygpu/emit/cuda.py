@@ -18,6 +18,7 @@ from tinygpu.emit.prelude import ANGLES, CONVERSIONS, MOVES, SHUFFLED, UPDATED, 
 from tinygpu.emit.python import Lines, block, docstring, fresh, identifier, python_names, source
 from tinygpu.program.arrays import STATIC_BYTES, arrays, shared_places
 from tinygpu.program.step import Assign, For, Launch, Local, Program, Shared, steps
+from tinygpu.program.streaming import once
 from tinygpu.program.unpack import unpack
 from tinygpu.program.wide import wide_accesses
 from tinygpu.record import dataclass
@@ -93,7 +94,9 @@ def kernel_source(program: Program, number: int) -> tuple[str, frozenset[str]]:
     places, size = shared_places(launch)
     firsts = {w.first[-1]: w.access.index[-1] for w in wide_accesses(program) if w.launch == number}
     labels |= first_names(firsts, labels, taken)
-    build = Build(program, number, labels, taken=taken | set(labels.values()), places=places, firsts=firsts)
+    build = Build(
+        program, number, labels, taken=taken | set(labels.values()), places=places, firsts=firsts, once=once(program, number)
+    )
     build.swizzled = {name: s for name, s in program.shared.items() if s.layout.swizzle}
     decoded = thread_lines(launch, scope)
     lines = body_lines(build, launch.body, scope, launch.grid + launch.block)

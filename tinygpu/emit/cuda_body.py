@@ -26,7 +26,7 @@ IN_PLACE = {"sum": "+=", "prod": "*="}
 @dataclass(slots=True)
 class Build:
     """What one kernel's walk needs, with the first bytes of shared arrays, and what it gathers: the arrays to declare, by name. `firsts` are
-    the coordinates of first lanes, with the coordinate of every lane."""
+    the coordinates of first lanes, with the coordinate of every lane; what is touched `once` need not stay in a cache."""
 
     program: Program
     number: int
@@ -36,6 +36,7 @@ class Build:
     places: Mapping[str, int] = field(default_factory=dict)
     swizzled: Mapping[str, Shared] = field(default_factory=dict)
     firsts: Mapping[Term, Term] = field(default_factory=dict)
+    once: frozenset[str] = frozenset()
 
 
 def body_lines(build: Build, body: tuple[Step, ...], scope: Scope, axes: tuple[Axis, ...]) -> Lines:
@@ -110,17 +111,17 @@ def vector_lines(build: Build, loop: For, scope: Scope, axes: tuple[Axis, ...]) 
     inside = scope.with_raw({move.cells: move.cells.removeprefix("cells ") for move in moves})
     around, quick = tuple(m for m in moves if m.wide.always), tuple(m for m in moves if not m.wide.always)
     plain = fast(loop, around)
-    lines = [move_line(m, inside) for m in plain.loads]
+    lines = [move_line(build, m, inside) for m in plain.loads]
     each = loop_lines(build, loop.axis, plain.body, inside, axes)
     if quick:
         every = fast(loop, moves)
-        moved = [move_line(m, inside) for m in every.loads if m in quick]
+        moved = [move_line(build, m, inside) for m in every.loads if m in quick]
         moved += loop_lines(build, loop.axis, every.body, inside, axes)
-        moved += [move_line(m, inside) for m in every.stores if m in quick]
+        moved += [move_line(build, m, inside) for m in every.stores if m in quick]
         shares = conjuncts(quick[0].wide.condition)
         test = " and ".join(["wide"] * any(not m.wide.shared for m in quick) + [scope.text(c, 3) for c in shares])
         each = [*comment(wide_remark(quick, scope)), *choice(test, moved, each)]
-    lines += [*each, *(move_line(m, inside) for m in plain.stores)]
+    lines += [*each, *(move_line(build, m, inside) for m in plain.stores)]
     return lines if outer == TRUE else block(f"if {scope.text(outer)}", lines)
 
 
@@ -139,12 +140,13 @@ def wide_remark(quick: tuple[Move, ...], scope: Scope) -> str:
     return f"{', '.join(dict.fromkeys(moved))}, where all {quick[0].wide.count} lanes are inside"
 
 
-def move_line(move: Move, scope: Scope) -> str:
+def move_line(build: Build, move: Move, scope: Scope) -> str:
     """One wide load or store."""
     wide = move.wide
     pointer, cells = scope.names[wide.tensor], scope.names[move.cells]
     offset = whole(scope.text(scope.offset(wide.tensor, wide.first)))
-    call = f"{'shared_' * wide.shared}{'store' if wide.stores else 'load'}{wide.count}"
+    memory = "shared_" if wide.shared else "streaming_" if wide.stores and wide.tensor in build.once else ""
+    call = f"{memory}{'store' if wide.stores else 'load'}{wide.count}"
     return f"{call}({pointer}, {offset}, {cells})" if wide.stores else f"{call}({cells}, {pointer}, {offset})"
 
 

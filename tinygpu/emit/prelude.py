@@ -18,13 +18,24 @@ from tinygpu.emit.cooperation import atomic, shared_memory, shuffle, shuffle_sou
 from tinygpu.emit.counted import counted
 from tinygpu.emit.division import division
 from tinygpu.emit.trigonometry import angle_function, angle_reduced, angle_series, angle_value
-from tinygpu.emit.wide_access import wide_cell, wide_load, wide_packed, wide_place, wide_shape, wide_store, wide_unpacked
+from tinygpu.emit.wide_access import (
+    wide_cell,
+    wide_load,
+    wide_packed,
+    wide_place,
+    wide_shape,
+    wide_store,
+    wide_streamed,
+    wide_unpacked,
+)
 
 CONVERSIONS = ("f16_bits", "f16_value", "bf16_bits", "bf16_value", "round_f16", "round_bf16", "trunc_i32", "trunc_u32", "trunc_i64")
 ANGLES = ("sinf", "cosf", "sin", "cos")
 SHUFFLED = tuple(f"shuffle_{mode}" for mode in ("xor", "up", "down", "idx", "up_any", "down_any"))
 UPDATED = tuple(f"{space}atomic_{update}" for space in ("", "shared_") for update in ("sum", "max", "min"))
-MOVES = tuple(f"{move}{count}" for move in ("load", "store", "shared_load", "shared_store") for count in range(1, 129))
+MOVES = tuple(
+    f"{move}{count}" for move in ("load", "store", "shared_load", "shared_store", "streaming_store") for count in range(1, 129)
+)
 MADE = {"shared": "shared_memory(0)", "upto": "counted()", "constant": "constant_memory()"}
 MADE |= {name: f"division({name!r})" for name in ("div", "mod", "ceil")}
 IMPORTS = ("import functools", "from typing import Any")
@@ -33,8 +44,8 @@ IMPORTS = ("import functools", "from typing import Any")
 def made_by(name: str) -> str:
     """How the prelude makes a name that a kernel uses.
 
-    >>> made_by("load4"), made_by("shared_load4"), made_by("f16_bits"), made_by("sinf"), made_by("expf")
-    ('wide_load(4)', "wide_load(4, 'shared')", "conversion('f16_bits')", "angle_function('sinf')", 'names.expf')
+    >>> made_by("load4"), made_by("shared_load4"), made_by("streaming_store4"), made_by("f16_bits"), made_by("sinf"), made_by("expf")
+    ('wide_load(4)', "wide_load(4, 'shared')", "wide_store(4, 'streaming')", "conversion('f16_bits')", "angle_function('sinf')", 'names.expf')
     >>> made_by("shuffle_xor"), made_by("shared_atomic_sum"), made_by("shared"), made_by("upto"), made_by("constant")
     ("shuffle('xor')", "atomic('sum', 'shared')", 'shared_memory(0)', 'counted()', 'constant_memory()')
     >>> made_by("div")
@@ -42,8 +53,8 @@ def made_by(name: str) -> str:
     """
     if name in MOVES:
         move = name.rstrip("0123456789")
-        space = ", 'shared'" * move.startswith("shared_")
-        return f"wide_{move.removeprefix('shared_')}({name.removeprefix(move)}{space})"
+        memory, _, moved = move.rpartition("_")
+        return f"wide_{moved}({name.removeprefix(move)}{f', {memory!r}' if memory else ''})"
     if name in SHUFFLED:
         return f"shuffle({name.removeprefix('shuffle_')!r})"
     if name in UPDATED:
@@ -72,7 +83,7 @@ def prelude_source(uses: Collection[str]) -> str:
     if "division" in makers:
         parts += [division]
     if makers & {"wide_load", "wide_store"}:
-        parts += [wide_shape, wide_place, wide_cell, wide_packed, wide_unpacked, wide_load, wide_store]
+        parts += [wide_shape, wide_place, wide_cell, wide_packed, wide_unpacked, wide_streamed, wide_load, wide_store]
     if "shared_memory" in makers:
         parts += [shared_memory]
     if "shuffle" in makers:

@@ -2,7 +2,8 @@
 
 Comes in: how many elements, and of which memory; the dtype is the pointer's. Goes out: numba intrinsics, `load(cells, pointer, offset)` and
 `store(pointer, offset, cells)`. The one idea: an access is a vector of words, and elements are the bits of words, so one text serves all
-dtypes; the compiler knows vectors, and moves and merges them.
+dtypes; the compiler knows vectors, and moves and merges them. Only a `streaming` store, of what is touched once in global memory and is to
+leave the caches first (`.cs`), is assembly, as the compiler has no word for it.
 This file is pasted into emitted modules, function by function: each imports what it needs when it is called.
 """
 
@@ -26,10 +27,10 @@ def wide_shape(count: int, bits: int) -> tuple[int, int, int]:
 
 
 def wide_place(builder: Any, pointer: Any, offset: Any, move: Any, access: int, space: str) -> Any:
-    """The address in `global` or `shared` memory of one access of that type, behind element `offset`."""
+    """The address in `global` (`streaming` too) or `shared` memory of one access of that type, behind element `offset`."""
     from llvmlite import ir
 
-    number = {"global": 1, "shared": 3}[space]
+    number = 3 if space == "shared" else 1
     near = builder.addrspacecast(builder.gep(pointer, [offset]), ir.PointerType(pointer.type.pointee, number))
     return builder.gep(builder.bitcast(near, ir.PointerType(move, number)), [ir.IntType(32)(access)])
 
@@ -67,6 +68,18 @@ def wide_packed(builder: Any, values: list[Any], move: Any, bits: int) -> Any:
     for lane, value in enumerate(values):
         packed = builder.insert_element(packed, value, ir.IntType(32)(lane))
     return builder.bitcast(packed, move)
+
+
+def wide_streamed(builder: Any, place: Any, packed: Any) -> None:
+    """Stores 32-bit words that are to leave the caches first."""
+    from llvmlite import ir
+
+    words, word, long = range(packed.type.count), packed.type.element, ir.IntType(64)
+    vector = f".v{len(words)}" if len(words) > 1 else ""
+    text = f"st.global.cs{vector}.b32 [$0], {{{', '.join(f'${n + 1}' for n in words)}}};"
+    values = [builder.extract_element(packed, ir.IntType(32)(n)) for n in words]
+    kind = ir.FunctionType(ir.VoidType(), [long, *(word for _ in words)])
+    builder.asm(kind, text, ",".join(["l", *("r" for _ in words)]), [builder.ptrtoint(place, long), *values], True)
 
 
 @functools.cache
@@ -112,7 +125,10 @@ def wide_store(count: int, space: str = "global") -> Any:
                 cells = (wide_cell(context, builder, kind, arguments[2], access * lanes + lane) for lane in range(lanes))
                 packed = wide_packed(builder, [builder.load(cell) for cell in cells], move, kind.dtype.bitwidth)
                 place = wide_place(builder, arguments[0], arguments[1], move, access, space)
-                builder.store(packed, place, align=words * bits // 8)
+                if space == "streaming" and bits == 32:
+                    wide_streamed(builder, place, packed)
+                else:
+                    builder.store(packed, place, align=words * bits // 8)
             return context.get_dummy_value()
 
         return types.void(pointer, offset, cells), build

@@ -126,9 +126,9 @@ def _atom(node: ast.expr, space: str) -> Atom:
                 return Atom(MAKERS[maker], "", number)
             if maker == "shared_memory":
                 return Atom("shared", "", number)
-        case ast.Call(func=ast.Name(id=maker), args=[ast.Constant(value=int(number)), ast.Constant("shared")], keywords=[]):
-            if maker in MAKERS:
-                return Atom(MAKERS[maker], "", number, True)
+        case ast.Call(func=ast.Name(id=maker), args=[ast.Constant(value=int(number)), ast.Constant(memory)], keywords=[]):
+            if maker in MAKERS and (memory == "shared" or (maker, memory) == ("wide_store", "streaming")):  # a hint to the caches
+                return Atom(MAKERS[maker], "", number, memory == "shared")
         case ast.Call(func=ast.Name(id="division"), args=[ast.Constant(value=str(name))], keywords=[]) if name in DIVISIONS:
             return Atom("division", DIVISIONS[name])
         case ast.Call(func=ast.Name(id=maker), args=[], keywords=[]) if maker in ALONE:

@@ -20,7 +20,7 @@ from tinygpu.record import dataclass
 from tinygpu.validate.module import Module
 from tinygpu.validate.typed import Differs, unread
 
-WORDS = ("wide_packed", "wide_unpacked")
+WORDS = ("wide_packed", "wide_unpacked", "wide_streamed")
 PARTS = (  # what a kernel calls, and the helpers whose text is part of its key, in this order
     (("constant_memory",), ("constant_memory",)),
     (("counted",), ("counted",)),
