@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tinygpu.category.term import variables
 from tinygpu.diagnostic import Label
 from tinygpu.obligations.bijection import collisions
 from tinygpu.obligations.cover import part, stores_of
@@ -41,4 +42,17 @@ def _twice(program: Program, output: str, stores: tuple[Store, ...], alone: bool
         labels += [Label(stores[q].step.span, "and here")] if p != q else []
         title = f"one element of {output} is stored twice"
         sentence = f"no two points of {'the work' if p == q else 'two stores'} store one element of {output}"
-        yield Obligation("once", "TG202", title, sentence, hypotheses, goal, tuple(labels))
+        help = mend(stores[p]) if p == q else ""
+        yield Obligation("once", "TG202", title, sentence, hypotheses, goal, tuple(labels), help)
+
+
+def mend(store: Store) -> str:
+    """What would mend a store that several threads do because a part of the work neither reaches its index nor its guard."""
+    said = {name for term in (*store.index, *store.point.guard) for name in variables(term)}
+    free = [a.name for a in store.point.axes if a.name not in said]
+    if not free:
+        return ""
+    names, guard = " and ".join(f"`{name}`" for name in free), " and ".join(f"{name} == 0" for name in free)
+    return (
+        f"{names} {'is' if len(free) == 1 else 'are'} not in the index: store `if {guard}`, or let each have an element of its own"
+    )
