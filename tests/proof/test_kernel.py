@@ -52,6 +52,12 @@ def test_a_proof_is_made_by_the_kernel_alone() -> None:
         proof.program = other  # type: ignore[misc]
 
 
+def test_a_verdict_is_shown_on_one_line() -> None:
+    good, bad = program(SUM, GOOD), program(SUM, BAD)
+    assert repr(prove(good)) == f"<Proof of {good.name}: {len(prove(good).theorems)} obligations>"  # type: ignore[union-attr]
+    assert repr(check(bad)).startswith("Refutation(diagnostic=Diagnostic(code=")
+
+
 def test_only_a_proof_is_built() -> None:
     with pytest.raises(TypeError):
         pipeline.built(prove(program(SUM, BAD)))  # type: ignore[arg-type]

@@ -14,7 +14,7 @@ from tinygpu.obligations.obligation import Gap, Obligation
 from tinygpu.obligations.trace import UNSOLVED
 from tinygpu.program.step import Program
 from tinygpu.proof.kernel import BUDGET, Open, Proof, moot, prove
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, field
 
 LONGEST = 200  # characters of a title
 
@@ -23,7 +23,7 @@ LONGEST = 200  # characters of a title
 class Refutation:
     """The program is wrong: one diagnostic with the smallest case found, and the sizes of it."""
 
-    program: Program
+    program: Program = field(repr=False)
     diagnostic: Diagnostic
     sizes: tuple[tuple[str, int], ...] = ()
 
@@ -32,7 +32,7 @@ class Refutation:
 class Unknown:
     """Neither: what could not be proved, and why."""
 
-    program: Program
+    program: Program = field(repr=False)
     diagnostics: tuple[Diagnostic, ...]
 
 

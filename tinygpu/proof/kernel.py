@@ -66,6 +66,9 @@ class Proof:
         if key is not _KEY:
             raise TypeError("a Proof is made by tinygpu.proof.kernel.prove alone")
 
+    def __repr__(self) -> str:
+        return f"<Proof of {self.program.name}: {len(self.theorems)} obligations>"
+
 
 Result: TypeAlias = Proof | tuple[Open, ...]
 
