@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tinygpu.commands.common import Progress, add_format, show, write
-from tinygpu.commands.specs import Judged, chosen, exit_code, judge, line, load_all, width_of
+from tinygpu.commands.specs import Judged, chosen, exit_code, judge, judge_light, line, load_all, width_of
+from tinygpu.commands.together import cores
 from tinygpu.diagnostic import Diagnostic, TinygpuError
 from tinygpu.hardware.arch import CPU
-from tinygpu.record import replace
+from tinygpu.record import parts, replace
 from tinygpu.report import report, wants_color
 from tinygpu.report.formats import as_dict
 
@@ -42,6 +43,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--as-test", metavar="FILE", help="write what is refuted as a test for pytest, which fails until it is repaired"
     )
     parser.add_argument("--notes", action="store_true", help="say too what makes a machine slower than it need be (TG6)")
+    parser.add_argument("--jobs", type=int, default=0, metavar="N", help="processes, on Linux (default: one a core)")
     parser.add_argument("--budget", type=int, default=None, metavar="STEPS", help="solver steps for one obligation")
     add_format(parser)
 
@@ -53,11 +55,14 @@ def run(arguments: argparse.Namespace) -> int:
     machines = among(specs, arguments.machine, problems)
     width = width_of(m for _, m in machines)
     keep = keeper(arguments)
+    whole = keep is not None or arguments.notes or arguments.why is not None or arguments.as_test is not None
     judged: list[Judged] = []
+    jobs, hashed = 1 if whole else arguments.jobs or cores(), style == "json"
+    light = judge_light(machines, arguments.budget, hashed, jobs)
     with Progress() as now:
         for number, (spec, machine) in enumerate(machines, 1):
             now(f"checking {machine.title} ({number} of {len(machines)})")
-            judged.append(judge(spec.path, machine, arguments.budget))
+            judged.append(judge(spec.path, machine, arguments.budget, hashed) if whole else next(light))
             if arguments.notes:
                 judged[-1] = noted(judged[-1])
             if keep is not None:
@@ -181,21 +186,13 @@ def finish(judged: Sequence[Judged], problems: tuple[Diagnostic, ...], style: st
 
 def as_row(judged: Judged) -> dict[str, object]:
     """A machine's verdict as plain data."""
-    from tinygpu.pipeline import Proof
-    from tinygpu.proof.certificate import digest
-    from tinygpu.proof.summary import sizes
-
     row: dict[str, object] = {
         "file": judged.path,
         "machine": judged.machine.title,
         "op": judged.machine.op.name,
         "verdict": judged.word,
+        "seconds": round(judged.seconds, 4),
     }
-    row["seconds"] = round(judged.seconds, 4)
-    if isinstance(judged.verdict, Proof):
-        row |= {
-            "sizes": sizes(judged.verdict.program),
-            "obligations": len(judged.verdict.theorems),
-            "proof": digest(judged.verdict),
-        }
+    if judged.facts is not None:
+        row |= parts(judged.facts)
     return row

@@ -7,10 +7,11 @@ The one idea: a verdict is one of three words, and an exit code follows from all
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tinygpu.commands.common import BAD, PROVED, REFUTED, UNKNOWN, find, read
+from tinygpu.commands.together import together
 from tinygpu.diagnostic import Diagnostic, TinygpuError
 from tinygpu.record import dataclass
 
@@ -20,23 +21,26 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
+class Facts:
+    """What is said of a proof: for which sizes, by how many obligations, and if that was asked for, the hash of what was proved."""
+
+    sizes: str
+    obligations: int
+    proof: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Judged:
-    """A machine and what came of checking it: a verdict, or the diagnostics of a machine that has no program."""
+    """A machine and what came of checking it: `proved`, `refuted`, `unknown`, or `error` with the diagnostics of a machine that has no
+    program. The verdict itself stays in the process that found it."""
 
     path: str
     machine: Machine
-    verdict: Verdict | None
+    word: str
     diagnostics: tuple[Diagnostic, ...]
     seconds: float
-
-    @property
-    def word(self) -> str:
-        """`proved`, `refuted`, `unknown` or `error`."""
-        from tinygpu.pipeline import Proof, Refutation
-
-        if self.verdict is None:
-            return "error"
-        return "proved" if isinstance(self.verdict, Proof) else "refuted" if isinstance(self.verdict, Refutation) else "unknown"
+    facts: Facts | None = None
+    verdict: Verdict | None = None
 
 
 def load_all(paths: Sequence[str], partly: bool = False) -> tuple[tuple[Loaded, ...], dict[str, str], tuple[Diagnostic, ...]]:
@@ -81,7 +85,7 @@ def names_of(machine: Machine) -> tuple[str, ...]:
     return machine.name, machine.title, machine.op.name, machine.op.name.partition("[")[0]
 
 
-def judge(path: str, machine: Machine, budget: int | None = None) -> Judged:
+def judge(path: str, machine: Machine, budget: int | None = None, hashed: bool = False) -> Judged:
     """Check one machine, timed."""
     from tinygpu import pipeline
 
@@ -89,30 +93,43 @@ def judge(path: str, machine: Machine, budget: int | None = None) -> Judged:
     try:
         verdict = pipeline.check(machine) if budget is None else pipeline.check(machine, budget)
     except TinygpuError as error:
-        return Judged(path, machine, None, error.diagnostics, time.perf_counter() - start)
+        return Judged(path, machine, "error", error.diagnostics, time.perf_counter() - start)
     except Exception as error:
         error.add_note(f"while checking {machine.title} of {path}")
         raise
+    seconds = time.perf_counter() - start
     match verdict:
         case pipeline.Refutation(diagnostic=one):
-            found: tuple[Diagnostic, ...] = (one,)
+            return Judged(path, machine, "refuted", (one,), seconds, None, verdict)
         case pipeline.Unknown(diagnostics=several):
-            found = several
-        case _:
-            found = ()
-    return Judged(path, machine, verdict, found, time.perf_counter() - start)
+            return Judged(path, machine, "unknown", several, seconds, None, verdict)
+    from tinygpu.proof.certificate import digest
+    from tinygpu.proof.summary import sizes
+
+    facts = Facts(sizes(verdict.program), len(verdict.theorems), digest(verdict) if hashed else "")
+    return Judged(path, machine, "proved", (), seconds, facts, verdict)
+
+
+def judge_light(machines: Sequence[tuple[Loaded, Machine]], budget: int | None, hashed: bool, jobs: int) -> Iterator[Judged]:
+    """Check machines on several cores, in order, and without their verdicts."""
+    import tinygpu.proof.check
+    import tinygpu.proof.summary  # noqa: F401  # by this process, and not by each that is forked
+
+    def one(number: int) -> tuple[str, tuple[Diagnostic, ...], float, Facts | None]:
+        spec, machine = machines[number]
+        judged = judge(spec.path, machine, budget, hashed)
+        return judged.word, judged.diagnostics, judged.seconds, judged.facts
+
+    answers = together(len(machines), one, jobs)  # now, and not when the first is waited for: who has threads is not forked
+    return (Judged(spec.path, machine, *answer) for (spec, machine), answer in zip(machines, answers, strict=True))
 
 
 def line(judged: Judged, width: int) -> str:
     """`proved   matmul_tile : matmul    all M, K, N    32 obligations    0.31 s`."""
-    from tinygpu.pipeline import Proof
-
     name = f"{judged.machine.title} : {judged.machine.op.name}"
     said = f"{judged.word:<8} {name:<{width}}"
-    if isinstance(judged.verdict, Proof):
-        from tinygpu.proof.summary import sizes  # with what hashes a proof: not for a rejection
-
-        said += f"  {sizes(judged.verdict.program)}  ({len(judged.verdict.theorems)} obligations, {judged.seconds:.2f} s)"
+    if judged.facts is not None:
+        said += f"  {judged.facts.sizes}  ({judged.facts.obligations} obligations, {judged.seconds:.2f} s)"
     elif judged.diagnostics:
         said += f"  {judged.diagnostics[0].code} {judged.diagnostics[0].title}"
     return said

@@ -1,0 +1,100 @@
+"""Work on several cores: in order, complete whatever happens to a process, and the same as on one.
+
+Comes in: work that counts, ends its process, raises, or is interrupted. Goes out: the answers. The one idea: each question is asked in a process
+of its own, because one with threads, as a test runner is, is not forked.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+START = "import os, signal, sys, threading, time\nfrom tinygpu.commands.together import together\nhere = os.getpid()\n"
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere one process does all of it")
+
+
+def said(root: Path, program: str) -> str:
+    done = subprocess.run([sys.executable, "-c", START + program], capture_output=True, text=True, timeout=60, cwd=root)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 3, 40])
+@pytest.mark.parametrize("jobs", [-1, 1, 2, 5])
+def test_the_answers_are_in_order(root: Path, count: int, jobs: int) -> None:
+    program = f"print([*together({count}, lambda n: (time.sleep(0.01 * (n == 0)), n, 'x' * n * 9999)[1], {jobs})])"
+    assert said(root, program) == str([*range(count)])
+
+
+def test_several_processes_do_it(root: Path) -> None:
+    found = said(root, "print(*together(4, lambda n: (time.sleep(0.2), os.getpid())[1], 2), here)").split()
+    assert len({*found[:4]}) == 2 and found[4] not in found[:4]
+
+
+def test_a_large_answer_arrives_whole(root: Path) -> None:
+    assert said(root, "print([len(a) for a in together(3, lambda n: bytes(5_000_000 + n), 2)])") == "[5000000, 5000001, 5000002]"
+
+
+@pytest.mark.parametrize("end", ["os._exit(3)", "os.kill(os.getpid(), signal.SIGKILL)", "1 / 0", "sys.exit(1)"])
+def test_what_a_process_does_not_answer_is_done_again(root: Path, end: str) -> None:
+    program = f"def work(n):\n  if os.getpid() != here and n % 2: {end}\n  return n * n\nprint([*together(6, work, 3)])"
+    assert said(root, program) == "[0, 1, 4, 9, 16, 25]"
+
+
+def test_an_error_is_raised_where_it_always_is(root: Path) -> None:
+    program = "def work(n):\n  if n == 2: raise ValueError('two')\n  return n\n"
+    program += (
+        "found = []\ntry:\n  for one in together(4, work, 2): found.append(one)\nexcept ValueError as error: print(found, error)"
+    )
+    assert said(root, program) == "[0, 1] two"
+
+
+def test_who_has_threads_is_not_forked(root: Path) -> None:
+    program = "threading.Thread(target=time.sleep, args=(0.5,)).start()\nprint({*together(4, lambda n: os.getpid(), 2)} == {here})"
+    assert said(root, program) == "True"
+
+
+def test_nobody_is_left_when_it_is_over(root: Path) -> None:
+    program = "answers = together(8, lambda n: (time.sleep(5 * (n > 1)), n)[1], 2)\nprint(next(answers))\nanswers.close()\n"
+    program += "try: os.waitpid(-1, os.WNOHANG)\nexcept ChildProcessError: print('nobody')"
+    began = time.perf_counter()
+    assert said(root, program).split() == ["0", "nobody"] and time.perf_counter() - began < 5
+
+
+def test_a_check_on_two_cores_says_what_one_on_one_says(root: Path, tmp_path: Path) -> None:
+    wrong = (root / "specs" / "saxpy.tgpu").read_text(encoding="utf-8").replace("compute i = (g, t)", "compute i = (t, g)", 1)
+    wrong = wrong.replace("machine saxpy_v4 : saxpy {", "machine saxpy_v4 : saxpy {\n  where n > 2*n", 1)
+    (tmp_path / "saxpy.tgpu").write_text(wrong, encoding="utf-8")
+
+    def checked(jobs: int, style: str) -> tuple[int, str]:
+        command = [sys.executable, "-m", "tinygpu", "check", str(tmp_path), "--jobs", str(jobs), "--output-format", style]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=root)
+        assert "Traceback" not in done.stderr
+        return done.returncode, done.stdout
+
+    alone, shared = checked(1, "json"), checked(2, "json")
+    rows = [[{k: v for k, v in m.items() if k != "seconds"} for m in json.loads(out)["machines"]] for _, out in (alone, shared)]
+    assert alone[0] == shared[0] and rows[0] == rows[1] and all("proof" in r for r in rows[0] if r["verdict"] == "proved")
+    assert json.loads(alone[1])["diagnostics"] == json.loads(shared[1])["diagnostics"]
+    assert [line.split("(")[0] for line in checked(1, "human")[1].splitlines()] == [
+        line.split("(")[0] for line in checked(2, "human")[1].splitlines()
+    ]
+
+
+def test_an_interrupt_ends_all_of_them(root: Path) -> None:
+    command = [sys.executable, "-m", "tinygpu", "check", "specs", "--jobs", "2"]
+    heard = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.default_int_handler), "start_new_session": True}
+    checker = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=root, **heard)  # type: ignore[call-overload]
+    time.sleep(2)
+    os.killpg(checker.pid, signal.SIGINT)
+    _, err = checker.communicate(timeout=30)
+    assert checker.returncode == 130 and err.strip().splitlines()[-1] == "interrupted" and "Traceback" not in err
+    with pytest.raises(ProcessLookupError):
+        os.killpg(checker.pid, 0)
