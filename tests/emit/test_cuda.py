@@ -101,7 +101,7 @@ def test_parameters_and_blocks() -> None:
     (launch,) = program.launches
     assert text(launch.blocks) == "ceil(M / 64)*ceil(N / 64)"
     assert block_threads(launch) == 64
-    assert {"load8", "store8", "ix", "f32"} <= cuda_uses(program)
+    assert {"load8", "streaming_store8", "ix", "f32"} <= cuda_uses(program)
 
 
 @pytest.mark.parametrize("name", sorted(PROGRAMS))

@@ -17,6 +17,7 @@ import pytest
 
 from tests.conftest import ROOT
 from tinygpu.obligations.obligation import Claim, Gap, Inhabited, Obligation
+from tinygpu.record import replace
 
 FOLDER = ROOT / "tinygpu" / "obligations"
 KINDS = (Obligation, Gap, Inhabited)
@@ -46,9 +47,9 @@ class Recorder:
             make(claim, *given, **named)
             caller = sys._getframe(1)
             if (
-                caller.f_code.co_name == "replace"
+                caller.f_code is replace.__code__
             ):  # a claim with more hypotheses, or of another kind, is of the place it was stated at
-                self.of[claim] |= self.of.get(caller.f_locals["obj"], set())
+                self.of[claim] |= self.of.get(caller.f_locals["self"], set())
             elif Path(caller.f_code.co_filename).parent == FOLDER:
                 self.of[claim].add((Path(caller.f_code.co_filename).stem, caller.f_lineno))
 

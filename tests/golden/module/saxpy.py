@@ -283,10 +283,10 @@ def wide_shape(count: int, bits: int) -> tuple[int, int, int]:
 
 
 def wide_place(builder: Any, pointer: Any, offset: Any, move: Any, access: int, space: str) -> Any:
-    """The address in `global` or `shared` memory of one access of that type, behind element `offset`."""
+    """The address in `global` (`streaming` too) or `shared` memory of one access of that type, behind element `offset`."""
     from llvmlite import ir
 
-    number = {"global": 1, "shared": 3}[space]
+    number = 3 if space == "shared" else 1
     near = builder.addrspacecast(builder.gep(pointer, [offset]), ir.PointerType(pointer.type.pointee, number))
     return builder.gep(builder.bitcast(near, ir.PointerType(move, number)), [ir.IntType(32)(access)])
 
@@ -324,6 +324,18 @@ def wide_unpacked(builder: Any, moved: Any, item: Any, bits: int) -> list[Any]:
     lanes = moved.type.count * word.width // bits
     values = builder.bitcast(moved, ir.VectorType(item, lanes))
     return [builder.extract_element(values, ir.IntType(32)(lane)) for lane in range(lanes)]
+
+
+def wide_streamed(builder: Any, place: Any, packed: Any) -> None:
+    """Stores 32-bit words that are to leave the caches first."""
+    from llvmlite import ir
+
+    words, word, long = range(packed.type.count), packed.type.element, ir.IntType(64)
+    vector = f".v{len(words)}" if len(words) > 1 else ""
+    text = f"st.global.cs{vector}.b32 [$0], {{{', '.join(f'${n + 1}' for n in words)}}};"
+    values = [builder.extract_element(packed, ir.IntType(32)(n)) for n in words]
+    kind = ir.FunctionType(ir.VoidType(), [long, *(word for _ in words)])
+    builder.asm(kind, text, ",".join(["l", *("r" for _ in words)]), [builder.ptrtoint(place, long), *values], True)
 
 
 @functools.cache
@@ -369,7 +381,10 @@ def wide_store(count: int, space: str = "global") -> Any:
                 cells = (wide_cell(context, builder, kind, arguments[2], access * lanes + lane) for lane in range(lanes))
                 packed = wide_packed(builder, [builder.load(cell) for cell in cells], move, kind.dtype.bitwidth)
                 place = wide_place(builder, arguments[0], arguments[1], move, access, space)
-                builder.store(packed, place, align=words * bits // 8)
+                if space == "streaming" and bits == 32:
+                    wide_streamed(builder, place, packed)
+                else:
+                    builder.store(packed, place, align=words * bits // 8)
             return context.get_dummy_value()
 
         return types.void(pointer, offset, cells), build
@@ -1104,5 +1119,5 @@ def _need_cuda(function: str, library: str) -> None:
 
 
 _saxpy_v4_cuda = _Cuda(
-    "saxpy_v4", saxpy_v4_kernel, 64, (0, 0), "61e8f5d3b847a731d6bbba8ea50d6cc34ca1b10452159570b1b9d22adc99abfa"
+    "saxpy_v4", saxpy_v4_kernel, 64, (0, 0), "967d8dfdf0cb965ab3838e2b1469ce9b7db71e2f03a145c7a14806df4b8f9617"
 )  # fmt: skip
