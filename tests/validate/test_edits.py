@@ -26,7 +26,7 @@ EDITS = {  # name: spec and machine, behind what, what is changed, to what, the 
     "no accumulation": (TILE, KERNEL, "acc[ri, rh, rj] += ", "acc[ri, rh, rj] = ", "TG820", "gives"),
     "where a wide load starts": (TILE, KERNEL, "load4(A_v, A, ix(ix(i*K) + k0))", "load4(A_v, A, ix(ix(i*K) + i))", "TG820", ""),
     "how much a wide load moves": (TILE, KERNEL, "load4(A_v, A,", "shared_load8(A_v, A,", "TG820", "instruction"),
-    "another instruction": (TILE, "B_tile_v[v] = B_v[v]", "shared_store4(B_tile,", "store4(B_tile,", "TG820", "instruction"),
+    "another instruction": (TILE, "B_tile_v[v] = B_v[v]", "shared_store4(B_tile,", "streaming_store4(B_tile,", "TG820", "instruction"),
     "where a shared array starts": (TILE, KERNEL, "shared(f32, 4224)", "shared(f32, 4208)", "TG820", "lies at"),
     "a shared array that is not aligned": (TILE, KERNEL, "shared(f32, 4224)", "shared(f32, 4220)", "TG820", "begins at"),
     "too little shared memory": (TILE, "def matmul_128x128_kernel", "shared_memory(8320)", "shared_memory(8192)", "TG820", "ends at"),
