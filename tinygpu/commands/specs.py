@@ -112,8 +112,9 @@ def judge(path: str, machine: Machine, budget: int | None = None, hashed: bool =
 
 def judge_light(machines: Sequence[tuple[Loaded, Machine]], budget: int | None, hashed: bool, jobs: int) -> Iterator[Judged]:
     """Check machines on several cores, in order, and without their verdicts."""
-    import tinygpu.proof.check
-    import tinygpu.proof.summary  # noqa: F401  # by this process, and not by each that is forked
+    if min(len(machines), jobs) > 1:
+        import tinygpu.proof.check
+        import tinygpu.proof.summary  # noqa: F401  # by this process, and not by each that is forked
 
     def one(number: int) -> tuple[str, tuple[Diagnostic, ...], float, Facts | None]:
         spec, machine = machines[number]
