@@ -56,16 +56,27 @@ def test_the_smallest_sizes_are_shown(name: str) -> None:
     assert verdict.diagnostic.case is not None and verdict.diagnostic.case.rows
 
 
+def edited(name: str, old: str, new: str) -> Refutation:
+    """The verdict on a machine of specs/scan.tgpu, with one text in the place of another."""
+    text = (Path(__file__).parents[2] / "specs" / "scan.tgpu").read_text(encoding="utf-8")
+    assert old in text
+    machine = next(m for m in pipeline.load_text(text.replace(old, new)).machines if m.name == name)
+    verdict = check(pipeline.program(machine))
+    assert isinstance(verdict, Refutation)
+    return verdict
+
+
 def test_the_one_that_fails_first_is_shown_of_several_claims() -> None:
     """A prefix over 256 threads whose seventh step forgets thread 64: each element of the block's last sum has a claim of its own."""
-    text = (Path(__file__).parents[2] / "specs" / "scan.tgpu").read_text(encoding="utf-8")
-    machine = next(
-        m
-        for m in pipeline.load_text(text.replace("if t >= d else", "if (t > 64 if d == 64 else t >= d) else")).machines
-        if m.name == "scan_block"
-    )
-    verdict = check(pipeline.program(machine))
-    assert isinstance(verdict, Refutation) and dict(verdict.sizes) == {"R": 1, "N": 65}
+    verdict = edited("scan_block", "if t >= d else", "if (t > 64 if d == 64 else t >= d) else")
+    assert dict(verdict.sizes) == {"R": 1, "N": 65}
+
+
+def test_where_the_equation_is_long_some_of_its_elements_are_compared() -> None:
+    """What is carried from one turn to the next lacks the last block's sum: a second turn begins after 32 blocks of 256 elements, where all
+    prefixes would take 8193² additions."""
+    verdict = edited("scan_three", "carry[] += shuffle_idx(v[], 31)", "carry[] += shuffle_idx(v[], 30)")
+    assert verdict.diagnostic.code == "TG505" and dict(verdict.sizes) == {"n": 8193}
 
 
 def test_an_integer_that_random_inputs_avoid() -> None:

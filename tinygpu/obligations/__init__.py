@@ -41,8 +41,8 @@ PROPERTIES: tuple[tuple[str, Callable[[Program, Trace], Iterator[Claim]]], ...] 
     ("memory", memory.state),
     ("uniform", uniform.state),
     ("ordered", ordered.state),  # where threads race nothing after this is asked
+    ("cover", cover.state),  # nor where an element is never stored
     ("once", once.state),
-    ("cover", cover.state),
     ("storage", storage.state),
     ("initialised", initialised.state),
     ("store", store.state),

@@ -19,7 +19,7 @@ from tinygpu.program.inputs import promised, random_inputs
 from tinygpu.program.ranges import indices
 from tinygpu.program.reference import reference
 from tinygpu.program.simulate import simulate
-from tinygpu.program.small_inputs import outstanding
+from tinygpu.program.small_inputs import outstanding, shape_of
 from tinygpu.program.step import Program
 from tinygpu.program.tolerance import Mismatch, compare, tolerance
 
@@ -65,29 +65,45 @@ def ends_inputs(op: Op, sizes: dict[str, int], seed: int = 0) -> dict[str, Array
 
 
 def seen(
-    program: Program, sizes: dict[str, int], seed: int, edge: bool, ends: bool, work: list[int] | None
+    program: Program, sizes: dict[str, int], seed: int, edge: bool, ends: bool, work: list[int] | None, share: float = 1.0
 ) -> tuple[Fault, ...] | Mismatch | None:
-    """The faults of one run, or the first element that is wrong. Raises SimulationBudget, and IndexError or ZeroDivisionError where the
-    equation has no value."""
+    """The faults of one run, or the first element that is wrong, of a `share` of them. Raises SimulationBudget, and IndexError or
+    ZeroDivisionError where the equation has no value."""
     inputs = (edge_inputs if edge else ends_inputs if ends else random_inputs)(program.op, sizes, seed)
     if not promised(program.op, sizes, inputs):
         return None
-    wanted = _wanted(program, sizes, inputs) if edge else {}
+    sample = None if share >= 1 else {t.name: some(shape_of(t, sizes), share, seed) for t in program.op.outputs}
+    wanted = _wanted(program, sizes, inputs, sample) if edge else {}
     outcome = simulate(program, sizes, inputs, order=seed or None, budget=SIMULATED, work=work)
     if wanted is None:  # no value, but an access outside an array is one all the same
         return tuple(f for f in outcome.faults if isinstance(f, OutOfBounds))
     if outcome.faults:
         return outcome.faults
-    wanted = wanted or reference(program.op, sizes, inputs)
+    wanted = wanted or reference(program.op, sizes, inputs, sample)
     rtol, atol = tolerance(program.op, sizes)
-    found = compare(program.op, outcome.outputs, wanted, rtol=rtol, atol=atol)
+    found = compare(program.op, outcome.outputs, wanted, sample=sample, rtol=rtol, atol=atol)
     return next((m for m in found if not edge or isfinite(m.want)), None)
 
 
-def _wanted(program: Program, sizes: dict[str, int], inputs: dict[str, Any]) -> dict[str, Any] | None:
+def some(shape: tuple[int, ...], share: float, seed: int) -> tuple[Array, ...]:
+    """A share of an array's elements, at least one: half of them its last, where smallest counterexamples are, the others by chance.
+
+    >>> [axis.tolist() for axis in some((2, 3), 0.5, 0)]
+    [[1, 1, 1], [0, 1, 2]]
+    """
+    every = int(np.prod(shape))
+    count = min(every, max(2, int(every * share)))
+    last = np.arange(every - (count + 1) // 2, every)
+    flat = np.union1d(last, np.random.default_rng([seed, 3]).integers(0, max(1, every), count // 2))[:every]
+    return np.unravel_index(flat, shape) if shape else ()
+
+
+def _wanted(
+    program: Program, sizes: dict[str, int], inputs: dict[str, Any], sample: dict[str, tuple[Array, ...]] | None
+) -> dict[str, Any] | None:
     """The equation's values; None where it reads outside a tensor."""
     try:
-        return reference(program.op, sizes, inputs)
+        return reference(program.op, sizes, inputs, sample)
     except IndexError:
         return None
 
@@ -97,7 +113,8 @@ def count(program: Program, sizes: dict[str, int], seen: Mismatch, budget: int) 
     inputs = random_inputs(program.op, sizes)
     inputs |= {t.name: np.ones_like(inputs[t.name]) for t in program.op.inputs if t.dtype in FLOATS}
     got = simulate(program, sizes, inputs, budget=budget).outputs[seen.tensor][seen.index]
-    return got, reference(program.op, sizes, inputs)[seen.tensor][seen.index]
+    one = {seen.tensor: tuple(np.asarray([i]) for i in seen.index)}
+    return got, reference(program.op, sizes, inputs, one)[seen.tensor].flat[0]
 
 
 def faults(program: Program, sizes: dict[str, int], budget: int) -> tuple[Fault, ...]:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 MEETINGS = 1 << 10  # faults of a run that is about races: others must not crowd them out
 FAILED = 1 << 20  # of what is left for small runs, for one that ended beyond them
-REFERRED = 1 << 25  # points of the equations' folds
+REFERRED = 1 << 25  # points of the equations' folds; where there are more only some elements are compared
 
 Misbehaviour: TypeAlias = Fault | Mismatch
 
@@ -50,13 +50,14 @@ def replay(
 
     Where the equation itself has no value on those inputs, or they are not as promised, nothing is said.
     """
-    points = _points(program.op, sizes)
-    if points > REFERRED:
+    outputs, points = _points(program.op, sizes)
+    if points - outputs > REFERRED:
         return None
+    few = points > REFERRED
     if work:
-        work[0] -= points
+        work[0] -= min(points, REFERRED)
     try:
-        if work and len(work) > 1 and work[1] <= 0:
+        if few or (work and len(work) > 1 and work[1] <= 0):
             raise Beyond("so much has been run that numpy is worth loading")
         found = _small(program, sizes, seed, edge, ends, work)
         if (
@@ -66,7 +67,7 @@ def replay(
     except Beyond:
         if work and len(work) > 1:
             work[1] -= FAILED
-        found = _large(program, sizes, seed, edge, ends, work)
+        found = _large(program, sizes, seed, edge, ends, work, REFERRED / points if few else 1.0)
     except (IndexError, ZeroDivisionError):
         return None  # the equation has no value here
     return (_telling(found) if found else None) if isinstance(found, tuple) else found
@@ -94,12 +95,12 @@ def _small(
 
 
 def _large(
-    program: Program, sizes: dict[str, int], seed: int, edge: bool, ends: bool, work: list[int] | None
+    program: Program, sizes: dict[str, int], seed: int, edge: bool, ends: bool, work: list[int] | None, share: float
 ) -> tuple[Fault, ...] | Mismatch | None:
     from tinygpu.proof.large_replay import seen  # numpy is loaded only for what is not small
 
     try:
-        return seen(program, sizes, seed, edge, ends, work)
+        return seen(program, sizes, seed, edge, ends, work, share)
     except (SimulationBudget, IndexError, ZeroDivisionError):
         return None  # too large to run, or the equation itself has no value here
 
@@ -166,10 +167,13 @@ def misbehaviour(program: Program, sizes: dict[str, int], ends: int = 4, work: l
     return None
 
 
-def _points(op: Op, sizes: dict[str, int]) -> int:
-    """How many points the equations' folds have in all."""
-    shapes = ((e, op.tensor(e.target).shape) for e in op.equations)
-    return sum(prod(max(0, int(evaluate(n, sizes))) for n in shape) * fold_length(e.value, sizes) for e, shape in shapes)
+def _points(op: Op, sizes: dict[str, int]) -> tuple[int, int]:
+    """How many points the folds of the outputs' equations have, and those of all."""
+    outputs, points = {t.name for t in op.outputs}, [0, 0]
+    for e in op.equations:
+        some = prod(max(0, int(evaluate(n, sizes))) for n in op.tensor(e.target).shape) * fold_length(e.value, sizes)
+        points = [points[0] + some * (e.target in outputs), points[1] + some]
+    return points[0], points[1]
 
 
 def _telling(faults: tuple[Fault, ...]) -> Fault:
