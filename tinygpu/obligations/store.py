@@ -1,6 +1,6 @@
 """What is stored is the finished value of the element it is stored to.
 
-    every store  out[e(w)] = v(w)  has  v(w) = equation(out)(e(w))        and nothing reads or accumulates into an output
+    every store  out[e(w)] = v(w)  has  v(w) = equation(out)(e(w))        and nothing reads an output
 
 Comes in: the trace. Goes out: formulas, one family for each store. Intermediates of the equation are put in by their definitions.
 """
@@ -31,15 +31,8 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
         equation = Label(program.op.equation(cells.local.name).span, "the equation")
         steps = [label for label in made_by(trace, cells.local.name) if label.span != equation.span]  # a derived step has its place
         yield from same(cells.value, element(program.op, cells.local.name, cells.place, point), point, (*steps, equation))
-    for store in (s for s in trace.stores if s.tensor in outputs - made):
+    for store in (s for s in trace.stores if s.tensor in outputs - made and not s.update):  # else it is `memory` that is wrong
         labels = (Label(store.step.span, "stored here"), Label(program.op.equation(store.tensor).span, "the equation"))
-        if store.update:
-            sentence = f"{store.tensor} is stored, not accumulated in memory"
-            title = f"{store.tensor} is accumulated in memory, where its first value is unknown"
-            yield Obligation(
-                "store", "TG507", title, sentence, store.point.facts, FALSE, labels, "accumulate in a local cell, then store it"
-            )
-            continue
         yield from same(store.value, element(program.op, store.tensor, store.index, store.point), store.point, labels)
     for access in trace.accesses:
         if access.array in outputs and not access.write and not stored_before(trace, access.array, access.place.launch):

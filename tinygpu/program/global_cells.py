@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from tinygpu.category.number import Array, Value
-from tinygpu.program.fault import EACH, READ, STORE, At, DoubleStore, Faults, ReadOutput, Uninitialised
-from tinygpu.program.memory import Place, flat, inside, offenders, unflat
+from tinygpu.program.fault import EACH, READ, STORE, At, DoubleStore, Faults, ReadOutput, Uninitialised, unflat
+from tinygpu.program.memory import Place, flat, inside, offenders
 from tinygpu.program.shadow import Access, Shadow
 from tinygpu.program.update import combine
 from tinygpu.record import dataclass, field
@@ -104,10 +104,13 @@ class Global:
         self.position[where] = positions
         self.written[where] = True
         self.values[where] = np.broadcast_to(value, shape).reshape(-1)[positions]
-        # Two points of this event with one address: all but the last have lost their mark.
-        for spot in np.flatnonzero(self.position[where] != positions)[:EACH]:
-            winner = self.position[where[spot]]
-            self._twice(where[spot], place, shape, winner, faults, earlier=place.at(shape, int(positions[spot])))
+        if (
+            self.position[where] != positions
+        ).any():  # two points of this event have one address: the last has overwritten the first
+            _, first, address = np.unique(where, return_index=True, return_inverse=True)
+            for spot in np.flatnonzero(first[address] != np.arange(len(where)))[:EACH]:
+                one = place.at(shape, int(positions[first[address[spot]]]))
+                self._twice(where[spot], place, shape, positions[spot], faults, earlier=one)
 
     def _touch(self, kind: str, address: Array, points: Array, place: Place, faults: Faults) -> None:
         if self.shadow is not None and self.values.size:

@@ -98,15 +98,6 @@ def flat(index: tuple[Value, ...], extents: tuple[int, ...]) -> Value:
     return address
 
 
-def unflat(address: int, extents: tuple[int, ...]) -> tuple[int, ...]:
-    """The index of a row-major address.
-
-    >>> unflat(13, (4, 5))
-    (2, 3)
-    """
-    return tuple(int(i) for i in np.unravel_index(address, extents)) if extents else ()
-
-
 @dataclass(slots=True)
 class Input:
     """An input: read only."""

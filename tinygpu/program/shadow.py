@@ -15,8 +15,8 @@ import numpy as np
 
 from tinygpu.category.number import Array
 from tinygpu.program.clock import Clock
-from tinygpu.program.fault import EACH, READ, STORE, Faults, Race
-from tinygpu.program.memory import Place, unflat
+from tinygpu.program.fault import EACH, READ, STORE, Faults, Race, unflat
+from tinygpu.program.memory import Place
 from tinygpu.program.step import WARP
 from tinygpu.record import dataclass, field
 

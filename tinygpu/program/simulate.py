@@ -17,13 +17,13 @@ from tinygpu.category.term import FLOATS, Term
 from tinygpu.category.to_numpy import evaluate
 from tinygpu.program.access import accesses
 from tinygpu.program.clock import Clock, Moments
-from tinygpu.program.fault import Fault, Faults, NeverStored, Outcome, SimulationBudget
+from tinygpu.program.fault import Fault, Faults, NeverStored, Outcome, SimulationBudget, unflat
 from tinygpu.program.global_cells import Global
 from tinygpu.program.group import Group, factors, groups
 from tinygpu.program.inputs import random_inputs
 from tinygpu.program.interpret import Memory, Run, run_body
 from tinygpu.program.local_cells import Cells
-from tinygpu.program.memory import Input, unflat
+from tinygpu.program.memory import Input
 from tinygpu.program.schedule import Schedule
 from tinygpu.program.shadow import Shadow
 from tinygpu.program.shared_cells import SharedCells

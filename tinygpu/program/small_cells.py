@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from tinygpu.category.listed import COMBINE, Listed, Number, mapped, rounded
 from tinygpu.category.term import FLOATS
 from tinygpu.category.to_lists import Points
-from tinygpu.program.fault import EACH, READ, STORE, DoubleStore, OutOfBounds, Race, ReadOutput, Uninitialised
+from tinygpu.program.fault import EACH, READ, STORE, DoubleStore, OutOfBounds, Race, ReadOutput, Uninitialised, unflat
 from tinygpu.record import dataclass, field
 
 if TYPE_CHECKING:
@@ -127,11 +127,7 @@ class Cells:
 
     def index(self, address: int) -> tuple[int, ...]:
         """The index of an address."""
-        out = []
-        for extent in reversed(self.extents):
-            address, place = divmod(address, extent)
-            out.append(place)
-        return tuple(reversed(out))
+        return unflat(address, self.extents)
 
     def read(self, index: list[Listed], at: Points, seen: frozenset[str], run: Run, ghost: bool = False) -> Listed:
         """The elements; a ghost may look at anything shared, or at an output, and nobody sees it."""
@@ -227,17 +223,14 @@ class Cells:
             run.report(Uninitialised(run.at(at, p), self.name, full, owner))
 
     def _mark(self, pairs: list[tuple[int, int, Number]], at: Points, run: Run) -> None:
-        """Notes who stores; of two stores in one step, the last one is the second."""
-        addresses = [a for _, a, _ in pairs]
-        again = [(p, a) for p, a, _ in pairs if a in self.stored][:EACH]
-        for p, address in again:
+        """Notes who stores; of several stores in one step the first has done it, and the last is remembered."""
+        for p, address in [(p, a) for p, a, _ in pairs if a in self.stored][:EACH]:
             event, then, place = self.stored[address]
             run.report(DoubleStore(run.at(at, p), self.name, self.index(address), event.at(then, place)))
-        last = {a: p for p, a, _ in pairs}
-        if len(last) < len(addresses):
-            for p, address in [(p, a) for p, a, _ in pairs if last[a] != p][:EACH]:
-                run.report(DoubleStore(run.at(at, last[address]), self.name, self.index(address), run.at(at, p)))
-        self.stored.update((a, (run.now, at, p)) for a, p in last.items())
+        first: dict[int, int] = {}
+        for p, address in [(p, a) for p, a, _ in pairs if first.setdefault(a, p) != p][:EACH]:
+            run.report(DoubleStore(run.at(at, p), self.name, self.index(address), run.at(at, first[address])))
+        self.stored.update((a, (run.now, at, p)) for p, a, _ in pairs)
 
 
 def _first(inside: list[int] | None, at: Points, bad: Callable[[int], bool]) -> list[int]:

@@ -15,6 +15,7 @@ from tinygpu.category.term import BOOL, FLOATS, INTEGERS, App, Read, Term
 from tinygpu.category.to_lists import Points, constants, evaluate
 from tinygpu.model.op import Op, Tensor
 from tinygpu.program.chance import Chance
+from tinygpu.program.fault import unflat
 from tinygpu.program.ranges import LIMITS, index_ranges, indices, positive
 from tinygpu.program.small import Lists
 from tinygpu.program.small_run import WORK
@@ -176,11 +177,7 @@ def compare(op: Op, sizes: Mapping[str, int], got: Lists, want: Lists, rtol: flo
             near = tensor.dtype in FLOATS and isfinite(b) and abs(a - b) <= atol + rtol * abs(b)
             if a == b or (a != a and b != b) or near:
                 continue
-            index = []
-            for extent in reversed(shape):
-                address, place = divmod(address, extent)
-                index.append(place)
-            yield Mismatch(tensor.name, tuple(reversed(index)), a, b)
+            yield Mismatch(tensor.name, unflat(address, shape), a, b)
 
 
 def shape_of(tensor: Tensor, sizes: Mapping[str, int]) -> tuple[int, ...]:

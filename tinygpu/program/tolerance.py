@@ -23,12 +23,14 @@ from tinygpu.record import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Mismatch:
-    """An element that differs too much; for an array of the wrong shape the index is empty and the values are NaN."""
+    """An element that differs too much, and the few elements of inputs that it should be made of, if they are known; for an array of the
+    wrong shape the index is empty and the values are NaN."""
 
     tensor: str
     index: tuple[int, ...]
     got: float
     want: float
+    operands: tuple[tuple[str, float], ...] = ()
 
     def __str__(self) -> str:
         """

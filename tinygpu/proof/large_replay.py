@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tinygpu.category.number import Array, outside_dtype
+from tinygpu.category.number import Array, load, outside_dtype
 from tinygpu.category.term import BOOL, FLOATS, INTEGERS
 from tinygpu.model.op import Op
 from tinygpu.program.fault import Fault, OutOfBounds
@@ -22,6 +22,8 @@ from tinygpu.program.simulate import simulate
 from tinygpu.program.small_inputs import outstanding, shape_of
 from tinygpu.program.step import Program
 from tinygpu.program.tolerance import Mismatch, compare, tolerance
+from tinygpu.proof.operands import operands
+from tinygpu.record import replace
 
 SIMULATED = 1 << 24  # lane-steps of one replay
 
@@ -82,7 +84,9 @@ def seen(
     wanted = wanted or reference(program.op, sizes, inputs, sample)
     rtol, atol = tolerance(program.op, sizes)
     found = compare(program.op, outcome.outputs, wanted, sample=sample, rtol=rtol, atol=atol)
-    return next((m for m in found if not edge or isfinite(m.want)), None)
+    wrong = next((m for m in found if not edge or isfinite(m.want)), None)
+    lists = {t.name: load(inputs[t.name], t.dtype, exact=True).ravel().tolist() for t in program.op.inputs} if wrong else {}
+    return wrong and replace(wrong, operands=operands(program.op, sizes, lists, wrong))
 
 
 def some(shape: tuple[int, ...], share: float, seed: int) -> tuple[Array, ...]:

@@ -91,7 +91,14 @@ def _small(
     if outcome.faults:
         return outcome.faults
     found = small_inputs.compare(op, sizes, outcome.outputs, wanted, *tolerance(op, sizes))
-    return next((m for m in found if not edge or isfinite(m.want)), None)
+    return next((explained(op, sizes, inputs, m) for m in found if not edge or isfinite(m.want)), None)
+
+
+def explained(op: Op, sizes: dict[str, int], inputs: dict[str, list[float]], wrong: Mismatch) -> Mismatch:
+    """The element with what it should be made of."""
+    from tinygpu.proof.operands import operands  # only for values that are wrong
+
+    return replace(wrong, operands=operands(op, sizes, inputs, wrong))
 
 
 def _large(

@@ -59,8 +59,10 @@ def rows(program: Program, sizes: dict[str, int], seen: Misbehaviour) -> Iterato
         case HoldsViolated(at, array, index, got, want):
             yield from _where(at)
             yield "cell", (f"{element(array, index)} is {got:.6g}, said to be {want:.6g}",)
-        case Mismatch(tensor, index, got, want):
+        case Mismatch(tensor, index, got, want, operands):
             yield "element", (element(tensor, index),)
+            if operands:
+                yield "inputs", (", ".join(f"{name} = {value:.6g}" for name, value in operands),)
             yield "stored", (f"{got:.6g}",)
             yield "equation", (f"{want:.6g}",)
 
