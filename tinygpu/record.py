@@ -219,15 +219,20 @@ def parts(one: Any) -> dict[str, Any]:
 
 
 class Standard:
-    """What the standard library looks for in a class, made when it looks."""
+    """What the standard library looks for in a class, made when it first looks."""
 
     def __init__(self, table: tuple[Field, ...], frozen: bool) -> None:
-        self.table, self.frozen = table, frozen
+        self.table, self.frozen, self.made = table, frozen, None
 
     def __set_name__(self, _: type[Any], name: str) -> None:
         self.name = name
 
     def __get__(self, _: Any, cls: type[Any]) -> Any:
+        if self.made is None:
+            self.made = self.make(cls)
+        return self.made
+
+    def make(self, cls: type[Any]) -> Any:
         import dataclasses
 
         def of(one: Field) -> tuple[str, Any, Any]:
