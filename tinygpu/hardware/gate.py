@@ -22,11 +22,19 @@ from tinygpu.program.wide import wide_accesses
 
 def gate(programs: Sequence[Program], arch: Arch = (8, 0), bits: int = 32, wide: bool = True) -> tuple[Report, ...]:
     """`programs → a report for each of their launches`, in order. Needs numba-cuda and cuda-core, and no GPU."""
-    kernels = []
+    return gates(programs, (arch,), bits, wide)[arch]
+
+
+def gates(programs: Sequence[Program], archs: Sequence[Arch], bits: int = 32, wide: bool = True) -> dict[Arch, tuple[Report, ...]]:
+    """The same for several architectures, in little more than the time for one."""
+    names: list[str] = []
+    texts: list[tuple[str, ...]] = []
     for program in programs:
         space = loaded(program)
-        kernels += [(program.name, compile_ptx(space, program, n, arch, bits, wide)) for n in range(len(program.launches))]
-    return assembled(kernels, arch) if kernels else ()
+        texts += [compile_ptx(space, program, n, archs, bits, wide) for n in range(len(program.launches))]
+        names += [program.name] * len(program.launches)
+    of_arch = zip(archs, zip(*texts, strict=True), strict=True) if texts else ()
+    return dict.fromkeys(archs, ()) | {a: assembled(tuple(zip(names, ptx, strict=True)), a) for a, ptx in of_arch}
 
 
 def missing(reports: Sequence[Report], program: Program) -> tuple[str, ...]:
@@ -71,10 +79,15 @@ def loaded(program: Program) -> Mapping[str, Any]:
     return space
 
 
-def compile_ptx(space: Mapping[str, Any], program: Program, number: int, arch: Arch, bits: int, wide: bool) -> str:
-    """The PTX of one launch's kernel."""
+def compile_ptx(
+    space: Mapping[str, Any], program: Program, number: int, archs: Sequence[Arch], bits: int, wide: bool
+) -> tuple[str, ...]:
+    """The PTX of one launch's kernel for each architecture: all of them have what numba makes of it, which takes nearly all of the time."""
     kernel, signature = space[kernel_name(program, number)](bits, wide)
-    from numba import cuda
+    from numba.cuda import compiler  # 0.30.4, which the project pins: `cuda.compile_ptx` is these two calls for one architecture
 
-    ptx, _ = cuda.compile_ptx(kernel, signature, cc=arch, launch_bounds=block_threads(program.launches[number]))
-    return str(ptx)
+    threads = block_threads(program.launches[number])
+    library, _ = compiler._compile_pyfunc_with_fixup(
+        kernel, signature, device=False, abi="numba", cc=archs[0], launch_bounds=threads
+    )
+    return tuple(str(library.get_asm_str(cc=arch)) for arch in archs)
