@@ -38,6 +38,13 @@ def test_several_processes_do_it(root: Path) -> None:
     assert len({*found[:4]}) == 2 and found[4] not in found[:4]
 
 
+def test_the_largest_are_begun_first_where_there_are_few(root: Path) -> None:
+    program = "found = [*together({}, lambda n: (time.monotonic(), time.sleep(0.05))[0], 2, lambda n: n)]\n"
+    program += "print(found[0] > max(found[1:]))"
+    assert said(root, program.format(4)) == "True"
+    assert said(root, program.format(17)) == "False"
+
+
 def test_a_large_answer_arrives_whole(root: Path) -> None:
     assert said(root, "print([len(a) for a in together(3, lambda n: bytes(5_000_000 + n), 2)])") == "[5000000, 5000001, 5000002]"
 

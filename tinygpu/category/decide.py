@@ -7,6 +7,7 @@ The one idea: a few exact moves (use a known fact, move a division across, name 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 from tinygpu.category.box import Box
 from tinygpu.category.facts import Facts, facts
@@ -17,6 +18,7 @@ from tinygpu.category.term import INDEX, App, Const, Term, apply, conjuncts, tex
 DEPTH = 3  # moves made one after the other
 
 
+@lru_cache(maxsize=4096)
 def holds(guard: Term, box: Box) -> bool | None:
     """Whether a guard is seen to hold at every point of the box (True), at none (False), or neither (None).
 

@@ -121,7 +121,12 @@ def judge_light(machines: Sequence[tuple[Loaded, Machine]], budget: int | None, 
         judged = judge(spec.path, machine, budget, hashed)
         return judged.word, judged.diagnostics, judged.seconds, judged.facts
 
-    answers = together(len(machines), one, jobs)  # now, and not when the first is waited for: who has threads is not forked
+    def length(number: int) -> int:
+        """Of the text of a machine: what is said in many words takes long."""
+        span = machines[number][1].span
+        return span.end - span.start
+
+    answers = together(len(machines), one, jobs, length)  # now, and not when the first is waited for: who has threads is not forked
     return (Judged(spec.path, machine, *answer) for (spec, machine), answer in zip(machines, answers, strict=True))
 
 

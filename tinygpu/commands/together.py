@@ -14,12 +14,13 @@ import select
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 T = TypeVar("T")
 
 NUMBER = 4  # bytes of the number of a piece, and of the length of an answer
+FEW = 8  # pieces for each process: with more the first answer would be long in coming, and the last piece matters little
 MOST = 1 << 13  # pieces whose numbers a pipe holds
 
 
@@ -28,9 +29,9 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def together(count: int, work: Callable[[int], T], jobs: int) -> Iterator[T]:
-    """`work(0), …, work(count − 1)` by up to `jobs` processes; by this one alone where there is nothing to gain, or where a process cannot
-    safely be forked: elsewhere than on Linux, or with threads.
+def together(count: int, work: Callable[[int], T], jobs: int, size: Callable[[int], int] = lambda _: 0) -> Iterator[T]:
+    """`work(0), …, work(count − 1)` by up to `jobs` processes, few pieces the largest first; by this one alone where there is nothing to gain, or
+    where a process cannot safely be forked: elsewhere than on Linux, or with threads.
 
     >>> list(together(3, lambda number: number * number, 2)), list(together(2, str, 1))
     ([0, 1, 4], ['0', '1'])
@@ -38,7 +39,10 @@ def together(count: int, work: Callable[[int], T], jobs: int) -> Iterator[T]:
     if min(count, jobs) < 2 or count > MOST or sys.platform != "linux" or threading.active_count() > 1:
         return map(work, range(count))
     queue, fill = os.pipe()
-    os.write(fill, b"".join(number.to_bytes(NUMBER, "little") for number in range(count)))
+    order: Sequence[int] = range(count)
+    if count <= FEW * jobs:  # else the longest may be begun when the others are done
+        order = sorted(order, key=size, reverse=True)
+    os.write(fill, b"".join(number.to_bytes(NUMBER, "little") for number in order))
     os.close(fill)
     processes = [_forked(queue, work) for _ in range(min(count, jobs))]
     os.close(queue)
