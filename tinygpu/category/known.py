@@ -6,10 +6,11 @@ Comes in: extents of axes, and conditions that hold. Goes out: `Known`. The one 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from tinygpu.category.affine import Linear, linear
 from tinygpu.category.term import BOOL, COMPARISONS, INDEX, App, Term, conjuncts
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, field
 
 Extents = Mapping[str, Term]
 
@@ -21,15 +22,21 @@ class Known:
     extents: Extents
     given: frozenset[Term] = frozenset()
     forms: tuple[Linear, ...] = ()
+    settled: dict[Term, Term] = field(default_factory=dict, compare=False, repr=False)  # what terms are where all this is known
 
-    @classmethod
-    def of(cls, extents: Extents, given: frozenset[Term] = frozenset()) -> Known:
-        return cls(extents, given, tuple(form for fact in given for form in _forms(fact)))
+    @staticmethod
+    def of(extents: Extents, given: frozenset[Term] = frozenset()) -> Known:
+        """The same object where the same is known, as far as it is remembered."""
+        return _known(tuple(extents.items()), given)
 
     def under(self, condition: Term) -> Known:
         """What is known where a condition holds too."""
-        more = tuple(part for part in conjuncts(condition) if part not in self.given)
-        return Known(self.extents, self.given.union(more), self.forms + tuple(form for fact in more for form in _forms(fact)))
+        return Known.of(self.extents, self.given.union(conjuncts(condition)))
+
+
+@lru_cache(maxsize=512)
+def _known(extents: tuple[tuple[str, Term], ...], given: frozenset[Term]) -> Known:
+    return Known(dict(extents), given, tuple(form for fact in given for form in _forms(fact)))
 
 
 def _forms(fact: Term) -> tuple[Linear, ...]:

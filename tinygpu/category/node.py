@@ -41,8 +41,9 @@ class Algebra:
     __slots__ = (
         "_form",
         "_hash",
+        "_plain",
         "_variables",
-    )  # each written once, where it is computed: `linear` of an index or `_forms` of a guard, `__hash__`, `variables`
+    )  # each written once, where it is computed: `linear` of an index or `_forms` of a guard, `__hash__`, `plain`, `variables`
 
     def __add__(self, other: Term | int) -> Term:
         return apply("add", self, other)

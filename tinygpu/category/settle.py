@@ -26,6 +26,7 @@ from tinygpu.category.term import (
     conjuncts,
     lift,
     negation,
+    plain,
     rebuild,
     select,
     variables,
@@ -145,6 +146,15 @@ def settle(term: Term, extents: Extents, given: frozenset[Term] = frozenset()) -
 
 
 def _settle(term: Term, known: Known) -> Term:
+    if not isinstance(term, App) or not plain(term):  # equal reads may stand in different places of a text
+        return _anew(term, known)
+    found = known.settled.get(term)
+    if found is None:
+        found = known.settled[term] = _anew(term, known)
+    return found
+
+
+def _anew(term: Term, known: Known) -> Term:
     if term in known.given:
         return TRUE
     if term.dtype == BOOL and negation(term) in known.given:

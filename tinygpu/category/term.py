@@ -204,6 +204,15 @@ def variables(term: Term) -> frozenset[str]:
     return found
 
 
+def plain(term: Term) -> bool:
+    """Whether no tensor is read in a term, and nothing folded."""
+    found: bool | None = getattr(term, "_plain", None)
+    if found is None:
+        found = not isinstance(term, Read | Fold) and all(map(plain, children(term)))
+        object.__setattr__(term, "_plain", found)
+    return found
+
+
 def reads(term: Term) -> tuple[Read, ...]:
     """Every tensor read in a term, in order."""
     return tuple(t for t in walk(term) if isinstance(t, Read))
