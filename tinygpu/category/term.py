@@ -120,13 +120,14 @@ def children(term: Term) -> tuple[Term, ...]:
     return ()
 
 
-def walk(term: Term) -> Iterator[Term]:
-    """The term and everything inside it, outermost first."""
+def walk(term: Term, leave: Callable[[Term], bool] | None = None) -> Iterator[Term]:
+    """The term and everything inside it, outermost first, without what is to be left out."""
     waiting = [term]
     while waiting:
         here = waiting.pop()
-        yield here
-        waiting.extend(reversed(children(here)))
+        if leave is None or not leave(here):
+            yield here
+            waiting.extend(reversed(children(here)))
 
 
 def rebuild(term: Term, change: Callable[[Term], Term]) -> Term:
@@ -215,7 +216,7 @@ def plain(term: Term) -> bool:
 
 def reads(term: Term) -> tuple[Read, ...]:
     """Every tensor read in a term, in order."""
-    return tuple(t for t in walk(term) if isinstance(t, Read))
+    return tuple(t for t in walk(term, leave=plain) if isinstance(t, Read))
 
 
 SYMBOL = {

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tinygpu.category.settle import settle
-from tinygpu.category.term import INDEX, App, Fold, Read, Term, children, negation, reads, rebuild, variables
+from tinygpu.category.term import INDEX, App, Fold, Read, Term, children, negation, plain, reads, rebuild, variables
 from tinygpu.diagnostic import NOWHERE, Span
 from tinygpu.obligations.cells import Cells, State
 from tinygpu.obligations.obligation import Point
@@ -122,6 +122,8 @@ class Trace:
 
 def guarded_reads(term: Term, point: Point) -> list[tuple[Read, Point]]:
     """Every read of a term, with the point at which it is really evaluated: only the branch that is taken, inside its folds."""
+    if plain(term):
+        return []
     match term:
         case App("select", (condition, then, otherwise)):
             yes, no = point.under(condition), point.under(negation(condition))
@@ -182,6 +184,8 @@ def index_terms(term: Term, point: Point) -> Iterator[tuple[Term, Point]]:
 
 def replaced(term: Term, cells: State) -> Term:
     """The term with reads of the named arrays replaced by cells; binders step aside for what a cell speaks of."""
+    if plain(term):
+        return term
     match term:
         case Read(name, index) if name in cells:
             return cells[name].at(tuple(replaced(i, cells) for i in index))
@@ -198,8 +202,8 @@ def started(trace: Trace, starts: State) -> Trace:
         return settle(replaced(term, starts), point.extents, frozenset(point.guard))
 
     def at(point: Point) -> Point:
-        plain = Point(point.axes)
-        return plain.under(*(g if replaced(g, starts) == g else put(g, plain) for g in point.guard))
+        bare = Point(point.axes)
+        return bare.under(*(g if replaced(g, starts) == g else put(g, bare) for g in point.guard))
 
     if not starts:
         return trace
