@@ -132,7 +132,7 @@ SPECS = {
     ("monoid", "TG520"): "TG520_unit_wrong",
     ("once", "TG202"): "TG202_two_blocks_and_a_workspace",
     ("ordered", "TG302"): "TG302_barrier_after_the_read",
-    ("store", "TG507"): "TG507_accumulated_in_memory",
+    ("memory", "TG507"): "TG507_accumulated_in_memory",
     ("uniform", "TG303"): "TG303_tail_stays_away",
     ("uniform", "TG304"): "TG304_half_a_warp",
     ("vacuity", "TG511"): "TG511_for_nothing",
