@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 MEETINGS = 1 << 10  # faults of a run that is about races: others must not crowd them out
 FAILED = 1 << 20  # of what is left for small runs, for one that ended beyond them
 REFERRED = 1 << 25  # points of the equations' folds; where there are more only some elements are compared
+ELEMENTS = 1 << 18  # of all outputs, where only some are compared
 
 Misbehaviour: TypeAlias = Fault | Mismatch
 
@@ -50,10 +51,10 @@ def replay(
 
     Where the equation itself has no value on those inputs, or they are not as promised, nothing is said.
     """
-    outputs, points = _points(program.op, sizes)
-    if points - outputs > REFERRED:
-        return None
+    elements, outputs, points = _points(program.op, sizes)
     few = points > REFERRED
+    if few and (elements > ELEMENTS or points - outputs > REFERRED):
+        return None
     if work:
         work[0] -= min(points, REFERRED)
     try:
@@ -174,13 +175,16 @@ def misbehaviour(program: Program, sizes: dict[str, int], ends: int = 4, work: l
     return None
 
 
-def _points(op: Op, sizes: dict[str, int]) -> tuple[int, int]:
-    """How many points the folds of the outputs' equations have, and those of all."""
-    outputs, points = {t.name for t in op.outputs}, [0, 0]
+def _points(op: Op, sizes: dict[str, int]) -> tuple[int, int, int]:
+    """How many elements the outputs have, and how many points the folds of their equations and of all equations."""
+    names, elements, outputs, points = {t.name for t in op.outputs}, 0, 0, 0
     for e in op.equations:
-        some = prod(max(0, int(evaluate(n, sizes))) for n in op.tensor(e.target).shape) * fold_length(e.value, sizes)
-        points = [points[0] + some * (e.target in outputs), points[1] + some]
-    return points[0], points[1]
+        here = prod(max(0, int(evaluate(n, sizes))) for n in op.tensor(e.target).shape)
+        long = here * fold_length(e.value, sizes)
+        points += long
+        if e.target in names:
+            elements, outputs = elements + here, outputs + long
+    return elements, outputs, points
 
 
 def _telling(faults: tuple[Fault, ...]) -> Fault:
