@@ -25,6 +25,7 @@ from tinygpu.record import InitVar, dataclass
 BUDGET = 20_000_000  # z3's resource units for one claim: a few seconds
 ENOUGH = 24  # open claims
 GIVEN_UP = 4  # of them those that the budget was not enough for
+HASTE = 40  # of the budget such a part is for a claim where another one is known to be false
 MOOT = (  # where one of these goes wrong, a program computes nothing that the rest could be about
     "TG203",  # an access is outside
     "TG507",  # an output is updated that nobody has written
@@ -78,17 +79,21 @@ def prove(program: Program, budget: int = BUDGET, hasty: bool = False) -> Result
     """`Program → Proof`, or what is open. No obligation is skipped: one open claim is no proof.
 
     `hasty` ends at the first claim that makes the rest moot, where the solver has a model against it; and where it has one against any
-    other, before what goes wrong at the largest sizes alone.
+    other, before what goes wrong at the largest sizes alone, and no longer looks far for the rest.
     """
     theorems: list[Theorem] = []
     left: list[Open] = []
-    for claim in state(program, lambda: hasty and any(o.model is not None for o in left)):
-        match discharge(claim, budget):
+
+    def wrong() -> bool:
+        return hasty and any(o.model is not None for o in left)
+
+    for claim in state(program, wrong):
+        match discharge(claim, budget // HASTE if wrong() else budget):
             case Theorem() as theorem:
                 theorems.append(theorem)
             case open:
                 left.append(open)
-                if len(left) >= ENOUGH or sum(o.model is None for o in left) >= GIVEN_UP:
+                if len(left) >= ENOUGH or (sum(o.model is None for o in left) >= GIVEN_UP and not wrong()):
                     break  # there is no proof, and what went wrong is among these
                 if isinstance(claim, Obligation) and claim.kind == "limits":
                     break  # no GPU runs this machine: the rest is moot, and may be very long (a block of 2³¹ threads)
