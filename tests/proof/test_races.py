@@ -107,6 +107,22 @@ def test_a_race_is_shown_before_anything_else_is_asked(monkeypatch: pytest.Monke
     assert isinstance(verdict, Unknown) and asked == [True, False]
 
 
+def test_an_array_of_several_components_has_its_own_name() -> None:
+    """What is run has a cell for each component, which nobody has written in a text."""
+    monoid = "monoid both(a: f32, b: f32) { unit (0, 0)\n lift (x) = (x, x)\n combine (p, q) = (p.a + q.a, p.b + q.b) }"
+    op = "op o(x: f32[64]) -> (y: f32[64]) { y[i] = x[i] }"
+    body = """
+      shared p: both[2]
+      p[t // 32] = both(x[t], x[t])
+      barrier
+      y[t] = p[t // 32].a
+    """
+    made = program(f"{monoid}\n{op}\nmachine m : o {{ work grid = (), block = (t: 64)\n program {{ {body} }} }}")
+    found = refuted(made)
+    assert found.code == "TG302" and found.title == "two threads write one cell of p"
+    assert found.case is not None and dict(found.case.rows)["step"][0].endswith("writes p[0]")
+
+
 @pytest.mark.parametrize(
     ("made", "code", "rows"),
     [

@@ -43,6 +43,11 @@ def components_of(program: Program) -> tuple[Mapping[str, tuple[str, ...]], set[
     return names, taken
 
 
+def array_of(program: Program, cell: str) -> str:
+    """The array of a program that a cell of the unpacked one is a component of; else its own name."""
+    return next((array for array, cells in components_of(program)[0].items() if cell in cells), cell)
+
+
 def _fresh(name: str, taken: set[str]) -> str:
     while name in taken:
         name += "_"

@@ -17,9 +17,10 @@ from tinygpu.category.term import FLOATS, INTEGERS, variables
 from tinygpu.model.op import Op
 from tinygpu.obligations.obligation import Obligation
 from tinygpu.program import small, small_inputs
-from tinygpu.program.fault import Divergent, DoubleStore, Fault, Race, SimulationBudget, Uninitialised
+from tinygpu.program.fault import Divergent, DivisionByZero, DoubleStore, Fault, Race, SimulationBudget, Uninitialised
 from tinygpu.program.step import Program
 from tinygpu.program.tolerance import Mismatch, fold_length, tolerance
+from tinygpu.program.unpack import array_of
 from tinygpu.record import replace
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def replay(
         found = _large(program, sizes, seed, edge, ends, work, REFERRED / points if few else 1.0)
     except (IndexError, ZeroDivisionError):
         return None  # the equation has no value here
-    return (_telling(found) if found else None) if isinstance(found, tuple) else found
+    return (_in_program(program, _telling(found)) if found else None) if isinstance(found, tuple) else found
 
 
 def _small(
@@ -142,7 +143,15 @@ def meetings(program: Program, sizes: dict[str, int], budget: int) -> tuple[Race
         with suppress(Beyond):
             seen = small.simulate(part.program, sizes, {}, MEETINGS).faults
             return tuple(_of_origin(f, part) for f in seen if isinstance(f, Race | Divergent))
-    return tuple(f for f in _faults(program, sizes, budget) if isinstance(f, Race | Divergent))
+    every = (_in_program(program, f) for f in _faults(program, sizes, budget))
+    return tuple(f for f in every if isinstance(f, Race | Divergent))
+
+
+def _in_program(program: Program, fault: Fault) -> Fault:
+    """The fault with the name that the array has in the program: a value of several components has a cell for each when it is run."""
+    if isinstance(fault, Divergent | DivisionByZero):
+        return fault
+    return replace(fault, array=array_of(program, fault.array))
 
 
 def _of_origin(fault: Race | Divergent, part: Part) -> Race | Divergent:
