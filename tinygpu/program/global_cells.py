@@ -104,9 +104,8 @@ class Global:
         self.position[where] = positions
         self.written[where] = True
         self.values[where] = np.broadcast_to(value, shape).reshape(-1)[positions]
-        if (
-            self.position[where] != positions
-        ).any():  # two points of this event have one address: the last has overwritten the first
+        # Two points of this event with one address: the last has overwritten the mark of the first.
+        if (self.position[where] != positions).any():
             _, first, address = np.unique(where, return_index=True, return_inverse=True)
             for spot in np.flatnonzero(first[address] != np.arange(len(where)))[:EACH]:
                 one = place.at(shape, int(positions[first[address[spot]]]))
