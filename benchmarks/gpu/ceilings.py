@@ -1,19 +1,23 @@
-"""What the memory of this GPU gives: the best copy, the best read, and torch's best product of matrices.
+"""What this GPU gives: the best copy and the best read of its memory, and the product of large matrices by the libraries that are there.
 
-Comes in: a GPU, and torch if it is there. Goes out: bytes a second. The one idea: a ceiling is the best that anybody reaches on this machine
+Comes in: a GPU, and its peers. Goes out: bytes a second, and multiply-adds, two operations each. The one idea: a ceiling is the best that anybody reaches on this machine
 in this run, so a share of it means the same on every machine; the kernel that only reads is written here, and is none of ours.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from benchmarks.gpu.device import Gpu, checked
+import numpy as np
+
+from benchmarks.gpu.device import PERIOD, DeviceArray, Gpu, checked
 from benchmarks.gpu.peers import Library
 from benchmarks.gpu.race import Ceilings
-from benchmarks.gpu.timing import Contestant, Timed, sets, timed
+from benchmarks.gpu.timing import Contestant, Timed, failed, sets, timed
 
-BYTES = 1 << 28  # of each array
+BYTES = 1 << 28  # of each array that is copied; those that are read are four times as large, as those of the sums are
+SIDE = 8192  # of a product
 THREADS, TURNS = 512, 8
 
 
@@ -75,24 +79,62 @@ def read_calls(gpu: Gpu, arrays: list[Any], code: tuple[bytes, str]) -> list[Any
 def ceilings(
     gpu: Gpu, peers: tuple[Library, ...], l2: int, arch: tuple[int, int], size: int = BYTES
 ) -> tuple[Ceilings, dict[str, Any]]:
-    """The ceilings, and what each of the contestants for them reached, in GB a second."""
-    count = sets(l2, 2 * size, gpu.free_bytes())
-    pairs = [(gpu.empty((size // 4,), "f32").poison(), gpu.empty((size // 4,), "f32").poison()) for _ in range(count)]
-    copies = [lambda a=a, b=b: gpu.copy(b.pointer, a.pointer, a.nbytes) for a, b in pairs]  # type: ignore[misc]
-    held = [({"x": a}, (b,)) for a, b in pairs]
-    others = [c for library in peers for c in [library.contestant("copy", held)] if c]
-    copied = timed(gpu, [Contestant("the driver's copy", copies, gpu.captured), *others])
-    every = [a for pair in pairs for a in pair]
-    scalars = [({"x": a}, (gpu.empty((), "f32"),)) for a in every]
+    """The ceilings, and what each of the contestants for them reached, in GB a second. One that fails is not known, and says why."""
+    told: dict[str, Any] = {}
+    best: list[float | None] = []
+    side = min(SIDE, size >> 15)
+    kinds: tuple[tuple[str, int, Callable[[], Mapping[str, Timed]]], ...] = (
+        ("copy", 2 * size, lambda: copies(gpu, peers, l2, size)),
+        ("read", 4 * size, lambda: reads(gpu, peers, l2, arch, 4 * size)),
+        ("product", 2 * side**3, lambda: products(gpu, peers, side)),
+    )
+    for kind, count, work in kinds:
+        try:
+            found = work()
+        except Exception as error:  # noqa: BLE001  # the others may still be known
+            found = {"all": failed(error)}
+        told |= {f"{kind}, {name}": speed(t, count) for name, t in found.items()}
+        best.append(max((count / t.median for t in found.values() if t.seconds), default=None))
+    return Ceilings(*best), told
+
+
+def drawn(gpu: Gpu, size: int) -> DeviceArray:
+    """Numbers by chance, some again and again."""
+    array = gpu.empty((size // 4,), "f32")
+    part = np.random.default_rng(size).standard_normal(min(PERIOD, size // 4), dtype=np.float32)
+    return gpu.repeat(array, part)
+
+
+def copies(gpu: Gpu, peers: tuple[Library, ...], l2: int, size: int) -> Mapping[str, Timed]:
+    """The driver's copy and those of peers, of arrays of so many bytes."""
+    pairs = [(drawn(gpu, size), drawn(gpu, size)) for _ in range(sets(l2, 2 * size, gpu.free_bytes()))]
+    calls = [lambda a=a, b=b: gpu.copy(b.pointer, a.pointer, a.nbytes) for a, b in pairs]  # type: ignore[misc]
+    others = [c for library in peers for c in [library.contestant("copy", [({"x": a}, (b,)) for a, b in pairs])] if c]
+    return timed(gpu, [Contestant("the driver's copy", calls, gpu.captured), *others])
+
+
+def reads(gpu: Gpu, peers: tuple[Library, ...], l2: int, arch: tuple[int, int], size: int) -> Mapping[str, Timed]:
+    """A kernel that reads and the sums of peers, of arrays of so many bytes: as large as the sums that are timed."""
+    arrays = [drawn(gpu, size) for _ in range(sets(l2, size, gpu.free_bytes()))]
+    scalars = [({"x": a}, (gpu.empty((), "f32"),)) for a in arrays]
     sums = [c for library in peers for c in [library.contestant("sum", scalars)] if c]
-    read = timed(gpu, [Contestant("a kernel that reads", read_calls(gpu, every, reader(arch)), gpu.captured), *sums])
-    told = {f"copy, {name}": speed(t, 2 * size) for name, t in copied.items()} | {
-        f"read, {n}": speed(t, size) for n, t in read.items()
-    }
-    best = [max((v for n, v in told.items() if n.startswith(kind) and v), default=0.0) * 1e9 for kind in ("copy", "read")]
-    return Ceilings(*best), {name: round(value, 1) for name, value in told.items()}
+    return timed(gpu, [Contestant("a kernel that reads", read_calls(gpu, arrays, reader(arch)), gpu.captured), *sums])
 
 
-def speed(found: Timed, moved: int) -> float:
-    """GB a second; 0 where it could not be timed."""
-    return moved / found.median / 1e9 if found.seconds else 0.0
+def products(gpu: Gpu, peers: tuple[Library, ...], side: int) -> Mapping[str, Timed]:
+    """Square matrices of f32 by the libraries of peers."""
+    a, b, c = (drawn(gpu, 4 * side * side) for _ in range(3))
+    square = [({"A": view(a, side), "B": view(b, side)}, (view(c, side),))]
+    return timed(gpu, [one for library in peers for one in [library.contestant("matmul", square)] if one])
+
+
+def view(array: DeviceArray, side: int) -> DeviceArray:
+    """The same memory as a square."""
+    array.shape = (side, side)
+    array.__cuda_array_interface__["shape"] = array.shape
+    return array
+
+
+def speed(found: Timed, count: int) -> float | str:
+    """1e9 a second, or why it could not be timed."""
+    return round(count / found.median / 1e9, 1) if found.seconds else found.wrong

@@ -7,6 +7,7 @@ The one idea: the sizes are chosen so that every border is met, and nothing that
 from __future__ import annotations
 
 import math
+import multiprocessing
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -30,6 +31,7 @@ SIZES = {
     4: [(3, 9, 33, 4), (2, 17, 66, 9), (4, 8, 16, 8), (1, 1, 1, 1)],
     5: [(2, 3, 5, 7, 3), (2, 4, 8, 16, 4), (1, 1, 1, 1, 1)],
 }
+PATIENCE = 60  # seconds for a machine
 EACH = 3  # sizes of a machine
 MOST_SECONDS = 2.0  # for the equation at one more size
 _KNOWN: dict[Any, tuple[Any, Any]] = {}
@@ -70,6 +72,60 @@ def wrong(gpu: Gpu, ready: Made, seed: int) -> str:
             return f"at {', '.join(f'{n} = {v}' for n, v in sizes.items())}: {differs[0]}"
         tried += 1
     return "" if tried else "takes none of the sizes that are tried"
+
+
+class Judge:
+    """`machine → what is wrong with it`, by a process of its own: after an illegal address nothing in a process works, and a kernel that does
+    not end holds it for ever. Either is the machine's fault, and the next one has a new process."""
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+        self.process: Any = None
+        self.pipe: Any = None
+
+    def __call__(self, ready: Made) -> str:
+        if self.process is None:
+            context = multiprocessing.get_context("spawn")
+            self.pipe, other = context.Pipe()
+            self.process = context.Process(target=judged, args=(other, self.seed), daemon=True)
+            self.process.start()
+            other.close()
+        why, alive = f"no answer in {PATIENCE} s", False
+        try:
+            self.pipe.send(ready)
+            if self.pipe.poll(PATIENCE):
+                why, alive = self.pipe.recv()
+        except (EOFError, OSError):
+            why = "its process died"
+        if not alive:
+            self.close()
+        return str(why)
+
+    def close(self) -> None:
+        """End the process."""
+        if self.process is not None:
+            self.process.kill()
+            self.process.join()
+            self.pipe.close()
+            self.process = None
+
+
+def judged(pipe: Any, seed: int) -> None:
+    """The process of a judge: one machine after the other, while the GPU answers."""
+    gpu = Gpu()
+    while True:
+        ready = pipe.recv()
+        why = said(gpu, ready, seed)
+        alive = not why or gpu.alive()
+        pipe.send((why, alive))
+
+
+def said(gpu: Gpu, ready: Made, seed: int) -> str:
+    """What is wrong with a machine, which is also what a launch raises."""
+    try:
+        return wrong(gpu, ready, seed)
+    except Exception as error:  # noqa: BLE001  # a launch that fails is wrong
+        return f"{type(error).__name__}: {error}".split("\n")[0][:200]
 
 
 def predicted(spent: tuple[int, float], sizes: dict[str, int]) -> float:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+PERIOD = 1 << 20  # elements that are drawn; larger arrays repeat them
 TYPES = {"bf16": "<u2", "bool": "|b1", "f16": "<f2", "f32": "<f4", "f64": "<f8", "i32": "<i4", "i64": "<i8", "i8": "|i1", "u32": "<u4", "u8": "|u1"}  # fmt: skip
 
 
@@ -119,9 +120,21 @@ class Gpu:
     def free_bytes(self) -> int:
         return int(checked(self.driver.cuMemGetInfo(), "memory")[0])
 
+    def repeat(self, array: DeviceArray, block: Any) -> DeviceArray:
+        """The array filled with the block, again and again. Done when it returns."""
+        part = DeviceArray(self, block.shape, array.dtype).put(block)
+        for start in range(0, array.nbytes, max(1, part.nbytes)):
+            self.copy(array.pointer + start, part.pointer, min(part.nbytes, array.nbytes - start))
+        self.synchronize()
+        return array
+
     def copy(self, to: int, source: int, count: int) -> None:
         """The driver's own copy within the GPU, on the stream."""
         checked(self.driver.cuMemcpyDtoDAsync(to, source, count, self.stream), "copy")
+
+    def alive(self) -> bool:
+        """Whether the GPU still answers: after an illegal address nothing in this process does."""
+        return not int(self.driver.cuCtxSynchronize()[0])
 
     def synchronize(self) -> None:
         checked(self.driver.cuStreamSynchronize(self.stream), "the stream")
@@ -142,9 +155,11 @@ class Gpu:
         return replay
 
     def seconds(self, replay: Callable[[], Any]) -> float:
-        """The time between two events around what is put on the stream; the GPU is idle before, and the host waits after."""
+        """The time between two events around what is put on the stream. It is put there twice, and the first time not timed: so the GPU is busy
+        while the host says what is timed, and the host's share is in no time. The host waits after."""
         first, last = self.events
         self.synchronize()
+        replay()
         checked(self.driver.cuEventRecord(first, self.stream), "an event")
         replay()
         checked(self.driver.cuEventRecord(last, self.stream), "an event")

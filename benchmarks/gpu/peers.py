@@ -10,6 +10,7 @@ import importlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -34,11 +35,19 @@ class Library:
         form = self.forms.get(case)
         if form is None:
             return None
-        views = [({n: self.seen(v) for n, v in i.items()}, [self.view(a) for a in o]) for i, o in sets]
-        return Contestant(self.name, [form(inputs, outputs) for inputs, outputs in views], self.capture)
+        try:
+            views = [({n: self.seen(v) for n, v in i.items()}, [self.view(a) for a in o]) for i, o in sets]
+            calls = [form(inputs, outputs) for inputs, outputs in views]
+        except Exception as error:  # noqa: BLE001  # it fails as its calls would
+            calls = [partial(_raise, error)]
+        return Contestant(self.name, calls, self.capture)
 
     def seen(self, value: Any) -> Any:
         return self.view(value) if hasattr(value, "pointer") else value
+
+
+def _raise(error: Exception) -> None:
+    raise error
 
 
 def libraries(gpu: Gpu) -> tuple[tuple[Library, ...], dict[str, str]]:

@@ -12,6 +12,7 @@ import os
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -102,16 +103,23 @@ def all_made(order: Sequence[str], arch: tuple[int, int], workers: int | None = 
         return (make(spec, arch) for spec in order)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     pool = ProcessPoolExecutor(workers or min(16, cores), multiprocessing.get_context("spawn"))
-    return drained(pool, [pool.submit(make, spec, arch) for spec in order])
+    return drained(pool, arch, {spec: pool.submit(make, spec, arch) for spec in order})
 
 
-def drained(pool: ProcessPoolExecutor, waiting: Sequence[Future[list[Made]]]) -> Iterator[list[Made]]:
-    """The results in order; closing it leaves the rest undone."""
+def drained(pool: ProcessPoolExecutor, arch: tuple[int, int], waiting: dict[str, Future[list[Made]]]) -> Iterator[list[Made]]:
+    """The results in order; what processes that died leave is made here. Closing it ends them."""
     try:
-        for future in waiting:
-            yield future.result()
+        for spec, future in waiting.items():
+            try:
+                found = future.result()
+            except BrokenProcessPool:
+                found = make(spec, arch)
+            yield found
     finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+        workers = list((getattr(pool, "_processes", None) or {}).values())
+        pool.shutdown(wait=False, cancel_futures=True)
+        for worker in workers:
+            worker.terminate()
 
 
 @dataclass(frozen=True, slots=True)

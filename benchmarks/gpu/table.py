@@ -13,8 +13,16 @@ MARKS = {True: "met", False: "MISSED", None: "not compared"}
 
 
 def table(found: Mapping[str, Any]) -> str:
-    """Identity, ceilings, correctness, times, the host's share, goals."""
-    parts = [identity(found), ceilings(found), correctness(found), times(found.get("cases", ())), host(found), goals(found)]
+    """Identity, ceilings, correctness, times, the host's share, what failed, goals."""
+    parts = [
+        identity(found),
+        ceilings(found),
+        correctness(found),
+        times(found.get("cases", ())),
+        host(found),
+        lost(found),
+        goals(found),
+    ]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -30,7 +38,11 @@ def identity(found: Mapping[str, Any]) -> str:
 
 
 def ceilings(found: Mapping[str, Any]) -> str:
-    return "\n".join(f"{name:44} {speed:9.1f} GB/s" for name, speed in found.get("ceilings", {}).items())
+    lines = []
+    for name, speed in found.get("ceilings", {}).items():
+        unit = "GFLOP/s" if name.startswith("product") else "GB/s"
+        lines.append(f"{name:44} " + (f"failed: {speed}" if isinstance(speed, str) else f"{speed:9.1f} {unit}"))
+    return "\n".join(lines)
 
 
 def correctness(found: Mapping[str, Any]) -> str:
@@ -77,6 +89,16 @@ def host(found: Mapping[str, Any]) -> str:
     return "\n".join(["calls of a saxpy of 1024 elements, the host's time", *lines]) if lines else ""
 
 
+def lost(found: Mapping[str, Any]) -> str:
+    """The stages that failed, and the cases that there was no time for: their goals are not met."""
+    lines = [f"{name}: FAILED: {why}" for name, why in found.get("failed", {}).items()]
+    if found.get("dead"):
+        lines.append(f"the GPU answers nothing since {found['dead']}: run again with --without")
+    if found.get("not_reached"):
+        lines.append(f"no time for {', '.join(found['not_reached'])}")
+    return "\n".join(lines)
+
+
 def goals(found: Mapping[str, Any]) -> str:
     """Each goal of each case, by the case's fastest machine, then that of the host."""
     lines = []
@@ -88,6 +110,10 @@ def goals(found: Mapping[str, Any]) -> str:
         for goal in r["goals"]:
             has = "" if goal["share"] is None else f"{goal['share']:.2f}"
             lines.append(f"{case:22} {goal['goal']:24} {has:>6}  {MARKS[goal['met']]:12} {r['machine']}")
+    without = [r["case"] for r in found.get("cases", ()) if r["case"] not in best]
+    lines += [
+        f"{case:22} {'nothing was timed':24} {'':6}  MISSED" for case in dict.fromkeys([*without, *found.get("not_reached", ())])
+    ]
     for name, row in found.get("host", {}).items():
         if name.startswith("ours") and "us" in row:
             lines.append(f"{'a call':22} {'≤ 10 µs of the host':24} {row['us']:6.2f}  {MARKS[row['us'] <= 10]:12} {name}")

@@ -67,12 +67,21 @@ def timed(gpu: Gpu, contestants: Sequence[Contestant], rounds: int = ROUNDS) -> 
         try:
             ready[one.name] = prepared(gpu, one)
         except Exception as error:  # noqa: BLE001  # whatever a peer raises, the others are timed
-            found[one.name] = Timed(wrong=f"{type(error).__name__}: {error}".split("\n")[0][:160])
+            found[one.name] = failed(error)
     times: dict[str, list[float]] = {name: [] for name in ready}
     for _ in range(rounds):
         for name, (replay, count, _) in ready.items():
-            times[name].append(gpu.seconds(replay) / count)
-    return found | {name: Timed(tuple(times[name]), graph) for name, (_, _, graph) in ready.items()}
+            if name not in found:
+                try:
+                    times[name].append(gpu.seconds(replay) / count)
+                except Exception as error:  # noqa: BLE001  # also one that fails later
+                    found[name] = failed(error)
+    return found | {name: Timed(tuple(times[name]), graph) for name, (_, _, graph) in ready.items() if name not in found}
+
+
+def failed(error: Exception) -> Timed:
+    """What is kept of a contestant that raised."""
+    return Timed(wrong=f"{type(error).__name__}: {error}".split("\n")[0][:160])
 
 
 def prepared(gpu: Gpu, one: Contestant) -> tuple[Callable[[], Any], int, bool]:

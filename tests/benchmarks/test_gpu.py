@@ -7,12 +7,13 @@ The one idea: at a launch the stand-in computes the equation, so a machine is ri
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 
-from benchmarks.gpu import proxies
+from benchmarks.gpu import correct, proxies
 from benchmarks.gpu.cases import CASES
-from benchmarks.gpu.ready import machines
+from benchmarks.gpu.ready import Made, machines
 from benchmarks.gpu.table import table
 from benchmarks.gpu.timing import Timed
 from tests.emit import fake_driver
@@ -141,7 +142,40 @@ def test_without_a_gpu_the_command_says_what_it_needs(monkeypatch, tmp_path, cap
     monkeypatch.setattr(proxies, "rows", lambda *_: ([], {}))
     assert command.main(["--only", "^saxpy$"], tmp_path) == 2
     assert "needs a Linux host with an NVIDIA GPU" in capsys.readouterr().out
-    assert json.loads((tmp_path / "gpu-proxies.json").read_text(encoding="utf-8"))["no_gpu"] == "no driver"
+    assert json.loads((tmp_path / "gpu.json").read_text(encoding="utf-8"))["no_gpu"] == "no driver"
+
+
+def dies(pipe, seed):
+    pipe.recv()
+
+
+def hangs(pipe, seed):
+    time.sleep(600)
+
+
+def counts(pipe, seed):
+    for turn in range(2):
+        pipe.send((f"{pipe.recv().title} {seed} {turn}", turn == 0))
+    pipe.recv()
+
+
+def test_a_machine_that_takes_the_gpu_with_it_leaves_the_others(monkeypatch):
+    one, judge = Made("saxpy", "m"), correct.Judge(7)
+    monkeypatch.setattr(correct, "judged", dies)
+    assert judge(one) == "its process died" and judge.process is None
+    monkeypatch.setattr(correct, "judged", hangs)
+    monkeypatch.setattr(correct, "PATIENCE", 0.1)
+    assert judge(one) == "no answer in 0.1 s" and judge.process is None
+    monkeypatch.setattr(correct, "judged", counts)
+    monkeypatch.setattr(correct, "PATIENCE", 60)
+    assert [judge(one) for _ in range(3)] == ["m 7 0", "m 7 1", "m 7 0"], "after the second the GPU did not answer"
+    judge.close()
+
+
+def test_what_was_not_timed_is_missed():
+    found = {"cases": [{"case": "c", "machine": "m", "wrong": "no"}], "not_reached": ["d"], "failed": {"times": "x"}, "dead": "c"}
+    text = table(found)
+    assert text.endswith("0 goals met, 2 missed, 0 not compared") and "times: FAILED: x" in text and "no time for d" in text
 
 
 def test_the_table_of_goals():
