@@ -130,9 +130,6 @@ CASES = (*ELEMENTS, *NORMS, *FOLDS, *PRODUCTS, *WINDOWS, *DATA)
 EACH_COLUMN = (
     "a thread owns a column of the values, so the exponentials of a row of scores are computed once for each of them, not once"
 )
-BY_HAND = "a program by hand is run as it is written, a block's threads one after the other between barriers, which numba does not vectorise"
 WHY: dict[str, str] = {
-    **dict.fromkeys(("matmul_ring", "matmul_ring_three"), BY_HAND),
-    "mlp_fused": "every block of 64 columns computes the hidden values of its rows anew, sixteen at a time",
     **{f"attend_{who}[op={op}]": EACH_COLUMN for who in ("thread", "split") for op in ("attend", "attend_causal")},
 }

@@ -8,8 +8,10 @@ stage is timed, and `watch` sees every result.
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -122,18 +124,30 @@ def built(proof: Proof, machine: Machine | None = None) -> Built:
 
 
 def _alone(machine: Machine) -> Proof | None:
-    """The machine with the work of a block's threads one after the other, for a CPU: proved as any other, or not used."""
-    from tinygpu.program.sequential import sequential
+    """What a CPU does for a block of threads that work together: a program of its own, proved as any other, or not used."""
     from tinygpu.proof.kernel import prove
 
+    proofs = (stage("check", partial(prove, single)) for single in singles(machine))
+    return next((proof for proof in proofs if isinstance(proof, Proof)), None)
+
+
+def singles(machine: Machine) -> Iterator[Program]:
+    """Programs for the same op whose threads do not work together, best first: the same owners with their work one after the other, then
+    the op itself where it is a tile of products. None where no thread works with another."""
+    from tinygpu.emit.cpu import tiled
+    from tinygpu.program.pointwise import pointwise
+    from tinygpu.program.sequential import sequential
+
     single = sequential(machine)
-    if single == machine:
-        return None
-    try:
-        proof = stage("check", lambda: prove(program(single)))
-    except TinygpuError:
-        return None  # there is the kernel that does what each thread does
-    return proof if isinstance(proof, Proof) else None
+    together = single != machine
+    if together:
+        with contextlib.suppress(TinygpuError):
+            yield program(single)
+    if together or machine.program is not None:
+        with contextlib.suppress(TinygpuError):
+            found = program(pointwise(machine))
+            if tiled(found):
+                yield found
 
 
 def certificate(spec: Loaded, machine: Machine, proof: Proof) -> Certificate:

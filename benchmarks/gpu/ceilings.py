@@ -15,6 +15,7 @@ from benchmarks.gpu.device import PERIOD, DeviceArray, Gpu, checked
 from benchmarks.gpu.peers import Library
 from benchmarks.gpu.race import Ceilings
 from benchmarks.gpu.timing import Contestant, Timed, failed, sets, timed
+from tinygpu.emit.support_cubin import _for_linker
 
 BYTES = 1 << 28  # of each array that is copied; those that are read are four times as large, as those of the sums are
 SIDE = 8192  # of a product
@@ -49,7 +50,9 @@ def reader(arch: tuple[int, int]) -> tuple[bytes, str]:
     ptx, _ = cuda.compile_ptx(read_only, types.void(pointer, pointer, u32), cc=arch, launch_bounds=THREADS)
     entry = re.search(r"\.entry\s+(\w+)", ptx)
     assert entry is not None
-    linked = Linker(ObjectCode.from_ptx(ptx.encode()), options=LinkerOptions(arch=f"sm_{arch[0]}{arch[1]}")).link("cubin")
+    linked = Linker(ObjectCode.from_ptx(_for_linker(ptx).encode()), options=LinkerOptions(arch=f"sm_{arch[0]}{arch[1]}")).link(
+        "cubin"
+    )
     return bytes(linked.code), entry[1]
 
 

@@ -19,7 +19,17 @@ class Torch:
 
     def __init__(self) -> None:
         self.grad, self.on, self.made = True, 0, []
-        self.cuda = SimpleNamespace(current_stream=self.current, ExternalStream=lambda handle: handle, stream=self.switch)
+        self.Tensor = Tensor
+        self.cuda = SimpleNamespace(
+            current_stream=self.current,
+            default_stream=lambda device: f"default of {device.index}",
+            ExternalStream=self.external,
+            stream=self.switch,
+        )
+
+    def external(self, handle: int, device: SimpleNamespace) -> int:
+        assert handle > 1, "torch has streams of its own for 0, and none for 1"
+        return handle
 
     def is_grad_enabled(self) -> bool:
         return self.grad

@@ -123,6 +123,27 @@ def test_torch_allocates_on_the_stream_of_the_kernel(calls, torch):
     assert torch.made == [55] and calls.seen[0][1] == 55
 
 
+@pytest.mark.parametrize("handle", [0, 1, np.int64(0)])
+def test_torch_has_a_default_stream_by_another_name(calls, torch, handle):
+    calls.saxpy(1.0, Tensor(np.ones(8, F), 1), Tensor(np.ones(8, F), 1), stream=handle)
+    assert torch.made == ["default of 1"] and calls.seen[0][1] == handle
+
+
+def test_tensors_of_others_made_of_torchs_are_on_torchs_stream(calls, torch):
+    class Image(Tensor):
+        """As torchvision has them."""
+
+    Image.__module__ = "torchvision.tv_tensors"
+    got = calls.saxpy(1.0, Image(np.ones(8, F)), Image(np.ones(8, F)))
+    assert isinstance(got, Tensor) and calls.seen[0][:2] == (0, 100)
+
+
+def test_the_stream_is_that_of_the_library_which_has_one(calls, torch):
+    out = OnGpu((8,))
+    calls.saxpy(1.0, Tensor(np.ones(8, F)), Tensor(np.ones(8, F)), out=out)
+    assert calls.seen[0][:2] == (0, 100)
+
+
 def test_torch_on_the_cpu_takes_the_cpu_kernel(calls, torch):
     got = calls.saxpy(2.0, Tensor(np.ones(8, F), -1), Tensor(np.ones(8, F), -1))
     assert isinstance(got, Tensor) and np.array_equal(got.array, np.full(8, 3, F)) and not calls.seen
@@ -158,6 +179,47 @@ def test_16_bit_numbers_are_handed_over_as_bits():
     memory = module("scaled")._memory
     assert memory(F(1.5), "f16") == np.float16(1.5).view(np.uint16) and memory(F(1.5), "bf16") == 0x3FC0
     assert memory(np.bool_(True), "bool").dtype == np.uint8 and memory(np.int32(-1), "i32") == -1
+
+
+def test_the_assembler_may_be_older_than_the_text(monkeypatch):
+    nvjitlink = pytest.importorskip("cuda.bindings.nvjitlink")
+    lowered = module("saxpy")._for_linker
+    text = "//\n.version 9.4\n.target sm_90\n// .version 9.4\n"
+    for version, written in (((13, 0), "9.0"), ((13, 4), "9.4"), ((13, 5), "9.4"), ((14, 0), "9.4")):
+        monkeypatch.setattr(nvjitlink, "version", lambda version=version: version)
+        assert lowered(text) == f"//\n.version {written}\n.target sm_90\n// .version 9.4\n"
+
+
+def test_a_library_that_no_package_brought_is_known_by_its_file(monkeypatch, tmp_path):
+    pathfinder = pytest.importorskip("cuda.pathfinder")
+    made = module("saxpy")
+    real = made.metadata.version
+
+    def version(package):
+        if package.startswith("nvidia-"):
+            raise made.metadata.PackageNotFoundError(package)
+        return real(package)
+
+    (tmp_path / "libnvvm.so").write_bytes(b"1234")
+    monkeypatch.setattr(made.metadata, "version", version)
+    monkeypatch.setattr(pathfinder, "load_nvidia_dynamic_lib", lambda _: SimpleNamespace(abs_path=str(tmp_path / "libnvvm.so")))
+    made._toolchain.cache_clear()
+    found = made._toolchain()
+    assert len(found) == 5 and found[0] == f"numba {real('numba')}" and found[3].startswith(f"{tmp_path / 'libnvvm.so'} 4 ")
+    (tmp_path / "libnvvm.so").unlink()
+    made._toolchain.cache_clear()
+    assert made._toolchain() == (), "what cannot be named cannot be kept"
+    made._toolchain.cache_clear()
+
+
+def test_a_few_words_are_no_names_in_machine_code():
+    kernel = module("saxpy")._Cuda
+    assert [kernel(name, None, 32, (8, 0), "").symbol for name in ("_", "WARP_SZ", "_x", "add")] == [
+        "__kernel",
+        "WARP_SZ_kernel",
+        "_x",
+        "add",
+    ]
 
 
 @pytest.mark.parametrize(("bits", "wide"), [(32, True), (32, False), (64, True)])

@@ -20,11 +20,9 @@ import numpy as np
 
 from tinygpu import pipeline
 from tinygpu.category.evaluate import evaluate
-from tinygpu.diagnostic import TinygpuError
 from tinygpu.emit.cpu import cpu_name, cpu_source
 from tinygpu.model.machine import Machine
 from tinygpu.program.inputs import random_inputs
-from tinygpu.program.sequential import sequential
 from tinygpu.program.step import Program
 from tinygpu.program.unpack import unpack
 
@@ -35,19 +33,15 @@ MEMORY = {"f64": np.float64, "f32": np.float32, "i64": np.int64, "i32": np.int32
 LANES = 8
 
 
-def cpu_program(machine: Machine) -> Program:
-    """The program of the CPU kernels, as a build has it where its proof is found."""
-    single = sequential(machine)
-    try:
-        return pipeline.program(single)
-    except TinygpuError:
-        return pipeline.program(machine)
+def cpu_program(machine: Machine, given: bool = False) -> Program:
+    """The program of the CPU kernels, as a build has it where its proof is found, or what is `given`, as it has it where none is."""
+    return (None if given else next(pipeline.singles(machine), None)) or pipeline.program(machine)
 
 
 @cache
-def kernel(spec: str, title: str) -> tuple[str, str, Program]:
+def kernel(spec: str, title: str, given: bool = False) -> tuple[str, str, Program]:
     """The text of a machine's CPU kernels, the name they have there, and their program."""
-    program = cpu_program(next(m for m in pipeline.load(SPECS / f"{spec}.tgpu").machines if m.title == title))
+    program = cpu_program(next(m for m in pipeline.load(SPECS / f"{spec}.tgpu").machines if m.title == title), given)
     return cpu_source(program), cpu_name(program).removesuffix("_cpu"), program
 
 

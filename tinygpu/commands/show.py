@@ -104,9 +104,8 @@ def stage_text(machine: Machine, stage: str) -> str:
         return render(program)
     if stage == "cpu":
         from tinygpu.emit.cpu import cpu_kernels
-        from tinygpu.program.sequential import sequential
 
-        return cpu_kernels(pipeline.program(sequential(machine)) if machine.arch == CPU else program).text
+        return cpu_kernels(next(pipeline.singles(machine), program)).text
     if machine.arch == CPU:
         return f"# {machine.title} is on cpu: it has no CUDA kernels"
     from tinygpu.emit.cuda import cuda_source

@@ -99,6 +99,21 @@ def cpu_kernels(program: Program) -> Kernels:
     return Kernels("\n\n\n".join(functions) + "\n", frozenset(writer.needs), vectors)
 
 
+def tiled(program: Program) -> bool:
+    """Whether all launches are tiles: products, of which the machine's own order would only be in the way."""
+    program = unpack(program)
+    tensors = {t.name: t for t in globals_of(program)}
+    return all(_tile(program.op, launch, Writer(tensors, {}, sizes=frozenset(program.op.sizes))) for launch in program.launches)
+
+
+def _tile(op: Op, launch: Launch, writer: Writer) -> bool:
+    if cooperates(launch):
+        return False
+    nest = nest_of(op, launch, writer.tensors)
+    writer.locals = {s.name: s for s in steps(nest.body) if isinstance(s, Local)}
+    return tile_of(nest, writer) is not None
+
+
 def said(program: Program, number: int) -> model.Launch | None:
     """The launch of a machine on cpu that a launch of its program was derived from."""
     given = program.machine.launches if program.machine and program.arch == CPU else ()

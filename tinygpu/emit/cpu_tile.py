@@ -11,12 +11,15 @@ from tinygpu.category.term import TRUE, App, Axis, Read, Term, rebuild, variable
 from tinygpu.emit.cpu_lanes import OPERATIONS, SIZES
 from tinygpu.emit.cpu_merge import Nest
 from tinygpu.emit.cpu_nest import contiguity, innermost
+from tinygpu.emit.cpu_polynomial import coefficient, polynomial
 from tinygpu.emit.cpu_shape import Shape, shape_of
 from tinygpu.emit.cpu_steps import UPDATE, is_long
-from tinygpu.emit.cpu_text import Writer
+from tinygpu.emit.cpu_text import Writer, flat
 from tinygpu.model.machine import Launch
 from tinygpu.program.step import Assign, For, If, Local, Step, steps
 from tinygpu.record import dataclass
+
+FEW = 64  # steps of a panel
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +70,18 @@ def tile_of(nest: Nest, writer: Writer, given: Launch | None = None) -> Tile | N
         ):
             outer = tuple(a for a in nest.axes if a not in (row, lane))
             said = shape_of(given, row.name, lane.name, dtype) if given else None
-            return Tile(row, lane, outer, around, loop.axis, dtype, cells, after, said or Shape().shared_by(len(cells)))
+            usual = Shape(block=FEW) if _far(cells, row, lane, loop.axis, writer) else Shape()
+            return Tile(row, lane, outer, around, loop.axis, dtype, cells, after, said or usual.shared_by(len(cells)))
     return None
+
+
+def _far(cells: tuple[Cell, ...], row: Axis, lane: Axis, loop: Axis, writer: Writer) -> bool:
+    """Whether a row reads elsewhere in every turn of the loop: a line of memory for each number, of which the next rows need the rest, so
+    there may only be as many turns as the cache holds lines at such a distance."""
+    reads = {r for c in cells for r in walk(c.value) if isinstance(r, Read) and r.tensor in writer.tensors and r.index}
+    alone = [r for r in reads if row.name in variables(r) and lane.name not in variables(r)]
+    paces = [coefficient(polynomial(flat(r.index, writer.tensors[r.tensor].shape)), loop.name) for r in alone]
+    return any(pace not in ({}, {(): 1}) for pace in paces)
 
 
 def _parts(body: tuple[Step, ...]) -> tuple[tuple[Assign, ...], tuple[Axis, ...], For, tuple[Step, ...]] | None:

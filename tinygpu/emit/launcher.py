@@ -233,8 +233,8 @@ def _width(spelled: Spelled, limits: tuple[Term, ...]) -> Lines:
 
 def _launch_cuda(spelled: Spelled) -> Lines:
     """One call for each launch: the device's view, the stream, the variant, the blocks, then the kernel's own arguments."""
-    program, title = spelled.program, spelled.title
-    view = spelled.view(program.op.outputs[0])
+    program, op, title = spelled.program, spelled.program.op, spelled.title
+    view = spelled.view(op.outputs[0])
     wides = [w for w in wide_accesses(program) if not w.shared]
     widths: dict[str, int] = {}
     for wide in wides:
@@ -242,7 +242,8 @@ def _launch_cuda(spelled: Spelled) -> Lines:
     asks = [python(g, spelled.names, 3) for g in dict.fromkeys(w.asks for w in wides) if g != TRUE]
     pairs = [f"({spelled.views[name]}, {size})" for name, size in widths.items()]
     wide_text = " and ".join([*asks, f"_aligned({', '.join(pairs)})"]) if wides else "False"
-    lines = [f"_stream = _stream_of({title}, stream, {view}.family, {view}.device)"]
+    arrays = ", ".join(spelled.view(t) for t in op.tensors if t.shape or t.role == "output")
+    lines = [f"_stream = _stream_of({title}, stream, {arrays})"]
     lines += [f"_wide = {wide_text}", "_index = np.int32 if _bits == 32 else np.int64"]
     arguments = ", ".join(_kernel_argument(spelled, p) for p in kernel_parameters(program))
     for number, launch in enumerate(program.launches):

@@ -17,7 +17,7 @@ from functools import cache
 from types import ModuleType
 
 from tinygpu.category.term import Axis, Term, text
-from tinygpu.emit import support, support_call, support_cuda, support_data
+from tinygpu.emit import support, support_call, support_cubin, support_cuda, support_data, support_number
 from tinygpu.emit.cpu import Kernels, cpu_kernels, cpu_support
 from tinygpu.emit.cpu_lanes import IMPORTS as LANES_IMPORTS
 from tinygpu.emit.cpu_lanes import OPERATIONS, lanes_source
@@ -39,7 +39,7 @@ from tinygpu.program.step import Launch, Program, Workspace
 from tinygpu.program.unpack import unpack
 from tinygpu.record import dataclass, replace
 
-SUPPORT = (support, support_call, support_cuda, support_data)
+SUPPORT = (support, support_number, support_call, support_cubin, support_cuda, support_data)
 IMPORTED = (
     "contextlib", "ctypes", "functools", "hashlib", "importlib", "math", "operator", "os", "re", "struct", "sys", "tempfile", "threading",
 )  # fmt: skip

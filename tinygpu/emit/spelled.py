@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import keyword
 
-from tinygpu.emit import support, support_call, support_cuda, support_data
+from tinygpu.emit import support, support_call, support_cubin, support_cuda, support_data, support_number
 from tinygpu.emit.data import promises
 from tinygpu.emit.python import fresh, identifier
 from tinygpu.emit.sizes import python
@@ -17,7 +17,7 @@ from tinygpu.model.op import Tensor
 from tinygpu.program.step import Program
 from tinygpu.record import dataclass
 
-SUPPORT = (support, support_call, support_cuda, support_data)
+SUPPORT = (support, support_number, support_call, support_cubin, support_cuda, support_data)
 KEPT = frozenset(keyword.kwlist) | {
     "__debug__",
     "out",

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import math
-import operator
 import sys
 import threading
 from typing import Any, NoReturn
@@ -23,11 +22,6 @@ _HELD = {  # dtype of the language: what may hold it, and its bytes
     "bool": (("bool",), 1),
 }  # fmt: skip
 _USUAL = {dtype: {np.dtype(n) for n in names if n != "bfloat16"} for dtype, (names, _) in _HELD.items()}
-_BEYOND = {"f64": math.inf, "f32": 2.0**128 - 2.0**103, "f16": 65520.0, "bf16": 2.0**128 - 2.0**119}  # these round to infinity
-_PLAIN: dict[str, Any] = {  # Python's numbers that are taken as they are: their type, what they are between, and what they become
-    "f64": (float, -math.inf, math.inf, np.float64), "f32": (float, -_BEYOND["f32"], _BEYOND["f32"], np.float32),
-    "i32": (int, -(2**31) - 1, 2**31, np.int32), "i64": (int, -(2**63) - 1, 2**63, np.int64),
-}  # fmt: skip
 _TYPESTR = {"V2": "bfloat16", "u2": "uint16", "b1": "bool"}  # in a CUDA array interface, where numpy's own reading is not wanted
 _DLPACK_CUDA = (2, 13)  # kDLCUDA, kDLCUDAManaged
 
@@ -110,7 +104,8 @@ def _quick_cupy(name: str, value: Any, dtype: str, rank: int, family: str) -> _V
 
 def _quick_interface(name: str, value: Any, dtype: str, rank: int, family: str) -> _View | None:
     said, (names, size) = value.__cuda_array_interface__, _HELD[dtype]
-    shape, (pointer, readonly) = tuple(said["shape"]), said["data"]
+    shape, (at, readonly) = tuple(said["shape"]), said["data"]
+    pointer = int(at or 0)
     fits = _KINDS.get(said["typestr"]) in names and said.get("strides") is None and said.get("mask") is None and len(shape) == rank
     if not fits or not pointer or pointer % size or min(shape, default=0) < 0:
         return None
@@ -141,7 +136,7 @@ def _look(function: str, name: str, value: Any, wanted: str) -> tuple[Any, ...]:
 
 def _look_beyond(function: str, name: str, value: Any, wanted: str) -> tuple[Any, ...]:
     """The same of what is no array of numpy; what describes itself wrongly raises anything."""
-    family = str(type(value).__module__).partition(".")[0]
+    family = _family(value)
     if family == "torch" and hasattr(value, "data_ptr"):
         return _look_torch(function, name, value)
     interface = getattr(value, "__cuda_array_interface__", None)
@@ -150,10 +145,19 @@ def _look_beyond(function: str, name: str, value: Any, wanted: str) -> tuple[Any
     if hasattr(value, "__dlpack_device__") and value.__dlpack_device__()[0] in _DLPACK_CUDA:
         from cuda.core.utils import StridedMemoryView
 
-        seen = StridedMemoryView.from_dlpack(value, stream_ptr=-1)
+        seen = StridedMemoryView.from_dlpack(value, stream_ptr=1)  # what its library still does comes before the default stream
         shape, contiguous = tuple(seen.shape), _in_rows(seen.shape, seen.strides, 1)
         return family, seen.device_id, seen.ptr, shape, _packed(seen), contiguous, seen.readonly, None
     _fail(TypeError, "TG801", function, f"{wanted}, of numpy or on a GPU; it is {_article(type(value).__name__)}")
+
+
+def _family(value: Any) -> str:
+    """The library that an array is of, which is also that of classes that others have made of its own."""
+    for library, name in (("torch", "Tensor"), ("cupy", "ndarray")):
+        kind = getattr(sys.modules.get(library), name, None)
+        if isinstance(kind, type) and isinstance(value, kind):
+            return library
+    return str(type(value).__module__).partition(".")[0]
 
 
 def _packed(seen: Any) -> str:
@@ -183,7 +187,8 @@ def _look_torch(function: str, name: str, value: Any) -> tuple[Any, ...]:
 
 
 def _look_interface(family: str, value: Any, interface: dict[str, Any]) -> tuple[Any, ...]:
-    pointer, readonly = interface["data"]
+    at, readonly = interface["data"]
+    pointer = int(at or 0)
     typestr = interface["typestr"]
     kind = _TYPESTR.get(typestr[1:]) or (np.dtype(typestr).name if np.dtype(typestr).isnative else typestr)
     shape = tuple(interface["shape"])
@@ -192,7 +197,7 @@ def _look_interface(family: str, value: Any, interface: dict[str, Any]) -> tuple
     contiguous = _in_rows(shape, interface.get("strides"), np.dtype(typestr).itemsize)
     quick = _quick_cupy if family == "cupy" else _quick_interface
     _QUICK[type(value)], _KINDS[typestr] = (quick, family), kind
-    return family, _device_of(pointer or 0), pointer or 0, shape, kind, contiguous, readonly, None
+    return family, _device_of(pointer), pointer, shape, kind, contiguous, readonly, None
 
 
 def _in_rows(shape: Any, strides: Any, unit: int) -> bool:
@@ -204,65 +209,6 @@ def _in_rows(shape: Any, strides: Any, unit: int) -> bool:
             return False
         unit *= extent
     return True
-
-
-def _scalar(function: str, name: str, value: Any, dtype: str) -> Any:
-    """A number of `dtype`, checked for kind and range: a numpy scalar; a 16-bit float as the f32 that it is."""
-    plain = _PLAIN.get(dtype)
-    if plain is not None and type(value) is plain[0] and plain[1] < value < plain[2]:
-        return plain[3](value)
-    if isinstance(value, np.ndarray) and value.ndim == 0:
-        value = value[()]
-    if not isinstance(value, (int, float, np.generic)) or isinstance(value, (str, bytes)):
-        _fail(TypeError, "TG812", function, f"{name} must be one number ({dtype}), not {_article(type(value).__name__)}")
-    if dtype == "bool":
-        if not isinstance(value, (bool, np.bool_)):
-            _fail(TypeError, "TG812", function, f"{name} must be True or False, not {value!r}")
-        return np.bool_(value)
-    if dtype[0] in "iu":
-        kind = np.dtype(_HELD[dtype][0][0])
-        if isinstance(value, (bool, np.bool_)) or not hasattr(value, "__index__"):
-            _fail(TypeError, "TG812", function, f"{name} must be an integer ({dtype}), not {value!r}")
-        whole, bounds = operator.index(value), np.iinfo(kind)  # type: ignore[arg-type]
-        if not bounds.min <= whole <= bounds.max:
-            _fail(
-                ValueError,
-                "TG812",
-                function,
-                f"{name} must be within {bounds.min} to {bounds.max} ({dtype}); it is {_short(whole)}",
-            )
-        return kind.type(whole)
-    return _real(function, name, value, dtype)
-
-
-def _real(function: str, name: str, value: Any, dtype: str) -> Any:
-    if isinstance(value, (bool, np.bool_, np.complexfloating)):
-        _fail(TypeError, "TG812", function, f"{name} must be a real number ({dtype}), not {value!r}")
-    try:
-        double = float(value)
-    except OverflowError:  # an int beyond f64
-        double = sys.float_info.max if dtype != "f64" else math.nan
-    except (TypeError, ValueError):  # a date, raw bytes
-        _fail(TypeError, "TG812", function, f"{name} must be a real number ({dtype}), not {_article(type(value).__name__)}")
-    if (math.isfinite(double) and abs(double) >= _BEYOND[dtype]) or (double != double and value == value):
-        _fail(ValueError, "TG812", function, f"{name} must be within the range of {dtype}; it is {_short(value)}")
-    if dtype == "f64":
-        return np.float64(double)
-    return np.float32(double if dtype == "f32" else _rounded(double, dtype))
-
-
-def _short(value: Any) -> str:
-    """A number as a message shows it; of a whole number with hundreds of digits only how large it is."""
-    whole = isinstance(value, int) and value.bit_length() > 128
-    return f"beyond 2**{value.bit_length() - 1}" if whole else repr(value)
-
-
-def _rounded(double: float, dtype: str) -> float:
-    """The nearest number of f16 or bf16, ties to even."""
-    if dtype == "f16" or not math.isfinite(double):
-        return float(np.float16(double)) if dtype == "f16" else double
-    word = int(np.float32(double).view(np.uint32))
-    return float(np.uint32((word + 0x7FFF + (word >> 16 & 1)) & 0xFFFF0000).view(np.float32))
 
 
 def _device_of(pointer: int) -> int:

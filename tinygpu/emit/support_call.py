@@ -58,9 +58,9 @@ def _same_device(function: str, views: tuple[_View, ...]) -> _View | None:
     """All on the CPU, or all on one GPU: the first of them."""
     if not views:
         return None
-    first = views[0]
-    for view in views[1:]:
-        if view.device != first.device:
+    first = next((view for view in views if view.nbytes), views[0])
+    for view in views:
+        if view.device != first.device and (view.nbytes or min(view.device, first.device) < 0):  # an empty array is nowhere
             places = f"{first.name} is {_place(first)} and {view.name} is {_place(view)}"
             _fail(ValueError, "TG809", function, f"all arrays have to be on one device; {places}")
     return first
@@ -124,8 +124,11 @@ def _current(library: Any, function: str, stream: Any, like: _View) -> Any:
     """The stream given, made the current one of torch.cuda or cupy.cuda; nothing to do for none, and on the CPU."""
     if stream is None or like.device < 0:
         return contextlib.nullcontext()
-    made = library.ExternalStream(_stream_of(function, stream, like.family, like.device))
-    return library.stream(made) if hasattr(library, "stream") and callable(library.stream) else made
+    handle = _stream_of(function, stream, like)
+    if like.family != "torch":
+        return library.ExternalStream(handle)
+    device = like.owner.device  # torch takes 0 for any stream of its own, and no 1 at all
+    return library.stream(library.default_stream(device) if handle in (0, 1) else library.ExternalStream(handle, device=device))
 
 
 def _numpy_dtype(kind: str) -> Any:

@@ -1,45 +1,42 @@
-"""What every emitted module does for a GPU: compile a kernel at its first call, keep it on disk, launch it on the caller's stream.
+"""What every emitted module does for a GPU: compile a kernel at its first call, and launch it on the caller's stream.
 
 Comes in: a kernel function with its signature, pointers and sizes. Goes out: one launch through `cuda.core`; nothing waits.
-The one idea: a cubin is keyed by everything that made it (source, architecture, versions), so a cache is never wrong, only cold.
+The one idea: all that takes long is done at a first call, so that a call is one call of the driver.
 """
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
-import functools
 import hashlib
-import importlib
-import os
 import re
 import struct
 import sys
-import tempfile
 import threading
-from importlib import metadata
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tinygpu.emit.support import _driver, _fail, _importing
+from tinygpu.emit.support import _driver, _fail
+from tinygpu.emit.support_cubin import _cache_folder, _for_linker, _need_cuda, _store, _stored, _toolchain
 
 # ── support: CUDA ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _stream_of(function: str, stream: Any, family: str, device: int) -> int:
-    """The handle of the stream to launch on: the one given, else the current one of torch or CuPy, else the default stream."""
+def _stream_of(function: str, stream: Any, *views: Any) -> int:
+    """The handle of the stream to launch on: the one given, else the current one of torch or CuPy, of whichever the first array is that is
+    of either, else the default stream."""
     if stream is None:
-        if family == "torch":
-            torch = sys.modules["torch"]
-            handle = getattr(getattr(torch, "_C", None), "_cuda_getCurrentRawStream", None)  # makes no object of the stream
-            return int(handle(device)) if handle else int(torch.cuda.current_stream(device).cuda_stream)
-        if family == "cupy":
-            return int(sys.modules["cupy"].cuda.get_current_stream(device).ptr)
+        for view in views:
+            if view.family == "torch":
+                torch = sys.modules["torch"]
+                handle = getattr(getattr(torch, "_C", None), "_cuda_getCurrentRawStream", None)  # makes no object of the stream
+                return int(handle(view.device)) if handle else int(torch.cuda.current_stream(view.device).cuda_stream)
+            if view.family == "cupy":
+                return int(sys.modules["cupy"].cuda.get_current_stream(view.device).ptr)
         return 0
-    if isinstance(stream, int) and not isinstance(stream, bool):
-        return stream
+    if isinstance(stream, (int, np.integer)) and not isinstance(stream, bool):
+        return int(stream)
     if hasattr(stream, "__cuda_stream__"):
         protocol = stream.__cuda_stream__
         return int((protocol() if callable(protocol) else protocol)[1])
@@ -48,43 +45,6 @@ def _stream_of(function: str, stream: Any, family: str, device: int) -> int:
         if handle is not None:
             return int(getattr(handle, "value", handle) or 0)
     _fail(TypeError, "TG816", function, f"stream must be a CUDA stream or its handle, not {type(stream).__name__}")
-
-
-def _cache_folder() -> Path:
-    """Where cubins are kept: TINYGPU_CACHE, else the user's cache folder."""
-    named = os.environ.get("TINYGPU_CACHE")
-    if named:
-        return Path(named)
-    try:
-        home = Path.home()
-    except RuntimeError:  # no home at all
-        home = Path(tempfile.gettempdir())
-    return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "tinygpu"
-
-
-def _stored(path: Path) -> bytes | None:
-    """What `_store` wrote there; None if it is missing or not whole."""
-    try:
-        held = path.read_bytes()
-    except OSError:
-        return None
-    return held[32:] if hashlib.sha256(held[32:]).digest() == held[:32] else None
-
-
-def _store(path: Path, content: bytes) -> None:
-    """Write the content with its checksum, whole or not at all; a folder that cannot be written is no error, only slower."""
-    name = ""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent)
-        with os.fdopen(handle, "wb") as file:
-            file.write(hashlib.sha256(content).digest() + content)
-        os.replace(name, path)
-    except BaseException as error:
-        with contextlib.suppress(OSError):
-            os.unlink(name)
-        if not isinstance(error, OSError):
-            raise
 
 
 def _aligned(*pairs: tuple[Any, int]) -> bool:
@@ -102,15 +62,6 @@ def _memory(number: Any, dtype: str) -> Any:
     if dtype == "bf16":
         return np.uint16(int(np.float32(number).view(np.uint32)) >> 16)
     return np.uint8(number) if dtype == "bool" else number
-
-
-@functools.cache
-def _toolchain() -> tuple[str, ...]:
-    """What makes machine code, with versions; nothing where one of them does not say its own."""
-    try:
-        return tuple(f"{p} {metadata.version(p)}" for p in ("numba", "numba-cuda", "cuda-core", "nvidia-nvvm", "nvidia-nvjitlink"))
-    except metadata.PackageNotFoundError:  # installed by another tool than pip
-        return ()
 
 
 class _Cuda:
@@ -137,17 +88,26 @@ class _Cuda:
 
     def compile(self, arch: tuple[int, int], bits: int, wide: bool) -> bytes:
         """numba's NVVM for the text of PTX, nvJitLink for the assembly."""
+        _need_cuda(self.name, "numba_cuda")
         _need_cuda(self.name, "numba.cuda")
         from cuda.core import Linker, LinkerOptions, ObjectCode
         from numba import cuda
 
+        if "numba_cuda" not in (cuda.__file__ or ""):
+            said = "numba-cuda is installed where Python does not run its .pth file: install it into site-packages"
+            _fail(ImportError, "TG815", self.name, said)
         kernel, signature = self.make(bits, wide)
         ptx, _ = cuda.compile_ptx(kernel, signature, cc=arch, launch_bounds=self.threads)
         entry = re.search(r"\.entry\s+(\w+)", ptx)
         assert entry is not None
-        ptx = ptx.replace(entry[1], self.name)
+        ptx = _for_linker(ptx.replace(entry[1], self.symbol))
         linker = Linker(ObjectCode.from_ptx(ptx.encode()), options=LinkerOptions(arch=f"sm_{arch[0]}{arch[1]}"))
         return bytes(linker.link("cubin").code)
+
+    @property
+    def symbol(self) -> str:
+        """The kernel's name in machine code, where a few words are not names."""
+        return self.name + "_kernel" if re.fullmatch(r"_+|WARP_SZ", self.name) else self.name
 
     def __call__(self, view: Any, stream: int, bits: int, wide: bool, blocks: int, *arguments: Any) -> None:
         """Launch on the GPU of `view`, without waiting; the caller's current device is as it was. 1 is the legacy default stream, by
@@ -183,7 +143,7 @@ class _Cuda:
             if (device, bits, wide) not in self.loaded:
                 try:
                     found = Device(device)
-                except RuntimeError as error:  # the driver's library is not there
+                except Exception as error:  # noqa: BLE001  # the driver's library is not there, or does not start
                     _fail(RuntimeError, "TG815", self.name, f"this machine has no driver for GPUs: {error}".split("\n")[0])
                 arch = (found.compute_capability.major, found.compute_capability.minor)
                 if arch < self.least:
@@ -193,25 +153,35 @@ class _Cuda:
             return self.loaded[device, bits, wide]
 
     def placed(self, device: Any, cubin: bytes) -> _Loaded:
-        """Machine code in a GPU's memory. A thread that captures a stream may load too, if it says that nothing of it is captured."""
+        """Machine code in a GPU's memory. A thread that captures a stream may load too, if it says that nothing of it is captured. The context
+        is held for good: what loads it for us lets go of it when its thread ends."""
         from cuda.core import ObjectCode
 
         driver = _driver()
+        status, context = driver.cuDevicePrimaryCtxRetain(device.device_id)
+        if int(status):
+            _fail(RuntimeError, "TG815", self.name, f"GPU {device.device_id} cannot be used: {status.name}")
         _, before = driver.cuCtxGetCurrent()
         relaxed = driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
         _, mode = driver.cuThreadExchangeStreamCaptureMode(relaxed)
         try:
             device.set_current()
-            kernel = ObjectCode.from_cubin(cubin).get_kernel(self.name)
+            try:
+                kernel = ObjectCode.from_cubin(cubin).get_kernel(self.symbol)
+            except Exception as error:  # noqa: BLE001  # of a kind of its own
+                said = f"GPU {device.device_id} cannot load the kernel: {error}".split("\n")[0]
+                _fail(RuntimeError, "TG815", self.name, said)
             if self.shared:
                 self.allow(kernel, device)
-            error, function = driver.cuKernelGetFunction(kernel.handle)  # loads it now, and not when it is first launched
-            if self.shared and not int(error):  # what is launched is the function, which a driver may keep apart from the kernel
+            status, function = driver.cuKernelGetFunction(kernel.handle)
+            if self.shared and not int(status):  # what is launched is the function, which a driver may keep apart from the kernel
                 attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-                (error,) = driver.cuFuncSetAttribute(function, attribute, self.shared)
-            if int(error):
-                _fail(RuntimeError, "TG815", self.name, f"GPU {device.device_id} cannot load the kernel: {error.name}")
-            return _Loaded(kernel, function, driver.cuCtxGetCurrent()[1])
+                (status,) = driver.cuFuncSetAttribute(function, attribute, self.shared)
+            if int(status):
+                _fail(RuntimeError, "TG815", self.name, f"GPU {device.device_id} cannot load the kernel: {status.name}")
+            with contextlib.suppress(AttributeError, RuntimeError):  # drivers before 12.4 have no such function
+                driver.cuFuncLoad(function)  # now, and not when it is first launched
+            return _Loaded(kernel, function, context)
         finally:
             driver.cuThreadExchangeStreamCaptureMode(mode)
             driver.cuCtxSetCurrent(before)
@@ -247,12 +217,3 @@ class _Loaded:
         start = ctypes.addressof(memory)
         memory[count : 2 * count] = [start + 8 * k for k in range(count)]
         return memory, start + 8 * count, struct.Struct("<" + "".join(_PACKED[type(a)] for a in arguments)).pack_into
-
-
-def _need_cuda(function: str, library: str) -> None:
-    """A library of the GPU path, or what to install."""
-    try:
-        with _importing():
-            importlib.import_module(library)
-    except ImportError as error:
-        _fail(ImportError, "TG815", function, f"arrays on a GPU need numba-cuda[cu13] and cuda-core: {error}")

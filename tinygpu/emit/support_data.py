@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from tinygpu.emit.support import _HELD, _fail, _View
+from tinygpu.emit.support import _HELD, _driver, _fail, _View
 from tinygpu.emit.support_cuda import _stream_of
 
 # ── support: data ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -62,22 +62,21 @@ def _data(function: str, name: str, value: Any, dtype: str, stream: Any) -> _Dat
 
 
 def _to_host(function: str, view: _View, dtype: str, stream: Any) -> Any:
-    """A copy of an array on a GPU, of any library; the caller's current device is as it was."""
-    from cuda.bindings import driver
+    """A copy of an array on a GPU, of any library; the caller's current context is what it was."""
     from cuda.core import Device
 
     made = np.empty(view.shape, np.dtype(_HELD[dtype][0][-1]))
     if not view.nbytes:
         return made
-    handle, before, device = _stream_of(function, stream, view.family, view.device), Device(), Device(view.device)
-    device.set_current()
+    handle, driver = _stream_of(function, stream, view), _driver()
+    _, before = driver.cuCtxGetCurrent()
+    Device(view.device).set_current()
     try:
-        (error,) = driver.cuStreamSynchronize(handle)
+        (error,) = driver.cuStreamSynchronize(handle or 1)
         if not int(error):
             (error,) = driver.cuMemcpyDtoH(made.ctypes.data, view.pointer, view.nbytes)
     finally:
-        if before.device_id != device.device_id:
-            before.set_current()
+        driver.cuCtxSetCurrent(before)
     if int(error):
         _fail(RuntimeError, "TG815", function, f"{view.name} cannot be copied from GPU {view.device} to check it: {error.name}")
     return made

@@ -106,7 +106,7 @@ def launches(reading: Reading, stmt: ast.If) -> Launcher:
                     )
                 asked = names.get("_stream")
                 if asked is None or not re.fullmatch(
-                    rf"_stream_of\('[^']*', stream, {view.id}\.family, {view.id}\.device\)", ast.unparse(asked)
+                    rf"_stream_of\('[^']*', stream(, \w+)*, {view.id}(, \w+)*\)", ast.unparse(asked)
                 ):
                     raise Differs(
                         asked or call, "launches on another stream", "a launch is on the caller's stream, of the array's device"

@@ -26,7 +26,9 @@ FILES = (
     "trigonometry",
     "conversion",
     "support",
+    "support_number",
     "support_call",
+    "support_cubin",
     "support_cuda",
     "support_data",
 )

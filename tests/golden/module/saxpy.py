@@ -146,7 +146,7 @@ def saxpy_v4(a: float, x: Array, y: Array, *, out: Array = None, stream: Any = N
         _no_stream("saxpy_v4", stream)
         _on_cpu(saxpy_v4_cpu, _a, _x.base, _y.base, _z.base, n)
     else:
-        _stream = _stream_of("saxpy_v4", stream, _z.family, _z.device)
+        _stream = _stream_of("saxpy_v4", stream, _x, _y, _z)
         _wide = _aligned((_x, 16), (_y, 16), (_z, 16))
         _index = np.int32 if _bits == 32 else np.int64
         _blocks = -(-n // 256)
@@ -400,11 +400,6 @@ _HELD = {  # dtype of the language: what may hold it, and its bytes
     "bool": (("bool",), 1),
 }  # fmt: skip
 _USUAL = {dtype: {np.dtype(n) for n in names if n != "bfloat16"} for dtype, (names, _) in _HELD.items()}
-_BEYOND = {"f64": math.inf, "f32": 2.0**128 - 2.0**103, "f16": 65520.0, "bf16": 2.0**128 - 2.0**119}  # these round to infinity
-_PLAIN: dict[str, Any] = {  # Python's numbers that are taken as they are: their type, what they are between, and what they become
-    "f64": (float, -math.inf, math.inf, np.float64), "f32": (float, -_BEYOND["f32"], _BEYOND["f32"], np.float32),
-    "i32": (int, -(2**31) - 1, 2**31, np.int32), "i64": (int, -(2**63) - 1, 2**63, np.int64),
-}  # fmt: skip
 _TYPESTR = {"V2": "bfloat16", "u2": "uint16", "b1": "bool"}  # in a CUDA array interface, where numpy's own reading is not wanted
 _DLPACK_CUDA = (2, 13)  # kDLCUDA, kDLCUDAManaged
 
@@ -487,7 +482,8 @@ def _quick_cupy(name: str, value: Any, dtype: str, rank: int, family: str) -> _V
 
 def _quick_interface(name: str, value: Any, dtype: str, rank: int, family: str) -> _View | None:
     said, (names, size) = value.__cuda_array_interface__, _HELD[dtype]
-    shape, (pointer, readonly) = tuple(said["shape"]), said["data"]
+    shape, (at, readonly) = tuple(said["shape"]), said["data"]
+    pointer = int(at or 0)
     fits = _KINDS.get(said["typestr"]) in names and said.get("strides") is None and said.get("mask") is None and len(shape) == rank
     if not fits or not pointer or pointer % size or min(shape, default=0) < 0:
         return None
@@ -518,7 +514,7 @@ def _look(function: str, name: str, value: Any, wanted: str) -> tuple[Any, ...]:
 
 def _look_beyond(function: str, name: str, value: Any, wanted: str) -> tuple[Any, ...]:
     """The same of what is no array of numpy; what describes itself wrongly raises anything."""
-    family = str(type(value).__module__).partition(".")[0]
+    family = _family(value)
     if family == "torch" and hasattr(value, "data_ptr"):
         return _look_torch(function, name, value)
     interface = getattr(value, "__cuda_array_interface__", None)
@@ -527,10 +523,19 @@ def _look_beyond(function: str, name: str, value: Any, wanted: str) -> tuple[Any
     if hasattr(value, "__dlpack_device__") and value.__dlpack_device__()[0] in _DLPACK_CUDA:
         from cuda.core.utils import StridedMemoryView
 
-        seen = StridedMemoryView.from_dlpack(value, stream_ptr=-1)
+        seen = StridedMemoryView.from_dlpack(value, stream_ptr=1)  # what its library still does comes before the default stream
         shape, contiguous = tuple(seen.shape), _in_rows(seen.shape, seen.strides, 1)
         return family, seen.device_id, seen.ptr, shape, _packed(seen), contiguous, seen.readonly, None
     _fail(TypeError, "TG801", function, f"{wanted}, of numpy or on a GPU; it is {_article(type(value).__name__)}")
+
+
+def _family(value: Any) -> str:
+    """The library that an array is of, which is also that of classes that others have made of its own."""
+    for library, name in (("torch", "Tensor"), ("cupy", "ndarray")):
+        kind = getattr(sys.modules.get(library), name, None)
+        if isinstance(kind, type) and isinstance(value, kind):
+            return library
+    return str(type(value).__module__).partition(".")[0]
 
 
 def _packed(seen: Any) -> str:
@@ -560,7 +565,8 @@ def _look_torch(function: str, name: str, value: Any) -> tuple[Any, ...]:
 
 
 def _look_interface(family: str, value: Any, interface: dict[str, Any]) -> tuple[Any, ...]:
-    pointer, readonly = interface["data"]
+    at, readonly = interface["data"]
+    pointer = int(at or 0)
     typestr = interface["typestr"]
     kind = _TYPESTR.get(typestr[1:]) or (np.dtype(typestr).name if np.dtype(typestr).isnative else typestr)
     shape = tuple(interface["shape"])
@@ -569,7 +575,7 @@ def _look_interface(family: str, value: Any, interface: dict[str, Any]) -> tuple
     contiguous = _in_rows(shape, interface.get("strides"), np.dtype(typestr).itemsize)
     quick = _quick_cupy if family == "cupy" else _quick_interface
     _QUICK[type(value)], _KINDS[typestr] = (quick, family), kind
-    return family, _device_of(pointer or 0), pointer or 0, shape, kind, contiguous, readonly, None
+    return family, _device_of(pointer), pointer, shape, kind, contiguous, readonly, None
 
 
 def _in_rows(shape: Any, strides: Any, unit: int) -> bool:
@@ -581,6 +587,48 @@ def _in_rows(shape: Any, strides: Any, unit: int) -> bool:
             return False
         unit *= extent
     return True
+
+
+def _device_of(pointer: int) -> int:
+    """The GPU that a pointer belongs to; of an empty array, which has none, the current one."""
+    try:
+        if pointer:
+            driver = _driver()
+            error, ordinal = driver.cuPointerGetAttribute(driver.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, pointer)
+            if not int(error):
+                return int(ordinal)
+        _driver()
+        return int(sys.modules["cuda.core"].Device().device_id)
+    except (ImportError, RuntimeError) as error:  # the libraries, or the driver's own, are not there
+        reason = str(error).split("\n")[0]
+        raise RuntimeError(f"TG815: arrays on a GPU need numba-cuda[cu13], cuda-core and a driver: {reason}") from None
+
+
+@functools.cache
+def _driver() -> Any:
+    """The driver as Python calls it; importing it again would take as long as a launch."""
+    with _importing():
+        import cuda.core  # noqa: F401
+        from cuda.bindings import driver
+    return driver
+
+
+def _importing() -> Any:
+    """What imports of CUDA's libraries hold, over all modules of tinygpu in this process: two threads at once find them half made."""
+    import numba
+
+    return vars(numba).setdefault("_tinygpu_import_lock", threading.RLock())
+
+
+def _article(word: str) -> str:
+    return f"an {word}" if word[0] in "aeio" or word == "ndarray" else f"a {word}"
+
+
+_BEYOND = {"f64": math.inf, "f32": 2.0**128 - 2.0**103, "f16": 65520.0, "bf16": 2.0**128 - 2.0**119}  # these round to infinity
+_PLAIN: dict[str, Any] = {  # Python's numbers that are taken as they are: their type, what they are between, and what they become
+    "f64": (float, -math.inf, math.inf, np.float64), "f32": (float, -_BEYOND["f32"], _BEYOND["f32"], np.float32),
+    "i32": (int, -(2**31) - 1, 2**31, np.int32), "i64": (int, -(2**63) - 1, 2**63, np.int64),
+}  # fmt: skip
 
 
 def _scalar(function: str, name: str, value: Any, dtype: str) -> Any:
@@ -642,41 +690,6 @@ def _rounded(double: float, dtype: str) -> float:
     return float(np.uint32((word + 0x7FFF + (word >> 16 & 1)) & 0xFFFF0000).view(np.float32))
 
 
-def _device_of(pointer: int) -> int:
-    """The GPU that a pointer belongs to; of an empty array, which has none, the current one."""
-    try:
-        if pointer:
-            driver = _driver()
-            error, ordinal = driver.cuPointerGetAttribute(driver.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, pointer)
-            if not int(error):
-                return int(ordinal)
-        _driver()
-        return int(sys.modules["cuda.core"].Device().device_id)
-    except (ImportError, RuntimeError) as error:  # the libraries, or the driver's own, are not there
-        reason = str(error).split("\n")[0]
-        raise RuntimeError(f"TG815: arrays on a GPU need numba-cuda[cu13], cuda-core and a driver: {reason}") from None
-
-
-@functools.cache
-def _driver() -> Any:
-    """The driver as Python calls it; importing it again would take as long as a launch."""
-    with _importing():
-        import cuda.core  # noqa: F401
-        from cuda.bindings import driver
-    return driver
-
-
-def _importing() -> Any:
-    """What imports of CUDA's libraries hold, over all modules of tinygpu in this process: two threads at once find them half made."""
-    import numba
-
-    return vars(numba).setdefault("_tinygpu_import_lock", threading.RLock())
-
-
-def _article(word: str) -> str:
-    return f"an {word}" if word[0] in "aeio" or word == "ndarray" else f"a {word}"
-
-
 def _shape_error(function: str, view: _View, shape: str, expected: tuple[int, ...], sizes: dict[str, int]) -> NoReturn:
     """The shape is not what the sizes say, or no sizes fit it."""
     known = ", ".join(f"{name} = {value}" for name, value in sizes.items() if value >= 0)
@@ -714,9 +727,9 @@ def _same_device(function: str, views: tuple[_View, ...]) -> _View | None:
     """All on the CPU, or all on one GPU: the first of them."""
     if not views:
         return None
-    first = views[0]
-    for view in views[1:]:
-        if view.device != first.device:
+    first = next((view for view in views if view.nbytes), views[0])
+    for view in views:
+        if view.device != first.device and (view.nbytes or min(view.device, first.device) < 0):  # an empty array is nowhere
             places = f"{first.name} is {_place(first)} and {view.name} is {_place(view)}"
             _fail(ValueError, "TG809", function, f"all arrays have to be on one device; {places}")
     return first
@@ -780,8 +793,11 @@ def _current(library: Any, function: str, stream: Any, like: _View) -> Any:
     """The stream given, made the current one of torch.cuda or cupy.cuda; nothing to do for none, and on the CPU."""
     if stream is None or like.device < 0:
         return contextlib.nullcontext()
-    made = library.ExternalStream(_stream_of(function, stream, like.family, like.device))
-    return library.stream(made) if hasattr(library, "stream") and callable(library.stream) else made
+    handle = _stream_of(function, stream, like)
+    if like.family != "torch":
+        return library.ExternalStream(handle)
+    device = like.owner.device  # torch takes 0 for any stream of its own, and no 1 at all
+    return library.stream(library.default_stream(device) if handle in (0, 1) else library.ExternalStream(handle, device=device))
 
 
 def _numpy_dtype(kind: str) -> Any:
@@ -888,28 +904,6 @@ def _with_short_waits(kernel: Any, *arguments: Any) -> None:
         os.environ.pop("GOMP_SPINCOUNT", None)
 
 
-def _stream_of(function: str, stream: Any, family: str, device: int) -> int:
-    """The handle of the stream to launch on: the one given, else the current one of torch or CuPy, else the default stream."""
-    if stream is None:
-        if family == "torch":
-            torch = sys.modules["torch"]
-            handle = getattr(getattr(torch, "_C", None), "_cuda_getCurrentRawStream", None)  # makes no object of the stream
-            return int(handle(device)) if handle else int(torch.cuda.current_stream(device).cuda_stream)
-        if family == "cupy":
-            return int(sys.modules["cupy"].cuda.get_current_stream(device).ptr)
-        return 0
-    if isinstance(stream, int) and not isinstance(stream, bool):
-        return stream
-    if hasattr(stream, "__cuda_stream__"):
-        protocol = stream.__cuda_stream__
-        return int((protocol() if callable(protocol) else protocol)[1])
-    for name in ("cuda_stream", "ptr", "handle"):  # torch, CuPy, numba
-        handle = getattr(stream, name, None)
-        if handle is not None:
-            return int(getattr(handle, "value", handle) or 0)
-    _fail(TypeError, "TG816", function, f"stream must be a CUDA stream or its handle, not {type(stream).__name__}")
-
-
 def _cache_folder() -> Path:
     """Where cubins are kept: TINYGPU_CACHE, else the user's cache folder."""
     named = os.environ.get("TINYGPU_CACHE")
@@ -947,6 +941,77 @@ def _store(path: Path, content: bytes) -> None:
             raise
 
 
+@functools.cache
+def _toolchain() -> tuple[str, ...]:
+    """What makes machine code, with versions; nothing where one of them does not say its own."""
+    try:
+        return (
+            *map(_version, ("numba", "numba-cuda", "cuda-core")),
+            _version("nvidia-nvvm", "nvvm"),
+            _version("nvidia-nvjitlink", "nvJitLink"),
+        )
+    except (ImportError, OSError, RuntimeError):  # what cannot be named cannot be kept
+        return ()
+
+
+def _version(package: str, library: str = "") -> str:
+    """The version of a package; of a library that was installed by another tool than pip, which file it is."""
+    try:
+        return f"{package} {metadata.version(package)}"
+    except metadata.PackageNotFoundError:
+        if not library:
+            raise
+    pathfinder = importlib.import_module("cuda.pathfinder")
+    path = pathfinder.load_nvidia_dynamic_lib(library).abs_path
+    found = os.stat(path)
+    return f"{path} {found.st_size} {found.st_mtime_ns}"
+
+
+def _for_linker(ptx: str) -> str:
+    """The text for the assembler that is loaded. That may be older than what wrote the text (torch brings one of its own), and refuses a
+    version that it does not know; what kernels consist of is in all versions for CUDA 13."""
+    from cuda.bindings import nvjitlink
+
+    major, minor = nvjitlink.version()
+    said = re.search(r"(?m)^\.version (\d+)\.(\d+)", ptx)
+    if said is None or (int(said[1]), int(said[2])) <= (major - 4, minor):
+        return ptx
+    return f"{ptx[: said.start()]}.version {major - 4}.{minor}{ptx[said.end() :]}"
+
+
+def _need_cuda(function: str, library: str) -> None:
+    """A library of the GPU path, or what to install."""
+    try:
+        with _importing():
+            importlib.import_module(library)
+    except ImportError as error:
+        _fail(ImportError, "TG815", function, f"arrays on a GPU need numba-cuda[cu13] and cuda-core: {error}")
+
+
+def _stream_of(function: str, stream: Any, *views: Any) -> int:
+    """The handle of the stream to launch on: the one given, else the current one of torch or CuPy, of whichever the first array is that is
+    of either, else the default stream."""
+    if stream is None:
+        for view in views:
+            if view.family == "torch":
+                torch = sys.modules["torch"]
+                handle = getattr(getattr(torch, "_C", None), "_cuda_getCurrentRawStream", None)  # makes no object of the stream
+                return int(handle(view.device)) if handle else int(torch.cuda.current_stream(view.device).cuda_stream)
+            if view.family == "cupy":
+                return int(sys.modules["cupy"].cuda.get_current_stream(view.device).ptr)
+        return 0
+    if isinstance(stream, (int, np.integer)) and not isinstance(stream, bool):
+        return int(stream)
+    if hasattr(stream, "__cuda_stream__"):
+        protocol = stream.__cuda_stream__
+        return int((protocol() if callable(protocol) else protocol)[1])
+    for name in ("cuda_stream", "ptr", "handle"):  # torch, CuPy, numba
+        handle = getattr(stream, name, None)
+        if handle is not None:
+            return int(getattr(handle, "value", handle) or 0)
+    _fail(TypeError, "TG816", function, f"stream must be a CUDA stream or its handle, not {type(stream).__name__}")
+
+
 def _aligned(*pairs: tuple[Any, int]) -> bool:
     """Whether the memory of each view starts at a multiple of that many bytes, as wide accesses need it."""
     for view, count in pairs:  # noqa: SIM110  # a generator for all() takes twice as long
@@ -962,15 +1027,6 @@ def _memory(number: Any, dtype: str) -> Any:
     if dtype == "bf16":
         return np.uint16(int(np.float32(number).view(np.uint32)) >> 16)
     return np.uint8(number) if dtype == "bool" else number
-
-
-@functools.cache
-def _toolchain() -> tuple[str, ...]:
-    """What makes machine code, with versions; nothing where one of them does not say its own."""
-    try:
-        return tuple(f"{p} {metadata.version(p)}" for p in ("numba", "numba-cuda", "cuda-core", "nvidia-nvvm", "nvidia-nvjitlink"))
-    except metadata.PackageNotFoundError:  # installed by another tool than pip
-        return ()
 
 
 class _Cuda:
@@ -997,17 +1053,26 @@ class _Cuda:
 
     def compile(self, arch: tuple[int, int], bits: int, wide: bool) -> bytes:
         """numba's NVVM for the text of PTX, nvJitLink for the assembly."""
+        _need_cuda(self.name, "numba_cuda")
         _need_cuda(self.name, "numba.cuda")
         from cuda.core import Linker, LinkerOptions, ObjectCode
         from numba import cuda
 
+        if "numba_cuda" not in (cuda.__file__ or ""):
+            said = "numba-cuda is installed where Python does not run its .pth file: install it into site-packages"
+            _fail(ImportError, "TG815", self.name, said)
         kernel, signature = self.make(bits, wide)
         ptx, _ = cuda.compile_ptx(kernel, signature, cc=arch, launch_bounds=self.threads)
         entry = re.search(r"\.entry\s+(\w+)", ptx)
         assert entry is not None
-        ptx = ptx.replace(entry[1], self.name)
+        ptx = _for_linker(ptx.replace(entry[1], self.symbol))
         linker = Linker(ObjectCode.from_ptx(ptx.encode()), options=LinkerOptions(arch=f"sm_{arch[0]}{arch[1]}"))
         return bytes(linker.link("cubin").code)
+
+    @property
+    def symbol(self) -> str:
+        """The kernel's name in machine code, where a few words are not names."""
+        return self.name + "_kernel" if re.fullmatch(r"_+|WARP_SZ", self.name) else self.name
 
     def __call__(self, view: Any, stream: int, bits: int, wide: bool, blocks: int, *arguments: Any) -> None:
         """Launch on the GPU of `view`, without waiting; the caller's current device is as it was. 1 is the legacy default stream, by
@@ -1043,7 +1108,7 @@ class _Cuda:
             if (device, bits, wide) not in self.loaded:
                 try:
                     found = Device(device)
-                except RuntimeError as error:  # the driver's library is not there
+                except Exception as error:  # noqa: BLE001  # the driver's library is not there, or does not start
                     _fail(RuntimeError, "TG815", self.name, f"this machine has no driver for GPUs: {error}".split("\n")[0])
                 arch = (found.compute_capability.major, found.compute_capability.minor)
                 if arch < self.least:
@@ -1053,25 +1118,35 @@ class _Cuda:
             return self.loaded[device, bits, wide]
 
     def placed(self, device: Any, cubin: bytes) -> _Loaded:
-        """Machine code in a GPU's memory. A thread that captures a stream may load too, if it says that nothing of it is captured."""
+        """Machine code in a GPU's memory. A thread that captures a stream may load too, if it says that nothing of it is captured. The context
+        is held for good: what loads it for us lets go of it when its thread ends."""
         from cuda.core import ObjectCode
 
         driver = _driver()
+        status, context = driver.cuDevicePrimaryCtxRetain(device.device_id)
+        if int(status):
+            _fail(RuntimeError, "TG815", self.name, f"GPU {device.device_id} cannot be used: {status.name}")
         _, before = driver.cuCtxGetCurrent()
         relaxed = driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
         _, mode = driver.cuThreadExchangeStreamCaptureMode(relaxed)
         try:
             device.set_current()
-            kernel = ObjectCode.from_cubin(cubin).get_kernel(self.name)
+            try:
+                kernel = ObjectCode.from_cubin(cubin).get_kernel(self.symbol)
+            except Exception as error:  # noqa: BLE001  # of a kind of its own
+                said = f"GPU {device.device_id} cannot load the kernel: {error}".split("\n")[0]
+                _fail(RuntimeError, "TG815", self.name, said)
             if self.shared:
                 self.allow(kernel, device)
-            error, function = driver.cuKernelGetFunction(kernel.handle)  # loads it now, and not when it is first launched
-            if self.shared and not int(error):  # what is launched is the function, which a driver may keep apart from the kernel
+            status, function = driver.cuKernelGetFunction(kernel.handle)
+            if self.shared and not int(status):  # what is launched is the function, which a driver may keep apart from the kernel
                 attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-                (error,) = driver.cuFuncSetAttribute(function, attribute, self.shared)
-            if int(error):
-                _fail(RuntimeError, "TG815", self.name, f"GPU {device.device_id} cannot load the kernel: {error.name}")
-            return _Loaded(kernel, function, driver.cuCtxGetCurrent()[1])
+                (status,) = driver.cuFuncSetAttribute(function, attribute, self.shared)
+            if int(status):
+                _fail(RuntimeError, "TG815", self.name, f"GPU {device.device_id} cannot load the kernel: {status.name}")
+            with contextlib.suppress(AttributeError, RuntimeError):  # drivers before 12.4 have no such function
+                driver.cuFuncLoad(function)  # now, and not when it is first launched
+            return _Loaded(kernel, function, context)
         finally:
             driver.cuThreadExchangeStreamCaptureMode(mode)
             driver.cuCtxSetCurrent(before)
@@ -1107,15 +1182,6 @@ class _Loaded:
         start = ctypes.addressof(memory)
         memory[count : 2 * count] = [start + 8 * k for k in range(count)]
         return memory, start + 8 * count, struct.Struct("<" + "".join(_PACKED[type(a)] for a in arguments)).pack_into
-
-
-def _need_cuda(function: str, library: str) -> None:
-    """A library of the GPU path, or what to install."""
-    try:
-        with _importing():
-            importlib.import_module(library)
-    except ImportError as error:
-        _fail(ImportError, "TG815", function, f"arrays on a GPU need numba-cuda[cu13] and cuda-core: {error}")
 
 
 _saxpy_v4_cuda = _Cuda(
