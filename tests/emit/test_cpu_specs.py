@@ -1,4 +1,5 @@
-"""The CPU kernel of every shipped machine computes the equation, at size 0, 1, primes, and around the tiles."""
+"""The CPU kernel of every shipped machine computes the equation, at size 0, 1, primes, and around the tiles; and so do those that run the
+threads of a block in phases, which a build of a proof alone has: one of each kind of working together."""
 
 from __future__ import annotations
 
@@ -8,8 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.emit.cpu_harness import programs, run
+from tests.emit.cpu_harness import run
+from tinygpu import pipeline
 from tinygpu.category.to_numpy import evaluate
+from tinygpu.model.machine import Machine
 from tinygpu.program.inputs import random_inputs
 from tinygpu.program.reference import reference
 from tinygpu.program.step import Program
@@ -23,6 +26,11 @@ SIZES = {
     4: [(0, 2, 3, 4), (2, 3, 0, 5), (1, 1, 1, 1), (2, 3, 5, 7), (3, 9, 33, 4), (2, 17, 66, 9), (4, 8, 16, 8)],
     5: [(0, 2, 3, 4, 5), (1, 1, 1, 1, 1), (2, 3, 5, 7, 3), (2, 4, 8, 16, 4)],
 }  # fmt: skip
+PHASES = [
+    ("softmax", "softmax_warp"), ("recurrence", "recurrence_block"), ("row_sum", "rows_shared[op=row_max]"), ("dot", "dot_atomic"),
+    ("matmul_ring", "matmul_ring_three"), ("mlp", "mlp_fused"), ("stencil_shared", "jacobi_twice_shared"), ("scan", "scan_block_v4"),
+    ("transpose", "transpose_swizzled"), ("argmax", "arg_block[op=argmax_rows]"), ("norm", "norm_kept[op=layernorm]"),
+]  # fmt: skip
 
 
 def sizes_of(built: Program) -> Iterator[dict[str, int]]:
@@ -35,16 +43,33 @@ def sizes_of(built: Program) -> Iterator[dict[str, int]]:
             yield sizes
 
 
+def shipped(machine: Machine) -> Program:
+    """The program that a build makes the CPU kernel of, where its proof is found."""
+    return next(pipeline.singles(machine), None) or pipeline.program(machine)
+
+
+def judged(title: str, built: Program) -> int:
+    """How many sizes were tried, at all of which the kernel computes the equation."""
+    tried = 0
+    for sizes in sizes_of(built):
+        inputs = random_inputs(built.op, sizes)
+        got, want = run(built, sizes, inputs), reference(built.op, sizes, inputs)
+        relative, absolute = tolerance(built.op, sizes)
+        for name, values in got.items():
+            close = np.isclose(values.astype(np.float64), want[name].astype(np.float64), rtol=relative, atol=absolute)
+            assert close.all(), f"{title} at {sizes}: {name}{tuple(np.argwhere(~close)[0])}"
+        tried += 1
+    return tried
+
+
 @pytest.mark.parametrize("spec", sorted(path.stem for path in SPECS.glob("*.tgpu")))
 def test_every_machine_computes_its_equation(spec: str) -> None:
-    for title, built in programs((SPECS / f"{spec}.tgpu").read_text(encoding="utf-8")).items():
-        tried = 0
-        for sizes in sizes_of(built):
-            inputs = random_inputs(built.op, sizes)
-            got, want = run(built, sizes, inputs), reference(built.op, sizes, inputs)
-            relative, absolute = tolerance(built.op, sizes)
-            for name, values in got.items():
-                close = np.isclose(values.astype(np.float64), want[name].astype(np.float64), rtol=relative, atol=absolute)
-                assert close.all(), f"{title} at {sizes}: {name}{tuple(np.argwhere(~close)[0])}"
-            tried += 1
-        assert tried >= 3, f"{title}: too few sizes are admitted"
+    for machine in pipeline.load(SPECS / f"{spec}.tgpu").machines:
+        assert judged(machine.title, shipped(machine)) >= 3, f"{machine.title}: too few sizes are admitted"
+
+
+@pytest.mark.parametrize(("spec", "title"), PHASES)
+def test_threads_in_phases_compute_their_equation(spec: str, title: str) -> None:
+    machine = next(m for m in pipeline.load(SPECS / f"{spec}.tgpu").machines if m.title == title)
+    built = pipeline.program(machine)
+    assert shipped(machine) != built and judged(title, built) >= 3
