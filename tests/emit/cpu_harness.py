@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
 from tinygpu.category.number import outside_dtype
 from tinygpu.category.to_numpy import evaluate
-from tinygpu.emit.cpu import cpu_source
+from tinygpu.emit.cpu import Kernels, cpu_kernels, cpu_support
+from tinygpu.emit.cpu_lanes import OPERATIONS
+from tinygpu.emit.cpu_prelude import TEXT
 from tinygpu.emit.python import identifier
 from tinygpu.model.elaborate import elaborate
 from tinygpu.program.derive import derive
@@ -40,11 +42,10 @@ def program(text: str) -> Program:
 
 def kernel(built: Program) -> Callable[..., None]:
     """`NAME_cpu` of the emitted text, with its items run in two parts by this thread."""
-    name = identifier(built.name)
-    text = re.sub(rf"\b{re.escape(name)}(?=_)", "kernel", cpu_source(built))
-    text = text.partition('"""\n\n')[2]  # without the module's docstring, which has the name in it
+    name, kernels = identifier(built.name), cpu_kernels(built)
+    text = re.sub(rf"\b{re.escape(name)}(?=_)", "kernel", kernels.text)
     if text not in COMPILED:
-        names: dict[str, Any] = {}
+        names = dict(support(tuple(dtype for dtype, _ in kernels.vectors)))
         exec(compile(text, name, "exec"), names)
         for driver in [n for n in names if n.endswith("_parallel")]:
             work = driver.replace("_parallel", "_work")
@@ -52,6 +53,15 @@ def kernel(built: Program) -> Callable[..., None]:
             names[work] = partial(_alone, names[driver])
         COMPILED[text] = names["kernel_cpu"]
     return COMPILED[text]
+
+
+@cache
+def support(vectors: tuple[str, ...]) -> dict[str, Any]:
+    """All that kernels call, which numba compiles once for all of them."""
+    every = Kernels("", frozenset(TEXT), tuple((dtype, frozenset(OPERATIONS)) for dtype in vectors))
+    names: dict[str, Any] = {}
+    exec(compile(cpu_support((every,)), "support", "exec"), names)
+    return names
 
 
 def _alone(driver: Callable[..., None], first: int, last: int, *arguments: Any) -> None:
