@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from tests.chance.judge import Judged, judge, table
 from tests.chance.machines import machines
 
-SAMPLE = 12
+SAMPLE = 8
 
 
 def test_the_prover_and_all_small_sizes_agree() -> None:

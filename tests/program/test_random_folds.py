@@ -112,7 +112,7 @@ def threads(machine: Machine) -> int:
     return most
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(st.one_of(blocks(), grids()), st.data())
 def test_a_random_fold_across_workers_computes_its_equations(text: str, data: st.DataObject) -> None:
     (machine,) = machines(text).values()
