@@ -41,9 +41,14 @@ def programs(spec: str) -> tuple[Program, ...]:
 @pytest.mark.parametrize("spec", SPECS)
 def test_text_does_what_the_program_does(spec: str) -> None:
     for program in programs(spec):
-        for number, sizes in enumerate(list(edges(program, 3 if program.workspaces else 7, seed=3))[2:]):
-            if max(sizes.values(), default=0) <= MOST:
-                agrees(program, sizes, bits=(32, 64)[number % 2])
+        for number, sizes in enumerate(few(program)):
+            agrees(program, sizes, bits=(32, 64)[number % 2])
+
+
+def few(program: Program) -> list[dict[str, int]]:
+    """Two choices of sizes around the edges of tiles, and one of which a size is 0; of several launches, which wait for all blocks, one."""
+    found = [s for s in list(edges(program, 3 if program.workspaces else 8, seed=3))[2:] if max(s.values(), default=0) <= MOST]
+    return [s for s in found if min(s.values(), default=0)][:2] + [s for s in found if not min(s.values(), default=0)][:1]
 
 
 def most_blocks(program: Program) -> int:

@@ -5,6 +5,7 @@ The sizes are 0, 1, primes and the neighbourhoods of tile boundaries; threads ru
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from tinygpu.syntax.format import format_file
 from tinygpu.syntax.parse import parse
 
 SPECS = sorted((Path(__file__).parents[2] / "specs").glob("*.tgpu"))
+FEW = 2048  # points of a machine on cpu, of which one thread takes each by itself
 NEEDED = "copy saxpy elementwise gelu silu_mul relu cast slice reverse stencil convolution rotary rows matvec matmul batched_matmul by_hand"
 
 
