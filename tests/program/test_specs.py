@@ -57,8 +57,8 @@ def test_programs_read_back(path: Path) -> None:
 def test_programs_compute_their_equations(path: Path) -> None:
     for machine in machines(path.read_text(encoding="utf-8")).values():
         program = derive(machine)
-        for seed, sizes in enumerate(
-            edges(program, 7 if program.arch == CPU else 10)
-        ):  # a core's one thread takes each step by itself
+        for seed, sizes in enumerate(edges(program, 7 if program.arch == CPU else 10)):
+            if program.arch == CPU and math.prod(sizes.values()) > FEW:
+                continue
             if promised(program.op, sizes, random_inputs(program.op, sizes, seed)):  # there is data as promised at these sizes
                 assert not agrees(program, sizes, seed)
