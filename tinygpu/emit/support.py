@@ -215,8 +215,8 @@ def _device_of(pointer: int) -> int:
     """The GPU that a pointer belongs to; of an empty array, which has none, the current one."""
     try:
         if pointer:
-            driver = _driver()
-            error, ordinal = driver.cuPointerGetAttribute(driver.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, pointer)
+            ask, wanted = _ordinal()
+            error, ordinal = ask(wanted, pointer)
             if not int(error):
                 return int(ordinal)
         _driver()
@@ -233,6 +233,13 @@ def _driver() -> Any:
         import cuda.core  # noqa: F401
         from cuda.bindings import driver
     return driver
+
+
+@functools.cache
+def _ordinal() -> tuple[Any, Any]:
+    """What tells the GPU of a pointer, and how it is asked: to find the name takes as long as the answer."""
+    driver = _driver()
+    return driver.cuPointerGetAttribute, driver.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
 
 
 def _importing() -> Any:

@@ -55,12 +55,18 @@ def _too_large(function: str, what: str, limit: int, sizes: dict[str, int]) -> N
 
 
 def _same_device(function: str, views: tuple[_View, ...]) -> _View | None:
-    """All on the CPU, or all on one GPU: the first of them."""
+    """All on the CPU, or all on one GPU: the first of them. An empty array of a GPU is nowhere, so it is on none."""
     if not views:
         return None
-    first = next((view for view in views if view.nbytes), views[0])
+    first = views[0]
     for view in views:
-        if view.device != first.device and (view.nbytes or min(view.device, first.device) < 0):  # an empty array is nowhere
+        if view.device != first.device:
+            break
+    else:
+        return first
+    first = next((view for view in views if view.nbytes), first)
+    for view in views:
+        if view.device != first.device and (view.nbytes or min(view.device, first.device) < 0):
             places = f"{first.name} is {_place(first)} and {view.name} is {_place(view)}"
             _fail(ValueError, "TG809", function, f"all arrays have to be on one device; {places}")
     return first

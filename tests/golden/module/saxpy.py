@@ -593,8 +593,8 @@ def _device_of(pointer: int) -> int:
     """The GPU that a pointer belongs to; of an empty array, which has none, the current one."""
     try:
         if pointer:
-            driver = _driver()
-            error, ordinal = driver.cuPointerGetAttribute(driver.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, pointer)
+            ask, wanted = _ordinal()
+            error, ordinal = ask(wanted, pointer)
             if not int(error):
                 return int(ordinal)
         _driver()
@@ -611,6 +611,13 @@ def _driver() -> Any:
         import cuda.core  # noqa: F401
         from cuda.bindings import driver
     return driver
+
+
+@functools.cache
+def _ordinal() -> tuple[Any, Any]:
+    """What tells the GPU of a pointer, and how it is asked: to find the name takes as long as the answer."""
+    driver = _driver()
+    return driver.cuPointerGetAttribute, driver.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
 
 
 def _importing() -> Any:
@@ -724,12 +731,18 @@ def _too_large(function: str, what: str, limit: int, sizes: dict[str, int]) -> N
 
 
 def _same_device(function: str, views: tuple[_View, ...]) -> _View | None:
-    """All on the CPU, or all on one GPU: the first of them."""
+    """All on the CPU, or all on one GPU: the first of them. An empty array of a GPU is nowhere, so it is on none."""
     if not views:
         return None
-    first = next((view for view in views if view.nbytes), views[0])
+    first = views[0]
     for view in views:
-        if view.device != first.device and (view.nbytes or min(view.device, first.device) < 0):  # an empty array is nowhere
+        if view.device != first.device:
+            break
+    else:
+        return first
+    first = next((view for view in views if view.nbytes), first)
+    for view in views:
+        if view.device != first.device and (view.nbytes or min(view.device, first.device) < 0):
             places = f"{first.name} is {_place(first)} and {view.name} is {_place(view)}"
             _fail(ValueError, "TG809", function, f"all arrays have to be on one device; {places}")
     return first
