@@ -181,6 +181,24 @@ def test_16_bit_numbers_are_handed_over_as_bits():
     assert memory(np.bool_(True), "bool").dtype == np.uint8 and memory(np.int32(-1), "i32") == -1
 
 
+def test_pointers_of_numpys_kind_are_numbers(calls):
+    x, y, z = (OnGpu((8,), pointer=np.uint64(k * 4096)) for k in (1, 2, 3))
+    for _ in range(2):  # looked at in full, then in short
+        calls.saxpy(1.0, x, y, out=z)
+    assert [[type(a) for a in seen[5:8]] for seen in calls.seen] == [[int, int, int]] * 2
+
+
+def test_an_empty_array_is_on_no_gpu(calls):
+    def empty(pointer: int) -> OnGpu:
+        return OnGpu((0,), pointer=pointer)
+
+    calls.saxpy(1.0, empty(0), empty(2**60), out=empty(2**60))
+    with pytest.raises(ValueError, match="TG809"):
+        calls.saxpy(1.0, OnGpu((8,)), OnGpu((8,), pointer=2**60), out=OnGpu((8,)))
+    with pytest.raises(ValueError, match="TG809"):
+        calls.saxpy(1.0, np.ones(0, F), empty(2**60))
+
+
 def test_the_assembler_may_be_older_than_the_text(monkeypatch):
     nvjitlink = pytest.importorskip("cuda.bindings.nvjitlink")
     lowered = module("saxpy")._for_linker
