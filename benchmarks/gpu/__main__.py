@@ -80,21 +80,16 @@ def take(run: Run, made: list[Made], ready: dict[str, list[Made]]) -> None:
         run.say(f"{made[0].spec}: {len(made)} machines, proofs {proof:.1f} s, machine code {code:.1f} s")
 
 
-def of_case(run: Run, case: GpuCase, ready: dict[str, list[Made]], sizes: dict[str, int]) -> list[Made]:
+def of_case(case: GpuCase, ready: dict[str, list[Made]], sizes: dict[str, int]) -> list[Made]:
     """The machines of a case that can be called and take these sizes."""
     by_title = machines(case.spec)
-    wrong = [m for m, _ in wrong_of(run, case, ready)]
-    named = [
-        m for m in ready.get(case.spec, ()) if not m.refused and case.takes(m.title, by_title[m.title].op.name) and m not in wrong
-    ]
+    named = [m for m in ready.get(case.spec, ()) if not m.refused and case.takes(m.title, by_title[m.title].op.name)]
     return [m for m in named if admits(program(m.spec, m.title), sizes)]
 
 
-def wrong_of(run: Run, case: GpuCase, ready: dict[str, list[Made]]) -> list[tuple[Made, str]]:
-    """The machines of a case that are wrong at other sizes already, and why."""
-    by_title, wrong = machines(case.spec), run.found["correct"]["wrong"]
-    mine = [m for m in ready.get(case.spec, ()) if case.takes(m.title, by_title[m.title].op.name)]
-    return [(m, wrong[f"{m.title} of {m.spec}"]) for m in mine if f"{m.title} of {m.spec}" in wrong]
+def whole(one: Made) -> str:
+    """How a machine is called where those of all specs are."""
+    return f"{one.title} of {one.spec}"
 
 
 def timing(run: Run, gpu: Gpu, cases: Sequence[GpuCase], ready: dict[str, list[Made]], peers: tuple[Library, ...], limits: Ceilings, l2: int) -> None:  # fmt: skip
@@ -105,8 +100,9 @@ def timing(run: Run, gpu: Gpu, cases: Sequence[GpuCase], ready: dict[str, list[M
             run.found.setdefault("not_reached", []).append(case.name)
             continue
         sizes = case.small() if run.quick else case.sizes
-        mine = of_case(run, case, ready, sizes)
-        rows += [{"case": case.name, "machine": m.title, "wrong": why} for m, why in wrong_of(run, case, ready)]
+        every, wrong = of_case(case, ready, sizes), run.found["correct"]["wrong"]
+        rows += [{"case": case.name, "machine": m.title, "wrong": wrong[whole(m)]} for m in every if whole(m) in wrong]
+        mine = [m for m in every if whole(m) not in wrong]
         if not mine:
             rows.append({"case": case.name, "machine": "none", "wrong": "no machine is ready"})
             continue
@@ -133,10 +129,9 @@ def correctness(run: Run, look: Callable[[Made], str], making: Any, ready: dict[
             continue
         seen["specs"].append(spec)
         for one in ready[spec]:
-            title = f"{one.title} of {one.spec}"
             why = one.refused or look(one)
             if why:
-                seen["refused" if one.refused else "wrong"][title] = why
+                seen["refused" if one.refused else "wrong"][whole(one)] = why
             seen["right"] += not why
 
 
@@ -157,7 +152,7 @@ def compiled(run: Run, gpu: Gpu, cases: Sequence[GpuCase], ready: dict[str, list
         if best is None or case.peers not in library.forms or run.left("host") <= 0:
             continue
         sizes = case.small() if run.quick else case.sizes
-        mine = [m for m in of_case(run, case, ready, sizes) if m.title == best["machine"]]
+        mine = [m for m in of_case(case, ready, sizes) if m.title == best["machine"]]
         (again,) = race(gpu, case, sizes, mine, (library,), limits, l2, 5)
         best["peers"] |= again.get("peers", {})
         run.say(f"compiled: {case.name}")

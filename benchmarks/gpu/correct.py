@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.gpu.device import Gpu
+from benchmarks.gpu.device import Gpu, in_a_line
 from benchmarks.gpu.ready import Made, bound, program
 from tinygpu.category.term import reads
 from tinygpu.category.to_numpy import evaluate
@@ -125,7 +125,7 @@ def said(gpu: Gpu, ready: Made, seed: int) -> str:
     try:
         return wrong(gpu, ready, seed)
     except Exception as error:  # noqa: BLE001  # a launch that fails is wrong
-        return f"{type(error).__name__}: {error}".split("\n")[0][:200]
+        return in_a_line(error)
 
 
 def predicted(spent: tuple[int, float], sizes: dict[str, int]) -> float:

@@ -21,6 +21,15 @@ class NoGpu(RuntimeError):
     """There is no driver, or no GPU; the text says what was missing."""
 
 
+def in_a_line(error: BaseException) -> str:
+    """What went wrong, as a row of a table has room for.
+
+    >>> in_a_line(ValueError("no\\nmore"))
+    'ValueError: no'
+    """
+    return f"{type(error).__name__}: {error}".split("\n")[0][:200]
+
+
 def checked(answer: tuple[Any, ...], what: str) -> Any:
     """What the driver gave, without its status. Raises RuntimeError with the status, where that is an error."""
     status, *values = answer

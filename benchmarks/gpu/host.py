@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from benchmarks.gpu.device import Gpu
+from benchmarks.gpu.device import Gpu, in_a_line
 from benchmarks.gpu.peers import Library
 from benchmarks.gpu.ready import Made, bound
 from tinygpu.run.load import load
@@ -45,7 +45,7 @@ def overheads(gpu: Gpu, ready: Made, peers: Sequence[Library], batches: int = BA
             call()
             found[name] = per_call(gpu, call, batches)
         except Exception as error:  # noqa: BLE001  # one row less
-            found[name] = {"wrong": f"{type(error).__name__}: {error}".split("\n")[0][:160]}
+            found[name] = {"wrong": in_a_line(error)}
 
     put("ours, an array interface", run.call)
     for library in peers:

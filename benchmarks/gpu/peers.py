@@ -14,7 +14,7 @@ from functools import partial
 from types import ModuleType
 from typing import Any
 
-from benchmarks.gpu.device import Gpu
+from benchmarks.gpu.device import Gpu, in_a_line
 from benchmarks.gpu.timing import Contestant
 
 Sets = Sequence[tuple[Mapping[str, Any], Sequence[Any]]]  # of each set of arrays the inputs by name, and the outputs
@@ -58,7 +58,7 @@ def libraries(gpu: Gpu) -> tuple[tuple[Library, ...], dict[str, str]]:
         try:
             found.append(make(gpu, importlib.import_module(name)))
         except Exception as error:  # noqa: BLE001  # an installation that is broken is as one that is missing
-            absent[name] = f"{type(error).__name__}: {error}".split("\n")[0][:160]
+            absent[name] = in_a_line(error)
     return tuple(found), absent
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks.gpu.cases import COPY, CUB, CUBLAS, READ, Goal, GpuCase, moved_bytes
 from benchmarks.gpu.correct import from_gpu
-from benchmarks.gpu.device import PERIOD, TYPES, DeviceArray, Gpu
+from benchmarks.gpu.device import PERIOD, TYPES, DeviceArray, Gpu, in_a_line
 from benchmarks.gpu.peers import Library
 from benchmarks.gpu.ready import Bound, Made, bound, program
 from benchmarks.gpu.timing import ROUNDS, Contestant, Timed, sets, timed
@@ -104,7 +104,7 @@ class Expected:
             run.call()
             got = {t.name: from_gpu(a.get(), t.dtype) for t, a in zip(self.op.outputs, run.outputs, strict=True)}
         except Exception as error:  # noqa: BLE001  # a launch that fails is a row of the table
-            return f"{type(error).__name__}: {error}".split("\n")[0][:200]
+            return in_a_line(error)
         if self.check == "sample":
             for t in self.op.outputs:
                 relative, absolute = CLOSE.get(t.dtype, (0.0, 0.0))

@@ -18,7 +18,7 @@ from functools import cache
 from typing import Any
 
 from benchmarks.case import ROOT
-from benchmarks.gpu.device import DeviceArray, Gpu
+from benchmarks.gpu.device import DeviceArray, Gpu, in_a_line
 from tinygpu import pipeline
 from tinygpu.category.evaluate import evaluate
 from tinygpu.hardware.arch import CPU
@@ -65,7 +65,7 @@ def make(spec: str, arch: tuple[int, int], titles: Sequence[str] | None = None) 
         try:
             found.append(made(spec, title, arch))
         except Exception as error:  # noqa: BLE001  # one machine that cannot be made is a row of the table
-            found.append(Made(spec, title, refused=f"{type(error).__name__}: {error}".split("\n")[0][:200]))
+            found.append(Made(spec, title, refused=in_a_line(error)))
     return found
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.gpu.device import Gpu
+from benchmarks.gpu.device import Gpu, in_a_line
 from benchmarks.rounds import spread
 
 LASTS = 0.004  # seconds that a graph is to last at least
@@ -81,7 +81,7 @@ def timed(gpu: Gpu, contestants: Sequence[Contestant], rounds: int = ROUNDS) -> 
 
 def failed(error: Exception) -> Timed:
     """What is kept of a contestant that raised."""
-    return Timed(wrong=f"{type(error).__name__}: {error}".split("\n")[0][:160])
+    return Timed(wrong=in_a_line(error))
 
 
 def prepared(gpu: Gpu, one: Contestant) -> tuple[Callable[[], Any], int, bool]:
