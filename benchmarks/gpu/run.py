@@ -46,7 +46,7 @@ class Run:
     """What has been found, the clock, and the file."""
 
     def __init__(self, minutes: float, results: Path, quick: bool, part: bool = False, without: str = ""):
-        self.begun, self.seconds, self.results = time.monotonic(), 60 * minutes, results
+        self.begun, self.seconds, self.results, self.quick = time.monotonic(), 60 * minutes, results, quick
         self.found: dict[str, Any] = {"date": time.strftime("%Y-%m-%d"), "versions": versions(), "quick": quick}
         self.part, self.without = part or quick, without
         self.path = results / "gpu.json"
