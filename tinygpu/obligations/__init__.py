@@ -13,6 +13,7 @@ from tinygpu.obligations import (
     bounds,
     cover,
     defined,
+    equation,
     holds,
     initialised,
     laws,
@@ -36,6 +37,7 @@ from tinygpu.program.step import Program
 
 PROPERTIES: tuple[tuple[str, Callable[[Program, Trace], Iterator[Claim]]], ...] = (
     ("vacuity", vacuity.state),
+    ("equation", equation.state),
     ("limits", limits.state),
     ("monoid", laws.state),
     ("bounds", bounds.state),
@@ -65,7 +67,7 @@ ALWAYS = (  # hold for all data, NaN among them, and however floats are rounded
     "alignment",
     "width",
 )
-STORED = ("cover", "initialised")  # hold for all data that is a number, however floats are rounded
+STORED = ("cover", "initialised", "equation")  # hold for all data that is a number, however floats are rounded
 LARGEST = ("width",)  # what goes wrong at the largest sizes alone, and takes longest to ask
 
 

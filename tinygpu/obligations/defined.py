@@ -57,10 +57,13 @@ def evaluated(term: Term, claim: Term, point: Point, labels: tuple[Label, ...], 
     for part, where in partial(term, point, folds=True):
         if part.dtype == INDEX:
             continue  # as it is written it is a claim of `width`
-        needed = condition(part) if part.op in PARTIAL else TRUE
-        if mixing(part):
-            needed = conjunction(needed, *(finite(a, where, ends or {}) for a in part.args if a.dtype in FLOATS))
-        yield from _has_value(part, where, theirs, needed, labels)
+        yield from _has_value(part, where, theirs, decided(part, where, ends or {}), labels)
+
+
+def decided(term: App, point: Point, ends: Ends) -> Term:
+    """Where an operation has a value that decides something: its operands are numbers, and it is defined for them."""
+    numbers = (finite(a, point, ends) for a in term.args if a.dtype in FLOATS) if mixing(term) else ()
+    return conjunction(condition(term) if term.op in PARTIAL else TRUE, *numbers)
 
 
 def _has_value(
