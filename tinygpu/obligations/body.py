@@ -64,6 +64,7 @@ def same(value: Term, claim: Term, point: Point, labels: tuple[Label, ...] = ())
             yield from same(ours, theirs, there, labels)
         return
     ends: dict[str, tuple[Term, Term]] = {}
+    meant: dict[str, Term] = {}
     for wanted in outer_folds(claim) if value != claim else ():
         wanted = one_fold(wanted)
         region = find_region(value, wanted)
@@ -74,7 +75,7 @@ def same(value: Term, claim: Term, point: Point, labels: tuple[Label, ...] = ())
             continue
         symbol = unused(f"fold {len(point.axes)}", wanted.dtype, value, claim, *point.guard)
         yield from match(parts, wanted, point, labels, lambda a, b, p: same(a, b, p, labels))
-        op = MONOIDS[wanted.monoid].op
+        op, meant[symbol.name] = MONOIDS[wanted.monoid].op, wanted
         if wanted.dtype in FLOATS:
             ends[symbol.name] = apart(wanted, LOW, point, {}), apart(wanted, HIGH, point, {})
         value = put(value, region, combine(op, wanted.dtype, symbol, *rest))
@@ -85,7 +86,7 @@ def same(value: Term, claim: Term, point: Point, labels: tuple[Label, ...] = ())
     if not written(value, claim, point, ends):
         yield Obligation("body", "TG502", title, sentence, point.facts, equal(value, claim), labels)
     yield from defined(value, claim, point, labels, ends)
-    yield from at_infinity(value, claim, point, ends, labels)
+    yield from at_infinity(value, claim, point, ends, labels, meant)
 
 
 def neat(term: Term, level: int, depth: int = 0) -> Term:

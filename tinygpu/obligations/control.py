@@ -35,6 +35,10 @@ from tinygpu.category.term import (
 from tinygpu.obligations.obligation import Claim, Gap, Inhabited, Obligation
 from tinygpu.record import replace
 
+HELP = (
+    "floats are rounded, so a comparison of computed ones may go either way: decide by integers, or by numbers as they are stored"
+)
+
 
 def controlled(claim: Claim, stored: bool = False) -> Claim:
     """The claim for all data; with `stored`, comparisons of numbers that are stored as they are stay what they are."""
@@ -42,7 +46,9 @@ def controlled(claim: Claim, stored: bool = False) -> Claim:
         case Gap():
             return claim
         case Obligation(hypotheses=hypotheses, goal=goal):
-            return replace(claim, hypotheses=tuple(either(h, stored) for h in hypotheses), goal=either(goal, stored))
+            tested = tuple(either(h, stored) for h in hypotheses), either(goal, stored)
+            help = claim.help if tested == (hypotheses, goal) else claim.help or HELP
+            return replace(claim, hypotheses=tested[0], goal=tested[1], help=help)
         case Inhabited():
             return claim
 

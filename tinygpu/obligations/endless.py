@@ -9,7 +9,7 @@ maximum over nothing; and where nothing computes with an infinity, any number be
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import count, product
 
 from tinygpu.category.settle import settle
@@ -47,8 +47,10 @@ def written(value: Term, claim: Term, point: Point, ends: Ends) -> bool:
     return value != claim and any(_with_infinities(t, point, bare) for t in (value, claim))
 
 
-def at_infinity(value: Term, claim: Term, point: Point, ends: Ends, labels: tuple[Label, ...]) -> Iterator[Claim]:
-    """The claims of this property for one value."""
+def at_infinity(
+    value: Term, claim: Term, point: Point, ends: Ends, labels: tuple[Label, ...], meant: Mapping[str, Term]
+) -> Iterator[Claim]:
+    """The claims of this property for one value; in messages stands what the symbols are `meant` for."""
     if value == claim or not any(_with_infinities(t, point, ends) for t in (value, claim)):
         return
     names = _Names(point, dict(ends))
@@ -56,21 +58,22 @@ def at_infinity(value: Term, claim: Term, point: Point, ends: Ends, labels: tupl
     may = [(name, sign) for name, both in names.ends.items() for sign in (LOW, HIGH) if both[sign > 0] != TRUE]
     may = [(name, sign) for name, sign in may if any(_mentions(t, name) for t in pair)]
     bare = written(value, claim, point, ends)
+    shown = text(substitute(value, meant)), text(substitute(claim, meant))
     pair = names.numbers(pair[0]), names.numbers(pair[1])
     if len({name for name, _ in may}) > MOST:
         may = []
-        yield _wrong(value, claim, point, (), "may be infinite in too many ways to be compared", labels)
+        yield _wrong(shown, point, "may be infinite in too many ways to be compared", labels)
     choices = [(None, *(sign for n, sign in may if n == name)) for name in dict.fromkeys(n for n, _ in may)]
     kept = list(dict.fromkeys(n for n, _ in may))
     for choice in product(*choices):
         chosen = {name: sign for name, sign in zip(kept, choice, strict=True) if sign is not None}
         if chosen or bare:
             there = point.under(*(negation(names.ends[name][sign > 0]) for name, sign in chosen.items()))
-            yield from _case(names, pair, (value, claim), chosen, there, labels)
+            yield from _case(names, pair, shown, chosen, there, labels)
 
 
 def _case(
-    names: _Names, pair: Values, shown: Values, chosen: dict[str, int], point: Point, labels: tuple[Label, ...]
+    names: _Names, pair: Values, shown: tuple[str, str], chosen: dict[str, int], point: Point, labels: tuple[Label, ...]
 ) -> Iterator[Claim]:
     """Where these symbols are infinite, and no others."""
     env: dict[str, Term] = {name: Const(sign * INFINITE[0], names.dtypes[name]) for name, sign in chosen.items()}
@@ -79,18 +82,18 @@ def _case(
             continue
         there = point.under(*map(names.back, path))
         if ours is NOTHING:
-            yield _wrong(*shown, there, tuple(chosen), "has no value where the equation has one", labels)
+            yield _wrong(shown, there, "has no value where the equation has one", labels)
         elif infinite(ours) or infinite(theirs):
-            yield _wrong(*shown, there, tuple(chosen), "is infinite where the equation is not, or the other way round", labels)
+            yield _wrong(shown, there, "is infinite where the equation is not, or the other way round", labels)
         else:
-            sentence = f"{text(shown[0])} is {text(shown[1])} where a fold over nothing is infinite"
+            sentence = f"{shown[0]} is {shown[1]} where a fold over nothing is infinite"
             goal = equal(names.back(ours), names.back(theirs))
             yield Obligation("body", "TG502", "the value stored is not the equation's", sentence, there.facts, goal, labels)
 
 
-def _wrong(value: Term, claim: Term, point: Point, chosen: tuple[str, ...], what: str, labels: tuple[Label, ...]) -> Obligation:
-    title = f"{text(value)} {what}"
-    sentence = f"{text(value)} has the value {text(claim)} where infinities are computed with"
+def _wrong(shown: tuple[str, str], point: Point, what: str, labels: tuple[Label, ...]) -> Obligation:
+    title = f"{shown[0]} {what}"
+    sentence = f"{shown[0]} has the value {shown[1]} where infinities are computed with"
     help = "a fold over nothing gives its unit, -inf of a maximum: guard it, or say in `where` that there is something"
     return Obligation("defined", "TG510", title, sentence, point.facts, FALSE, labels, help)
 
