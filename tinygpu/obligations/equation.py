@@ -63,9 +63,10 @@ def indices(term: Term, point: Point) -> Iterator[tuple[App, Point]]:
         if part.dtype == INDEX and not isinstance(part.args[1], Const):
             yield part, where
     for read, where in guarded_reads(term, point):
-        for part in (t for i in read.index for t in walk(i)):
-            if isinstance(part, App) and part.op in DIVISIONS and part.dtype == INDEX and not isinstance(part.args[1], Const):
-                yield part, where
+        for inner in (t for i in read.index for t in walk(i)):
+            match inner:
+                case App(op, (_, by), "index") if op in DIVISIONS and not isinstance(by, Const):
+                    yield inner, where
 
 
 def where_defined(op: Op) -> tuple[str, ...]:

@@ -223,8 +223,9 @@ def _body(m: Matched, wanted: Fold, point: Point, labels: tuple[Label, ...], sam
             yield Obligation("fold", "TG504", title, sentence, elsewhere.facts, FALSE, labels)
             return
         for claim in same(m.fold.body, unit, elsewhere):
-            outside = isinstance(claim, Obligation) and claim.kind == "body"
-            yield replace(claim, kind="fold", code="TG504", title=title, sentence=sentence) if outside else claim  # type: ignore[call-arg]
+            if isinstance(claim, Obligation) and claim.kind == "body":
+                claim = replace(claim, kind="fold", code="TG504", title=title, sentence=sentence)
+            yield claim
 
 
 def _ordered(matched: tuple[Matched, ...], wanted: Fold, point: Point, labels: tuple[Label, ...]) -> Iterator[Claim]:

@@ -98,7 +98,7 @@ def evaluated(trace: Trace) -> Iterator[tuple[Term, Point, Span]]:
     places: dict[tuple[Term, tuple[str, ...]], list[tuple[Point, Span]]] = {}
     found = [(index, a.point, a.span) for a in trace.accesses for index in a.index]
     for term, point, span in (*found, *trace.computed):
-        if not isinstance(term, Var | Const):
+        if any(True for _ in subterms(term)):
             around = tuple(a.name for a in point.axes if a.name in variables(term))
             places.setdefault((term, around), []).append((point, span))
     for (term, _), where in places.items():
@@ -110,9 +110,9 @@ def evaluated(trace: Trace) -> Iterator[tuple[Term, Point, Span]]:
 
 
 def subterms(term: Term) -> Iterator[Term]:
-    """The index subterms of a term that are computed, outermost first."""
+    """The index subterms of a term that are computed, outermost first, and numbers that 32 bits do not hold."""
     for part in walk(term):
-        if part.dtype == INDEX and isinstance(part, App):
+        if part.dtype == INDEX and (isinstance(part, App) or (isinstance(part, Const) and abs(part.value) > INT32)):
             yield part
 
 
