@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from math import gcd
 from typing import TypeAlias
 
-from tinygpu.category.linear import Polynomial, divide, number, plus, polynomial, term_of
+from tinygpu.category.linear import Polynomial, constant, divide, number, plus, polynomial, term_of
 from tinygpu.category.term import App, Const, Term, Var, apply, ceildiv, equal, lift, substitute, text, variables
 from tinygpu.record import dataclass
 
@@ -87,7 +87,7 @@ def matches(rule: Rule, term: App) -> Iterator[Binding]:
 
 def _divide_but_constants(p: Polynomial, d: Polynomial) -> tuple[Polynomial, Polynomial]:
     """`divide`, with the number in p left in the rest: it may be what keeps the rest from being negative."""
-    least = {monomial: c for monomial, c in p.items() if monomial == ()}
+    least = constant(p.get((), 0))
     quotient, rest = divide(plus(p, least, -1), d)
     return quotient, plus(rest, least)
 
