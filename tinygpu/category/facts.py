@@ -101,7 +101,11 @@ def nonnegatives(guard: Term) -> Iterator[Polynomial]:
 
 
 def _least(p: Polynomial) -> Iterator[tuple[Term, int]]:
-    """Least values that a fact `c·m − d ≥ 0` with `d > 0` tells: of one atom exactly, of the factors of a product 1, and of what is divided."""
+    """Least values that a fact `c·m − d ≥ 0` with `d > 0` tells: of one atom exactly, of the factors of a product 1, and of what is divided.
+
+    What variables take away from `c·m` is not negative, and `c·m` is as large without it.
+    """
+    p = {m: c for m, c in p.items() if c > 0 or not m or not all(isinstance(atom, Var) for atom in m)}
     monomials = [m for m in p if m]
     if len(monomials) != 1 or p[monomials[0]] < 0 or p.get((), 0) >= 0:
         return

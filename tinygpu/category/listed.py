@@ -26,6 +26,8 @@ RANGES: Mapping[str, tuple[int, int]] = {
     "u8": (0, 255),
 }
 WHOLE = 1 << 53  # integers up to here are floats
+REAL = "real"  # the dtype of numbers that are not rounded (`category.real`), which no program of a user has
+FLOATING = (*FLOATS, REAL)
 
 
 class Beyond(Exception):
@@ -53,6 +55,10 @@ def rounded(values: Listed, dtype: str, exact: bool = False) -> Listed:
     """
     if dtype in (BOOL, INDEX):
         return values
+    if dtype == REAL:
+        from tinygpu.category import real  # only for what went wrong in floats
+
+        return mapped(real.of, values)
     if dtype in FLOATS:
         if exact or dtype == "f64":
             return mapped(float, values)
@@ -101,11 +107,15 @@ def cast(values: Listed, source: str, dtype: str, exact: bool = False) -> Listed
     """
     if dtype == BOOL:
         return mapped(bool, values)
-    if dtype in FLOATS:
-        if source not in FLOATS and any(abs(v) > WHOLE for v in (values if isinstance(values, list) else (values,))):
+    if dtype in FLOATING:
+        if (
+            dtype != REAL
+            and source not in FLOATS
+            and any(abs(v) > WHOLE for v in (values if isinstance(values, list) else (values,)))
+        ):
             raise Beyond("an integer that is no float")
         return rounded(values, dtype, exact)
-    if source in FLOATS:
+    if source in FLOATING:
         low, high = RANGES[dtype]
         return mapped(lambda v: 0 if v != v else low if v <= low else high if v >= high else int(v), values)
     return rounded(mapped(int, values), dtype)
@@ -113,12 +123,12 @@ def cast(values: Listed, source: str, dtype: str, exact: bool = False) -> Listed
 
 def unit(monoid: str, dtype: str) -> Number:
     """What a fold over nothing gives; an integer minimum or maximum gives the end of its range."""
-    if monoid in ("min", "max") and dtype not in FLOATS:
+    if monoid in ("min", "max") and dtype not in FLOATING:
         return RANGES[dtype][monoid == "min"]
     plain = {"sum": 0, "prod": 1, "min": math.inf, "max": -math.inf, "any": False, "all": True}
     if monoid not in plain:
         raise Beyond(monoid)
-    return float(plain[monoid]) if dtype in FLOATS else plain[monoid]
+    return float(plain[monoid]) if dtype in FLOATING else plain[monoid]
 
 
 def least(a: Number, b: Number) -> Number:
@@ -150,6 +160,23 @@ def euclid(op: str, a: int, b: int) -> int:
     if op == "ceildiv":
         return -(-a // b)
     return -(a // -b) if b < 0 else a // b
+
+
+def combining(monoid: str, dtype: str) -> Callable[[Number, Number], Number]:
+    """How two values of a dtype are combined."""
+    return _real(monoid, COMBINE[monoid]) if dtype == REAL else COMBINE[monoid]
+
+
+def operation(op: str, dtype: str) -> Callable[..., Number]:
+    """The operation on numbers that gives one of a dtype."""
+    return _real(op, BINARY.get(op)) if dtype == REAL else BINARY[op]
+
+
+def _real(op: str, otherwise: Any) -> Any:
+    """The operation on numbers that are not rounded, where it is another one."""
+    from tinygpu.category.real_functions import FUNCTIONS  # only for what went wrong in floats
+
+    return FUNCTIONS.get(op, otherwise)
 
 
 def total(function: Callable[[float], float], outside: float) -> Callable[[float], float]:

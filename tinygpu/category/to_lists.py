@@ -8,15 +8,31 @@ so small that loading numpy would take longer.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import reduce
+from functools import partial, reduce
 from math import prod
 from typing import Protocol
 
-from tinygpu.category.listed import BINARY, COMBINE, EXACT, ROUGH, Beyond, Listed, cast, euclid, mapped, rounded, unit
-from tinygpu.category.term import BOOL, FLOATS, INDEX, SHUFFLES, TRUE, App, Axis, Const, Fold, Read, Term, Var, variables
+from tinygpu.category.listed import (
+    BINARY,
+    EXACT,
+    FLOATING,
+    REAL,
+    ROUGH,
+    Beyond,
+    Listed,
+    cast,
+    combining,
+    euclid,
+    mapped,
+    operation,
+    rounded,
+    unit,
+)
+from tinygpu.category.term import BOOL, INDEX, SHUFFLES, TRUE, App, Axis, Const, Fold, Read, Term, Var, variables
 from tinygpu.record import dataclass
 
 SIGNED = ("i8", "i32", "i64")
+DEEP = 1 << 5  # points that take as long as one function of a number that is not rounded
 
 
 class Points:
@@ -195,7 +211,7 @@ def _logic(op: str, args: tuple[Term, ...], at: Points, c: Context) -> Listed:
 
 def _apply(term: App, args: list[Listed], at: Points, c: Context) -> Listed:
     op, dtype = term.op, term.dtype
-    c.spend(at.size)
+    c.spend(at.size * (DEEP if dtype == REAL and op in ROUGH else 1))
     match op:
         case "not":
             return mapped(lambda v: not v, args[0])
@@ -205,15 +221,17 @@ def _apply(term: App, args: list[Listed], at: Points, c: Context) -> Listed:
             out = mapped(lambda v: -v, args[0])
         case "floordiv" | "mod" | "ceildiv":
             out = _divide(term, args[0], args[1], at, c)
-        case "div" if dtype not in FLOATS:
+        case "div" if dtype not in FLOATING:
             out = _divide(term, args[0], args[1], at, c)
+        case _ if dtype == REAL:
+            out = reduce(partial(mapped, operation(op, dtype)), args) if len(args) > 1 else mapped(operation(op, dtype), *args)
         case _ if op in EXACT:
             out = mapped(EXACT[op], args[0])
         case _ if op in ROUGH:
             c.rough()
             out = mapped(ROUGH[op], args[0])
         case _ if op in BINARY:
-            out = reduce(lambda a, b: mapped(BINARY[op], a, b), args)
+            out = reduce(partial(mapped, operation(op, dtype)), args)
         case _:
             raise Beyond(op)
     return rounded(out, dtype, c.exact)
@@ -221,7 +239,7 @@ def _apply(term: App, args: list[Listed], at: Points, c: Context) -> Listed:
 
 def _divide(term: App, a: Listed, b: Listed, at: Points, c: Context) -> Listed:
     """Euclidean; integers of the data are divided only where nothing is negative."""
-    if term.dtype in FLOATS:
+    if term.dtype in FLOATING:
         raise Beyond(term.op)
     data = term.dtype in SIGNED and not c.exact
     wrong = mapped(lambda x, y: y == 0 or (data and (x < 0 or y < 0)), a, b)
@@ -257,7 +275,7 @@ def _fold(fold: Fold, at: Points, c: Context) -> Listed:
     inside = inside and held(fold.guard, inside, c)
     if inside is None:
         return out
-    values, combine = evaluate(fold.body, inside, c), COMBINE[fold.monoid]
+    values, combine = evaluate(fold.body, inside, c), combining(fold.monoid, fold.dtype)
     for point, value in zip(inside["\0"], values if isinstance(values, list) else [values] * inside.size, strict=True):
         out[point] = combine(out[point], value)
     return rounded(out, fold.dtype, c.exact)

@@ -30,7 +30,7 @@ CALLED = frozenset((*ANGLES, *(f + end for f in LIBDEVICE if f not in ("floor", 
 TOGETHER = ("shared", *SHUFFLED, *UPDATED)
 OTHERS = ("upto", "div", "mod", "ceil", "constant", "cuda", "inf")
 GIVEN = frozenset((*TYPES, *CONVERSIONS, *ANGLES, *LIBDEVICE, *(f + "f" for f in LIBDEVICE), *MOVES, *TOGETHER, *OTHERS))
-OURS = GIVEN | {*BUILTIN, "names", "bits", "wide", "block", "thread", "pointer", "void"}
+OURS = GIVEN | {*BUILTIN, "blockIdx", "threadIdx", "names", "bits", "wide", "block", "thread", "pointer", "void"}
 NUMERICS = "Products and sums may be contracted to fused multiply-adds; nothing else is relaxed, and reductions keep their order."
 FUNCTIONS = (
     "Functions are libdevice's, within 2 units in the last place by NVIDIA's tests; square roots and divisions are correctly rounded.\n"

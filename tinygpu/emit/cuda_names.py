@@ -10,8 +10,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 
+from tinygpu.category.affine import linear
+from tinygpu.category.known import Known
 from tinygpu.category.linear import polynomial
-from tinygpu.category.term import App, Const, Read, Term, Var, reads, walk
+from tinygpu.category.settle import nonnegative
+from tinygpu.category.term import App, Axis, Const, Read, Term, Var, reads, walk
 from tinygpu.emit.python import fresh, identifier
 from tinygpu.program.layout import Layout, address
 from tinygpu.program.step import Assign, For, If, Launch, Program, Shared, Step, steps
@@ -42,11 +45,28 @@ def index_names(program: Program, launch: Launch, taken: Collection[str]) -> dic
                 continue
             if counted[term] > 1 or (access.tensor in shared and operations(term) > 2):
                 wanted.setdefault(term, f"{access.tensor}{place}")
-    wanted = {term: name for term, name in wanted.items() if isinstance(term, App) and not reads(term)}
+    box = Known.of({axis.name: axis.extent for axis in launch.grid + launch.block + loops_of(launch)})
+    wanted = {term: name for term, name in wanted.items() if isinstance(term, App) and not reads(term) and anywhere(term, box)}
     names: dict[Term, str] = {}
     for term, name in wanted.items():
         names[term] = numbered(identifier(name), {*taken, *names.values()})
     return names
+
+
+def loops_of(launch: Launch) -> tuple[Axis, ...]:
+    """The axes of a launch's loops."""
+    return tuple(step.axis for step in steps(launch.body) if isinstance(step, For))
+
+
+def anywhere(term: Term, box: Known) -> bool:
+    """Whether a term may be evaluated before anybody asks for the conditions it stands under: nothing negative is divided.
+
+    >>> i = Var("i")
+    >>> anywhere((i + 1) // 2, Known.of({"i": Const(8)})), anywhere((i - 1) // 2, Known.of({"i": Const(8)}))
+    (True, False)
+    """
+    divisions = [part.args[0] for part in walk(term) if isinstance(part, App) and part.op in ("floordiv", "mod", "ceildiv")]
+    return all(nonnegative(linear(divided), box) for divided in divisions)
 
 
 def first_names(firsts: Mapping[Term, Term], labels: Mapping[Term, str], taken: Collection[str]) -> dict[Term, str]:

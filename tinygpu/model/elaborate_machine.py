@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from tinygpu.category.term import FALSE, Const, conjunction, conjuncts, text
 from tinygpu.diagnostic import Span
 from tinygpu.model.clauses import Clauses, names_in, sort_clauses
+from tinygpu.model.divided import with_divisors
 from tinygpu.model.launch import explicit
 from tinygpu.model.launches import several
 from tinygpu.model.machine import Launch, Machine
@@ -140,7 +141,7 @@ def _one(draft: Draft, instance: Instance, constants: Mapping[str, int]) -> list
     """The machine of one op and one choice, as a list of one; empty after a message."""
     problems, clauses, op = draft.problems, draft.clauses, instance.op
     before, scope = len(problems), _scope(op, constants, problems)
-    where = tuple(part for expr in clauses.where for part in conjuncts(condition(expr, scope)))
+    where = with_divisors((part for expr in clauses.where for part in conjuncts(condition(expr, scope))), op.where)
     hiding = replace(scope, tensors={t.name: t for t in (*op.tensors, *op.intermediates)})
     for name in constants:
         replace(hiding, constants={}).hides(name, draft.params[name].span, "the param")

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from tinygpu.category.term import DTYPES, INDEX, Read, Term, apply, conjuncts, walk
 from tinygpu.diagnostic import Label, Span
 from tinygpu.model.bulk import too_long, too_many
+from tinygpu.model.divided import with_divisors
 from tinygpu.model.equations import equations_of
 from tinygpu.model.extent import determined, polynomial
 from tinygpu.model.op import Op, Tensor
@@ -58,7 +59,7 @@ def _one(op: tree.Op, name: str, file: Scope) -> Op:
     if len(problems) == before:  # a mistyped name leaves its tensor unread: one message is enough
         _all_used(op, scope)
     promises = tuple(w for w in where if any(isinstance(t, Read) for t in walk(w)))
-    guards = tuple(dict.fromkeys((*(w for w in where if w not in promises), *_possible((*inputs, *outputs)))))
+    guards = tuple(dict.fromkeys((*with_divisors(w for w in where if w not in promises), *_possible((*inputs, *outputs)))))
     return Op(name, tuple(sizes), inputs, outputs, intermediates, equations, guards, op.span, promises, tuple(file.monoids.items()))
 
 

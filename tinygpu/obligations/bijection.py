@@ -12,8 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tinygpu.category.box import Box
 from tinygpu.category.preimage import preimage
 from tinygpu.category.settle import settle, within
+from tinygpu.category.simplify import simplify
 from tinygpu.category.term import BOOL, FALSE, TRUE, App, Axis, Const, Term, Var, conjunction, equal, substitute, variables, walk
 from tinygpu.category.to_z3 import box_facts
 from tinygpu.obligations.obligation import Point
@@ -90,7 +92,8 @@ def restored(part: Part, context: Point) -> Term:
     back = dict(zip((i.name for i in image), part.terms, strict=True))
     known = context.inside(*part.axes).under(*part.guard)
     goal = conjunction(*(equal(substitute(witness[a.name], back), Var(a.name)) for a in part.axes))
-    return settle(goal, known.extents, frozenset(known.guard))
+    left = settle(goal, known.extents, frozenset(known.guard))
+    return left if left == TRUE else simplify(goal, Box(known.axes, conjunction(*known.guard)))
 
 
 def before(here: tuple[Term, ...], there: tuple[Term, ...]) -> Term:

@@ -109,6 +109,11 @@ def exchanged(term: Term, threads: Threads) -> Term:
     match term:
         case App(op, (value, where)) if op in SHUFFLES:
             return moved(op, exchanged(value, threads), where, threads)
+        case App("and", (*own, shuffle), dtype) if len(own) > 1 and _is_shuffle(
+            shuffle
+        ):  # conjunctions are flat, also where own is one
+            if (pair := paired("and", App("and", tuple(own), dtype), shuffle, threads)) is not None:
+                return pair
         case App(op, (a, b)) if (pair := paired(op, a, b, threads)) is not None:
             return pair
     return rebuild(term, lambda t: exchanged(t, threads))

@@ -104,7 +104,7 @@ def spread(part: Term, wanted: Fold) -> Iterator[Term]:
 def arrow(part: Fold, wanted: Fold) -> tuple[Term, ...] | None:
     """The arrow that the reads of two folds suggest: for each axis of the wanted one a term over the axes of and around `part`.
 
-    Where nothing is read, as many axes are the same axes in order.
+    Where nothing is read, or what is read tells nothing, as many axes are the same axes in order.
     """
     best: tuple[int, tuple[Term, ...]] | None = None
     binders = {a.name for a in wanted.axes}
@@ -126,9 +126,14 @@ def arrow(part: Fold, wanted: Fold) -> tuple[Term, ...] | None:
             best = agreed, tuple(found[a.name] for a in wanted.axes)
     if best is None and not binders:
         return ()
-    if best is None and not reads(part) and len(part.axes) == len(wanted.axes):
+    if best is None and len(part.axes) == len(wanted.axes) and (not reads(part) or _alike(part, wanted)):
         return tuple(Var(a.name) for a in part.axes)
     return best[1] if best else None
+
+
+def _alike(part: Fold, wanted: Fold) -> bool:
+    """Whether the axes of both run as far."""
+    return all(linear(a.extent) == linear(b.extent) for a, b in zip(part.axes, wanted.axes, strict=True))
 
 
 def like(pattern: Term, term: Term, name: str) -> Term | None:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from itertools import product
 
 from tinygpu.category.carrier import shown
+from tinygpu.category.flips import flips
 from tinygpu.category.monoid import LEFT, MONOIDS, RIGHT, Definition, Monoid
 from tinygpu.category.sample import number
 from tinygpu.category.term import (
@@ -232,7 +233,7 @@ def _equal(left: Term, right: Term, env: Env) -> Iterator[tuple[Path, Term]]:
     for path, (a, b) in several((left, right), env, ()):
         if a is NOTHING or b is NOTHING:
             yield path, FALSE
-        elif a == b:
+        elif a == b or flips(a) == flips(b):
             yield path, TRUE
         elif infinite(a) or infinite(b):
             yield path, FALSE

@@ -16,12 +16,27 @@ from tinygpu.category.affine import linear
 from tinygpu.category.box import Box
 from tinygpu.category.interval import lower, upper
 from tinygpu.category.settle import settle
-from tinygpu.category.term import FALSE, INDEX, App, Axis, Const, Term, Var, conjunction, reads, text, variables, walk
+from tinygpu.category.term import (
+    FALSE,
+    INDEX,
+    App,
+    Axis,
+    Const,
+    Term,
+    Var,
+    children,
+    conjunction,
+    negation,
+    reads,
+    text,
+    variables,
+    walk,
+)
 from tinygpu.diagnostic import Label, Span
 from tinygpu.obligations.dataflow import execute
 from tinygpu.obligations.limits import product
 from tinygpu.obligations.obligation import Claim, Obligation, Point
-from tinygpu.obligations.trace import Trace
+from tinygpu.obligations.trace import Trace, in_order
 from tinygpu.program.address import address
 from tinygpu.program.step import Program
 
@@ -81,23 +96,39 @@ def bounded(part: Term, program: Program, point: Point) -> bool:
 
 
 def _divisions(term: Term, point: Point, labels: tuple[Label, ...]) -> Iterator[Claim]:
-    for part in subterms(term):
+    for part, where in parts(term, point):
         match part:
             case App("floordiv" | "mod" | "ceildiv", (a, b), "index"):
-                goal = settle(conjunction(a >= 0, b >= 1), point.extents, frozenset(point.guard))
+                goal = settle(conjunction(a >= 0, b >= 1), where.extents, frozenset(where.guard))
                 title = f"{text(part)} divides a negative number, or by less than 1"
                 sentence = f"in {text(part)} nothing is negative"
-                yield Obligation("width", "TG404", title, sentence, point.facts, goal, labels)
+                yield Obligation("width", "TG404", title, sentence, where.facts, goal, labels)
+
+
+def parts(term: Term, point: Point) -> Iterator[tuple[Term, Point]]:
+    """The term and everything inside of it, each at the point where it is evaluated: of a choice only the branch that is taken."""
+    yield term, point
+    match term:
+        case App("select", (condition, then, otherwise)):
+            yield from parts(condition, point)
+            yield from parts(then, point.under(condition))
+            yield from parts(otherwise, point.under(negation(condition)))
+        case App():
+            for arg, where in in_order(term, point):
+                yield from parts(arg, where)
+        case _:
+            for inner in children(term):
+                yield from parts(inner, point)
 
 
 def evaluated(trace: Trace) -> Iterator[tuple[Term, Point, Span]]:
-    """Every index term that a kernel computes, at the point where it does: indices under their guards, guards without.
+    """Every index term that a kernel computes, as written, at the point where it does: indices under their guards, guards without.
 
-    A term that is also computed under fewer guards is left to that place, where more has to be shown.
+    A term that is also computed under fewer guards is left to that place, where more has to be shown. What the accesses of the trace
+    have as indices is not asked: no kernel computes a normal form.
     """
     places: dict[tuple[Term, tuple[str, ...]], list[tuple[Point, Span]]] = {}
-    found = [(index, a.point, a.span) for a in trace.accesses for index in a.index]
-    for term, point, span in (*found, *trace.computed):
+    for term, point, span in trace.computed:
         if any(True for _ in subterms(term)):
             around = tuple(a.name for a in point.axes if a.name in variables(term))
             places.setdefault((term, around), []).append((point, span))

@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from math import prod
 from typing import TypeAlias
 
-from tinygpu.category.listed import COMBINE, Beyond, Listed, Number, mapped, rounded
-from tinygpu.category.term import Term, reads, variables
+from tinygpu.category.listed import REAL, Beyond, Listed, Number, combining, mapped, rounded
+from tinygpu.category.term import FLOATS, Term, reads, variables
 from tinygpu.category.to_lists import Points, box_of, constants, evaluate, held
 from tinygpu.program.access import accesses, by_data
-from tinygpu.program.fault import Fault, Faults, NeverStored
+from tinygpu.program.fault import EACH, Fault, Faults, HoldsViolated, NeverStored
 from tinygpu.program.nest import Nest, find_nest
 from tinygpu.program.small_cells import BLOCK, LANE, TURN, Cells, Shadow
 from tinygpu.program.small_run import STEP, WORK, Event, Run, whole
@@ -39,13 +39,13 @@ class Small:
     rough: bool
 
 
-def simulate(program: Program, sizes: Mapping[str, int], inputs: Lists, cap: int = CAP) -> Small:
+def simulate(program: Program, sizes: Mapping[str, int], inputs: Lists, cap: int = CAP, work: int = WORK) -> Small:
     """`program × sizes × inputs → outputs and faults`, in lockstep. Raises Beyond for what is not for a small run.
 
-    An input that is not read need not be given.
+    An input that is not read need not be given. `work` is how many points it may take.
     """
     program = unpack(program)
-    one, faults, left, loose = constants(sizes), Faults(cap), [WORK, 0], False
+    one, faults, left, loose = constants(sizes), Faults(cap), [work, 0], False
     arrays = {
         t.name: Cells(t.name, t.dtype, "input", _shape(t.shape, one), list(inputs.get(t.name, ()))) for t in program.op.inputs
     }
@@ -147,7 +147,10 @@ def run_steps(run: Run, body: tuple[Step, ...], at: Points) -> None:
                     if cells.shadow is not None and cells.space == "shared":
                         cells.shadow.forget(passed, cells.each, len(passed) * run.threads == run.lanes)
             case Holds():
-                raise Beyond("a ghost fact")
+                if step.value.dtype in FLOATS:
+                    raise Beyond("a ghost fact about floats")
+                run.enter(step, 1)
+                _holds(run, step, at)
 
 
 def _for(run: Run, step: For, at: Points) -> None:
@@ -217,5 +220,21 @@ def _assign(run: Run, step: Assign, at: Points) -> None:
         return
     if step.update:
         seen = frozenset().union(*map(variables, step.index))
-        value = mapped(COMBINE[step.update], target.read(index, there, seen, run), value)
+        value = mapped(combining(step.update, dtype), target.read(index, there, seen, run), value)
     target.store(index, rounded(value, dtype), there, run)
+
+
+def _holds(run: Run, step: Holds, at: Points) -> None:
+    """A ghost fact about numbers that are not rounded: the cell is what is said of it, where that is defined."""
+    run.ghost = True
+    index = [evaluate(i, at, run) for i in step.index]
+    got, want = run.cells[step.target].read(index, at, frozenset(), run, True), evaluate(step.value, at, run)
+    run.ghost = False
+    bad = 0
+    for p in range(at.size):
+        a, b = (v[p] if isinstance(v, list) else v for v in (got, want))
+        if (not b.undefined and a.apart(b)) if step.value.dtype == REAL else a != b:
+            bad += 1
+            if bad <= EACH:
+                where = tuple(i[p] if isinstance(i, list) else i for i in index)
+                run.report(HoldsViolated(run.at(at, p), step.target, where, *map(float, (a, b))))

@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from math import nan, prod
 from typing import TYPE_CHECKING
 
-from tinygpu.category.listed import COMBINE, Listed, Number, mapped, rounded
-from tinygpu.category.term import FLOATS
+from tinygpu.category.listed import FLOATING, Listed, Number, combining, mapped, rounded
 from tinygpu.category.to_lists import Points
 from tinygpu.program.fault import EACH, READ, STORE, DoubleStore, OutOfBounds, Race, ReadOutput, Uninitialised, unflat
 from tinygpu.record import dataclass, field
@@ -171,7 +170,7 @@ class Cells:
             self._unwritten(where, index, inside, at, run)
         if self.shadow is not None:
             self.shadow.touch(monoid, self, _kept(where, inside, at), at, None, run)
-        combine = COMBINE[monoid]
+        combine = combining(monoid, self.dtype)
         for _, address, given in _pairs(where, value, inside, at):
             old = self.values[address]
             if old is not None:
@@ -180,7 +179,7 @@ class Cells:
     @property
     def unwritten(self) -> Number:
         """What is read where nobody has written."""
-        return nan if self.dtype in FLOATS and self.space in ("output", "workspace") else rounded(0, self.dtype)
+        return nan if self.dtype in FLOATING and self.space in ("output", "workspace") else rounded(0, self.dtype)
 
     def _inside(self, index: list[Listed], at: Points, run: Run) -> tuple[Listed, list[int] | None]:
         """Bounds, axis by axis: the row-major address with 0 for what is outside, and the points that are inside (None is all)."""

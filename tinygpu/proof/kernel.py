@@ -7,17 +7,21 @@ fixed seed and a budget counted in steps, so the answer is the same on every mac
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, TypeAlias
 
 import z3
 
+from tinygpu.category.box import Box
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.settle import settle
+from tinygpu.category.simplify import simplify
 from tinygpu.category.solver import solved
-from tinygpu.category.term import INDEX, TRUE, App, Const, Term, Var, variables
+from tinygpu.category.term import INDEX, TRUE, App, Axis, Const, Term, Var, conjunction, variables
 from tinygpu.category.to_z3 import Z3
 from tinygpu.obligations import state
+from tinygpu.obligations.bijection import stretched
 from tinygpu.obligations.obligation import Claim, Gap, Obligation
 from tinygpu.program.step import Program
 from tinygpu.record import InitVar, dataclass
@@ -163,7 +167,20 @@ def evident(hypotheses: tuple[Term, ...], goal: Term) -> bool:
         return False
     ranges = [h for h in hypotheses if isinstance(h, App) and h.op == "lt" and isinstance(h.args[0], Var)]
     extents = {h.args[0].name: h.args[1] for h in ranges if isinstance(h.args[0], Var) and h.args[0].dtype == INDEX}
-    return settle(goal, extents, frozenset(hypotheses)) == TRUE
+    return settle(goal, extents, frozenset(hypotheses)) == TRUE or by_digits(goal, extents, hypotheses)
+
+
+def by_digits(goal: Term, extents: Mapping[str, Term], hypotheses: tuple[Term, ...]) -> bool:
+    """Whether a goal about numerals whose radices are sizes, which are hard for solvers, is true by their digits.
+
+    >>> i, j, n, m = map(Var, "ijnm")
+    >>> by_digits((i * m + j) // m < n, {"i": n, "j": m}, ())
+    True
+    """
+    if not stretched(goal):
+        return False
+    axes = tuple(Axis(name, extent) for name, extent in extents.items())
+    return simplify(goal, Box(axes, conjunction(*hypotheses))) == TRUE
 
 
 def _natural(hypothesis: Term) -> str:

@@ -67,16 +67,23 @@ def ends_inputs(op: Op, sizes: dict[str, int], seed: int = 0) -> dict[str, Array
 
 
 def seen(
-    program: Program, sizes: dict[str, int], seed: int, edge: bool, ends: bool, work: list[int] | None, share: float = 1.0
+    program: Program,
+    sizes: dict[str, int],
+    seed: int,
+    edge: bool,
+    ends: bool,
+    work: list[int] | None,
+    share: float = 1.0,
+    run: Program | None = None,
 ) -> tuple[Fault, ...] | Mismatch | None:
-    """The faults of one run, or the first element that is wrong, of a `share` of them. Raises SimulationBudget, and IndexError or
-    ZeroDivisionError where the equation has no value."""
+    """The faults of one run, or the first element that is wrong, of a `share` of them; `run` is what is run instead of the program, with
+    the program's tolerance. Raises SimulationBudget, and IndexError or ZeroDivisionError where the equation has no value."""
     inputs = (edge_inputs if edge else ends_inputs if ends else random_inputs)(program.op, sizes, seed)
     if not promised(program.op, sizes, inputs):
         return None
     sample = None if share >= 1 else {t.name: some(shape_of(t, sizes), share, seed) for t in program.op.outputs}
     wanted = _wanted(program, sizes, inputs, sample) if edge else {}
-    outcome = simulate(program, sizes, inputs, order=seed or None, budget=SIMULATED, work=work)
+    outcome = simulate(run or program, sizes, inputs, order=seed or None, budget=SIMULATED, work=work)
     if wanted is None:  # no value, but an access outside an array is one all the same
         return tuple(f for f in outcome.faults if isinstance(f, OutOfBounds))
     if outcome.faults:

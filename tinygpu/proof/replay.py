@@ -17,7 +17,16 @@ from tinygpu.category.term import FLOATS, INTEGERS, variables
 from tinygpu.model.op import Op
 from tinygpu.obligations.obligation import Obligation
 from tinygpu.program import small, small_inputs
-from tinygpu.program.fault import Divergent, DivisionByZero, DoubleStore, Fault, Race, SimulationBudget, Uninitialised
+from tinygpu.program.fault import (
+    Divergent,
+    DivisionByZero,
+    DoubleStore,
+    Fault,
+    HoldsViolated,
+    Race,
+    SimulationBudget,
+    Uninitialised,
+)
 from tinygpu.program.step import Program
 from tinygpu.program.tolerance import Mismatch, fold_length, tolerance
 from tinygpu.program.unpack import array_of
@@ -25,6 +34,7 @@ from tinygpu.record import replace
 
 if TYPE_CHECKING:
     from tinygpu.program.meeting import Part
+    from tinygpu.proof.confirm import Draw
 
 MEETINGS = 1 << 10  # faults of a run that is about races: others must not crowd them out
 FAILED = 1 << 20  # of what is left for small runs, for one that ended beyond them
@@ -72,6 +82,9 @@ def replay(
         found = _large(program, sizes, seed, edge, ends, work, REFERRED / points if few else 1.0)
     except (IndexError, ZeroDivisionError):
         return None  # the equation has no value here
+    if isinstance(found, Mismatch) or (found and all(isinstance(fault, HoldsViolated) for fault in found)):
+        share = REFERRED / points if few else 1.0
+        found = _exactly(program, sizes, seed, edge, ends, work, share, found)
     return (_in_program(program, _telling(found)) if found else None) if isinstance(found, tuple) else found
 
 
@@ -80,8 +93,7 @@ def _small(
 ) -> tuple[Fault, ...] | Mismatch | None:
     """The faults of a run in lockstep, or the first element that is wrong. Raises Beyond where only numpy knows."""
     op = program.op
-    drawn = small_inputs.edge_inputs if edge else small_inputs.ends_inputs if ends else small_inputs.random_inputs
-    inputs = drawn(op, sizes, seed)
+    inputs = _drawn(edge, ends)(op, sizes, seed)
     if not small_inputs.promised(op, sizes, inputs):
         return None
     outcome = small.simulate(program, sizes, inputs)
@@ -96,6 +108,36 @@ def _small(
     return next((explained(op, sizes, inputs, m) for m in found if not edge or isfinite(m.want)), None)
 
 
+def _exactly(
+    program: Program,
+    sizes: dict[str, int],
+    seed: int,
+    edge: bool,
+    ends: bool,
+    work: list[int] | None,
+    share: float,
+    wrong: Mismatch | tuple[Fault, ...],
+) -> tuple[Fault, ...] | Mismatch | None:
+    """What goes wrong where nothing is rounded, of an element or of a fact that is wrong where it is."""
+    from tinygpu.program.exact import retyped  # only for values that are wrong
+    from tinygpu.proof.confirm import confirmed
+
+    def again() -> Mismatch | None:
+        found = _large(program, sizes, seed, edge, ends, work, share, retyped(program, "f64"))
+        return found if isinstance(found, Mismatch) else None
+
+    found = confirmed(program, sizes, seed, _drawn(edge, ends), wrong, work, again)
+    if not isinstance(found, Mismatch):
+        return found
+    if isinstance(wrong, Mismatch) and (found.tensor, found.index) == (wrong.tensor, wrong.index):
+        return wrong
+    return explained(program.op, sizes, dict(_drawn(edge, ends)(program.op, sizes, seed)), found)
+
+
+def _drawn(edge: bool, ends: bool) -> Draw:
+    return small_inputs.edge_inputs if edge else small_inputs.ends_inputs if ends else small_inputs.random_inputs
+
+
 def explained(op: Op, sizes: dict[str, int], inputs: dict[str, list[float]], wrong: Mismatch) -> Mismatch:
     """The element with what it should be made of."""
     from tinygpu.proof.operands import operands  # only for values that are wrong
@@ -104,12 +146,19 @@ def explained(op: Op, sizes: dict[str, int], inputs: dict[str, list[float]], wro
 
 
 def _large(
-    program: Program, sizes: dict[str, int], seed: int, edge: bool, ends: bool, work: list[int] | None, share: float
+    program: Program,
+    sizes: dict[str, int],
+    seed: int,
+    edge: bool,
+    ends: bool,
+    work: list[int] | None,
+    share: float,
+    run: Program | None = None,
 ) -> tuple[Fault, ...] | Mismatch | None:
     from tinygpu.proof.large_replay import seen  # numpy is loaded only for what is not small
 
     try:
-        return seen(program, sizes, seed, edge, ends, work, share)
+        return seen(program, sizes, seed, edge, ends, work, share, run)
     except (SimulationBudget, IndexError, ZeroDivisionError):
         return None  # too large to run, or the equation itself has no value here
 

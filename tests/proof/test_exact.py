@@ -1,0 +1,113 @@
+"""A counterexample is one in exact arithmetic: what only rounding makes wrong is not shown, and what is wrong is.
+
+Comes in: programs that are the equation's over the reals, but not in floats, and programs that are neither. Goes out: what the replay says.
+The one idea: the same run, on numbers that are not rounded.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import pytest
+
+from tests.obligations.texts import COPY, SUM, program
+from tinygpu.category.listed import Beyond
+from tinygpu.category.real import UNDEFINED, Real, of, stored
+from tinygpu.category.real_functions import FUNCTIONS
+from tinygpu.program import exact, small_inputs
+from tinygpu.program.fault import HoldsViolated
+from tinygpu.program.tolerance import Mismatch
+from tinygpu.proof.check import Refutation, check
+from tinygpu.proof.replay import _small, misbehaviour, replay
+
+ROUNDED = {
+    "a sum that drowns": (COPY, "s[ROW] = (x[ROW] + 100000000) - 100000000"),
+    "an overflow of f16": (COPY, "s[ROW] = f32(f16(x[ROW])*f16(60000)) / 60000"),
+    "an overflow of exp": (COPY, "s[ROW] = log(exp(100*x[ROW])) / 100"),
+    "a product that vanishes": (COPY, "s[ROW] = x[ROW]*1e-30*1e-30*1e30*1e30"),
+    "a long sum": (
+        SUM,
+        "local a: f32[]\na[] = 100000000\nfor k < N { a[] += x[ROW, k] }\ns[ROW] = a[] - 100000000",
+    ),
+    "a quotient that is multiplied": (COPY, "s[ROW] = (x[ROW] / 3 + 33333333) * 3 - 99999999"),
+}
+WRONG = {
+    "a difference in the tenth digit": (COPY, "s[ROW] = x[ROW] + (x[ROW] + 100000000) - 100000000", {"R": 3}),
+    "an exponential": (COPY, "s[ROW] = log(exp(100*x[ROW])) / 101", {"R": 3}),
+    "one term less": (SUM, "local a: f32[]\na[] = 0\nfor k < N - 1 { a[] += x[ROW, k] }\ns[ROW] = a[]", {"R": 2, "N": 5}),
+}
+
+
+@pytest.mark.parametrize("name", ROUNDED)
+def test_what_is_only_rounded_is_no_counterexample(name: str) -> None:
+    op, body = ROUNDED[name]
+    made = program(op, body)
+    for sizes in (dict.fromkeys(made.op.sizes, n) for n in (1, 3, 40)):
+        assert misbehaviour(made, sizes) is None
+    assert not isinstance(check(made), Refutation)
+
+
+@pytest.mark.parametrize("name", [name for name in ROUNDED if "exp" not in name])
+def test_in_floats_they_differ(name: str) -> None:
+    op, body = ROUNDED[name]
+    made = program(op, body)
+    assert isinstance(_small(made, dict.fromkeys(made.op.sizes, 40), 0, False, False, None), Mismatch)
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_is_wrong_is_shown(name: str) -> None:
+    op, body, sizes = WRONG[name]
+    assert isinstance(misbehaviour(program(op, body), sizes), Mismatch)
+
+
+def test_a_fact_that_only_rounding_breaks_is_not_refuted() -> None:
+    body = "local a: f32[]\na[] = (x[ROW] + 100000000) - 100000000\na[] holds {}\ns[ROW] = x[ROW]"
+    assert replay(program(COPY, body.format("x[ROW]")), {"R": 3}) is None
+    wrong = replay(program(COPY, body.format("x[ROW] + 1")), {"R": 3})
+    assert isinstance(wrong, HoldsViolated)
+
+
+def test_what_is_too_large_for_fractions_is_run_in_twice_the_bits() -> None:
+    sizes = {"R": 5000}
+    assert replay(program(COPY, "s[ROW] = (x[ROW] + 100000) - 100000"), sizes) is None
+    assert isinstance(replay(program(COPY, "s[ROW] = x[ROW] if ROW < 4999 else 0"), sizes), Mismatch)
+    assert replay(program(COPY, "s[ROW] = (x[ROW] + 1e20) - 1e20"), sizes) is None  # f64 does not know
+
+
+def test_where_the_equation_is_undefined_any_value_may_stand() -> None:
+    made = program("op f(x: f32[R]) -> (s: f32[R]) { s[r] = log(x[r] - x[r]) }", "s[ROW] = 7")
+    inputs = small_inputs.random_inputs(made.op, {"R": 3})
+    assert exact.run(made, {"R": 3}, inputs)[0] is None
+
+
+def test_numbers_without_a_value() -> None:
+    inf = of(math.inf)
+    for undefined in (
+        inf - inf,
+        of(0) * inf,
+        inf / inf,
+        of(1) / 0,
+        of(0) / of(0),
+        FUNCTIONS["log"](of(0)),
+        FUNCTIONS["sqrt"](of(-1)),
+    ):
+        assert undefined.undefined
+    assert FUNCTIONS["exp"](-inf) == 0 and of(-3) - inf == -inf and of(3) / inf == 0 and FUNCTIONS["max"](-inf, of(2)) == 2
+    for question in (
+        lambda: UNDEFINED < 1,
+        lambda: FUNCTIONS["exp"](of(1)) == FUNCTIONS["exp"](of(1)),
+        lambda: of(1) / Real(-of(1).low, of(1).low),
+    ):
+        with pytest.raises(Beyond):
+            question()
+
+
+@pytest.mark.parametrize("name", ["exp", "exp2", "log", "sqrt", "rsqrt", "tanh", "sigmoid", "erf", "sin", "cos"])
+def test_bounds_of_functions_hold_what_floats_say(name: str) -> None:
+    from tinygpu.category.listed import EXACT, ROUGH
+
+    for x in (0.25, 0.3, 1.0, 1.7, 12.5):
+        found, near = FUNCTIONS[name](stored(x)), {**EXACT, **ROUGH}[name](x)
+        assert found.high - found.low <= Fraction(1, 1 << 150)
+        assert abs(float(found) - near) <= 1e-14 * abs(near)
