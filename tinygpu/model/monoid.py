@@ -22,7 +22,6 @@ from tinygpu.model.value import CALLS, condition, value
 from tinygpu.record import replace
 from tinygpu.syntax import tree
 
-
 NEEDED = ("unit", "lift", "combine")
 
 
