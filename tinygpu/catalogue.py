@@ -171,6 +171,7 @@ CATALOGUE: Mapping[str, str] = {
     "TG511": "preconditions that no size satisfies",
     "TG512": "a store that is never reached",
     "TG513": "a program made in Python that is not well formed",
+    "TG514": "an equation that reads what is not there",
     "TG520": "a monoid without a law",
     # derivation
     "TG530": "a value that another thread or turn holds",

@@ -15,7 +15,8 @@ from tests.obligations.texts import program
 from tinygpu.category.term import BOOL, TRUE, App, Axis, Const, Fold, Read, Term, Var, text
 from tinygpu.obligations.body import expand
 from tinygpu.obligations.cells import merged
-from tinygpu.obligations.defined import condition, defined, endless, partial
+from tinygpu.obligations.defined import decided, defined, partial
+from tinygpu.obligations.finite import finite
 from tinygpu.obligations.obligation import Gap, Inhabited, Obligation, Point
 from tinygpu.obligations.promise import instances, promised
 from tinygpu.obligations.window import stepped
@@ -151,7 +152,7 @@ def test_a_contribution_under_a_guard_stays_one() -> None:
     ids=str,
 )
 def test_where_an_operation_has_a_value(term: App, wanted: str) -> None:
-    assert text(condition(term)) in (wanted, wanted.lower())
+    assert text(decided(term, POINT, {})) in (wanted, wanted.lower())
 
 
 def test_what_both_divide_is_compared() -> None:
@@ -159,14 +160,32 @@ def test_what_both_divide_is_compared() -> None:
     ours, theirs, other = App("div", (X, Y), F), App("div", (X, Y), F), App("log", (Y,), F)
     assert list(defined(ours, theirs, POINT, ())) == []
     (claim,) = defined(other, theirs, POINT, ())
-    assert isinstance(claim, Obligation) and claim.goal == condition(other)
+    assert isinstance(claim, Obligation) and claim.goal == decided(other, POINT, {})
     (claim,) = defined(App("div", (X, App("add", (Y, X), F)), F), theirs, POINT, ())
     assert isinstance(claim, Obligation) and isinstance(claim.goal, App) and claim.goal.op == "or"
 
 
-def test_infinities_that_somebody_wrote() -> None:
-    up, down = Const(float("inf"), F), Const(float("-inf"), F)
-    assert endless(App("neg", (up,), F)) == {-1} and endless(App("abs", (down,), F)) == {1}
-    assert endless(App("select", (TRUE, up, down), F)) == {1, -1} and endless(App("cast", (up,), "f64")) == {1}
+def test_where_a_value_is_a_number() -> None:
+    up, low, c = Const(float("inf"), F), Const(float("-inf"), F), App("lt", (I, N), BOOL)
+    most = Fold("max", (Axis("k", N),), App("lt", (Var("k"), I), BOOL), at(Var("k")), F)
+    least = replace(most, monoid="min", guard=TRUE)
+    rows = {
+        App("neg", (up,), F): "false",
+        App("abs", (low,), F): "false",
+        App("select", (c, up, X), F): "not i < N",
+        App("cast", (up,), "f64"): "false",
+        App("max", (low, X), F): "true",
+        App("min", (low, X), F): "false",
+        App("exp", (low,), F): "true",
+        App("exp", (up,), F): "false",
+        App("add", (most, X), F): "N >= 1 and 0 < i",
+        App("max", (most, least), F): "N >= 1",
+        Fold("sum", (Axis("k", N),), TRUE, X, F): "true",
+        Fold("sum", (Axis("k", N),), TRUE, low, F): "false",
+    }
+    assert {t: text(finite(t, Point(()), {})) for t in rows} == rows
+
+
+def test_operations_inside_of_folds() -> None:
     fold = Fold("sum", (Axis("k", N),), TRUE, App("div", (X, Y), F), F)
     assert list(partial(fold, POINT)) == [] and len(list(partial(fold, POINT, folds=True))) == 1

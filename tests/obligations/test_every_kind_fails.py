@@ -116,6 +116,7 @@ SPECS = {
     ("dataflow", "TG501"): "TG501_no_closed_form",
     ("followed", "TG301"): "TG501_no_closed_form",
     ("defined", "TG510"): "TG510_undefined",
+    ("equation", "TG514"): "TG514_outside",
     ("fold", "TG503"): "TG503_unmatched",
     ("fold", "TG504"): "TG504_outside_the_fold",
     ("fold", "TG505"): "TG505_a_term_is_missing",

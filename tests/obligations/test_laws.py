@@ -89,7 +89,7 @@ def test_numbers_show_what_fails() -> None:
         (App("exp", (App("neg", (Var("a", "f32"),), "f32"),), "f32"), {"a": INFINITE}, ["0"]),
         (App("div", (Var("a", "f32"), Var("b", "f32")), "f32"), {}, ["None", "a / b"]),
         (App("mul", (Var("a", "f32"), Var("b", "f32")), "f32"), {"b": INFINITE}, ["None", "-inf", "inf"]),
-        (App("log", (Var("a", "f32"),), "f32"), {}, ["-inf", "None", "log(a)"]),
+        (App("log", (Var("a", "f32"),), "f32"), {}, ["None", "log(a)"]),
         (MAXIMUM, {"a": INFINITE}, ["inf"]),
         (MAXIMUM, {}, ["b", "a"]),
     ],

@@ -19,6 +19,7 @@ The one idea: a carrier's value is a term like any other, and a component of wha
 from __future__ import annotations
 
 from tinygpu.category.node import INDEX, App, Const, Term
+from tinygpu.category.total import total
 from tinygpu.record import dataclass
 
 
@@ -63,7 +64,7 @@ def part(value: Term, place: int, dtype: str) -> Term:
             return args[place]
         case App("select", (condition, then, otherwise)):
             yes, no = part(then, place, dtype), part(otherwise, place, dtype)
-            return yes if yes == no else App("select", (condition, yes, no), dtype)
+            return yes if yes == no and total(condition) else App("select", (condition, yes, no), dtype)
     return App("part", (value, Const(place, INDEX)), dtype)
 
 

@@ -41,9 +41,11 @@ class Algebra:
     __slots__ = (
         "_form",
         "_hash",
+        "_limited",
         "_plain",
+        "_total",
         "_variables",
-    )  # each written once, where it is computed: `linear` of an index or `_forms` of a guard, `__hash__`, `plain`, `variables`
+    )  # each written once, where it is computed: `linear` of an index or `_forms` of a guard, `__hash__`, `limited`, `plain`, `total`, …
 
     def __add__(self, other: Term | int) -> Term:
         return apply("add", self, other)

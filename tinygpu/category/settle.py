@@ -15,6 +15,7 @@ from tinygpu.category.term import (
     BOOL,
     COMPARISONS,
     FALSE,
+    FLOATS,
     INDEX,
     TRUE,
     App,
@@ -29,6 +30,7 @@ from tinygpu.category.term import (
     plain,
     rebuild,
     select,
+    total,
     variables,
 )
 
@@ -116,8 +118,8 @@ def decide(condition: Term, known: Known) -> bool | None:
         case App("eq", (App("mod", (a, Const(int(n)))), App("mod", (b, Const(int(m)))))) if n == m > 0:
             apart = divided("mod", a - b, n, known)
             return None if not isinstance(apart, Const) else apart.value == 0
-        case App("eq" | "le" | "ge", (a, b)) if a == b:
-            return True
+        case App("eq" | "le" | "ge", (a, b)) if a == b and a.dtype not in FLOATS and total(a):
+            return True  # of floats it is a question about the data
         case App(op, (a, b)) if op in COMPARISONS and a.dtype == INDEX == b.dtype:
             return _sign(op, joined(linear(b).plus(linear(a), -1)), known)
     return None

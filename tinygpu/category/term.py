@@ -36,12 +36,13 @@ from tinygpu.category.node import (
     apply,
     lift,
 )
+from tinygpu.category.total import total
 
 __all__ = [
     "ARITHMETIC", "BOOL", "COMPARISONS", "DTYPES", "FALSE", "FLOATS", "FOLDED", "FUNCTIONS", "INDEX", "INTEGERS", "LOGIC",
     "OPERATIONS", "OTHERS", "SHUFFLES", "TRUE", "Algebra", "App", "Axis", "Const", "Fold", "Read", "Term", "Var", "apply", "ceildiv",
     "children", "conjunction", "conjuncts", "equal", "lift", "negation", "pack", "part", "reads", "rebuild", "select", "substitute",
-    "text", "variables", "walk",
+    "text", "total", "variables", "walk",
 ]  # fmt: skip
 
 
@@ -72,7 +73,8 @@ def conjunction(*guards: Term) -> Term:
             case _:
                 parts[guard] = None
     if FALSE in parts:
-        return FALSE
+        before = [part for part in list(parts)[: list(parts).index(FALSE)] if not total(part)]
+        return App("and", (*before, FALSE), BOOL) if before else FALSE
     if len(parts) < 2:
         return next(iter(parts), TRUE)
     return App("and", tuple(parts), BOOL)
@@ -99,13 +101,13 @@ def negation(guard: Term) -> Term:
 
 
 def select(condition: Term, then: Term, otherwise: Term) -> Term:
-    """`then if condition else otherwise`."""
+    """`then if condition else otherwise`. Where both are the same the condition still has to have a value."""
     match condition:
         case Const(True):
             return then
         case Const(False):
             return otherwise
-    return then if then == otherwise else App("select", (condition, then, otherwise), then.dtype)
+    return then if then == otherwise and total(condition) else App("select", (condition, then, otherwise), then.dtype)
 
 
 def children(term: Term) -> tuple[Term, ...]:

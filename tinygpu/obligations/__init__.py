@@ -13,6 +13,7 @@ from tinygpu.obligations import (
     bounds,
     cover,
     defined,
+    equation,
     holds,
     initialised,
     laws,
@@ -27,6 +28,7 @@ from tinygpu.obligations import (
     wellformed,
     width,
 )
+from tinygpu.obligations.control import controlled
 from tinygpu.obligations.dataflow import execute, gaps
 from tinygpu.obligations.obligation import Claim
 from tinygpu.obligations.promise import promised
@@ -35,6 +37,7 @@ from tinygpu.program.step import Program
 
 PROPERTIES: tuple[tuple[str, Callable[[Program, Trace], Iterator[Claim]]], ...] = (
     ("vacuity", vacuity.state),
+    ("equation", equation.state),
     ("limits", limits.state),
     ("monoid", laws.state),
     ("bounds", bounds.state),
@@ -53,6 +56,18 @@ PROPERTIES: tuple[tuple[str, Callable[[Program, Trace], Iterator[Claim]]], ...] 
 )
 
 
+ALWAYS = (  # hold for all data, NaN among them, and however floats are rounded
+    "bounds",
+    "memory",
+    "uniform",
+    "ordered",
+    "once",
+    "storage",
+    "defined",
+    "alignment",
+    "width",
+)
+STORED = ("cover", "initialised", "equation")  # hold for all data that is a number, however floats are rounded
 LARGEST = ("width",)  # what goes wrong at the largest sizes alone, and takes longest to ask
 
 
@@ -70,6 +85,8 @@ def state(program: Program, enough: Callable[[], bool] = lambda: False) -> Itera
             return
         for claim in property(program, trace):
             claim = promised(claim, program.op.promises)
+            if name in ALWAYS or name in STORED:
+                claim = controlled(claim, name in STORED)
             if claim not in seen:
                 seen.add(claim)
                 yield claim

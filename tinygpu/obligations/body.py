@@ -16,6 +16,7 @@ from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.settle import settle
 from tinygpu.category.term import (
     FALSE,
+    FLOATS,
     TRUE,
     App,
     Axis,
@@ -34,7 +35,9 @@ from tinygpu.category.term import (
     variables,
 )
 from tinygpu.diagnostic import Label
-from tinygpu.obligations.defined import defined
+from tinygpu.obligations.defined import defined, evaluated, outer_folds
+from tinygpu.obligations.endless import at_infinity, written
+from tinygpu.obligations.finite import HIGH, LOW, apart
 from tinygpu.obligations.fold import match, parts_of
 from tinygpu.obligations.obligation import Claim, Obligation, Point
 from tinygpu.obligations.recurrence import combine, flatten
@@ -52,12 +55,16 @@ def same(value: Term, claim: Term, point: Point, labels: tuple[Label, ...] = ())
         value, claim = neat(value, level), neat(claim, level)  # so that one condition is decided in both
         condition = split_on(value) or split_on(claim)
     if condition is not None:
+        if condition in outside_folds(value):
+            yield from evaluated(condition, claim, point, labels)
         for case, truth in ((condition, TRUE), (negation(condition), FALSE)):
             there = point.under(case)
             given = frozenset(there.guard)
             ours, theirs = (settle(put(side, condition, truth), there.extents, given) for side in (value, claim))
             yield from same(ours, theirs, there, labels)
         return
+    ends: dict[str, tuple[Term, Term]] = {}
+    meant: dict[str, Term] = {}
     for wanted in outer_folds(claim) if value != claim else ():
         wanted = one_fold(wanted)
         region = find_region(value, wanted)
@@ -68,14 +75,18 @@ def same(value: Term, claim: Term, point: Point, labels: tuple[Label, ...] = ())
             continue
         symbol = unused(f"fold {len(point.axes)}", wanted.dtype, value, claim, *point.guard)
         yield from match(parts, wanted, point, labels, lambda a, b, p: same(a, b, p, labels))
-        op = MONOIDS[wanted.monoid].op
+        op, meant[symbol.name] = MONOIDS[wanted.monoid].op, wanted
+        if wanted.dtype in FLOATS:
+            ends[symbol.name] = apart(wanted, LOW, point, {}), apart(wanted, HIGH, point, {})
         value = put(value, region, combine(op, wanted.dtype, symbol, *rest))
         claim = put(claim, wanted, symbol, one_fold)
     value, claim = expand(value), expand(claim)
     sentence = f"{text(value)} is {text(claim)}" if value != claim else f"the value is {text(claim)}"
     title = "the value stored is not the equation's"
-    yield Obligation("body", "TG502", title, sentence, point.facts, equal(value, claim), labels)
-    yield from defined(value, claim, point, labels)
+    if not written(value, claim, point, ends):
+        yield Obligation("body", "TG502", title, sentence, point.facts, equal(value, claim), labels)
+    yield from defined(value, claim, point, labels, ends)
+    yield from at_infinity(value, claim, point, ends, labels, meant)
 
 
 def neat(term: Term, level: int, depth: int = 0) -> Term:
@@ -114,16 +125,6 @@ def split_on(term: Term) -> Term | None:
         case App(_, args):
             return next((c for c in map(split_on, args) if c is not None), None)
     return None
-
-
-def outer_folds(term: Term) -> tuple[Fold, ...]:
-    """The folds of a term that are inside no other, each once."""
-    match term:
-        case Fold():
-            return (term,)
-        case App(_, args):
-            return tuple(dict.fromkeys(f for a in args for f in outer_folds(a)))
-    return ()
 
 
 def one_fold(fold: Fold) -> Fold:

@@ -1,49 +1,93 @@
-"""Wherever the equation is defined, so is every subterm of the program's value.
+"""Wherever the equation is defined, so is every subterm of the program's value, and every condition on the way to it.
 
-    a / b needs b ≠ 0;  a // b, a % b of integers need b > 0, and of signed ones a ≥ 0, whatever the equation says;  log needs a > 0;  sqrt needs a ≥ 0;  rsqrt needs a > 0;  no arithmetic on infinities
+    a / b needs b ≠ 0;  a // b, a % b of integers need b > 0, and of signed ones a ≥ 0, whatever the equation says;  log needs a > 0;  sqrt needs a ≥ 0;  rsqrt needs a > 0;  numbers are computed with, not infinities
     each holds by the guards, or the equation evaluates the same at the same point
 
-Comes in: a value and a claim at a point, folds already matched; and the trace, for integer divisions whose results nobody stores.
-Goes out: formulas for the partial operations of the value.
+Comes in: a value or a condition and a claim at a point, folds already matched; and the trace, for integer divisions whose results nobody
+stores. Goes out: formulas for the partial operations of the value. What values are at infinities is asked by `endless`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tinygpu.category.term import BOOL, FALSE, FLOATS, INTEGERS, App, Const, Fold, Term, equal, negation, text
+from tinygpu.category.term import (
+    BOOL,
+    FALSE,
+    FLOATS,
+    INDEX,
+    INTEGERS,
+    TRUE,
+    App,
+    Const,
+    Fold,
+    Term,
+    conjunction,
+    equal,
+    negation,
+    text,
+    total,
+)
+from tinygpu.category.total import mixing
 from tinygpu.diagnostic import Label, Span
+from tinygpu.obligations.finite import Ends, finite
 from tinygpu.obligations.obligation import Claim, Obligation, Point
 from tinygpu.obligations.trace import Trace, in_order
 from tinygpu.program.step import Program
 
 SIGNED = ("i8", "i32", "i64")
 PARTIAL = ("div", "floordiv", "mod", "log", "sqrt", "rsqrt")
-INFINITE = (float("inf"), float("-inf"))
 
 
-def defined(value: Term, claim: Term, point: Point, labels: tuple[Label, ...]) -> Iterator[Claim]:
-    """The claims of this property for one value."""
-    theirs = [(t, there.guard) for t, there in partial(claim, Point(()))]
+def defined(value: Term, claim: Term, point: Point, labels: tuple[Label, ...], ends: Ends | None = None) -> Iterator[Claim]:
+    """The claims of this property for one value, where all in it are numbers."""
+    theirs = tuple(partial(claim, Point(point.axes)))
     for term, where in partial(value, point):
-        if any(term == t and set(guard) <= set(where.guard) for t, guard in theirs):
-            continue
-        ways = [condition(term)]
-        for other, there in partial(claim, Point(point.axes)):
-            if other.op == term.op and other.dtype == term.dtype:
-                equations = [equal(a, b) for a, b in zip(term.args, other.args, strict=True)]
-                ways.append(App("and", (*equations, *there.guard), BOOL))
-        goal = ways[0] if len(ways) == 1 else App("or", tuple(ways), BOOL)
-        title = f"{text(term)} may be undefined where the equation is not"
-        sentence = f"{text(term)} is defined wherever the equation is"
-        yield Obligation("defined", "TG510", title, sentence, where.facts, goal, labels)
+        if term.op in PARTIAL:
+            yield from _has_value(term, where, theirs, condition(term), labels)
+    for fold in (f for f in outer_folds(value) if f not in outer_folds(claim)):  # which nothing of the equation's stands for
+        yield from evaluated(fold, claim, point, labels, ends)
+
+
+def evaluated(term: Term, claim: Term, point: Point, labels: tuple[Label, ...], ends: Ends | None = None) -> Iterator[Claim]:
+    """The claims of this property for what decides: a guard, a condition. There nobody computes with infinities."""
+    if total(term):
+        return
+    theirs = tuple(partial(claim, Point(point.axes)))
+    for part, where in partial(term, point, folds=True):
+        if part.dtype == INDEX:
+            continue  # as it is written it is a claim of `width`
+        yield from _has_value(part, where, theirs, decided(part, where, ends or {}), labels)
+
+
+def decided(term: App, point: Point, ends: Ends) -> Term:
+    """Where an operation has a value that decides something: its operands are numbers, and it is defined for them."""
+    numbers = (finite(a, point, ends) for a in term.args if a.dtype in FLOATS) if mixing(term) else ()
+    return conjunction(condition(term) if term.op in PARTIAL else TRUE, *numbers)
+
+
+def _has_value(
+    term: App, where: Point, theirs: tuple[tuple[App, Point], ...], needed: Term, labels: tuple[Label, ...]
+) -> Iterator[Claim]:
+    """That an operation has a value, or the equation evaluates the same."""
+    if any(term == t and set(there.guard) <= set(where.guard) for t, there in theirs):
+        return
+    ways = [needed]
+    for other, there in theirs:
+        if other.op == term.op and other.dtype == term.dtype:
+            equations = [equal(a, b) for a, b in zip(term.args, other.args, strict=True)]
+            ways.append(App("and", (*equations, *there.guard), BOOL))
+    goal = ways[0] if len(ways) == 1 else App("or", tuple(ways), BOOL)
+    title = f"{text(term)} may be undefined where the equation is not"
+    sentence = f"{text(term)} is defined wherever the equation is"
+    yield Obligation("defined", "TG510", title, sentence, where.facts, goal, labels)
 
 
 def state(program: Program, trace: Trace) -> Iterator[Claim]:
     """No integer is divided by less than 1, also where the result is dropped. What a store evaluates wherever it is made is left to it."""
     stored = [pair for s in trace.stores for pair in partial(s.value, s.point, folds=True)]
     for value, place, span in trace.values:
-        for term, point in partial(value, place):
+        for term, point in partial(value, place, folds=True):
             match term:
                 case App("floordiv" | "mod", _, dtype) if dtype in SIGNED:
                     yield natural(term, point, span)
@@ -72,11 +116,11 @@ def implied(there: Point, here: Point) -> bool:
 
 
 def condition(term: App) -> Term:
-    """Where a partial operation on values is defined."""
+    """Where a partial operation on numbers is defined."""
     match term:
         case App("div" | "floordiv" | "mod", (_, divisor), dtype) if dtype in INTEGERS:
             return App("gt", (divisor, zero(dtype)), BOOL)
-        case App("div" | "floordiv" | "mod", (_, divisor)) if not _infinite(term):
+        case App("div" | "floordiv" | "mod", (_, divisor)):
             return App("ne", (divisor, zero(divisor.dtype)), BOOL)
         case App("log" | "rsqrt", (a,)):
             return App("gt", (a, zero(a.dtype)), BOOL)
@@ -89,33 +133,14 @@ def zero(dtype: str) -> Const:
     return Const(0.0 if dtype in FLOATS else 0, dtype)
 
 
-def _infinite(term: App) -> bool:
-    return term.op in ("add", "sub", "mul", "div") and any(map(endless, term.args))
-
-
-def endless(value: Term) -> frozenset[int]:
-    """Which infinities that somebody wrote the value may be: 1, -1. A maximum is the lower one only if all of its operands are.
-
-    >>> least, x = Const(-INFINITE[0], "f32"), Const(1.0, "f32")
-    >>> sorted(endless(least)), sorted(endless(App("max", (least, x), "f32"))), sorted(endless(App("min", (least, x), "f32")))
-    ([-1], [], [-1])
-    """
-    match value:
-        case Const(number):
-            return frozenset({1 if number > 0 else -1}) if number in INFINITE else frozenset()
-        case App("min" | "max" as op, args):
-            first, *others = map(endless, args)
-            every, some = first.intersection(*others), first.union(*others)
-            return (every & {1} | some & {-1}) if op == "min" else (every & {-1} | some & {1})
-        case App("select", (_, *branches)):
-            return frozenset().union(*map(endless, branches))
-        case App("neg", (inner,)):
-            return frozenset(-sign for sign in endless(inner))
-        case App("abs", (inner,)):
-            return frozenset(map(abs, endless(inner)))
-        case App("cast", (inner,)):
-            return endless(inner)
-    return frozenset()
+def outer_folds(term: Term) -> tuple[Fold, ...]:
+    """The folds of a term that are inside no other, each once."""
+    match term:
+        case Fold():
+            return (term,)
+        case App(_, args):
+            return tuple(dict.fromkeys(f for a in args for f in outer_folds(a)))
+    return ()
 
 
 def partial(term: Term, point: Point, folds: bool = False) -> Iterator[tuple[App, Point]]:
@@ -126,7 +151,7 @@ def partial(term: Term, point: Point, folds: bool = False) -> Iterator[tuple[App
             yield from partial(then, point.under(condition), folds)
             yield from partial(otherwise, point.under(negation(condition)), folds)
         case App(op):
-            if op in PARTIAL or _infinite(term):
+            if op in PARTIAL or mixing(term):
                 yield term, point
             for a, where in in_order(term, point):
                 yield from partial(a, where, folds)

@@ -82,6 +82,8 @@ def truths(condition: Term, env: Mapping[str, Term], path: Path) -> Iterator[tup
         case App(op, (a, b)) if op in COMPARISONS:
             for there, (x, y) in several((a, b), env, path):
                 yield from compared(op, x, y, there)
+        case Var() | Read() | Fold():
+            yield from split(condition, path)
         case _:
             yield path, None
 
@@ -136,11 +138,7 @@ def applied(op: str, values: tuple[Term, ...], dtype: str, path: Path) -> Iterat
             yield there, None if zero is not False else App(op, values, dtype)
     elif op in BEGIN:
         for there, inside in compared(BEGIN[op], values[0], Const(0.0, dtype), path):
-            if inside or op != "log":
-                yield there, App(op, values, dtype) if inside else None
-            else:
-                for place, zero in compared("eq", values[0], Const(0.0, dtype), there):
-                    yield place, Const(-INFINITY, dtype) if zero else None
+            yield there, App(op, values, dtype) if inside else None
     elif op in ("exp", "exp2"):
         yield path, power(op, values[0], dtype)
     else:

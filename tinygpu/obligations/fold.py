@@ -24,7 +24,6 @@ from tinygpu.category.term import (
     Var,
     conjunction,
     conjuncts,
-    equal,
     negation,
     reads,
     substitute,
@@ -33,7 +32,7 @@ from tinygpu.category.term import (
 )
 from tinygpu.diagnostic import Label
 from tinygpu.obligations.bijection import Part, collisions, first, monotone, onto
-from tinygpu.obligations.defined import defined
+from tinygpu.obligations.defined import evaluated
 from tinygpu.obligations.obligation import Claim, Gap, Obligation, Point
 from tinygpu.obligations.recurrence import flatten, fresh
 from tinygpu.record import dataclass, replace
@@ -206,20 +205,27 @@ def _lands(m: Matched, wanted: Fold) -> Term:
 
 
 def _body(m: Matched, wanted: Fold, point: Point, labels: tuple[Label, ...], same: Same) -> Iterator[Claim]:
-    inner = point.inside(*m.fold.axes).under(m.fold.guard)
+    around = point.inside(*m.fold.axes)
+    inner = around.under(m.fold.guard)
     lands = settle(_lands(m, wanted), inner.extents, frozenset(inner.guard))
     bind = {a.name: term for a, term in zip(wanted.axes, m.arrow, strict=True)}
+    image = tuple(substitute(t, bind) for t in (wanted.guard, wanted.body))
+    yield from evaluated(m.fold.guard, App("pack", image, wanted.dtype), around, labels)
     there = inner.under(lands)
     given = frozenset(there.guard)
-    ours, theirs = settle(m.fold.body, there.extents, given), settle(substitute(wanted.body, bind), there.extents, given)
+    ours, theirs = settle(m.fold.body, there.extents, given), settle(image[1], there.extents, given)
     yield from same(ours, theirs, there)
     if lands != TRUE:
         unit = MONOIDS[wanted.monoid].unit(wanted.dtype)
-        goal = equal(m.fold.body, unit) if unit is not None else FALSE
         sentence = f"outside of {text(wanted)} the program contributes the unit of {wanted.monoid}"
-        hypotheses = inner.under(negation(lands)).facts
-        yield Obligation("fold", "TG504", "a point outside the fold contributes to it", sentence, hypotheses, goal, labels)
-        yield from defined(m.fold.body, goal, inner.under(negation(lands)), labels)
+        title, elsewhere = "a point outside the fold contributes to it", inner.under(negation(lands))
+        if unit is None:
+            yield Obligation("fold", "TG504", title, sentence, elsewhere.facts, FALSE, labels)
+            return
+        for claim in same(m.fold.body, unit, elsewhere):
+            if isinstance(claim, Obligation) and claim.kind == "body":
+                claim = replace(claim, kind="fold", code="TG504", title=title, sentence=sentence)
+            yield claim
 
 
 def _ordered(matched: tuple[Matched, ...], wanted: Fold, point: Point, labels: tuple[Label, ...]) -> Iterator[Claim]:

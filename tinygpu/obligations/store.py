@@ -15,6 +15,7 @@ from tinygpu.diagnostic import Label
 from tinygpu.model.op import Op
 from tinygpu.obligations.body import same
 from tinygpu.obligations.dataflow import preconditions
+from tinygpu.obligations.defined import evaluated
 from tinygpu.obligations.memory import stored_before
 from tinygpu.obligations.obligation import Claim, Obligation, Point
 from tinygpu.obligations.trace import Trace
@@ -33,7 +34,10 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
         yield from same(cells.value, element(program.op, cells.local.name, cells.place, point), point, (*steps, equation))
     for store in (s for s in trace.stores if s.tensor in outputs - made and not s.update):  # else it is `memory` that is wrong
         labels = (Label(store.step.span, "stored here"), Label(program.op.equation(store.tensor).span, "the equation"))
-        yield from same(store.value, element(program.op, store.tensor, store.index, store.point), store.point, labels)
+        claim = element(program.op, store.tensor, store.index, store.point)
+        yield from same(store.value, claim, store.point, labels)
+        for number, guard in enumerate(store.point.guard):  # the first of which are preconditions
+            yield from evaluated(guard, claim, Point(store.point.axes, store.point.guard[:number]), labels)
     for access in trace.accesses:
         if access.array in outputs and not access.write and not stored_before(trace, access.array, access.place.launch):
             sentence = f"{access.array} is not read"

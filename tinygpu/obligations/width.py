@@ -1,6 +1,7 @@
 """Every subterm of every index, guard and extent fits the integer type it is emitted in.
 
     limits(sizes) ≤ 2³¹ − 1  ⊢  −2³¹ ≤ t ≤ 2³¹ − 1        for every subterm t, guards on the unguarded box
+    limits(sizes) ≤ 2⁶³ − 1  ⊢  −2⁶³ ≤ t ≤ 2⁶³ − 1        where the limits do not say so: t is made of data, or has no least value
     the operands of // and % are not negative, divisors at least 1
 
 Comes in: the program and its trace. Goes out: formulas, and through `limits` the terms over the sizes that the launcher compares
@@ -13,9 +14,9 @@ from collections.abc import Iterator
 
 from tinygpu.category.affine import linear
 from tinygpu.category.box import Box
-from tinygpu.category.interval import upper
+from tinygpu.category.interval import lower, upper
 from tinygpu.category.settle import settle
-from tinygpu.category.term import INDEX, App, Axis, Const, Term, Var, conjunction, lift, text, variables, walk
+from tinygpu.category.term import FALSE, INDEX, App, Axis, Const, Term, Var, conjunction, reads, text, variables, walk
 from tinygpu.diagnostic import Label, Span
 from tinygpu.obligations.dataflow import execute
 from tinygpu.obligations.limits import product
@@ -25,18 +26,24 @@ from tinygpu.program.address import address
 from tinygpu.program.step import Program
 
 INT32 = 2**31 - 1
+INT64 = 2**63 - 1
+BEYOND = Const(INT32 + 1)
 
 
 def state(program: Program, trace: Trace) -> Iterator[Claim]:
     """The claims of this property."""
-    bounds = tuple(t <= INT32 for t in size_limits(program, trace))
+    most = size_limits(program, trace)
+    narrow = not any(isinstance(t, Const) for t in most)  # else no call takes the 32-bit kernel
+    for beyond in (t for t in most if isinstance(t, Const) and t.value > INT64):
+        title, sentence = f"no kernel can count to {text(beyond)}", f"{text(beyond)} fits 64 bits"
+        yield Obligation("width", "TG403", title, sentence, (), FALSE, (Label(program.span, "which this machine needs"),))
     for term, point, span in evaluated(trace):
         labels = (Label(span, "computed here"),)
-        ends = [e for t in subterms(term) for e in (t <= INT32, t >= -INT32 - 1)]
-        goal = settle(conjunction(*ends), point.extents, frozenset(point.guard))
-        sentence = f"{text(term)} fits 32 bits wherever the launcher takes the 32-bit kernel"
-        title = f"{text(term)} may not fit its integer type"
-        yield Obligation("width", "TG403", title, sentence, point.facts + bounds, goal, labels)
+        if narrow:
+            yield _fits(term, tuple(subterms(term)), INT32, most, point, labels)
+        wide = tuple(t for t in subterms(term) if not bounded(t, program, point))
+        if wide:
+            yield _fits(term, wide, INT64, tuple(t for t in most if t != BEYOND), point, labels)
         yield from _divisions(term, point, labels)
     for name, shape in (*((t.name, t.shape) for t in program.op.tensors), *((w.name, w.extents) for w in program.workspaces)):
         if len(shape) > 1:
@@ -46,6 +53,31 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
             sentence = f"an address in {name} is less than its number of elements"
             goal = conjunction(offset >= 0, offset < product(shape))
             yield Obligation("width", "TG403", f"an address in {name} may not fit", sentence, point.facts, goal)
+
+
+def _fits(
+    term: Term, parts: tuple[Term, ...], largest: int, most: tuple[Term, ...], point: Point, labels: tuple[Label, ...]
+) -> Obligation:
+    """That the parts of a term fit, where the sizes are as the launcher asks for that kernel."""
+    bits = 32 if largest == INT32 else 64
+    ends = [e for t in parts for e in (t <= largest, t >= -largest - 1)]
+    goal = settle(conjunction(*ends), point.extents, frozenset(point.guard))
+    sentence = f"{text(term)} fits {bits} bits wherever the launcher takes the {bits}-bit kernel"
+    title = f"{text(term)} may not fit its integer type"
+    help = (
+        ""
+        if bits == 32 or not reads(term)
+        else "promise it of the data: where all[t] (0 <= idx[t] and idx[t] < n), or guard it before it is computed"
+    )
+    hypotheses = point.facts + tuple(t <= largest for t in most)
+    return Obligation("width", "TG403", title, sentence, hypotheses, goal, labels, help)
+
+
+def bounded(part: Term, program: Program, point: Point) -> bool:
+    """Whether the limits of the sizes say that a term fits 64 bits: it has a bound over them, and a least value that is a number."""
+    box = Box(point.axes, conjunction(*point.guard))
+    high, low = upper(part, box), lower(part, box)
+    return high is not None and variables(high) <= set(program.op.sizes) and not reads(high) and isinstance(low, Const)
 
 
 def _divisions(term: Term, point: Point, labels: tuple[Label, ...]) -> Iterator[Claim]:
@@ -66,7 +98,7 @@ def evaluated(trace: Trace) -> Iterator[tuple[Term, Point, Span]]:
     places: dict[tuple[Term, tuple[str, ...]], list[tuple[Point, Span]]] = {}
     found = [(index, a.point, a.span) for a in trace.accesses for index in a.index]
     for term, point, span in (*found, *trace.computed):
-        if not isinstance(term, Var | Const):
+        if any(True for _ in subterms(term)):
             around = tuple(a.name for a in point.axes if a.name in variables(term))
             places.setdefault((term, around), []).append((point, span))
     for (term, _), where in places.items():
@@ -78,9 +110,9 @@ def evaluated(trace: Trace) -> Iterator[tuple[Term, Point, Span]]:
 
 
 def subterms(term: Term) -> Iterator[Term]:
-    """The index subterms of a term that are computed, outermost first."""
+    """The index subterms of a term that are computed, outermost first, and numbers that 32 bits do not hold."""
     for part in walk(term):
-        if part.dtype == INDEX and isinstance(part, App):
+        if part.dtype == INDEX and (isinstance(part, App) or (isinstance(part, Const) and abs(part.value) > INT32)):
             yield part
 
 
@@ -96,7 +128,7 @@ def size_limits(program: Program, trace: Trace) -> tuple[Term, ...]:
         for part in subterms(term):
             bound = upper(part, box)
             # a bound that nobody sees is one that no size meets: then only the 64-bit kernel is taken
-            out[bound if bound is not None and variables(bound) <= set(program.op.sizes) else lift(INT32 + 1)] = None
+            out[bound if bound is not None and variables(bound) <= set(program.op.sizes) else BEYOND] = None
     kept = [t for t in out if not (isinstance(t, Const) and t.value <= INT32) and not any(_below(t, u) for u in out)]
     return tuple(sorted(kept, key=text))
 

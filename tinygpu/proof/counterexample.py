@@ -28,7 +28,7 @@ from tinygpu.program.tolerance import Mismatch
 from tinygpu.proof.kernel import BUDGET, Open
 from tinygpu.proof.replay import Misbehaviour, admitted, evaluates_false, misbehaviour
 from tinygpu.proof.rows import between, rows
-from tinygpu.proof.suggestion import suggested
+from tinygpu.proof.suggestion import smallest, suggested
 from tinygpu.record import dataclass, replace
 
 TRIED = 48  # assignments of sizes that are tried when the solver has no suggestion
@@ -96,7 +96,7 @@ def find(
     """The smallest counterexample that replays, or None. With `told_only`, only sizes that the solver suggests are run; a search that is
     `known` is taken up where it ended."""
     for open in left:
-        direct = _without_running(open)
+        direct = _without_running(program, open, budget)
         if direct is not None:
             return direct
     if any(isinstance(o.claim, Obligation) and o.claim.kind == "monoid" for o in left):
@@ -131,7 +131,7 @@ def trials(program: Program, left: tuple[Open, ...], told_only: bool, budget: in
         yield sizes, 4 if sizes in told else 1
 
 
-def _without_running(open: Open) -> Counterexample | None:
+def _without_running(program: Program, open: Open, budget: int) -> Counterexample | None:
     """Claims about constants, widths and preconditions: the formula itself, evaluated, is the replay."""
     claim = open.claim
     match claim:
@@ -143,10 +143,13 @@ def _without_running(open: Open) -> Counterexample | None:
 
             broken = refuted(claim)
             return Counterexample(broken, {}, None) if broken else None
-        case Obligation(kind="limits" | "width" | "alignment") | Obligation(code="TG304" | "TG532") if open.model is not None:
-            if evaluates_false(claim, open.model):
-                names = sorted(n for n in variables(claim.goal) if n in open.model)
-                case = Case(tuple((n, (str(open.model[n]),)) for n in names)) if names else None
+        case Obligation(kind="limits" | "width" | "alignment" | "equation") | Obligation(code="TG304" | "TG532") if (
+            open.model is not None
+        ):
+            model = smallest(program, open, budget) if claim.kind == "equation" else open.model
+            if evaluates_false(claim, model):
+                names = sorted(n for n in variables(claim.goal) if n in model)
+                case = Case(tuple((n, (str(model[n]),)) for n in names)) if names else None
                 return Counterexample(_of(claim, case), {}, None)
     return None
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.term import FLOATS, FUNCTIONS, App, Fold, Read, Term, walk
+from tinygpu.obligations.equation import where_defined
 from tinygpu.program.step import Assign, Program, steps
 from tinygpu.record import dataclass
 
@@ -33,7 +34,14 @@ def numerics_of(program: Program) -> Numerics:
     terms += [t for fold in terms if isinstance(fold, Fold) for part in parts_of(fold) for t in walk(part)]
     functions = sorted({t.op for t in terms if isinstance(t, App) and t.op in FUNCTIONS} - {*EXACT_FUNCTIONS})
     outputs = {t.name: word(program, t.name) for t in program.op.outputs}
-    return Numerics(outputs, tuple(functions), atomic(program), sentence(program, set(outputs.values())))
+    said = " ".join((sentence(program, set(outputs.values())), *partly(program)))
+    return Numerics(outputs, tuple(functions), atomic(program), said)
+
+
+def partly(program: Program) -> tuple[str, ...]:
+    """What is said of elements that have no value, such as `log(x[i])` where `x[i] <= 0`."""
+    needed = where_defined(program.op)
+    return (f"The equation has a value where {' and '.join(needed)}; elsewhere anything may be stored.",) if needed else ()
 
 
 def word(program: Program, tensor: str) -> str:

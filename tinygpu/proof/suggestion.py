@@ -54,6 +54,17 @@ def suggested(program: Program, open: Open, budget: int = BUDGET) -> Iterator[di
     yield sizes
 
 
+def smallest(program: Program, open: Open, budget: int = BUDGET) -> dict[str, int]:
+    """A model that makes a claim false, of the smallest sizes; the one that is known where there is no other."""
+    assert open.model is not None and isinstance(open.claim, Obligation)
+    question = Question(open.claim.hypotheses, open.claim.goal, budget // 10)
+    for sizes in list(suggested(program, open, budget))[::-1]:
+        verdict, model = question.ask(tuple(equal(Var(s), v) for s, v in sizes.items()))
+        if verdict == z3.sat:
+            return model
+    return open.model
+
+
 @lru_cache(maxsize=256)
 def _smallest(claim: Obligation, known: tuple[tuple[str, int], ...], budget: int) -> tuple[tuple[tuple[str, int], ...], bool]:
     """Sizes at which it is false, `known` or smaller ones; and whether the solver has decided that none below are."""

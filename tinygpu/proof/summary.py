@@ -10,6 +10,7 @@ from collections import Counter
 
 from tinygpu.category.term import text
 from tinygpu.hardware.arch import CPU
+from tinygpu.obligations.equation import where_defined
 from tinygpu.program.standalone import standalone
 from tinygpu.program.step import Program
 from tinygpu.proof.certificate import digest
@@ -27,11 +28,12 @@ def sizes(program: Program) -> str:
     >>> sizes(Program("m", Op("o", ("M", "N"), (), (), (), ()), (), (Var("M") >= 1,)))
     'all M, N with M >= 1'
     """
+    partial = ", wherever the equation has a value" if where_defined(program.op) else ""
     if not program.op.sizes:
-        return "its one size"
+        return f"its one size{partial}"
     where = f" with {' and '.join(map(text, program.where))}" if program.where else ""
     data = f", assuming {' and '.join(map(text, program.op.promises))}" if program.op.promises else ""
-    return f"all {', '.join(program.op.sizes)}{where}{data}"
+    return f"all {', '.join(program.op.sizes)}{where}{data}{partial}"
 
 
 def methods(proof: Proof) -> str:

@@ -1,0 +1,115 @@
+"""Which terms surely have a value, and which are surely finite: a law of numbers is used of these alone.
+
+    x / 0, log 0, ∞ − ∞, 0·∞ and a cell that nobody wrote have no value;   −∞ is a value, and no number
+
+Comes in: a term. Goes out: yes, or perhaps not. The one idea: what is thrown away unevaluated (`a == a`, `v if c else v`, `c and false`)
+has to have had a value, since the program evaluates it.
+"""
+
+from __future__ import annotations
+
+from tinygpu.category.node import (
+    ARITHMETIC,
+    COMPARISONS,
+    DTYPES,
+    FLOATS,
+    FUNCTIONS,
+    INDEX,
+    LOGIC,
+    App,
+    Const,
+    Fold,
+    Read,
+    Term,
+    Var,
+)
+
+PARTIAL = ("div", "floordiv", "mod", "ceildiv", "log", "sqrt", "rsqrt")
+ENDLESS = ("min", "max", "neg", "abs", "select", "floor")  # give an infinity only where they get one
+DAMPED = ("tanh", "sigmoid", "erf")  # have a finite value at infinities too
+SPECIAL = ("?", "!", "@")  # stand in names of reads that are no input's: unwritten, without a closed form, of the turn before
+INFINITE = (float("inf"), float("-inf"))
+
+
+def total(term: Term) -> bool:
+    """Whether a term has a value, whatever the data is and whoever wrote the cells.
+
+    >>> x = Read("x", (Var("i"),), "f32")
+    >>> m = Fold("max", (), Const(True, "bool"), x, "f32")
+    >>> [total(t) for t in (x, m, App("div", (x, x), "f32"), App("sub", (x, x), "f32"), App("sub", (m, m), "f32"), Read("v?", (), "f32"))]
+    [True, True, False, True, False, False]
+    """
+    found: bool | None = getattr(term, "_total", None)
+    if found is None:
+        found = _total(term)
+        object.__setattr__(term, "_total", found)
+    return found
+
+
+def _total(term: Term) -> bool:
+    match term:
+        case Read(tensor, index):
+            return not any(mark in tensor for mark in SPECIAL) and all(map(total, index))
+        case Fold(_, axes, guard, body):
+            return all(total(a.extent) for a in axes) and total(guard) and total(body)
+        case App(_, args):
+            return all(map(total, args)) and not failing(term) and not mixing(term)
+    return True
+
+
+def failing(term: App) -> bool:
+    """Whether a partial operation may have no value where its operands are numbers."""
+    if term.op not in PARTIAL:
+        return False
+    match term.args:
+        case (_, Const(divisor)):
+            return divisor in INFINITE or (divisor == 0 if term.dtype in FLOATS else divisor <= 0)
+    return True
+
+
+def mixing(term: App) -> bool:
+    """Whether an operation computes with what may be an infinity: arithmetic, functions, conversions to integers.
+
+    >>> low, x = Const(float("-inf"), "f32"), Read("x", (), "f32")
+    >>> mixing(App("add", (low, x), "f32")), mixing(App("max", (low, x), "f32")), mixing(App("gt", (x, low), "bool"))
+    (True, False, False)
+    """
+    if term.op in ENDLESS or term.op in COMPARISONS + LOGIC + ("pack", "part", "table"):
+        return False
+    if term.op == "cast" and term.dtype in FLOATS:
+        return False
+    return (term.op in ARITHMETIC + FUNCTIONS + ("cast",)) and any(a.dtype in FLOATS and not limited(a) for a in term.args)
+
+
+def limited(term: Term) -> bool:
+    """Whether a value is surely no infinity, wherever it is one at all.
+
+    >>> x, m = Read("x", (), "f32"), Fold("max", (), Const(True, "bool"), Read("x", (), "f32"), "f32")
+    >>> limited(x), limited(m), limited(App("max", (m, x), "f32")), limited(App("exp", (x,), "f32"))
+    (True, False, False, True)
+    """
+    if term.dtype not in FLOATS:
+        return term.dtype in DTYPES or term.dtype == INDEX
+    found: bool | None = getattr(term, "_limited", None)
+    if found is None:
+        found = _limited(term)
+        object.__setattr__(term, "_limited", found)
+    return found
+
+
+def _limited(term: Term) -> bool:
+    match term:
+        case Const(value):
+            return value not in INFINITE
+        case Var(name):
+            return " " not in name  # else it stands for a fold
+        case Read(tensor):
+            return not any(mark in tensor for mark in SPECIAL)
+        case Fold(monoid, _, _, body):
+            return monoid in ("sum", "prod") and limited(body)
+        case App("part"):
+            return False
+        case App("select", (_, *branches)):
+            return all(map(limited, branches))
+        case App(op, args):
+            return op in DAMPED or all(map(limited, args))

@@ -1,0 +1,115 @@
+"""What decides an access, a store, a barrier or a loop is no real number: floats are rounded, and any data may be NaN.
+
+    a comparison or a conversion of floats  ↦  one of its values, whichever, for each place that it is asked at
+
+Comes in: a claim that has to hold for all data. Goes out: the claim in which every test of floats is an unknown function of the indices in
+it. The one idea: two tests are one only where they are the same text about the same elements.
+
+    >>> from tinygpu.category.term import BOOL
+    >>> x = Read("x", (Var("i"),), "f32")
+    >>> test = App("gt", (App("add", (x, Const(1.0, "f32")), "f32"), x), BOOL)
+    >>> text(either(test)), text(either(App("gt", (x, Const(1.0, "f32")), BOOL), stored=True))
+    ('x[_] + 1 > x[_][i, i]', 'x[i] > 1')
+"""
+
+from __future__ import annotations
+
+from tinygpu.category.rounding import KEEPING
+from tinygpu.category.term import (
+    COMPARISONS,
+    DTYPES,
+    FLOATS,
+    INDEX,
+    App,
+    Const,
+    Fold,
+    Read,
+    Term,
+    Var,
+    plain,
+    rebuild,
+    substitute,
+    text,
+    variables,
+)
+from tinygpu.obligations.obligation import Claim, Gap, Inhabited, Obligation
+from tinygpu.record import replace
+
+HELP = (
+    "floats are rounded, so a comparison of computed ones may go either way: decide by integers, or by numbers as they are stored"
+)
+
+
+def controlled(claim: Claim, stored: bool = False) -> Claim:
+    """The claim for all data; with `stored`, comparisons of numbers that are stored as they are stay what they are."""
+    match claim:
+        case Gap():
+            return claim
+        case Obligation(hypotheses=hypotheses, goal=goal):
+            tested = tuple(either(h, stored) for h in hypotheses), either(goal, stored)
+            help = claim.help if tested == (hypotheses, goal) else claim.help or HELP
+            return replace(claim, hypotheses=tested[0], goal=tested[1], help=help)
+        case Inhabited():
+            return claim
+
+
+def either(term: Term, stored: bool = False) -> Term:
+    """The term with every test of floats replaced by an unknown of its indices."""
+    if plain(term) and not _floats(term):
+        return term
+    match term:
+        case App(op, args, dtype) if dtype not in FLOATS and any(a.dtype in FLOATS or carried(a) for a in args):
+            if stored and op in COMPARISONS and compared(term):
+                return term
+            free: list[Term] = []
+            return Read(text(_shape(term, free)), tuple(either(t, stored) for t in free), dtype)
+    return rebuild(term, lambda t: either(t, stored))
+
+
+def carried(term: Term) -> bool:
+    """Whether a term has components."""
+    return term.dtype not in DTYPES and term.dtype != INDEX
+
+
+def _floats(term: Term) -> bool:
+    return isinstance(term, App) and any(a.dtype in FLOATS or _floats(a) for a in term.args)
+
+
+def exact(term: Term) -> bool:
+    """Whether a float is a number that is stored, or chosen among such: its comparisons are those of reals.
+
+    >>> x = Read("x", (), "f32")
+    >>> exact(App("max", (x, Const(0.0, "f32")), "f32")), exact(App("mul", (x, x), "f32"))
+    (True, False)
+    """
+    match term:
+        case Const() | Read():
+            return True
+        case App("select", (condition, *branches)):
+            return compared(condition) and all(map(exact, branches))
+        case App(op, args) if op in KEEPING:
+            return all(map(exact, args))
+    return False
+
+
+def compared(condition: Term) -> bool:
+    """Whether a condition tests no floats but stored ones."""
+    match condition:
+        case App(op, args) if op in COMPARISONS and any(a.dtype in FLOATS for a in args):
+            return all(map(exact, args))
+        case App(_, args):
+            return not any(a.dtype in FLOATS for a in args) and all(map(compared, args))
+    return not isinstance(condition, Fold)
+
+
+def _shape(term: Term, free: list[Term]) -> Term:
+    """The term with its outermost indices as holes, which are collected."""
+    if term.dtype == INDEX and not isinstance(term, Const):
+        free.append(term)
+        return Var("_")
+    match term:
+        case Fold():
+            names = sorted(variables(term))
+            free.extend(map(Var, names))
+            return substitute(term, {name: Var(f"_{place}") for place, name in enumerate(names)})
+    return rebuild(term, lambda t: _shape(t, free))

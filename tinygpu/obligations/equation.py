@@ -1,0 +1,127 @@
+"""An op is one: its equations read inside of their tensors, and its indices are divided by 1 or more.
+
+    preconditions, o ∈ shape(out)  ⊢  0 ≤ index_a < extent_a   for every read of the equation that is evaluated,   b ≥ 1   for a // b, a % b of indices
+
+Comes in: a program, for its op. Goes out: formulas. The one idea: an equation that reads what is not there names no value, so that every
+program would compute it. What is partial in the data stays so: `where_defined` says it, beside the verdict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tinygpu.category.settle import settle, within
+from tinygpu.category.term import INDEX, TRUE, App, Const, Fold, Read, Term, Var, conjunction, conjuncts, substitute, text, walk
+from tinygpu.diagnostic import Label
+from tinygpu.model.op import Equation, Op
+from tinygpu.obligations.defined import PARTIAL, condition, partial
+from tinygpu.obligations.obligation import Claim, Obligation, Point
+from tinygpu.obligations.trace import Trace, guarded_reads
+from tinygpu.program.step import Program
+
+DIVISIONS = ("floordiv", "mod", "ceildiv")
+
+
+def state(program: Program, trace: Trace) -> Iterator[Claim]:
+    """The claims of this property."""
+    op = program.op
+    for equation in op.equations:
+        for read, point in guarded_reads(equation.value, start(op, equation)):
+            if read.index:
+                yield _inside(op, read, point, Label(equation.span if read.span.line == 0 else read.span, ""))
+        for term, point in indices(equation.value, start(op, equation)):
+            title, sentence = f"{text(term)} divides by less than 1", f"{text(term)} divides by 1 or more"
+            help = f"say it in the op: where {text(term.args[1])} >= 1"
+            label = (Label(equation.span, "the equation divides here"),)
+            yield Obligation("equation", "TG514", title, sentence, point.facts, settled(term.args[1] >= 1, point), label, help)
+
+
+def start(op: Op, equation: Equation) -> Point:
+    """Every element of an equation's tensor, under the op's own preconditions."""
+    known = (*(Var(s) >= 0 for s in op.sizes), *(c for w in op.where for c in conjuncts(w)))
+    return Point(equation.axes, known)
+
+
+def _inside(op: Op, read: Read, point: Point, where: Label) -> Obligation:
+    shape = op.tensor(read.tensor).shape
+    goal = settled(conjunction(*(within(i, e) for i, e in zip(read.index, shape, strict=True))), point)
+    size = " × ".join(map(text, shape))
+    title = f"the equation reads {read.tensor} outside its shape"
+    help = f"pad the read: {read.tensor}[{', '.join(map(text, read.index))} | 0], or say in `where` which sizes there are"
+    labels = (Label(where.span, f"{read.tensor} is {size}"),)
+    return Obligation("equation", "TG514", title, f"{text(read)} is inside {size}", point.facts, goal, labels, help)
+
+
+def settled(goal: Term, point: Point) -> Term:
+    """The goal where it is asked, decided if bounds decide it."""
+    return settle(goal, point.extents, frozenset(point.guard))
+
+
+def indices(term: Term, point: Point) -> Iterator[tuple[App, Point]]:
+    """The divisions of indices in an equation that are not by a number, each where it is evaluated."""
+    for part, where in partial(term, point, folds=True):
+        if part.dtype == INDEX and not isinstance(part.args[1], Const):
+            yield part, where
+    for read, where in guarded_reads(term, point):
+        for inner in (t for i in read.index for t in walk(i)):
+            match inner:
+                case App(op, (_, by), "index") if op in DIVISIONS and not isinstance(by, Const):
+                    yield inner, where
+
+
+def where_defined(op: Op) -> tuple[str, ...]:
+    """Where the equations of an op have values: a condition for each operation on data that may have none."""
+    found: dict[str, None] = {}
+    for equation in op.equations:
+        for term, point in partial(equation.value, start(op, equation), folds=True):
+            if term.op in PARTIAL and term.dtype != INDEX and not surely(term, op, point):
+                found[text(condition(term))] = None
+    return tuple(found)
+
+
+def surely(term: App, op: Op, point: Point) -> bool:
+    """Whether signs alone say that a partial operation has a value."""
+    least = sign(term.args[-1] if term.op in ("div", "floordiv", "mod") else term.args[0], op, point)
+    return least > 0 or (least == 0 and term.op == "sqrt")
+
+
+def sign(term: Term, op: Op, point: Point) -> int:
+    """1 where a value is surely positive, 0 where it is surely not negative, else -1.
+
+    >>> from tinygpu.category.term import TRUE
+    >>> x, op = Read("x", (), "f32"), Op("o", (), (), (), (), ())
+    >>> square = App("mul", (x, x), "f32")
+    >>> [sign(t, op, Point(())) for t in (x, square, App("add", (square, Const(1.0, "f32")), "f32"), App("exp", (x,), "f32"))]
+    [-1, 0, 1, 1]
+    """
+    match term:
+        case Const(value):
+            return 1 if value > 0 else 0 if value == 0 else -1
+        case Read(name, index) if any(t.name == name for t in op.intermediates):
+            equation = op.equation(name)
+            bind = {a.name: i for a, i in zip(equation.axes, index, strict=True)}
+            return sign(substitute(equation.value, bind), op, point)
+        case App("exp" | "exp2" | "sigmoid"):
+            return 1
+        case App("abs"):
+            return 0
+        case App("cast", (inner,)) if inner.dtype == INDEX:
+            return 1 if settled(inner >= 1, point) == TRUE else 0 if settled(inner >= 0, point) == TRUE else -1
+        case App("cast" | "sqrt" | "rsqrt", (inner,)):
+            return sign(inner, op, point)
+        case App("mul", (a, b)) if a == b:
+            return 0
+        case App("add" | "mul" | "div" | "max" | "min" | "select" as how, args):
+            signs = [sign(a, op, point) for a in args[how == "select" :]]
+            return max(signs) if how == "max" or (how == "add" and min(signs) >= 0) else min(signs)
+        case Fold("sum" | "max" | "min" | "prod" as how, axes, guard, body):
+            inside = sign(body, op, point.inside(*axes).under(guard))
+            some = how == "prod" or filled(term, point)  # a maximum over nothing is not positive
+            return inside if some else min(inside, 0) if how == "sum" else -1 if how == "max" else inside
+    return -1
+
+
+def filled(fold: Fold, point: Point) -> bool:
+    """Whether a fold surely has its first term."""
+    first: dict[str, Term] = {a.name: Const(0) for a in fold.axes}
+    return settled(conjunction(*(a.extent >= 1 for a in fold.axes), substitute(fold.guard, first)), point) == TRUE

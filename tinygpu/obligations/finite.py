@@ -1,0 +1,89 @@
+"""Where a value is a number and no infinity, as a guard: enough for it, not always needed.
+
+    a maximum over a box is not −∞ where the box has its first point and the value there is not;   a sum is finite where all of its terms are
+
+Comes in: a value at a point, and for symbols that stand for folds where those are numbers. Goes out: guards. The one idea: an infinity comes
+from somewhere: a fold over nothing, a unit, or a constant as written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.settle import settle
+from tinygpu.category.term import BOOL, FALSE, FLOATS, TRUE, App, Const, Fold, Term, Var, conjunction, negation, substitute
+from tinygpu.category.total import DAMPED, INFINITE, limited
+from tinygpu.obligations.obligation import Point
+
+Ends = Mapping[str, tuple[Term, Term]]  # where a symbol is not −∞, and where not +∞
+LOW, HIGH = -1, 1
+
+
+def finite(term: Term, point: Point, ends: Ends) -> Term:
+    """Where a value is neither infinity.
+
+    >>> from tinygpu.category.term import Axis, Read, text
+    >>> low, x = Const(float("-inf"), "f32"), Read("x", (Var("k"),), "f32")
+    >>> most = Fold("max", (Axis("k", Var("K")),), TRUE, x, "f32")
+    >>> [text(finite(t, Point(()), {})) for t in (low, x, most, App("max", (low, x), "f32"))]
+    ['false', 'true', 'K >= 1', 'true']
+    """
+    return conjunction(apart(term, LOW, point, ends), apart(term, HIGH, point, ends))
+
+
+def apart(term: Term, sign: int, point: Point, ends: Ends) -> Term:
+    """Where a value is not the infinity of a sign."""
+    if limited(term) and not isinstance(term, Var):
+        return TRUE
+    match term:
+        case Const(value):
+            return FALSE if value in INFINITE and (value > 0) == (sign > 0) else TRUE
+        case Var(name):
+            return ends[name][sign > 0] if name in ends else TRUE
+        case Fold():
+            return _fold(term, sign, point, ends)
+        case App("part", (value, Const(int(place)))):
+            definition = MONOIDS[value.dtype].definition if value.dtype in MONOIDS else None
+            return TRUE if definition is not None and apart(definition.unit[place], sign, point, {}) == TRUE else FALSE
+        case App("select", (condition, then, otherwise)):
+            return _chosen(condition, apart(then, sign, point, ends), apart(otherwise, sign, point, ends))
+        case App("min" | "max" as op, args):
+            several = [apart(a, sign, point, ends) for a in args]
+            return _some(*several) if (op == "max") == (sign == LOW) else conjunction(*several)
+        case App("neg", (inner,)):
+            return apart(inner, -sign, point, ends)
+        case App("abs", (inner,)):
+            return TRUE if sign == LOW else finite(inner, point, ends)
+        case App("exp" | "exp2", (inner,)):
+            return TRUE if sign == LOW else apart(inner, HIGH, point, ends)
+        case App(op, args):
+            return TRUE if op in DAMPED else conjunction(*(finite(a, point, ends) for a in args if a.dtype in FLOATS))
+    return TRUE
+
+
+def _fold(fold: Fold, sign: int, point: Point, ends: Ends) -> Term:
+    """A maximum or minimum has its first term, and one that is not its unit is enough; else no term may be infinite."""
+    inner = point.inside(*fold.axes).under(fold.guard)
+    unit = MONOIDS[fold.monoid].unit(fold.dtype) if fold.monoid in ("min", "max") else None
+    if unit is not None and apart(unit, sign, point, {}) == FALSE:
+        first: dict[str, Term] = {a.name: Const(0) for a in fold.axes}
+        there = (*(a.extent >= 1 for a in fold.axes), substitute(fold.guard, first))
+        return settle(
+            conjunction(*there, substitute(apart(fold.body, sign, inner, ends), first)), point.extents, frozenset(point.guard)
+        )
+    one = apart(fold.body, sign, inner, ends) if unit is not None else finite(fold.body, inner, ends)
+    return TRUE if settle(one, inner.extents, frozenset(inner.guard)) == TRUE else FALSE
+
+
+def _chosen(condition: Term, then: Term, otherwise: Term) -> Term:
+    if then == otherwise:
+        return then
+    return _some(conjunction(condition, then), conjunction(negation(condition), otherwise))
+
+
+def _some(*ways: Term) -> Term:
+    if TRUE in ways:
+        return TRUE
+    kept = tuple(dict.fromkeys(w for w in ways if w != FALSE))
+    return FALSE if not kept else kept[0] if len(kept) == 1 else App("or", kept, BOOL)
