@@ -129,7 +129,7 @@ CATALOGUE: Mapping[str, str] = {
     "TG152": "a shuffle where not every lane comes",
     "TG153": "an array declared where it cannot be",
     "TG154": "a loop bound that varies between threads",
-    "TG155": "cells without a fixed count",
+    "TG155": "cells or threads without a fixed count",
     "TG156": "a fold inside a step",
     "TG157": "a launch that is not well formed",
     "TG158": "a layout that is not one to one",

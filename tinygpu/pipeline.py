@@ -186,14 +186,30 @@ def validate_cpu(text: str, machines: Sequence[Built], file: str = "") -> tuple[
     return stage("validate", lambda: findings(text, kernels, file))
 
 
+def read_back(title: str, machines: Sequence[Built], file: str = "") -> tuple[str, tuple[Diagnostic, ...]]:
+    """`proved machines → text of a module, and what is said of it`: what everybody builds with. An error among these says that the text is
+    not what was proved; then nobody may run it."""
+    text = module(title, machines)
+    return text, (*validate(text, machines, file), *validate_cpu(text, machines, file))
+
+
+def sound(title: str, machines: Sequence[Built]) -> str:
+    """`proved machines → text of a module` that does what was proved. Raises TinygpuError where it does something else."""
+    text, found = read_back(title, machines)
+    wrong = [d for d in found if d.verdict == "error"]
+    if wrong:
+        raise TinygpuError(*wrong)
+    return text
+
+
 def build(proof: Proof, machine: Machine | None = None) -> Callable[..., Any]:
-    """`proof → launcher`, compiled at its first call."""
+    """`proof → launcher`, compiled at its first call. Raises TinygpuError where the module is not what was proved."""
     from tinygpu.emit.module import launcher_names
     from tinygpu.emit.python import identifier
     from tinygpu.run.load import load as load_module
 
     ready = built(proof, machine)
-    text = module(proof.program.name, [ready])
+    text = sound(proof.program.name, [ready])
     loaded = stage("load", lambda: load_module(text, identifier(proof.program.op.name)))
     return getattr(loaded, launcher_names([ready.machine])[0])  # type: ignore[no-any-return]
 

@@ -43,6 +43,30 @@ class Pointer:
         self.elements[int(offset)] = value
 
 
+class Word:
+    """An unsigned number of 64 bits, whose arithmetic wraps; as an int64 it is the one with these bits."""
+
+    def __init__(self, number: Any):
+        assert isinstance(number, np.int64), f"u64 of {type(number)}"
+        self.number = int(number)
+
+    def __int__(self) -> int:
+        return (self.number + 2**63) % 2**64 - 2**63
+
+    def __add__(self, other: Word) -> Word:
+        return self.of(self.number + other.number)
+
+    def __sub__(self, other: Word) -> Word:
+        return self.of(self.number - other.number)
+
+    def __mul__(self, other: Word) -> Word:
+        return self.of(self.number * other.number)
+
+    @classmethod
+    def of(cls, number: int) -> Word:
+        return cls(np.int64((number + 2**63) % 2**64 - 2**63))
+
+
 def local_array(shape: Any, dtype: Any) -> np.ndarray:
     """Cells that nobody wrote yet."""
     return np.frombuffer(bytes([POISON]) * int(np.prod(shape)) * np.dtype(dtype).itemsize, dtype).reshape(shape).copy()
@@ -134,7 +158,7 @@ def names_of(bits: int, position: SimpleNamespace) -> SimpleNamespace:
     names = SimpleNamespace(cuda=position, inf=math.inf, pointer=lambda dtype: Pointer, void=lambda *types: types)
     names.ix = np.int32 if bits == 32 else np.int64
     names.f64, names.f32, names.i64, names.i32, names.i8 = np.float64, np.float32, np.int64, np.int32, np.int8
-    names.u32, names.u16, names.u8 = np.uint32, np.uint16, np.uint8
+    names.u64, names.u32, names.u16, names.u8 = Word, np.uint32, np.uint16, np.uint8
     functions = {"exp": np.exp, "exp2": np.exp2, "log": np.log, "sqrt": np.sqrt, "tanh": np.tanh, "floor": np.floor, "fabs": np.abs}
     functions |= {"rsqrt": lambda x: type(x)(1) / np.sqrt(x), "erf": lambda x: type(x)(math.erf(x))}
     for name, function in functions.items():

@@ -6,18 +6,23 @@ equation's own value knows nothing of it.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
+import pytest
 
 from tests.program.library import machines
+from tinygpu.category.term import reads
 from tinygpu.program.derive import derive
 from tinygpu.program.reference import reference
 from tinygpu.program.render import render, render_machine
 from tinygpu.program.simulate import simulate
 from tinygpu.program.step import Assign, Local, Program, steps
-from tinygpu.program.unpack import unpack
-from tinygpu.proof.check import check
+from tinygpu.program.unpack import Unpacker, components_of, unpack
+from tinygpu.proof.check import Refutation, check
 from tinygpu.proof.kernel import Proof
 
+SPECS = [path.read_text(encoding="utf-8") for path in sorted((Path(__file__).parents[2] / "specs").glob("*.tgpu"))]
 TEXT = """
 monoid lse(m: f32, s: f32) where s >= 0 {
   unit    (-inf, 0)
@@ -58,6 +63,72 @@ machine swapped : swap {
   }
 }
 """
+
+
+PAIR = """
+monoid pair(k: i32, p: f32) {
+  unit    (2147483647, 0)
+  lift    (a, b) = (a, b)
+  combine (a, b) = (min(a.k, b.k), a.p + b.p)
+}
+op same(x: f32[n]) -> (y: f32[n]) { y[i] = x[i] }
+"""
+MOVED = """machine m : same {
+  program {
+    launch (grid = (g: ceil(n / 32)), block = (t: 32)) {
+      shared s: pair[2, 32]
+      s[0, t] = pair(0, 5)
+      s[1, t] = pair(0, 7)
+      STEP
+      y[g*32 + t] = x[g*32 + t] + (s[0, t].p + 1000*s[1, t].p - LEFT) if g*32 + t < n
+    }
+  }
+}
+"""
+STEPS = {  # an assignment whose place is said by what it overwrites, and p of both cells afterwards
+    "s[s[0, t].k, t] = pair(1, 9)": 7009,
+    "s[s[0, t].k, t] = pair(1, s[s[0, t].k + 1, t].p)": 7007,
+    "s[s[s[0, t].k, t].k, t] pair= pair(-1, s[1, t].p)": 7012,
+    "s[s[0, t].k, t] = pair(s[0, t].k + 1, 9) if s[s[0, t].k, t].k == 0": 7009,
+    "s[1 if s[0, t].p > 4 else 0, t] = s[0, t]": 5005,
+    "if s[0, t].k == 0 { s[s[0, t].k, t] = pair(1, 3) }": 7003,
+}
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_the_place_is_known_before_anything_is_written(step: str) -> None:
+    (one,) = (derive(m) for m in machines(PAIR + MOVED.replace("STEP", step).replace("LEFT", str(STEPS[step]))).values())
+    x = np.arange(40, dtype=np.float32)
+    outcome = simulate(one, {"n": 40}, {"x": x})
+    assert not outcome.faults and outcome.outputs["y"].tolist() == x.tolist()
+    assert not isinstance(check(one), Refutation)
+    assert plain(one) == 3
+
+
+def plain(one: Program) -> int:
+    """That no step of an unpacked assignment reads what a step of it before wrote; how many have several components."""
+    names, taken = components_of(one)
+    unpacker, found = Unpacker(names, taken), 0
+    for step in (s for launch in one.launches for s in steps(launch.body) if isinstance(s, Assign)):
+        written: set[str] = set()
+        for part in unpacker.assign(step):
+            assert isinstance(part, Assign)
+            assert not written & {r.tensor for t in (*part.index, part.value, part.guard) for r in reads(t)}, (step, part)
+            written |= {part.target} & set(names.get(step.target, ()))
+        found += step.target in names
+    return found
+
+
+def test_no_assignment_of_the_library_reads_what_it_wrote() -> None:
+    assert (
+        sum(
+            plain(derive(m))
+            for spec in SPECS
+            if "argmax" in spec or "welford" in spec or "monoid" in spec
+            for m in machines(spec).values()
+        )
+        > 50
+    )
 
 
 def program(name: str) -> Program:

@@ -8,6 +8,7 @@ from tests.program.cooperation_texts import RING
 from tests.validate.modules import SPECS, edited
 from tinygpu import pipeline
 from tinygpu.cli import main
+from tinygpu.diagnostic import TinygpuError
 
 RIGHT = {
     "a number in a choice of a wide loop": """
@@ -29,6 +30,29 @@ machine m : cp {
 }
 """,
     "as many blocks as fit": RING,
+    "updates of several lanes that are derived": """
+op matmul(A: f32[M, K], B: f32[K, N]) -> (C: f32[M, N]) { C[i, j] = sum[k] A[i, k] * B[k, j] }
+machine m : matmul {
+  work     grid = (s: 8, by, bx), block = (ty: 16, tx: 16)
+  compute  i = (by, ty), j = (bx, tx, rj: 4), k = (ko, s)
+  time     ko
+  vector   rj
+  reduce C over s by atomic
+}
+""",
+    "updates of several lanes": """
+op hist(x: f32[n], id: i32[n]) -> (y: f32[S]) where S <= 2147483647, n % 4 == 0, all[i] (0 <= id[i] and id[i] < i32(S)) {
+  y[s] = sum[i] (x[i] if id[i] == i32(s) else 0)
+}
+machine m : hist {
+  program {
+    launch (grid = (k: ceil(S / 128)), block = (dz: 128)) { y[k*128 + dz] = 0 if k*128 + dz < S }
+    launch (grid = (t: ceil(n / 512)), block = (d: 128)) {
+      for v < 4 in vector { atomic y[id[t*512 + d*4 + v]] += x[t*512 + d*4 + v] if t*512 + d*4 + v < n }
+    }
+  }
+}
+""",
 }
 
 
@@ -71,3 +95,25 @@ def test_a_module_of_which_not_all_was_shown_is_written_and_is_no_success(tmp_pa
     emitter("-(-n // 256)*256 - 1 <= 2147483647", "0 <= 2147483647")
     text = (tmp_path / "saxpy.py") if built(tmp_path) == 3 else None
     assert text is not None and text.exists()
+
+
+def test_nobody_is_handed_a_module_that_is_wrong(emitter):
+    """The API builds as the command does: what is read back and found wrong is an error, of the CUDA kernels and of those for CPUs."""
+    machine = pipeline.load(SPECS / "saxpy.tgpu").saxpy_scalar
+    proof = pipeline.check(machine)
+    assert isinstance(proof, pipeline.Proof) and pipeline.build(proof, machine)
+    for right, wrong, code in (
+        ("ix(ix(g*256) + t)", "ix(ix(t*256) + g)", "TG820"),
+        ("a * x[at(i)] + y", "a * y[at(i)] + y", "TG5"),
+    ):
+        emitter(right, wrong)
+        with pytest.raises(TinygpuError) as caught:
+            pipeline.build(proof, machine)
+        assert code in str(caught.value)
+
+
+def test_what_is_run_is_read_back_too(emitter, capsys):
+    emitter("a * x[at(i)] + y", "a * y[at(i)] + y")
+    assert main(["run", str(SPECS / "saxpy.tgpu")]) != 0
+    said = capsys.readouterr()
+    assert "TG5" in said.err and "agrees" not in said.out

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import reduce
 from typing import TypeAlias
 
-from tinygpu.category.box import Box
+from tinygpu.category.box import UNIT, Box
 from tinygpu.category.facts import Facts, facts
 from tinygpu.category.linear import Polynomial, constant, divide, number, plus, polynomial, term_of, times
 from tinygpu.category.term import INDEX, App, Const, Term, Var, apply, negation
@@ -44,6 +44,17 @@ def upper(term: Term, box: Box) -> Term | None:
     """
     high = range_of(polynomial(term), facts(box))[1]
     return None if high is None else term_of(high)
+
+
+def natural(extent: Term) -> Term:
+    """How many there are, as a term over the sizes: an extent below 0 is 0.
+
+    >>> from tinygpu.category.term import ceildiv, text
+    >>> n = Var("n")
+    >>> text(natural(ceildiv(n, 256) * 4)), text(natural(n - 1)), text(natural(natural(n - 1)))
+    ('ceil(n / 256)*4', 'max(n - 1, 0)', 'max(n - 1, 0)')
+    """
+    return extent if least_positive(polynomial(extent), facts(UNIT)) else apply("max", extent, Const(0))
 
 
 def range_of(p: Polynomial, known: Facts) -> Range:

@@ -69,15 +69,15 @@ def worst(code: int, word: str) -> int:
 
 
 def module_text(path: str, judged: list[Judged]) -> str:
-    """`proved machines of one spec → text of its module`."""
-    return module_of(path, ready(judged))
-
-
-def module_of(path: str, built: list[Built]) -> str:
-    """The text of the module of these machines of a spec."""
+    """`proved machines of one spec → text of its module`. Raises TinygpuError where it is not what was proved."""
     from tinygpu import pipeline
 
-    return pipeline.module(Path(path).name if path != "-" else "the standard input", built)
+    return pipeline.sound(titled(path), ready(judged))
+
+
+def titled(path: str) -> str:
+    """What a module says that it is made of."""
+    return Path(path).name if path != "-" else "the standard input"
 
 
 def ready(judged: list[Judged]) -> list[Built]:
@@ -104,13 +104,9 @@ def emit(path: str, judged: list[Judged], output: str, output_format: str) -> st
     from tinygpu import pipeline
 
     target = None if output == "-" else Path(output) / module_name(path)
-    built = ready(judged)
-    text = module_of(path, built)
-    shown = str(target or "the module")
-    problems = pipeline.validate(text, built, shown)
-    alone = pipeline.validate_cpu(text, built, shown)
-    show((*problems, *alone), output_format, {d.span.file: text for d in (*problems, *alone)})
-    if any(d.verdict == "error" for d in (*problems, *alone)):
+    text, found = pipeline.read_back(titled(path), ready(judged), str(target or "the module"))
+    show(found, output_format, {d.span.file: text for d in found})
+    if any(d.verdict == "error" for d in found):
         print(f"{path}: not built, because the module does something else than what was proved", file=sys.stderr)
         return "refuted"
     if target is None:
@@ -118,4 +114,4 @@ def emit(path: str, judged: list[Judged], output: str, output_format: str) -> st
     else:
         write(target, text)
         print(f"{target}: {', '.join(j.machine.title for j in judged)}")
-    return "unknown" if problems else "proved"
+    return "unknown" if any(d.verdict == "unknown" for d in found) else "proved"

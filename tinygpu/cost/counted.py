@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from tinygpu.category.term import TRUE, App, Const, Term, Var, conjuncts
-from tinygpu.cost.closed import Closed, closed
+from tinygpu.cost.closed import Closed, closed, natural
 from tinygpu.cost.counting import count
 from tinygpu.cost.sites import Where
 from tinygpu.cost.warps import points
@@ -100,8 +100,8 @@ def smallest(program: Program) -> dict[str, int]:
 
 
 def size_of(shape: tuple[Term, ...], sizes: Mapping[str, int]) -> Count:
-    """The elements of an array."""
+    """The elements of an array, or the points of a grid; an extent below 0 is 0."""
     whole = closed(1)
     for extent in shape:
-        whole = whole * closed(extent)
-    return Count(whole, max(0, whole.number(sizes)))
+        whole = whole * natural(closed(extent), {})
+    return Count(whole, whole.number(sizes))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.term import INTEGERS, Const, text
 from tinygpu.emit.cpu_steps import UPDATE
-from tinygpu.emit.cpu_text import HALVES, REGISTER, Writer, constant, mangle
+from tinygpu.emit.cpu_text import HALVES, REGISTER, Writer, constant, mangle, wrapping
 from tinygpu.model.op import Tensor
 from tinygpu.record import dataclass
 
@@ -78,6 +78,8 @@ def _combined(dtype: str, update: str, a: str, b: str, writer: Writer) -> str:
     both = f"{a} {({'add': '+', 'mul': '*', 'or': 'or', 'and': 'and'})[op]} {b}"
     if dtype in HALVES:
         return writer.call(f"f32_to_{dtype}", both)
+    if dtype == "i64":
+        return wrapping(op)[0].format(a, b)
     return f"{REGISTER[dtype]}({both})" if dtype in INTEGERS else both
 
 

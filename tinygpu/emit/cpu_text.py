@@ -33,6 +33,7 @@ REGISTER = {
 MEMORY = {**REGISTER, "f16": "np.uint16", "bf16": "np.uint16"}
 HALVES = ("f16", "bf16")
 FORMS: dict[str, Form] = {"mul": ("{0} * {1}", 7, (7, 8)), "natural": ("{0} // {1}", 7, (7, 8))}
+WRAPPING = {"add": "+", "sub": "-", "mul": "*"}
 CALL = {"floordiv": "quotient", "mod": "remainder", "min": "smaller", "max": "larger"}
 
 
@@ -128,6 +129,8 @@ class Writer:
         op, dtype = t.op, t.dtype
         if op == "cast":
             return self.cast(t.args[0].dtype, dtype)
+        if dtype == "i64" and op in WRAPPING:
+            return wrapping(op)
         if dtype in INTEGERS and op not in ("min", "max", "select", "table"):
             return called(REGISTER[dtype], self.bare(t))
         if dtype in HALVES and op not in ("min", "max", "neg", "abs", "select", "table"):
@@ -168,6 +171,15 @@ class Writer:
             return f"{mangle(value.tensor)}[{self.address(value.tensor, value.index)}]"
         source = self.value(value)
         return self.call(f"f32_to_{dtype}", source) if dtype in HALVES else source
+
+
+def wrapping(op: str) -> Form:
+    """Arithmetic of i64 as that of unsigned numbers, which wraps: what numba makes of two int64 is undefined where it does not fit.
+
+    >>> wrapping("add")[0]
+    'np.int64(np.uint64({0}) + np.uint64({1}))'
+    """
+    return f"np.int64(np.uint64({{0}}) {WRAPPING[op]} np.uint64({{1}}))", ATOM, (0, 0)
 
 
 def flat(index: tuple[Term, ...], shape: tuple[Term, ...]) -> Term:

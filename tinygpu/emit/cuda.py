@@ -24,7 +24,7 @@ from tinygpu.program.wide import wide_accesses
 from tinygpu.record import dataclass
 
 LIBDEVICE = ("exp", "exp2", "log", "sqrt", "rsqrt", "tanh", "erf", "floor", "fabs")
-TYPES = ("f64", "f32", "i64", "i32", "i8", "u32", "u16", "u8", "ix")
+TYPES = ("f64", "f32", "i64", "i32", "i8", "u64", "u32", "u16", "u8", "ix")
 BUILTIN = ("range", "min", "max", "abs", "int", "float", "bool")
 CALLED = frozenset((*ANGLES, *(f + end for f in LIBDEVICE if f not in ("floor", "fabs") for end in ("", "f"))))
 TOGETHER = ("shared", *SHUFFLED, *UPDATED)

@@ -11,7 +11,7 @@ import struct
 from collections.abc import Mapping
 
 from tinygpu.category.node import SHUFFLES
-from tinygpu.category.term import BOOL, FLOATS, FUNCTIONS, INDEX, INTEGERS, App, Const, Read, Term
+from tinygpu.category.term import BOOL, FLOATS, FUNCTIONS, INDEX, INTEGERS, SYMBOL, App, Const, Read, Term
 from tinygpu.category.to_source import ATOM, Form, Source, called, plain, rounded_up
 from tinygpu.program.address import address
 from tinygpu.program.layout import Layout
@@ -29,6 +29,11 @@ INDICES: Mapping[str, Form] = {  # what the proof says of indices: a divisor is 
     "ceildiv": ("ceil({0}, {1})", ATOM, (0, 0)),
     "min": ("ix(min(ix({0}), ix({1})))", ATOM, (0, 0)),
     "max": ("ix(max(ix({0}), ix({1})))", ATOM, (0, 0)),
+}
+WRAPPING: Mapping[
+    str, Form
+] = {  # of two int64 numba makes what is undefined where it does not fit; narrower ones it computes in 64 bits
+    op: (f"i64(u64({{0}}){SYMBOL[op][0]}u64({{1}}))", ATOM, (0, 0)) for op in ("add", "sub", "mul")
 }
 
 
@@ -152,6 +157,8 @@ def form(term: App) -> Form:
         return called("ix", chain) if dtype == "ix" else chain
     if dtype == "ix":
         return INDICES.get(op) or called("ix", plain(term))
+    if dtype == "i64" and op in WRAPPING:
+        return WRAPPING[op]
     return called(dtype, plain(term)) if term.dtype in INTEGERS and op != "select" else plain(term)
 
 

@@ -11,7 +11,7 @@ from tinygpu.category.term import BOOL, TRUE, Read, Term, Var, conjuncts, rebuil
 from tinygpu.program.lanes import all_lanes
 from tinygpu.program.step import Assign, For, If, Step
 from tinygpu.program.wide import Wide
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +52,14 @@ def with_cells(loop: For, moves: tuple[Move, ...]) -> tuple[Step, ...]:
 
     def step(s: Step) -> Step:
         match s:
-            case Assign(target, index, value, update, guard):
+            case Assign(_, index, value, _, guard):
                 if s in cells:
-                    return Assign(cells[s], lane, term(value), update, term(guard))
-                return Assign(target, tuple(map(term, index)), term(value), update, term(guard))
+                    return replace(s, target=cells[s], index=lane, value=term(value), guard=term(guard))
+                return replace(s, index=tuple(map(term, index)), value=term(value), guard=term(guard))
             case If(guard, body):
-                return If(term(guard), tuple(map(step, body)))
-            case For(axis, body):
-                return For(axis, tuple(map(step, body)))
+                return replace(s, guard=term(guard), body=tuple(map(step, body)))
+            case For(_, body):
+                return replace(s, body=tuple(map(step, body)))
         return s
 
     return tuple(map(step, loop.body))

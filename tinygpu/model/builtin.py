@@ -79,6 +79,16 @@ def built_in(name: str, dtype: str) -> Monoid:
     return MONOIDS[title]
 
 
+def is_built_in(name: str) -> bool:
+    """Whether a name is that of a built-in monoid on some dtype: it means that in every file, so no declaration may have it.
+
+    >>> is_built_in("argmax_f32"), is_built_in("logsumexp_i32"), is_built_in("argmax")
+    (True, False, False)
+    """
+    base, _, dtype = name.rpartition("_")
+    return dtype in BUILT_IN.get(base, ())
+
+
 def monoid_of(name: str, monoids: Mapping[str, str]) -> Monoid | None:
     """The monoid with components that a name means in a file that declares `monoids`; None if it means none.
 
@@ -88,4 +98,4 @@ def monoid_of(name: str, monoids: Mapping[str, str]) -> Monoid | None:
     if name in monoids:
         return MONOIDS.get(monoids[name])
     base, _, dtype = name.rpartition("_")
-    return built_in(base, dtype) if dtype in BUILT_IN.get(base, ()) else None
+    return built_in(base, dtype) if is_built_in(name) else None

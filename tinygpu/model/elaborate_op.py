@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from tinygpu.category.term import DTYPES, INDEX, Read, Term, apply, conjuncts, walk
 from tinygpu.diagnostic import Label, Span
+from tinygpu.model.builtin import is_built_in
 from tinygpu.model.bulk import too_long, too_many
 from tinygpu.model.divided import with_divisors
 from tinygpu.model.equations import equations_of
@@ -17,7 +18,7 @@ from tinygpu.model.extent import determined, polynomial
 from tinygpu.model.op import Op, Tensor
 from tinygpu.model.problems import UNKNOWN, Problems, listing
 from tinygpu.model.scope import SPECIAL, Scope
-from tinygpu.model.value import condition, index
+from tinygpu.model.value import CALLS, condition, index
 from tinygpu.record import replace
 from tinygpu.syntax import tree
 
@@ -32,6 +33,9 @@ def elaborate_op(op: tree.Op, file: Scope) -> tuple[Op, ...]:
     if op.family is None:
         return (_one(op, op.name, file),)
     family = op.family
+    if family.variable in (*DTYPES, *CALLS, *SPECIAL, *file.constants, *file.monoids) or is_built_in(family.variable):
+        title = f"the dtype {family.variable} hides another {family.variable}"
+        problems.add("TG103", title, family.span, f"{family.variable} means something already", help="take another name, such as T")
     unknown = [d for d in family.dtypes if d not in DTYPES]
     for dtype in unknown:
         Scope(problems).dtype(dtype, family.span)

@@ -14,7 +14,8 @@ from tinygpu.category.monoid import LEFT, RIGHT, Definition, Monoid, intern
 from tinygpu.category.sample import broken
 from tinygpu.category.term import BOOL, DTYPES, OPERATIONS, Const, Fold, Term, Var, conjunction, walk
 from tinygpu.diagnostic import Label, Span
-from tinygpu.model.dtype import settle
+from tinygpu.model.builtin import is_built_in
+from tinygpu.model.dtype import OPEN, settle
 from tinygpu.model.problems import UNKNOWN, Problems, head, listing
 from tinygpu.model.scope import SPECIAL, Scope
 from tinygpu.model.value import CALLS, condition, value
@@ -30,15 +31,27 @@ def monoids_of(file: tree.File, constants: Mapping[str, int], problems: Problems
     named: dict[str, str] = {}
     for declaration in file.declarations:
         if isinstance(declaration, tree.Monoid) and declaration.name not in named:
-            named[declaration.name] = elaborate_monoid(declaration, replace(scope, place="in a monoid"))
+            free = _free(declaration, problems)
+            named[declaration.name] = elaborate_monoid(declaration, replace(scope, place="in a monoid")) if free else ""
     return replace(scope, monoids=named)
+
+
+def _free(monoid: tree.Monoid, problems: Problems) -> bool:
+    """Whether a name is not that of a built-in monoid, which every file may use and which is one for all of them; says so."""
+    if not is_built_in(monoid.name):
+        return True
+    base, _, dtype = monoid.name.rpartition("_")
+    place, title = head(monoid.span, f"monoid {monoid.name}"), f"the monoid {monoid.name} hides the built-in {monoid.name}"
+    fix = f"take another name; the fold {base}[…] is the built-in one"
+    problems.add("TG103", title, place, f"{monoid.name} is {base} on {dtype}", help=fix)
+    return False
 
 
 def elaborate_monoid(monoid: tree.Monoid, scope: Scope) -> str:
     """`tree.Monoid → name in the registry`, empty after a message."""
     problems, before = scope.problems, len(scope.problems)
     place = head(monoid.span, f"monoid {monoid.name}")
-    if monoid.name in (*OPERATIONS, *DTYPES, *CALLS, *SPECIAL, *scope.constants, LEFT, RIGHT):
+    if monoid.name in (*OPERATIONS, *DTYPES, *CALLS, *SPECIAL, *scope.constants, *OPEN, LEFT, RIGHT):
         title = f"the monoid {monoid.name} hides another {monoid.name}"
         problems.add("TG103", title, place, f"{monoid.name} is a word of expressions already", help="take another name")
     components = _components(monoid, scope)
@@ -165,6 +178,8 @@ def _two(part: tree.MonoidPart, scope: Scope) -> tuple[str, str]:
     """The two names on the left side of combine."""
     assert part.names is not None
     names = [item.name for item in part.names.items if isinstance(item, tree.Name)]
+    for name in names:
+        scope.hides(name, part.names.span, "the value")
     if len(names) == 2 == len(part.names.items) and len(set(names)) == 2:
         return names[0], names[1]
     scope.problems.add(

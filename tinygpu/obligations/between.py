@@ -133,6 +133,9 @@ def ways(body: tuple[Step, ...], a: tuple[int, ...], b: tuple[int, ...]) -> Iter
     marks: dict[str, Term] = {loop.axis.name: Var(loop.axis.name + LATER) for _, loop in loops(body, b)}
     if a == b:
         yield Way(tuple(_same(loop.axis) for _, loop in common), (), ())
+    elif depth == len(a):  # A is the guard around B
+        between = entering(body, b, depth - 1).marked(marks)
+        yield Way(tuple(_same(loop.axis) for _, loop in common), between.block, between.warp)
     elif a < b:
         steps_, first = list(at(body, a))[depth]
         between = leaving(body, a, depth).plus(met(steps_[first + 1 : b[depth]])).plus(entering(body, b, depth).marked(marks))

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
+from tinygpu.category.interval import natural
 from tinygpu.category.term import Axis, Read, Term, conjunction, variables, walk
 from tinygpu.diagnostic import Label, TinygpuError
 from tinygpu.hardware.arch import CPU
@@ -44,7 +45,7 @@ def derive(machine: model.Machine) -> Program:
     build.core = machine.arch == CPU
     course = (one for launch in machine.launches for one in (cleared(launch), pieces(launch)) if one is not None)
     launches = tuple(launched(build, machine, one) for one in course)
-    workspaces = tuple(Workspace(t.name, t.dtype, t.shape, t.span) for t in machine.workspaces)
+    workspaces = tuple(Workspace(t.name, t.dtype, tuple(map(natural, t.shape)), t.span) for t in machine.workspaces)
     return Program(machine.title, op, launches, where, machine.arch, machine.span, workspaces)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from tinygpu.category.interval import natural
 from tinygpu.category.term import DTYPES, Axis, Const, Term
 from tinygpu.diagnostic import Label, Span
 from tinygpu.model.clauses import names_in
@@ -116,7 +117,7 @@ class Reader:
     def carried(self, item: tree.Expr, level: str) -> Axis | None:
         """A factor of a level, with its extent."""
         if isinstance(item, tree.Sized):
-            return Axis(item.name, self.extent(item.extent, item.name, False), level, item.span)
+            return Axis(item.name, self.extent(item.extent, item.name, level == "block"), level, item.span)
         title = f"a launch gives every factor of its {level} an extent"
         self.problems.add("TG157", title, item.span, "no extent", help="write (g: ceil(n / 256)): nothing is inferred in a program")
         return Axis(item.name, Const(1), level, item.span) if isinstance(item, tree.Name) else None  # so that its name is known
@@ -202,7 +203,7 @@ class Reader:
         self.declared.setdefault(name, span)
         match space:
             case "workspace":
-                self.workspaces.append(Workspace(name, dtype, extents, span))
+                self.workspaces.append(Workspace(name, dtype, tuple(map(natural, extents)), span))
                 return None
             case "shared":
                 return Shared(name, dtype, extents, layout, span)
@@ -262,7 +263,7 @@ class Reader:
                 "TG155",
                 f"the extent of {name} is not a number",
                 expr.span,
-                "cells have a fixed count",
+                "it is fixed when a kernel is compiled",
                 help="write a number or a param; a loop over a size is one in time: for k < K { … }",
             )
         if term.value < 1:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeAlias
 
+from tinygpu.category.interval import natural
 from tinygpu.category.term import TRUE, Axis, Term, lift
 from tinygpu.diagnostic import NOWHERE, Span
 from tinygpu.model.machine import Machine
@@ -46,7 +47,8 @@ class Shared:
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """An array in global memory that lives as long as the call: what one launch leaves for a later one. Extents are terms over the sizes."""
+    """An array in global memory that lives as long as the call: what one launch leaves for a later one. Extents are terms over the
+    sizes, none of them negative: what a text gives below 0 is 0."""
 
     name: str
     dtype: str
@@ -126,10 +128,10 @@ class Launch:
 
     @property
     def blocks(self) -> Term:
-        """How many blocks: the product of the grid's extents, a term over the sizes."""
+        """How many blocks: the product of the grid's extents, a term over the sizes. A negative one is 0, so two of them make no block."""
         total: Term = lift(1)
         for axis in self.grid:
-            total = total * axis.extent
+            total = total * natural(axis.extent)
         return total
 
 

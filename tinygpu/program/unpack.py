@@ -1,7 +1,8 @@
 """Unpacking: a program whose cells hold values of carriers, as one whose cells hold numbers.
 
 Comes in: a program. Goes out: the same program with a cell for each component, which is what is simulated and emitted.
-The one idea: an assignment becomes one for each component, and every component is evaluated before any of them is written:
+The one idea: an assignment becomes one for each component, and every component is evaluated before any of them is written, and so are
+the guard and the index, where they read these cells:
 
     acc[] lse= lse(x, 1)    →    acc_m_in[] = x;  acc_m_out[] = max(acc_m[], acc_m_in[]);  acc_s[] = …;  acc_m[] = acc_m_out[]
 """
@@ -160,6 +161,12 @@ class Unpacker:
         self.now.steps.append(Assign(name, (), value, "", self.now.guard, self.now.span))
         return Read(name, (), value.dtype, self.now.span)
 
+    def before(self, term: Term, cells: frozenset[str]) -> Term:
+        """An index whose reads of these cells are made now, while nothing of them is written."""
+        if isinstance(term, Read) and term.tensor in cells:
+            return self.hold(f"{term.tensor}_at", term)
+        return rebuild(term, lambda part: self.before(part, cells))
+
     def temporary(self, kind: str, dtype: str, used: set[str]) -> str:
         """A local that this assignment does not use yet; later assignments use it again."""
         pool = self.spare.setdefault((kind, dtype), [])
@@ -179,6 +186,7 @@ class Unpacker:
         if set(cells) & {r.tensor for r in reads(guard)}:
             guard = self.hold("asked", guard)
         now.guard = guard
+        index = tuple(self.before(t, frozenset(cells)) for t in index) if step.target in self.names else index
         parts = self.split(step.value)
         if step.target not in self.names:
             self.now = None

@@ -28,6 +28,13 @@ from tinygpu.validate.cpu_value import DTYPE, Expressions
 MATH = ("exp", "exp2", "log", "sqrt", "rsqrt", "tanh", "sigmoid", "erf", "sin", "cos")
 
 
+WRAPS = {
+    ast.Add: "add",
+    ast.Sub: "sub",
+    ast.Mult: "mul",
+}  # modulo 2⁶⁴ the same of unsigned numbers; of int64 numba leaves it undefined
+
+
 class Values(Expressions):
     """Expressions, calls included."""
 
@@ -107,6 +114,14 @@ class Values(Expressions):
                 return Const(float("inf"), dtype)
             case ast.UnaryOp(ast.USub(), ast.Attribute(ast.Name("np"), "inf")):
                 return Const(float("-inf"), dtype)
+            case ast.BinOp(
+                ast.Call(ast.Attribute(ast.Name("np"), "uint64"), [left]),
+                op,
+                ast.Call(ast.Attribute(ast.Name("np"), "uint64"), [right]),
+            ) if dtype == "i64" and type(op) in WRAPS:
+                a, b = self.term(left), self.term(right)
+                if a.dtype == b.dtype == dtype:
+                    return App(WRAPS[type(op)], (a, b), dtype)
             case ast.BinOp() if dtype in INTEGERS:
                 made = self.binary(arg)
                 if made.dtype in (dtype, INDEX):
@@ -116,6 +131,10 @@ class Values(Expressions):
                 value = self.term(operand)
                 if value.dtype == dtype:
                     return App("neg", (value,), dtype)
+            case ast.Call(ast.Name("abs"), [operand]) if dtype in INTEGERS:
+                value = self.term(operand)
+                if value.dtype == dtype:
+                    return App("abs", (value,), dtype)
         value = self.term(arg)
         if value.dtype == dtype or (value.dtype in HALVES and dtype == "f32"):
             return value

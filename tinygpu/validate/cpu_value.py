@@ -211,7 +211,7 @@ class Expressions:
         if a.dtype in FLOATS and op in ("add", "sub", "mul", "div"):
             a, b = widened(a), widened(b)
             return App(op, (a, b), a.dtype)
-        if a.dtype in INTEGERS and op != "div":
+        if a.dtype in INTEGERS and op != "div" and not (a.dtype == "i64" and op in ("add", "sub", "mul")):
             return App(op, (a, b), a.dtype)
         raise Unread(node, f"{op} of {a.dtype}")
 

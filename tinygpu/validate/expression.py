@@ -47,6 +47,7 @@ RANGE = {
     "positive": "at least 1",
     "lane": "a number of lanes below 32",
 }
+WRAPS = ("add", "sub", "mul")  # modulo 2⁶⁴ these are the same of signed and of unsigned numbers
 CLASSES = (SIGNED_INDEX, WORD_INDEX)
 RESULT = {SIGNED_INDEX: "ix", WORD_INDEX: "u32"}
 
@@ -187,6 +188,12 @@ class Reader:
                 return self._integer(node, op, a.term, b.term, RESULT[kinds])
         if a.kind == b.kind and a.kind in FLOATS and op in ("add", "sub", "mul", "div"):
             return Value(App(op, (a.term, b.term), a.kind), a.kind)
+        if a.kind == b.kind == "u64" and op in WRAPS:
+            return Value(App(op, (a.term, b.term), "i64"), "u64")
+        if a.kind == b.kind == "i64" and op in WRAPS:
+            raise Differs(
+                node, f"{ast.unparse(node)} is undefined where it does not fit 64 bits", "numbers of i64 wrap: u64 is unsigned"
+            )
         if a.kind == b.kind and a.kind in INTEGERS and op != "div":
             return Value(App(op, (a.term, b.term), a.kind), f"raw {a.kind}")
         raise unread(node, f"{ast.unparse(node)} mixes {a.kind} and {b.kind}")
@@ -283,5 +290,9 @@ class Reader:
                 return Value(App("cast", (term,)), "ix")
             raise unread(node, f"{ast.unparse(node)} makes an index of {value.kind}")
         if kind == "u32" and term.dtype == INDEX:
-            return Value(term, "u32")
+            return Value(Const(term.value, kind) if isinstance(term, Const) else App("cast", (term,), kind), kind)
+        if (kind, value.kind) == ("i64", "u64"):
+            return Value(term, kind)
+        if kind == "u64":
+            return Value(as_kind(node, value, "i64"), kind)
         return Value(as_kind(node, value, kind), kind)

@@ -24,7 +24,7 @@ from tinygpu.validate.scope import Scope
 from tinygpu.validate.typed import Atom, Cells, Differs, Pointer, Thing, Value, unread
 from tinygpu.validate.width import Width
 
-TYPES = ("f64", "f32", "i64", "i32", "i8", "u32", "u16", "u8", "ix")
+TYPES = ("f64", "f32", "i64", "i32", "i8", "u64", "u32", "u16", "u8", "ix")
 LIBDEVICE = ("exp", "exp2", "log", "sqrt", "rsqrt", "tanh", "erf", "floor", "fabs")
 FUNCTIONS = (*LIBDEVICE, *(f + "f" for f in LIBDEVICE))
 MAKERS = {"wide_load": "load", "wide_store": "store"}

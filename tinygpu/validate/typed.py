@@ -20,7 +20,8 @@ WORD_INDEX = ("u32", "raw u32")  # an index as an unsigned number of 32 bits
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A number: its term, and its type in numba. `raw i32` is what `i32 + i32` gives, which has 64 bits until it is cast back."""
+    """A number: its term, and its type in numba. `raw i32` is what `i32 + i32` gives, which has 64 bits until it is cast back; `u64` is a
+    number of i64 taken as an unsigned one, which its term does not show."""
 
     term: Term
     kind: str

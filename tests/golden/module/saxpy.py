@@ -177,7 +177,7 @@ def cuda_names(bits: int) -> Any:
     ix = types.int32 if bits == 32 else types.int64
     names = SimpleNamespace(cuda=cuda, ix=ix, inf=math.inf, pointer=types.CPointer, void=types.void)
     names.f64, names.f32, names.i64, names.i32, names.i8 = types.float64, types.float32, types.int64, types.int32, types.int8
-    names.u32, names.u16, names.u8 = types.uint32, types.uint16, types.uint8
+    names.u64, names.u32, names.u16, names.u8 = types.uint64, types.uint32, types.uint16, types.uint8
     for function in ("exp", "exp2", "log", "sqrt", "rsqrt", "tanh", "erf", "floor", "fabs"):
         setattr(names, function, getattr(libdevice, function))
         setattr(names, function + "f", getattr(libdevice, function + "f"))
@@ -1198,5 +1198,5 @@ class _Loaded:
 
 
 _saxpy_v4_cuda = _Cuda(
-    "saxpy_v4", saxpy_v4_kernel, 64, (0, 0), "967d8dfdf0cb965ab3838e2b1469ce9b7db71e2f03a145c7a14806df4b8f9617"
+    "saxpy_v4", saxpy_v4_kernel, 64, (0, 0), "a59c80b7adb960c93e5eb761b822b44cc3a4324cb7f6ce718e934de26fb651d2"
 )  # fmt: skip
