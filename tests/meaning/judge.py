@@ -20,11 +20,11 @@ from tests.meaning.memory import Fault
 from tests.meaning.oracle import paths
 from tests.meaning.samples import inputs_to_try, sizes_to_try
 from tests.meaning.terms import is_undefined
-from tests.meaning.values import CannotJudge
+from tests.meaning.values import CannotJudge, TooLarge
 from tinygpu.category.node import App, Fold, Read, Term
 from tinygpu.program.step import Program
 
-RIGHT, WRONG, LOOSE, CANNOT = "right", "wrong", "loose", "cannot"
+RIGHT, WRONG, LOOSE, CANNOT, SKIPPED = "right", "wrong", "loose", "cannot", "skipped"
 BUILT_IN = re.compile("(argmax|argmin|logsumexp|welford)_[a-z]+[0-9]+|sum|prod|max|min|any|all")
 EACH, WORK = 12, 600_000  # samples at each of the sizes; steps of threads in all
 
@@ -82,6 +82,8 @@ def sample(program: Program, sizes: dict[str, int], inputs: dict[str, Cells]) ->
             loose = loose or looseness(machine, wrong, every)
     except (Fault, OpFault) as fault:
         return Judged(WRONG, str(fault), runs, steps)
+    except TooLarge as unable:
+        return Judged(SKIPPED, str(unable), 0, runs)
     except (CannotJudge, OverflowError) as unable:
         return Judged(CANNOT, str(unable), runs, steps)
     return Judged(LOOSE if loose else RIGHT, loose, runs, steps)

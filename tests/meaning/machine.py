@@ -16,7 +16,7 @@ from tests.meaning.equations import Cells, Plain, shape_of
 from tests.meaning.memory import STORE, WARP, Array, Fault, Moment
 from tests.meaning.oracle import Oracle
 from tests.meaning.terms import FITS, Env, Value, evaluate, is_undefined
-from tests.meaning.values import UNDEFINED, CannotJudge, Number, ends, same
+from tests.meaning.values import UNDEFINED, CannotJudge, Number, TooLarge, ends, same
 from tinygpu.category.node import App, Read, Term
 from tinygpu.program.step import Assign, Barrier, For, Holds, If, Launch, Local, Program, Shared, Step, steps
 
@@ -118,7 +118,7 @@ class Machine(Plain):
     def launch(self, launch: Launch) -> None:
         grid, block = (shape_of(tuple(a.extent for a in axes), self.sizes) for axes in (launch.grid, launch.block))
         if math.prod(grid) * math.prod(block) > THREADS:
-            raise CannotJudge("more threads than are followed")
+            raise TooLarge("more threads than are followed")
         inner = tuple(steps(launch.body))
         for array in self.arrays.values():
             array.launched()
@@ -140,7 +140,7 @@ class Machine(Plain):
         for step in body:
             self.spent += len(active) + 1
             if self.spent > STEPS:
-                raise CannotJudge("more steps than are followed")
+                raise TooLarge("more steps than are followed")
             self.active, self.shuffled, self.known = frozenset(active), {}, {}
             match step:
                 case Local(name):

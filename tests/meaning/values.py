@@ -38,6 +38,10 @@ class CannotJudge(Exception):
     """What is asked is outside of what is decided here."""
 
 
+class TooLarge(CannotJudge):
+    """More than is followed: nothing is said of this sample."""
+
+
 def infinite(a: Number) -> bool:
     """Whether a float is one of the two infinities: the only Python floats there are."""
     return type(a) is float
