@@ -186,8 +186,8 @@ def gather(d: Trouble) -> str:
     place, mine = d.one("{}", "{}", "{} + 1", "{}*2", "{} - 1", "n - 1 - {}", "{} // 2", "({} + n) % n"), z
     low = d.one("0", "0", "1")
     promise = d.one(
-        f" where all[i] (z[i] >= {low} and z[i] < {dtype}(n))",
-        f" where all[i] (z[i] >= {low} and z[i] < {dtype}(n))",
+        f" where all[i] (z[i] >= {low} and i64(z[i]) < i64(n))",
+        f" where all[i] (z[i] >= {low} and i64(z[i]) < i64(n))",
         " where all[i] (z[i] >= 0)",
         " where n >= 1",
         "",
@@ -199,8 +199,8 @@ def gather(d: Trouble) -> str:
         (f"x[{theirs} | {fill}]", f"x[{index} | {fill}]"),
         (f"x[{theirs} | {fill}]", f"x[{index} | {fill}]"),
         (f"x[min({theirs}, n - 1)]", f"x[min({index}, n - 1)]"),
-        (f"(x[{theirs}] if {theirs} >= 0 and {theirs} < n else {fill})", f"x[{index} | {fill}]"),
-        (f"(x[{theirs}] if {theirs} < n else {fill})", f"x[{index} | {fill}]"),
+        (f"(x[{theirs}] if {theirs} >= 0 and i64({theirs}) < i64(n) else {fill})", f"x[{index} | {fill}]"),
+        (f"(x[{theirs}] if i64({theirs}) < i64(n) else {fill})", f"x[{index} | {fill}]"),
         (f"(x[{z}] if f32({z}) < f32(n) and f32({z}) >= 0 else {fill})", f"x[z[i] | {fill}]"),
     )  # type: ignore[arg-type]
     after, done = d.pair(equation, read, "f32", "x[i]", f"x[{at}]")
@@ -252,7 +252,7 @@ MONOIDS = (
     ("monoid span(lo: f32, hi: f32) {\n  unit    (inf, -inf)\n  lift    (x) = (x, x)\n  combine (a, b) = (min(a.lo, b.lo), max(a.hi, b.hi))\n}\n\n", "span", "span(inf, -inf)", "span(X, X)", "(Q.hi - Q.lo)"),
     ("monoid span(lo: f32, hi: f32) {\n  unit    (inf, -inf)\n  lift    (x) = (x, x)\n  combine (a, b) = (min(a.lo, b.lo), max(a.hi, b.hi))\n}\n\n", "span", "span(inf, -inf)", "span(X, X)", "(Q.hi + Q.lo)"),
     ("monoid pair(s: f32, i: i32) {\n  unit    (0, 0)\n  lift    (x) = (x, 1)\n  combine (a, b) = (a.s + b.s, a.i + b.i)\n}\n\n", "pair", "pair(0, 0)", "pair(X, 1)", "(Q.s/f32(Q.i))"),
-    ("monoid mean(s: f32, c: f32) where c >= 0 {\n  unit    (0, 0)\n  lift    (x) = (x, 1)\n  combine (a, b) = ((a.s*a.c + b.s*b.c)/(a.c + b.c) if a.c + b.c > 0 else 0, a.c + b.c)\n}\n\n", "mean", "mean(0, 0)", "mean(X, 1)", "Q.s"),
+    ("monoid mean(s: f32, c: f32) where c >= 0, c > 0 or s == 0 {\n  unit    (0, 0)\n  lift    (x) = (x, 1)\n  combine (a, b) = ((a.s*a.c + b.s*b.c)/(a.c + b.c) if a.c + b.c > 0 else 0, a.c + b.c)\n}\n\n", "mean", "mean(0, 0)", "mean(X, 1)", "Q.s"),
     ("monoid scaled(m: f32, s: f32) where s >= 0 {\n  unit    (-inf, 0)\n  lift    (x) = (x, 1)\n  combine (a, b) = (max(a.m, b.m), a.s*exp(a.m - max(a.m, b.m)) + b.s*exp(b.m - max(a.m, b.m)))\n}\n\n", "scaled", "scaled(-inf, 0)", "scaled(X, 1)", "Q.s"),
     ("monoid lse(m: f32, s: f32) where s >= 0 {\n  unit    (-inf, 0)\n  lift    (x) = (x, 1)\n  combine (a, b) = (max(a.m, b.m), (a.s if a.m >= b.m else a.s*exp(a.m - b.m)) + (b.s if b.m >= a.m else b.s*exp(b.m - a.m)))\n}\n\n", "lse", "lse(-inf, 0)", "lse(X, 1)", "(Q.m + Q.s)"),
     ("monoid least(v: f32, k: i32) {\n  unit    (inf, 2147483647)\n  lift    (x, j: i32) = (x, j)\n  combine (a, b) = (min(a.v, b.v), a.k if a.v < b.v else b.k if b.v < a.v else min(a.k, b.k))\n}\n\n", "least", "least(inf, 2147483647)", "least(X, K)", "Q.v"),
@@ -303,7 +303,7 @@ def negative(d: Trouble) -> str:
                     "y[g*2 + t]", d.value(f"x[g*2 + t + {less}]", dtype), f"g*2 + t < n - {less}", f"x[g*2 + t + {less}]", dtype
                 ),
             )
-    fill = d.one(f"w[h] = x[h + {less}] if u == 0", f"w[h] = x[h] if u == 0")
+    fill = d.one(f"w[h] = x[h + {less}] if u == 0", "w[h] = x[h] if u == 0")
     return (
         f"op f(x: f32[n]) -> (y: f32[n]){where(d, f'n >= {less} + 1', 'n >= 1')} {{ y[i] = x[i + {less} | 0] }}\n\nmachine m : f {{\n  program {{\n    workspace w: f32[n - {less}]\n"
         f"    launch (grid = (h: n - {less}), block = (u: 1)) {{ {fill} }}\n"

@@ -53,6 +53,9 @@ class Plain:
     def fits(self, index: int) -> None:
         pass
 
+    def leans(self) -> None:
+        pass
+
 
 class Equations(Plain):
     """The world of an op's equations and promises: tensors are inputs, or what their equations say."""

@@ -38,7 +38,7 @@ class Machine(Plain):
         self.threads: list[Env] = []
         self.moments: list[Moment] = []
         self.here = 0  # the thread that evaluates
-        self.ghost = self.partial = False
+        self.ghost = self.partial = self.leaning = False
         self.active: frozenset[int] = frozenset()
         self.shuffled: dict[int, set[int]] = {}
         self.known: dict[tuple[int, int], Value] = {}
@@ -72,6 +72,9 @@ class Machine(Plain):
     def fits(self, index: int) -> None:
         if not -FITS <= index < FITS:
             raise Fault(f"the index {index} does not fit")
+
+    def leans(self) -> None:
+        self.leaning = True
 
     def choice(self, term: App, condition: Value, env: Env) -> Value:
         yes, no = term.args[1], term.args[2]

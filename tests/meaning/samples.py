@@ -19,7 +19,7 @@ from tinygpu.category.node import BOOL, App, Const, Fold, Read, Term
 from tinygpu.program.step import Assign, For, If, Program, steps
 
 FLOATS = tuple(map(Fraction, (0, 1, -1, 2, -2, 3, "1/2", "-3/2")))
-SMALL, ROWS, EDGE, ELEMENTS, TRIES = (0, 1, 2, 3, 4, 5), 12, 40, 600, 24
+SMALL, DRAWN, EDGE, ELEMENTS, TRIES = (0, 1, 2, 3, 4, 5), 6, 40, 600, 24
 FAR, FEW = 300, 3
 SAFE = ((Fraction(1),), (Fraction(2), Fraction(3), Fraction("1/2")))
 
@@ -51,21 +51,56 @@ def terms_of(program: Program) -> Iterator[Term]:
                     yield guard
 
 
-def larger(program: Program) -> tuple[int, ...]:
-    """One more than the largest number of the text that is not too large: some second block, or second turn, is met there."""
-    found = [n for t in terms_of(program) for n in numbers(t) if EDGE < n < FAR]
-    return (max(found) + 1,) if found else ()
+def widths(program: Program) -> tuple[int, ...]:
+    """What a byte does not hold, if a size or an index becomes a byte."""
+    found = {t.dtype for equation in program.op.equations for t in casts(equation.value)}
+    for launch in program.launches:
+        for step in steps(launch.body):
+            match step:
+                case Assign(_, index, value, _, guard):
+                    found |= {t.dtype for one in (*index, value, guard) for t in casts(one)}
+                case If(guard):
+                    found |= {t.dtype for t in casts(guard)}
+    return tuple(wide for dtype, wide in (("i8", 128), ("u8", 256)) if dtype in found)
+
+
+def casts(term: Term) -> Iterator[App]:
+    """The casts of index terms."""
+    match term:
+        case App(op, args):
+            yield from (t for a in args for t in casts(a))
+            if op == "cast" and args[0].dtype == "index":
+                yield term
+        case Read(_, index):
+            yield from (t for i in index for t in casts(i))
+        case Fold(_, _, guard, body):
+            yield from (*casts(guard), *casts(body))
+
+
+def rows_of(program: Program, chance: random.Random) -> Iterator[tuple[int, ...]]:
+    """Sizes: all alike, one of them 0, some that are drawn, one of them at the edge of a tile, or beyond a byte."""
+    count = len(program.op.sizes)
+    found = [n for t in terms_of(program) for n in numbers(t)]
+    edges = sorted({n + d for n in found if 4 <= n <= EDGE for d in (-1, 0, 1)} - set(SMALL))
+    far = [max(n for n in found if EDGE < n < FAR) + 1] if any(EDGE < n < FAR for n in found) else []
+    if count == 1:
+        yield from ((n,) for n in SMALL)
+    elif count:
+        yield from ((n,) * count for n in (1, 2, 0, 3))
+        yield from (tuple(0 if k == n else 2 for k in range(count)) for n in range(count))
+        yield from (tuple(chance.choice(SMALL[1:]) for _ in range(count)) for _ in range(DRAWN))
+    else:
+        yield ()
+    for wide in (*edges[-3 if count == 1 else -1 :], *far, *widths(program)):
+        yield from (tuple(wide if k == n else chance.choice((1, 1, 2)) for k in range(count)) for n in range(count))
+    if edges:
+        yield from (tuple(chance.choice((*edges, 1, 2)) for _ in range(count)) for _ in range(2))
 
 
 def sizes_to_try(program: Program, chance: random.Random) -> Iterator[dict[str, int]]:
-    """Sizes, the least first; then some around the edges of tiles."""
+    """Sizes that the preconditions admit."""
     names, found = program.op.sizes, 0
-    edges = sorted({n + d for t in terms_of(program) for n in numbers(t) if 4 <= n <= EDGE for d in (-1, 0, 1)} - set(SMALL))
-    small = list(itertools.product(SMALL[: 6 if len(names) < 2 else 4], repeat=len(names)))
-    small.sort(key=lambda row: sum(row) + (0 if len(row) < 2 else chance.random() * 2))
-    far = [tuple(chance.choice((*edges, 1, 2)) for _ in names) for _ in range(3)] if edges and names else []
-    far += [tuple(wide if k == n else 1 for k in range(len(names))) for n in range(len(names)) for wide in larger(program)]
-    for row in dict.fromkeys((*small[:ROWS], *far)):
+    for row in dict.fromkeys(rows_of(program, chance)):
         sizes = dict(zip(names, row, strict=True))
         if admitted(program.where, Plain(), sizes):
             found += 1
@@ -131,12 +166,11 @@ def inputs_to_try(program: Program, sizes: dict[str, int], chance: random.Random
     places = [(t, place) for t in program.op.inputs for place in itertools.product(*map(range, shapes[t.name]))]
     if len(places) > ELEMENTS:
         return
-    found, tried = 0, 0
-    for row in rows([t.dtype for t, _ in places], sizes, chance, max(count, 20)):
+    found = 0
+    for tried, row in enumerate(rows([t.dtype for t, _ in places], sizes, chance, max(count, 20)), 1):
         inputs: dict[str, Cells] = {t.name: {} for t in program.op.inputs}
         for (tensor, place), value in zip(places, row, strict=True):
             inputs[tensor.name][place] = (value, True)
-        tried += 1
         if admitted(program.op.promises, Equations(program.op, sizes, inputs), sizes):
             found += 1
             yield inputs

@@ -20,6 +20,7 @@ from tinygpu.category.node import BOOL, COMPARISONS, FLOATS, INDEX, SHUFFLES, Ap
 Value: TypeAlias = tuple[Number, bool]  # of a carrier, a tuple of these, and True
 Env: TypeAlias = Mapping[str, Any]
 KEEPS = ("min", "max", "neg", "abs")  # of stored floats they give stored floats
+REFLEXIVE = ("eq", "le", "ge", "ne", "lt", "gt")
 FITS = 1 << 63
 
 
@@ -46,6 +47,9 @@ class World(Protocol):
 
     def fits(self, index: int) -> None:
         """An index was computed."""
+
+    def leans(self) -> None:
+        """A rounded value is compared with itself."""
 
 
 def evaluate(term: Term, env: Env, world: World) -> Value:
@@ -84,7 +88,16 @@ def operation(term: App, env: Env, world: World) -> Value:
         return evaluate(args[0], env, world)[0][args[1].value]  # type: ignore[union-attr,no-any-return]
     if op == term.dtype:
         return joined(op, evaluate(args[0], env, world), evaluate(args[1], env, world), world)
+    if op in REFLEXIVE and args[0] == args[1]:
+        return reflexive(term, evaluate(args[0], env, world), world)
     return plain(term, [evaluate(a, env, world) for a in args], world)
+
+
+def reflexive(term: App, value: Value, world: World) -> Value:
+    """A term compared with itself: equal to itself if it has a value, rounded as it may be. Nobody may rely on that."""
+    if value[0] is not UNDEFINED and not value[1]:
+        world.leans()
+    return plain(term, [(value[0], value[0] is not UNDEFINED or value[1])] * 2, world)
 
 
 def logic(absorbing: bool, args: tuple[Term, ...], env: Env, world: World) -> Value:

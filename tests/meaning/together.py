@@ -137,8 +137,8 @@ def histogram(d: Trouble) -> str:
     """Elements that are added where the data says."""
     dtype = d.one("i32", "u32", "u8", "i64")
     promise = d.one(
-        f" where all[i] (0 <= z[i] and z[i] < {dtype}(S))",
-        f" where all[i] (0 <= z[i] and z[i] < {dtype}(S))",
+        " where all[i] (0 <= z[i] and i64(z[i]) < i64(S))",
+        " where all[i] (0 <= z[i] and i64(z[i]) < i64(S))",
         " where all[i] (z[i] >= 0)",
         "",
     )
@@ -146,11 +146,11 @@ def histogram(d: Trouble) -> str:
     guard = d.one(
         "g*4 + t < n",
         "g*4 + t < n",
-        "g*4 + t < n and z[g*4 + t] >= 0 and z[g*4 + t] < S",
+        "g*4 + t < n and z[g*4 + t] >= 0 and i64(z[g*4 + t]) < i64(S)",
         "g*4 + t < n and f32(z[g*4 + t]) < f32(S)",
-        "g*4 + t < n and z[g*4 + t] >= 0 and i32(z[g*4 + t]) < i32(S)",
+        "g*4 + t < n and z[g*4 + t] >= 0 and i64(z[g*4 + t]) + 1 <= i64(S)",
     )
-    return f"""op f(x: f32[n], z: {dtype}[n]) -> (y: f32[S]){promise} {{ y[s] = sum[i] (x[i] if z[i] == {dtype}(s) else 0) }}
+    return f"""op f(x: f32[n], z: {dtype}[n]) -> (y: f32[S]){promise} {{ y[s] = sum[i] (x[i] if i64(z[i]) == i64(s) else 0) }}
 
 machine m : f {{
   program {{
@@ -219,7 +219,7 @@ def derived(d: Trouble) -> str:
     monoid = d.one("sum", "max", "min", "prod")
     x = d.value("x[r, k]", dtype, cells=False)
     value = d.value(f"({monoid}[k] {wrap(x)})", dtype, cells=False)
-    promise = " where M >= 1" if dtype in WHOLE and monoid in ("max", "min") or d.now() else ""
+    promise = " where M >= 1" if (dtype in WHOLE and monoid in ("max", "min")) or d.now() else ""
     bound = d.one("k", "k", "k < M", "k <= r") if not promise else "k"
     if bound == "k <= r":
         value = value.replace(f"{monoid}[k]", f"{monoid}[k <= r]")
