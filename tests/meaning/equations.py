@@ -1,0 +1,116 @@
+"""The equation of an op, by its letters: what every element of every tensor is, at given sizes and data.
+
+Comes in: an op, sizes, inputs. Goes out: for each tensor that an equation defines, its elements, some of them undefined; or `OpFault`,
+where an equation reads outside of a tensor, whatever is made of it. The one idea: an equation is a partial function of its indices.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+from tests.meaning.terms import Env, Value, evaluate, undefined_like
+from tests.meaning.values import UNDEFINED, Number
+from tinygpu.category.node import App, Read, Term
+from tinygpu.model.op import Op
+
+Cells: TypeAlias = dict[tuple[int, ...], Value]
+
+
+class OpFault(Exception):
+    """An equation that is none."""
+
+
+def shape_of(extents: tuple[Term, ...], sizes: Mapping[str, int]) -> tuple[int, ...]:
+    """Extents at these sizes; below 0 is 0."""
+    return tuple(max(0, evaluate(extent, sizes, Plain())[0]) for extent in extents)
+
+
+class Plain:
+    """The world of index terms and preconditions: what has no value is undefined, and there are no arrays."""
+
+    def read(self, read: Read, index: tuple[Value, ...], env: Env) -> Value:
+        raise KeyError(read.tensor)
+
+    def divided(self, index: bool, what: str) -> Number:
+        return UNDEFINED
+
+    def undefined(self) -> None:
+        pass
+
+    def integer(self, dtype: str) -> Number:
+        return UNDEFINED
+
+    def choice(self, term: App, condition: Value, env: Env) -> Value:
+        if condition[0] is not UNDEFINED:
+            return evaluate(term.args[1 if condition[0] else 2], env, self)
+        return undefined_like(evaluate(term.args[1], env, self))
+
+    def exchange(self, term: App, env: Env) -> Value:
+        raise KeyError(term.op)
+
+    def fits(self, index: int) -> None:
+        pass
+
+    def leans(self) -> None:
+        pass
+
+
+class Equations(Plain):
+    """The world of an op's equations and promises: tensors are inputs, or what their equations say."""
+
+    def __init__(self, op: Op, sizes: Mapping[str, int], inputs: Mapping[str, Cells]):
+        self.op, self.sizes = op, sizes
+        self.cells: dict[str, Cells] = dict(inputs)
+        self.shapes = {t.name: shape_of(t.shape, sizes) for t in (*op.tensors, *op.intermediates)}
+
+    def read(self, read: Read, index: tuple[Value, ...], env: Env) -> Value:
+        place = tuple(i for i, _ in index)
+        if any(i is UNDEFINED for i in place):
+            return UNDEFINED, True
+        shape = self.shapes[read.tensor]
+        if not all(0 <= i < n for i, n in zip(place, shape, strict=True)):
+            raise OpFault(f"the equation reads {read.tensor}{list(place)}, which has the shape {list(shape)}")
+        return self.tensor(read.tensor)[place]
+
+    def divided(self, index: bool, what: str) -> Number:
+        if index:
+            raise OpFault(f"the equation has a {what}")
+        return UNDEFINED
+
+    def choice(self, term: App, condition: Value, env: Env) -> Value:
+        if condition[0] is not UNDEFINED:
+            return evaluate(term.args[1 if condition[0] else 2], env, self)
+        return nothing(term)
+
+    def tensor(self, name: str) -> Cells:
+        """All elements of a tensor."""
+        if name not in self.cells:
+            equation = self.op.equation(name)
+            found: Cells = {}
+            for point in itertools.product(*(range(extent) for extent in self.shapes[name])):
+                env: dict[str, Any] = {**self.sizes, **dict(zip((a.name for a in equation.axes), point, strict=True))}
+                found[point] = evaluate(equation.value, env, self)
+            self.cells[name] = found
+        return self.cells[name]
+
+    def outputs(self) -> dict[str, Cells]:
+        """What the outputs have to hold. All equations are looked at, also those that nobody needs."""
+        for equation in self.op.equations:
+            self.tensor(equation.target)
+        return {tensor.name: self.tensor(tensor.name) for tensor in self.op.outputs}
+
+
+def nothing(term: App) -> Value:
+    """Undefined, in the shape of a term's dtype."""
+    from tinygpu.category.carrier import CARRIERS
+
+    if term.dtype in CARRIERS:
+        return tuple((UNDEFINED, True) for _ in CARRIERS[term.dtype].components), True
+    return UNDEFINED, True
+
+
+def admitted(op_where: tuple[Term, ...], world: Plain, sizes: Mapping[str, int]) -> bool:
+    """Whether all of these conditions hold, and have a value."""
+    return all(evaluate(guard, sizes, world)[0] is True for guard in op_where)

@@ -1,0 +1,22 @@
+"""Random programs with trouble in them: `program(seed, number)` is a text, the same everywhere.
+
+Comes in: a seed and a number. Goes out: the text of an op and of a machine. The one idea: a right program of some kind is drawn, and trouble is put
+wherever a term may stand: in the equation, in the program, or in both, so that about half of what comes out is right.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+from tests.meaning import alone, together
+from tests.meaning.trouble import Trouble
+
+KINDS: tuple[Callable[[Trouble], str], ...] = (*alone.KINDS, *together.KINDS)
+
+
+def program(seed: int, number: int) -> str:
+    """The text of one program."""
+    chance = random.Random(f"{seed} {number}")
+    trouble = Trouble(chance, chance.choice((0.1, 0.2, 0.2, 0.35)))
+    return chance.choice(KINDS)(trouble)

@@ -1,0 +1,142 @@
+"""What a program is worth, by running it exactly at small sizes.
+
+Comes in: a program. Goes out: `right` at all that was tried; `wrong`, with the sizes and the data; `loose`: it does what the equation says, and
+something on the way that nobody may rely on (it evaluates what has no value, and nothing depends on it; rounding may take another branch, which
+only values feel; an element is stored twice, in order); or `cannot`.
+The one idea: it shares nothing with the prover but the nodes of terms and the steps of programs: neither a simplifier, nor an interpreter, nor a solver.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tests.meaning.equations import Cells, Equations, OpFault
+from tests.meaning.laws import broken
+from tests.meaning.machine import Machine, equal, run
+from tests.meaning.memory import Fault
+from tests.meaning.oracle import paths
+from tests.meaning.samples import inputs_to_try, sizes_to_try
+from tests.meaning.terms import is_undefined
+from tests.meaning.values import CannotJudge, TooLarge
+from tinygpu.category.node import App, Fold, Read, Term
+from tinygpu.program.step import Program
+
+RIGHT, WRONG, LOOSE, CANNOT, SKIPPED = "right", "wrong", "loose", "cannot", "skipped"
+BUILT_IN = re.compile("(argmax|argmin|logsumexp|welford)_[a-z]+[0-9]+|sum|prod|max|min|any|all")
+EACH, WORK = 12, 120_000  # samples at each of the sizes; steps of threads in all
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The verdict, why, and how many runs it rests on, and steps of threads."""
+
+    kind: str
+    why: str = ""
+    runs: int = 0
+    steps: int = 0
+
+
+def judge(program: Program, seed: int = 0, each: int = EACH, work: int = WORK) -> Judged:
+    """`program → verdict`."""
+    chance = random.Random(seed)
+    for name, _ in program.op.monoids:
+        if BUILT_IN.fullmatch(name):
+            return Judged(WRONG, f"a monoid of the file is called {name}")
+    for name in sorted(set(monoids_of(program))):
+        if why := broken(name, chance):
+            return Judged(WRONG, why)
+    runs, loose, cannot = 0, "", ""
+    for sizes in sizes_to_try(program, chance):
+        for inputs in inputs_to_try(program, sizes, chance, each):
+            found = sample(program, sizes, inputs)
+            runs += found.runs
+            work -= found.steps
+            at = f"at {shown(sizes, inputs)}: {found.why}"
+            if found.kind == WRONG:
+                return Judged(WRONG, at, runs)
+            loose = loose or (at if found.kind == LOOSE else "")
+            cannot = cannot or (at if found.kind == CANNOT else "")
+            if work < 0:
+                return Judged(CANNOT if cannot else LOOSE if loose else RIGHT, cannot or loose, runs)
+    if cannot or not runs:
+        return Judged(CANNOT, cannot or "no sizes or data were found that are admitted", runs)
+    return Judged(LOOSE if loose else RIGHT, loose, runs)
+
+
+def sample(program: Program, sizes: dict[str, int], inputs: dict[str, Cells]) -> Judged:
+    """The verdict at these sizes and data, over all answers of the oracle."""
+    runs, steps, loose = 0, 0, ""
+    try:
+        wanted = Equations(program.op, sizes, inputs).outputs()
+        every = not any(is_undefined(value) for cells in wanted.values() for value in cells.values())
+        for oracle in paths():
+            runs += 1
+            outputs, machine = run(program, sizes, inputs, oracle)
+            steps += machine.spent
+            wrong = next(differences(wanted, outputs), "")
+            if wrong and not oracle.soft:
+                return Judged(WRONG, wrong, runs, steps)
+            loose = loose or looseness(machine, wrong, every)
+    except (Fault, OpFault) as fault:
+        return Judged(WRONG, str(fault), runs, steps)
+    except TooLarge as unable:
+        return Judged(SKIPPED, str(unable), 0, runs)
+    except (CannotJudge, OverflowError) as unable:
+        return Judged(CANNOT, str(unable), runs, steps)
+    return Judged(LOOSE if loose else RIGHT, loose, runs, steps)
+
+
+def looseness(machine: Machine, wrong: str, every: bool) -> str:
+    """What a run does that is right, and that nobody may rely on. `every`: the equation has a value at every element."""
+    if wrong or machine.oracle.soft:
+        return f"rounding may have it that {wrong or 'another branch is taken'}"
+    if machine.partial and every:
+        return "it evaluates what has no value"
+    if machine.leaning:
+        return "a rounded value is equal to itself"
+    if any(array.loose for array in machine.arrays.values()):
+        return "an element is stored twice, or read where it is stored"
+    return ""
+
+
+def differences(wanted: dict[str, Cells], outputs: dict[str, Cells]) -> Iterator[str]:
+    """The elements that are not what the equation says, where it says something."""
+    for name, cells in wanted.items():
+        for place, want in cells.items():
+            if is_undefined(want):
+                continue
+            if place not in outputs[name]:
+                yield f"{name}{list(place)} is never stored; it is {want[0]}"
+            elif is_undefined(outputs[name][place]) or not equal(outputs[name][place], want):
+                yield f"{name}{list(place)} is {outputs[name][place][0]}; it should be {want[0]}"
+
+
+def monoids_of(program: Program) -> Iterator[str]:
+    """The monoids of the file that the equations use."""
+    declared = {name for _, name in program.op.monoids}
+
+    def walk(term: Term) -> Iterator[str]:
+        match term:
+            case App(op, args):
+                yield from (m for a in args for m in walk(a))
+                if op in declared:
+                    yield op
+            case Read(_, index):
+                yield from (m for i in index for m in walk(i))
+            case Fold(monoid, _, guard, body):
+                yield from (*walk(guard), *walk(body))
+                if monoid in declared:
+                    yield monoid
+
+    for equation in program.op.equations:
+        yield from walk(equation.value)
+
+
+def shown(sizes: dict[str, int], inputs: dict[str, Cells]) -> str:
+    """Sizes and data, in words."""
+    said = [f"{name} = {size}" for name, size in sizes.items()]
+    said += [f"{name} = [{', '.join(str(value) for value, _ in cells.values())}]" for name, cells in inputs.items()]
+    return ", ".join(said)

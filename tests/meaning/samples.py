@@ -1,0 +1,178 @@
+"""Sizes and data at which a program is run: small, and nasty.
+
+Comes in: a program, a seed. Goes out: sizes that its preconditions admit, and inputs that its promises admit. The one idea: what goes wrong goes
+wrong at 0, 1, 2 and around the numbers that the text has; with equal values, zeros, both signs, and the ends of a dtype.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+from tests.meaning.equations import Cells, Equations, Plain, admitted, shape_of
+from tests.meaning.values import WIDTH, ends
+from tinygpu.category.node import BOOL, App, Const, Fold, Read, Term
+from tinygpu.program.step import Assign, For, If, Program, steps
+
+FLOATS = tuple(map(Fraction, (0, 1, -1, 2, -2, 3, "1/2", "-3/2")))
+SMALL, DRAWN, EDGE, ELEMENTS, TRIES = (0, 1, 2, 3, 4, 5), 6, 40, 600, 24
+FAR, FEW = 300, 3
+SAFE = ((Fraction(1),), (Fraction(2), Fraction(3), Fraction("1/2")))
+
+
+def numbers(term: Term) -> Iterator[int]:
+    """The index constants of a term."""
+    match term:
+        case Const(int(value), "index"):
+            yield value
+        case App(_, args):
+            yield from (n for a in args for n in numbers(a))
+        case Read(_, index):
+            yield from (n for i in index for n in numbers(i))
+        case Fold(_, axes, guard, body):
+            yield from (n for t in (*(a.extent for a in axes), guard, body) for n in numbers(t))
+
+
+def terms_of(program: Program) -> Iterator[Term]:
+    """The terms that say where tiles begin and end."""
+    for launch in program.launches:
+        yield from (a.extent for a in launch.grid + launch.block)
+        for step in steps(launch.body):
+            match step:
+                case Assign(_, index, _, _, guard):
+                    yield from (*index, guard)
+                case For(axis):
+                    yield axis.extent
+                case If(guard):
+                    yield guard
+
+
+def widths(program: Program) -> tuple[int, ...]:
+    """What a byte does not hold, if a size or an index becomes a byte."""
+    found = {t.dtype for equation in program.op.equations for t in casts(equation.value)}
+    for launch in program.launches:
+        for step in steps(launch.body):
+            match step:
+                case Assign(_, index, value, _, guard):
+                    found |= {t.dtype for one in (*index, value, guard) for t in casts(one)}
+                case If(guard):
+                    found |= {t.dtype for t in casts(guard)}
+    return tuple(wide for dtype, wide in (("i8", 128), ("u8", 256)) if dtype in found)
+
+
+def casts(term: Term) -> Iterator[App]:
+    """The casts of index terms."""
+    match term:
+        case App(op, args):
+            yield from (t for a in args for t in casts(a))
+            if op == "cast" and args[0].dtype == "index":
+                yield term
+        case Read(_, index):
+            yield from (t for i in index for t in casts(i))
+        case Fold(_, _, guard, body):
+            yield from (*casts(guard), *casts(body))
+
+
+def rows_of(program: Program, chance: random.Random) -> Iterator[tuple[int, ...]]:
+    """Sizes: all alike, one of them 0, some that are drawn, one of them at the edge of a tile, or beyond a byte."""
+    count = len(program.op.sizes)
+    found = [n for t in terms_of(program) for n in numbers(t)]
+    edges = sorted({n + d for n in found if 4 <= n <= EDGE for d in (-1, 0, 1)} - set(SMALL))
+    far = [max(n for n in found if EDGE < n < FAR) + 1] if any(EDGE < n < FAR for n in found) else []
+    if count == 1:
+        yield from ((n,) for n in SMALL)
+    elif count:
+        yield from ((n,) * count for n in (1, 2, 0, 3))
+        yield from (tuple(0 if k == n else 2 for k in range(count)) for n in range(count))
+        yield from (tuple(chance.choice(SMALL[1:]) for _ in range(count)) for _ in range(DRAWN))
+    else:
+        yield ()
+    for wide in (*edges[-3 if count == 1 else -1 :], *far, *widths(program)):
+        yield from (tuple(wide if k == n else chance.choice((1, 1, 2)) for k in range(count)) for n in range(count))
+    if edges:
+        yield from (tuple(chance.choice((*edges, 1, 2)) for _ in range(count)) for _ in range(2))
+
+
+def sizes_to_try(program: Program, chance: random.Random) -> Iterator[dict[str, int]]:
+    """Sizes that the preconditions admit."""
+    names, found = program.op.sizes, 0
+    for row in dict.fromkeys(rows_of(program, chance)):
+        sizes = dict(zip(names, row, strict=True))
+        if admitted(program.where, Plain(), sizes):
+            found += 1
+            yield sizes
+    for n in range(6, FAR) if found < FEW and names else ():  # preconditions that small sizes do not meet
+        if admitted(program.where, Plain(), sizes := dict.fromkeys(names, n)):
+            yield sizes
+            found += 1
+            if found >= FEW:
+                return
+
+
+def pool(dtype: str, sizes: dict[str, int]) -> tuple[Any, ...]:
+    """The values that elements of a dtype are drawn from."""
+    if dtype == BOOL:
+        return False, True
+    if dtype not in WIDTH:
+        return FLOATS
+    low, high = ends(dtype)
+    near = {0, 1, 2, 3, *(n + d for n in sizes.values() for d in (-1, 0))}
+    return (
+        *sorted(n for n in near if 0 <= n < high),
+        -1 if low < 0 else 0,
+        low,
+        low + 1,
+        high,
+        high - 1,
+        math.isqrt(high) + 1,
+        high // 2 + 1,
+        7,
+    )
+
+
+def plain_rows(dtypes: list[str]) -> Iterator[list[Any]]:
+    """All elements the same: zeros, ones, a number below 0; or the ends of the dtype."""
+    for number in (0, 1, -1):
+        yield [bool(number) if d == BOOL else max(ends(d)[0], number) if d in WIDTH else Fraction(number) for d in dtypes]
+    if any(d in WIDTH for d in dtypes):
+        for end in (0, 1):
+            yield [bool(end) if d == BOOL else ends(d)[end] if d in WIDTH else Fraction(2 * end - 1, 2) for d in dtypes]
+
+
+def rows(dtypes: list[str], sizes: dict[str, int], chance: random.Random, count: int) -> Iterator[list[Any]]:
+    """Values for that many elements, many times."""
+    pools = [pool(d, sizes) for d in dtypes]
+    if math.prod(map(len, pools)) <= count:
+        yield from map(list, itertools.product(*pools))
+        return
+    yield from plain_rows(dtypes)
+    for safe in SAFE:
+        yield [
+            chance.choice(safe) if d not in WIDTH and d != BOOL else chance.choice(p[:3])
+            for d, p in zip(dtypes, pools, strict=True)
+        ]
+    for number in range(count):
+        small = number % 2 == 0
+        yield [chance.choice(p[:3] if small and d in WIDTH else p) for d, p in zip(dtypes, pools, strict=True)]
+
+
+def inputs_to_try(program: Program, sizes: dict[str, int], chance: random.Random, count: int) -> Iterator[dict[str, Cells]]:
+    """Inputs that the promises admit: all of a few elements, else those with all elements the same, and some that are drawn."""
+    shapes = {t.name: shape_of(t.shape, sizes) for t in program.op.inputs}
+    places = [(t, place) for t in program.op.inputs for place in itertools.product(*map(range, shapes[t.name]))]
+    if len(places) > ELEMENTS:
+        return
+    found = 0
+    for tried, row in enumerate(rows([t.dtype for t, _ in places], sizes, chance, max(count, 20)), 1):
+        inputs: dict[str, Cells] = {t.name: {} for t in program.op.inputs}
+        for (tensor, place), value in zip(places, row, strict=True):
+            inputs[tensor.name][place] = (value, True)
+        if admitted(program.op.promises, Equations(program.op, sizes, inputs), sizes):
+            found += 1
+            yield inputs
+        if found >= count or tried >= count + TRIES:
+            return

@@ -1,0 +1,280 @@
+"""The meaning of a term at one point: by its nodes, one after the other, as they are written.
+
+Comes in: a term, the values of its variables, and a `World`, which knows what arrays hold. Goes out: a number, and whether it is *sure*: no
+rounding stands between the stored values and it. The one idea: the same walk for equations and for programs; only the world differs:
+in an equation what has no value is undefined, in a program it is a fault, or what some float does.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any, Protocol, TypeAlias
+
+from tests.meaning import values as v
+from tests.meaning.values import INF, UNDEFINED, WIDTH, CannotJudge, Number
+from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.node import BOOL, COMPARISONS, FLOATS, INDEX, SHUFFLES, App, Const, Fold, Read, Term, Var
+
+Value: TypeAlias = tuple[Number, bool]  # of a carrier, a tuple of these, and True
+Env: TypeAlias = Mapping[str, Any]
+KEEPS = ("min", "max", "neg", "abs")  # of stored floats they give stored floats
+REFLEXIVE = ("eq", "le", "ge", "ne", "lt", "gt")
+FITS = 1 << 63
+
+
+class World(Protocol):
+    """What a term stands in."""
+
+    def read(self, read: Read, index: tuple[Value, ...], env: Env) -> Value:
+        """What an array holds."""
+
+    def divided(self, index: bool, what: str) -> Number:
+        """An integer is divided where it must not be."""
+
+    def undefined(self) -> None:
+        """An operation on defined values has none."""
+
+    def integer(self, dtype: str) -> Number:
+        """The integer that an undefined float becomes."""
+
+    def choice(self, term: App, condition: Value, env: Env) -> Value:
+        """The branch of a choice whose condition is undefined, or is decided by rounding."""
+
+    def exchange(self, term: App, env: Env) -> Value:
+        """A shuffle."""
+
+    def fits(self, index: int) -> None:
+        """An index was computed."""
+
+    def leans(self) -> None:
+        """A rounded value is compared with itself."""
+
+
+def evaluate(term: Term, env: Env, world: World) -> Value:
+    """`term → value` at one point."""
+    kind = type(term)
+    if kind is App:
+        return operation(term, env, world)  # type: ignore[arg-type]
+    match term:
+        case Const(value, dtype):
+            return (v.Fraction(value) if dtype in FLOATS and abs(value) != INF else value), True
+        case Var(name):
+            found = env[name]
+            return found if isinstance(found, tuple) else (found, True)
+        case Read(_, index):
+            return world.read(term, tuple(evaluate(i, env, world) for i in index), env)
+        case Fold():
+            return fold(term, env, world)
+    raise TypeError(f"not a term: {term!r}")
+
+
+def operation(term: App, env: Env, world: World) -> Value:
+    """An operation, in the order in which its operands are evaluated."""
+    op, args = term.op, term.args
+    if op == "select":
+        condition = evaluate(args[0], env, world)
+        if condition[0] is UNDEFINED or not condition[1]:
+            return world.choice(term, condition, env)
+        return evaluate(args[1 if condition[0] else 2], env, world)
+    if op in ("and", "or"):
+        return logic(op == "or", args, env, world)
+    if op in SHUFFLES:
+        return world.exchange(term, env)
+    if op == "pack":
+        return tuple(evaluate(a, env, world) for a in args), True
+    if op == "part":
+        return evaluate(args[0], env, world)[0][args[1].value]  # type: ignore[union-attr,no-any-return]
+    if op == term.dtype:
+        return joined(op, evaluate(args[0], env, world), evaluate(args[1], env, world), world)
+    if op in REFLEXIVE and args[0] == args[1]:
+        return reflexive(term, evaluate(args[0], env, world), world)
+    return plain(term, [evaluate(a, env, world) for a in args], world)
+
+
+def reflexive(term: App, value: Value, world: World) -> Value:
+    """A term compared with itself: equal to itself if it has a value, rounded as it may be. Nobody may rely on that."""
+    if value[0] is not UNDEFINED and not value[1]:
+        world.leans()
+    return plain(term, [(value[0], value[0] is not UNDEFINED or value[1])] * 2, world)
+
+
+def logic(absorbing: bool, args: tuple[Term, ...], env: Env, world: World) -> Value:
+    """Kleene's `and`, `or`, from the left: what follows is evaluated unless all is decided, whatever rounding does."""
+    known: Value = (not absorbing, True)
+    for arg in args:
+        if known[0] is absorbing and known[1]:
+            break
+        more = evaluate(arg, env, world)
+        decided = [one for one in (known, more) if one[0] is absorbing]
+        if decided:
+            known = (absorbing, any(one[1] for one in decided))
+        else:
+            known = (UNDEFINED if UNDEFINED in (known[0], more[0]) else not absorbing, known[1] and more[1])
+    return known
+
+
+def plain(term: App, args: list[Value], world: World) -> Value:
+    """An operation on numbers."""
+    op, dtype, given = term.op, term.dtype, [a for a, _ in args]
+    sure = all(s for _, s in args)
+    if op == "cast":
+        return cast(term, given[0], sure, world)
+    if any(a is UNDEFINED for a in given):
+        return UNDEFINED, sure
+    if op in COMPARISONS:
+        return compare(op, *given), sure
+    if op == "not":
+        return not given[0], sure
+    if dtype in FLOATS:
+        out = floats(op, given)
+        if out is UNDEFINED:
+            world.undefined()
+        return out, sure and op in KEEPS
+    return integers(term, given, world), sure
+
+
+def compare(op: str, a: Number, b: Number) -> bool:
+    """A comparison of defined values."""
+    match op:
+        case "eq" | "ne":
+            return v.same(a, b) == (op == "eq")
+        case "lt" | "ge":
+            return v.less(a, b) == (op == "lt")
+    return v.less(b, a) == (op == "gt")
+
+
+def floats(op: str, args: list[Number]) -> Number:
+    """An operation on floats that have values."""
+    match op:
+        case "add":
+            return v.add(*args)
+        case "sub":
+            return v.add(args[0], -args[1])
+        case "mul":
+            return v.multiply(*args)
+        case "div":
+            return v.divide(*args)
+        case "neg":
+            return -args[0]
+        case "min" | "max":
+            a, b = args
+            return (b if v.less(b, a) else a) if op == "min" else (b if v.less(a, b) else a)
+    if op not in v.FUNCTION:
+        raise CannotJudge(f"{op} of floats")
+    return v.FUNCTION[op](args[0])
+
+
+def integers(term: App, args: list[Number], world: World) -> Number:
+    """An operation on integers or indices that have values."""
+    op, dtype, a = term.op, term.dtype, args[0]
+    b = args[1] if len(args) > 1 else 0
+    match op:
+        case "floordiv" | "mod" | "ceildiv":
+            if b < 1 or (a < 0 and op != "ceildiv"):
+                return world.divided(dtype == INDEX, f"{op} of {a} by {b}")
+            out = a // b if op == "floordiv" else a % b if op == "mod" else -(-a // b)
+        case "table":
+            if not 0 <= a < len(args) - 1:
+                raise CannotJudge("an entry outside of a table")
+            out = args[1 + a]
+        case _:
+            out = {
+                "add": lambda: a + b, "sub": lambda: a - b, "mul": lambda: a * b, "min": lambda: min(a, b), "max": lambda: max(a, b),
+                "xor": lambda: a ^ b, "neg": lambda: -a, "abs": lambda: abs(a),
+            }[op]()  # fmt: skip
+    if dtype == INDEX:
+        world.fits(out)
+        return out
+    return v.wrap(out, dtype) if dtype in WIDTH else out
+
+
+def cast(term: App, a: Number, sure: bool, world: World) -> Value:
+    """The language's cast. A float that becomes a wider one, and an integer that becomes an integer, are not rounded."""
+    source, dtype = term.args[0].dtype, term.dtype
+    if dtype in FLOATS:
+        if source in FLOATS:
+            widened = source == dtype or (source, dtype) in (
+                ("f32", "f64"),
+                ("f16", "f32"),
+                ("f16", "f64"),
+                ("bf16", "f32"),
+                ("bf16", "f64"),
+            )
+            return a, sure and widened
+        return (a if a is UNDEFINED else Fraction(int(a))), False
+    if dtype == BOOL:
+        return (a if a is UNDEFINED else a != 0), sure
+    if source in FLOATS:
+        whole = "i64" if dtype == INDEX else dtype
+        return (world.integer(whole) if a is UNDEFINED else v.to_integer(a, whole)), sure
+    if a is UNDEFINED:
+        return a, sure
+    return (v.wrap(int(a), dtype) if dtype in WIDTH else int(a)), sure
+
+
+def joined(monoid: str, a: Value, b: Value, world: World) -> Value:
+    """`a ⊕ b` of a carrier."""
+    definition = MONOIDS[monoid].definition
+    assert definition is not None
+    return tuple(evaluate(term, {"a": a, "b": b}, world) for term in definition.combine), True
+
+
+def unit_of(monoid: str, dtype: str) -> Value:
+    """What a fold over nothing gives; of integers' `max` and `min`, the end of the range."""
+    definition = MONOIDS[monoid].definition
+    if definition is not None:
+        return tuple(evaluate(term, {}, None) for term in definition.unit), True  # type: ignore[arg-type]
+    if monoid in ("max", "min"):
+        if dtype in FLOATS:
+            return (-INF if monoid == "max" else INF), True
+        if dtype not in WIDTH:
+            raise CannotJudge("the largest index of none")
+        return v.ends(dtype)[monoid == "min"], True
+    number = {"sum": 0, "prod": 1, "any": False, "all": True}[monoid]
+    return (Fraction(number) if dtype in FLOATS else number), True
+
+
+def combine(monoid: str, dtype: str, a: Value, b: Value, world: World) -> Value:
+    """`a ⊕ b`, of numbers or of a carrier."""
+    if MONOIDS[monoid].definition is not None:
+        return joined(monoid, a, b, world)
+    op = MONOIDS[monoid].op
+    if op in ("or", "and"):
+        absorbing = op == "or"
+        if absorbing in (a[0], b[0]):
+            return absorbing, any(one[1] for one in (a, b) if one[0] is absorbing)
+        return (UNDEFINED if UNDEFINED in (a[0], b[0]) else not absorbing), a[1] and b[1]
+    return plain(App(op, (), dtype), [a, b], world)
+
+
+def fold(term: Fold, env: Env, world: World) -> Value:
+    """A fold, its points in row-major order. A guard that is not decided leaves it undefined."""
+    total = unit_of(term.monoid, term.dtype)
+    extents = [evaluate(axis.extent, env, world)[0] for axis in term.axes]
+    if any(extent is UNDEFINED for extent in extents):
+        return UNDEFINED, True
+    for point in itertools.product(*(range(max(0, extent)) for extent in extents)):
+        inner = {**env, **{axis.name: place for axis, place in zip(term.axes, point, strict=True)}}
+        held, sure = evaluate(term.guard, inner, world)
+        if held is UNDEFINED:
+            world.undefined()
+            total = undefined_like(total)
+        elif held:
+            total = combine(term.monoid, term.dtype, total, evaluate(term.body, inner, world), world)
+        if not sure:
+            total = (total[0], False)
+    return total
+
+
+def undefined_like(value: Value) -> Value:
+    """Undefined, in every component."""
+    if isinstance(value[0], tuple):
+        return tuple(undefined_like(one) for one in value[0]), True
+    return UNDEFINED, value[1]
+
+
+def is_undefined(value: Value) -> bool:
+    """Whether a value, or one of its components, is undefined."""
+    return any(map(is_undefined, value[0])) if isinstance(value[0], tuple) else value[0] is UNDEFINED

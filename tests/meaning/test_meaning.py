@@ -1,0 +1,68 @@
+"""What is undefined, infinite, unwritten, wrapped, rounded or empty: no such program is proved where it is wrong.
+
+Comes in: specs that must not be proved, random programs of fixed seeds, and right programs with one fault each. Goes out: a failure with the text.
+The one idea: the judge shares nothing with the prover, and is itself seen failing.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.meaning.driver import BUDGET, answer
+from tests.meaning.faults import FAULTS, RIGHT_PROGRAMS
+from tests.meaning.grammar import program
+from tests.meaning.judge import LOOSE, RIGHT, WRONG, judge
+from tinygpu import pipeline
+from tinygpu.diagnostic import TinygpuError
+from tinygpu.proof.kernel import Proof
+
+UNSOUND = sorted((Path(__file__).parent / "unsound").glob("*.tgpu"))
+RANDOM, SEED = 150, 14
+
+
+@pytest.mark.parametrize("path", UNSOUND, ids=lambda path: path.stem)
+def test_what_is_wrong_is_not_proved(path):
+    text = path.read_text(encoding="utf-8")
+    assert text.startswith("# "), "the first line says why"
+    try:
+        (machine,) = pipeline.load_text(text).machines
+        program = pipeline.program(machine)
+    except TinygpuError:
+        return  # refused before it is a program: that is one way not to be proved
+    judged = judge(program)
+    assert judged.kind == WRONG, f"{path.stem} is not wrong: {judged}"
+    assert not isinstance(pipeline.check(machine, BUDGET), Proof), f"{path.stem} is proved, and is wrong {judged.why}"
+
+
+def test_no_random_program_is_proved_and_wrong():
+    wrong, proved = [], 0
+    for number in range(RANDOM):
+        text = program(SEED, number)
+        found = answer(text)
+        proved += found["checker"] == "proved"
+        if found["checker"] in ("proved", "crash") and found["judge"] != RIGHT and found["judge"] not in (LOOSE, "cannot"):
+            wrong.append(f"{found['checker']}: {found['why']}\n{text}")
+    assert not wrong, wrong[0]
+    assert proved > RANDOM // 5, "so few are proved that nothing was tried"
+
+
+def judged(text):
+    (machine,) = pipeline.load_text(text).machines
+    return judge(pipeline.program(machine))
+
+
+@pytest.mark.parametrize("name", sorted(RIGHT_PROGRAMS))
+def test_the_judge_finds_nothing_wrong_with_what_is_right(name):
+    found = judged(RIGHT_PROGRAMS[name])
+    assert found.kind == RIGHT and found.runs > 5, found
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: f"{fault.program}: {fault.title}")
+def test_the_judge_sees_each_fault(fault):
+    text = RIGHT_PROGRAMS[fault.program]
+    assert text.count(fault.old) >= 1, f"{fault.old} does not stand in {fault.program}"
+    found = judged(text.replace(fault.old, fault.new, fault.times))
+    assert found.kind == fault.kind, found
+    assert fault.why in found.why, found.why
