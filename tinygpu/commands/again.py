@@ -15,6 +15,7 @@ from typing import TypeVar
 
 from tinygpu import pipeline
 from tinygpu.category.heap import roomy
+from tinygpu.commands.rewritten import differs
 from tinygpu.commands.subjects import INVALID, Subject
 from tinygpu.diagnostic import Diagnostic
 from tinygpu.obligations import state
@@ -192,8 +193,8 @@ def independent(text: str) -> tuple[tuple[Stated, ...], tuple[str, ...]]:
 
 
 def validated(found: Sequence[Subject]) -> dict[str, tuple[Diagnostic, ...]]:
-    """For each module what is wrong with its launchers and kernels, beside the programs that it names. Of a CPU kernel that is not proved
-    nobody knows whether it is the one that was built."""
+    """For each module what is wrong with it. It is what this version writes for the programs that it names, to the character, or it is not
+    looked at further; then its launchers and kernels are followed along these programs."""
     from tinygpu.validate.check import Expected, validate
     from tinygpu.validate.cpu import findings
 
@@ -203,7 +204,10 @@ def validated(found: Sequence[Subject]) -> dict[str, tuple[Diagnostic, ...]]:
             modules.setdefault(s.path, []).append(s)
     out: dict[str, tuple[Diagnostic, ...]] = {}
     for path, several in modules.items():
-        text = Path(path).read_text(encoding="utf-8")
+        if other := differs(several[0].module, path):
+            out[path] = (other,)
+            continue
+        text = several[0].module
         on_gpu = validate(text, [Expected(s.machine, unpack(s.program), s.alone or s.program) for s in several], path)
         on_cpu = findings(text, [(s.machine, s.alone or s.program) for s in several], path) if not on_gpu else ()
         out[path] = (*on_gpu, *(replace(d, verdict="unknown") if d.verdict == "note" else d for d in on_cpu))

@@ -14,6 +14,7 @@ from tinygpu.record import dataclass
 
 EXACT_FUNCTIONS = ("abs", "floor")
 BITWISE, IN_ORDER, OVER_REALS = "bitwise", "in order", "over the reals"
+AS_WRITTEN = "every element is evaluated as the equation is written"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,7 @@ def sentence(program: Program, words: set[str]) -> str:
     order = (
         "folds may be reassociated"
         if folds
-        else "every element is evaluated as the equation is written"
+        else AS_WRITTEN
         if OVER_REALS not in words
         else "every element is evaluated as the program is written, which over the reals is what the equation says"
     )

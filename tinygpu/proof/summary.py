@@ -35,12 +35,14 @@ def sizes(program: Program) -> str:
 
 
 def methods(proof: Proof) -> str:
-    """How the obligations were discharged.
+    """How the obligations were discharged, those that say the same of several places in the text once: so they are as many for a program
+    that was derived as for one that is given.
 
     `30 obligations: 11 by structure, 17 by z3, 2 by model`
     """
-    count = Counter(t.method for t in proof.theorems)
-    return f"{len(proof.theorems)} obligations: " + ", ".join(f"{n} by {m}" for m, n in sorted(count.items()))
+    found = {(c.kind, c.code, c.hypotheses, getattr(c, "goal", None)): t.method for t in proof.theorems for c in (t.claim,)}
+    count = Counter(found.values())
+    return f"{len(found)} obligations: " + ", ".join(f"{n} by {m}" for m, n in sorted(count.items()))
 
 
 def on_cpu(proof: Proof) -> str:
