@@ -116,9 +116,10 @@ def built(proof: Proof, machine: Machine | None = None) -> Built:
 def rebuilt(machine: Machine, programs: Sequence[Program], derived: bool = False) -> Built | None:
     """What is built of programs that were built before, for GPUs and for CPUs: all are proved again; None where one is not. Of the machine
     nothing counts but its names, and whether it was `derived`, which sentences say."""
-    if derived:
-        programs = [replace(one, machine=replace(one.machine, program=None)) if one.machine else one for one in programs]
-    proofs = [stage("check", partial(verdicts.prove, one)) for one in programs]
+    from tinygpu.proof.kernel import prove
+    from tinygpu.proof.numerics import as_derived
+
+    proofs = [stage("check", partial(prove, as_derived(one) if derived else one)) for one in programs]
     return _built(machine, *(p for p in proofs if isinstance(p, Proof))) if all(isinstance(p, Proof) for p in proofs) else None
 
 

@@ -15,10 +15,12 @@ from tinygpu import pipeline
 from tinygpu.commands.certify import place
 from tinygpu.commands.common import find, read
 from tinygpu.diagnostic import Diagnostic, TinygpuError
+from tinygpu.model.machine import Machine
 from tinygpu.model.source import said
 from tinygpu.program.step import Program
 from tinygpu.proof.certificate import Certificate, program_text, sha
 from tinygpu.proof.certificate import read as read_certificate
+from tinygpu.proof.numerics import numerics_of
 from tinygpu.proof.summary import INTRODUCES
 from tinygpu.record import dataclass, field, replace
 
@@ -89,9 +91,13 @@ def of_certificate(path: str, text: str) -> Subject:
     try:
         found = read_certificate(text)
         (machine,) = pipeline.load_text(found.program, path).machines
+        program = pipeline.program(machine)
+        if program_text(program) != found.program:
+            raise ValueError("its program is not written as it would be")
     except (ValueError, TinygpuError) as error:
         raise TinygpuError(Diagnostic(INVALID, f"{path} is no certificate that can be used: {error}")) from None
-    return Subject(path, found.machine, found.op, found.program, pipeline.program(machine), found)
+    problems = tuple(Diagnostic(INVALID, f"{path}: {said}") for said in found.differs(program))
+    return Subject(path, found.machine, found.op, found.program, program, found, problems)
 
 
 def of_spec(spec: pipeline.Loaded, proofs: Path) -> Iterator[Subject]:
@@ -107,9 +113,23 @@ def of_spec(spec: pipeline.Loaded, proofs: Path) -> Iterator[Subject]:
                     problems.append(_stale(file, "program", machine.title))
                 elif certificate.source != sha(said(spec.tree, machine.name)):
                     problems.append(_stale(file, "text", machine.title))
+                else:
+                    problems += [Diagnostic(INVALID, f"{file}: {said_}") for said_ in of_machine(certificate, machine, program)]
             except ValueError as error:
                 problems.append(Diagnostic(INVALID, f"{file}: {error}"))
         yield Subject(spec.path, machine.title, machine.op.name, text, program, certificate, tuple(problems))
+
+
+def of_machine(certificate: Certificate, machine: Machine, program: Program) -> Iterator[str]:
+    """What a certificate says of a machine of a spec, whose program it has, otherwise than the spec."""
+    yield from certificate.differs(program)
+    for what, theirs, ours in (
+        ("machine", certificate.machine, machine.title),
+        ("op", certificate.op, machine.op.name),
+        ("numerics", certificate.numerics.sentence, numerics_of(program).sentence),
+    ):
+        if theirs != ours:
+            yield f"its {what}: {theirs}; the spec's: {ours}"
 
 
 def _stale(file: Path, what: str, machine: str) -> Diagnostic:

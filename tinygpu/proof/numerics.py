@@ -10,7 +10,7 @@ from __future__ import annotations
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.term import FLOATS, FUNCTIONS, App, Fold, Read, Term, walk
 from tinygpu.program.step import Assign, Program, steps
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, replace
 
 EXACT_FUNCTIONS = ("abs", "floor")
 BITWISE, IN_ORDER, OVER_REALS = "bitwise", "in order", "over the reals"
@@ -52,6 +52,11 @@ def word(program: Program, tensor: str) -> str:
 def derived(program: Program) -> bool:
     """Whether the program was made from a machine, which evaluates each element as the equation is written."""
     return program.machine is not None and program.machine.program is None
+
+
+def as_derived(program: Program) -> Program:
+    """The same, of which is believed that it was derived."""
+    return replace(program, machine=replace(program.machine, program=None)) if program.machine else program
 
 
 def rounds(term: Term) -> bool:

@@ -16,6 +16,7 @@ from tinygpu.proof.certificate import digest
 from tinygpu.proof.kernel import Proof
 from tinygpu.proof.numerics import numerics_of
 
+NAMED = 32  # digits of a certificate's hash that a module names
 INTRODUCES = "The program, for `tinygpu replay`:"  # in the docstring of a launcher, what follows is its program as a spec
 
 
@@ -57,7 +58,7 @@ def facts(proof: Proof) -> tuple[str, ...]:
     return (
         f"Proved for {sizes(proof.program)}: {methods(proof)}.",
         numerics_of(proof.program).sentence,
-        f"Certificate {digest(proof)[:32]}.",
+        f"Certificate {digest(proof)[:NAMED]}.",
     )
 
 
