@@ -226,6 +226,7 @@ CATALOGUE: Mapping[str, str] = {
     "TG821": "a module with other helpers than its own",
     "TG822": "a launch that is not the program's",
     "TG823": "a text that cannot be read back",
+    "TG824": "a module that is not what is written for its programs",
     # the command line
     "TG901": "a bug of tinygpu",
     "TG902": "there is no such file",

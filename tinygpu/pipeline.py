@@ -106,21 +106,33 @@ def bounded(machine: Machine, run: Callable[[], T]) -> T:
 
 def built(proof: Proof, machine: Machine | None = None) -> Built:
     """A proved machine with what the emitter needs to know of its proof. Raises TypeError for anything but a `Proof`."""
+    if not isinstance(proof, Proof):
+        raise TypeError(f"build needs a Proof, not {type(proof).__name__}: a machine that is not proved is not built")
+    machine = machine or proof.program.machine
+    alone = _alone(machine) if machine else None
+    return _built(machine or Machine(proof.program.name, proof.program.op, ()), proof, *([alone] if alone else ()))
+
+
+def rebuilt(machine: Machine, programs: Sequence[Program], derived: bool = False) -> Built | None:
+    """What is built of programs that were built before, for GPUs and for CPUs: all are proved again; None where one is not. Of the machine
+    nothing counts but its names, and whether it was `derived`, which sentences say."""
+    from tinygpu.proof.kernel import prove
+    from tinygpu.proof.numerics import as_derived
+
+    proofs = [stage("check", partial(prove, as_derived(one) if derived else one)) for one in programs]
+    return _built(machine, *(p for p in proofs if isinstance(p, Proof))) if all(isinstance(p, Proof) for p in proofs) else None
+
+
+def _built(machine: Machine, proof: Proof, *alone: Proof) -> Built:
     from tinygpu.emit.module import Built
     from tinygpu.obligations.width import limits
     from tinygpu.program.unpack import unpack
     from tinygpu.proof.summary import facts, on_cpu, spelled_out
 
-    if not isinstance(proof, Proof):
-        raise TypeError(f"build needs a Proof, not {type(proof).__name__}: a machine that is not proved is not built")
     numbers = unpack(proof.program)  # what runs has a cell for each component of a value
-    machine = machine or proof.program.machine
-    alone = _alone(machine) if machine else None
     sizes = limits(proof.program)  # the same as those of its components, whose values take longer to follow
-    machine = machine or Machine(proof.program.name, proof.program.op, ())
-    if alone is None:
-        return Built(machine, numbers, (*facts(proof), *spelled_out(proof)), sizes, proof.program)
-    return Built(machine, numbers, (*facts(proof), on_cpu(alone), *spelled_out(proof, alone)), sizes, alone.program)
+    said = (*facts(proof), *map(on_cpu, alone), *spelled_out(proof, *alone))
+    return Built(machine, numbers, said, sizes, alone[0].program if alone else proof.program)
 
 
 def _alone(machine: Machine) -> Proof | None:

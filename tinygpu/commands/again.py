@@ -15,6 +15,7 @@ from typing import TypeVar
 
 from tinygpu import pipeline
 from tinygpu.category.heap import roomy
+from tinygpu.commands.rewritten import differs
 from tinygpu.commands.subjects import INVALID, Subject
 from tinygpu.diagnostic import Diagnostic
 from tinygpu.obligations import state
@@ -23,6 +24,7 @@ from tinygpu.program.step import Program
 from tinygpu.program.unpack import unpack
 from tinygpu.proof.certificate import formula, hash_of
 from tinygpu.proof.smtlib import name_of
+from tinygpu.proof.summary import NAMED
 from tinygpu.record import dataclass, replace
 from tinygpu.replay import check, smt
 from tinygpu.replay.ir import Inhabited as Exists
@@ -192,8 +194,8 @@ def independent(text: str) -> tuple[tuple[Stated, ...], tuple[str, ...]]:
 
 
 def validated(found: Sequence[Subject]) -> dict[str, tuple[Diagnostic, ...]]:
-    """For each module what is wrong with its launchers and kernels, beside the programs that it names. Of a CPU kernel that is not proved
-    nobody knows whether it is the one that was built."""
+    """For each module what is wrong with it. It is what this version writes for the programs that it names, to the character, or it is not
+    looked at further; then its launchers and kernels are followed along these programs."""
     from tinygpu.validate.check import Expected, validate
     from tinygpu.validate.cpu import findings
 
@@ -203,7 +205,10 @@ def validated(found: Sequence[Subject]) -> dict[str, tuple[Diagnostic, ...]]:
             modules.setdefault(s.path, []).append(s)
     out: dict[str, tuple[Diagnostic, ...]] = {}
     for path, several in modules.items():
-        text = Path(path).read_text(encoding="utf-8")
+        if other := differs(several[0].module, path):
+            out[path] = (other,)
+            continue
+        text = several[0].module
         on_gpu = validate(text, [Expected(s.machine, unpack(s.program), s.alone or s.program) for s in several], path)
         on_cpu = findings(text, [(s.machine, s.alone or s.program) for s in several], path) if not on_gpu else ()
         out[path] = (*on_gpu, *(replace(d, verdict="unknown") if d.verdict == "note" else d for d in on_cpu))
@@ -212,19 +217,25 @@ def validated(found: Sequence[Subject]) -> dict[str, tuple[Diagnostic, ...]]:
 
 def compared(subject: Subject, stated: Sequence[Stated]) -> tuple[Diagnostic, ...]:
     """What a certificate, or the hash that a module names, says otherwise than the program."""
-    certificate, ours = subject.certificate, {(s.kind, s.code, s.formula) for s in stated}
-    if subject.promised and not (own := hash_of(subject.text, ours)).startswith(subject.promised):
+    certificate = subject.certificate
+    if subject.promised:
+        own = hash_of(subject.text, ((s.kind, s.code, s.formula) for s in stated))[:NAMED]
         title = f"{subject.machine} in {subject.path} names the certificate {subject.promised}"
-        return (Diagnostic(INVALID, title, notes=(f"that of the program which stands there is {own}",)),)
+        note = f"that of the program which stands there is {own}"
+        return () if own == subject.promised else (Diagnostic(INVALID, title, notes=(note,)),)
     if certificate is None or subject.problems:
         return subject.problems
-    theirs = {e.claim for e in certificate.obligations}
-    found = [
-        f"the program needs {kind} ({code}), formula {hash_}, which is not in it" for kind, code, hash_ in sorted(ours - theirs)
-    ]
-    found += [f"its {kind} ({code}), formula {hash_}, is none of the program's" for kind, code, hash_ in sorted(theirs - ours)]
+    ours = {(s.kind, s.code, s.formula, s.sentence) for s in stated}
+    theirs = {(*e.claim, e.sentence) for e in certificate.obligations}
+    found = [f"the program needs {_shown(claim)}, which is not in it" for claim in sorted(ours - theirs)]
+    found += [f"its {_shown(claim)}, is none of the program's" for claim in sorted(theirs - ours)]
     title = f"the certificate of {subject.machine} is not one of its program"
     return (Diagnostic(INVALID, title, notes=tuple(found[:5])),) if found else ()
+
+
+def _shown(claim: tuple[str, str, str, str]) -> str:
+    kind, code, formula, sentence = claim
+    return f"{kind} ({code}), formula {formula}: {sentence}"
 
 
 def spread(work: Callable[[T], R], items: Sequence[T], jobs: int, few: int) -> Iterator[R]:

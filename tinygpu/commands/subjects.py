@@ -15,12 +15,14 @@ from tinygpu import pipeline
 from tinygpu.commands.certify import place
 from tinygpu.commands.common import find, read
 from tinygpu.diagnostic import Diagnostic, TinygpuError
+from tinygpu.model.machine import Machine
 from tinygpu.model.source import said
 from tinygpu.program.step import Program
 from tinygpu.proof.certificate import Certificate, program_text, sha
 from tinygpu.proof.certificate import read as read_certificate
+from tinygpu.proof.numerics import numerics_of
 from tinygpu.proof.summary import INTRODUCES
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, field, replace
 
 INVALID = "TG910"
 
@@ -28,7 +30,7 @@ INVALID = "TG910"
 @dataclass(frozen=True, slots=True)
 class Subject:
     """A machine to replay: its program, as text and read; its certificate, if there is one; what does not agree; `promised` is the hash
-    that an emitted module names, and `alone` the program of its CPU kernels."""
+    that an emitted module names, `alone` the program of its CPU kernels, and `module` the whole text."""
 
     path: str
     machine: str
@@ -39,6 +41,7 @@ class Subject:
     problems: tuple[Diagnostic, ...] = ()
     promised: str = ""
     alone: Program | None = None
+    module: str = field(default="", repr=False)
 
 
 def subjects(paths: Sequence[str], proofs: Path, names: Sequence[str]) -> tuple[Subject, ...]:
@@ -88,9 +91,13 @@ def of_certificate(path: str, text: str) -> Subject:
     try:
         found = read_certificate(text)
         (machine,) = pipeline.load_text(found.program, path).machines
+        program = pipeline.program(machine)
+        if program_text(program) != found.program:
+            raise ValueError("its program is not written as it would be")
     except (ValueError, TinygpuError) as error:
         raise TinygpuError(Diagnostic(INVALID, f"{path} is no certificate that can be used: {error}")) from None
-    return Subject(path, found.machine, found.op, found.program, pipeline.program(machine), found)
+    problems = tuple(Diagnostic(INVALID, f"{path}: {said}") for said in found.differs(program))
+    return Subject(path, found.machine, found.op, found.program, program, found, problems)
 
 
 def of_spec(spec: pipeline.Loaded, proofs: Path) -> Iterator[Subject]:
@@ -106,9 +113,23 @@ def of_spec(spec: pipeline.Loaded, proofs: Path) -> Iterator[Subject]:
                     problems.append(_stale(file, "program", machine.title))
                 elif certificate.source != sha(said(spec.tree, machine.name)):
                     problems.append(_stale(file, "text", machine.title))
+                else:
+                    problems += [Diagnostic(INVALID, f"{file}: {said_}") for said_ in of_machine(certificate, machine, program)]
             except ValueError as error:
                 problems.append(Diagnostic(INVALID, f"{file}: {error}"))
         yield Subject(spec.path, machine.title, machine.op.name, text, program, certificate, tuple(problems))
+
+
+def of_machine(certificate: Certificate, machine: Machine, program: Program) -> Iterator[str]:
+    """What a certificate says of a machine of a spec, whose program it has, otherwise than the spec."""
+    yield from certificate.differs(program)
+    for what, theirs, ours in (
+        ("machine", certificate.machine, machine.title),
+        ("op", certificate.op, machine.op.name),
+        ("numerics", certificate.numerics.sentence, numerics_of(program).sentence),
+    ):
+        if theirs != ours:
+            yield f"its {what}: {theirs}; the spec's: {ours}"
 
 
 def _stale(file: Path, what: str, machine: str) -> Diagnostic:
@@ -118,19 +139,30 @@ def _stale(file: Path, what: str, machine: str) -> Diagnostic:
 
 def of_module(path: str, text: str) -> Iterator[Subject]:
     """Every launcher of an emitted module, with the program and the hash that its docstring names."""
-    try:
-        tree = ast.parse(text)
-    except SyntaxError as error:
-        raise TinygpuError(Diagnostic("TG903", f"{path} is no Python: {error.msg} in line {error.lineno}")) from None
-    count = 0
-    for node in tree.body:
-        said_of = ast.get_docstring(node) if isinstance(node, ast.FunctionDef) else None
-        if isinstance(node, ast.FunctionDef) and said_of and INTRODUCES in said_of:
-            count += 1
-            yield launcher(path, node.name, said_of)
-    if not count:
+    found = [replace(launcher(path, name, docstring), module=text) for name, docstring in launchers(parsed(path, text))]
+    if not found:
         helps = ("replay takes modules that tinygpu build wrote, specs, and certificates",)
         raise TinygpuError(Diagnostic(INVALID, f"no launcher in {path} names its program", helps=helps))
+    yield from found
+
+
+def launchers(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """The functions at the top whose docstring has programs, each with its docstring."""
+    for node in tree.body:
+        docstring = ast.get_docstring(node) if isinstance(node, ast.FunctionDef) else None
+        if isinstance(node, ast.FunctionDef) and docstring and INTRODUCES in docstring:
+            yield node.name, docstring
+
+
+def parsed(path: str, text: str) -> ast.Module:
+    """A module's tree. Raises TG903 for what is no Python, or nests more deeply than Python reads."""
+    try:
+        return ast.parse(text)
+    except SyntaxError as error:
+        said = f"{error.msg} in line {error.lineno}"
+    except (ValueError, RecursionError, MemoryError) as error:
+        said = str(error) or "it nests too deeply"
+    raise TinygpuError(Diagnostic("TG903", f"{path} is no Python: {said}"))
 
 
 def launcher(path: str, name: str, docstring: str) -> Subject:

@@ -34,7 +34,6 @@ from tinygpu.emit.cpu_turn import turn_count, turn_lines, turn_of
 from tinygpu.emit.mathlib import errors
 from tinygpu.emit.python import identifier
 from tinygpu.hardware.arch import CPU
-from tinygpu.model import machine as model
 from tinygpu.model.op import Op, Tensor
 from tinygpu.program.step import Assign, For, If, Launch, Local, Program, Shared, Step, steps
 from tinygpu.program.unpack import unpack
@@ -89,7 +88,7 @@ def cpu_kernels(program: Program) -> Kernels:
         if cooperates(launch):
             work, call = cooperating_launch(program.op, name, launch, writer)
         else:
-            work, call = plain_launch(program.op, name, launch, writer, said(program, number))
+            work, call = plain_launch(program.op, name, launch, writer, program.arch == CPU)
         functions.append("\n".join(work))
         if not call.alone:
             functions.append("\n".join(driver_lines(call, given, writer)))
@@ -111,13 +110,7 @@ def _tile(op: Op, launch: Launch, writer: Writer) -> bool:
         return False
     nest = nest_of(op, launch, writer.tensors)
     writer.locals = {s.name: s for s in steps(nest.body) if isinstance(s, Local)}
-    return tile_of(nest, writer) is not None
-
-
-def said(program: Program, number: int) -> model.Launch | None:
-    """The launch of a machine on cpu that a launch of its program was derived from."""
-    given = program.machine.launches if program.machine and program.arch == CPU else ()
-    return given[number] if len(given) == len(program.launches) else None
+    return tile_of(nest, writer, op) is not None
 
 
 def globals_of(program: Program) -> tuple[Tensor, ...]:
@@ -148,12 +141,12 @@ def nest_of(op: Op, launch: Launch, tensors: Mapping[str, Tensor], core: bool = 
     return renamed(op, nest, frozenset(op.sizes) | set(tensors))
 
 
-def plain_launch(op: Op, name: str, launch: Launch, writer: Writer, given: model.Launch | None = None) -> tuple[list[str], Call]:
-    """The work function of a launch whose threads do not cooperate; what is `given` of a machine on cpu shapes it."""
-    nest = nest_of(op, launch, writer.tensors, given is not None)
+def plain_launch(op: Op, name: str, launch: Launch, writer: Writer, core: bool = False) -> tuple[list[str], Call]:
+    """The work function of a launch whose threads do not cooperate; one on a `core` says the shape of its tiles."""
+    nest = nest_of(op, launch, writer.tensors, core)
     writer.locals = {s.name: s for s in steps(nest.body) if isinstance(s, Local)}
     lane = innermost(nest, writer)
-    tile = tile_of(nest, writer, given)
+    tile = tile_of(nest, writer, op, launch if core else None)
     tile = tile if tile and set(writer.vectors) <= {tile.dtype} else None  # a module has vectors of one dtype
     if tile:
         body, operations = tile_lines(tile, writer)

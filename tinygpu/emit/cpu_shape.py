@@ -1,7 +1,7 @@
 """The shape of a tile: rows and vectors of accumulators, groups of rows that use one panel, steps that a panel is laid out for.
 
-Comes in: the launch of a machine, and which of its indices are the rows and the lanes of a tile. Goes out: a `Shape`.
-The one idea: a machine `on cpu` says all four, as the factors of its indices; one for a GPU says nothing of a CPU, and gets numbers that fit
+Comes in: the launch of a program, and which of its indices are the rows and the lanes of a tile. Goes out: a `Shape`.
+The one idea: a program `on cpu` says all four, as the loops of its store; one for a GPU says nothing of a CPU, and gets numbers that fit
 any: 6 rows of 2 vectors and their operands are in 16 registers, and a panel is in the cache.
 """
 
@@ -11,7 +11,9 @@ from collections.abc import Iterable
 from math import prod
 
 from tinygpu.category.term import Axis, Const, variables
-from tinygpu.model.machine import Launch, Phase
+from tinygpu.emit.cpu_lift import Site, sites
+from tinygpu.model.op import Op
+from tinygpu.program.step import Launch
 from tinygpu.record import dataclass
 
 LANES = {"f32": 16, "f64": 8}  # numbers in a vector register of AVX-512
@@ -35,33 +37,38 @@ class Shape:
         return Shape(max(1, self.rows // cells), self.vectors, self.groups, self.block)
 
 
-def shape_of(launch: Launch, row: str, lane: str, dtype: str) -> Shape | None:
-    """What a launch of a machine on cpu says of a tile whose rows and lanes are these indices; None where it does not have them.
+def shape_of(launch: Launch, op: Op, row: str, lane: str, dtype: str) -> Shape | None:
+    """What a launch of a program on cpu says of a tile whose rows and lanes are these indices; None where it holds no tile in registers.
 
     A simd factor is one register, whatever lanes that has where the text is run: the same text is proved for each.
     """
-    for phase in launch.phases:
-        if {row, lane} <= {a.name for a in phase.equation.axes}:
-            folds = [n for n in phase.owner.codomain.names if n not in {a.name for a in phase.equation.axes}]
-            rows = _factors(phase, (row,))
-            columns = [a for a in _factors(phase, (lane,)) if a.sort in ("register", "vector")]
-            simd = any(a.sort == "vector" for a in columns)
-            steps = [a for a in _factors(phase, folds) if a.sort != "grid"]
-            inner = [a for a in steps if isinstance(a.extent, Const)]
-            return Shape(
-                _known(a for a in rows if a.sort in ("register", "vector")),
-                _known(a for a in columns if a.sort == "register") if simd else max(1, _known(columns) // LANES[dtype]),
-                _known(a for a in rows if a.sort == "time"),
-                _known(inner) if inner else Shape().block,
-            )
+    for equation in op.equations:
+        places = [a.name for a in equation.axes]
+        store = next((s for s in sites(launch.body) if s.step.target == equation.target), None)
+        if store is None or not {row, lane} <= {*places}:
+            continue
+        own = {i: variables(term) for i, term in zip(places, store.step.index, strict=True)}
+        rows, columns = ([a for a in axes_of(store) if a.name in own[i]] for i in (row, lane))
+        held = [a for a in columns if a.sort in ("register", "vector")]
+        if not any(a.sort in ("register", "vector") for a in (*rows, *columns)):
+            return None
+        written = frozenset().union(*own.values())
+        steps = {a.name: a for s in sites(launch.body) for a in axes_of(s) if s.step.update and a.name not in written}
+        inner = [a for a in steps.values() if isinstance(a.extent, Const)]
+        return Shape(
+            _known(a for a in rows if a.sort in ("register", "vector")),
+            _known(a for a in held if a.sort == "register")
+            if any(a.sort == "vector" for a in held)
+            else max(1, _known(held) // LANES[dtype]),
+            _known(a for a in rows if a.sort == "time"),
+            _known(inner) if inner else Shape().block,
+        )
     return None
 
 
-def _factors(phase: Phase, indices: Iterable[str]) -> list[Axis]:
-    """The factors of some indices."""
-    terms = dict(zip(phase.owner.codomain.names, phase.owner.terms, strict=True))
-    names = frozenset().union(*(variables(terms[i]) for i in indices))
-    return [a for a in phase.owner.domain.axes if a.name in names]
+def axes_of(site: Site) -> list[Axis]:
+    """The axes of the loops around an assignment."""
+    return [loop.axis for loop in site.loops]
 
 
 def _known(axes: Iterable[Axis]) -> int:

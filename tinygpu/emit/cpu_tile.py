@@ -15,8 +15,8 @@ from tinygpu.emit.cpu_polynomial import coefficient, polynomial
 from tinygpu.emit.cpu_shape import Shape, shape_of
 from tinygpu.emit.cpu_steps import UPDATE, is_long
 from tinygpu.emit.cpu_text import Writer, flat
-from tinygpu.model.machine import Launch
-from tinygpu.program.step import Assign, For, If, Local, Step, steps
+from tinygpu.model.op import Op
+from tinygpu.program.step import Assign, For, If, Launch, Local, Step, steps
 from tinygpu.record import dataclass
 
 FEW = 64  # steps of a panel
@@ -47,8 +47,8 @@ class Tile:
     shape: Shape
 
 
-def tile_of(nest: Nest, writer: Writer, given: Launch | None = None) -> Tile | None:
-    """The tile of a nest, if it has one, in the shape that a launch of a machine on cpu gives it."""
+def tile_of(nest: Nest, writer: Writer, op: Op, given: Launch | None = None) -> Tile | None:
+    """The tile of a nest, if it has one, in the shape that a launch on cpu gives it."""
     lane = innermost(nest, writer)
     parts = _parts(nest.body)
     if nest.guards or lane is None or parts is None or contiguity(nest, lane.name, writer.tensors) <= 0:
@@ -69,7 +69,7 @@ def tile_of(nest: Nest, writer: Writer, given: Launch | None = None) -> Tile | N
             and all(_two_sided(c.value, row.name, lane.name, dtype) for c in cells)
         ):
             outer = tuple(a for a in nest.axes if a not in (row, lane))
-            said = shape_of(given, row.name, lane.name, dtype) if given else None
+            said = shape_of(given, op, row.name, lane.name, dtype) if given else None
             usual = Shape(block=FEW) if _far(cells, row, lane, loop.axis, writer) else Shape()
             return Tile(row, lane, outer, around, loop.axis, dtype, cells, after, said or usual.shared_by(len(cells)))
     return None

@@ -39,13 +39,22 @@ def render_machine(program: Program) -> str:
 
 def to_machine(program: Program) -> tree.Machine:
     """`program → machine NAME : OP { work … program { … } }`: an explicit machine with the same program."""
-    name = "".join(c if c.isalnum() else "_" for c in program.name).strip("_")
+    name = plain_name(program.name)
     where = tuple(expression(guard) for guard in program.where if guard not in program.op.where)
     work = () if several(program) else (tree.Work(levels(program.launches[0])),)
     work = of_cpu(work) if program.arch == CPU else work
     return tree.Machine(
         name, (tree.Name(program.op.name.partition("[")[0]),), (*work, to_tree(program)), program.arch or None, where
     )
+
+
+def plain_name(title: str) -> str:
+    """The title of a machine as a name.
+
+    >>> plain_name("cast_v8[op=narrow, T=f16]")
+    'cast_v8_op_narrow__T_f16'
+    """
+    return "".join(c if c.isalnum() else "_" for c in title).strip("_")
 
 
 def to_tree(program: Program) -> tree.ProgramClause:

@@ -2,30 +2,34 @@
 
 Comes in: a `Proof`, or the text of a certificate. Goes out: a `Certificate`, and its text: JSON, sorted, an obligation a line.
 The one idea: it holds the program itself and the hash of each formula, so whoever has it can state the obligations again, from the
-program alone, see that they are these, and hand them to any solver. The same proof is the same text, to the byte.
+program alone, see that they are these, and hand them to any solver. The same proof is the same text, to the byte, and no other text is read.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable
 from typing import Any
 
 import z3
 
+from tinygpu.category.term import Term, variables
 from tinygpu.category.term import text as spoken
-from tinygpu.category.term import variables
 from tinygpu.obligations.obligation import Claim, Gap, Inhabited, Obligation
-from tinygpu.program.render import render_machine
+from tinygpu.program.render import plain_name, render_machine
 from tinygpu.program.standalone import standalone
 from tinygpu.program.step import Program
 from tinygpu.proof.kernel import Proof, Theorem
-from tinygpu.proof.numerics import Numerics, numerics_of
+from tinygpu.proof.numerics import Numerics, as_derived, numerics_of
 from tinygpu.proof.smtlib import name_of, script
 from tinygpu.record import dataclass, parts
 
-VERSION = 1
+VERSION = 2
+METHODS = ("structure", "z3", "model")
+TITLE = re.compile(r"(\w+)(?:\[((?:\w+=)?\w+(?:, \w+=\w+)*)\])?")  # `cast_v8[op=narrow, T=f16]`, and its op: `narrow[f16]`
+PROVED = {"verdict": "proved"}  # of every row: what is not proved has no certificate
 Witness = tuple[tuple[str, int], ...]
 
 
@@ -40,7 +44,6 @@ class Entry:
     method: str
     rlimit: int = 0
     witness: Witness = ()
-    verdict: str = "proved"
 
     @property
     def claim(self) -> tuple[str, str, str]:
@@ -69,14 +72,38 @@ class Certificate:
         return hash_of(self.program, (e.claim for e in self.obligations))
 
     def text(self) -> str:
-        """The file."""
+        """The file: all that is in it, and the hash of all that."""
         plain = parts(self) | {"version": VERSION, "proof": self.proof, "program_hash": sha(self.program)}
         plain["numerics"] = parts(self.numerics)
         plain["program"] = self.program.rstrip("\n").split("\n")
         plain["kernels"] = dict(self.kernels)
         plain["obligations"] = [_row(e) for e in self.obligations]
-        lines = [f'"{key}": {_value(plain[key])}' for key in sorted(plain)]
-        return "{\n" + ",\n".join(lines) + "\n}\n"
+        return _object(plain | {"hash": sha(_object(plain))})
+
+    def differs(self, program: Program) -> tuple[str, ...]:
+        """What it says of its program otherwise than the program does. Two things are not seen in a program: the choice that a machine of
+        a family was (its name holds it), and whether it was derived, which its numerics say."""
+        found = []
+        title, op = TITLE.fullmatch(self.machine), TITLE.fullmatch(self.op)
+        if title is None or plain_name(self.machine) != plain_name(program.name):
+            found.append(f"it is of a machine {self.machine!r}, its program of {program.name!r}")
+        of, choices = program.op.name.partition("[")[0], {part.partition("=")[2] for part in (title and title[2] or "").split(", ")}
+        if op is None or op[1] != of or (op[2] and op[2] not in choices):
+            found.append(f"it is of an op {self.op!r}, its program of {program.op.name!r}")
+        for what, ours, theirs in (
+            ("preconditions", self.preconditions, spoken_all(program.where)),
+            ("promises", self.promises, spoken_all(program.op.promises)),
+        ):
+            if ours != theirs:
+                found.append(f"its {what} are {' and '.join(ours) or 'none'}, its program's {' and '.join(theirs) or 'none'}")
+        if self.numerics not in (ours := numerics_of(program), numerics_of(as_derived(program))):
+            found.append(f"its numerics are others than its program's: {ours.sentence}")
+        return tuple(found)
+
+
+def spoken_all(guards: Iterable[Term]) -> tuple[str, ...]:
+    """Guards in words."""
+    return tuple(map(spoken, guards))
 
 
 def sha(text: str) -> str:
@@ -96,8 +123,8 @@ def certify(proof: Proof, source: str = "", kernels: tuple[tuple[str, str], ...]
         program.name,
         program.op.name,
         program_text(program),
-        tuple(map(spoken, program.where)),
-        tuple(map(spoken, program.op.promises)),
+        spoken_all(program.where),
+        spoken_all(program.op.promises),
         numerics_of(program),
         entries(proof),
         f"z3 {z3.get_version_string()}",
@@ -149,12 +176,11 @@ def formula(claim: Claim) -> str:
 
 
 def read(text: str) -> Certificate:
-    """The certificate of a text. Raises ValueError with what is wrong with it."""
+    """The certificate of a text: the one whose text it is, to the byte. Raises ValueError with what is wrong with it."""
     try:
         plain: dict[str, Any] = json.loads(text)
         if plain["version"] != VERSION:
             raise ValueError(f"version {plain['version']} of certificates is not known here")
-        entries = tuple(Entry(**{**row, "witness": tuple(sorted(row.get("witness", {}).items()))}) for row in plain["obligations"])
         found = Certificate(
             plain["machine"],
             plain["op"],
@@ -162,22 +188,38 @@ def read(text: str) -> Certificate:
             tuple(plain["preconditions"]),
             tuple(plain["promises"]),
             Numerics(**{**plain["numerics"], "functions": tuple(plain["numerics"]["functions"])}),
-            entries,
+            tuple(map(_entry, plain["obligations"])),
             plain["solver"],
             plain["source"],
             tuple(sorted(plain["kernels"].items())),
         )
-    except (KeyError, TypeError, AttributeError, json.JSONDecodeError) as error:
+        whole = found.text()
+    except (KeyError, TypeError, AttributeError, RecursionError, json.JSONDecodeError) as error:
         raise ValueError(f"not a certificate: {type(error).__name__} {error}") from None
-    if plain.get("proof") != found.proof or plain.get("program_hash") != sha(found.program):
-        raise ValueError("the hashes in it are not those of its content: it was changed, or not written whole")
+    if whole != text:
+        raise ValueError("the hashes in it are not those of its content, or it is not written as it would be: it was changed")
+    return found
+
+
+def _entry(row: dict[str, Any]) -> Entry:
+    """The entry of a row. A row that says anything else than that it was proved gives no entry with its text."""
+    witness = tuple(sorted(row.get("witness", {}).items()))
+    found = Entry(**{**{key: value for key, value in row.items() if key not in PROVED}, "witness": witness})
+    numbers = (found.rlimit, *(value for _, value in witness))
+    if found.method not in METHODS or any(type(n) is not int for n in numbers):
+        raise TypeError(f"in the row of {found.kind}")
     return found
 
 
 def _row(entry: Entry) -> dict[str, object]:
     """An obligation as plain data, without what is empty."""
     row = {key: value for key, value in parts(entry).items() if value not in (0, ())}
-    return row | ({"witness": dict(entry.witness)} if entry.witness else {})
+    return row | PROVED | ({"witness": dict(entry.witness)} if entry.witness else {})
+
+
+def _object(plain: dict[str, Any]) -> str:
+    """A key a line, sorted."""
+    return "{\n" + ",\n".join(f'"{key}": {_value(plain[key])}' for key in sorted(plain)) + "\n}\n"
 
 
 def _value(value: object) -> str:

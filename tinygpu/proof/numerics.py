@@ -11,10 +11,11 @@ from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.term import FLOATS, FUNCTIONS, App, Fold, Read, Term, walk
 from tinygpu.obligations.equation import where_defined
 from tinygpu.program.step import Assign, Program, steps
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, replace
 
 EXACT_FUNCTIONS = ("abs", "floor")
 BITWISE, IN_ORDER, OVER_REALS = "bitwise", "in order", "over the reals"
+AS_WRITTEN = "every element is evaluated as the equation is written"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,11 @@ def derived(program: Program) -> bool:
     return program.machine is not None and program.machine.program is None
 
 
+def as_derived(program: Program) -> Program:
+    """The same, of which is believed that it was derived."""
+    return replace(program, machine=replace(program.machine, program=None)) if program.machine else program
+
+
 def rounds(term: Term) -> bool:
     """Whether an operation rounds what it computes."""
     match term:
@@ -104,7 +110,7 @@ def sentence(program: Program, words: set[str]) -> str:
     order = (
         "folds may be reassociated"
         if folds
-        else "every element is evaluated as the equation is written"
+        else AS_WRITTEN
         if OVER_REALS not in words
         else "every element is evaluated as the program is written, which over the reals is what the equation says"
     )

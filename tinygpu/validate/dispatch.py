@@ -12,17 +12,22 @@ import ast
 from collections.abc import Iterator, Mapping
 
 from tinygpu.program.step import Program
+from tinygpu.validate.form import signature
 from tinygpu.validate.module import Module
+from tinygpu.validate.typed import Differs
 
 
 def dispatched(module: Module, programs: Mapping[str, Program]) -> Iterator[str]:
-    """The short names of a module."""
+    """The short names of a module; one may stand for another one before it."""
+    known = {*programs}
     for node in module.tree.body:
         match node:
-            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Name(id=of)) if of in programs:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Name(id=of)) if of in known:
+                known.add(name)
                 yield name
             case ast.FunctionDef(name=name, body=[ast.Expr(value=ast.Constant()), ast.Return(value=ast.Call() as call)]):
                 if name not in programs and _hands_on(node, call, programs):
+                    known.add(name)
                     yield name
 
 
@@ -30,8 +35,7 @@ def _hands_on(function: ast.FunctionDef, call: ast.Call, programs: Mapping[str, 
     """Whether a function passes its arguments, each under its name, to a launcher for the dtype of one of them."""
     places, keywords = [a.arg for a in function.args.args], [a.arg for a in function.args.kwonlyargs]
     same = [ast.unparse(a) for a in call.args] == places
-    same = same and [(k.arg, ast.unparse(k.value)) for k in call.keywords] == [(k, k) for k in keywords]
-    if not same or function.decorator_list or function.args.defaults:
+    if not same or [(k.arg, ast.unparse(k.value)) for k in call.keywords] != [(k, k) for k in keywords]:
         return False
     match call.func:
         case ast.Call(
@@ -45,6 +49,16 @@ def _hands_on(function: ast.FunctionDef, call: ast.Call, programs: Mapping[str, 
                 and isinstance(v, ast.Name)
                 and v.id in programs
                 and [t.dtype for t in programs[v.id].op.inputs][position] == k.value
+                and _takes(function, programs[v.id])
                 for k, v in zip(keys, values, strict=True)
             )
     return False
+
+
+def _takes(function: ast.FunctionDef, program: Program) -> bool:
+    """Whether a short name takes what the launcher of a program does."""
+    try:
+        signature(function, program)
+    except Differs:
+        return False
+    return True

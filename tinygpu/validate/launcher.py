@@ -16,6 +16,7 @@ from tinygpu.category.term import App, Const, Term, Var, conjuncts
 from tinygpu.model.op import Tensor
 from tinygpu.program.step import Program
 from tinygpu.validate.effects import names_in
+from tinygpu.validate.form import formed, signature
 from tinygpu.validate.launches import Launcher, launches
 from tinygpu.validate.seen import Reading
 from tinygpu.validate.typed import Differs, unread
@@ -26,18 +27,18 @@ LARGEST = {32: 2**31 - 1, 64: 2**63 - 1}
 def read(function: ast.FunctionDef, program: Program) -> Launcher:
     """`function → what is known of the launcher`. Raises Differs."""
     reading = Reading(program, function)
-    if len(function.args.args) != len(program.op.inputs) or function.args.vararg or function.args.kwarg or function.decorator_list:
-        raise Differs(function, f"takes {len(function.args.args)} arrays and scalars", f"the op has {len(program.op.inputs)}")
+    signature(function, program)
     launched: ast.If | None = None
     for stmt in function.body:
-        if launched is not None and not isinstance(stmt, ast.Return):
-            raise unread(stmt, "something is done after the launch")
+        if (launched is None) == isinstance(stmt, ast.Return):
+            raise unread(stmt, "something is done after the launch" if launched else "returns before the launch")
         if isinstance(stmt, ast.If) and ast.unparse(stmt.test).endswith(".device < 0"):
             launched = stmt
         else:
             _statement(reading, stmt)
     if launched is None:
         raise Differs(function, "launches nothing", "it launches its kernels on the device of its output")
+    formed(function, program)
     _complete(reading)
     return launches(reading, launched)
 
@@ -46,8 +47,11 @@ def _statement(reading: Reading, stmt: ast.stmt) -> None:
     """One statement before the launch."""
     program = reading.program
     match stmt:
-        case ast.Expr(value=ast.Constant()) | ast.Assign(targets=[ast.Name(id="_sizes")], value=ast.Dict()):
+        case ast.Expr(value=ast.Constant()):
             return
+        case ast.Assign(targets=[ast.Name(id="_sizes")], value=ast.Dict(keys=keys, values=values)):
+            if not all(isinstance(k, ast.Constant) and isinstance(v, ast.Name) for k, v in zip(keys, values, strict=True)):
+                raise unread(stmt, "_sizes names sizes")
         case ast.Assign(
             targets=[ast.Name(id=name)], value=ast.Call(func=ast.Name(id="_view" | "_scalar"), args=[_, _, _, _, *_]) as call
         ):

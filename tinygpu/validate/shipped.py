@@ -32,27 +32,12 @@ FILES = (
     "support_cuda",
     "support_data",
 )
-IMPORTED = frozenset(
-    {
-        "__future__",
-        "contextlib",
-        "ctypes",
-        "functools",
-        "hashlib",
-        "math",
-        "operator",
-        "os",
-        "re",
-        "struct",
-        "sys",
-        "tempfile",
-        "threading",
-        "importlib",
-    }
-    | {"pathlib", "typing", "numpy", "numba", "llvmlite"}
-)
-RENAMED = {("numpy", "np")}
-OURS = frozenset({"__all__", "Array"})
+IMPORTED = frozenset(  # `import m`, and `from m import n` as "m.n"
+    {"contextlib", "ctypes", "functools", "hashlib", "importlib", "math", "operator", "os", "re", "struct", "sys", "tempfile", "threading"}
+    | {"numpy as np", "importlib.metadata", "pathlib.Path", "typing.Any", "typing.NoReturn", "typing.TypeAlias"}
+    | {"numba.get_num_threads", "numba.njit", "numba.prange", "numba.types", "numba.extending.intrinsic", "numba.extending.models"}
+    | {"numba.extending.register_model", "llvmlite.ir", "llvmlite.binding.get_host_cpu_features", "__future__.annotations"}
+)  # fmt: skip
 QUIET = frozenset(  # calls and decorators that only make something
     {"njit", "inlined", "intrinsic", "register_model", "get_host_cpu_features", "get_host_cpu_features().get", "Lanes"}
     | {"lanes_operation", "lanes_choice", "functools.cache", "ir.VectorType", "ir.FloatType", "ir.DoubleType", "ir.IntType"}
@@ -102,15 +87,20 @@ def check(module: Module, others: Collection[str]) -> Iterator[Differs]:
                 continue
             case ast.Import() | ast.ImportFrom():
                 yield from _imported(node)
+            case ast.Assign() if names == ["__all__"]:
+                yield from _offered(node, others)
+            case ast.AnnAssign() if names == ["Array"]:
+                if ast.unparse(node) != "Array: TypeAlias = Any":
+                    yield unread(node, "Array is Any")
             case ast.FunctionDef() | ast.ClassDef() | ast.Assign() | ast.AnnAssign() if names:
                 for name in names:
-                    if name in known and name not in OURS and ast.dump(node) != ast.dump(known[name]):
+                    if name in known and ast.dump(node) != ast.dump(known[name]):
                         yield Differs(
                             first_difference(node, known[name]),
                             f"{name} is not the helper of that name",
                             "it is the same in every module",
                         )
-                if not set(names) & (known.keys() | OURS | set(others)) and not quiet(node):
+                if not set(names) & (known.keys() | set(others)) and not quiet(node):
                     yield unread(node, f"{', '.join(names)} is nothing of a module")
             case _:
                 yield unread(node, "is no statement of a module")
@@ -153,10 +143,22 @@ def quiet(node: ast.stmt) -> bool:
 
 
 def _imported(node: ast.Import | ast.ImportFrom) -> Iterator[Differs]:
-    root = [node.module or ""] if isinstance(node, ast.ImportFrom) else [a.name for a in node.names]
-    renamed = {(a.name, a.asname) for a in node.names if a.asname} - RENAMED
-    if renamed or any(name.split(".")[0] not in IMPORTED for name in root) or (isinstance(node, ast.ImportFrom) and node.level):
+    place = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
+    named = {place + (f"{a.name} as {a.asname}" if a.asname else a.name) for a in node.names}
+    if not named <= IMPORTED or (isinstance(node, ast.ImportFrom) and node.level):
         yield unread(node, f"{ast.unparse(node)} is no import of a module")
+
+
+def _offered(node: ast.Assign, launchers: Collection[str]) -> Iterator[Differs]:
+    """`__all__`: launchers and their short names, so that what a user imports is what was looked at."""
+    match node.value:
+        case ast.List(elts=elts):
+            names = [e.value if isinstance(e, ast.Constant) else "" for e in elts]
+            wrong = [e for e, name in zip(elts, names, strict=True) if name not in launchers]
+            if wrong:
+                yield Differs(wrong[0], f"offers {ast.unparse(wrong[0])}", "a module offers launchers")
+        case _:
+            yield unread(node, "__all__ is a list")
 
 
 def needed(module: Module) -> set[str]:

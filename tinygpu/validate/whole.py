@@ -49,8 +49,11 @@ class Whole:
         raise unread(node, f"{ast.unparse(node)} is no whole number of a launcher")
 
     def _divisor(self, node: ast.expr) -> Term:
-        """A divisor; Python's quotients are those of terms where it is not negative, and it raises where it is 0."""
-        return self.number(node)
+        """A divisor; Python's quotients are those of terms where it is not negative, and it raises where it is 0: a number is neither."""
+        term = self.number(node)
+        if isinstance(term, Const) and int(term.value) < 1:
+            raise unread(node, f"divides by {ast.unparse(node)}")
+        return term
 
     def test(self, node: ast.expr) -> Term:
         """An expression as a guard."""

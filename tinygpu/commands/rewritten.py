@@ -1,0 +1,82 @@
+"""Whether a module is what this version writes for the programs that it names, to the character.
+
+Comes in: the text of a module. Goes out: the first line that is another one. The one idea: a module is a function of its programs, so
+nobody has to understand an edit to see it: all of it (names, imports, kernels, launchers, helpers, sentences) is written again from the
+programs alone, and compared. Nothing of the text is run, and nothing else of it is believed.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from tinygpu import pipeline
+from tinygpu.commands.subjects import launcher, launchers, parsed
+from tinygpu.diagnostic import Diagnostic, Label, Span
+from tinygpu.model.machine import Machine
+from tinygpu.proof.numerics import AS_WRITTEN
+from tinygpu.proof.summary import INTRODUCES
+from tinygpu.record import replace
+
+if TYPE_CHECKING:
+    from tinygpu.emit.module import Built
+
+CODE = "TG824"
+Choice = tuple[str, tuple[tuple[str, str], ...], str]  # a machine's name, its variant, its op
+TITLE = re.compile(r"Kernels of (.*?), emitted by tinygpu;", re.DOTALL)
+MACHINE = re.compile(r"^  (?P<name>\w+)(?:\[(?P<variant>\w+=\w+(?:, \w+=\w+)*)\])? : (?P<op>\w+(?:\[\w+\])?)$", re.MULTILINE)
+
+
+def differs(text: str, path: str) -> Diagnostic | None:
+    """The first line of a module that this version would not write; None where it would write all of it."""
+    wanted = rewritten(text, path)
+    if text == wanted:
+        return None
+    helps = ("build it again from its spec, with this version of tinygpu",)
+    if wanted is None:
+        title = f"{path} does not say what it is made of, or its programs are not proved"
+        return Diagnostic(CODE, title, (Label(Span(path, 0, 0, 1, 1, 1, 1), "here"),), "error", helps=helps)
+    ours, theirs = text.split("\n"), wanted.split("\n")
+    at = next((n for n, (a, b) in enumerate(zip(ours, theirs, strict=False)) if a != b), min(len(ours), len(theirs)))
+    start, line = sum(len(one) + 1 for one in ours[:at]), ours[at] if at < len(ours) else ""
+    span = Span(path, min(start, len(text)), min(start + len(line), len(text)), at + 1, 1, at + 1, len(line) + 1)
+    note = f"for its programs this version writes: {theirs[at].strip()!r}" if at < len(theirs) else "there the module ends"
+    title = f"{path} is not what is written for its programs"
+    return Diagnostic(CODE, title, (Label(span, "this line is another one"),), "error", notes=(note,), helps=helps)
+
+
+def rewritten(text: str, path: str) -> str | None:
+    """What this version writes for the programs that a module names; None where it does not name them, or they are not proved. Raises
+    TinygpuError where the text, or a program in it, cannot be read."""
+    tree = parsed(path, text)
+    opening = ast.get_docstring(tree) or ""
+    title = TITLE.match(opening)
+    if title is None:
+        return None
+    listed = opening[title.end() :].partition("\n\n")[2].partition("\n\n")[0]
+    machines = tuple((m["name"], variant(m["variant"] or ""), m["op"]) for m in MACHINE.finditer(listed))
+    return written(title[1], machines, tuple(docstring for _, docstring in launchers(tree)))
+
+
+@lru_cache(maxsize=4)
+def written(spec: str, machines: tuple[Choice, ...], docstrings: tuple[str, ...]) -> str | None:
+    """The module of machines, each with the docstring that holds its programs."""
+    found: list[Built] = []
+    if len(machines) != len(docstrings):
+        return None
+    for (name, choice, op), docstring in zip(machines, docstrings, strict=True):
+        said = launcher(spec, name, docstring)
+        one = Machine(name, replace(said.program.op, name=op), (), variant=choice)
+        derived = AS_WRITTEN in docstring.partition(INTRODUCES)[0]
+        made = pipeline.rebuilt(one, (said.program, *((said.alone,) if said.alone else ())), derived)
+        if made is None:
+            return None
+        found.append(made)
+    return pipeline.module(spec, found)
+
+
+def variant(text: str) -> tuple[tuple[str, str], ...]:
+    """`op=relu, T=f16`, the choice of a machine that serves several."""
+    return tuple((key, value) for key, _, value in (part.partition("=") for part in text.split(", ") if part))
