@@ -28,6 +28,7 @@ PARTIAL = ("div", "floordiv", "mod", "ceildiv", "log", "sqrt", "rsqrt")
 ENDLESS = ("min", "max", "neg", "abs", "select", "floor")  # give an infinity only where they get one
 DAMPED = ("tanh", "sigmoid", "erf")  # have a finite value at infinities too
 SPECIAL = ("?", "!", "@")  # stand in names of reads that are no input's: unwritten, without a closed form, of the turn before
+SIGNED = ("i8", "i32", "i64")
 INFINITE = (float("inf"), float("-inf"))
 
 
@@ -62,6 +63,8 @@ def failing(term: App) -> bool:
     if term.op not in PARTIAL:
         return False
     match term.args:
+        case (_, Const()) if term.dtype in SIGNED:
+            return True  # what is divided may be negative
         case (_, Const(divisor)):
             return divisor in INFINITE or (divisor == 0 if term.dtype in FLOATS else divisor <= 0)
     return True

@@ -28,14 +28,13 @@ from tinygpu.category.term import (
     text,
     total,
 )
-from tinygpu.category.total import mixing
+from tinygpu.category.total import SIGNED, mixing
 from tinygpu.diagnostic import Label, Span
 from tinygpu.obligations.finite import Ends, finite
 from tinygpu.obligations.obligation import Claim, Obligation, Point
 from tinygpu.obligations.trace import Trace, in_order
 from tinygpu.program.step import Program
 
-SIGNED = ("i8", "i32", "i64")
 PARTIAL = ("div", "floordiv", "mod", "log", "sqrt", "rsqrt")
 
 
