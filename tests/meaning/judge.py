@@ -8,6 +8,7 @@ The one idea: it shares nothing with the prover but the nodes of terms and the s
 
 from __future__ import annotations
 
+import itertools
 import random
 import re
 from collections.abc import Iterator
@@ -26,7 +27,20 @@ from tinygpu.program.step import Program
 
 RIGHT, WRONG, LOOSE, CANNOT, SKIPPED = "right", "wrong", "loose", "cannot", "skipped"
 BUILT_IN = re.compile("(argmax|argmin|logsumexp|welford)_[a-z]+[0-9]+|sum|prod|max|min|any|all")
-EACH, WORK = 12, 120_000  # samples at each of the sizes; steps of threads in all
+EACH, AT_ONCE, WORK = 14, 6, 150_000  # samples at each of the sizes; steps of threads in all
+
+
+def samples(program: Program, chance: random.Random, each: int) -> Iterator[tuple[dict[str, int], dict[str, Cells]]]:
+    """Sizes and data: a few at all sizes, then more at each."""
+    waiting = [
+        (sizes, inputs_to_try(program, sizes, random.Random(chance.random()), each)) for sizes in sizes_to_try(program, chance)
+    ]
+    while waiting:
+        for sizes, inputs in waiting:
+            yield from ((sizes, found) for found in itertools.islice(inputs, AT_ONCE))
+        waiting = [
+            (sizes, itertools.chain([more], inputs)) for sizes, inputs in waiting if (more := next(inputs, None)) is not None
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,18 +63,17 @@ def judge(program: Program, seed: int = 0, each: int = EACH, work: int = WORK) -
         if why := broken(name, chance):
             return Judged(WRONG, why)
     runs, loose, cannot = 0, "", ""
-    for sizes in sizes_to_try(program, chance):
-        for inputs in inputs_to_try(program, sizes, chance, each):
-            found = sample(program, sizes, inputs)
-            runs += found.runs
-            work -= found.steps
-            at = f"at {shown(sizes, inputs)}: {found.why}"
-            if found.kind == WRONG:
-                return Judged(WRONG, at, runs)
-            loose = loose or (at if found.kind == LOOSE else "")
-            cannot = cannot or (at if found.kind == CANNOT else "")
-            if work < 0:
-                return Judged(CANNOT if cannot else LOOSE if loose else RIGHT, cannot or loose, runs)
+    for sizes, inputs in samples(program, chance, each):
+        found = sample(program, sizes, inputs)
+        runs += found.runs
+        work -= found.steps
+        at = f"at {shown(sizes, inputs)}: {found.why}"
+        if found.kind == WRONG:
+            return Judged(WRONG, at, runs)
+        loose = loose or (at if found.kind == LOOSE else "")
+        cannot = cannot or (at if found.kind == CANNOT else "")
+        if work < 0:
+            break
     if cannot or not runs:
         return Judged(CANNOT, cannot or "no sizes or data were found that are admitted", runs)
     return Judged(LOOSE if loose else RIGHT, loose, runs)
@@ -96,7 +109,7 @@ def looseness(machine: Machine, wrong: str, every: bool) -> str:
     if machine.partial and every:
         return "it evaluates what has no value"
     if machine.leaning:
-        return "a rounded value is equal to itself"
+        return "a rounded value is compared with itself, or becomes an integer"
     if any(array.loose for array in machine.arrays.values()):
         return "an element is stored twice, or read where it is stored"
     return ""

@@ -15,7 +15,7 @@ from tests.meaning import terms
 from tests.meaning.equations import Cells, Plain, shape_of
 from tests.meaning.memory import STORE, WARP, Array, Fault, Moment
 from tests.meaning.oracle import Oracle
-from tests.meaning.terms import FITS, Env, Value, evaluate, is_undefined
+from tests.meaning.terms import FITS, Env, Rounded, Value, evaluate, is_undefined
 from tests.meaning.values import UNDEFINED, CannotJudge, Number, TooLarge, ends, same
 from tinygpu.category.node import App, Read, Term
 from tinygpu.program.step import Assign, Barrier, For, Holds, If, Launch, Local, Program, Shared, Step, steps
@@ -85,7 +85,7 @@ class Machine(Plain):
             evaluate(no, env, self),
         )  # what rounding may take is inside, written and defined too
         value, _ = there if condition[0] else other
-        return value, False
+        return value, Rounded()
 
     def exchange(self, term: App, env: Env) -> Value:
         value, which = term.args
@@ -179,7 +179,7 @@ class Machine(Plain):
         if held is UNDEFINED:
             self.partial = True
             return bool(self.oracle.choose(2))
-        return bool(held) if sure else bool(held) ^ bool(self.oracle.choose(2, soft))
+        return bool(held) if sure is True else bool(held) ^ bool(self.oracle.choose(2, soft or sure.soft))
 
     def turns(self, extent: Term, active: list[int], loops: Mapping[str, int]) -> int:
         found = {self.at(extent, thread, loops)[0] for thread in active}

@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Any
 
 from tests.meaning.equations import Cells, Equations, Plain, admitted, shape_of
-from tests.meaning.values import WIDTH, ends
+from tests.meaning.values import WIDTH, ends, wrap
 from tinygpu.category.node import BOOL, App, Const, Fold, Read, Term
 from tinygpu.program.step import Assign, For, If, Program, steps
 
@@ -150,6 +150,12 @@ def rows(dtypes: list[str], sizes: dict[str, int], chance: random.Random, count:
         yield from map(list, itertools.product(*pools))
         return
     yield from plain_rows(dtypes)
+    different = list(range(-(len(dtypes) // 2), len(dtypes) - len(dtypes) // 2))
+    for _ in range(2):
+        chance.shuffle(different)
+        yield [
+            v % 2 == 0 if d == BOOL else wrap(v, d) if d in WIDTH else Fraction(v) for v, d in zip(different, dtypes, strict=True)
+        ]
     for safe in SAFE:
         yield [
             chance.choice(safe) if d not in WIDTH and d != BOOL else chance.choice(p[:3])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Protocol, TypeAlias
 
@@ -17,11 +18,25 @@ from tests.meaning.values import INF, UNDEFINED, WIDTH, CannotJudge, Number
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.node import BOOL, COMPARISONS, FLOATS, INDEX, SHUFFLES, App, Const, Fold, Read, Term, Var
 
-Value: TypeAlias = tuple[Number, bool]  # of a carrier, a tuple of these, and True
+Value: TypeAlias = tuple[Number, Any]  # of a carrier, a tuple of these, and True
 Env: TypeAlias = Mapping[str, Any]
 KEEPS = ("min", "max", "neg", "abs")  # of stored floats they give stored floats
-REFLEXIVE = ("eq", "le", "ge", "ne", "lt", "gt")
 FITS = 1 << 63
+
+
+@dataclass(frozen=True, slots=True)
+class Rounded:
+    """Not sure: rounding stands between stored values and this one. Two values of one origin and one sign are one float, whatever it is.
+
+    `soft` is a truth made of several comparisons, which rounding may or may not change together.
+    """
+
+    origin: object = field(default_factory=object)
+    negative: bool = False
+    soft: bool = False
+
+    def __bool__(self) -> bool:
+        return False
 
 
 class World(Protocol):
@@ -88,16 +103,10 @@ def operation(term: App, env: Env, world: World) -> Value:
         return evaluate(args[0], env, world)[0][args[1].value]  # type: ignore[union-attr,no-any-return]
     if op == term.dtype:
         return joined(op, evaluate(args[0], env, world), evaluate(args[1], env, world), world)
-    if op in REFLEXIVE and args[0] == args[1]:
-        return reflexive(term, evaluate(args[0], env, world), world)
+    if op in COMPARISONS and args[0] == args[1]:
+        given = evaluate(args[0], env, world)
+        return plain(term, [given, given], world)
     return plain(term, [evaluate(a, env, world) for a in args], world)
-
-
-def reflexive(term: App, value: Value, world: World) -> Value:
-    """A term compared with itself: equal to itself if it has a value, rounded as it may be. Nobody may rely on that."""
-    if value[0] is not UNDEFINED and not value[1]:
-        world.leans()
-    return plain(term, [(value[0], value[0] is not UNDEFINED or value[1])] * 2, world)
 
 
 def logic(absorbing: bool, args: tuple[Term, ...], env: Env, world: World) -> Value:
@@ -106,24 +115,47 @@ def logic(absorbing: bool, args: tuple[Term, ...], env: Env, world: World) -> Va
     for arg in args:
         if known[0] is absorbing and known[1]:
             break
-        more = evaluate(arg, env, world)
-        decided = [one for one in (known, more) if one[0] is absorbing]
-        if decided:
-            known = (absorbing, any(one[1] for one in decided))
-        else:
-            known = (UNDEFINED if UNDEFINED in (known[0], more[0]) else not absorbing, known[1] and more[1])
+        known = both(absorbing, known, evaluate(arg, env, world))
     return known
+
+
+def both(absorbing: bool, a: Value, b: Value) -> Value:
+    """`and` or `or` of two truths."""
+    decided = [one for one in (a, b) if one[0] is absorbing]
+    if any(one[1] is True for one in decided):
+        return absorbing, True
+    sure = a[1] if b[1] is True else b[1] if a[1] is True else Rounded(soft=True)
+    if decided:
+        return absorbing, sure
+    return (UNDEFINED if UNDEFINED in (a[0], b[0]) else not absorbing), sure
+
+
+def certainty(op: str, args: list[Value], exact: bool) -> bool | Rounded:
+    """What is known of a result: sure if it is `exact` and all operands are."""
+    if exact and all(s is True for _, s in args):
+        return True
+    first = args[0][1]
+    if op in ("min", "max") and isinstance(first, Rounded) and all(s == first for _, s in args):
+        return first
+    if op == "neg" and isinstance(first, Rounded):
+        return Rounded(first.origin, not first.negative)
+    if op == "not" and isinstance(first, Rounded):
+        return first
+    return Rounded()
 
 
 def plain(term: App, args: list[Value], world: World) -> Value:
     """An operation on numbers."""
     op, dtype, given = term.op, term.dtype, [a for a, _ in args]
-    sure = all(s for _, s in args)
     if op == "cast":
-        return cast(term, given[0], sure, world)
+        return cast(term, *args[0], world)
+    sure = certainty(op, args, True)
     if any(a is UNDEFINED for a in given):
         return UNDEFINED, sure
     if op in COMPARISONS:
+        if isinstance(args[0][1], Rounded) and args[0][1] == args[1][1]:  # one float, compared with itself
+            world.leans()
+            sure = True
         return compare(op, *given), sure
     if op == "not":
         return not given[0], sure
@@ -131,7 +163,7 @@ def plain(term: App, args: list[Value], world: World) -> Value:
         out = floats(op, given)
         if out is UNDEFINED:
             world.undefined()
-        return out, sure and op in KEEPS
+        return out, certainty(op, args, op in KEEPS)
     return integers(term, given, world), sure
 
 
@@ -190,7 +222,7 @@ def integers(term: App, args: list[Number], world: World) -> Number:
     return v.wrap(out, dtype) if dtype in WIDTH else out
 
 
-def cast(term: App, a: Number, sure: bool, world: World) -> Value:
+def cast(term: App, a: Number, sure: Any, world: World) -> Value:
     """The language's cast. A float that becomes a wider one, and an integer that becomes an integer, are not rounded."""
     source, dtype = term.args[0].dtype, term.dtype
     if dtype in FLOATS:
@@ -202,12 +234,14 @@ def cast(term: App, a: Number, sure: bool, world: World) -> Value:
                 ("bf16", "f32"),
                 ("bf16", "f64"),
             )
-            return a, sure and widened
-        return (a if a is UNDEFINED else Fraction(int(a))), False
+            return a, sure if widened else Rounded()
+        return (a if a is UNDEFINED else Fraction(int(a))), Rounded()
     if dtype == BOOL:
         return (a if a is UNDEFINED else a != 0), sure
     if source in FLOATS:
         whole = "i64" if dtype == INDEX else dtype
+        if not sure:
+            world.leans()
         return (world.integer(whole) if a is UNDEFINED else v.to_integer(a, whole)), sure
     if a is UNDEFINED:
         return a, sure
@@ -242,10 +276,7 @@ def combine(monoid: str, dtype: str, a: Value, b: Value, world: World) -> Value:
         return joined(monoid, a, b, world)
     op = MONOIDS[monoid].op
     if op in ("or", "and"):
-        absorbing = op == "or"
-        if absorbing in (a[0], b[0]):
-            return absorbing, any(one[1] for one in (a, b) if one[0] is absorbing)
-        return (UNDEFINED if UNDEFINED in (a[0], b[0]) else not absorbing), a[1] and b[1]
+        return both(op == "or", a, b)
     return plain(App(op, (), dtype), [a, b], world)
 
 
@@ -264,7 +295,7 @@ def fold(term: Fold, env: Env, world: World) -> Value:
         elif held:
             total = combine(term.monoid, term.dtype, total, evaluate(term.body, inner, world), world)
         if not sure:
-            total = (total[0], False)
+            total = (total[0], Rounded())
     return total
 
 
