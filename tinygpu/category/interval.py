@@ -16,6 +16,7 @@ from tinygpu.category.term import INDEX, App, Const, Term, Var, apply, negation
 
 Range: TypeAlias = tuple[Polynomial | None, Polynomial | None]
 NOTHING: Range = (None, None)
+HELD = {"i8": (-128, 127), "u8": (0, 255), "i32": (-(2**31), 2**31 - 1), "u32": (0, 2**32 - 1)}  # what data says of an index
 
 
 def lower(term: Term, box: Box) -> Term | None:
@@ -103,6 +104,9 @@ def _atom(atom: Term, known: Facts) -> Range:
             return _either(range_of(polynomial(a), then), range_of(polynomial(b), otherwise), known)
         case App("xor", (a, b)):
             return _xor(range_of(polynomial(a), known), range_of(polynomial(b), known), known)
+        case App("cast", (inner,), "index") if inner.dtype in HELD:
+            low, most = HELD[inner.dtype]
+            return constant(low), constant(most)
         case App("table", (_, *entries)):
             return reduce(lambda a, b: _either(a, b, known), (range_of(polynomial(e), known) for e in entries))
     return NOTHING

@@ -32,6 +32,7 @@ from tinygpu.obligations.control import controlled
 from tinygpu.obligations.dataflow import execute, gaps
 from tinygpu.obligations.obligation import Claim
 from tinygpu.obligations.promise import promised
+from tinygpu.obligations.theorems import with_theorems
 from tinygpu.obligations.trace import Trace
 from tinygpu.program.step import Program
 
@@ -87,6 +88,7 @@ def state(program: Program, enough: Callable[[], bool] = lambda: False) -> Itera
             claim = promised(claim, program.op.promises)
             if name in ALWAYS or name in STORED:
                 claim = controlled(claim, name in STORED)
+            claim = with_theorems(claim, program.op.sizes)
             if claim not in seen:
                 seen.add(claim)
                 yield claim

@@ -87,6 +87,8 @@ def exact(term: Term) -> bool:
             return True
         case App("select", (condition, *branches)):
             return compared(condition) and all(map(exact, branches))
+        case Fold("min" | "max", _, guard, body):
+            return compared(guard) and exact(body)
         case App(op, args) if op in KEEPING:
             return all(map(exact, args))
     return False
