@@ -28,6 +28,7 @@ from tinygpu.obligations import (
     wellformed,
     width,
 )
+from tinygpu.obligations.body import alike
 from tinygpu.obligations.control import controlled
 from tinygpu.obligations.dataflow import execute, gaps
 from tinygpu.obligations.obligation import Claim
@@ -85,7 +86,7 @@ def state(program: Program, enough: Callable[[], bool] = lambda: False) -> Itera
         if name in LARGEST and enough():
             return
         for claim in property(program, trace):
-            claim = promised(claim, program.op.promises)
+            claim = promised(alike(claim), program.op.promises)
             if name in ALWAYS or name in STORED:
                 claim = controlled(claim, name in STORED)
             claim = with_theorems(claim, program.op.sizes)

@@ -27,6 +27,7 @@ from tinygpu.category.term import (
     children,
     equal,
     negation,
+    plain,
     reads,
     rebuild,
     select,
@@ -35,7 +36,7 @@ from tinygpu.category.term import (
     variables,
 )
 from tinygpu.diagnostic import Label
-from tinygpu.obligations.defined import defined, evaluated, outer_folds
+from tinygpu.obligations.defined import defined, evaluated, outer_folds, valued
 from tinygpu.obligations.endless import at_infinity, written
 from tinygpu.obligations.finite import HIGH, LOW, apart
 from tinygpu.obligations.fold import match, parts_of
@@ -44,6 +45,7 @@ from tinygpu.obligations.recurrence import combine, flatten
 from tinygpu.record import replace
 
 EXPANDED = 64  # a fold over at most this many points may be written out
+OPENED = -1  # no binder that was opened is named by it
 PIECES = 4096  # and all folds inside of each other over at most so many
 
 
@@ -83,9 +85,10 @@ def same(value: Term, claim: Term, point: Point, labels: tuple[Label, ...] = ())
     value, claim = expand(value), expand(claim)
     sentence = f"{text(value)} is {text(claim)}" if value != claim else f"the value is {text(claim)}"
     title = "the value stored is not the equation's"
+    there = point.under(*valued(claim, point))
     if not written(value, claim, point, ends):
-        yield Obligation("body", "TG502", title, sentence, point.facts, equal(value, claim), labels)
-    yield from defined(value, claim, point, labels, ends)
+        yield Obligation("body", "TG502", title, sentence, there.facts, equal(value, claim), labels)
+    yield from defined(value, claim, there, labels, ends)
     yield from at_infinity(value, claim, point, ends, labels, meant)
 
 
@@ -107,6 +110,14 @@ def neat(term: Term, level: int, depth: int = 0) -> Term:
             if units and units[0] is not None and units[0] in (a, b):
                 return neat(b if a == units[0] else a, level, depth)
     return rebuild(term, lambda t: neat(t, level, depth))
+
+
+def alike(claim: Claim) -> Claim:
+    """The claim with its folds `neat`, so that two of them which are equal are seen to be."""
+    if not isinstance(claim, Obligation) or all(map(plain, (*claim.hypotheses, claim.goal))):
+        return claim
+    hypotheses, goal = (tuple(t if plain(t) else neat(t, OPENED) for t in side) for side in (claim.hypotheses, (claim.goal,)))
+    return claim if (hypotheses, goal) == (claim.hypotheses, (claim.goal,)) else replace(claim, hypotheses=hypotheses, goal=goal[0])
 
 
 def unused(name: str, dtype: str, *terms: Term) -> Var:

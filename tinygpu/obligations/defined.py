@@ -1,7 +1,7 @@
 """Wherever the equation is defined, so is every subterm of the program's value, and every condition on the way to it.
 
     a / b needs b ≠ 0;  a // b, a % b of integers need b > 0, and of signed ones a ≥ 0, whatever the equation says;  log needs a > 0;  sqrt needs a ≥ 0;  rsqrt needs a > 0;  numbers are computed with, not infinities
-    each holds by the guards, or the equation evaluates the same at the same point
+    each holds by the guards, and because the equation has a value there
 
 Comes in: a value or a condition and a claim at a point, folds already matched; and the trace, for integer divisions whose results nobody
 stores. Goes out: formulas for the partial operations of the value. What values are at infinities is asked by `endless`.
@@ -23,7 +23,6 @@ from tinygpu.category.term import (
     Fold,
     Term,
     conjunction,
-    equal,
     negation,
     text,
     total,
@@ -53,33 +52,34 @@ def evaluated(term: Term, claim: Term, point: Point, labels: tuple[Label, ...], 
     if total(term):
         return
     theirs = tuple(partial(claim, Point(point.axes)))
-    for part, where in partial(term, point, folds=True):
-        if part.dtype == INDEX:
-            continue  # as it is written it is a claim of `width`
-        yield from _has_value(part, where, theirs, decided(part, where, ends or {}), labels)
+    for part, where in partial(term, point.under(*valued(claim, point)), folds=True):
+        if part.dtype != INDEX:  # as it is written it is a claim of `width`
+            yield from _has_value(part, where, theirs, decided(part, where, ends or {}), labels)
+
+
+def valued(claim: Term, point: Point) -> tuple[Term, ...]:
+    """That the equation has a value, as far as numbers go: elsewhere nothing is asked of the program."""
+    found = []
+    for term, where in partial(claim, Point(point.axes)):
+        if term.op in PARTIAL and term.dtype != INDEX and not isinstance(term.args[-1], Const):
+            found.append(App("or", (*map(negation, where.guard), condition(term)), BOOL) if where.guard else condition(term))
+    return tuple(dict.fromkeys(found))
+
+
+def _has_value(
+    term: App, where: Point, theirs: tuple[tuple[App, Point], ...], needed: Term, labels: tuple[Label, ...]
+) -> Iterator[Claim]:
+    """That an operation has a value, unless the equation evaluates the same."""
+    if not any(term == t and set(there.guard) <= set(where.guard) for t, there in theirs):
+        title = f"{text(term)} may be undefined where the equation is not"
+        sentence = f"{text(term)} is defined wherever the equation is"
+        yield Obligation("defined", "TG510", title, sentence, where.facts, needed, labels)
 
 
 def decided(term: App, point: Point, ends: Ends) -> Term:
     """Where an operation has a value that decides something: its operands are numbers, and it is defined for them."""
     numbers = (finite(a, point, ends) for a in term.args if a.dtype in FLOATS) if mixing(term) else ()
     return conjunction(condition(term) if term.op in PARTIAL else TRUE, *numbers)
-
-
-def _has_value(
-    term: App, where: Point, theirs: tuple[tuple[App, Point], ...], needed: Term, labels: tuple[Label, ...]
-) -> Iterator[Claim]:
-    """That an operation has a value, or the equation evaluates the same."""
-    if any(term == t and set(there.guard) <= set(where.guard) for t, there in theirs):
-        return
-    ways = [needed]
-    for other, there in theirs:
-        if other.op == term.op and other.dtype == term.dtype:
-            equations = [equal(a, b) for a, b in zip(term.args, other.args, strict=True)]
-            ways.append(App("and", (*equations, *there.guard), BOOL))
-    goal = ways[0] if len(ways) == 1 else App("or", tuple(ways), BOOL)
-    title = f"{text(term)} may be undefined where the equation is not"
-    sentence = f"{text(term)} is defined wherever the equation is"
-    yield Obligation("defined", "TG510", title, sentence, where.facts, goal, labels)
 
 
 def state(program: Program, trace: Trace) -> Iterator[Claim]:
