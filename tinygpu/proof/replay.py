@@ -64,7 +64,7 @@ def replay(
     """
     elements, outputs, points = _points(program.op, sizes)
     few = points > REFERRED
-    if few and (elements > ELEMENTS or points - outputs > REFERRED):
+    if few and (elements > ELEMENTS or points - outputs > REFERRED or outputs > REFERRED * elements):
         return None
     if work:
         work[0] -= min(points, REFERRED)
