@@ -15,9 +15,10 @@ from tests.obligations.texts import COPY, SUM, program
 from tinygpu.category.listed import Beyond
 from tinygpu.category.real import UNDEFINED, Real, of, stored
 from tinygpu.category.real_functions import FUNCTIONS
-from tinygpu.program import exact, small_inputs
+from tinygpu.program import exact, small, small_inputs
 from tinygpu.program.fault import HoldsViolated
 from tinygpu.program.tolerance import Mismatch
+from tinygpu.program.turns import lane_steps
 from tinygpu.proof.check import Refutation, check
 from tinygpu.proof.replay import _small, misbehaviour, replay
 
@@ -111,3 +112,25 @@ def test_bounds_of_functions_hold_what_floats_say(name: str) -> None:
         found, near = FUNCTIONS[name](stored(x)), {**EXACT, **ROUGH}[name](x)
         assert found.high - found.low <= Fraction(1, 1 << 150)
         assert abs(float(found) - near) <= 1e-14 * abs(near)
+
+
+@pytest.mark.parametrize("body", [
+    "local a: f32[]\na[] = 1\nfor k < 2147483647 { a[] += x[ROW] }\ns[ROW] = a[]",
+    "for k < 65536 { for l < 65536 { s[ROW] = x[ROW] } }",
+])  # fmt: skip
+def test_a_loop_without_an_end_in_sight_is_not_run(body: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = program(COPY, body)
+    assert lane_steps(made, {"R": 1}) == 32 * (1 << 31 if "+=" in body else 1 << 32) - (32 if "+=" in body else 0)
+    monkeypatch.setattr("tinygpu.program.small.simulate", lambda *_: pytest.fail("it is run"))
+    assert misbehaviour(made, {"R": 1}) is None
+
+
+def test_lists_of_a_small_run_are_made_only_where_they_fit() -> None:
+    made = program(COPY, "local a: f32[]\nfor k < 2147483647 { a[] = x[ROW] }\ns[ROW] = a[]")
+    with pytest.raises(Beyond):
+        small.simulate(made, {"R": 1}, {"x": [1.0]})
+
+
+def test_an_equation_with_a_fold_without_an_end_in_sight_is_not_compared() -> None:
+    made = program("op f(x: f32[R]) -> (s: f32[R]) { s[r] = sum[k < 2147483647] x[r] }", "s[ROW] = x[ROW]")
+    assert misbehaviour(made, {"R": 1}) is None

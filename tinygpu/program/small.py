@@ -160,6 +160,7 @@ def _for(run: Run, step: For, at: Points) -> None:
     outer = run.loops
     for k in range(most):
         run.left[1] += STEP
+        run.spend(0)
         run.loops = (*outer, (name, k))
         now = at.bound(**{name: k})
         if isinstance(extents[0], list):
@@ -182,6 +183,7 @@ def _at_once(run: Run, step: For, at: Points) -> bool:
         return False
     if 0 in box:
         return True
+    run.afford(prod(box) * at.size)
     names = tuple(axis.name for axis in nest.axes)
     target = run.cells[nest.assign.target]
     if target.space != "local" and nest.assign.update and not nest.assign.atomic:

@@ -89,6 +89,11 @@ class Run:
         if self.left[0] < 0:
             raise Beyond("a small run is over")
 
+    def afford(self, points: int) -> None:
+        """Raises Beyond where there is not that much left, before anybody has made a list of so many."""
+        if points > self.left[0]:
+            raise Beyond("a small run is over")
+
     def read(self, node: Read, index: list[Listed], at: Points) -> Listed:
         """The elements that a term reads."""
         self.spend(2 * at.size)

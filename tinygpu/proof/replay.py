@@ -29,6 +29,7 @@ from tinygpu.program.fault import (
 )
 from tinygpu.program.step import Program
 from tinygpu.program.tolerance import Mismatch, fold_length, tolerance
+from tinygpu.program.turns import lane_steps
 from tinygpu.program.unpack import array_of
 from tinygpu.record import replace
 
@@ -40,6 +41,8 @@ MEETINGS = 1 << 10  # faults of a run that is about races: others must not crowd
 FAILED = 1 << 20  # of what is left for small runs, for one that ended beyond them
 REFERRED = 1 << 25  # points of the equations' folds; where there are more only some elements are compared
 ELEMENTS = 1 << 18  # of all outputs, where only some are compared
+
+ENDLESS = 1 << 28  # lane-steps of one assignment, far more than any run may take: guards may skip some
 
 Misbehaviour: TypeAlias = Fault | Mismatch
 
@@ -64,7 +67,9 @@ def replay(
     """
     elements, outputs, points = _points(program.op, sizes)
     few = points > REFERRED
-    if few and (elements > ELEMENTS or points - outputs > REFERRED):
+    if few and (elements > ELEMENTS or points - outputs > REFERRED or outputs > REFERRED * elements):
+        return None
+    if lane_steps(program, sizes) > ENDLESS:
         return None
     if work:
         work[0] -= min(points, REFERRED)
