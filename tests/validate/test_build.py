@@ -53,6 +53,27 @@ machine fw_rows : fw_step {
   vector   v
 }
 """,
+    "warps of one factor": """
+op f(x: f32[n]) -> (y: f32[n]) { y[i] = x[i // 2 * 2 + 1 - i % 2 | 0] }
+machine m : f { 
+  work grid = (g: ceil(n / 128)), block = (t: 128)
+  program {
+    local v: f32[]
+    v[] = x[g*128 + t] if g*128 + t < n else 0
+    v[] = shuffle_xor(v[], 1)
+    y[g*128 + t] = v[] if g*128 + t < n
+  }
+}
+machine w : f { 
+  work grid = (g: ceil(n / 128)), block = (t: 128)
+  program {
+    shared s: f32[128]
+    s[t] = x[g*128 + t] if g*128 + t < n else 0
+    warp barrier
+    y[g*128 + t] = s[t // 2 * 2 + 1 - t % 2] if g*128 + t < n
+  }
+}
+""",
     "numbers of u32 beside literals": """
 op least(x: u32[n]) -> (y: u32[n]) { y[i] = min(x[i], 1) + (1 if x[i] + 1 > x[i] else u32(i) * 2654435761) }
 machine m : least {
