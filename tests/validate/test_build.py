@@ -55,7 +55,7 @@ machine fw_rows : fw_step {
 """,
     "warps of one factor": """
 op f(x: f32[n]) -> (y: f32[n]) { y[i] = x[i // 2 * 2 + 1 - i % 2 | 0] }
-machine m : f { 
+machine m : f {
   work grid = (g: ceil(n / 128)), block = (t: 128)
   program {
     local v: f32[]
@@ -64,7 +64,7 @@ machine m : f {
     y[g*128 + t] = v[] if g*128 + t < n
   }
 }
-machine w : f { 
+machine w : f {
   work grid = (g: ceil(n / 128)), block = (t: 128)
   program {
     shared s: f32[128]
