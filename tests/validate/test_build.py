@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from tests.program.cooperation_texts import RING
@@ -30,6 +31,56 @@ machine m : cp {
 }
 """,
     "as many blocks as fit": RING,
+    "a scalar as an index": """
+op column(x: f32[M, N], k: i32) -> (y: f32[M]) { y[i] = x[i, k | 0] }
+machine m : column {
+  work grid = (g), block = (t: 128)
+  compute i = (g, t)
+}
+op after(x: f32[N], k: i64) -> (y: f32[N]) where k >= 0 { y[i] = x[i + k | 0] }
+machine later : after {
+  work grid = (g), block = (t: 128)
+  compute i = (g, t)
+}
+""",
+    "one step of Floyd and Warshall": """
+op fw_step(D: f32[n, n], k: i32) -> (E: f32[n, n]) where 0 <= k, k < i32(n), n <= 2147483647 {
+  E[i, j] = min(D[i, j], D[i, k] + D[k, j])
+}
+machine fw_rows : fw_step {
+  work     grid = (i, g), block = (t: 128)
+  compute  j = (g, t, v: 4)
+  vector   v
+}
+""",
+    "warps of one factor": """
+op f(x: f32[n]) -> (y: f32[n]) { y[i] = x[i // 2 * 2 + 1 - i % 2 | 0] }
+machine m : f {
+  work grid = (g: ceil(n / 128)), block = (t: 128)
+  program {
+    local v: f32[]
+    v[] = x[g*128 + t] if g*128 + t < n else 0
+    v[] = shuffle_xor(v[], 1)
+    y[g*128 + t] = v[] if g*128 + t < n
+  }
+}
+machine w : f {
+  work grid = (g: ceil(n / 128)), block = (t: 128)
+  program {
+    shared s: f32[128]
+    s[t] = x[g*128 + t] if g*128 + t < n else 0
+    warp barrier
+    y[g*128 + t] = s[t // 2 * 2 + 1 - t % 2] if g*128 + t < n
+  }
+}
+""",
+    "numbers of u32 beside literals": """
+op least(x: u32[n]) -> (y: u32[n]) { y[i] = min(x[i], 1) + (1 if x[i] + 1 > x[i] else u32(i) * 2654435761) }
+machine m : least {
+  work grid = (g), block = (t: 128)
+  compute i = (g, t)
+}
+""",
     "updates of several lanes that are derived": """
 op matmul(A: f32[M, K], B: f32[K, N]) -> (C: f32[M, N]) { C[i, j] = sum[k] A[i, k] * B[k, j] }
 machine m : matmul {
@@ -117,3 +168,18 @@ def test_what_is_run_is_read_back_too(emitter, capsys):
     assert main(["run", str(SPECS / "saxpy.tgpu")]) != 0
     said = capsys.readouterr()
     assert "TG5" in said.err and "agrees" not in said.out
+
+
+def test_a_scalar_says_which_kernel_is_taken():
+    """The 32-bit kernel is taken where the index fits with this scalar; a launcher that does not ask is refused."""
+    (machine,) = pipeline.load_text(RIGHT["a scalar as an index"].partition("op after")[2].join(("op after", ""))).machines
+    proof = pipeline.check(machine)
+    assert isinstance(proof, pipeline.Proof)
+    ready = pipeline.built(proof, machine)
+    text = pipeline.module("later", [ready])
+    asked = "-(-N // 128)*128 + int(_k) - 1 <= 2147483647"
+    assert asked in text and pipeline.validate(text, [ready]) == ()
+    assert [d.code for d in pipeline.validate(text.replace(asked, "N <= 2147483647"), [ready])] == ["TG820"]
+    x = np.arange(5, dtype=np.float32)
+    call = pipeline.build(proof, machine)
+    assert call(x, 2).tolist() == [2, 3, 4, 0, 0] and call(x, 2**62).tolist() == [0] * 5

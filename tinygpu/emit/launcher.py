@@ -222,7 +222,8 @@ def _space(spelled: Spelled, space: Workspace) -> str:
 
 def _width(spelled: Spelled, limits: tuple[Term, ...]) -> Lines:
     """The bits of an index: 32 where the proof says that they are enough, else 64, where everything has to fit those."""
-    terms = [python(t, spelled.names, 5) for t in limits]
+    scalars = {t.name: spelled.view(t) for t in spelled.program.op.inputs if not t.shape}
+    terms = [python(t, spelled.names | scalars, 5) for t in limits]
     narrow = " and ".join(f"{t} <= {INT32_MAX}" for t in terms)
     if not terms:
         return ["_bits = 32"]

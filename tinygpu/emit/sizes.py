@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from tinygpu.category.term import App, Const, Term, Var, apply, variables, walk
-from tinygpu.category.to_source import Source
+from tinygpu.category.to_source import ATOM, Form, Source, plain
 from tinygpu.model.op import Op, Tensor
 from tinygpu.record import dataclass
 
@@ -87,14 +87,20 @@ def _split(term: Term, name: str) -> tuple[Term, Term] | None:
 
 
 def python(term: Term, names: Mapping[str, str] | None = None, level: int = 0) -> str:
-    """An index or guard over sizes as Python source; `names` says how a size is spelled there.
+    """An index or guard over sizes and scalars as Python source; `names` says how these are spelled there.
 
     >>> from tinygpu.category.term import ceildiv, equal
     >>> n = Var("n")
     >>> python(ceildiv(n + 1, 4)), python(equal(n % 4, 0), {"n": "n_"}), python(n * (n - 1) // 2)
     ('-(-(n + 1) // 4)', 'n_ % 4 == 0', 'n*(n - 1) // 2')
     """
-    return Source(names or {}).term(term, level)
+    spelled = names or {}
+    return Source(spelled, form=form, read=lambda scalar: spelled[scalar.tensor]).term(term, level)
+
+
+def form(term: App) -> Form:
+    """How a launcher writes an operation: a scalar of the call is a whole number of Python."""
+    return ("int({0})", ATOM, (0,)) if term.op == "cast" else plain(term)
 
 
 def divisors(term: Term) -> tuple[Term, ...]:

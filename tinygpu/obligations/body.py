@@ -169,7 +169,7 @@ def outside_folds(term: Term) -> Iterator[Term]:
 def divide(parts: tuple[Term, ...], wanted: Fold, claim: Term) -> tuple[tuple[Term, ...], tuple[Term, ...]]:
     """Which parts of a combination belong to the wanted fold, and which stand beside it in the claim too."""
     names = {r.tensor for r in reads(wanted.body)}
-    beside = set(outside_folds(claim))
+    beside = {neat(t, OPENED) for t in outside_folds(claim)}
     ours: list[Term] = []
     rest: list[Term] = []
     for part in parts:
@@ -178,7 +178,7 @@ def divide(parts: tuple[Term, ...], wanted: Fold, claim: Term) -> tuple[tuple[Te
                 isinstance(f, Fold) and f is not wanted and f.monoid == wanted.monoid for f in outer_folds(claim) if f != wanted
             )
         else:
-            mine = part not in beside and {r.tensor for r in reads(part)} == names and bool(names)
+            mine = neat(part, OPENED) not in beside and {r.tensor for r in reads(part)} == names and bool(names)
         (ours if mine else rest).append(part)
     return tuple(ours), tuple(rest)
 

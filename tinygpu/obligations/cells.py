@@ -93,7 +93,7 @@ def written(cells: Cells, value: Term, here: Term, update: str) -> Term:
                 return select(here, value, rest)  # the same place once more
         return select(here, value, cells.value)
     monoid, dtype = MONOIDS[update], cells.local.dtype
-    return App(monoid.op, (cells.value, Fold(monoid.name, (), here, value, dtype)), dtype)
+    return combine(monoid.op, dtype, cells.value, Fold(monoid.name, (), here, value, dtype))
 
 
 def merged(guard: Term, new: Term, old: Term) -> Term:
@@ -197,7 +197,7 @@ def contributed(
     lands = (equal(i, f) for i, f in zip(index, cells.place, strict=True))
     monoid, dtype = MONOIDS[update], cells.local.dtype
     fold = one_point(Fold(monoid.name, writers, conjunction(*guards, *lands), value, dtype))
-    return App(monoid.op, (cells.value, fold), dtype)
+    return combine(monoid.op, dtype, cells.value, fold)
 
 
 def neighbour(step: Assign, cells: Cells, index: tuple[Term, ...], other: tuple[Term, ...]) -> Term | None:

@@ -56,9 +56,11 @@ def flatten(op: str, term: Term) -> tuple[Term, ...]:
 
 
 def combine(op: str, dtype: str, *parts: Term) -> Term:
-    """The parts combined from the left."""
-    out = parts[0]
-    for part in parts[1:]:
+    """The parts combined from the left, a unit that they begin with left out."""
+    units = [m.unit(dtype) for m in MONOIDS.values() if m.op == op]
+    rest = parts[1:] if len(parts) > 1 and isinstance(parts[0], Const) and parts[0] in units else parts
+    out = rest[0]
+    for part in rest[1:]:
         out = App(op, (out, part), dtype)
     return out
 

@@ -22,6 +22,7 @@ from tinygpu.category.term import (
     App,
     Axis,
     Const,
+    Read,
     Term,
     Var,
     children,
@@ -158,10 +159,26 @@ def size_limits(program: Program, trace: Trace) -> tuple[Term, ...]:
         box = Box(point.axes, conjunction(*point.guard))
         for part in subterms(term):
             bound = upper(part, box)
-            # a bound that nobody sees is one that no size meets: then only the 64-bit kernel is taken
-            out[bound if bound is not None and variables(bound) <= set(program.op.sizes) else BEYOND] = None
-    kept = [t for t in out if not (isinstance(t, Const) and t.value <= INT32) and not any(_below(t, u) for u in out)]
+            # a bound that no launcher sees is one that no size meets: then only the 64-bit kernel is taken
+            out[bound if bound is not None and seen(bound, program) else BEYOND] = None
+    kept = [t for t in out if not _always(t) and not any(_below(t, u) for u in out)]
     return tuple(sorted(kept, key=text))
+
+
+def seen(bound: Term, program: Program) -> bool:
+    """Whether a launcher can evaluate a bound: it is over the sizes and the scalars of the call."""
+    scalars = {t.name for t in program.op.inputs if not t.shape}
+    return variables(bound) <= set(program.op.sizes) and all(r.tensor in scalars for r in reads(bound))
+
+
+def _always(limit: Term) -> bool:
+    """Whether a limit holds at every call: a small number, or a scalar of at most 32 bits."""
+    match limit:
+        case Const(value):
+            return value <= INT32
+        case App("cast", (Read(dtype=dtype) | Const(dtype=dtype),)):
+            return dtype in ("i8", "i32", "u8")
+    return False
 
 
 def _below(term: Term, other: Term) -> bool:

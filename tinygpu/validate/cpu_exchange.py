@@ -41,10 +41,14 @@ class Handed:
 
 
 def flat(index: tuple[Term, ...], extents: tuple[Term, ...]) -> Term:
-    """The number of a cell."""
+    """The number of a cell: `x // n` and `x % n` are together x."""
     out: Term = Const(0)
     for place, extent in zip(index, extents, strict=True):
-        out = out * extent + place
+        match out, place:
+            case App("floordiv", (x, n)), App("mod", (y, m)) if x == y and n == m == extent:
+                out = x
+            case _:
+                out = out * extent + place
     return out
 
 

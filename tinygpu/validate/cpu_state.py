@@ -13,7 +13,7 @@ from functools import reduce
 from itertools import count
 from operator import mul
 
-from tinygpu.category.term import Const, Term, Var, select, substitute
+from tinygpu.category.term import App, Const, Term, Var, select, substitute
 from tinygpu.program.step import Local, Step
 from tinygpu.record import replace
 from tinygpu.validate.cpu_address import Spelled, coordinates, definitions_of, factors_of, numbers_of, same
@@ -115,7 +115,7 @@ class State(Values):
         spelled = Spelled(self.definitions).visit(copy.deepcopy(number)) if len(shape) > 1 else number
         if spelled is not number and (found := coordinates(spelled, shape, self.index)) is not None:
             if same(self.index(spelled), self.index(number)):
-                return found
+                return self.taken_apart(found, shape)
         return self.taken_apart(super().place(number, shape), shape)
 
     def taken_apart(self, place: tuple[Term, ...], shape: tuple[Term, ...]) -> tuple[Term, ...]:
@@ -123,7 +123,7 @@ class State(Values):
         match place, shape:
             case ((*outer, Const(0), Var(name) as x), (*_, Const(int(n)))) if all(o == Const(0) for o in outer):
                 match self.here.extents.get(name):
-                    case Const(int(extent)) if extent > n:
+                    case Const(int(extent)) | App("min", (Const(int(extent)), _) | (_, Const(int(extent)))) if extent > n:
                         return (*outer, x // n, x % n)
         return place
 

@@ -181,7 +181,7 @@ class Expressions:
             self.here = around
 
     def compare(self, node: ast.expr, op: ast.cmpop, left: ast.expr, right: ast.expr) -> Term:
-        a, b = self.agreed(node, self.term(left), self.term(right))
+        a, b = self.agreed(node, *self.sides(left, right))
         if type(op) not in COMPARE:
             raise Unread(node, "a comparison that kernels do not make")
         return apply(COMPARE[type(op)], a, b) if a.dtype == INDEX else App(COMPARE[type(op)], (a, b), BOOL)
@@ -200,7 +200,16 @@ class Expressions:
         """An operation, integers not wrapped yet."""
         if type(node.op) not in BINARY:
             raise Unread(node, "an operator that kernels do not use")
-        return self.arithmetic(node, BINARY[type(node.op)], self.term(node.left), self.term(node.right))
+        return self.arithmetic(node, BINARY[type(node.op)], *self.sides(node.left, node.right))
+
+    def sides(self, left: ast.expr, right: ast.expr) -> tuple[Term, Term]:
+        """Two operands: beside an index `np.int64(…)` makes an index."""
+        a, b = self.term(left), self.term(right)
+        if a.dtype == "i64" and b.dtype == INDEX:
+            a = self.index(left)
+        if b.dtype == "i64" and a.dtype == INDEX:
+            b = self.index(right)
+        return a, b
 
     def arithmetic(self, node: ast.expr, op: str, a: Term, b: Term) -> Term:
         a, b = self.agreed(node, a, b)

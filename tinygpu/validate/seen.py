@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from tinygpu.category.term import Term, Var, conjuncts, equal, text
+from tinygpu.category.term import INTEGERS, Read, Term, Var, conjuncts, equal, text
 from tinygpu.model.op import Tensor
 from tinygpu.program.step import Program
 from tinygpu.record import dataclass, field
@@ -50,6 +50,8 @@ class Reading:
         self.tensors[name] = tensor
         self.ranks[name] = len(tensor.shape)
         self.whole.ranks = self.ranks
+        if tensor.role == "input" and not tensor.shape and tensor.dtype in INTEGERS:
+            self.whole.scalars[name] = Read(tensor.name, (), tensor.dtype)
         self.facts += [extent(name, n) >= 0 for n in range(len(tensor.shape))]
 
     def input(self, stmt: ast.Assign, name: str, call: ast.Call) -> None:

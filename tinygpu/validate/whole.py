@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 
-from tinygpu.category.term import BOOL, App, Const, Term, Var, apply, ceildiv, conjunction, equal, negation
+from tinygpu.category.term import BOOL, App, Const, Read, Term, Var, apply, ceildiv, conjunction, equal, negation
 from tinygpu.record import dataclass, field
 from tinygpu.validate.expression import OPERATORS
 from tinygpu.validate.typed import unread
@@ -21,10 +21,11 @@ EXTREMES = ("min", "max")
 
 @dataclass(slots=True)
 class Whole:
-    """`ranks` are the views of arrays with their ranks, `numbers` the names of whole numbers."""
+    """`ranks` are the views of arrays with their ranks, `numbers` the names of whole numbers, `scalars` those of the call's integers."""
 
     ranks: Mapping[str, int]
     numbers: set[str] = field(default_factory=set)
+    scalars: dict[str, Read] = field(default_factory=dict)
 
     def number(self, node: ast.expr) -> Term:
         """An expression as a whole number."""
@@ -44,6 +45,8 @@ class Whole:
                 return apply(OPERATORS[type(op)], self.number(a), self._divisor(b))
             case ast.BinOp(left=a, op=ast.Add() | ast.Sub() | ast.Mult() as op, right=b):
                 return apply(OPERATORS[type(op)], self.number(a), self.number(b))
+            case ast.Call(func=ast.Name(id="int"), args=[ast.Name(id=name)], keywords=[]) if name in self.scalars:
+                return App("cast", (self.scalars[name],))
             case ast.Call(func=ast.Name(id=name), args=[a, b], keywords=[]) if name in EXTREMES:
                 return apply(name, self.number(a), self.number(b))
         raise unread(node, f"{ast.unparse(node)} is no whole number of a launcher")
