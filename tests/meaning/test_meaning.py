@@ -16,9 +16,11 @@ from tests.meaning.grammar import program
 from tests.meaning.judge import LOOSE, RIGHT, WRONG, judge
 from tinygpu import pipeline
 from tinygpu.diagnostic import TinygpuError
+from tinygpu.proof.check import Refutation
 from tinygpu.proof.kernel import Proof
 
 UNSOUND = sorted((Path(__file__).parent / "unsound").glob("*.tgpu"))
+SOUND = sorted((Path(__file__).parent / "right").glob("*.tgpu"))
 RANDOM, SEED = 150, 14
 
 
@@ -34,6 +36,14 @@ def test_what_is_wrong_is_not_proved(path):
     judged = judge(program)
     assert judged.kind == WRONG, f"{path.stem} is not wrong: {judged}"
     assert not isinstance(pipeline.check(machine, BUDGET), Proof), f"{path.stem} is proved, and is wrong {judged.why}"
+
+
+@pytest.mark.parametrize("path", SOUND, ids=lambda path: path.stem)
+def test_what_is_right_is_not_refuted(path):
+    (machine,) = pipeline.load(path).machines
+    judged = judge(pipeline.program(machine))
+    assert judged.kind == RIGHT, f"{path.stem} is not right: {judged}"
+    assert not isinstance(pipeline.check(machine, BUDGET), Refutation), f"{path.stem} is refuted, and is right"
 
 
 def test_no_random_program_is_proved_and_wrong():
