@@ -202,19 +202,19 @@ def gather(d: Trouble) -> str:
         (f"(x[{theirs}] if {theirs} >= 0 and i64({theirs}) < i64(n) else {fill})", f"x[{index} | {fill}]"),
         (f"(x[{theirs}] if i64({theirs}) < i64(n) else {fill})", f"x[{index} | {fill}]"),
         (f"(x[{z}] if f32({z}) < f32(n) and f32({z}) >= 0 else {fill})", f"x[z[i] | {fill}]"),
-    )  # type: ignore[arg-type]
+    )
     after, done = d.pair(equation, read, "f32", "x[i]", f"x[{at}]")
     return machine(
         d,
         f"(x: f32[n], z: {dtype}[n]) -> (y: f32[n]){promise} {{ y[i] = {after} }}",
         work,
-        "    " + d.store(f"y[{at}]", done, inside, *d.one((z, dtype), (f"x[{at}]", "f32"))),  # type: ignore[misc]
+        "    " + d.store(f"y[{at}]", done, inside, *d.one((z, dtype), (f"x[{at}]", "f32"))),
     )
 
 
 def monoids(d: Trouble) -> str:
     """A fold of a monoid of the file, with its own cells."""
-    text, name, unit, lift, made = d.one(*MONOIDS)  # type: ignore[misc]
+    text, name, unit, lift, made = d.one(*MONOIDS)
     work, at, inside, _ = grid(d, "R")
     mine, theirs = d.pair("x[r, k]", f"x[{at}, k]", "f32", "a", "a")
     counted = d.guard("", f"x[{at}, k]", "f32", "a")

@@ -23,8 +23,11 @@ class OpFault(Exception):
 
 
 def shape_of(extents: tuple[Term, ...], sizes: Mapping[str, int]) -> tuple[int, ...]:
-    """Extents at these sizes; below 0 is 0."""
-    return tuple(max(0, evaluate(extent, sizes, Plain())[0]) for extent in extents)
+    """Extents at these sizes; below 0 is 0. Raises OpFault where one is divided by less than 1, or from less than 0."""
+    found = [evaluate(extent, sizes, Plain())[0] for extent in extents]
+    if any(extent is UNDEFINED for extent in found):
+        raise OpFault("an extent has no value")
+    return tuple(max(0, extent) for extent in found)
 
 
 class Plain:
@@ -113,4 +116,7 @@ def nothing(term: App) -> Value:
 
 def admitted(op_where: tuple[Term, ...], world: Plain, sizes: Mapping[str, int]) -> bool:
     """Whether all of these conditions hold, and have a value."""
-    return all(evaluate(guard, sizes, world)[0] is True for guard in op_where)
+    try:
+        return all(evaluate(guard, sizes, world)[0] is True for guard in op_where)
+    except OpFault:
+        return False

@@ -100,7 +100,7 @@ def atomic(d: Trouble) -> str:
     """A sum or a count that all threads update."""
     dtype, monoid, update = d.one(
         ("f32", "sum", "+="), ("i32", "sum", "+="), ("u32", "sum", "+="), ("i32", "max", "max="), ("i64", "sum", "+=")
-    )  # type: ignore[misc]
+    )
     start = {"sum": "0", "max": str(-(2**31))}[monoid]
     mine, theirs = d.pair("x[i]", "x[g*4 + t]", dtype)
     counted = d.guard("g*4 + t < n", "x[g*4 + t]", dtype)
@@ -231,7 +231,7 @@ def derived(d: Trouble) -> str:
         "work grid = (g), block = (t: 4)\n  compute r = (g, t)\n  time k",
         "work grid = (r), block = (t: 32)\n  compute k = (c, t)\n  time c",
         "work grid = (g), block = (t: 4)\n  compute r = (g, t), k = (c, v: 2)\n  time c\n  register v",
-        "work grid = (r), block = (t: 64)\n  compute k = (c, t)\n  time c",
+        "work grid = (g), block = (t: 2)\n  compute r = (g, t)\n  time k",
     )
     return f"{op}machine m : f {{\n  {layout}\n}}\n"
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass, field
+from typing import Any
 
 WORD = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789."
 WHOLE = ("i8", "u8", "i32", "u32", "i64")
@@ -54,7 +55,7 @@ WHOLE_AT_TIMES = (
     "({e} + {w} // {w}*0)", "({e} if {e} + 1 > {e} else {e} + 0)", "(({e} + {w}) // 2*2 - {w})", "({e}*{w} // {w})", "max({e} - 1, {e} - 1) + 1", "min({e}, {e} + 1)",
     "abs({e})", "(({e} + {e}) // 2)", "({e} + 0*({w} % {w}))",
 )  # fmt: skip
-TIMES = (
+NEVER = (
     "{e} < {e}",
     "{e} != {e}",
     "{e}/{e} != {e}/{e}",
@@ -64,7 +65,23 @@ TIMES = (
     "{e} > inf",
     "{e} == -inf",
 )
-WHOLE_TIMES = ("{e} < {e}", "{e} != {e}", "{e} // {e} != {e} // {e}", "{e} + 1 < {e}", "{e} % 2 > 1", "{e} + 1 == {e}")
+LAWS = (  # of the reals, where both sides have a value; some sides have one where the other has none
+    ("({e} if {w} > 0 else 0)", "({e}*(1 if {w} > 0 else 0))"), ("({e} if {w} > 0 else 0)", "({e} + (0 if {w} > 0 else -{e}))"),
+    ("({e}*({e} + {w}))", "({e}*{e} + {e}*{w})"), ("(({e} + {w})/2)", "({e}/2 + {w}/2)"), ("({e}/{w})", "({e}*(1/{w}))"),
+    ("exp({e} + {w})", "(exp({e})*exp({w}))"), ("exp({e} - {w})", "(exp({e})/exp({w}))"), ("min({e}, {w})", "-max(-{e}, -{w})"),
+    ("abs({e})", "max({e}, -{e})"), ("(1/({e}*{w}))", "(1/{e}/{w})"), ("({e}*{w} if {w} != 0 else 0)", "({e}*{w})"), ("log({e}*{w})", "(log({e}) + log({w}))"),
+    ("sqrt({e}*{w})", "(sqrt({e})*sqrt({w}))"), ("({e}/({w}/{e}))", "({e}*{e}/{w})"), ("({e} - {w} if {e} > {w} else 0)", "max({e} - {w}, 0)"),
+    ("max({e} + {w}, {w})", "(max({e}, 0) + {w})"), ("({e}/{w} if {w} != 0 else 0)", "({e}/{w}*(1 if {w} != 0 else 0))"), ("({e} - {w})", "-({w} - {e})"),
+    ("(0*{e} + {w})", "({w} + 0)"), ("(max({e}, {w})*2)", "max(2*{e}, 2*{w})"), ("({e} if {w} > 0 else {e} + 1)", "({e} + (0 if {w} > 0 else 1))"),
+)  # fmt: skip
+WHOLE_LAWS = (
+    ("({e} if {w} > 0 else 0)", "({e}*(1 if {w} > 0 else 0))"), ("({e}*({e} + {w}))", "({e}*{e} + {e}*{w})"), ("min({e}, {w})", "-max(-{e}, -{w})"),
+    ("max({e} + {w}, {w})", "(max({e}, 0) + {w})"), ("(max({e}, {w})*2)", "max(2*{e}, 2*{w})"), ("(({e} + {w}) ^ {e})", "({e} ^ ({e} + {w}))"),
+    ("abs({e})", "max({e}, -{e})"), ("({e}*{w} if {w} != 0 else 0)", "({e}*{w})"), ("(({e} + {w}) - {e})", "({w}*1)"),
+    ("({e} // {w} if {w} > 0 and {e} >= 0 else 0)", "(max({e}, 0) // max({w}, 1)*(1 if {w} > 0 else 0))"),
+    ("({e} // {w} if {w} > 0 and {e} >= 0 else 0)", "({e} // {w}*(1 if {w} > 0 and {e} >= 0 else 0))"),
+)  # fmt: skip
+WHOLE_NEVER = ("{e} < {e}", "{e} != {e}", "{e} // {e} != {e} // {e}", "{e} + 1 < {e}", "{e} % 2 > 1", "{e} + 1 == {e}")
 
 
 def wrap(text: str) -> str:
@@ -91,7 +108,7 @@ class Trouble:
     done: list[str] = field(default_factory=list)
     count: int = 0
 
-    def one(self, *of: str) -> str:
+    def one(self, *of: Any) -> Any:
         return self.chance.choice(of)
 
     def now(self, times: float = 1.0) -> bool:
@@ -117,7 +134,7 @@ class Trouble:
                 "({e} if " + inner + " else 7)",
                 "({e} if " + inner + " or {w} == {w} else 3)",
             )
-        good = self.chance.random() < 0.4
+        good = self.chance.random() < 0.5
         if dtype in WHOLE:
             return self.one(*(INTEGERS if good else WHOLE_AT_TIMES))
         return self.one(*(FLOATS if good else FLOATS_AT_TIMES))
@@ -147,6 +164,10 @@ class Trouble:
 
     def pair(self, mine: str, theirs: str, dtype: str, w: str = "", v: str = "") -> tuple[str, str]:
         """A value of the equation and the program's: either, none, or both changed in one way."""
+        if self.now(0.5):
+            sides = list(self.one(*(WHOLE_LAWS if dtype in WHOLE else LAWS)))
+            self.chance.shuffle(sides)
+            return self.put("law", sides[0], mine, w or mine), sides[1].format(e=wrap(theirs), w=wrap(v or theirs))
         if self.now(0.6):
             template = self.same(dtype)
             return self.put("both", template, mine, w or mine), template.format(e=wrap(theirs), w=wrap(v or theirs))
@@ -162,7 +183,7 @@ class Trouble:
         if cells and self.now():
             e = other = self.cell(dtype)
         if self.chance.random() < 0.2:
-            never = self.one(*(WHOLE_TIMES if dtype in WHOLE else TIMES))
+            never = self.one(*(WHOLE_NEVER if dtype in WHOLE else NEVER))
             both = (f"({condition} or {never})", f"{condition} and not ({never})") if condition else (f"not ({never})",)
             return self.put("guard", self.one(*both), e, other)
         truth = self.truth(dtype)
