@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from itertools import islice
 
 Edit = tuple[str, str]  # what was done, and the text
+Change = tuple[str, int, int, str]  # what is done, from and to which byte, and what stands there then
 APPENDED = {
     "a function": "def {name}(*given, **named):\n    return None",
     "a lambda": "{name} = lambda *given, **named: None",
@@ -56,84 +58,82 @@ class Source:
 
     def put(self, node: ast.AST, new: str) -> str:
         """The text with other characters for a node."""
-        start, end = self.place(node)
+        return self.changed(*self.place(node), new)
+
+    def changed(self, start: int, end: int, new: str) -> str:
+        """The text with other characters for some of its bytes."""
         data = self.text.encode()
         return (data[:start] + new.encode() + data[end:]).decode()
+
+    def to(self, what: str, node: ast.AST, new: str) -> Change:
+        return what, *self.place(node), new
 
     def said(self, node: ast.AST) -> str:
         start, end = self.place(node)
         return self.text.encode()[start:end].decode()
 
 
-def edits(text: str, launcher: str, every: int = 1) -> Iterator[Edit]:
-    """All edits of a module with this launcher; of those inside functions one in `every`."""
+def edits(text: str, launcher: str, every: int = 1, outside: int = 1) -> Iterator[Edit]:
+    """All edits of a module with this launcher; of those inside functions one in `every`, of others one in `outside`."""
     source = Source(text)
     first = source.tree.body[1]
     for what, more in APPENDED.items():
         added = more.format(name=launcher)
         yield f"{what} at the end", f"{text}\n{added}\n"
         yield f"{what} at the start", source.put(first, f"{added}\n{source.said(first)}")
-    yield from _statements(source, source.tree.body, 1)
+    top = [*_statements(source, source.tree.body, "")]
     for node in source.tree.body:
         if isinstance(node, ast.FunctionDef):
-            yield from signatures(source, node)
-    inside = list(within(source))
-    yield from inside[::every]
+            top += signatures(source, node)
+    for what, start, end, new in [*top[::outside], *islice(within(source), 0, None, every)]:
+        yield what, source.changed(start, end, new)
 
 
-def within(source: Source) -> Iterator[Edit]:
+def within(source: Source) -> Iterator[Change]:
     """Edits inside functions: statements, conditions, numbers and names."""
     for node in ast.walk(source.tree):
+        at = f"line {getattr(node, 'lineno', 0)}:"
         match node:
             case ast.FunctionDef(body=body) | ast.For(body=body) | ast.If(body=body):
-                yield from _statements(source, body, 4)
+                yield from _statements(source, body, "pass")
             case ast.Constant(value=bool(value)):
-                yield f"line {node.lineno}: {value} turned", source.put(node, str(not value))
-            case ast.Constant(value=int(value)):
-                yield f"line {node.lineno}: {value} and 1", source.put(node, str(value + 1))
-            case ast.Constant(value=float(value)):
-                yield f"line {node.lineno}: {value} and 1", source.put(node, str(value + 1))
+                yield source.to(f"{at} {value} turned", node, str(not value))
+            case ast.Constant(value=int(value) | float(value)):
+                yield source.to(f"{at} {value} and 1", node, str(value + 1))
             case ast.Name(id=name, ctx=ast.Load()):
-                yield f"line {node.lineno}: {name} renamed", source.put(node, f"{name}_")
-                yield f"line {node.lineno}: {name} called", source.put(node, f"(print('run') or {name})")
+                yield source.to(f"{at} {name} renamed", node, f"{name}_")
+                yield source.to(f"{at} {name} called", node, f"(print('run') or {name})")
         if isinstance(node, ast.If | ast.IfExp):
             test = source.said(node.test)
-            yield f"line {node.lineno}: a condition that runs", source.put(node.test, f"(print('run') or ({test}))")
-            yield f"line {node.lineno}: a condition divided by 0", source.put(node.test, f"({test}) and 1 // 0 == 0")
+            yield source.to(f"{at} a condition that runs", node.test, f"(print('run') or ({test}))")
+            yield source.to(f"{at} a condition divided by 0", node.test, f"({test}) and 1 // 0 == 0")
 
 
-def signatures(source: Source, node: ast.FunctionDef) -> Iterator[Edit]:
+def signatures(source: Source, node: ast.FunctionDef) -> Iterator[Change]:
     """Edits of defaults, annotations and decorators of a function at the top."""
-    run, at = "print('run')", f"line {node.lineno}: of {node.name}"
-    given = node.args
+    run, at, given = "print('run')", f"line {node.lineno}: of {node.name}", node.args
     for default in (d for d in (*given.defaults, *given.kw_defaults) if d):
-        yield f"{at} a default", source.put(default, run)
+        yield source.to(f"{at} a default", default, run)
     for argument in (*given.args, *given.kwonlyargs):
-        if argument.annotation:
-            yield f"{at} an annotation", source.put(argument.annotation, run)
-        else:
-            yield f"{at} a new annotation", source.put(argument, f"{argument.arg}: {run}")
-        yield f"{at} another name", source.put(argument, source.said(argument).replace(argument.arg, f"{argument.arg}_", 1))
+        new = source.to(f"{at} a new annotation", argument, f"{argument.arg}: {run}")
+        yield source.to(f"{at} an annotation", argument.annotation, run) if argument.annotation else new
+        yield source.to(f"{at} another name", argument, source.said(argument).replace(argument.arg, f"{argument.arg}_", 1))
     if given.args and not given.defaults and not given.vararg:
-        yield f"{at} a new default", source.put(given.args[-1], f"{source.said(given.args[-1])}={run}")
+        yield source.to(f"{at} a new default", given.args[-1], f"{source.said(given.args[-1])}={run}")
     if node.returns:
-        yield f"{at} what it returns", source.put(node.returns, run)
+        yield source.to(f"{at} what it returns", node.returns, run)
     for decorator in node.decorator_list:
-        yield f"{at} a decorator", source.put(decorator, run)
+        yield source.to(f"{at} a decorator", decorator, run)
     first = node.decorator_list[0] if node.decorator_list else node
     more = "print\n@" if node.decorator_list else "@print\n"
-    yield f"{at} a new decorator", source.put(first, more + source.said(first))
+    yield source.to(f"{at} a new decorator", first, more + source.said(first))
 
 
-def _statements(source: Source, body: list[ast.stmt], indent: int) -> Iterator[Edit]:
+def _statements(source: Source, body: list[ast.stmt], instead: str) -> Iterator[Change]:
     """Each statement left out, each two exchanged."""
-    for number, stmt in enumerate(body):
-        yield f"line {stmt.lineno}: left out", source.put(stmt, "pass" if indent > 1 else "")
-        if number + 1 < len(body) and not isinstance(stmt, ast.FunctionDef | ast.ClassDef):
-            after = body[number + 1]
-            if not isinstance(after, ast.FunctionDef | ast.ClassDef):
-                start, _ = source.place(stmt)
-                (_, middle), (begin, end) = source.place(stmt), source.place(after)
-                data = source.text.encode()
-                new = data[begin:end] + data[middle:begin] + data[start:middle]
-                yield f"line {stmt.lineno}: exchanged with the next", (data[:start] + new + data[end:]).decode()
+    for stmt, after in zip(body, [*body[1:], None], strict=True):
+        yield source.to(f"line {stmt.lineno}: left out", stmt, instead)
+        if after and not any(isinstance(s, ast.FunctionDef | ast.ClassDef) for s in (stmt, after)):
+            (start, middle), (begin, end) = source.place(stmt), source.place(after)
+            between = source.text.encode()[middle:begin].decode()
+            yield f"line {stmt.lineno}: exchanged with the next", start, end, source.said(after) + between + source.said(stmt)
