@@ -87,7 +87,10 @@ class Certificate:
         title, op = TITLE.fullmatch(self.machine), TITLE.fullmatch(self.op)
         if title is None or plain_name(self.machine) != plain_name(program.name):
             found.append(f"it is of a machine {self.machine!r}, its program of {program.name!r}")
-        of, choices = program.op.name.partition("[")[0], {part.partition("=")[2] for part in (title and title[2] or "").split(", ")}
+        of, choices = (
+            program.op.name.partition("[")[0],
+            {part.partition("=")[2] for part in ((title and title[2]) or "").split(", ")},
+        )
         if op is None or op[1] != of or (op[2] and op[2] not in choices):
             found.append(f"it is of an op {self.op!r}, its program of {program.op.name!r}")
         for what, ours, theirs in (
@@ -96,8 +99,8 @@ class Certificate:
         ):
             if ours != theirs:
                 found.append(f"its {what} are {' and '.join(ours) or 'none'}, its program's {' and '.join(theirs) or 'none'}")
-        if self.numerics not in (ours := numerics_of(program), numerics_of(as_derived(program))):
-            found.append(f"its numerics are others than its program's: {ours.sentence}")
+        if self.numerics not in (numerics := numerics_of(program), numerics_of(as_derived(program))):
+            found.append(f"its numerics are others than its program's: {numerics.sentence}")
         return tuple(found)
 
 
@@ -193,6 +196,18 @@ def read(text: str) -> Certificate:
             plain["source"],
             tuple(sorted(plain["kernels"].items())),
         )
+        words = (
+            found.machine,
+            found.op,
+            found.solver,
+            found.source,
+            *found.preconditions,
+            *found.promises,
+            *sum(found.kernels, ()),
+        )
+        words += tuple(word for e in found.obligations for word in (*e.claim, e.sentence))
+        if not all(isinstance(word, str) for word in words):
+            raise TypeError("something else than text stands where text does")
         whole = found.text()
     except (KeyError, TypeError, AttributeError, RecursionError, json.JSONDecodeError) as error:
         raise ValueError(f"not a certificate: {type(error).__name__} {error}") from None

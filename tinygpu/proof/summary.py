@@ -41,7 +41,11 @@ def methods(proof: Proof) -> str:
 
     `30 obligations: 11 by structure, 17 by z3, 2 by model`
     """
-    found = {(c.kind, c.code, c.hypotheses, getattr(c, "goal", None)): t.method for t in proof.theorems for c in (t.claim,)}
+    found = {
+        (c.kind, c.code, getattr(c, "hypotheses", ()), getattr(c, "goal", None)): t.method
+        for t in proof.theorems
+        for c in (t.claim,)
+    }
     count = Counter(found.values())
     return f"{len(found)} obligations: " + ", ".join(f"{n} by {m}" for m, n in sorted(count.items()))
 

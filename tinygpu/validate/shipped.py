@@ -162,7 +162,9 @@ def needed(module: Module) -> dict[str, ast.Name]:
     """The names that a module uses, and that no function of it gives a meaning, nor Python."""
     every = [n for node in module.tree.body for n in ast.walk(node)]
     own = {n.id for n in every if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
-    own |= {n.arg for n in every if isinstance(n, ast.arg)} | {n.name for n in every if isinstance(n, ast.FunctionDef | ast.ClassDef)}
+    own |= {n.arg for n in every if isinstance(n, ast.arg)} | {
+        n.name for n in every if isinstance(n, ast.FunctionDef | ast.ClassDef)
+    }
     own |= {n.name for n in every if isinstance(n, ast.ExceptHandler) and n.name} | {*vars(builtins), "__file__", "__name__"}
     inside = (n for n in every if isinstance(n, ast.Import | ast.ImportFrom) and n not in module.tree.body)
     own |= {name for node in inside for name in names_of(node)}
