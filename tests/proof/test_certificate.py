@@ -131,7 +131,7 @@ def test_the_hash_is_that_of_the_program_and_of_its_obligations() -> None:
     "change",
     [
         ("t < n", "t <= n"),
-        ('"version": 1', '"version": 2'),
+        ('"version": 2', '"version": 1'),
         ('"kind": "bounds"', '"kind": "cover"'),
         ('"proof"', '"prof"'),
         ("{", "["),

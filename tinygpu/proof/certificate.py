@@ -99,8 +99,8 @@ class Certificate:
         ):
             if ours != theirs:
                 found.append(f"its {what} are {' and '.join(ours) or 'none'}, its program's {' and '.join(theirs) or 'none'}")
-        if self.numerics not in (wanted := numerics_of(program), numerics_of(as_derived(program))):
-            found.append(f"its numerics are others than its program's: {wanted.sentence}")
+        if self.numerics not in (numerics := numerics_of(program), numerics_of(as_derived(program))):
+            found.append(f"its numerics are others than its program's: {numerics.sentence}")
         return tuple(found)
 
 
@@ -196,6 +196,18 @@ def read(text: str) -> Certificate:
             plain["source"],
             tuple(sorted(plain["kernels"].items())),
         )
+        words = (
+            found.machine,
+            found.op,
+            found.solver,
+            found.source,
+            *found.preconditions,
+            *found.promises,
+            *sum(found.kernels, ()),
+        )
+        words += tuple(word for e in found.obligations for word in (*e.claim, e.sentence))
+        if not all(isinstance(word, str) for word in words):
+            raise TypeError("something else than text stands where text does")
         whole = found.text()
     except (KeyError, TypeError, AttributeError, RecursionError, json.JSONDecodeError) as error:
         raise ValueError(f"not a certificate: {type(error).__name__} {error}") from None

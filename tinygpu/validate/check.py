@@ -22,6 +22,7 @@ from tinygpu.validate.launcher import read as read_launcher
 from tinygpu.validate.module import Module, read
 from tinygpu.validate.objects import Object, compiled, keyed
 from tinygpu.validate.shipped import check as check_helpers
+from tinygpu.validate.shipped import missing
 from tinygpu.validate.typed import Differs
 
 
@@ -47,7 +48,8 @@ def validate(text: str, machines: Sequence[Expected], file: str = "") -> tuple[D
     own = {*programs, *dispatched(module, programs), *(f"_{name}_cuda" for name in programs)}
     own |= {f"_{name}_cuda_{n}" for name, program in programs.items() for n in range(len(program.launches))}
     found = [diagnostic(module, "TG821", "the module", d) for d in check_helpers(module, own)]
-    return (*found, *(d for expected in machines for d in launcher(module, expected)))
+    found += [d for expected in machines for d in launcher(module, expected)]
+    return tuple(found) or tuple(diagnostic(module, "TG821", "the module", d) for d in missing(module))
 
 
 def launcher(module: Module, expected: Expected) -> Iterator[Diagnostic]:
@@ -59,7 +61,7 @@ def launcher(module: Module, expected: Expected) -> Iterator[Diagnostic]:
         return
     objects: dict[str, Object] = {}
     try:
-        called = read_launcher(function, program)
+        called = read_launcher(function, program, module.names)
         if program.arch == CPU and not called.calls:
             return
         if len(called.calls) != len(program.launches):

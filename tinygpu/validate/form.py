@@ -9,6 +9,8 @@ what they need; that nothing beside it runs anything (a default, an annotation, 
 from __future__ import annotations
 
 import ast
+import builtins
+from collections.abc import Collection, Sequence
 
 from tinygpu.program.step import Program
 from tinygpu.validate.promised import promises
@@ -22,8 +24,9 @@ KINDS = (
 NUMBERS = ("max", "min", "_index")
 
 
-def formed(function: ast.FunctionDef, program: Program) -> None:
-    """That a launcher is made of these kinds alone, its checks of data aside, and calls helpers and its own kernels. Raises Differs."""
+def formed(function: ast.FunctionDef, program: Program, names: Collection[str] = ()) -> None:
+    """That a launcher is made of these kinds alone, its checks of data aside, that it calls helpers and its own kernels, and, where the
+    `names` of its module are known, that each name has a value before it is used. Raises Differs."""
     own = {f"_{function.name}_cuda", *(f"_{function.name}_cuda_{n}" for n in range(len(program.launches)))}
     for stmt in function.body:
         if isinstance(stmt, ast.If) and ast.unparse(stmt.test) == "check_data":
@@ -35,8 +38,31 @@ def formed(function: ast.FunctionDef, program: Program) -> None:
                 isinstance(node.func, ast.Name) and (node.func.id in own or node.func.id in NUMBERS or node.func.id in helpers())
             ):
                 raise unread(node, f"{ast.unparse(node.func)} is no helper, and no kernel of this launcher")
+    if names:
+        given = {a.arg for a in (*function.args.args, *function.args.kwonlyargs)}
+        valued(function.body, given | {*names, *helpers(), *vars(builtins)})
     if not isinstance(function.body[-1], ast.Return):
         raise Differs(function.body[-1], "is the last that is done here", "a launcher returns its outputs")
+
+
+def valued(body: Sequence[ast.stmt], known: set[str]) -> set[str]:
+    """The names that have a value after these statements. Raises Differs where one is used that has none."""
+    for stmt in body:
+        inner = [n for s in (*stmt.body, *stmt.orelse) for n in ast.walk(s)] if isinstance(stmt, ast.If) else []
+        skipped = {*map(id, inner)}
+        for node in ast.walk(stmt):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and id(node) not in skipped and node.id not in known:
+                raise Differs(node, f"uses {node.id}, which has no value here", "a name has a value before it is used")
+        if isinstance(stmt, ast.If) and not (isinstance(stmt.test, ast.Name) and stmt.test.id == "check_data"):
+            ways = [valued(part, {*known}) for part in (stmt.body, stmt.orelse) if not part or not _ends(part[-1])]
+            known = set.intersection(*ways) if ways else known
+        elif not isinstance(stmt, ast.If):
+            known = known | {n.id for n in ast.walk(stmt) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    return known
+
+
+def _ends(stmt: ast.stmt) -> bool:
+    return isinstance(stmt, ast.Return)
 
 
 def signature(function: ast.FunctionDef, program: Program) -> None:

@@ -10,7 +10,7 @@ memory, is looked for by form.
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from tinygpu.category.term import App, Const, Term, Var, conjuncts
 from tinygpu.model.op import Tensor
@@ -24,8 +24,8 @@ from tinygpu.validate.typed import Differs, unread
 LARGEST = {32: 2**31 - 1, 64: 2**63 - 1}
 
 
-def read(function: ast.FunctionDef, program: Program) -> Launcher:
-    """`function → what is known of the launcher`. Raises Differs."""
+def read(function: ast.FunctionDef, program: Program, names: Collection[str] = ()) -> Launcher:
+    """`function → what is known of the launcher`; `names` are those of its module, where they are known. Raises Differs."""
     reading = Reading(program, function)
     signature(function, program)
     launched: ast.If | None = None
@@ -38,7 +38,7 @@ def read(function: ast.FunctionDef, program: Program) -> Launcher:
             _statement(reading, stmt)
     if launched is None:
         raise Differs(function, "launches nothing", "it launches its kernels on the device of its output")
-    formed(function, program)
+    formed(function, program, names)
     _complete(reading)
     return launches(reading, launched)
 
@@ -79,7 +79,7 @@ def _statement(reading: Reading, stmt: ast.stmt) -> None:
                 raise unread(stmt, "a check of data that returns")
         case ast.If(body=[ast.Return(value=value)], orelse=[]):
             outs = [n for n, t in reading.tensors.items() if t.role == "output"]
-            if ast.dump(stmt.test) != ast.dump(_empty(outs)) or not _returned(value, outs):
+            if not outs or ast.dump(stmt.test) != ast.dump(_empty(outs)) or not _returned(value, outs):
                 raise Differs(stmt, f"returns where {ast.unparse(stmt.test)}", "it returns early where all outputs are empty")
         case ast.Assign(targets=[ast.Name(id="_bits")]) | ast.If(body=[ast.Assign(targets=[ast.Name(id="_bits")])]):
             _bits(reading, stmt)

@@ -33,6 +33,11 @@ class Module:
         return {name: node for node in self.tree.body for name in _given(node)}  # type: ignore[misc]
 
     @cached_property
+    def names(self) -> frozenset[str]:
+        """What is given a meaning at the top."""
+        return frozenset(name for node in self.tree.body for name in names_of(node))
+
+    @cached_property
     def _starts(self) -> list[int]:
         starts = [0]
         for line in self.lines:
@@ -47,7 +52,7 @@ class Module:
     def span(self, node: ast.AST) -> Span:
         """Where a node stands."""
         line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
-        end_line, end = getattr(node, "end_lineno", line), getattr(node, "end_col_offset", 0)
+        end_line, end = getattr(node, "end_lineno", None) or line, getattr(node, "end_col_offset", None) or 0
         column, end = self._column(line, column), self._column(end_line, end)
         start, stop = self._starts[line - 1] + column, self._starts[end_line - 1] + end
         return Span(self.file, start, stop, line, column + 1, end_line, end + 1)
@@ -60,6 +65,20 @@ class Module:
     def wrong(self, code: str, title: str, node: ast.AST, says: str, *notes: str, known: bool = True) -> Diagnostic:
         """A diagnostic at a node: what it does, and as notes what was wanted. It is unknown, and no error, where a bound was not shown."""
         return Diagnostic(code, title, (Label(self.span(node), says),), "error" if known else "unknown", notes=notes)
+
+
+def names_of(node: ast.stmt) -> list[str]:
+    """The names that a statement at the top gives a meaning."""
+    match node:
+        case ast.FunctionDef(name=name) | ast.ClassDef(name=name) | ast.AsyncFunctionDef(name=name):
+            return [name]
+        case ast.Assign(targets=targets):
+            return [n.id for t in targets for n in ast.walk(t) if isinstance(n, ast.Name)]
+        case ast.AnnAssign(target=ast.Name(id=name)):
+            return [name]
+        case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
+            return [a.asname or a.name for a in aliases]
+    return []
 
 
 def _given(node: ast.stmt) -> Iterator[str]:

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator
 from functools import cache
 from importlib.resources import files
 
-from tinygpu.validate.module import Module
+from tinygpu.validate.module import Module, names_of
 from tinygpu.validate.typed import Differs, unread
 
 FILES = (
@@ -57,20 +57,6 @@ def helpers() -> dict[str, ast.stmt]:
     return found
 
 
-def names_of(node: ast.stmt) -> list[str]:
-    """The names that a statement at the top gives a meaning."""
-    match node:
-        case ast.FunctionDef(name=name) | ast.ClassDef(name=name) | ast.AsyncFunctionDef(name=name):
-            return [name]
-        case ast.Assign(targets=targets):
-            return [n.id for t in targets for n in ast.walk(t) if isinstance(n, ast.Name)]
-        case ast.AnnAssign(target=ast.Name(id=name)):
-            return [name]
-        case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
-            return [a.asname or a.name for a in aliases]
-    return []
-
-
 def check(module: Module, others: Collection[str]) -> Iterator[Differs]:
     """What at the top of a module is not as it is shipped. `others` are names that are looked at elsewhere."""
     known, seen = helpers(), set[str]()
@@ -104,7 +90,9 @@ def check(module: Module, others: Collection[str]) -> Iterator[Differs]:
                     yield unread(node, f"{', '.join(names)} is nothing of a module")
             case _:
                 yield unread(node, "is no statement of a module")
-    for name in sorted(needed(module) - seen):
+    if len(module.tree.body) < 2 or ast.unparse(module.tree.body[1]) != "from __future__ import annotations":
+        yield unread(module.tree.body[0], "annotations are to be postponed, so that none of them is run")
+    for name in sorted({*needed(module)} - seen):
         if name in known:
             yield Differs(module.tree.body[-1], f"{name} is missing", "a helper that is called is there")
 
@@ -126,7 +114,9 @@ def quiet(node: ast.stmt) -> bool:
     """Whether a statement does nothing when a module is imported, but give its names: what the CPU kernels call is looked at with them."""
     match node:
         case ast.FunctionDef(decorator_list=decorators, args=arguments):
+            given = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
             made, run = [*decorators], [*arguments.defaults, *(d for d in arguments.kw_defaults if d)]
+            run += [a.annotation for a in given if a.annotation]
         case ast.ClassDef(decorator_list=decorators, bases=bases, body=body, keywords=[]):
             if not all(
                 isinstance(s, ast.FunctionDef | ast.Expr) and (not isinstance(s, ast.FunctionDef) or quiet(s)) for s in body
@@ -161,6 +151,21 @@ def _offered(node: ast.Assign, launchers: Collection[str]) -> Iterator[Differs]:
             yield unread(node, "__all__ is a list")
 
 
-def needed(module: Module) -> set[str]:
-    """The names that functions of a module use."""
-    return {n.id for node in module.tree.body for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+def missing(module: Module) -> Iterator[Differs]:
+    """Names that nothing gives a meaning, and that are no helper's."""
+    for name, node in needed(module).items():
+        if name not in module.names and name not in helpers():
+            yield Differs(node, f"uses {name}, which has no meaning here", "what a module uses is in it")
+
+
+def needed(module: Module) -> dict[str, ast.Name]:
+    """The names that a module uses, and that no function of it gives a meaning, nor Python."""
+    every = [n for node in module.tree.body for n in ast.walk(node)]
+    own = {n.id for n in every if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
+    own |= {n.arg for n in every if isinstance(n, ast.arg)} | {
+        n.name for n in every if isinstance(n, ast.FunctionDef | ast.ClassDef)
+    }
+    own |= {n.name for n in every if isinstance(n, ast.ExceptHandler) and n.name} | {*vars(builtins), "__file__", "__name__"}
+    inside = (n for n in every if isinstance(n, ast.Import | ast.ImportFrom) and n not in module.tree.body)
+    own |= {name for node in inside for name in names_of(node)}
+    return {n.id: n for n in every if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load) and n.id not in own}

@@ -1,0 +1,135 @@
+"""Whatever is changed in a module that was built, `replay` sees it: the text is not the one that is written for its programs.
+
+Comes in: three small modules, and edits of every place and kind. Goes out: an edit that is taken. The one idea: nobody asks what an edit
+does; what may run when a module is imported is none of the text's business while it is read.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import cache
+
+import pytest
+
+from tests.validate.modules import SPECS, emitted
+from tests.validate.tampered import Source, edits
+from tinygpu import pipeline
+from tinygpu.catalogue import CATALOGUE
+from tinygpu.cli import main
+from tinygpu.commands.rewritten import differs
+from tinygpu.diagnostic import TinygpuError
+from tinygpu.proof.summary import INTRODUCES
+from tinygpu.validate.check import validate
+from tinygpu.validate.cpu import findings
+
+MODULES = (("saxpy", "saxpy_v4"), ("scan", "scan_warp"), ("softmax_cpu", "softmax_core"))
+SEVEN = {  # what was taken once: old and new
+    "the name that is imported, as another function": (r"\Z", "\nsaxpy = lambda *given: None\n"),
+    "the name that is imported, as another function of the module": (r"\nsaxpy = saxpy_v4\n", "\nsaxpy = saxpy_v4_cpu\n"),
+    "code in a default": (r"\*, out: Array = None", "*, out: Array = print('run')"),
+    "code in an annotation": (r"def saxpy_v4\(a: float", "def saxpy_v4(a: print('run')"),
+    "all names of a package": (r"\Z", "\nfrom numpy import *\n"),
+    "nothing is returned": (r"_index\(n\)\)\n    return _z.owner\n", "_index(n))\n"),
+    "the width of indices": (r"\n    _bits = 32 .*", ""),
+    "a division by 0": (r"if _y\.shape != \(n,\):", "if 1 // 0 == 1 or _y.shape != (n,):"),
+}
+
+
+@cache
+def built(spec: str, machine: str) -> str:
+    """The module of one machine that is proved."""
+    found = next(m for m in pipeline.load(SPECS / f"{spec}.tgpu").machines if m.title == machine)
+    proof = pipeline.check(found)
+    assert isinstance(proof, pipeline.Proof)
+    return pipeline.module(f"{spec}.tgpu", [pipeline.built(proof, found)])
+
+
+def taken(text: str) -> bool:
+    try:
+        return differs(text, "m.py") is None
+    except TinygpuError as error:
+        assert all(d.code in CATALOGUE and d.code != "TG901" for d in error.diagnostics)
+        return False
+
+
+@pytest.mark.parametrize(("spec", "machine"), MODULES)
+def test_a_module_is_taken_and_no_edit_of_it(spec, machine):
+    text = built(spec, machine)
+    assert taken(text)
+    count = 0
+    for what, edited in edits(text, machine, every=60, outside=3):
+        count += 1
+        assert edited != text and not taken(edited), what
+    assert count > 250
+
+
+def test_no_sentence_of_a_docstring_is_free():
+    text = built("saxpy", "saxpy_v4")
+    source = Source(text)
+    count = 0
+    for node in (n for n in source.tree.body if isinstance(n, ast.FunctionDef) and INTRODUCES in (ast.get_docstring(n) or "")):
+        said = source.said(node.body[0])
+        for word in re.finditer(r"\d+|[A-Za-z]{4,}", said.partition(INTRODUCES)[0]):
+            new = str(int(word[0]) + 1) if word[0].isdigit() else word[0] + "s"
+            count += 1
+            assert not taken(source.put(node.body[0], said[: word.start()] + new + said[word.end() :])), word
+    assert count > 20
+
+
+@pytest.mark.parametrize("name", SEVEN)
+def test_what_was_taken_once_is_refused_by_replay_and_by_the_readers(name, tmp_path, capsys):
+    old, new = SEVEN[name]
+    text = built("saxpy", "saxpy_v4")
+    edited = re.sub(old, lambda _: new, text, count=1)
+    assert edited != text
+    (tmp_path / "m.py").write_text(edited)
+    assert main(["replay", str(tmp_path / "m.py"), "--quick"]) == 1
+    said = capsys.readouterr()
+    assert "TG824" in said.err and "run\n" not in said.out and "m.py:" in said.err
+    plain, expected = emitted("saxpy", "saxpy_v4")  # and whoever builds with another emitter reads it too
+    edited = re.sub(old, lambda _: new, plain, count=1)
+    assert edited != plain and validate(edited, expected, "m.py")
+
+
+HARMLESS = re.compile(
+    r"^.*a comment at|^line \d+: exchanged with the next$|^line \d+: left out$|^line \d+: \d+ and 1$|^line \d+: of \w+ another name$"
+)
+
+
+def test_nothing_that_is_run_at_import_is_taken_by_the_readers():
+    """Without the programs' own text to compare with: what could be run, or be another name's meaning, is refused by form."""
+    text, expected = emitted("saxpy", "saxpy_v4")
+    programs = [(e.name, e.program) for e in expected]
+    count = 0
+    for what, edited in edits(text, "saxpy_v4", every=10**6, outside=4):
+        if HARMLESS.match(what):
+            continue
+        count += 1
+        assert validate(edited, expected, "m.py") or findings(edited, programs, "m.py"), what
+    assert count > 80
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x = 1\0",
+        "(" * 10_000,
+        "-" * 100_000 + "1",
+        "[" * 150 + "]" * 150,
+        "x" + ".a" * 100_000,
+        "x = " + "9" * 100_000,
+        "'''Kernels of x, emitted by tinygpu; y'''\nx = 10 ** 10 ** 10 << 10 ** 9",
+        "x = '\\ud800'\n" + "def f():\n " + "if 1:\n  " * 2,
+        "\ufeffx",
+        "",
+        "\x0c" * 1000,
+        "def f(a=exit()): '''" + INTRODUCES + "\n\nop a() -> () {}'''",
+    ],
+    ids=lambda text: ascii(text[:20]),
+)
+def test_a_text_that_is_no_module_ends_with_a_message(text, tmp_path, capsys):
+    (tmp_path / "m.py").write_bytes(text.encode("utf-8", "surrogatepass"))
+    assert main(["replay", str(tmp_path / "m.py"), "--quick"]) == 2
+    said = capsys.readouterr()
+    assert "TG9" in said.err and "TG901" not in said.err and "Traceback" not in said.err
