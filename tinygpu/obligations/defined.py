@@ -35,6 +35,7 @@ from tinygpu.obligations.trace import Trace, in_order
 from tinygpu.program.step import Program
 
 PARTIAL = ("div", "floordiv", "mod", "log", "sqrt", "rsqrt")
+PROMISE = "promise it of the data: where all[i] (x[i] >= 1), or guard it"
 
 
 def defined(value: Term, claim: Term, point: Point, labels: tuple[Label, ...], ends: Ends | None = None) -> Iterator[Claim]:
@@ -83,8 +84,7 @@ def decided(term: App, point: Point, ends: Ends) -> Term:
 
 
 def state(program: Program, trace: Trace) -> Iterator[Claim]:
-    """No integer is divided by less than 1, also where the result is dropped. What a store evaluates wherever it is made is left to it."""
-    stored = [pair for s in trace.stores for pair in partial(s.value, s.point, folds=True)]
+    """No integer is divided by less than 1, whatever the equation says and whoever needs the result."""
     for value, place, span in trace.values:
         for term, point in partial(value, place, folds=True):
             match term:
@@ -93,11 +93,9 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
                 case App("div" | "floordiv" | "mod", (_, Const(divisor))) if divisor > 0:
                     continue
                 case App("div" | "floordiv" | "mod", _, dtype) if dtype in INTEGERS:
-                    if any(term == other and implied(there, point) for other, there in stored):
-                        continue
                     title, sentence = f"{text(term)} may divide by less than 1", f"{text(term)} divides by 1 or more"
                     labels = (Label(span, "computed here"),)
-                    yield Obligation("defined", "TG510", title, sentence, point.facts, condition(term), labels)
+                    yield Obligation("defined", "TG510", title, sentence, point.facts, condition(term), labels, PROMISE)
 
 
 def natural(term: App, point: Point, span: Span) -> Obligation:
@@ -105,13 +103,7 @@ def natural(term: App, point: Point, span: Span) -> Obligation:
     a, b = term.args
     goal = App("and", (App("ge", (a, zero(a.dtype)), BOOL), App("gt", (b, zero(b.dtype)), BOOL)), BOOL)
     title, sentence = f"{text(term)} divides a negative number, or by less than 1", f"in {text(term)} nothing is negative"
-    help = "promise it of the data: where all[i] (x[i] >= 0), or guard it"
-    return Obligation("defined", "TG404", title, sentence, point.facts, goal, (Label(span, "computed here"),), help)
-
-
-def implied(there: Point, here: Point) -> bool:
-    """Whether the point `there` is reached wherever `here` is."""
-    return set(there.axes) <= set(here.axes) and set(there.guard) <= set(here.guard)
+    return Obligation("defined", "TG404", title, sentence, point.facts, goal, (Label(span, "computed here"),), PROMISE)
 
 
 def condition(term: App) -> Term:

@@ -34,7 +34,7 @@ from tinygpu.category.term import (
     walk,
 )
 from tinygpu.diagnostic import Label, Span
-from tinygpu.obligations.dataflow import execute
+from tinygpu.obligations.dataflow import execute, preconditions
 from tinygpu.obligations.limits import product
 from tinygpu.obligations.obligation import Claim, Obligation, Point
 from tinygpu.obligations.trace import Trace, in_order
@@ -53,6 +53,8 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
     for beyond in (t for t in most if isinstance(t, Const) and t.value > INT64):
         title, sentence = f"no kernel can count to {text(beyond)}", f"{text(beyond)} fits 64 bits"
         yield Obligation("width", "TG403", title, sentence, (), FALSE, (Label(program.span, "which this machine needs"),))
+    for extent in dict.fromkeys(a.extent for launch in program.launches for a in launch.grid + launch.block):
+        yield from _divisions(extent, Point((), preconditions(program)), (Label(program.span, f"{text(extent)} is an extent"),))
     for term, point, span in evaluated(trace):
         labels = (Label(span, "computed here"),)
         if narrow:
