@@ -56,16 +56,16 @@ def evaluate(term: Term, env: Env, world: World) -> Value:
     kind = type(term)
     if kind is App:
         return operation(term, env, world)  # type: ignore[arg-type]
-    match term:
-        case Const(value, dtype):
-            return (Fraction(value) if dtype in FLOATS and abs(value) != INF else value), True
-        case Var(name):
-            found = env[name]
-            return found if isinstance(found, tuple) else (found, True)
-        case Read(_, index):
-            return world.read(term, tuple(evaluate(i, env, world) for i in index), env)
-        case Fold():
-            return fold(term, env, world)
+    if kind is Var:
+        found = env[term.name]  # type: ignore[union-attr]
+        return found if type(found) is tuple else (found, True)
+    if kind is Read:
+        return world.read(term, tuple([evaluate(i, env, world) for i in term.index]), env)  # type: ignore[union-attr,arg-type]
+    if kind is Const:
+        value, dtype = term.value, term.dtype  # type: ignore[union-attr]
+        return (Fraction(value) if dtype in FLOATS and abs(value) != INF else value), True
+    if kind is Fold:
+        return fold(term, env, world)  # type: ignore[arg-type]
     raise TypeError(f"not a term: {term!r}")
 
 
