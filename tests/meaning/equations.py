@@ -10,7 +10,8 @@ import itertools
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from tests.meaning.terms import Env, Value, evaluate, undefined_like
+from tests.meaning.certain import Value, undefined_like
+from tests.meaning.terms import Env, evaluate
 from tests.meaning.values import UNDEFINED, Number
 from tinygpu.category.node import App, Read, Term
 from tinygpu.model.op import Op

@@ -9,10 +9,10 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-from tests.meaning import alone, together
+from tests.meaning import alone, edges, together
 from tests.meaning.trouble import Trouble
 
-KINDS: tuple[Callable[[Trouble], str], ...] = (*alone.KINDS, *together.KINDS)
+KINDS: tuple[Callable[[Trouble], str], ...] = (*alone.KINDS, *edges.KINDS, *together.KINDS)
 
 
 def program(seed: int, number: int) -> str:

@@ -14,13 +14,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tests.meaning.certain import is_undefined
 from tests.meaning.equations import Cells, Equations, OpFault
 from tests.meaning.laws import broken
 from tests.meaning.machine import Machine, equal, run
 from tests.meaning.memory import Fault
 from tests.meaning.oracle import paths
 from tests.meaning.samples import inputs_to_try, sizes_to_try
-from tests.meaning.terms import is_undefined
 from tests.meaning.values import CannotJudge, TooLarge
 from tinygpu.category.node import App, Fold, Read, Term
 from tinygpu.program.step import Program

@@ -10,9 +10,10 @@ import random
 from fractions import Fraction
 from typing import Any
 
+from tests.meaning.certain import Value, is_undefined
 from tests.meaning.equations import Plain
 from tests.meaning.machine import equal
-from tests.meaning.terms import Value, evaluate, is_undefined, joined, unit_of
+from tests.meaning.terms import evaluate, joined, unit_of
 from tests.meaning.values import INF, WIDTH, ends
 from tinygpu.category.monoid import MONOIDS, Definition
 from tinygpu.category.node import BOOL

@@ -12,10 +12,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tests.meaning import terms
+from tests.meaning.certain import Rounded, Value, is_undefined
 from tests.meaning.equations import Cells, Plain, shape_of
 from tests.meaning.memory import STORE, WARP, Array, Fault, Moment
 from tests.meaning.oracle import Oracle
-from tests.meaning.terms import FITS, Env, Rounded, Value, evaluate, is_undefined
+from tests.meaning.terms import FITS, Env, evaluate
 from tests.meaning.values import UNDEFINED, CannotJudge, Number, TooLarge, ends, same
 from tinygpu.category.node import App, Read, Term
 from tinygpu.program.step import Assign, Barrier, For, Holds, If, Launch, Local, Program, Shared, Step, steps

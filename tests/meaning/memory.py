@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tests.meaning.terms import Value
+from tests.meaning.certain import Value
 from tests.meaning.values import UNDEFINED, CannotJudge
 
 WARP = 32

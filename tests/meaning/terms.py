@@ -9,34 +9,18 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Protocol, TypeAlias
 
 from tests.meaning import values as v
+from tests.meaning.certain import Rounded, Value, both, certainty, undefined_like
 from tests.meaning.values import INF, UNDEFINED, WIDTH, CannotJudge, Number
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.node import BOOL, COMPARISONS, FLOATS, INDEX, SHUFFLES, App, Const, Fold, Read, Term, Var
 
-Value: TypeAlias = tuple[Number, Any]  # of a carrier, a tuple of these, and True
 Env: TypeAlias = Mapping[str, Any]
 KEEPS = ("min", "max", "neg", "abs")  # of stored floats they give stored floats
 FITS = 1 << 63
-
-
-@dataclass(frozen=True, slots=True)
-class Rounded:
-    """Not sure: rounding stands between stored values and this one. Two values of one origin and one sign are one float, whatever it is.
-
-    `soft` is a truth made of several comparisons, which rounding may or may not change together.
-    """
-
-    origin: object = field(default_factory=object)
-    negative: bool = False
-    soft: bool = False
-
-    def __bool__(self) -> bool:
-        return False
 
 
 class World(Protocol):
@@ -72,16 +56,16 @@ def evaluate(term: Term, env: Env, world: World) -> Value:
     kind = type(term)
     if kind is App:
         return operation(term, env, world)  # type: ignore[arg-type]
-    match term:
-        case Const(value, dtype):
-            return (v.Fraction(value) if dtype in FLOATS and abs(value) != INF else value), True
-        case Var(name):
-            found = env[name]
-            return found if isinstance(found, tuple) else (found, True)
-        case Read(_, index):
-            return world.read(term, tuple(evaluate(i, env, world) for i in index), env)
-        case Fold():
-            return fold(term, env, world)
+    if kind is Var:
+        found = env[term.name]  # type: ignore[union-attr]
+        return found if type(found) is tuple else (found, True)
+    if kind is Read:
+        return world.read(term, tuple([evaluate(i, env, world) for i in term.index]), env)  # type: ignore[union-attr,arg-type]
+    if kind is Const:
+        value, dtype = term.value, term.dtype  # type: ignore[union-attr]
+        return (Fraction(value) if dtype in FLOATS and abs(value) != INF else value), True
+    if kind is Fold:
+        return fold(term, env, world)  # type: ignore[arg-type]
     raise TypeError(f"not a term: {term!r}")
 
 
@@ -117,31 +101,6 @@ def logic(absorbing: bool, args: tuple[Term, ...], env: Env, world: World) -> Va
             break
         known = both(absorbing, known, evaluate(arg, env, world))
     return known
-
-
-def both(absorbing: bool, a: Value, b: Value) -> Value:
-    """`and` or `or` of two truths."""
-    decided = [one for one in (a, b) if one[0] is absorbing]
-    if any(one[1] is True for one in decided):
-        return absorbing, True
-    sure = a[1] if b[1] is True else b[1] if a[1] is True else Rounded(soft=True)
-    if decided:
-        return absorbing, sure
-    return (UNDEFINED if UNDEFINED in (a[0], b[0]) else not absorbing), sure
-
-
-def certainty(op: str, args: list[Value], exact: bool) -> bool | Rounded:
-    """What is known of a result: sure if it is `exact` and all operands are."""
-    if exact and all(s is True for _, s in args):
-        return True
-    first = args[0][1]
-    if op in ("min", "max") and isinstance(first, Rounded) and all(s == first for _, s in args):
-        return first
-    if op == "neg" and isinstance(first, Rounded):
-        return Rounded(first.origin, not first.negative)
-    if op == "not" and isinstance(first, Rounded):
-        return first
-    return Rounded()
 
 
 def plain(term: App, args: list[Value], world: World) -> Value:
@@ -297,15 +256,3 @@ def fold(term: Fold, env: Env, world: World) -> Value:
         if not sure:
             total = (total[0], Rounded())
     return total
-
-
-def undefined_like(value: Value) -> Value:
-    """Undefined, in every component."""
-    if isinstance(value[0], tuple):
-        return tuple(undefined_like(one) for one in value[0]), True
-    return UNDEFINED, value[1]
-
-
-def is_undefined(value: Value) -> bool:
-    """Whether a value, or one of its components, is undefined."""
-    return any(map(is_undefined, value[0])) if isinstance(value[0], tuple) else value[0] is UNDEFINED

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypeVar
 
+T = TypeVar("T")
 WORD = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789."
 WHOLE = ("i8", "u8", "i32", "u32", "i64")
 
@@ -108,7 +109,7 @@ class Trouble:
     done: list[str] = field(default_factory=list)
     count: int = 0
 
-    def one(self, *of: Any) -> Any:
+    def one(self, *of: T) -> T:
         return self.chance.choice(of)
 
     def now(self, times: float = 1.0) -> bool:
