@@ -182,7 +182,6 @@ FAULTS = (
     Fault("pairs", "another unit", "unit    (-inf, 0)", "unit    (0, 0)", "the unit of top"),
     Fault("pairs", "not associative", "a.c + b.c)", "a.c - b.c)", "top"),
     Fault("pairs", "the other component", "y[g] = q[].v", "y[g] = q[].c", "it should be"),
-    Fault("pairs", "a name that is taken", "top", "argmax_f32", "a monoid of the file is called", times=-1),
     Fault("gather", "no promise", " where all[i] (z[i] >= 0 and z[i] < i64(m))", "", "the equation reads"),
     Fault("gather", "an index that does not fit", "x[z[g]] if", "x[z[g]*4611686018427387904*4 | 0] if", "does not fit"),
 )

@@ -34,6 +34,10 @@ class Beyond(Exception):
     """Something that the plain form does not compute, or not as numpy does."""
 
 
+class Undefined(Beyond):
+    """A comparison of what has no value: either answer would do."""
+
+
 def mapped(function: Callable[..., Number], *values: Listed) -> Listed:
     """The function at every point; a number where all values are numbers.
 

@@ -15,7 +15,7 @@ import math
 from fractions import Fraction
 from typing import Any, TypeAlias
 
-from tinygpu.category.listed import Beyond
+from tinygpu.category.listed import Beyond, Undefined
 
 BITS = 256  # of what is computed from an interval, and of functions that have no fraction
 LONG = 1 << 13  # bits of a fraction that becomes an interval
@@ -128,7 +128,7 @@ class Real:
         """-1, 0 or 1. Raises Beyond where nobody knows, as of what is undefined."""
         other = of(other)
         if self.undefined or other.undefined:
-            raise Beyond("what is undefined compares with nothing")
+            raise Undefined("what is undefined compares with nothing")
         if self.high < other.low or other.high < self.low:
             return -1 if self.high < other.low else 1
         if self.low == self.high == other.low == other.high:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from tinygpu.category.carrier import CARRIERS
-from tinygpu.category.listed import REAL, Beyond
+from tinygpu.category.listed import REAL, Beyond, Undefined
 from tinygpu.category.real import Real, of, stored
 from tinygpu.category.term import FLOATS, App, Axis, Const, Fold, Read, Term, Var, walk
 from tinygpu.model.op import Op
@@ -36,10 +36,13 @@ def run(
         raise Beyond("values of several components in an equation")
     made = retyped(program, REAL)
     given = {t.name: [*map(stored, inputs[t.name])] if t.dtype in FLOATS else inputs[t.name] for t in program.op.inputs}
+    try:
+        wanted = small_inputs.reference(made.op, sizes, given)
+    except Undefined:
+        raise ZeroDivisionError("the equation has no value") from None
     outcome = small.simulate(made, sizes, given, work=points)
     if outcome.faults:
         return outcome.faults, outcome.taken
-    wanted = small_inputs.reference(made.op, sizes, given)
     differing = (wrong for t in made.op.outputs for wrong in _differing(made.op, sizes, t.name, outcome.outputs, wanted))
     return next(differing, None), outcome.taken
 
