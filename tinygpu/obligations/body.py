@@ -8,10 +8,11 @@ what remains has no binder and is one question to the solver; a condition over f
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import count, product
 from math import prod
 
+from tinygpu.category.carrier import CARRIERS
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.settle import settle
 from tinygpu.category.term import (
@@ -37,8 +38,8 @@ from tinygpu.category.term import (
 )
 from tinygpu.diagnostic import Label
 from tinygpu.obligations.defined import defined, evaluated, outer_folds, valued
-from tinygpu.obligations.endless import at_infinity, written
-from tinygpu.obligations.finite import HIGH, LOW, apart
+from tinygpu.obligations.endless import at_infinity, computes, written
+from tinygpu.obligations.finite import HIGH, LOW, Ends, apart
 from tinygpu.obligations.fold import match, parts_of
 from tinygpu.obligations.obligation import Claim, Obligation, Point
 from tinygpu.obligations.recurrence import combine, flatten
@@ -82,7 +83,18 @@ def same(value: Term, claim: Term, point: Point, labels: tuple[Label, ...] = ())
             ends[symbol.name] = apart(wanted, LOW, point, {}), apart(wanted, HIGH, point, {})
         value = put(value, region, combine(op, wanted.dtype, symbol, *rest))
         claim = put(claim, wanted, symbol, one_fold)
-    value, claim = expand(value), expand(claim)
+    yield from _finished(expand(value), expand(claim), point, labels, ends, meant)
+
+
+def _finished(
+    value: Term, claim: Term, point: Point, labels: tuple[Label, ...], ends: Ends, meant: Mapping[str, Term]
+) -> Iterator[Claim]:
+    """The formulas about two values without folds; of values of several components one for each, where one may be infinite."""
+    if value.dtype in CARRIERS and computes(value, claim, point, ends):
+        parts = CARRIERS[value.dtype].parts
+        for ours, theirs in zip(parts(value), parts(claim), strict=True):
+            yield from _finished(ours, theirs, point, labels, ends, meant)
+        return
     sentence = f"{text(value)} is {text(claim)}" if value != claim else f"the value is {text(claim)}"
     title = "the value stored is not the equation's"
     there = point.under(*valued(claim, point))

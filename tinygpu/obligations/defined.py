@@ -40,8 +40,8 @@ PROMISE = "promise it of the data: where all[i] (x[i] >= 1), or guard it"
 
 def defined(value: Term, claim: Term, point: Point, labels: tuple[Label, ...], ends: Ends | None = None) -> Iterator[Claim]:
     """The claims of this property for one value, where all in it are numbers."""
-    theirs = tuple(partial(claim, Point(point.axes)))
-    for term, where in partial(value, point):
+    theirs = tuple(partial(claim, Point(point.axes), known=None))
+    for term, where in partial(value, point, known=theirs):
         if term.op in PARTIAL:
             yield from _has_value(term, where, theirs, condition(term), labels)
     for fold in (f for f in outer_folds(value) if f not in outer_folds(claim)):  # which nothing of the equation's stands for
@@ -52,16 +52,16 @@ def evaluated(term: Term, claim: Term, point: Point, labels: tuple[Label, ...], 
     """The claims of this property for what decides: a guard, a condition. There nobody computes with infinities."""
     if total(term):
         return
-    theirs = tuple(partial(claim, Point(point.axes)))
-    for part, where in partial(term, point.under(*valued(claim, point)), folds=True):
+    theirs = tuple(partial(claim, Point(point.axes), known=None))
+    for part, where in partial(term, point.under(*valued(claim, point)), folds=True, known=theirs):
         if part.dtype != INDEX:  # as it is written it is a claim of `width`
             yield from _has_value(part, where, theirs, decided(part, where, ends or {}), labels)
 
 
 def valued(claim: Term, point: Point) -> tuple[Term, ...]:
-    """That the equation has a value, as far as numbers go: elsewhere nothing is asked of the program."""
+    """That the equation has a value, as far as numbers go: elsewhere nothing is asked of the program. `a or b` may be true where a has none."""
     found = []
-    for term, where in partial(claim, Point(point.axes)):
+    for term, where in partial(claim, Point(point.axes), known=None):
         if term.op in PARTIAL and term.dtype != INDEX and not isinstance(term.args[-1], Const):
             found.append(App("or", (*map(negation, where.guard), condition(term)), BOOL) if where.guard else condition(term))
     return tuple(dict.fromkeys(found))
@@ -71,7 +71,7 @@ def _has_value(
     term: App, where: Point, theirs: tuple[tuple[App, Point], ...], needed: Term, labels: tuple[Label, ...]
 ) -> Iterator[Claim]:
     """That an operation has a value, unless the equation evaluates the same."""
-    if not any(term == t and set(there.guard) <= set(where.guard) for t, there in theirs):
+    if not among(term, where, theirs):
         title = f"{text(term)} may be undefined where the equation is not"
         sentence = f"{text(term)} is defined wherever the equation is"
         yield Obligation("defined", "TG510", title, sentence, where.facts, needed, labels)
@@ -134,19 +134,32 @@ def outer_folds(term: Term) -> tuple[Fold, ...]:
     return ()
 
 
-def partial(term: Term, point: Point, folds: bool = False) -> Iterator[tuple[App, Point]]:
-    """The partial operations of a value, each at the point where it is evaluated; with `folds` those inside of folds too."""
+def among(term: App, point: Point, known: tuple[tuple[App, Point], ...]) -> bool:
+    """Whether the same is evaluated there too, at least wherever it is here."""
+    return any(term == t and set(there.guard) <= set(point.guard) for t, there in known)
+
+
+def partial(
+    term: Term, point: Point, folds: bool = False, known: tuple[tuple[App, Point], ...] | None = ()
+) -> Iterator[tuple[App, Point]]:
+    """The partial operations of a value, each at the point where it is evaluated; with `folds` those inside of folds too.
+
+    Of `and` and `or` one operand may be enough: where those of `known` are such a term it is the same as theirs; with None each is one operation.
+    """
     match term:
         case App("select", (condition, then, otherwise)):
-            yield from partial(condition, point, folds)
-            yield from partial(then, point.under(condition), folds)
-            yield from partial(otherwise, point.under(negation(condition)), folds)
+            yield from partial(condition, point, folds, known)
+            yield from partial(then, point.under(condition), folds, known)
+            yield from partial(otherwise, point.under(negation(condition)), folds, known)
+        case App("and" | "or") if not total(term) and (known is None or among(term, point, known)):
+            if known is None:
+                yield term, point
         case App(op):
             if op in PARTIAL or mixing(term):
                 yield term, point
             for a, where in in_order(term, point):
-                yield from partial(a, where, folds)
+                yield from partial(a, where, folds, known)
         case Fold(_, axes, guard, body) if folds:
             inner = point.inside(*axes)
-            yield from partial(guard, inner, folds)
-            yield from partial(body, inner.under(guard), folds)
+            yield from partial(guard, inner, folds, known)
+            yield from partial(body, inner.under(guard), folds, known)

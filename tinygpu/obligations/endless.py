@@ -43,15 +43,19 @@ Values = tuple[Term, Term]
 
 def written(value: Term, claim: Term, point: Point, ends: Ends) -> bool:
     """Whether something computes with an infinity that is written there, so that reals say nothing of it."""
-    bare = dict.fromkeys(ends, (TRUE, TRUE))
-    return value != claim and any(_with_infinities(t, point, bare) for t in (value, claim))
+    return computes(value, claim, point, dict.fromkeys(ends, (TRUE, TRUE)))
+
+
+def computes(value: Term, claim: Term, point: Point, ends: Ends) -> bool:
+    """Whether something computes with what may be infinite there, and is not the same in both."""
+    return value != claim and any(_with_infinities(t, point, ends) for t in (value, claim))
 
 
 def at_infinity(
     value: Term, claim: Term, point: Point, ends: Ends, labels: tuple[Label, ...], meant: Mapping[str, Term]
 ) -> Iterator[Claim]:
     """The claims of this property for one value; in messages stands what the symbols are `meant` for."""
-    if value == claim or not any(_with_infinities(t, point, ends) for t in (value, claim)):
+    if not computes(value, claim, point, ends):
         return
     names = _Names(point, dict(ends))
     pair = names.leaves(value), names.leaves(claim)

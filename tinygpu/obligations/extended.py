@@ -12,7 +12,9 @@ from collections.abc import Iterator, Mapping
 from functools import reduce
 from typing import TypeAlias
 
-from tinygpu.category.term import BOOL, COMPARISONS, FLOATS, App, Const, Fold, Read, Term, Var, negation
+from tinygpu.category.term import BOOL, COMPARISONS, FLOATS, TRUE, App, Const, Fold, Read, Term, Var, negation
+from tinygpu.category.to_z3 import BITS
+from tinygpu.category.total import SIGNED
 
 INFINITY = float("inf")
 Path: TypeAlias = tuple[Term, ...]
@@ -75,10 +77,11 @@ def truths(condition: Term, env: Mapping[str, Term], path: Path) -> Iterator[tup
                 yield there, None if holds is None else not holds
         case App("and" | "or" as op, (first, *rest)):
             for there, holds in truths(first, env, path):
-                if holds is None or holds == (op == "or") or not rest:
+                if holds == (op == "or") or not rest:
                     yield there, holds
-                else:
-                    yield from truths(App(op, tuple(rest), BOOL), env, there)
+                else:  # one operand that decides is enough, also where another has no value
+                    for place, more in truths(App(op, tuple(rest), BOOL), env, there):
+                        yield place, more if holds is not None or more == (op == "or") else None
         case App(op, (a, b)) if op in COMPARISONS:
             for there, (x, y) in several((a, b), env, path):
                 yield from compared(op, x, y, there)
@@ -129,8 +132,9 @@ def applied(op: str, values: tuple[Term, ...], dtype: str, path: Path) -> Iterat
     """The cases of an operation on values."""
     if any(v is NOTHING for v in values):
         yield path, None
-    elif len(values) > 2:
-        yield path, reduce(lambda a, b: App(op, (a, b), dtype), values) if not any(map(infinite, values)) else None
+    elif len(values) > 2 and op != "pack":
+        for there, first in applied(op, values[:2], dtype, path):
+            yield from applied(op, (NOTHING if first is None else first, *values[2:]), dtype, there)
     elif any(map(infinite, values)):
         yield from _at_infinity(op, values, dtype, path)
     elif op in ("div", "floordiv", "mod"):
@@ -154,7 +158,7 @@ def _at_infinity(op: str, values: tuple[Term, ...], dtype: str, path: Path) -> I
         case "neg":
             yield path, Const(-signs[0] * INFINITY, dtype)
         case "cast":
-            yield path, Const(signs[0] * INFINITY, dtype) if dtype in FLOATS else None
+            yield path, Const(signs[0] * INFINITY, dtype) if dtype in FLOATS else ends_of(dtype)[signs[0] > 0]
         case "add":
             yield path, None if signs[0] == -signs[1] else Const(sum(signs) * INFINITY, dtype)
         case "div" if signs[0] == 0:
@@ -171,6 +175,13 @@ def _at_infinity(op: str, values: tuple[Term, ...], dtype: str, path: Path) -> I
             yield path, None if limit is None else Const(limit, dtype)
         case _:
             yield path, None
+
+
+def ends_of(dtype: str) -> tuple[Const, Const]:
+    """What -inf and +inf are as integers: conversions saturate."""
+    bits = BITS.get(dtype, 1)
+    low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if dtype in SIGNED else (0, (1 << bits) - 1)
+    return (Const(low, dtype), Const(high, dtype)) if dtype != BOOL else (TRUE, TRUE)
 
 
 def power(op: str, exponent: Term, dtype: str) -> Term:
