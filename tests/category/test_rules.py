@@ -286,8 +286,11 @@ def simplified(claims: Claims) -> None:
             verdict(condition, decide.holds(condition, box), given, claims)
         for condition in (i < n, equal(i, j), r >= 8, *BOTH, *map(negated, BOTH)):
             changed(condition, simplify.simplify(condition, box), given, claims)
-    for x in (i // (j - 3) * j, r % (j - 3), apply("xor", i, j), App("cast", (App("cast", (i,), "i32"),))):
+    held = (App("cast", (App("cast", (i,), dtype),)) for dtype in ("i32", "i64"))
+    for x in (i // (j - 3) * j, r % (j - 3), apply("xor", i, j), *held):
         bounded(x, Box(AXES), (), claims)
+    for x in (n - 1, apply("ceildiv", n, 4) * 4):
+        claims.append((equal(interval.natural(x), apply("max", x, 0)), (n >= 0,), f"no fewer than none: {text(x)}"))
 
 
 def bounded(x: Term, box: Box, given: Sequence[Term], claims: Claims) -> None:

@@ -158,7 +158,7 @@ RIGHT = {
     ),
     "a case of a fold": (CASES, "local a: f32[]\na[] = 0\nfor k < N { a[] += x[ROW, k] }\ns[ROW] = a[] if a[] > 0 else 1"),
     "a division that the equation makes": (
-        "op ratio(x: u32[R], y: u32[R]) -> (s: u32[R]) { s[r] = y[r] // x[r] }",
+        "op ratio(x: u32[R], y: u32[R]) -> (s: u32[R]) where all[r] (x[r] >= 1) { s[r] = y[r] // x[r] }",
         "local a: u32[]\na[] = y[ROW] // x[ROW]\ns[ROW] = a[]",
     ),
     "a division of what is promised to be natural": (
