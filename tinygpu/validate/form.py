@@ -21,7 +21,7 @@ KINDS = (
     (ast.Assign, ast.Expr, ast.If, ast.Return, ast.Name, ast.Constant, ast.Call, ast.Attribute, ast.Subscript, ast.Tuple, ast.Dict)
     + (ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.operator, ast.unaryop, ast.boolop, ast.cmpop, ast.expr_context)
 )  # fmt: skip
-NUMBERS = ("max", "min", "_index")
+NUMBERS = ("int", "max", "min", "_index")
 
 
 def formed(function: ast.FunctionDef, program: Program, names: Collection[str] = ()) -> None:
