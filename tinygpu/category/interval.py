@@ -55,7 +55,10 @@ def natural(extent: Term) -> Term:
     >>> text(natural(ceildiv(n, 256) * 4)), text(natural(n - 1)), text(natural(natural(n - 1)))
     ('ceil(n / 256)*4', 'max(n - 1, 0)', 'max(n - 1, 0)')
     """
-    return extent if least_positive(polynomial(extent), facts(UNIT)) else apply("max", extent, Const(0))
+    natural = least_positive(polynomial(extent), facts(UNIT)) or (
+        isinstance(extent, App) and extent == apply("max", extent.args[0], 0)
+    )
+    return extent if natural else apply("max", extent, Const(0))
 
 
 def range_of(p: Polynomial, known: Facts) -> Range:

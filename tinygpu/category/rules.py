@@ -72,8 +72,8 @@ def matches(rule: Rule, term: App) -> Iterator[Binding]:
     """Every way in which the left side of a rule is the term.
 
     >>> i, j = Var("i"), Var("j")
-    >>> [{k: text(v) for k, v in sorted(m.items())} for m in matches(RULES[4], (i * 8 + j) // 4)]
-    [{'B': '4', 'q': 'i*2', 'r': 'j'}]
+    >>> {k: text(v) for k, v in sorted(next(iter(matches(RULES[4], (i * 8 + j) // 4))).items())}
+    {'B': '4', 'q': 'i*2', 'r': 'j'}
     """
     guesses: Iterator[dict[str, Term]] = iter([{}])
     if "g" in variables(rule.left):
