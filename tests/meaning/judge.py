@@ -53,8 +53,8 @@ class Judged:
     steps: int = 0
 
 
-def judge(program: Program, seed: int = 0, each: int = EACH, work: int = WORK) -> Judged:
-    """`program → verdict`."""
+def judge(program: Program, seed: int = 0, each: int = EACH, work: int = WORK, enough: tuple[str, ...] = (WRONG,)) -> Judged:
+    """`program → verdict`; the first that is `enough` ends it."""
     chance = random.Random(seed)
     for name, _ in program.op.monoids:
         if BUILT_IN.fullmatch(name):
@@ -68,8 +68,8 @@ def judge(program: Program, seed: int = 0, each: int = EACH, work: int = WORK) -
         runs += found.runs
         work -= found.steps
         at = f"at {shown(sizes, inputs)}: {found.why}"
-        if found.kind == WRONG:
-            return Judged(WRONG, at, runs)
+        if found.kind in enough:
+            return Judged(found.kind, at, runs)
         loose = loose or (at if found.kind == LOOSE else "")
         cannot = cannot or (at if found.kind == CANNOT else "")
         if work < 0:
