@@ -12,6 +12,7 @@ from collections.abc import Callable
 from tests.meaning import alone, edges, together
 from tests.meaning.trouble import Trouble
 
+BEYOND = "# by a law of functions"
 KINDS: tuple[Callable[[Trouble], str], ...] = (*alone.KINDS, *edges.KINDS, *together.KINDS)
 
 
@@ -19,4 +20,5 @@ def program(seed: int, number: int) -> str:
     """The text of one program."""
     chance = random.Random(f"{seed} {number}")
     trouble = Trouble(chance, chance.choice((0.1, 0.2, 0.2, 0.35)))
-    return chance.choice(KINDS)(trouble)
+    text = chance.choice(KINDS)(trouble)
+    return f"{BEYOND}\n{text}" if trouble.beyond else text

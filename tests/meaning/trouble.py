@@ -82,6 +82,10 @@ WHOLE_LAWS = (
     ("({e} // {w} if {w} > 0 and {e} >= 0 else 0)", "(max({e}, 0) // max({w}, 1)*(1 if {w} > 0 else 0))"),
     ("({e} // {w} if {w} > 0 and {e} >= 0 else 0)", "({e} // {w}*(1 if {w} > 0 and {e} >= 0 else 0))"),
 )  # fmt: skip
+FUNCTIONS = (  # what is true by a law of functions, which are uninterpreted: a proof of it is not promised
+    *(side for sides in LAWS for side in sides if any(f in side for f in ("exp", "log", "sqrt"))), "({e}*rsqrt({w}*{w})*abs({w}))", "sqrt({e}*{e})",
+    "({e}*sigmoid(0*(1/{w}))*2)",
+)  # fmt: skip
 WHOLE_NEVER = ("{e} < {e}", "{e} != {e}", "{e} // {e} != {e} // {e}", "{e} + 1 < {e}", "{e} % 2 > 1", "{e} + 1 == {e}")
 
 
@@ -108,6 +112,11 @@ class Trouble:
     header: list[str] = field(default_factory=list)
     done: list[str] = field(default_factory=list)
     count: int = 0
+
+    @property
+    def beyond(self) -> bool:
+        """Whether a law of functions was used."""
+        return any(said.partition(" ")[2] in FUNCTIONS for said in self.done)
 
     def one(self, *of: T) -> T:
         return self.chance.choice(of)

@@ -39,13 +39,14 @@ class Algebra:
     """Python's operators on terms; integers are lifted to index constants. A term keeps what is asked of it again and again."""
 
     __slots__ = (
+        "_cancelled",
         "_form",
         "_hash",
         "_limited",
         "_plain",
         "_total",
         "_variables",
-    )  # each written once, where it is computed: `linear` of an index or `_forms` of a guard, `__hash__`, `limited`, `plain`, `total`, …
+    )  # each written once, where it is computed: `cancel`, `linear` of an index or `_forms` of a guard, `__hash__`, `limited`, `plain`, `total`, …
 
     def __add__(self, other: Term | int) -> Term:
         return apply("add", self, other)

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from itertools import count, product
 from math import prod
 
+from tinygpu.category.cancel import cancel
 from tinygpu.category.carrier import CARRIERS
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.settle import settle
@@ -52,6 +53,7 @@ PIECES = 4096  # and all folds inside of each other over at most so many
 
 def same(value: Term, claim: Term, point: Point, labels: tuple[Label, ...] = ()) -> Iterator[Claim]:
     """The formulas that say `value = claim` at a point."""
+    value, claim = cancel(value), cancel(claim)
     condition = split_on(value) or split_on(claim)
     if condition is not None:
         level = len(point.axes)
@@ -157,17 +159,18 @@ def one_fold(fold: Fold) -> Fold:
 
 
 def find_region(value: Term, wanted: Fold) -> Term | None:
-    """The largest subterm that combines, with the wanted monoid, at least one fold over the same tensors (or failing that, any)."""
+    """The first subterm that combines, with the wanted monoid, most folds, at least one over the same tensors (or failing that, any)."""
     law = MONOIDS[wanted.monoid]
     names = {r.tensor for r in reads(wanted.body)}
-    candidates = []
+    found: list[tuple[bool, int, bool, Term]] = []
     for term in outside_folds(value):
-        folds = [p for p in flatten(law.op, term) if isinstance(p, Fold) and p.monoid == wanted.monoid]
+        parts = flatten(law.op, term)
+        folds = [p for p in parts if isinstance(p, Fold) and p.monoid == wanted.monoid]
         if folds and term.dtype == wanted.dtype:
-            candidates.append((any({r.tensor for r in reads(f.body)} == names for f in folds), term))
-    best = [t for exact, t in candidates if exact] or [t for _, t in candidates]
+            pure = not any(isinstance(p, App) and p.op != "select" and outer_folds(p) for p in parts)
+            found.append((any({r.tensor for r in reads(f.body)} == names for f in folds), len(folds), pure, term))
     # a fold over nothing has no fold to stand for it, only the unit
-    return best[0] if best else value if value == law.unit(wanted.dtype) else None
+    return max(found, key=lambda one: one[:3])[3] if found else value if value == law.unit(wanted.dtype) else None
 
 
 def outside_folds(term: Term) -> Iterator[Term]:

@@ -166,8 +166,10 @@ def _close_guarded(axis: Axis, previous: Read, condition: Term, value: Term, res
         if yes is None or no is None:
             return None
         return select(condition, yes[0], no[0]), select(condition, yes[1], no[1])
-    if rest != previous or mentions(value, name) or mentions(condition, name):
+    if rest != previous or mentions(condition, name):
         return None
+    if mentions(value, name):
+        return _close_fold(axis, previous, value, old, condition)
     for part in conjuncts(condition):
         match part:
             case App("eq", (a, b)):
@@ -203,7 +205,8 @@ def _close_ring(axis: Axis, previous: Read, condition: Term, value: Term, old: T
     return None
 
 
-def _close_fold(axis: Axis, previous: Read, new: Term, old: Term) -> tuple[Term, Term] | None:
+def _close_fold(axis: Axis, previous: Read, new: Term, old: Term, guard: Term = TRUE) -> tuple[Term, Term] | None:
+    """`new`, which combines, where a guard holds: `p ⊕ v if g else p` is `p ⊕ (v if g else unit)`."""
     for monoid in MONOIDS.values():
         operands = flatten(monoid.op, new)
         parts = [p for p in operands if p != previous]
@@ -211,7 +214,10 @@ def _close_fold(axis: Axis, previous: Read, new: Term, old: Term) -> tuple[Term,
             continue
         if not monoid.commutative and (operands[0] != previous or len(parts) > 1):
             continue  # the contributions of an iteration come after those of the earlier ones, and before those of the next
-        folds = [p if isinstance(p, Fold) and p.monoid == monoid.name else Fold(monoid.name, (), TRUE, p, new.dtype) for p in parts]
+        folds = [
+            p if guard == TRUE and isinstance(p, Fold) and p.monoid == monoid.name else Fold(monoid.name, (), guard, p, new.dtype)
+            for p in parts
+        ]
         earlier = f"{axis.name}'"
         past = [over(_earlier(f, axis.name, earlier), Axis(earlier, axis.extent, axis.sort)) for f in folds]
         every = [over(f, axis) for f in folds]

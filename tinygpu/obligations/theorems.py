@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tinygpu.category.term import BOOL, COMPARISONS, INDEX, INTEGERS, App, Const, Fold, Term, Var, children, negation
+from tinygpu.category.term import BOOL, COMPARISONS, FALSE, INDEX, INTEGERS, TRUE, App, Const, Fold, Term, Var, children, negation
 from tinygpu.category.total import INFINITE, limited
-from tinygpu.obligations.obligation import Claim, Obligation
+from tinygpu.obligations.finite import HIGH, LOW, apart
+from tinygpu.obligations.obligation import Claim, Obligation, Point
 from tinygpu.record import replace
 
 LARGEST = 2**63 - 1
@@ -50,7 +51,13 @@ def _infinities(terms: dict[Term, None]) -> Iterator[Term]:
         if limited(term):
             yield from (App("lt", (low, term), BOOL), App("lt", (term, high), BOOL))
         elif isinstance(term, Var | Fold):
-            yield from (App("le", (low, term), BOOL), App("le", (term, high), BOOL))
+            for sign, end in ((LOW, low), (HIGH, high)):
+                ordered = (end, term) if sign == LOW else (term, end)
+                yield App("le", ordered, BOOL)
+                there = apart(term, sign, Point(()), {}) if isinstance(term, Fold) else FALSE
+                if there != FALSE:
+                    less = App("lt", ordered, BOOL)
+                    yield less if there == TRUE else App("or", (negation(there), less), BOOL)
 
 
 def _functions(terms: dict[Term, None]) -> Iterator[Term]:
@@ -59,6 +66,11 @@ def _functions(terms: dict[Term, None]) -> Iterator[Term]:
         match term:
             case App(op, (inner,), dtype) if op in POSITIVE and limited(inner):
                 yield App("gt", (term, Const(0.0, dtype)), BOOL)
+                if op == "exp" and isinstance(inner, App) and inner.op == "log":
+                    argument = inner.args[0]
+                    yield App("or", (App("le", (argument, Const(0.0, dtype)), BOOL), App("eq", (term, argument), BOOL)), BOOL)
+            case App("log", (App("exp", (inner,)),)) if limited(inner):
+                yield App("eq", (term, inner), BOOL)
             case App("sqrt", (inner,), dtype) if limited(inner):
                 natural = App("ge", (inner, Const(0.0, dtype)), BOOL)
                 yield App("or", (negation(natural), App("ge", (term, Const(0.0, dtype)), BOOL)), BOOL)

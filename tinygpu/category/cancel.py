@@ -1,0 +1,256 @@
+"""What cancels is gone: a sum, a product, a comparison or a function of a number that is a shorter term by the laws of numbers.
+
+    x + 0·w = x    (x + w) − w = x    x ^ w ^ w = x    exp 0 = 1    log (exp x) = x    max(x, w) ≥ x    x < ∞
+
+Comes in: a value. Goes out: the same value. The one idea: where every operand surely has a value and is a number (`total`), floats are a field and
+machine integers a ring, so a value is its polynomial; nothing that may have no value is ever thrown away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from functools import reduce
+from typing import Any, TypeAlias
+
+from tinygpu.category.flips import flips
+from tinygpu.category.linear import number, plus, times
+from tinygpu.category.rounding import nearest
+from tinygpu.category.term import (
+    BOOL,
+    COMPARISONS,
+    FALSE,
+    FLOATS,
+    FOLDED,
+    INDEX,
+    INTEGERS,
+    TRUE,
+    App,
+    Const,
+    Fold,
+    Read,
+    Term,
+    Var,
+    negation,
+    rebuild,
+    select,
+    text,
+)
+from tinygpu.category.to_z3 import BITS
+from tinygpu.category.total import INFINITE, SIGNED, limited, total
+from tinygpu.record import replace
+
+Polynomial: TypeAlias = dict[tuple[Term, ...], Any]  # of `linear`, with fractions
+MOST = 64  # monomials of a polynomial, beyond which nothing is looked for
+KNOWN: Mapping[tuple[str, float], float] = {  # functions at the numbers where they are numbers
+    ("exp", 0): 1, ("exp2", 0): 1, ("log", 1): 0, ("tanh", 0): 0, ("erf", 0): 0, ("sigmoid", 0): 0.5, ("sqrt", 0): 0, ("sqrt", 1): 1, ("rsqrt", 1): 1,
+    ("floor", 0): 0, ("exp", -INFINITE[0]): 0, ("exp2", -INFINITE[0]): 0,
+}  # fmt: skip
+UNITS = {"min": INFINITE[0], "max": INFINITE[1]}
+SWAPPED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
+
+
+def cancel(term: Term) -> Term:
+    """The shorter term, or the same.
+
+        >>> x, w = Read("x", (), "f32"), Read("w", (), "f32")
+    >>> add, sub, div = (lambda a, b, op=op: App(op, (a, b), "f32") for op in ("add", "sub", "div"))
+    >>> [text(cancel(t)) for t in (sub(add(x, w), w), sub(div(x, w), div(x, w)), App("exp", (sub(w, w),), "f32"), div(add(x, x), Const(2.0, "f32")))]
+    ['x', 'x / w - x / w', '1', 'x']
+    """
+    found: Term | None = getattr(term, "_cancelled", None)
+    if found is None:
+        found = term if term.dtype == INDEX or isinstance(term, Const | Var | Read) else _cancel(rebuild(term, cancel))
+        object.__setattr__(term, "_cancelled", found)
+    return found
+
+
+def _cancel(term: Term) -> Term:
+    match term:
+        case App("xor", _, dtype) if dtype in INTEGERS and total(term):
+            return flips(term)
+        case App("add" | "sub" | "mul" | "neg", _, dtype) if dtype in INTEGERS:
+            return _sum(term)
+        case App("add" | "sub" | "mul" | "neg" | "div", _, dtype) if dtype in FLOATS:
+            return _sum(term)
+        case App("min" | "max" as op, (a, b), dtype) if dtype in FLOATS:
+            unit = Const(UNITS[op], dtype)
+            return a if b in (a, unit) else b if a == unit else term
+        case App("cast", (inner,), dtype) if dtype in INTEGERS and inner.dtype in INTEGERS and BITS[dtype] <= BITS[inner.dtype]:
+            return _narrow(inner, dtype) or term
+        case App("log", (App("exp", (inner,)),)) if total(inner) and limited(inner):
+            return inner
+        case App(op, (Const(value),), dtype) if (op, value) in KNOWN:
+            return Const(float(KNOWN[op, value]), dtype)
+        case App(op, (a, b)) if op in COMPARISONS and a.dtype in FLOATS + INTEGERS and total(term):
+            holds = _compared(op, a, b)
+            return term if holds is None else Const(holds, BOOL)
+        case App("or", args) if FALSE in args or TRUE in args:
+            kept = tuple(a for a in args if a != FALSE)
+            return App("or", kept, BOOL) if len(kept) > 1 and TRUE not in kept else _or(term, kept)
+        case App("not", (inner,)):
+            return negation(inner)
+    return term
+
+
+def _or(term: Term, kept: tuple[Term, ...]) -> Term:
+    """A disjunction that is decided, or has one operand left."""
+    return (kept or (FALSE,))[0] if TRUE not in kept else TRUE if total(term) else term
+
+
+def _compared(op: str, a: Term, b: Term) -> bool | None:
+    """Whether a comparison of two values holds for all data, or for none."""
+    for x, y, order in ((a, b, op), (b, a, SWAPPED[op])):  # each is said of `x order y`
+        if order in ("ge", "lt") and (_beyond("max", x, y) or _beyond("min", y, x) or _natural(x, y)):
+            return order == "ge"
+        if isinstance(y, Const) and y.value in INFINITE and limited(x):
+            return order == "ne" or ((order in ("lt", "le")) == (y.value > 0) and order != "eq")
+    if a == b:
+        return op in ("eq", "le", "ge")
+    if not (limited(a) and limited(b)) or a.dtype not in FLOATS:
+        return None
+    form = _polynomial(App("sub", (a, b), a.dtype), a.dtype)
+    apart = None if form is None else number(form)
+    return None if apart is None else bool(FOLDED[op](apart, 0))
+
+
+def _beyond(op: str, x: Term, y: Term) -> bool:
+    """Whether `x` is a maximum of which `y` is one operand, or a minimum."""
+    return isinstance(x, App) and x.op == op and (y in x.args or any(_beyond(op, inner, y) for inner in x.args))
+
+
+def _natural(x: Term, y: Term) -> bool:
+    """Whether `y` is 0 and `x` a float that is never below it."""
+    if y != Const(0.0, y.dtype) or x.dtype not in FLOATS or not isinstance(x, App):
+        return False
+    return x.op in ("abs", "exp", "exp2") or (x.op == "mul" and x.args[0] == x.args[1])
+
+
+def _sum(term: App) -> Term:
+    """A sum or product: without the units that stand in it; as its polynomial, where that is shorter."""
+    zero, one = (Const(float(n) if term.dtype in FLOATS else n, term.dtype) for n in (0, 1))
+    match term:
+        case App("add", (a, b)) if zero in (a, b):
+            return b if a == zero else a
+        case App("mul", (a, b)) if one in (a, b):
+            return b if a == one else a
+        case App("sub" | "div" as op, (a, b)) if b == (zero if op == "sub" else one):
+            return a
+        case App("neg", (App("neg", (inner,)),)):
+            return inner
+    if not (total(term) and limited(term)):
+        return term
+    form = _polynomial(term, term.dtype)
+    if form is None or sum(len(m) + (abs(c) != 1 or not m) for m, c in form.items()) >= _leaves(term, term.dtype):
+        return term
+    return _written(form, term.dtype) or term
+
+
+def _leaves(term: Term, dtype: str) -> int:
+    """How many operands a sum or product has, all in all."""
+    match term:
+        case App("add" | "sub" | "mul" | "neg" | "div", args) if term.dtype == dtype:
+            return sum(_leaves(a, dtype) for a in args)
+    return 1
+
+
+def _polynomial(term: Term, dtype: str) -> Polynomial | None:
+    """The term over the rationals, or over the integers modulo 2ʷ; None where that is long, or where it is infinite."""
+    match term:
+        case Const(value):
+            exact = nearest(value, dtype) if dtype in FLOATS else int(value)
+            return None if exact is None else _number(exact)
+        case App("add" | "sub" | "mul" as op, (a, b)) if term.dtype == dtype:
+            p, q = _polynomial(a, dtype), _polynomial(b, dtype)
+            if p is None or q is None or (len(p) * len(q) if op == "mul" else len(p) + len(q)) > MOST:
+                return None
+            return _modulo(times(p, q) if op == "mul" else plus(p, q, 1 if op == "add" else -1), dtype)
+        case App("neg", (a,)) if term.dtype == dtype:
+            p = _polynomial(a, dtype)
+            return None if p is None else _modulo(plus({}, p, -1), dtype)
+        case App("div", (a, Const() as divisor)) if dtype in FLOATS and (by := _polynomial(divisor, dtype)):
+            p = _polynomial(a, dtype)
+            return None if p is None else times(p, _number(1 / by[()]))
+    return {(term,): Fraction(1) if dtype in FLOATS else 1}
+
+
+def _number(value: Any) -> Polynomial:
+    return {(): value} if value else {}
+
+
+def _narrow(term: Term, dtype: str) -> Term | None:
+    """An integer modulo 2ʷ, computed modulo 2ʷ: what wraps in the end may wrap all along. None where something else is done to it."""
+    match term:
+        case App("cast", (inner,)) if inner.dtype == dtype:
+            return inner
+        case Const(value):
+            return Const(_wrapped(int(value), dtype), dtype)
+        case App("add" | "sub" | "mul" | "neg" | "xor" as op, args):
+            operands = [_narrow(a, dtype) for a in args]
+            return App(op, tuple(a for a in operands if a is not None), dtype) if None not in operands else None
+        case App("select", (condition, *branches)):
+            chosen = [_narrow(b, dtype) for b in branches]
+            return select(condition, chosen[0], chosen[1]) if chosen[0] is not None and chosen[1] is not None else None
+        case Fold("sum" | "prod", body=body):
+            summed = _narrow(body, dtype)
+            return None if summed is None else replace(term, body=summed, dtype=dtype)
+        case App("min" | "max" as op, (a, b)):
+            x, y = (_held(t, dtype) or _extreme(t, op, dtype) for t in (a, b))
+            if x is not None and y is not None and not (isinstance(a, Fold) and isinstance(b, Fold)):
+                return App(op, (x, y), dtype)
+    return None
+
+
+def _held(term: Term, dtype: str) -> Term | None:
+    """An integer in a narrower dtype that holds its value."""
+    match term:
+        case App("cast", (inner,)) if inner.dtype == dtype:
+            return inner
+        case Const(value) if _wrapped(int(value), dtype) == value:
+            return Const(value, dtype)
+    return None
+
+
+def _extreme(term: Term, op: str, dtype: str) -> Term | None:
+    """A fold of such integers, beside one of them: over nothing it is the end of a range, which is not the other's, and is never taken."""
+    if isinstance(term, Fold) and term.monoid == op and (inner := _held(term.body, dtype)) is not None:
+        return replace(term, body=inner, dtype=dtype)
+    return None
+
+
+def _wrapped(value: int, dtype: str) -> int:
+    """The integer of a dtype that is the same modulo 2ʷ."""
+    low = 1 << BITS[dtype] - 1 if dtype in SIGNED else 0
+    return (value + low) % (1 << BITS[dtype]) - low
+
+
+def _modulo(form: Polynomial, dtype: str) -> Polynomial:
+    """The same integers, the coefficients next to 0 as they are modulo 2ʷ."""
+    if dtype in FLOATS:
+        return form
+    half = 1 << BITS[dtype] - 1
+    found = {monomial: (c + half) % (2 * half) - half for monomial, c in form.items()}
+    return {monomial: c for monomial, c in found.items() if c}
+
+
+def _written(form: Polynomial, dtype: str) -> Term | None:
+    """The polynomial as a term; None where a coefficient is no number of the dtype."""
+    if not all(_exact(abs(c), dtype) for c in form.values()):
+        return None
+    out: Term | None = None
+    for monomial in sorted(form, key=lambda m: (form[m] < 0, not m, tuple(map(text, m)))):
+        size = Const(float(abs(form[monomial])) if dtype in FLOATS else abs(form[monomial]), dtype)
+        factors = (*monomial, *(() if monomial and size.value == 1 else (size,)))
+        product: Term = reduce(lambda a, b: App("mul", (a, b), dtype), factors)
+        if out is None:
+            out = product if form[monomial] > 0 else App("neg", (product,), dtype)
+        else:
+            out = App("add" if form[monomial] > 0 else "sub", (out, product), dtype)
+    return out if out is not None else Const(0.0 if dtype in FLOATS else 0, dtype)
+
+
+def _exact(number: Fraction | int, dtype: str) -> bool:
+    """Whether a number can be written in a dtype as it is."""
+    if dtype in FLOATS:
+        return nearest(float(number), dtype) == number
+    return number < 1 << BITS[dtype] - (dtype in SIGNED)
