@@ -21,13 +21,14 @@ from tests.meaning.machine import Machine, equal, run
 from tests.meaning.memory import Fault
 from tests.meaning.oracle import paths
 from tests.meaning.samples import inputs_to_try, sizes_to_try
-from tests.meaning.values import CannotJudge, TooLarge
-from tinygpu.category.node import App, Fold, Read, Term
+from tests.meaning.values import UNDEFINED, CannotJudge, TooLarge
+from tinygpu.category.node import FLOATS, App, Fold, Read, Term
 from tinygpu.program.step import Program
 
 RIGHT, WRONG, LOOSE, CANNOT, SKIPPED = "right", "wrong", "loose", "cannot", "skipped"
 BUILT_IN = re.compile("(argmax|argmin|logsumexp|welford)_[a-z]+[0-9]+|sum|prod|max|min|any|all")
 EACH, AT_ONCE, WORK = 14, 3, 80_000  # samples at each of the sizes; steps of threads in all
+NUMBERLESS = 8  # sizes at which the data is no number
 
 
 def samples(program: Program, chance: random.Random, each: int) -> Iterator[tuple[dict[str, int], dict[str, Cells]]]:
@@ -45,12 +46,13 @@ def samples(program: Program, chance: random.Random, each: int) -> Iterator[tupl
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The verdict, why, and how many runs it rests on, and steps of threads."""
+    """The verdict, why, and how many runs it rests on, and steps of threads; and whether the equation had a value `nowhere`."""
 
     kind: str
     why: str = ""
     runs: int = 0
     steps: int = 0
+    nowhere: bool = False
 
 
 def judge(program: Program, seed: int = 0, each: int = EACH, work: int = WORK, enough: tuple[str, ...] = (WRONG,)) -> Judged:
@@ -62,10 +64,10 @@ def judge(program: Program, seed: int = 0, each: int = EACH, work: int = WORK, e
     for name in sorted(set(monoids_of(program))):
         if why := broken(name, chance):
             return Judged(WRONG, why)
-    runs, loose, cannot = 0, "", ""
+    runs, loose, cannot, nowhere = 0, "", "", True
     for sizes, inputs in samples(program, chance, each):
         found = sample(program, sizes, inputs)
-        runs += found.runs
+        runs, nowhere = runs + found.runs, nowhere and found.nowhere
         work -= found.steps
         at = f"at {shown(sizes, inputs)}: {found.why}"
         if found.kind in enough:
@@ -76,7 +78,31 @@ def judge(program: Program, seed: int = 0, each: int = EACH, work: int = WORK, e
             break
     if cannot or not runs:
         return Judged(CANNOT, cannot or "no sizes or data were found that are admitted", runs)
+    if unsafe := on_no_numbers(program, chance):
+        return Judged(WRONG, unsafe, runs)
+    loose = loose or ("the equation has a value nowhere" if nowhere else "")
     return Judged(LOOSE if loose else RIGHT, loose, runs)
+
+
+def on_no_numbers(program: Program, chance: random.Random) -> str:
+    """What goes wrong with accesses and barriers where floats of the data are no numbers: nobody promises that they are."""
+    if all(t.dtype not in FLOATS for t in program.op.inputs):
+        return ""
+    for sizes in itertools.islice(sizes_to_try(program, chance), NUMBERLESS):
+        for given in itertools.islice(inputs_to_try(program, sizes, random.Random(chance.random()), 4), 3, 4):
+            inputs = {
+                t.name: dict.fromkeys(given[t.name], (UNDEFINED, True)) if t.dtype in FLOATS else given[t.name]
+                for t in program.op.inputs
+            }
+            try:
+                for oracle in paths():
+                    run(program, sizes, inputs, oracle)
+            except Fault as fault:
+                if not str(fault).endswith(("which nobody wrote", "does not hold what is said")):
+                    return f"where the data is no number: {fault}"
+            except (TooLarge, CannotJudge, OverflowError, OpFault):
+                continue
+    return ""
 
 
 def sample(program: Program, sizes: dict[str, int], inputs: dict[str, Cells]) -> Judged:
@@ -99,7 +125,9 @@ def sample(program: Program, sizes: dict[str, int], inputs: dict[str, Cells]) ->
         return Judged(SKIPPED, str(unable), 0, runs)
     except (CannotJudge, OverflowError) as unable:
         return Judged(CANNOT, str(unable), runs, steps)
-    return Judged(LOOSE if loose else RIGHT, loose, runs, steps)
+    return Judged(
+        LOOSE if loose else RIGHT, loose, runs, steps, all(is_undefined(v) for cells in wanted.values() for v in cells.values())
+    )
 
 
 def looseness(machine: Machine, wrong: str, every: bool) -> str:

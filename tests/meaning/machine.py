@@ -190,7 +190,8 @@ class Machine(Plain):
 
     def assign(self, step: Assign, active: list[int], loops: Mapping[str, int]) -> None:
         local = step.target in self.own
-        there = [t for t in active if self.decided(step.guard, t, loops, local)]
+        soft = local or step.atomic  # a contribution that is left out is a value that is another
+        there = [t for t in active if self.decided(step.guard, t, loops, soft)]
         self.active = frozenset(there)
         made: list[tuple[int, Array, tuple[int, ...], Value]] = []
         for thread in there:

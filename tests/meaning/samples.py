@@ -149,13 +149,15 @@ def rows(dtypes: list[str], sizes: dict[str, int], chance: random.Random, count:
     if math.prod(map(len, pools)) <= count:
         yield from map(list, itertools.product(*pools))
         return
-    yield from plain_rows(dtypes)
+    plain = plain_rows(dtypes)
+    yield next(plain)
     different = list(range(-(len(dtypes) // 2), len(dtypes) - len(dtypes) // 2))
     for _ in range(2):
         chance.shuffle(different)
         yield [
             v % 2 == 0 if d == BOOL else wrap(v, d) if d in WIDTH else Fraction(v) for v, d in zip(different, dtypes, strict=True)
         ]
+    yield from plain
     for safe in SAFE:
         yield [
             chance.choice(safe) if d not in WIDTH and d != BOOL else chance.choice(p[:3])

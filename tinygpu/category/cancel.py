@@ -73,9 +73,11 @@ def _cancel(term: Term) -> Term:
             return _sum(term)
         case App("add" | "sub" | "mul" | "neg" | "div", _, dtype) if dtype in FLOATS:
             return _sum(term)
+        case App("min" | "max", (a, b)) if a == b:
+            return a
         case App("min" | "max" as op, (a, b), dtype) if dtype in FLOATS:
             unit = Const(UNITS[op], dtype)
-            return a if b in (a, unit) else b if a == unit else term
+            return a if b == unit else b if a == unit else term
         case App("cast", (inner,), dtype) if dtype in INTEGERS and inner.dtype in INTEGERS and BITS[dtype] <= BITS[inner.dtype]:
             return _narrow(inner, dtype) or term
         case App("log", (App("exp", (inner,)),)) if total(inner) and limited(inner):

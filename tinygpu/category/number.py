@@ -41,6 +41,11 @@ def held(dtype: str, exact: bool = False) -> np.dtype[Any]:
     return HELD["f64"] if exact and dtype in FLOATS else HELD[dtype]
 
 
+def quiet() -> np.errstate:
+    """Arithmetic without warnings. What is too large is infinite, unless who asks wants it raised."""
+    return np.errstate(all="ignore", over="raise" if np.geterr()["over"] == "raise" else "ignore")
+
+
 def round_bf16(values: Value) -> Value:
     """float32 values to the nearest bf16 (ties to even), still in float32.
 

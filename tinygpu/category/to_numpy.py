@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy as np
 
 from tinygpu.category.monoid import LEFT, MONOIDS, RIGHT, Definition
-from tinygpu.category.number import FUNCTION, Array, Value, cast, constant, rounded, unit
+from tinygpu.category.number import FUNCTION, Array, Value, cast, constant, quiet, rounded, unit
 from tinygpu.category.term import BOOL, FLOATS, SHUFFLES, TRUE, App, Const, Fold, Read, Term, Var, variables
 from tinygpu.category.tuples import Tuple, chosen, folded, spread, unit_of
 from tinygpu.record import dataclass
@@ -98,7 +98,7 @@ def evaluate(
     >>> evaluate(i // 4 * 4 + i % 4, {"i": np.arange(-3, 6)}).tolist(), evaluate(i // 2, {"i": -3})
     ([-3, -2, -1, 0, 1, 2, 3, 4, 5], -2)
     """
-    with np.errstate(all="ignore"):
+    with quiet():
         return _value(term, env, mask, _Context(read, exact, on_zero, exchange))
 
 

@@ -28,7 +28,7 @@ from tinygpu.obligations import (
     wellformed,
     width,
 )
-from tinygpu.obligations.body import alike
+from tinygpu.obligations.body import alike, cancelled
 from tinygpu.obligations.control import controlled
 from tinygpu.obligations.dataflow import execute, gaps
 from tinygpu.obligations.obligation import Claim
@@ -89,7 +89,7 @@ def state(program: Program, enough: Callable[[], bool] = lambda: False) -> Itera
             claim = promised(alike(claim), program.op.promises)
             if name in ALWAYS or name in STORED:
                 claim = controlled(claim, name in STORED)
-            claim = with_theorems(claim, program.op.sizes)
+            claim = with_theorems(cancelled(claim), program.op.sizes)
             if claim not in seen:
                 seen.add(claim)
                 yield claim

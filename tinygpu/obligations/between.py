@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tinygpu.category.term import TRUE, Axis, Term, Var, conjunction, equal, lift, reads, substitute, variables
+from tinygpu.category.cancel import cancel
+from tinygpu.category.term import FLOATS, TRUE, Axis, Term, Var, conjunction, equal, lift, reads, substitute, variables, walk
 from tinygpu.program.step import Barrier, For, If, Step, steps
 from tinygpu.record import dataclass
 
@@ -55,13 +56,18 @@ def met(body: tuple[Step, ...]) -> Met:
                 found = found.plus(Met((TRUE,), (TRUE,)))
             case Barrier():
                 found = found.plus(Met((), (TRUE,)))
-            case If(guard, inner) if not reads(guard):  # what a cell holds may change
-                found = found.plus(met(inner).under(guard))
+            case If(guard, inner) if not reads(decided(guard)):  # what a cell holds may change
+                found = found.plus(met(inner).under(decided(guard)))
             case For(axis, inner):
                 every = met(inner)
                 kept = [tuple(c for c in side if axis.name not in variables(c)) for side in (every.block, every.warp)]
                 found = found.plus(Met(*kept).under(axis.extent > 0))
     return found
+
+
+def decided(guard: Term) -> Term:
+    """The guard without what is true of all integers; of floats nothing is true of all data."""
+    return guard if any(t.dtype in FLOATS for t in walk(guard)) else cancel(guard)
 
 
 def together(loop: For) -> bool:

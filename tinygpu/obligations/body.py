@@ -134,6 +134,14 @@ def alike(claim: Claim) -> Claim:
     return claim if (hypotheses, goal) == (claim.hypotheses, (claim.goal,)) else replace(claim, hypotheses=hypotheses, goal=goal[0])
 
 
+def cancelled(claim: Claim) -> Claim:
+    """The claim without what cancels in it. Floats that may be anything are unknowns by now (`control`)."""
+    if not isinstance(claim, Obligation) or all(map(plain, (*claim.hypotheses, claim.goal))):
+        return claim
+    *hypotheses, goal = (t if plain(t) else cancel(t) for t in (*claim.hypotheses, claim.goal))
+    return replace(claim, hypotheses=tuple(hypotheses), goal=goal)
+
+
 def unused(name: str, dtype: str, *terms: Term) -> Var:
     """A variable that stands in none of the terms."""
     taken = frozenset().union(*map(variables, terms))

@@ -26,6 +26,7 @@ from tinygpu.category.term import (
     conjuncts,
     negation,
     reads,
+    select,
     substitute,
     text,
     variables,
@@ -34,7 +35,7 @@ from tinygpu.diagnostic import Label
 from tinygpu.obligations.bijection import Part, collisions, first, monotone, onto
 from tinygpu.obligations.defined import evaluated
 from tinygpu.obligations.obligation import Claim, Gap, Obligation, Point
-from tinygpu.obligations.recurrence import flatten, fresh
+from tinygpu.obligations.recurrence import combine, flatten, fresh
 from tinygpu.record import dataclass, replace
 
 Same = Callable[[Term, Term, Point], Iterator[Claim]]
@@ -89,14 +90,18 @@ def guarded(fold: Fold) -> Fold:
 
 
 def spread(part: Term, wanted: Fold) -> Iterator[Term]:
-    """`⊕[d] (a ⊕ b)` as `⊕[d] a` and `⊕[d] b`: a thread may combine several terms at once, of which the wanted fold has one."""
+    """`⊕[d] (a ⊕ b)` as `⊕[d] a` and `⊕[d] b`: a thread may combine several terms at once, of which the wanted fold has one.
+    What reads the same elements is one term."""
     law = MONOIDS[wanted.monoid]
     if isinstance(part, Fold) and part.monoid == wanted.monoid and law.commutative and len(flatten(law.op, wanted.body)) == 1:
         fold, unit = guarded(part), law.unit(part.dtype)
-        pieces = [piece for piece in flatten(law.op, fold.body) if piece != unit]
-        if len(pieces) > 1:
-            for piece in pieces:
-                yield from spread(replace(fold, body=piece), wanted)
+        together: dict[frozenset[Term], list[Term]] = {}
+        for piece in flatten(law.op, fold.body):
+            if piece != unit:
+                together.setdefault(frozenset(reads(piece)), []).append(piece)
+        if len(together) > 1:
+            for pieces in together.values():
+                yield from spread(replace(fold, body=combine(law.op, fold.dtype, *pieces)), wanted)
             return
     yield part
 
@@ -196,11 +201,34 @@ def match(parts: tuple[Term, ...], wanted: Fold, point: Point, labels: tuple[Lab
             yield Gap("fold", "TG503", "the fold could not be matched with the equation's", reason, labels)
             return
         matched.append(Matched(fold, phi))
+    wanted, matched = _decided_alike(wanted, matched)
     for m in matched:
         yield from _body(m, wanted, point, labels, same)
     if not MONOIDS[wanted.monoid].commutative:
         yield from _ordered(tuple(matched), wanted, point, labels)
     yield from _bijection(tuple(matched), wanted, point, labels)
+
+
+def _decided_alike(wanted: Fold, matched: list[Matched]) -> tuple[Fold, list[Matched]]:
+    """The folds as they are where data decides the same in all of them; else what data decides is a value: it, or the unit."""
+    alike = True
+    for m in matched:
+        bind = {a.name: term for a, term in zip(wanted.axes, m.arrow, strict=True)}
+        theirs = {substitute(c, bind) for c in conjuncts(wanted.guard) if reads(c)}
+        alike = alike and theirs == {c for c in conjuncts(m.fold.guard) if reads(c)}
+    if alike or MONOIDS[wanted.monoid].unit(wanted.dtype) is None:
+        return wanted, matched
+    return _chosen(wanted), [replace(m, fold=_chosen(m.fold)) for m in matched]
+
+
+def _chosen(fold: Fold) -> Fold:
+    """`⊕[g and c] v` as `⊕[g] (v if c else unit)`, where data decides `c`."""
+    unit = MONOIDS[fold.monoid].unit(fold.dtype)
+    data = [c for c in conjuncts(fold.guard) if reads(c)]
+    if unit is None or not data:
+        return fold
+    rest = conjunction(*(c for c in conjuncts(fold.guard) if not reads(c)))
+    return replace(fold, guard=rest, body=select(conjunction(*data), fold.body, unit))
 
 
 def _lands(m: Matched, wanted: Fold) -> Term:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import product
 
+from tinygpu.category.cancel import cancel
 from tinygpu.category.carrier import shown
 from tinygpu.category.flips import flips
 from tinygpu.category.monoid import LEFT, MONOIDS, RIGHT, Definition, Monoid
@@ -34,6 +35,7 @@ from tinygpu.category.term import (
     walk,
 )
 from tinygpu.diagnostic import NOWHERE, Label
+from tinygpu.obligations.defined import valued
 from tinygpu.obligations.execution import preconditions
 from tinygpu.obligations.extended import NOTHING, Path, infinite, several, truths
 from tinygpu.obligations.obligation import Claim, Obligation, Point
@@ -103,9 +105,10 @@ def _elements(program: Program, name: str) -> Iterator[Obligation]:
     d = MONOIDS[name].definition
     assert d is not None
     for point, fold in folds(program):
-        goal = _allowed(d, d.carrier.parts(fold.body), {}) if fold.monoid == name else TRUE
+        goal = _allowed(d, d.carrier.parts(cancel(fold.body)), {}) if fold.monoid == name else TRUE
         if goal != TRUE:
             inside = point.inside(*fold.axes).under(fold.guard)
+            inside = inside.under(*valued(fold.body, inside))  # elsewhere the fold has no value
             sentence = f"{text(fold.body)} is a value of {shown(name)}"
             labels = (Label(fold.span, "folded here"),)
             yield Obligation(KIND, CODE, "what is folded is no value of the carrier", sentence, inside.facts, goal, labels)
@@ -131,7 +134,7 @@ def endless(program: Program, name: str) -> frozenset[float]:
     """The infinities that are written in what is folded with a monoid."""
     values = [t.body for e in program.op.equations for t in walk(e.value) if isinstance(t, Fold) and t.monoid == name]
     values += [s.value for launch in program.launches for s in steps(launch.body) if isinstance(s, Assign) and s.update == name]
-    return frozenset(t.value for v in values for t in walk(v) if infinite(t) and isinstance(t, Const))
+    return frozenset(t.value for v in values for t in walk(cancel(v)) if infinite(t) and isinstance(t, Const))
 
 
 def of(monoid: Monoid, ends: Iterable[float] = ()) -> Iterator[Obligation]:

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tinygpu.category.cancel import KNOWN
 from tinygpu.category.term import BOOL, COMPARISONS, FALSE, INDEX, INTEGERS, TRUE, App, Const, Fold, Term, Var, children, negation
-from tinygpu.category.total import INFINITE, limited
+from tinygpu.category.total import INFINITE, limited, total
 from tinygpu.obligations.finite import HIGH, LOW, apart
 from tinygpu.obligations.obligation import Claim, Obligation, Point
 from tinygpu.record import replace
@@ -63,6 +64,11 @@ def _infinities(terms: dict[Term, None]) -> Iterator[Term]:
 def _functions(terms: dict[Term, None]) -> Iterator[Term]:
     """The ranges of functions of numbers."""
     for term in terms:
+        if isinstance(term, App) and len(term.args) == 1 and limited(term.args[0]) and not total(term.args[0]):
+            for (op, at), value in KNOWN.items():  # of what surely has a value that is known before (`cancel`)
+                if term.op == op and at not in INFINITE:
+                    known = App("eq", (term, Const(float(value), term.dtype)), BOOL)
+                    yield App("or", (App("ne", (term.args[0], Const(float(at), term.dtype)), BOOL), known), BOOL)
         match term:
             case App(op, (inner,), dtype) if op in POSITIVE and limited(inner):
                 yield App("gt", (term, Const(0.0, dtype)), BOOL)
@@ -71,6 +77,9 @@ def _functions(terms: dict[Term, None]) -> Iterator[Term]:
                     yield App("or", (App("le", (argument, Const(0.0, dtype)), BOOL), App("eq", (term, argument), BOOL)), BOOL)
             case App("log", (App("exp", (inner,)),)) if limited(inner):
                 yield App("eq", (term, inner), BOOL)
+            case App("floor", (inner,), dtype) if limited(inner):
+                yield App("le", (term, inner), BOOL)
+                yield App("lt", (inner, App("add", (term, Const(1.0, dtype)), dtype)), BOOL)
             case App("sqrt", (inner,), dtype) if limited(inner):
                 natural = App("ge", (inner, Const(0.0, dtype)), BOOL)
                 yield App("or", (negation(natural), App("ge", (term, Const(0.0, dtype)), BOOL)), BOOL)

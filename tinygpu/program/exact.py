@@ -16,7 +16,7 @@ from tinygpu.category.real import Real, of, stored
 from tinygpu.category.term import FLOATS, App, Axis, Const, Fold, Read, Term, Var, walk
 from tinygpu.model.op import Op
 from tinygpu.program import small, small_inputs
-from tinygpu.program.fault import Fault, unflat
+from tinygpu.program.fault import Fault, NeverStored, unflat
 from tinygpu.program.small import Lists
 from tinygpu.program.step import Assign, For, Holds, If, Local, Program, Shared, Step, steps
 from tinygpu.program.tolerance import Mismatch
@@ -41,10 +41,22 @@ def run(
     except Undefined:
         raise ZeroDivisionError("the equation has no value") from None
     outcome = small.simulate(made, sizes, given, work=points)
+    faults = tuple(f for f in outcome.faults if not (isinstance(f, NeverStored) and _nothing(made.op, sizes, f, wanted)))
+    if faults:
+        return faults, outcome.taken
     if outcome.faults:
-        return outcome.faults, outcome.taken
+        return None, outcome.taken
     differing = (wrong for t in made.op.outputs for wrong in _differing(made.op, sizes, t.name, outcome.outputs, wanted))
     return next(differing, None), outcome.taken
+
+
+def _nothing(op: Op, sizes: Mapping[str, int], fault: NeverStored, wanted: Lists) -> bool:
+    """Whether the equation has no value there: then nothing need be stored."""
+    address = 0
+    for place, extent in zip(fault.index, small_inputs.shape_of(op.tensor(fault.array), sizes), strict=True):
+        address = address * extent + place
+    value = wanted[fault.array][address]
+    return isinstance(value, Real) and value.undefined
 
 
 def _differing(op: Op, sizes: Mapping[str, int], name: str, got: Lists, want: Lists) -> list[Mismatch]:

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from tinygpu.category.number import Array, Value, rounded
+from tinygpu.category.number import Array, Value, quiet, rounded
 from tinygpu.category.term import FLOATS, TRUE, App, Read, Term, reads, text
 from tinygpu.category.to_numpy import UFUNC, evaluate
 from tinygpu.program.clock import Clock
@@ -175,7 +175,7 @@ def _assign(run: Run, step: Assign, mask: Array, box: tuple[int, ...] = ()) -> N
         target.update(step.update, index, rounded(value, step.value.dtype), mask, place, run.faults)
         return
     if step.update:
-        with np.errstate(all="ignore"):
+        with quiet():
             value = UFUNC[step.update](target.read(index, mask, place, run.faults), value)
     target.store(index, rounded(value, step.value.dtype), mask, place, run.faults)
 
@@ -243,7 +243,7 @@ def _holds(run: Run, step: Holds, mask: Array) -> None:
     wide = lambda node, at, where: rounded(run.read(node, at, where), node.dtype, exact=True)  # noqa: E731
     want = evaluate(step.value, run.env, wide, mask, exact=True, on_zero=run.zero)
     run.ghost = False
-    with np.errstate(all="ignore"):
+    with quiet():
         rtol, atol = tolerances(dtype, fold_length(step.value, run.env))
         near = np.less_equal(np.abs(rounded(got, dtype, True) - want), atol + rtol * np.abs(want)) if dtype in FLOATS else False
         same = near | np.equal(got, want) | (np.not_equal(got, got) & np.not_equal(want, want))

@@ -12,10 +12,10 @@ from math import isfinite
 from typing import Any, TypeAlias
 
 from tinygpu.category.listed import Beyond
-from tinygpu.category.term import FLOATS, Const, Term, walk
+from tinygpu.category.term import FLOATS, Const, Term, total, walk
 from tinygpu.model.op import Op
 from tinygpu.program import exact
-from tinygpu.program.fault import Fault
+from tinygpu.program.fault import Fault, NeverStored
 from tinygpu.program.step import Assign, Program, steps
 from tinygpu.program.tolerance import Mismatch
 
@@ -51,7 +51,9 @@ def confirmed(
     except (IndexError, ZeroDivisionError):
         return None  # the equation has no value
     if not isinstance(found, Mismatch):
-        return None
+        return (
+            found if all(isinstance(f, NeverStored) for f in found) and all(total(e.value) for e in program.op.equations) else None
+        )
     return _plain(again()) if all(map(_moderate, _terms(program))) else None
 
 
