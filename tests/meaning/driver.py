@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from tests.meaning.judge import LOOSE, RIGHT, WRONG, judge
+from tests.meaning.judge import EACH, LOOSE, RIGHT, WORK, WRONG, judge
 from tinygpu import pipeline
 from tinygpu.diagnostic import TinygpuError
 from tinygpu.program.step import Program
@@ -42,6 +42,8 @@ def answer(text: str, budget: int = BUDGET) -> dict[str, Any]:
     times = [round(middle - start, 2), round(time.perf_counter() - middle, 2)]
     if checker == "open" and judged.kind == RIGHT:
         checker, codes, why = asked(lambda: pipeline.check(machine, budget))
+        if checker == "refuted":
+            judged = judge(program, seed=1, each=EACH * 4, work=WORK * 16, enough=(WRONG, LOOSE))
     return {"checker": checker, "codes": codes, "said": why, "judge": judged.kind, "why": judged.why, "seconds": times}
 
 

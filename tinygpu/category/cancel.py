@@ -9,13 +9,9 @@ machine integers a ring, so a value is its polynomial; nothing that may have no 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from fractions import Fraction
-from functools import reduce
-from typing import Any, TypeAlias
 
 from tinygpu.category.flips import flips
-from tinygpu.category.linear import number, plus, times
-from tinygpu.category.rounding import nearest
+from tinygpu.category.ring import difference, shorter
 from tinygpu.category.term import (
     BOOL,
     COMPARISONS,
@@ -34,14 +30,11 @@ from tinygpu.category.term import (
     negation,
     rebuild,
     select,
-    text,
 )
 from tinygpu.category.to_z3 import BITS
-from tinygpu.category.total import INFINITE, SIGNED, limited, total
+from tinygpu.category.total import INFINITE, SIGNED, failing, limited, mixing, total
 from tinygpu.record import replace
 
-Polynomial: TypeAlias = dict[tuple[Term, ...], Any]  # of `linear`, with fractions
-MOST = 64  # monomials of a polynomial, beyond which nothing is looked for
 KNOWN: Mapping[tuple[str, float], float] = {  # functions at the numbers where they are numbers
     ("exp", 0): 1, ("exp2", 0): 1, ("log", 1): 0, ("tanh", 0): 0, ("erf", 0): 0, ("sigmoid", 0): 0.5, ("sqrt", 0): 0, ("sqrt", 1): 1, ("rsqrt", 1): 1,
     ("floor", 0): 0, ("exp", -INFINITE[0]): 0, ("exp2", -INFINITE[0]): 0,
@@ -53,7 +46,8 @@ SWAPPED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne
 def cancel(term: Term) -> Term:
     """The shorter term, or the same.
 
-        >>> x, w = Read("x", (), "f32"), Read("w", (), "f32")
+    >>> from tinygpu.category.term import text
+    >>> x, w = Read("x", (), "f32"), Read("w", (), "f32")
     >>> add, sub, div = (lambda a, b, op=op: App(op, (a, b), "f32") for op in ("add", "sub", "div"))
     >>> [text(cancel(t)) for t in (sub(add(x, w), w), sub(div(x, w), div(x, w)), App("exp", (sub(w, w),), "f32"), div(add(x, x), Const(2.0, "f32")))]
     ['x', 'x / w - x / w', '1', 'x']
@@ -67,7 +61,7 @@ def cancel(term: Term) -> Term:
 
 def _cancel(term: Term) -> Term:
     match term:
-        case App("xor", _, dtype) if dtype in INTEGERS and total(term):
+        case App("xor", _, dtype) if dtype in INTEGERS and sure(term):
             return flips(term)
         case App("add" | "sub" | "mul" | "neg", _, dtype) if dtype in INTEGERS:
             return _sum(term)
@@ -80,11 +74,17 @@ def _cancel(term: Term) -> Term:
             return a if b == unit else b if a == unit else term
         case App("cast", (inner,), dtype) if dtype in INTEGERS and inner.dtype in INTEGERS and BITS[dtype] <= BITS[inner.dtype]:
             return _narrow(inner, dtype) or term
+        case App("cast", (App("cast", (inner,), middle),), dtype) if (
+            middle in INTEGERS and inner.dtype in INTEGERS and _holds(middle, inner.dtype)
+        ):
+            return cancel(App("cast", (inner,), dtype))
+        case App("div", (a, Const(value)), dtype) if dtype in FLOATS and value in INFINITE and total(a) and limited(a):
+            return Const(0.0, dtype)
         case App("log", (App("exp", (inner,)),)) if total(inner) and limited(inner):
             return inner
         case App(op, (Const(value),), dtype) if (op, value) in KNOWN:
             return Const(float(KNOWN[op, value]), dtype)
-        case App(op, (a, b)) if op in COMPARISONS and a.dtype in FLOATS + INTEGERS and total(term):
+        case App(op, (a, b)) if op in COMPARISONS and a.dtype in FLOATS + INTEGERS and sure(term):
             holds = _compared(op, a, b)
             return term if holds is None else Const(holds, BOOL)
         case App("or", args) if FALSE in args or TRUE in args:
@@ -93,6 +93,21 @@ def _cancel(term: Term) -> Term:
         case App("not", (inner,)):
             return negation(inner)
     return term
+
+
+def sure(term: Term) -> bool:
+    """Whether a term has a value wherever the program is right: it never divides an integer by less than 1 (`defined.state`)."""
+    match term:
+        case App("floordiv" | "mod", args, dtype) if dtype in INTEGERS:
+            return all(map(sure, args))
+        case App(_, args) if not total(term):
+            return all(map(sure, args)) and not failing(term) and not mixing(term)
+    return total(term)
+
+
+def _holds(dtype: str, other: str) -> bool:
+    """Whether an integer dtype has every value of another."""
+    return BITS[dtype] > BITS[other] and (dtype in SIGNED or other not in SIGNED)
 
 
 def _or(term: Term, kept: tuple[Term, ...]) -> Term:
@@ -107,12 +122,15 @@ def _compared(op: str, a: Term, b: Term) -> bool | None:
             return order == "ge"
         if isinstance(y, Const) and y.value in INFINITE and limited(x):
             return order == "ne" or ((order in ("lt", "le")) == (y.value > 0) and order != "eq")
+        if order in ("lt", "ge") and isinstance(x, App) and x.op == "mod" and isinstance(y, Const) and x.args[1] == y:
+            return order == "lt"
+    if isinstance(a, Const) and isinstance(b, Const):
+        return bool(FOLDED[op](a.value, b.value))  # type: ignore[arg-type]
     if a == b:
         return op in ("eq", "le", "ge")
-    if not (limited(a) and limited(b)) or a.dtype not in FLOATS:
+    if not (limited(a) and limited(b)) or (a.dtype in INTEGERS and op not in ("eq", "ne")):
         return None
-    form = _polynomial(App("sub", (a, b), a.dtype), a.dtype)
-    apart = None if form is None else number(form)
+    apart = difference(a, b)
     return None if apart is None else bool(FOLDED[op](apart, 0))
 
 
@@ -140,44 +158,7 @@ def _sum(term: App) -> Term:
             return a
         case App("neg", (App("neg", (inner,)),)):
             return inner
-    if not (total(term) and limited(term)):
-        return term
-    form = _polynomial(term, term.dtype)
-    if form is None or sum(len(m) + (abs(c) != 1 or not m) for m, c in form.items()) >= _leaves(term, term.dtype):
-        return term
-    return _written(form, term.dtype) or term
-
-
-def _leaves(term: Term, dtype: str) -> int:
-    """How many operands a sum or product has, all in all."""
-    match term:
-        case App("add" | "sub" | "mul" | "neg" | "div", args) if term.dtype == dtype:
-            return sum(_leaves(a, dtype) for a in args)
-    return 1
-
-
-def _polynomial(term: Term, dtype: str) -> Polynomial | None:
-    """The term over the rationals, or over the integers modulo 2ʷ; None where that is long, or where it is infinite."""
-    match term:
-        case Const(value):
-            exact = nearest(value, dtype) if dtype in FLOATS else int(value)
-            return None if exact is None else _number(exact)
-        case App("add" | "sub" | "mul" as op, (a, b)) if term.dtype == dtype:
-            p, q = _polynomial(a, dtype), _polynomial(b, dtype)
-            if p is None or q is None or (len(p) * len(q) if op == "mul" else len(p) + len(q)) > MOST:
-                return None
-            return _modulo(times(p, q) if op == "mul" else plus(p, q, 1 if op == "add" else -1), dtype)
-        case App("neg", (a,)) if term.dtype == dtype:
-            p = _polynomial(a, dtype)
-            return None if p is None else _modulo(plus({}, p, -1), dtype)
-        case App("div", (a, Const() as divisor)) if dtype in FLOATS and (by := _polynomial(divisor, dtype)):
-            p = _polynomial(a, dtype)
-            return None if p is None else times(p, _number(1 / by[()]))
-    return {(term,): Fraction(1) if dtype in FLOATS else 1}
-
-
-def _number(value: Any) -> Polynomial:
-    return {(): value} if value else {}
+    return shorter(term) if sure(term) and limited(term) else term
 
 
 def _narrow(term: Term, dtype: str) -> Term | None:
@@ -224,35 +205,3 @@ def _wrapped(value: int, dtype: str) -> int:
     """The integer of a dtype that is the same modulo 2ʷ."""
     low = 1 << BITS[dtype] - 1 if dtype in SIGNED else 0
     return (value + low) % (1 << BITS[dtype]) - low
-
-
-def _modulo(form: Polynomial, dtype: str) -> Polynomial:
-    """The same integers, the coefficients next to 0 as they are modulo 2ʷ."""
-    if dtype in FLOATS:
-        return form
-    half = 1 << BITS[dtype] - 1
-    found = {monomial: (c + half) % (2 * half) - half for monomial, c in form.items()}
-    return {monomial: c for monomial, c in found.items() if c}
-
-
-def _written(form: Polynomial, dtype: str) -> Term | None:
-    """The polynomial as a term; None where a coefficient is no number of the dtype."""
-    if not all(_exact(abs(c), dtype) for c in form.values()):
-        return None
-    out: Term | None = None
-    for monomial in sorted(form, key=lambda m: (form[m] < 0, not m, tuple(map(text, m)))):
-        size = Const(float(abs(form[monomial])) if dtype in FLOATS else abs(form[monomial]), dtype)
-        factors = (*monomial, *(() if monomial and size.value == 1 else (size,)))
-        product: Term = reduce(lambda a, b: App("mul", (a, b), dtype), factors)
-        if out is None:
-            out = product if form[monomial] > 0 else App("neg", (product,), dtype)
-        else:
-            out = App("add" if form[monomial] > 0 else "sub", (out, product), dtype)
-    return out if out is not None else Const(0.0 if dtype in FLOATS else 0, dtype)
-
-
-def _exact(number: Fraction | int, dtype: str) -> bool:
-    """Whether a number can be written in a dtype as it is."""
-    if dtype in FLOATS:
-        return nearest(float(number), dtype) == number
-    return number < 1 << BITS[dtype] - (dtype in SIGNED)

@@ -34,6 +34,10 @@ class Beyond(Exception):
     """Something that the plain form does not compute, or not as numpy does."""
 
 
+class Undecided(Beyond):
+    """Two real numbers that are the same as far as bounds tell: rounding would decide between them."""
+
+
 class Undefined(Beyond):
     """A comparison of what has no value: either answer would do."""
 

@@ -42,8 +42,8 @@ def held(dtype: str, exact: bool = False) -> np.dtype[Any]:
 
 
 def quiet() -> np.errstate:
-    """Arithmetic without warnings. What is too large is infinite, unless who asks wants it raised."""
-    return np.errstate(all="ignore", over="raise" if np.geterr()["over"] == "raise" else "ignore")
+    """Arithmetic without warnings: what is too large is infinite, what has no value NaN, unless who asks wants it raised."""
+    return np.errstate(**{what: "raise" if how == "raise" else "ignore" for what, how in np.geterr().items()})  # type: ignore[arg-type]
 
 
 def round_bf16(values: Value) -> Value:

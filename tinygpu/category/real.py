@@ -15,7 +15,7 @@ import math
 from fractions import Fraction
 from typing import Any, TypeAlias
 
-from tinygpu.category.listed import Beyond, Undefined
+from tinygpu.category.listed import Undecided, Undefined
 
 BITS = 256  # of what is computed from an interval, and of functions that have no fraction
 LONG = 1 << 13  # bits of a fraction that becomes an interval
@@ -120,7 +120,7 @@ class Real:
             return 1 if self.low > 0 else -1
         if self.low == self.high:
             return 0
-        raise Beyond("which sign it has")
+        raise Undecided("which sign it has")
 
     # ── questions ──────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -133,7 +133,7 @@ class Real:
             return -1 if self.high < other.low else 1
         if self.low == self.high == other.low == other.high:
             return 0
-        raise Beyond("which one is greater")
+        raise Undecided("which one is greater")
 
     def __lt__(self, other: Given) -> bool:
         return self.compare(other) < 0
@@ -163,7 +163,7 @@ class Real:
     def __int__(self) -> int:
         """Without what comes after the point."""
         if not self.finite or int(self.low) != int(self.high):
-            raise Beyond("which integer it is")
+            raise Undecided("which integer it is")
         return int(self.low)
 
     def __float__(self) -> float:

@@ -16,7 +16,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from tinygpu.category.listed import Beyond
+from tinygpu.category.listed import Beyond, Undecided
 from tinygpu.category.real import BITS, LONG, UNDEFINED, Given, Real, between, of
 
 MARGIN = Fraction(1, 1 << 200)  # how far, relatively, a function may be from what mpmath says of it
@@ -40,7 +40,7 @@ def floor(a: Real) -> Real:
     if not a.finite:
         return a
     if math.floor(a.low) != math.floor(a.high):
-        raise Beyond("which integer is below")
+        raise Undecided("which integer is below")
     return of(math.floor(a.low))
 
 

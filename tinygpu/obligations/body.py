@@ -38,6 +38,7 @@ from tinygpu.category.term import (
     variables,
 )
 from tinygpu.diagnostic import Label
+from tinygpu.obligations.control import with_floats
 from tinygpu.obligations.defined import defined, evaluated, outer_folds, valued
 from tinygpu.obligations.endless import at_infinity, computes, written
 from tinygpu.obligations.finite import HIGH, LOW, Ends, apart
@@ -136,9 +137,9 @@ def alike(claim: Claim) -> Claim:
 
 def cancelled(claim: Claim) -> Claim:
     """The claim without what cancels in it. Floats that may be anything are unknowns by now (`control`)."""
-    if not isinstance(claim, Obligation) or all(map(plain, (*claim.hypotheses, claim.goal))):
+    if not isinstance(claim, Obligation):
         return claim
-    *hypotheses, goal = (t if plain(t) else cancel(t) for t in (*claim.hypotheses, claim.goal))
+    *hypotheses, goal = (t if plain(t) and not with_floats(t) else cancel(t) for t in (*claim.hypotheses, claim.goal))
     return replace(claim, hypotheses=tuple(hypotheses), goal=goal)
 
 

@@ -55,7 +55,7 @@ def controlled(claim: Claim, stored: bool = False) -> Claim:
 
 def either(term: Term, stored: bool = False) -> Term:
     """The term with every test of floats replaced by an unknown of its indices."""
-    if plain(term) and not _floats(term):
+    if plain(term) and not with_floats(term):
         return term
     match term:
         case App(op, args, dtype) if dtype not in FLOATS and any(a.dtype in FLOATS or carried(a) for a in args):
@@ -71,8 +71,9 @@ def carried(term: Term) -> bool:
     return term.dtype not in DTYPES and term.dtype != INDEX
 
 
-def _floats(term: Term) -> bool:
-    return isinstance(term, App) and any(a.dtype in FLOATS or _floats(a) for a in term.args)
+def with_floats(term: Term) -> bool:
+    """Whether floats are computed with in a term."""
+    return isinstance(term, App) and any(a.dtype in FLOATS or with_floats(a) for a in term.args)
 
 
 def exact(term: Term) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from math import isfinite
 from typing import Any, TypeAlias
 
-from tinygpu.category.listed import Beyond
+from tinygpu.category.listed import Beyond, Undecided
 from tinygpu.category.term import FLOATS, Const, Term, total, walk
 from tinygpu.model.op import Op
 from tinygpu.program import exact
@@ -45,6 +45,8 @@ def confirmed(
             work[0] -= taken * exact.COST
         if wrong is not None or not seed:
             return wrong
+    except Undecided:
+        return None
     except Beyond:
         if work:
             work[0] -= limit * exact.COST // 4

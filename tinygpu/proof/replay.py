@@ -132,7 +132,7 @@ def _exactly(
         import numpy as np
 
         try:
-            with np.errstate(over="raise"):  # a number that f64 has no room for says nothing of the reals
+            with np.errstate(over="raise", invalid="raise", divide="raise"):  # what f64 has no value for says nothing of the reals
                 found = _large(program, sizes, seed, edge, ends, work, share, retyped(program, "f64"))
         except FloatingPointError:
             return None
