@@ -19,7 +19,7 @@ from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.node import BOOL, COMPARISONS, FLOATS, INDEX, SHUFFLES, App, Const, Fold, Read, Term, Var
 
 Env: TypeAlias = Mapping[str, Any]
-KEEPS = ("min", "max", "neg", "abs")  # of stored floats they give stored floats
+KEEPS = ("min", "max", "neg", "abs", "floor")  # of stored floats they give stored floats
 FITS = 1 << 63
 
 

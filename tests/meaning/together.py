@@ -136,10 +136,10 @@ machine m : f {{
 def histogram(d: Trouble) -> str:
     """Elements that are added where the data says."""
     dtype = d.one("i32", "u32", "u8", "i64")
-    promise = d.one(
-        " where all[i] (0 <= z[i] and i64(z[i]) < i64(S))",
-        " where all[i] (0 <= z[i] and i64(z[i]) < i64(S))",
-        " where all[i] (z[i] >= 0)",
+    promise = " where n <= 100, S <= 100" + d.one(  # what is right at small sizes and wrong at 2³¹ is not for the judge to see
+        ", all[i] (0 <= z[i] and i64(z[i]) < i64(S))",
+        ", all[i] (0 <= z[i] and i64(z[i]) < i64(S))",
+        ", all[i] (z[i] >= 0)",
         "",
     )
     index = d.one("z[g*4 + t]", "z[g*4 + t]", d.value("z[g*4 + t]", dtype, cells=False))

@@ -63,6 +63,8 @@ def _cancel(term: Term) -> Term:
     match term:
         case App("xor", _, dtype) if dtype in INTEGERS and sure(term):
             return flips(term)
+        case App("div", (a, Const(value)), dtype) if dtype in FLOATS and value in INFINITE and total(a) and limited(a):
+            return Const(0.0, dtype)
         case App("add" | "sub" | "mul" | "neg", _, dtype) if dtype in INTEGERS:
             return _sum(term)
         case App("add" | "sub" | "mul" | "neg" | "div", _, dtype) if dtype in FLOATS:
@@ -78,8 +80,6 @@ def _cancel(term: Term) -> Term:
             middle in INTEGERS and inner.dtype in INTEGERS and _holds(middle, inner.dtype)
         ):
             return cancel(App("cast", (inner,), dtype))
-        case App("div", (a, Const(value)), dtype) if dtype in FLOATS and value in INFINITE and total(a) and limited(a):
-            return Const(0.0, dtype)
         case App("log", (App("exp", (inner,)),)) if total(inner) and limited(inner):
             return inner
         case App(op, (Const(value),), dtype) if (op, value) in KNOWN:

@@ -66,7 +66,7 @@ def failing(term: App) -> bool:
         case (_, Const()) if term.dtype in SIGNED:
             return True  # what is divided may be negative
         case (_, Const(divisor)):
-            return divisor in INFINITE or (divisor == 0 if term.dtype in FLOATS else divisor <= 0)
+            return divisor == 0 if term.dtype in FLOATS else divisor <= 0
     return True
 
 
@@ -77,11 +77,21 @@ def mixing(term: App) -> bool:
     >>> mixing(App("add", (low, x), "f32")), mixing(App("max", (low, x), "f32")), mixing(App("gt", (x, low), "bool"))
     (True, False, False)
     """
-    if term.op in ENDLESS or term.op in COMPARISONS + LOGIC + ("pack", "part", "table"):
+    if vanishing(term) or term.op in ENDLESS or term.op in COMPARISONS + LOGIC + ("pack", "part", "table"):
         return False
     if term.op == "cast" and term.dtype in FLOATS:
         return False
     return (term.op in ARITHMETIC + FUNCTIONS + ("cast",)) and any(a.dtype in FLOATS and not limited(a) for a in term.args)
+
+
+def vanishing(term: App) -> bool:
+    """Whether an operation makes a number of an infinity that is written there: `exp(-inf)`, `x / inf`."""
+    match term:
+        case App("exp" | "exp2", (Const(value),)):
+            return bool(value == -INFINITE[0])
+        case App("div", (a, Const(value))):
+            return value in INFINITE and limited(a)
+    return False
 
 
 def limited(term: Term) -> bool:
@@ -105,7 +115,7 @@ def _limited(term: Term) -> bool:
         case Const(value):
             return value not in INFINITE
         case Var(name):
-            return " " not in name  # else it stands for a fold
+            return " " not in name or name.startswith("number ")  # else it stands for a fold
         case Read(tensor):
             return not any(mark in tensor for mark in SPECIAL)
         case Fold(monoid, _, _, body):
@@ -115,4 +125,4 @@ def _limited(term: Term) -> bool:
         case App("select", (_, *branches)):
             return all(map(limited, branches))
         case App(op, args):
-            return op in DAMPED or all(map(limited, args))
+            return op in DAMPED or vanishing(term) or all(map(limited, args))

@@ -79,14 +79,18 @@ def same(value: Term, claim: Term, point: Point, labels: tuple[Label, ...] = ())
         parts, rest = divide(parts_of(wanted.monoid, region), wanted, claim)
         if rest and not MONOIDS[wanted.monoid].commutative:
             continue
-        symbol = unused(f"fold {len(point.axes)}", wanted.dtype, value, claim, *point.guard)
+        both = tuple(settle(apart(wanted, sign, point, {}), point.extents, frozenset(point.guard)) for sign in (LOW, HIGH))
+        what = "number" if both == (TRUE, TRUE) else "fold"  # the second may be infinite (`limited`)
+        symbol = unused(f"{what} {len(point.axes)}", wanted.dtype, value, claim, *point.guard)
         yield from match(parts, wanted, point, labels, lambda a, b, p: same(a, b, p, labels))
         op, meant[symbol.name] = MONOIDS[wanted.monoid].op, wanted
         if wanted.dtype in FLOATS:
-            ends[symbol.name] = apart(wanted, LOW, point, {}), apart(wanted, HIGH, point, {})
+            ends[symbol.name] = both[0], both[1]
         value = put(value, region, combine(op, wanted.dtype, symbol, *rest))
+        if len(parts) == 1:
+            value = put(value, parts[0], symbol)
         claim = put(claim, wanted, symbol, one_fold)
-    yield from _finished(expand(value), expand(claim), point, labels, ends, meant)
+    yield from _finished(cancel(expand(value)), cancel(expand(claim)), point, labels, ends, meant)
 
 
 def _finished(
@@ -171,15 +175,16 @@ def find_region(value: Term, wanted: Fold) -> Term | None:
     """The first subterm that combines, with the wanted monoid, most folds, at least one over the same tensors (or failing that, any)."""
     law = MONOIDS[wanted.monoid]
     names = {r.tensor for r in reads(wanted.body)}
-    found: list[tuple[bool, int, bool, Term]] = []
+    found: list[tuple[bool, int, bool, int, Term]] = []
     for term in outside_folds(value):
         parts = flatten(law.op, term)
         folds = [p for p in parts if isinstance(p, Fold) and p.monoid == wanted.monoid]
         if folds and term.dtype == wanted.dtype:
             pure = not any(isinstance(p, App) and p.op != "select" and outer_folds(p) for p in parts)
-            found.append((any({r.tensor for r in reads(f.body)} == names for f in folds), len(folds), pure, term))
+            exact = any({r.tensor for r in reads(f.body)} == names for f in folds)
+            found.append((exact, len({neat(f, OPENED) for f in folds}), pure, -len(folds), term))
     # a fold over nothing has no fold to stand for it, only the unit
-    return max(found, key=lambda one: one[:3])[3] if found else value if value == law.unit(wanted.dtype) else None
+    return max(found, key=lambda one: one[:4])[4] if found else value if value == law.unit(wanted.dtype) else None
 
 
 def outside_folds(term: Term) -> Iterator[Term]:

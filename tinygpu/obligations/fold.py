@@ -91,14 +91,17 @@ def guarded(fold: Fold) -> Fold:
 
 def spread(part: Term, wanted: Fold) -> Iterator[Term]:
     """`⊕[d] (a ⊕ b)` as `⊕[d] a` and `⊕[d] b`: a thread may combine several terms at once, of which the wanted fold has one.
-    What reads the same elements is one term."""
+    What reads the same elements of those that the fold goes over is one term, with what reads none of them."""
     law = MONOIDS[wanted.monoid]
     if isinstance(part, Fold) and part.monoid == wanted.monoid and law.commutative and len(flatten(law.op, wanted.body)) == 1:
         fold, unit = guarded(part), law.unit(part.dtype)
         together: dict[frozenset[Term], list[Term]] = {}
+        axes = {a.name for a in fold.axes}
         for piece in flatten(law.op, fold.body):
             if piece != unit:
-                together.setdefault(frozenset(reads(piece)), []).append(piece)
+                together.setdefault(frozenset(r for r in reads(piece) if variables(r) & axes), []).append(piece)
+        alone = together.pop(frozenset(), [])
+        next(iter(together.values()), []).extend(alone)
         if len(together) > 1:
             for pieces in together.values():
                 yield from spread(replace(fold, body=combine(law.op, fold.dtype, *pieces)), wanted)
