@@ -152,11 +152,9 @@ def rows(dtypes: list[str], sizes: dict[str, int], chance: random.Random, count:
     plain = plain_rows(dtypes)
     yield next(plain)
     different = list(range(-(len(dtypes) // 2), len(dtypes) - len(dtypes) // 2))
-    for _ in range(2):
+    for shift in (Fraction(0), Fraction(1, 2)):  # the second has no zero
         chance.shuffle(different)
-        yield [
-            v % 2 == 0 if d == BOOL else wrap(v, d) if d in WIDTH else Fraction(v) for v, d in zip(different, dtypes, strict=True)
-        ]
+        yield [v % 2 == 0 if d == BOOL else wrap(v, d) if d in WIDTH else v + shift for v, d in zip(different, dtypes, strict=True)]
     yield from plain
     for safe in SAFE:
         yield [

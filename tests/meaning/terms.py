@@ -122,8 +122,22 @@ def plain(term: App, args: list[Value], world: World) -> Value:
         out = floats(op, given)
         if out is UNDEFINED:
             world.undefined()
-        return out, certainty(op, args, op in KEEPS)
+        return out, certainty(op, args, op in KEEPS or untouched(op, given))
     return integers(term, given, world), sure
+
+
+def untouched(op: str, given: list[Number]) -> bool:
+    """Whether one operand is a unit, so that nothing is rounded: `x + 0`, `1*x`."""
+    match op:
+        case "add":
+            return 0 in given
+        case "sub":
+            return given[1] == 0
+        case "mul":
+            return 1 in given
+        case "div":
+            return given[1] == 1
+    return False
 
 
 def compare(op: str, a: Number, b: Number) -> bool:

@@ -84,7 +84,7 @@ WHOLE_LAWS = (
 )  # fmt: skip
 FUNCTIONS = (  # what is true by a law of functions, which are uninterpreted: a proof of it is not promised
     *(side for sides in LAWS for side in sides if any(f in side for f in ("exp", "log", "sqrt"))), "({e}*rsqrt({w}*{w})*abs({w}))", "sqrt({e}*{e})",
-    "({e}*sigmoid(0*(1/{w}))*2)",
+    "({e}*sigmoid(0*(1/{w}))*2)", "log(exp({e}))", "exp(log({e}))", "({e} + exp(log({w})) - {w})", "log(exp({e}/{w}*{w}))", "exp(log({e})) == {e}",
 )  # fmt: skip
 WHOLE_NEVER = ("{e} < {e}", "{e} != {e}", "{e} // {e} != {e} // {e}", "{e} + 1 < {e}", "{e} % 2 > 1", "{e} + 1 == {e}")
 

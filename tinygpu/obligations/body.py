@@ -80,7 +80,7 @@ def same(value: Term, claim: Term, point: Point, labels: tuple[Label, ...] = ())
         if rest and not MONOIDS[wanted.monoid].commutative:
             continue
         both = tuple(settle(apart(wanted, sign, point, {}), point.extents, frozenset(point.guard)) for sign in (LOW, HIGH))
-        what = "number" if both == (TRUE, TRUE) else "fold"  # the second may be infinite (`limited`)
+        what = "number" if both == (TRUE, TRUE) and wanted.dtype in FLOATS else "fold"  # the second may be infinite (`limited`)
         symbol = unused(f"{what} {len(point.axes)}", wanted.dtype, value, claim, *point.guard)
         yield from match(parts, wanted, point, labels, lambda a, b, p: same(a, b, p, labels))
         op, meant[symbol.name] = MONOIDS[wanted.monoid].op, wanted
