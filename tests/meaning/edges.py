@@ -9,7 +9,7 @@ from tests.meaning.alone import UNITS, grid, machine, where
 from tests.meaning.trouble import Trouble, wrap
 
 MONOIDS = (
-    ("monoid top(v: f32, c: f32) {\n  unit    (-inf, 0)\n  lift    (x) = (x, 1)\n  combine (a, b) = (max(a.v, b.v), a.c + b.c)\n}\n\n", "top", "top(-inf, 0)", "top(X, 1)", "Q.v"),
+    ("monoid top(v: f32, c: f32) {\n  unit    (-inf, 0)\n  lift    (x) = (x, 1)\n  combine (a, b) = (max(a.v, b.v), a.c + b.c)\n}\n\n", "top", "top(-inf, 0)", "top(X, 1)", "(Q.v + Q.c)"),
     ("monoid top(v: f32, c: f32) {\n  unit    (-inf, 0)\n  lift    (x) = (x, 1)\n  combine (a, b) = (max(a.v, b.v), a.c + b.c)\n}\n\n", "top", "top(-inf, 0)", "top(X, 1)", "(Q.v - Q.v + Q.c)"),
     ("monoid line(p: f32, q: f32) {\n  unit    (1, 0)\n  lift    (x) = (x, 1)\n  combine (a, b) = (a.p * b.p, b.p * a.q + b.q)\n}\n\n", "line", "line(1, 0)", "line(X, 1)", "Q.q"),
     ("monoid span(lo: f32, hi: f32) {\n  unit    (inf, -inf)\n  lift    (x) = (x, x)\n  combine (a, b) = (min(a.lo, b.lo), max(a.hi, b.hi))\n}\n\n", "span", "span(inf, -inf)", "span(X, X)", "(Q.hi - Q.lo)"),

@@ -18,7 +18,7 @@ from tests.meaning.values import WIDTH, ends, wrap
 from tinygpu.category.node import BOOL, App, Const, Fold, Read, Term
 from tinygpu.program.step import Assign, For, If, Program, steps
 
-FLOATS = tuple(Fraction(number) for number in ("0", "1", "-1", "2", "-2", "3", "1/2", "-3/2"))
+FLOATS = tuple(Fraction(number) for number in ("0", "1", "-1", "2", "-2", "300", "1/2", "-3/2"))
 SMALL, DRAWN, EDGE, ELEMENTS, TRIES = (0, 1, 2, 3, 4, 5), 6, 40, 600, 24
 FAR, FEW = 300, 3
 SAFE = ((Fraction(1),), (Fraction(2), Fraction(3), Fraction("1/2")))

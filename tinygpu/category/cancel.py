@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tinygpu.category.flips import flips
+from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.ring import difference, shorter
 from tinygpu.category.term import (
     BOOL,
@@ -92,6 +93,8 @@ def _cancel(term: Term) -> Term:
             return App("or", kept, BOOL) if len(kept) > 1 and TRUE not in kept else _or(term, kept)
         case App("not", (inner,)):
             return negation(inner)
+        case Fold(monoid, _, guard, body, dtype) if total(guard) and (guard == FALSE or body == MONOIDS[monoid].unit(dtype)):
+            return MONOIDS[monoid].unit(dtype) or term  # of nothing, and of units
     return term
 
 

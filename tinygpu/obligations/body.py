@@ -79,18 +79,35 @@ def same(value: Term, claim: Term, point: Point, labels: tuple[Label, ...] = ())
         parts, rest = divide(parts_of(wanted.monoid, region), wanted, claim)
         if rest and not MONOIDS[wanted.monoid].commutative:
             continue
-        both = tuple(settle(apart(wanted, sign, point, {}), point.extents, frozenset(point.guard)) for sign in (LOW, HIGH))
-        what = "number" if both == (TRUE, TRUE) and wanted.dtype in FLOATS else "fold"  # the second may be infinite (`limited`)
+        both = surely(wanted, point) if wanted.dtype in FLOATS else (FALSE, FALSE)
+        what = "number" if both == (TRUE, TRUE) else "fold"  # the second may be infinite (`limited`)
         symbol = unused(f"{what} {len(point.axes)}", wanted.dtype, value, claim, *point.guard)
         yield from match(parts, wanted, point, labels, lambda a, b, p: same(a, b, p, labels))
         op, meant[symbol.name] = MONOIDS[wanted.monoid].op, wanted
         if wanted.dtype in FLOATS:
-            ends[symbol.name] = both[0], both[1]
+            ends[symbol.name] = both
         value = put(value, region, combine(op, wanted.dtype, symbol, *rest))
         if len(parts) == 1:
             value = put(value, parts[0], symbol)
         claim = put(claim, wanted, symbol, one_fold)
-    yield from _finished(cancel(expand(value)), cancel(expand(claim)), point, labels, ends, meant)
+    value, claim = numbered(expand(value), expand(claim), point, meant)
+    yield from _finished(cancel(value), cancel(claim), point, labels, ends, meant)
+
+
+def numbered(value: Term, claim: Term, point: Point, meant: dict[str, Term]) -> tuple[Term, Term]:
+    """Both with a symbol for each fold that is a number there, and in one of them only."""
+    for fold in dict.fromkeys(f for t in (value, claim) for f in outer_folds(t) if f.dtype in FLOATS):
+        if surely(fold, point) == (TRUE, TRUE):
+            symbol = unused(f"number {len(point.axes)}", fold.dtype, value, claim, *point.guard)
+            meant[symbol.name] = like = neat(fold, OPENED)
+            value, claim = (put(t, like, symbol, lambda f: neat(f, OPENED)) for t in (value, claim))
+    return value, claim
+
+
+def surely(fold: Fold, point: Point) -> tuple[Term, Term]:
+    """Where a fold is not −∞, and where not +∞."""
+    low, high = (settle(apart(fold, sign, point, {}), point.extents, frozenset(point.guard)) for sign in (LOW, HIGH))
+    return low, high
 
 
 def _finished(
@@ -106,7 +123,10 @@ def _finished(
     title = "the value stored is not the equation's"
     there = point.under(*valued(claim, point))
     if not written(value, claim, point, ends):
-        yield Obligation("body", "TG502", title, sentence, there.facts, equal(value, claim), labels)
+        cases = computes(value, claim, point, ends)  # then what is infinite is asked by itself, and here are numbers
+        names: dict[str, Term] = {name: Var(name.replace("fold", "number"), fold.dtype) for name, fold in meant.items() if cases}
+        reals = (cancel(substitute(t, names)) for t in (value, claim))
+        yield Obligation("body", "TG502", title, sentence, tuple(substitute(f, names) for f in there.facts), equal(*reals), labels)
     yield from defined(value, claim, there, labels, ends)
     yield from at_infinity(value, claim, point, ends, labels, meant)
 
