@@ -188,9 +188,7 @@ def _arithmetic(expr: tree.Binary, scope: Scope) -> Term:
         return scope.problems.add("TG128", "a divisor must be positive", expr.right.span, "// and % take a divisor of at least 1")
     if not offered(op, dtype):
         return not_offered(op, dtype, expr.span, scope.problems)
-    if dtype == INDEX:
-        return flat(apply(op, left, right), expr.span, scope.problems)
-    return App(op, (left, right), dtype)
+    return flat(apply(op, left, right), expr.span, scope.problems) if dtype == INDEX else App(op, (left, right), dtype)
 
 
 def _compare(expr: tree.Binary, scope: Scope) -> Term:
