@@ -29,7 +29,7 @@ from tinygpu.emit.data_text import paragraph
 from tinygpu.emit.launcher import cuda_object, launcher_source
 from tinygpu.emit.mathlib import errors
 from tinygpu.emit.naming import aliases, groups
-from tinygpu.emit.prelude import prelude_source
+from tinygpu.emit.prelude import HELPERS, prelude_source
 from tinygpu.emit.python import Lines, docstring
 from tinygpu.emit.spelled import spell
 from tinygpu.hardware.arch import CPU
@@ -166,13 +166,8 @@ def launcher_names(machines: Sequence[Machine]) -> list[str]:
 @cache
 def reserved() -> frozenset[str]:
     """The names that a module uses for itself, also Python's own."""
-    every = (
-        prelude_source(("load4", "store4", "f16_bits", "sinf", "shared_load4", "shared", "shuffle_xor", "atomic_sum"))
-        + support_text()
-        + lanes_source("f32", set(OPERATIONS))
-        + HEADER
-    )
-    ours = {"np", "njit", "prange", "get_num_threads", "ir", "types", "Array", "Any", *IMPORTED, *CPU_NAMES}
+    every = support_text() + lanes_source("f32", set(OPERATIONS)) + HEADER
+    ours = {"np", "njit", "prange", "get_num_threads", "ir", "types", "Array", "Any", *IMPORTED, *CPU_NAMES, *HELPERS}
     ours |= {"metadata", "Path", "NoReturn", "TypeAlias", "abs", "bool", "float", "int", "len", "max", "min", "range", "tuple"}
     ours |= {n.id for n in ast.walk(ast.parse(support_text())) if isinstance(n, ast.Name)} & set(dir(builtins))
     return frozenset(ours.union(re.findall(r"^(?:def |class )?(\w+)(?= =|\(|:)", every, re.MULTILINE)))
