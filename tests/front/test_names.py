@@ -53,7 +53,9 @@ machine {1} : {0} {{
   vector v
 }}
 """
-HELPS = sorted({*HELPERS, *MADE, "load4", "shuffle_xor", "f16_value", "sin", "sin_f32", "names", "prelude_source", "made_by", "IMPORTS"})
+HELPS = sorted(
+    {*HELPERS, *MADE, "load4", "shuffle_xor", "f16_value", "sin", "sin_f32", "names", "prelude_source", "made_by", "IMPORTS"}
+)
 
 
 @pytest.mark.parametrize("start", range(len(HELPS)), ids=HELPS)
