@@ -24,7 +24,7 @@ from tinygpu.emit.cpu_lanes import OPERATIONS, lanes_source
 from tinygpu.emit.cpu_prelude import HEADER
 from tinygpu.emit.cpu_prelude import TEXT as CPU_NAMES
 from tinygpu.emit.cuda import block_threads, dynamic_bytes, kernel_name, kernel_source
-from tinygpu.emit.data import of_data, promises
+from tinygpu.emit.data import of_data, of_scalars, parts, promises
 from tinygpu.emit.data_text import paragraph
 from tinygpu.emit.launcher import cuda_object, launcher_source
 from tinygpu.emit.mathlib import errors
@@ -246,7 +246,7 @@ def _rule(title: str) -> str:
 def opening(title: str, machines: Sequence[Built], needs: set[str]) -> list[str]:
     """The module's docstring."""
     names = "\n".join(f"  {b.machine.title} : {b.machine.op.name}" for b in machines)
-    bounds, data = errors(needs), any(promises(b.program) for b in machines)
+    bounds, data = errors(needs), any(not of_scalars(part) for b in machines for p in promises(b.program) for part in parts(p))
     return [
         f"Kernels of {title}, emitted by tinygpu; every machine was proved for all sizes before it was written.",
         names,
