@@ -113,13 +113,12 @@ def built(proof: Proof, machine: Machine | None = None) -> Built:
     return _built(machine or Machine(proof.program.name, proof.program.op, ()), proof, *([alone] if alone else ()))
 
 
-def rebuilt(machine: Machine, programs: Sequence[Program], derived: bool = False) -> Built | None:
+def rebuilt(machine: Machine, programs: Sequence[Program]) -> Built | None:
     """What is built of programs that were built before, for GPUs and for CPUs: all are proved again; None where one is not. Of the machine
-    nothing counts but its names, and whether it was `derived`, which sentences say."""
+    nothing counts but its names."""
     from tinygpu.proof.kernel import prove
-    from tinygpu.proof.numerics import as_derived
 
-    proofs = [stage("check", partial(prove, as_derived(one) if derived else one)) for one in programs]
+    proofs = [stage("check", partial(prove, one)) for one in programs]
     return _built(machine, *(p for p in proofs if isinstance(p, Proof))) if all(isinstance(p, Proof) for p in proofs) else None
 
 

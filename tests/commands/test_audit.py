@@ -57,13 +57,56 @@ def test_what_is_bitwise_and_what_is_not(name: str, machine: str, outputs: str) 
     assert ("to the bit" in found.sentence or "exact" in found.sentence) == (outputs == "bitwise")
 
 
-def test_a_program_of_a_person_need_not_evaluate_as_the_equation_is_written() -> None:
-    from tinygpu.pipeline import load_text
+BY_HAND = """op o(INPUTS) -> (z: f32[n]) { z[i] = EQUATION }
+machine m : o {
+  work grid = (g: ceil(n / 64)), block = (t: 64)
+  program {
+    shared s: f32[66]
+    s[t + 1] = x[g*64 + t] if g*64 + t < n
+    barrier
+    z[g*64 + t] = (PROGRAM) if g*64 + t < n
+  }
+}
+"""
 
-    text = "op o(x: f32[n], y: f32[n], a: f32) -> (z: f32[n]) { z[i] = a*x[i] + a*y[i] }\n" \
-        "machine m : o { work grid = (g: ceil(n / 64)), block = (t: 64)\n program { z[g*64 + t] = a*(x[g*64 + t] + y[g*64 + t]) if g*64 + t < n } }\n"  # fmt: skip
-    found = numerics_of(program(load_text(text).machines[0]))
-    assert found.outputs == {"z": "over the reals"} and "as the program is written" in found.sentence
+
+@pytest.mark.parametrize(
+    ("equation", "written", "word"),
+    [
+        ("a*x[i] + a*y[i]", "a*x[E] + a*y[E]", "in order"),
+        ("a*x[i] + a*y[i]", "a*s[t + 1] + a*y[E]", "in order"),
+        ("a*x[i] + a*y[i]", "a*(x[E] + y[E])", "over the reals"),
+        ("a*x[i] + a*y[i]", "a*y[E] + a*x[E]", "over the reals"),
+        ("x[i] + x[i + 1 | 0]", "x[E] + (x[E + 1] if E + 1 < n else 0)", "in order"),
+        ("x[i] + x[i + 1 | 0]", "(x[E + 1] if E + 1 < n else 0) + x[E]", "over the reals"),
+        ("(x[i] if i > 0 else 0) * a", "x[E] * a if E > 0 else 0", "over the reals"),
+        ("x[i]", "x[E]", "bitwise"),
+        ("x[i]", "s[t + 1]", "bitwise"),
+        ("x[i]", "x[E]*3 / 3", "over the reals"),
+        ("x[i]", "x[E] + s[t + 1] - x[E]", "over the reals"),
+    ],
+)
+def test_what_is_said_of_numbers_follows_from_the_program(equation: str, written: str, word: str) -> None:
+    from tinygpu.pipeline import Proof, check, load_text
+
+    inputs = ", ".join(t for t in ("x: f32[n]", "y: f32[n]", "a: f32") if t[0] in equation)
+    text = BY_HAND.replace("INPUTS", inputs).replace("EQUATION", equation).replace("PROGRAM", written.replace("E", "g*64 + t"))
+    (machine,) = load_text(text).machines
+    assert isinstance(check(machine), Proof)
+    found = numerics_of(program(machine))
+    assert found.outputs == {"z": word}
+    assert ("as the equation is written" in found.sentence) == (word == "in order")
+    assert ("as the program is written" in found.sentence) == (word == "over the reals")
+
+
+@pytest.mark.parametrize(("name", "machine"), [("saxpy", "saxpy_v4"), ("stencil_shared", "jacobi_twice_shared")])
+def test_of_a_program_as_text_the_same_is_said(name: str, machine: str) -> None:
+    from tinygpu.pipeline import load_text
+    from tinygpu.program.standalone import standalone
+
+    derived = program(load(SPECS / f"{name}.tgpu").spec.machine(machine))
+    (given,) = load_text(standalone(derived)).machines
+    assert numerics_of(program(given)) == numerics_of(derived) and {*numerics_of(derived).outputs.values()} == {"in order"}
 
 
 def test_sums_of_floats_by_atomics_and_functions_are_said() -> None:

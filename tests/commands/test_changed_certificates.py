@@ -147,9 +147,18 @@ def test_beside_its_spec_a_certificate_is_that_machines(file: Path, capsys: pyte
         file.write_text(written({**plain, key: value}))
         assert cli.main(["replay", "scale.tgpu", "--quick"]) == 1
         assert "TG910" in capsys.readouterr().err
-    numerics = {**plain["numerics"], "sentence": plain["numerics"]["sentence"].replace("as the equation", "as an equation")}
-    file.write_text(written({**plain, "numerics": numerics}))
+
+
+def test_what_is_said_of_numbers_is_the_program_s(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whole and well formed, as it is said of programs that compute the same in another order: with hashes made anew, and without its spec."""
+    plain = json.loads(file.read_text())
+    said = plain["numerics"]["sentence"]
+    other = said.replace("as the equation is written", "as the program is written, which over the reals is what the equation says")
+    assert plain["numerics"]["outputs"] == {"z": "in order"} and other != said
+    file.write_text(written({**plain, "numerics": {**plain["numerics"], "outputs": {"z": "over the reals"}, "sentence": other}}))
+    read(file.read_text())
     assert cli.main(["replay", str(file), "--quick"]) == 1
+    assert "numerics are others" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

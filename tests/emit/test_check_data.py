@@ -101,12 +101,35 @@ def test_right_data_passes(promise, n):
 
 
 def test_nothing_is_checked_unless_somebody_asks():
-    assert made("k > 0").pick(**arrays(k=-1))[0] == 1
     wrong = arrays(x=at(5, -1, G["x"]))
     assert np.array_equal(made(INSIDE).pick(**wrong), made(INSIDE).pick(**wrong, check_data=False))
     assert str(inspect.signature(made(INSIDE).pick)).endswith("stream: 'Any' = None, check_data: 'bool' = False) -> 'Array'")
     said = inspect.getdoc(made(INSIDE).pick_m)
     assert f"Promised of the data: {SAID}.\nAssumed, unless check_data=True" in said and "On a GPU that copies the inputs" in said
+
+
+@pytest.mark.parametrize(
+    ("promise", "broken", "said"),
+    [
+        ("k > 0", {"k": 0}, "k > 0; here k = 0, with n = 6, m = 2"),
+        ("k < i32(n)", {"k": 6}, "k < i32(n); here k = 6, with n = 6, m = 2"),
+        ("k > 0 and all[t] (u[t] < 4)", {"k": 0}, "k > 0 and all[t < n] (u[t] < 4); here k = 0, with n = 6, m = 2"),
+        ("k != 4 or n == 5", {"k": 4}, "k != 4 or n == 5; here k = 4, with n = 6, m = 2"),
+    ],
+)
+def test_what_is_said_of_scalars_is_checked_in_every_call(promise, broken, said):
+    pick = made(promise.replace(" and ", ", ")).pick
+    out = np.full(6, -5, np.int32)
+    if " and " in promise:
+        said = said.replace(" and all[t < n] (u[t] < 4)", "")
+    for more in ({}, {"check_data": True}):
+        with pytest.raises(ValueError) as caught:
+            pick(**arrays(**broken), out=out, **more)
+        assert str(caught.value) == f"TG808 pick_m: proved only where {said}" and (out == -5).all()
+        assert pick(**arrays(), **more).shape == (6,)
+    assert "What is said of scalars alone is checked at each call." in inspect.getdoc(made(promise).pick_m)
+    only = "all" not in promise
+    assert ("Assumed, unless check_data=True" in inspect.getdoc(made(promise).pick_m)) != only
 
 
 def test_data_is_checked_also_where_there_is_nothing_to_write():

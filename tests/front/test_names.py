@@ -18,6 +18,7 @@ from tests.emit.specs_for_launchers import SPECS, WORK
 from tinygpu import pipeline
 from tinygpu.cli import main
 from tinygpu.emit.module import launcher_names
+from tinygpu.emit.prelude import HELPERS, MADE
 from tinygpu.run.load import load
 
 CODE = (*["__import__", "__class__", "None", "True", "np", "cuda", "range", "at", "LANES", "self", "exec", "out", "stream", "lambda", "def", "class", "import", "int", "len", "print", "os", "_view", "quotient"],
@@ -42,6 +43,31 @@ def test_names_that_are_code(start: int) -> None:
     call = getattr(load(emitted, f"names{start}"), launcher_names([machine])[0])
     arrays = [np.full((2, 5), k, np.float32) for k in range(6)]
     assert call(*arrays).tolist() == [15.0] * 5
+
+
+HELPED = """op {0}(x: f16[n, m], {2}: f32[{3}]) -> (y: f32[n]) where {3} >= 1 {{ y[i] = sum[j] sin(f32(x[i, j])) * {2}[0] }}
+machine {1} : {0} {{
+  work grid = (i), block = (t: 32)
+  compute i = (i), j = (c, t, v: 4)
+  time c
+  vector v
+}}
+"""
+HELPS = sorted(
+    {*HELPERS, *MADE, "load4", "shuffle_xor", "f16_value", "sin", "sin_f32", "names", "prelude_source", "made_by", "IMPORTS"}
+)
+
+
+@pytest.mark.parametrize("start", range(len(HELPS)), ids=HELPS)
+def test_names_of_helpers(start: int) -> None:
+    """What an op, a machine, a tensor and a size are called, in a module with helpers of these names, or beside them."""
+    assert {"atomic", "conversion", "counted", "division", "constant_memory", "cuda_names"} <= {*HELPS}
+    text = HELPED.format(*(HELPS[(start + k) % len(HELPS)] for k in range(4)))
+    (machine,) = pipeline.load_text(text).machines
+    proof = pipeline.check(machine)
+    assert isinstance(proof, pipeline.Proof)
+    built = [pipeline.built(proof, machine)]
+    assert not pipeline.validate(pipeline.module("names.tgpu", built), built)
 
 
 @pytest.mark.parametrize("name", ['x"""; open("CANARY", "w"); """', "a\nopen('CANARY', 'w')", "{x}%s", "-o", "class", "numpy", "1"])

@@ -6,6 +6,7 @@ words of what is said. The one idea: a check that lets data pass which breaks a 
 
 from __future__ import annotations
 
+import re
 from functools import cache
 
 import pytest
@@ -80,8 +81,36 @@ def without(text: str, first: str, last: str) -> str:
     return "\n".join(lines[:start] + lines[stop + 1 :])
 
 
-@pytest.mark.parametrize(("first", "said"), [("if check_data:", "does not check its data"), ("def _holds(", "does not check")])
+@pytest.mark.parametrize(
+    ("first", "said"),
+    [("if True:", "does not check k > 0"), ("if check_data:", "does not check t >= 0"), ("def _holds(", "does not check")],
+)
 def test_a_promise_that_is_not_checked_is_missed(first, said):
     text, expected = promising(TWO)
-    changed = of_launchers(without(text, first, "_promised(" if first == "def _holds(" else "(n,)"), expected)[0]
+    last = "(n,)" if first == "if check_data:" else "_promised("
+    changed = of_launchers(without(text, first, last), expected)[0]
     assert changed.code == "TG822" and said in changed.labels[0].text, changed.labels
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("if True:", "if check_data:", "does not check its data"),  # two branches that are asked for
+        ("if True:", "if False:", "no statement of a launcher|cannot be read|is no"),
+        ("if True:", "if k > 0:", ""),
+        ("k[()] > 0", "k[()] > -1", "checks"),
+        ("k[()] > 0", "k[()] > 1", "checks"),
+        ("if check_data:", "if True:", "does not check its data"),
+    ],
+)
+def test_a_check_of_scalars_is_made_in_every_call(old, new, said):
+    text, expected = promising(TWO)
+    assert not of_launchers(text, expected)
+    first = of_launchers(text.replace(old, new, 1), expected)[0]
+    assert first.code in ("TG822", "TG823") and re.search(said, first.labels[0].text), (first.code, first.labels)
+
+
+def test_what_is_checked_in_every_call_is_of_scalars_alone():
+    text, expected = promising("all[t] (u[t] < 4)")
+    first = of_launchers(text.replace("if check_data:", "if True:", 1), expected)[0]
+    assert first.code == "TG822" and "checks" in first.labels[0].text

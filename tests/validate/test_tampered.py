@@ -75,6 +75,8 @@ def test_no_sentence_of_a_docstring_is_free():
             count += 1
             assert not taken(source.put(node.body[0], said[: word.start()] + new + said[word.end() :])), word
     assert count > 20
+    other = text.replace("as the equation is written", "as the program is written, which over the reals is what the equation says")
+    assert other != text and not taken(other)
 
 
 @pytest.mark.parametrize("name", SEVEN)

@@ -19,6 +19,7 @@ from tinygpu.category.listed import Undecided, Undefined
 
 BITS = 256  # of what is computed from an interval, and of functions that have no fraction
 LONG = 1 << 13  # bits of a fraction that becomes an interval
+FAR = 1 << 16  # bits before or after the point, of the largest and the smallest that is computed with
 
 Given: TypeAlias = "Real | Fraction | int | float"
 
@@ -203,6 +204,8 @@ def between(low: Fraction, high: Fraction) -> Real:
 def cut(number: Fraction) -> Fraction:
     """A fraction of few bits that is not greater."""
     shift = BITS - abs(number.numerator).bit_length() + number.denominator.bit_length()
+    if abs(shift) > FAR:
+        raise Beyond("a number with too many digits")
     if shift >= 0:
         return Fraction((number.numerator << shift) // number.denominator, 1 << shift)
     return Fraction(number.numerator // (number.denominator << -shift) << -shift)

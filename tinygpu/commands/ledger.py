@@ -52,7 +52,7 @@ def rows(ledger: Ledger) -> Iterator[tuple[str, str]]:
     if certificate.preconditions:
         yield "requires", "; ".join(certificate.preconditions) + " (checked at each call)"
     for promise in certificate.promises:
-        yield "promised", f"{promise} (checked at a call with check_data=True only)"
+        yield "promised", f"{promise} (checked at a call with check_data=True; what is said of scalars alone at each call)"
     yield "settled", f"{len(certificate.obligations)} obligations: {shares(ledger.methods)}"
     if ledger.replayed is not None:
         for sentence in ledger.alone:

@@ -16,8 +16,6 @@ from tinygpu import pipeline
 from tinygpu.commands.subjects import launcher, launchers, parsed
 from tinygpu.diagnostic import Diagnostic, Label, Span
 from tinygpu.model.machine import Machine
-from tinygpu.proof.numerics import AS_WRITTEN
-from tinygpu.proof.summary import INTRODUCES
 from tinygpu.record import replace
 
 if TYPE_CHECKING:
@@ -69,8 +67,7 @@ def written(spec: str, machines: tuple[Choice, ...], docstrings: tuple[str, ...]
     for (name, choice, op), docstring in zip(machines, docstrings, strict=True):
         said = launcher(spec, name, docstring)
         one = Machine(name, replace(said.program.op, name=op), (), variant=choice)
-        derived = AS_WRITTEN in docstring.partition(INTRODUCES)[0]
-        made = pipeline.rebuilt(one, (said.program, *((said.alone,) if said.alone else ())), derived)
+        made = pipeline.rebuilt(one, (said.program, *((said.alone,) if said.alone else ())))
         if made is None:
             return None
         found.append(made)

@@ -48,6 +48,11 @@ class Part:
     holds: Term
 
 
+def of_scalars(part: Part) -> bool:
+    """Whether a part speaks of sizes and of what is passed by value alone: every call can look at that."""
+    return not part.axes and all(not t.index for t in walk(part.holds) if isinstance(t, Read))
+
+
 def parts(promise: Term, axes: tuple[Axis, ...] = (), guard: Term = TRUE) -> tuple[Part, ...]:
     """The promise as one `all` after the other; an `all` inside an `all` has the axes of both.
 

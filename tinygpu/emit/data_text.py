@@ -25,7 +25,7 @@ from tinygpu.category.term import (
     walk,
 )
 from tinygpu.category.to_source import ATOM, Form, Source, called, plain
-from tinygpu.emit.data import Checked, Part, of_data, parts, promises
+from tinygpu.emit.data import Checked, Part, of_data, of_scalars, parts, promises
 from tinygpu.emit.python import Lines, block, fresh
 from tinygpu.emit.sizes import python
 from tinygpu.emit.spelled import TAKEN, Spelled, quoted
@@ -159,36 +159,48 @@ def part_lines(spelled: Spelled, promise: Term, part: Part) -> Lines:
 
 
 def check_lines(spelled: Spelled) -> tuple[Lines, tuple[Term, ...]]:
-    """`(what the launcher does with check_data=True, the promises that it cannot check)`; where there is one of those, it says only so."""
-    lines: Lines = []
+    """`(what the launcher does at each call and with check_data=True, the promises that it cannot check)`. What is said of scalars alone
+    costs nothing to look at, so it is looked at in every call; where there is a promise that no call can check, check_data says only so."""
+    always: list[tuple[Part, Lines]] = []
+    asked: list[tuple[Part, Lines]] = []
     unchecked: list[Term] = []
-    every = promises(spelled.program)
-    for promise in every:
+    for promise in promises(spelled.program):
         try:
-            lines += [line for part in parts(promise) for line in part_lines(spelled, promise, part)]
+            found = [(part, part_lines(spelled, promise, part)) for part in parts(promise)]
         except ValueError:
             unchecked.append(promise)
+            continue
+        for one in found:
+            (always if of_scalars(one[0]) else asked).append(one)
+    lines = block("if True", _looked_at(spelled, always)) if always else []
     if unchecked:
-        return block("if check_data", [f"_unchecked({spelled.title}, {quoted(text(unchecked[0]))})"]), tuple(unchecked)
-    if not every:
-        return [], ()
-    read = {r.tensor for promise in every for r in reads(promise)}
+        return [*lines, *block("if check_data", [f"_unchecked({spelled.title}, {quoted(text(unchecked[0]))})"])], tuple(unchecked)
+    return [*lines, *(block("if check_data", _looked_at(spelled, asked)) if asked else [])], ()
+
+
+def _looked_at(spelled: Spelled, several: list[tuple[Part, Lines]]) -> Lines:
+    """The inputs that some parts read, and the checks of these parts."""
+    read = {r.tensor for part, _ in several for r in reads(part.holds)}
     held = [
         f"{quoted(t.name)}: _data({spelled.title}, {quoted(t.name)}, {spelled.view(t)}, {quoted(t.dtype)}, stream)"
         for t in spelled.program.op.inputs
         if t.name in read
     ]
-    return block("if check_data", [f"_held = {{{', '.join(held)}}}", *lines]), ()
+    return [f"_held = {{{', '.join(held)}}}", *(line for _, lines in several for line in lines)]
 
 
 def paragraph(spelled: Spelled) -> str:
     """What a docstring says of the promises; nothing where there are none."""
-    every, (_, unchecked) = promises(spelled.program), check_lines(spelled)
+    every, (lines, unchecked) = promises(spelled.program), check_lines(spelled)
     if not every:
         return ""
     said = "Promised of the data: " + " and ".join(map(text, every)) + ".\n"
+    if "if True:" in lines:
+        said += "What is said of scalars alone is checked at each call.\n"
     if unchecked:
         return said + "Assumed: no call can check " + " and ".join(map(text, unchecked)) + ", so check_data=True is refused."
+    if "if check_data:" not in lines:
+        return said
     return (
         said
         + "Assumed, unless check_data=True: then it is checked before anything is launched. On a GPU that copies the inputs it\n"

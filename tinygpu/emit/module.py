@@ -24,12 +24,12 @@ from tinygpu.emit.cpu_lanes import OPERATIONS, lanes_source
 from tinygpu.emit.cpu_prelude import HEADER
 from tinygpu.emit.cpu_prelude import TEXT as CPU_NAMES
 from tinygpu.emit.cuda import block_threads, dynamic_bytes, kernel_name, kernel_source
-from tinygpu.emit.data import of_data, promises
+from tinygpu.emit.data import of_data, of_scalars, parts, promises
 from tinygpu.emit.data_text import paragraph
 from tinygpu.emit.launcher import cuda_object, launcher_source
 from tinygpu.emit.mathlib import errors
 from tinygpu.emit.naming import aliases, groups
-from tinygpu.emit.prelude import prelude_source
+from tinygpu.emit.prelude import HELPERS, prelude_source
 from tinygpu.emit.python import Lines, docstring
 from tinygpu.emit.spelled import spell
 from tinygpu.hardware.arch import CPU
@@ -166,13 +166,8 @@ def launcher_names(machines: Sequence[Machine]) -> list[str]:
 @cache
 def reserved() -> frozenset[str]:
     """The names that a module uses for itself, also Python's own."""
-    every = (
-        prelude_source(("load4", "store4", "f16_bits", "sinf", "shared_load4", "shared", "shuffle_xor", "atomic_sum"))
-        + support_text()
-        + lanes_source("f32", set(OPERATIONS))
-        + HEADER
-    )
-    ours = {"np", "njit", "prange", "get_num_threads", "ir", "types", "Array", "Any", *IMPORTED, *CPU_NAMES}
+    every = support_text() + lanes_source("f32", set(OPERATIONS)) + HEADER
+    ours = {"np", "njit", "prange", "get_num_threads", "ir", "types", "Array", "Any", *IMPORTED, *CPU_NAMES, *HELPERS}
     ours |= {"metadata", "Path", "NoReturn", "TypeAlias", "abs", "bool", "float", "int", "len", "max", "min", "range", "tuple"}
     ours |= {n.id for n in ast.walk(ast.parse(support_text())) if isinstance(n, ast.Name)} & set(dir(builtins))
     return frozenset(ours.union(re.findall(r"^(?:def |class )?(\w+)(?= =|\(|:)", every, re.MULTILINE)))
@@ -251,7 +246,7 @@ def _rule(title: str) -> str:
 def opening(title: str, machines: Sequence[Built], needs: set[str]) -> list[str]:
     """The module's docstring."""
     names = "\n".join(f"  {b.machine.title} : {b.machine.op.name}" for b in machines)
-    bounds, data = errors(needs), any(promises(b.program) for b in machines)
+    bounds, data = errors(needs), any(not of_scalars(part) for b in machines for p in promises(b.program) for part in parts(p))
     return [
         f"Kernels of {title}, emitted by tinygpu; every machine was proved for all sizes before it was written.",
         names,

@@ -39,6 +39,19 @@ MOVES = tuple(
 MADE = {"shared": "shared_memory(0)", "upto": "counted()", "constant": "constant_memory()"}
 MADE |= {name: f"division({name!r})" for name in ("div", "mod", "ceil")}
 IMPORTS = ("import functools", "from typing import Any")
+WIDE = (wide_shape, wide_place, wide_cell, wide_packed, wide_unpacked, wide_streamed, wide_load, wide_store)
+PARTS: tuple[tuple[tuple[str, ...], tuple[Any, ...]], ...] = (  # what makes a name, and what it is pasted with
+    (("constant_memory",), (constant_memory,)),
+    (("counted",), (counted,)),
+    (("division",), (division,)),
+    (("wide_load", "wide_store"), WIDE),
+    (("shared_memory",), (shared_memory,)),
+    (("shuffle",), (shuffle_source, shuffle)),
+    (("atomic",), (atomic,)),
+    (("conversion",), (conversion, conversion_text)),
+    (("angle_function",), (angle_function, angle_value, angle_reduced, angle_series)),
+)
+HELPERS = frozenset({"cuda_names", *(part.__name__ for _, several in PARTS for part in several)})  # what may stand in a module
 
 
 def made_by(name: str) -> str:
@@ -75,25 +88,7 @@ def prelude_source(uses: Collection[str]) -> str:
     (True, False, False)
     """
     makers = {made_by(name).partition("(")[0] for name in uses}
-    parts: list[Any] = [cuda_names]
-    if "constant_memory" in makers:
-        parts += [constant_memory]
-    if "counted" in makers:
-        parts += [counted]
-    if "division" in makers:
-        parts += [division]
-    if makers & {"wide_load", "wide_store"}:
-        parts += [wide_shape, wide_place, wide_cell, wide_packed, wide_unpacked, wide_streamed, wide_load, wide_store]
-    if "shared_memory" in makers:
-        parts += [shared_memory]
-    if "shuffle" in makers:
-        parts += [shuffle_source, shuffle]
-    if "atomic" in makers:
-        parts += [atomic]
-    if "conversion" in makers:
-        parts += [conversion, conversion_text]
-    if "angle_function" in makers:
-        parts += [angle_function, angle_value, angle_reduced, angle_series]
+    parts = [cuda_names, *(part for made, several in PARTS for part in several if makers & {*made})]
     return "\n\n".join(inspect.getsource(part) for part in parts)
 
 

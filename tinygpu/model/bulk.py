@@ -2,20 +2,23 @@
 
     size(e) = Σ over the nodes of e of 1 + size(equation of what the node reads)          depth(e) likewise, along one path
 
-Comes in: an op and its equations. Goes out: a message where they are too many, too long, or too deep. The one idea: sizes are counted
-equation by equation, without putting anything in.
+Comes in: an op and its equations; an index. Goes out: a message where they are too many, too long, or too deep. The one idea: sizes are
+counted equation by equation, without putting anything in, and of an index without multiplying anything out.
 """
 
 from __future__ import annotations
 
-from tinygpu.category.term import Read, Term, children
+from tinygpu.category.term import App, Const, Read, Term, children
+from tinygpu.diagnostic import Span
 from tinygpu.model.op import Equation
-from tinygpu.model.problems import Problems, head
+from tinygpu.model.problems import WRONG, Problems, head
 from tinygpu.syntax import tree
 
 MOST_PARTS = 200  # inputs, outputs and equations
 MOST_NODES = 20_000
 DEEPEST = 240  # of one value; all later stages descend into it by recursion
+MOST_FACTORS = 8  # of a product of indices, numbers not counted: every stage multiplies it out
+MOST_TERMS = 1000  # of what comes out then
 
 
 def too_many(op: tree.Op, problems: Problems) -> bool:
@@ -51,3 +54,35 @@ def bulk(term: Term, known: dict[str, tuple[int, int]]) -> tuple[int, int]:
     sizes = [bulk(child, known) for child in children(term)]
     inner = known.get(term.tensor, (0, 0)) if isinstance(term, Read) else (0, 0)
     return 1 + inner[0] + sum(s for s, _ in sizes), 1 + max((inner[1], *(d for _, d in sizes)))
+
+
+def flat(index: Term, span: Span, problems: Problems) -> Term:
+    """An index whose normal form can be written down; else that is said."""
+    factors, terms = spread(index)
+    if factors <= MOST_FACTORS and terms <= MOST_TERMS:
+        return index
+    limit = f"{MOST_FACTORS} factors" if factors > MOST_FACTORS else f"{MOST_TERMS} terms when it is multiplied out"
+    problems.add("TG161", f"a product of indices has at most {limit}", span, "too large", help="read such a number from a tensor")
+    return WRONG
+
+
+def spread(index: Term) -> tuple[int, int]:
+    """Of an index that is multiplied out, how many factors its longest product has, and how many products it has at most.
+
+    >>> from tinygpu.category.term import Var
+    >>> i, j, n = map(Var, "ijn")
+    >>> spread((i * n + j) * 4 * n + 1), spread((i + j) * (i + n) // 2)
+    ((3, 3), (1, 1))
+    """
+    match index:
+        case Const():
+            return 0, 1
+        case App("mul", (a, b), "index"):
+            (f, m), (g, n) = spread(a), spread(b)
+            return f + g, m * n
+        case App("add" | "sub", (a, b), "index"):
+            (f, m), (g, n) = spread(a), spread(b)
+            return max(f, g), m + n
+        case App("neg", (a,), "index"):
+            return spread(a)
+    return 1, 1

@@ -31,6 +31,7 @@ from tinygpu.category.term import (
 )
 from tinygpu.diagnostic import Label, Span
 from tinygpu.model.builtin import monoid_of
+from tinygpu.model.bulk import flat
 from tinygpu.model.carried import component, made
 from tinygpu.model.dtype import LITERAL, meet, not_offered, offered, settle, to_index
 from tinygpu.model.folds import fold
@@ -187,7 +188,7 @@ def _arithmetic(expr: tree.Binary, scope: Scope) -> Term:
         return scope.problems.add("TG128", "a divisor must be positive", expr.right.span, "// and % take a divisor of at least 1")
     if not offered(op, dtype):
         return not_offered(op, dtype, expr.span, scope.problems)
-    return apply(op, left, right) if dtype == INDEX else App(op, (left, right), dtype)
+    return flat(apply(op, left, right), expr.span, scope.problems) if dtype == INDEX else App(op, (left, right), dtype)
 
 
 def _compare(expr: tree.Binary, scope: Scope) -> Term:

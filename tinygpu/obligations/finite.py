@@ -18,6 +18,7 @@ from tinygpu.obligations.obligation import Point
 
 Ends = Mapping[str, tuple[Term, Term]]  # where a symbol is not −∞, and where not +∞
 LOW, HIGH = -1, 1
+SIGNED = ("part", "select", "min", "max", "neg", "abs", "exp", "exp2")  # may be the one infinity and not the other
 
 
 def finite(term: Term, point: Point, ends: Ends) -> Term:
@@ -29,7 +30,14 @@ def finite(term: Term, point: Point, ends: Ends) -> Term:
     >>> [text(finite(t, Point(()), {})) for t in (low, x, most, App("max", (low, x), "f32"))]
     ['false', 'true', 'K >= 1', 'true']
     """
+    if isinstance(term, App) and term.op not in SIGNED and not limited(term):  # one look, as what is inside may be as deep
+        return _numbers(term, point, ends)
     return conjunction(apart(term, LOW, point, ends), apart(term, HIGH, point, ends))
+
+
+def _numbers(term: App, point: Point, ends: Ends) -> Term:
+    """Where an operation that asks for numbers has some."""
+    return TRUE if term.op in DAMPED else conjunction(*(finite(a, point, ends) for a in term.args if a.dtype in FLOATS))
 
 
 def apart(term: Term, sign: int, point: Point, ends: Ends) -> Term:
@@ -57,8 +65,8 @@ def apart(term: Term, sign: int, point: Point, ends: Ends) -> Term:
             return TRUE if sign == LOW else finite(inner, point, ends)
         case App("exp" | "exp2", (inner,)):
             return TRUE if sign == LOW else apart(inner, HIGH, point, ends)
-        case App(op, args):
-            return TRUE if op in DAMPED else conjunction(*(finite(a, point, ends) for a in args if a.dtype in FLOATS))
+        case App():
+            return _numbers(term, point, ends)
     return TRUE
 
 

@@ -22,7 +22,7 @@ from tinygpu.program.render import plain_name, render_machine
 from tinygpu.program.standalone import standalone
 from tinygpu.program.step import Program
 from tinygpu.proof.kernel import Proof, Theorem
-from tinygpu.proof.numerics import Numerics, as_derived, numerics_of
+from tinygpu.proof.numerics import Numerics, numerics_of
 from tinygpu.proof.smtlib import name_of, script
 from tinygpu.record import dataclass, parts
 
@@ -81,8 +81,8 @@ class Certificate:
         return _object(plain | {"hash": sha(_object(plain))})
 
     def differs(self, program: Program) -> tuple[str, ...]:
-        """What it says of its program otherwise than the program does. Two things are not seen in a program: the choice that a machine of
-        a family was (its name holds it), and whether it was derived, which its numerics say."""
+        """What it says of its program otherwise than the program does. One thing is not seen in a program: the choice that a machine of
+        a family was, which its name holds."""
         found = []
         title, op = TITLE.fullmatch(self.machine), TITLE.fullmatch(self.op)
         if title is None or plain_name(self.machine) != plain_name(program.name):
@@ -99,7 +99,7 @@ class Certificate:
         ):
             if ours != theirs:
                 found.append(f"its {what} are {' and '.join(ours) or 'none'}, its program's {' and '.join(theirs) or 'none'}")
-        if self.numerics not in (numerics := numerics_of(program), numerics_of(as_derived(program))):
+        if self.numerics != (numerics := numerics_of(program)):
             found.append(f"its numerics are others than its program's: {numerics.sentence}")
         return tuple(found)
 

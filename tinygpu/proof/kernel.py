@@ -7,7 +7,7 @@ fixed seed and a budget counted in steps, so the answer is the same on every mac
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, TypeAlias
 
@@ -18,7 +18,7 @@ from tinygpu.category.evaluate import evaluate
 from tinygpu.category.settle import settle
 from tinygpu.category.simplify import simplify
 from tinygpu.category.solver import solved
-from tinygpu.category.term import INDEX, TRUE, App, Axis, Const, Term, Var, conjunction, variables
+from tinygpu.category.term import INDEX, TRUE, App, Axis, Const, Term, Var, children, conjunction, variables
 from tinygpu.category.to_z3 import Z3
 from tinygpu.obligations import state
 from tinygpu.obligations.bijection import stretched
@@ -29,6 +29,7 @@ from tinygpu.record import InitVar, dataclass
 BUDGET = 20_000_000  # z3's resource units for one claim: a few seconds
 ENOUGH = 24  # open claims
 GIVEN_UP = 4  # of them those that the budget was not enough for
+FACTORS = 8  # of a product that the solver multiplies out as fast as anything
 HASTE = 40  # of the budget such a part is for a claim where another one is known to be false
 MOOT = (  # where one of these goes wrong, a program computes nothing that the rest could be about
     "TG203",  # an access is outside
@@ -203,8 +204,35 @@ def ask(
     formulas = [translation.term(hypothesis) for hypothesis in dict.fromkeys((*hypotheses, *more))]
     if goal is not None:
         formulas.append(z3.Not(translation.term(goal)))
-    verdict, model, effort = solved(translation.context, (*formulas, *translation.facts()), budget)
+    steps = affordable(budget, (*hypotheses, *more, *([] if goal is None else [goal])))
+    verdict, model, effort = solved(translation.context, (*formulas, *translation.facts()), steps)
     return verdict, {} if model is None else integers(model), effort
+
+
+def affordable(budget: int, terms: Sequence[Term]) -> int:
+    """Of a budget as much as takes no longer than it does elsewhere: with long products each of the solver's steps is longer.
+
+    >>> from functools import reduce
+    >>> x = Var("x", "f32")
+    >>> [affordable(BUDGET, (reduce(lambda a, b: App("mul", (a, b), "f32"), [x] * n),)) for n in (8, 16, 40)]
+    [20000000, 2500000, 160000]
+    """
+    longest = factors(terms)
+    return budget if longest <= FACTORS else max(1, budget * FACTORS**3 // longest**3)
+
+
+def factors(terms: Iterable[Term]) -> int:
+    """How many factors the longest product in one of the terms has, multiplied out; divisors are some too."""
+    known: dict[Term, int] = {}
+
+    def most(term: Term) -> int:
+        if term not in known:
+            inside = [most(t) for t in children(term)]
+            product = isinstance(term, App) and term.op in ("mul", "div")
+            known[term] = sum(inside) if product else max((*inside, 0 if isinstance(term, Const) else 1))
+        return known[term]
+
+    return max(map(most, terms), default=0)
 
 
 def integers(model: Any) -> dict[str, int]:

@@ -1,21 +1,34 @@
 """What equality of floats means for a program: which outputs are the equation's to the bit, and which only over the reals.
 
-Comes in: a program. Goes out: a word for each output, and a sentence. The one idea: where nothing on the way from inputs to an output
-rounds, equal over the reals is equal to the bit; where something does, a derived program keeps the order of each element and may
-contract, while folds, and whatever a person wrote, need only be equal over the reals.
+Comes in: a program. Goes out: a word for each output, and a sentence. The one idea: what is said follows from what the program does,
+not from who wrote it. Where nothing rounds, in the equation or in the program, equal over the reals is equal to the bit; where the stored
+value is the equation's operation by operation it keeps that order, and may contract; anything else is equal over the reals alone.
 """
 
 from __future__ import annotations
 
+from functools import lru_cache
+
+from z3 import unsat
+
 from tinygpu.category.monoid import MONOIDS
-from tinygpu.category.term import FLOATS, FUNCTIONS, App, Fold, Read, Term, walk
+from tinygpu.category.settle import settle
+from tinygpu.category.term import BOOL, FALSE, FLOATS, FUNCTIONS, INDEX, TRUE, App, Axis, Fold, Read, Term, negation, walk
+from tinygpu.obligations.body import put
+from tinygpu.obligations.dataflow import execute, preconditions
 from tinygpu.obligations.equation import where_defined
+from tinygpu.obligations.obligation import Point
+from tinygpu.obligations.store import element, inlined
+from tinygpu.obligations.trace import Trace
 from tinygpu.program.step import Assign, Program, steps
-from tinygpu.record import dataclass, replace
+from tinygpu.proof.kernel import ask, evident
+from tinygpu.record import dataclass
 
 EXACT_FUNCTIONS = ("abs", "floor")
 BITWISE, IN_ORDER, OVER_REALS = "bitwise", "in order", "over the reals"
 AS_WRITTEN = "every element is evaluated as the equation is written"
+CASES = 4  # choices that one value has and the other has not, one inside of the other
+STEPS = 1_000_000  # of the solver, to see that there is no such case
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +45,7 @@ class Numerics:
 def numerics_of(program: Program) -> Numerics:
     """`Program → Numerics`."""
     terms = [t for e in program.op.equations for t in walk(e.value)]
-    terms += [t for fold in terms if isinstance(fold, Fold) for part in parts_of(fold) for t in walk(part)]
+    terms += [t for fold in terms if isinstance(fold, Fold) for part in parts_of(fold.monoid) for t in walk(part)]
     functions = sorted({t.op for t in terms if isinstance(t, App) and t.op in FUNCTIONS} - {*EXACT_FUNCTIONS})
     outputs = {t.name: word(program, t.name) for t in program.op.outputs}
     said = " ".join((sentence(program, set(outputs.values())), *partly(program)))
@@ -46,25 +59,75 @@ def partly(program: Program) -> tuple[str, ...]:
 
 
 def word(program: Program, tensor: str) -> str:
-    """How an output, or an intermediate, is that of the equation."""
-    value = program.op.equation(tensor).value
-    inside = {t.name for t in program.op.intermediates}
-    found = {word(program, t.tensor) for t in walk(value) if isinstance(t, Read) and t.tensor in inside}
-    if any(isinstance(t, Fold) and rounds_in(t) for t in walk(value)):
-        found.add(OVER_REALS)
-    elif any(map(rounds, walk(value))):
-        found.add(IN_ORDER if derived(program) else OVER_REALS)
-    return next((w for w in (OVER_REALS, IN_ORDER) if w in found), BITWISE)
+    """How an output is that of the equation: by what the program does for each of its elements, whoever wrote the program."""
+    value = inlined(program.op, program.op.equation(tensor).value)
+    if any(map(rounds_in, walk(value))):
+        return OVER_REALS
+    exact = not any(map(rounds, walk(value)))
+    if exact and not rounding(program):
+        return BITWISE
+    every = stored(program, tensor)
+    if exact:
+        return OVER_REALS if any(rounds(t) or rounds_in(t) for ours, _, _ in every for t in walk(ours)) else BITWISE
+    return IN_ORDER if all(as_written(*one) for one in every) else OVER_REALS
 
 
-def derived(program: Program) -> bool:
-    """Whether the program was made from a machine, which evaluates each element as the equation is written."""
-    return program.machine is not None and program.machine.program is None
+def rounding(program: Program) -> bool:
+    """Whether any step rounds, for whatever it is used."""
+    every = [s for launch in program.launches for s in steps(launch.body) if isinstance(s, Assign)]
+    updated = any(combining_rounds(s.update, s.value.dtype) for s in every if s.update)
+    return updated or any(rounds(t) or rounds_in(t) for s in every for t in walk(s.value))
 
 
-def as_derived(program: Program) -> Program:
-    """The same, of which is believed that it was derived."""
-    return replace(program, machine=replace(program.machine, program=None)) if program.machine else program
+@lru_cache(maxsize=8)
+def executed(program: Program) -> Trace:
+    """What the program does: asked for each output, and for the certificate as for its hash."""
+    return execute(program)
+
+
+def stored(program: Program, tensor: str) -> tuple[tuple[Term, Term, Point], ...]:
+    """What is stored in an output, over the inputs alone, with what the equation says of that element, and where."""
+    trace = executed(program)
+    found = [(s.value, s.index, s.point) for s in trace.stores if s.tensor == tensor]
+    for cells in (c for c in trace.final if c.local.name == tensor):
+        axes = tuple(Axis(name, extent) for name, extent in cells.extents.items())
+        found = [(cells.value, cells.place, Point(axes, preconditions(program)))]
+    return tuple((value, element(program.op, tensor, index, point), point) for value, index, point in found)
+
+
+def as_written(value: Term, claim: Term, point: Point, depth: int = CASES) -> bool:
+    """Whether two values are the same operations in the same order, of elements that bounds show to be the same.
+
+    >>> from tinygpu.category.term import Const, Var
+    >>> i, one, point = Var("i"), Const(1.0, "f32"), Point((Axis("i", Const(4)),))
+    >>> x, y = Read("x", (i,), "f32"), Read("x", (i * 2 - i,), "f32")
+    >>> [as_written(App("add", ours, "f32"), App("add", (x, one), "f32"), point) for ours in ((y, one), (one, y))]
+    [True, False]
+    """
+    if value == claim:
+        return True
+    if value.dtype != claim.dtype:
+        return False
+    if value.dtype in (INDEX, BOOL) and evident(point.facts, App("eq", (value, claim), BOOL)):
+        return True
+    match value, claim:
+        case App(op, ours), App(other, theirs) if op == other and len(ours) == len(theirs):
+            if all(as_written(a, b, point, depth) for a, b in zip(ours, theirs, strict=True)):
+                return True
+        case Read(tensor, ours), Read(other, theirs):
+            return tensor == other and all(as_written(a, b, point, depth) for a, b in zip(ours, theirs, strict=True))
+    choice = next((t for t in (value, claim) if isinstance(t, App) and t.op == "select"), None)
+    return choice is not None and depth > 0 and in_cases(choice.args[0], value, claim, point, depth - 1)
+
+
+def in_cases(condition: Term, value: Term, claim: Term, point: Point, depth: int) -> bool:
+    """The same of a choice that one of them has: where its condition holds, and where it does not."""
+    for case, truth in ((condition, TRUE), (negation(condition), FALSE)):
+        there = point.under(case)
+        ours, theirs = (settle(put(t, condition, truth), there.extents, frozenset(there.guard)) for t in (value, claim))
+        if not as_written(ours, theirs, there, depth) and ask(there.facts, FALSE, STEPS)[0] != unsat:
+            return False  # and there is such a case
+    return True
 
 
 def rounds(term: Term) -> bool:
@@ -75,21 +138,26 @@ def rounds(term: Term) -> bool:
     return False
 
 
-def rounds_in(fold: Fold) -> bool:
-    """Whether combining rounds, so that the order of a fold's terms matters.
+def rounds_in(term: Term) -> bool:
+    """Whether a term is a fold whose combining rounds, so that the order of its terms matters.
 
-    >>> from tinygpu.category.term import TRUE, Axis, Const
+    >>> from tinygpu.category.term import Axis, Const
     >>> [rounds_in(Fold(m, (Axis("k", Const(4)),), TRUE, Const(1.0, "f32"), "f32")) for m in ("sum", "max")]
     [True, False]
     """
-    if MONOIDS[fold.monoid].definition is None:
-        return fold.dtype in FLOATS and fold.monoid in ("sum", "prod")
-    return any(rounds(t) for part in parts_of(fold) for t in walk(part))
+    return isinstance(term, Fold) and combining_rounds(term.monoid, term.dtype)
 
 
-def parts_of(fold: Fold) -> tuple[Term, ...]:
-    """The components of what a fold combines to; none for a fold of numbers."""
-    definition = MONOIDS[fold.monoid].definition
+def combining_rounds(monoid: str, dtype: str) -> bool:
+    """Whether two values of a dtype, combined, are rounded."""
+    if MONOIDS[monoid].definition is None:
+        return dtype in FLOATS and monoid in ("sum", "prod")
+    return any(rounds(t) for part in parts_of(monoid) for t in walk(part))
+
+
+def parts_of(monoid: str) -> tuple[Term, ...]:
+    """The components of what a monoid combines to; none for one of numbers."""
+    definition = MONOIDS[monoid].definition
     return definition.combine if definition else ()
 
 
@@ -106,7 +174,7 @@ def sentence(program: Program, words: set[str]) -> str:
     if words <= {BITWISE}:
         return "Nothing is rounded on the way: every output is the equation's to the bit. NaN is outside of the statement."
     ours = [s.value for launch in program.launches for s in steps(launch.body) if isinstance(s, Assign)]
-    folds = any(isinstance(t, Fold) and rounds_in(t) for e in program.op.equations for t in walk(e.value))
+    folds = any(rounds_in(t) for e in program.op.equations for t in walk(e.value))
     order = (
         "folds may be reassociated"
         if folds

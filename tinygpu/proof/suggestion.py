@@ -18,7 +18,7 @@ from tinygpu.category.term import Term, Var, equal
 from tinygpu.category.to_z3 import Z3
 from tinygpu.obligations.obligation import Obligation
 from tinygpu.program.step import Program
-from tinygpu.proof.kernel import BUDGET, Open, integers
+from tinygpu.proof.kernel import BUDGET, Open, affordable, integers
 from tinygpu.proof.replay import evaluates_false
 
 CAPS = (1, 2, 3, 4, 5, 8, 9, 16, 17, 32, 33, 64, 65, 128, 129, 256, 512, 1024, 4096, 1 << 14, 1 << 16, 1 << 20)  # on all sizes
@@ -29,7 +29,7 @@ class Question:
     """`hypotheses ∧ ¬goal`, to be asked under one thing after the other."""
 
     def __init__(self, hypotheses: tuple[Term, ...], goal: Term, budget: int) -> None:
-        self.budget = budget
+        self.budget = affordable(budget, (*hypotheses, goal))
         self.translation = Z3()
         self.before = [self.translation.term(h) for h in dict.fromkeys(hypotheses)]
         self.after = [z3.Not(self.translation.term(goal)), *self.translation.facts()]
@@ -38,6 +38,8 @@ class Question:
         """`(unsat | sat | unknown, a model of the integers)`; `more` compares sizes with numbers."""
         formulas = (*self.before, *(self.translation.term(one) for one in more), *self.after)
         verdict, model, _ = solved(self.translation.context, formulas, self.budget)
+        if verdict == z3.unknown:
+            self.budget //= 8  # so that all that are too hard together cost little more than one
         return verdict, {} if model is None else integers(model)
 
 
@@ -110,5 +112,7 @@ def descend(question: Question, sizes: dict[str, int], true: int = 0) -> dict[st
             verdict, model = question.ask(fixed + rest)
             if verdict == z3.sat:
                 sizes = {s: model.get(s, sizes[s]) for s in sizes}
-                break
+            elif verdict == z3.unsat:
+                continue
+            break  # what it does not decide here it would hardly decide for the next one
     return sizes

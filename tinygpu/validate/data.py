@@ -19,7 +19,7 @@ from tinygpu.program.step import Program
 from tinygpu.proof.kernel import Open, discharge
 from tinygpu.record import dataclass
 from tinygpu.validate.numpy_text import Numpy
-from tinygpu.validate.promised import Every, every, promises
+from tinygpu.validate.promised import Every, every, looks, promises
 from tinygpu.validate.seen import Reading
 from tinygpu.validate.typed import Differs, unread
 
@@ -35,36 +35,49 @@ class Check:
 
 
 def checks_data(reading: Reading, facts: tuple[Term, ...], spelled: Mapping[str, str]) -> None:
-    """That `if check_data:` checks what is promised. `spelled` are the op's names of sizes. Raises Differs."""
+    """That every call checks what is promised of scalars, and `if check_data:` the rest. `spelled` are the op's names of sizes. Raises
+    Differs."""
     program, function = reading.program, reading.function
     wanted = [one for promise in promises(program) for one in every(promise, program.op)]
-    branches = [s for s in function.body if isinstance(s, ast.If) and ast.unparse(s.test) == "check_data"]
-    if not wanted and not branches:
-        return
-    if len(branches) != 1 or "check_data" not in {a.arg for a in function.args.kwonlyargs}:
+    found = {way: [s for s in function.body if looks(s) == way] for way in ("always", "asked")}
+    if max(map(len, found.values())) > 1 or (wanted and "check_data" not in {a.arg for a in function.args.kwonlyargs}):
         raise Differs(function, "does not check its data when it is asked to", "it checks all that is promised, once")
-    body, at = branches[0].body, function.body.index(branches[0])
-    if any(isinstance(n, ast.Return) for s in function.body[:at] for n in ast.walk(s)):
-        raise Differs(branches[0], "checks its data behind a return", "it does so wherever it is asked to")
-    match body:
-        case [ast.Expr(ast.Call(ast.Name("_unchecked")))] if wanted:
-            return  # it says that it cannot, and does nothing
+    left: list[Every] = []
+    for way, branches in found.items():
+        owed = left + [one for one in wanted if one.of_scalars == (way == "always")]
+        left = _checked(reading, branches[0], owed, facts, spelled) if branches else owed
+        if way == "asked" and left:
+            raise Differs(
+                branches[0] if branches else function, f"does not check {text(left[0].holds)}", "it checks all that is promised"
+            )
+
+
+def _checked(
+    reading: Reading, branch: ast.stmt, owed: list[Every], facts: tuple[Term, ...], spelled: Mapping[str, str]
+) -> list[Every]:
+    """What of the promises a branch leaves unchecked; nothing where it says that it cannot. Raises Differs where it checks anything else."""
+    assert isinstance(branch, ast.If)
+    at = reading.function.body.index(branch)
+    if any(isinstance(n, ast.Return) for s in reading.function.body[:at] if not looks(s) for n in ast.walk(s)):
+        raise Differs(branch, "checks its data behind a return", "it does so wherever it is asked to")
+    match branch.body:
+        case [ast.Expr(ast.Call(ast.Name("_unchecked")))] if owed and looks(branch) == "asked":
+            return []  # it does nothing else
         case [ast.Assign([ast.Name("_held")], ast.Dict() as held), *rest]:
             data = _held(reading, held)
         case _:
-            raise unread(branches[0], "no check of data")
-    size = _sizes(reading, spelled)
-    for check in _checks(rest, program, data, size, facts):
-        found = next((one for one in wanted if _same(one, check.claim, facts) is None), None)
+            raise unread(branch, "no check of data")
+    left = list(owed)
+    for check in _checks(rest, reading.program, data, _sizes(reading, spelled), facts):
+        found = next((one for one in left if _same(one, check.claim, facts) is None), None)
         if found is None:
-            nearest = next((one for one in wanted if _aligned(one, check.claim, facts) is not None), None)
+            nearest = next((one for one in left if _aligned(one, check.claim, facts) is not None), None)
             reason = _same(nearest, check.claim, facts) if nearest is not None else None
             says = f"checks {text(check.claim.holds)} below {', '.join(text(a.extent) for a in check.claim.axes)}"
             more = f"promised is {text(nearest.holds)}" if nearest is not None else "that is not promised"
             raise Differs(check.node, says, more, open_=reason is not None and reason.model is None)
-        wanted.remove(found)
-    if wanted:
-        raise Differs(branches[0], f"does not check {text(wanted[0].holds)}", "it checks all that is promised")
+        left.remove(found)
+    return left
 
 
 def _held(reading: Reading, held: ast.Dict) -> set[str]:

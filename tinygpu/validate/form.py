@@ -13,7 +13,7 @@ import builtins
 from collections.abc import Collection, Sequence
 
 from tinygpu.program.step import Program
-from tinygpu.validate.promised import promises
+from tinygpu.validate.promised import looks, promises
 from tinygpu.validate.shipped import helpers
 from tinygpu.validate.typed import Differs, unread
 
@@ -29,7 +29,7 @@ def formed(function: ast.FunctionDef, program: Program, names: Collection[str] =
     `names` of its module are known, that each name has a value before it is used. Raises Differs."""
     own = {f"_{function.name}_cuda", *(f"_{function.name}_cuda_{n}" for n in range(len(program.launches)))}
     for stmt in function.body:
-        if isinstance(stmt, ast.If) and ast.unparse(stmt.test) == "check_data":
+        if looks(stmt):
             continue  # `data.py` reads all of it
         for node in ast.walk(stmt):
             if not isinstance(node, KINDS):
@@ -53,7 +53,7 @@ def valued(body: Sequence[ast.stmt], known: set[str]) -> set[str]:
         for node in ast.walk(stmt):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and id(node) not in skipped and node.id not in known:
                 raise Differs(node, f"uses {node.id}, which has no value here", "a name has a value before it is used")
-        if isinstance(stmt, ast.If) and not (isinstance(stmt.test, ast.Name) and stmt.test.id == "check_data"):
+        if isinstance(stmt, ast.If) and not looks(stmt):
             ways = [valued(part, {*known}) for part in (stmt.body, stmt.orelse) if not part or not _ends(part[-1])]
             known = set.intersection(*ways) if ways else known
         elif not isinstance(stmt, ast.If):

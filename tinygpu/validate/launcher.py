@@ -18,6 +18,7 @@ from tinygpu.program.step import Program
 from tinygpu.validate.effects import names_in
 from tinygpu.validate.form import formed, signature
 from tinygpu.validate.launches import Launcher, launches
+from tinygpu.validate.promised import looks
 from tinygpu.validate.seen import Reading
 from tinygpu.validate.typed import Differs, unread
 
@@ -72,7 +73,7 @@ def _statement(reading: Reading, stmt: ast.stmt) -> None:
             reading.arrays(stmt, "out", program.op.outputs)
         case ast.If(test=ast.Compare(left=ast.Name(id="workspace"), ops=[ast.Is()], comparators=[ast.Constant(value=None)])):
             reading.arrays(stmt, "workspace", [Tensor(w.name, w.dtype, w.extents, "workspace") for w in program.workspaces])
-        case ast.If(test=ast.Name(id="check_data"), orelse=[]):
+        case ast.If() if looks(stmt):
             reading.spoiled |= {n.id for n in ast.walk(stmt) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
             reading.spoiled |= {n.name for n in ast.walk(stmt) if isinstance(n, ast.FunctionDef)}
             if any(isinstance(n, ast.Return) for s in stmt.body if not isinstance(s, ast.FunctionDef) for n in ast.walk(s)):

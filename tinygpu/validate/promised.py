@@ -8,6 +8,7 @@ there, or divides by what is not positive, keeps no promise and breaks none by w
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from tinygpu.category.term import BOOL, TRUE, App, Axis, Const, Fold, Read, Term, apply, conjunction, conjuncts, negation, walk
@@ -25,6 +26,17 @@ class Every:
 
     axes: tuple[Axis, ...]
     holds: Term
+
+    @property
+    def of_scalars(self) -> bool:
+        """Whether it is about what a caller passes by value: then no call may pass it over."""
+        return not self.axes and all(not t.index for t in walk(self.holds) if isinstance(t, Read))
+
+
+def looks(stmt: ast.stmt) -> str:
+    """`always` for a check of scalars, `asked` for one of arrays; nothing for any other statement."""
+    test = ast.unparse(stmt.test) if isinstance(stmt, ast.If) and not stmt.orelse else ""
+    return {"True": "always", "check_data": "asked"}.get(test, "")
 
 
 def promises(program: Program) -> tuple[Term, ...]:

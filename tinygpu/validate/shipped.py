@@ -49,10 +49,10 @@ QUIET = frozenset(  # calls and decorators that only make something
 def helpers() -> dict[str, ast.stmt]:
     """The helpers of this toolchain: their names, and what stands behind each."""
     found: dict[str, ast.stmt] = {}
-    for file in FILES:
+    for file in FILES:  # what else is in `prelude` puts these together, and stands in no module
         source = (files("tinygpu") / "emit" / f"{file}.py").read_text(encoding="utf-8")
         for node in ast.parse(source).body:
-            if not isinstance(node, ast.Import | ast.ImportFrom):
+            if not isinstance(node, ast.Import | ast.ImportFrom) and (file != "prelude" or names_of(node) == ["cuda_names"]):
                 found |= dict.fromkeys(names_of(node), node)
     return found
 
