@@ -231,6 +231,8 @@ def settled(claims: Claims) -> None:
             changed(App(op, (x, by)), settle.settle(App(op, (x, by)), here.extents), (), claims)
     inside = settle.within(i, n)
     claims.append((equal(inside, App("and", (i >= 0, i < n), BOOL)), (), text(inside)))
+    literals = App("lt", (Const(1.0, "f32"), Const(2.0, "f32")), BOOL)
+    verdict(literals, settle.decide(literals, Known.of({})), (), claims)
     chain = (q >= 0, q < g)
     verdict(q <= 0, settle.decide(q <= 0, Known.of({"q": g, "g": n})), chain, claims)
     verdict(q < n, settle.decide(q < n, Known.of({"q": g, "g": n})), chain, claims)

@@ -13,12 +13,12 @@ import pytest
 from tests.obligations.test_wellformed import CASES, reasons, with_body
 from tests.obligations.texts import program
 from tinygpu.category.term import BOOL, TRUE, App, Axis, Const, Fold, Read, Term, Var, text
-from tinygpu.obligations.body import expand
 from tinygpu.obligations.cells import merged
 from tinygpu.obligations.defined import decided, defined, partial, valued
 from tinygpu.obligations.finite import finite
 from tinygpu.obligations.obligation import Gap, Inhabited, Obligation, Point
 from tinygpu.obligations.promise import instances, promised
+from tinygpu.obligations.shape import expand
 from tinygpu.obligations.window import stepped
 from tinygpu.program.step import Assign, For, Local
 from tinygpu.proof.kernel import Proof, prove

@@ -15,7 +15,7 @@ import math
 from fractions import Fraction
 from typing import Any, TypeAlias
 
-from tinygpu.category.listed import Undecided, Undefined
+from tinygpu.category.listed import Beyond, Undecided, Undefined
 
 BITS = 256  # of what is computed from an interval, and of functions that have no fraction
 LONG = 1 << 13  # bits of a fraction that becomes an interval

@@ -7,6 +7,8 @@ value at a corner of the box.
 
 from __future__ import annotations
 
+from math import inf
+
 from tinygpu.category.affine import Linear, joined, linear
 from tinygpu.category.known import Extents, Known
 from tinygpu.category.linear import divide, polynomial, term_of
@@ -16,6 +18,7 @@ from tinygpu.category.term import (
     COMPARISONS,
     FALSE,
     FLOATS,
+    FOLDED,
     INDEX,
     TRUE,
     App,
@@ -118,6 +121,8 @@ def decide(condition: Term, known: Known) -> bool | None:
         case App("eq", (App("mod", (a, Const(int(n)))), App("mod", (b, Const(int(m)))))) if n == m > 0:
             apart = divided("mod", a - b, n, known)
             return None if not isinstance(apart, Const) else apart.value == 0
+        case App(op, (Const(a), Const(b))) if op in COMPARISONS and all(abs(n) in (0, 1, 2, inf) for n in (a, b)):
+            return bool(FOLDED[op](a, b))  # type: ignore[arg-type]  # what every dtype has
         case App("eq" | "le" | "ge", (a, b)) if a == b and a.dtype not in FLOATS and total(a):
             return True  # of floats it is a question about the data
         case App(op, (a, b)) if op in COMPARISONS and a.dtype == INDEX == b.dtype:

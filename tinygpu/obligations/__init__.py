@@ -28,11 +28,11 @@ from tinygpu.obligations import (
     wellformed,
     width,
 )
-from tinygpu.obligations.body import alike, cancelled
 from tinygpu.obligations.control import controlled
 from tinygpu.obligations.dataflow import execute, gaps
 from tinygpu.obligations.obligation import Claim
 from tinygpu.obligations.promise import promised
+from tinygpu.obligations.shape import alike, cancelled
 from tinygpu.obligations.theorems import with_theorems
 from tinygpu.obligations.trace import Trace
 from tinygpu.program.step import Program

@@ -8,9 +8,8 @@ what remains has no binder and is one question to the solver; a condition over f
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from itertools import count, product
-from math import prod
+from collections.abc import Generator, Iterator, Mapping
+from itertools import count
 
 from tinygpu.category.cancel import cancel
 from tinygpu.category.carrier import CARRIERS
@@ -21,39 +20,39 @@ from tinygpu.category.term import (
     FLOATS,
     TRUE,
     App,
-    Axis,
-    Const,
     Fold,
     Term,
     Var,
-    children,
     equal,
     negation,
     plain,
     reads,
-    rebuild,
-    select,
     substitute,
     text,
     variables,
 )
 from tinygpu.diagnostic import Label
-from tinygpu.obligations.control import with_floats
 from tinygpu.obligations.defined import defined, evaluated, outer_folds, valued
 from tinygpu.obligations.endless import at_infinity, computes, written
 from tinygpu.obligations.finite import HIGH, LOW, Ends, apart
 from tinygpu.obligations.fold import match, parts_of
 from tinygpu.obligations.obligation import Claim, Obligation, Point
 from tinygpu.obligations.recurrence import combine, flatten
-from tinygpu.record import replace
-
-EXPANDED = 64  # a fold over at most this many points may be written out
-OPENED = -1  # no binder that was opened is named by it
-PIECES = 4096  # and all folds inside of each other over at most so many
+from tinygpu.obligations.shape import OPENED, expand, neat, one_fold, put
+from tinygpu.record import dataclass, field, replace
 
 
-def same(value: Term, claim: Term, point: Point, labels: tuple[Label, ...] = ()) -> Iterator[Claim]:
+@dataclass(frozen=True, slots=True)
+class Symbols:
+    """What stands for folds: where each is not infinite, and which fold it is."""
+
+    ends: dict[str, tuple[Term, Term]] = field(default_factory=dict)
+    meant: dict[str, Term] = field(default_factory=dict)
+
+
+def same(value: Term, claim: Term, point: Point, labels: tuple[Label, ...] = (), symbols: Symbols | None = None) -> Iterator[Claim]:
     """The formulas that say `value = claim` at a point."""
+    symbols = symbols or Symbols()
     value, claim = cancel(value), cancel(claim)
     condition = split_on(value) or split_on(claim)
     if condition is not None:
@@ -61,37 +60,62 @@ def same(value: Term, claim: Term, point: Point, labels: tuple[Label, ...] = ())
         value, claim = neat(value, level), neat(claim, level)  # so that one condition is decided in both
         condition = split_on(value) or split_on(claim)
     if condition is not None:
-        if condition in outside_folds(value):
-            yield from evaluated(condition, claim, point, labels)
-        for case, truth in ((condition, TRUE), (negation(condition), FALSE)):
-            there = point.under(case)
-            given = frozenset(there.guard)
-            ours, theirs = (settle(put(side, condition, truth), there.extents, given) for side in (value, claim))
-            yield from same(ours, theirs, there, labels)
+        wanted = next((f for f in outer_folds(claim) if alone(f, value, claim)), None) if outer_folds(condition) else None
+        if wanted is not None:
+            value, claim = yield from named(value, claim, wanted, point, labels, symbols)
+            yield from same(value, claim, point, labels, symbols)
+        else:
+            yield from _split(value, claim, condition, point, labels, symbols)
         return
-    ends: dict[str, tuple[Term, Term]] = {}
-    meant: dict[str, Term] = {}
     for wanted in outer_folds(claim) if value != claim else ():
-        wanted = one_fold(wanted)
-        region = find_region(value, wanted)
-        if region is None:
-            continue
-        parts, rest = divide(parts_of(wanted.monoid, region), wanted, claim)
-        if rest and not MONOIDS[wanted.monoid].commutative:
-            continue
-        both = surely(wanted, point) if wanted.dtype in FLOATS else (FALSE, FALSE)
-        what = "number" if both == (TRUE, TRUE) else "fold"  # the second may be infinite (`limited`)
-        symbol = unused(f"{what} {len(point.axes)}", wanted.dtype, value, claim, *point.guard)
-        yield from match(parts, wanted, point, labels, lambda a, b, p: same(a, b, p, labels))
-        op, meant[symbol.name] = MONOIDS[wanted.monoid].op, wanted
-        if wanted.dtype in FLOATS:
-            ends[symbol.name] = both
-        value = put(value, region, combine(op, wanted.dtype, symbol, *rest))
-        if len(parts) == 1:
-            value = put(value, parts[0], symbol)
-        claim = put(claim, wanted, symbol, one_fold)
-    value, claim = numbered(expand(value), expand(claim), point, meant)
-    yield from _finished(cancel(value), cancel(claim), point, labels, ends, meant)
+        value, claim = yield from named(value, claim, one_fold(wanted), point, labels, symbols)
+    value, claim = numbered(expand(value), expand(claim), point, symbols.meant)
+    yield from _finished(cancel(value), cancel(claim), point, labels, symbols.ends, symbols.meant)
+
+
+def _split(value: Term, claim: Term, condition: Term, point: Point, labels: tuple[Label, ...], symbols: Symbols) -> Iterator[Claim]:
+    """The formulas for both cases of a condition."""
+    if condition in outside_folds(value):
+        yield from evaluated(condition, claim, point, labels)
+    for case, truth in ((condition, TRUE), (negation(condition), FALSE)):
+        there = point.under(case)
+        given = frozenset(there.guard)
+        ours, theirs = (settle(put(side, condition, truth), there.extents, given) for side in (value, claim))
+        yield from same(ours, theirs, there, labels, symbols)
+
+
+def alone(wanted: Fold, value: Term, claim: Term) -> bool:
+    """Whether a fold of the claim and one of the value are the only ones of their monoid and tensors, so that they can only be the same."""
+    names = {r.tensor for r in reads(wanted.body)}
+
+    def such(term: Term) -> list[Fold]:
+        return [f for f in outer_folds(term) if f.monoid == wanted.monoid and {r.tensor for r in reads(f.body)} == names]
+
+    region = find_region(value, wanted) if len(such(claim)) == len(such(value)) == 1 else None
+    return region is not None and not such(put(value, region, FALSE)) and one_fold(wanted) == wanted
+
+
+def named(
+    value: Term, claim: Term, wanted: Fold, point: Point, labels: tuple[Label, ...], symbols: Symbols
+) -> Generator[Claim, None, tuple[Term, Term]]:
+    """The formulas that say that a fold of the claim is what the value has for it, and both with a symbol in its place."""
+    region = find_region(value, wanted)
+    if region is None:
+        return value, claim
+    parts, rest = divide(parts_of(wanted.monoid, region), wanted, claim)
+    if rest and not MONOIDS[wanted.monoid].commutative:
+        return value, claim
+    both = surely(wanted, point) if wanted.dtype in FLOATS else (FALSE, FALSE)
+    what = "number" if both == (TRUE, TRUE) else "fold"  # the second may be infinite (`limited`)
+    symbol = unused(f"{what} {len(point.axes)}", wanted.dtype, value, claim, *point.guard, *map(Var, symbols.meant))
+    yield from match(parts, wanted, point, labels, lambda a, b, p: same(a, b, p, labels))
+    op, symbols.meant[symbol.name] = MONOIDS[wanted.monoid].op, wanted
+    if wanted.dtype in FLOATS:
+        symbols.ends[symbol.name] = both
+    value = put(value, region, combine(op, wanted.dtype, symbol, *rest))
+    if len(parts) == 1:
+        value = put(value, parts[0], symbol)
+    return value, put(claim, wanted, symbol, one_fold)
 
 
 def numbered(value: Term, claim: Term, point: Point, meant: dict[str, Term]) -> tuple[Term, Term]:
@@ -131,40 +155,12 @@ def _finished(
     yield from at_infinity(value, claim, point, ends, labels, meant)
 
 
-def neat(term: Term, level: int, depth: int = 0) -> Term:
-    """The same value with binders named by their place, and without units: equal folds are equal terms.
-
-    A binder that was opened is an axis of the point; `level` counts those, so that no new name is one of theirs.
-    """
-    match term:
-        case Fold():
-            term = one_fold(term)
-            assert isinstance(term, Fold)
-            axes = tuple(Axis(f"{level}.{depth}.{position}", a.extent) for position, a in enumerate(term.axes))
-            names: dict[str, Term] = {old.name: Var(new.name) for old, new in zip(term.axes, axes, strict=True)}
-            guard, body = (neat(substitute(t, names), level, depth + 1) for t in (term.guard, term.body))
-            return replace(term, axes=axes, guard=guard, body=body)
-        case App(op, (a, b), dtype):
-            units = [m.unit(dtype) for m in MONOIDS.values() if m.op == op]
-            if units and units[0] is not None and units[0] in (a, b):
-                return neat(b if a == units[0] else a, level, depth)
-    return rebuild(term, lambda t: neat(t, level, depth))
-
-
 def alike(claim: Claim) -> Claim:
     """The claim with its folds `neat`, so that two of them which are equal are seen to be."""
     if not isinstance(claim, Obligation) or all(map(plain, (*claim.hypotheses, claim.goal))):
         return claim
     hypotheses, goal = (tuple(t if plain(t) else neat(t, OPENED) for t in side) for side in (claim.hypotheses, (claim.goal,)))
     return claim if (hypotheses, goal) == (claim.hypotheses, (claim.goal,)) else replace(claim, hypotheses=hypotheses, goal=goal[0])
-
-
-def cancelled(claim: Claim) -> Claim:
-    """The claim without what cancels in it. Floats that may be anything are unknowns by now (`control`)."""
-    if not isinstance(claim, Obligation):
-        return claim
-    *hypotheses, goal = (t if plain(t) and not with_floats(t) else cancel(t) for t in (*claim.hypotheses, claim.goal))
-    return replace(claim, hypotheses=tuple(hypotheses), goal=goal)
 
 
 def unused(name: str, dtype: str, *terms: Term) -> Var:
@@ -183,12 +179,6 @@ def split_on(term: Term) -> Term | None:
         case App(_, args):
             return next((c for c in map(split_on, args) if c is not None), None)
     return None
-
-
-def one_fold(fold: Fold) -> Fold:
-    """Nested folds of one monoid as one fold over both boxes."""
-    parts = parts_of(fold.monoid, fold)
-    return parts[0] if len(parts) == 1 and isinstance(parts[0], Fold) else fold
 
 
 def find_region(value: Term, wanted: Fold) -> Term | None:
@@ -230,41 +220,3 @@ def divide(parts: tuple[Term, ...], wanted: Fold, claim: Term) -> tuple[tuple[Te
             mine = neat(part, OPENED) not in beside and {r.tensor for r in reads(part)} == names and bool(names)
         (ours if mine else rest).append(part)
     return tuple(ours), tuple(rest)
-
-
-def put(term: Term, old: Term, new: Term, view: object = None) -> Term:
-    """The term with one subterm, seen through `view` where it is a fold, replaced."""
-    if term == old or (view is not None and isinstance(term, Fold) and view(term) == old):  # type: ignore[operator]
-        return new
-    if isinstance(term, Fold):
-        return term
-    return rebuild(term, lambda t: put(t, old, new, view))
-
-
-def expand(term: Term) -> Term:
-    """Folds over a small constant box, written out, if that makes few pieces with the folds that are inside of them."""
-    match term:
-        case Fold(monoid, axes, guard, body, dtype):
-            unit, extents = MONOIDS[monoid].unit(dtype), box_of(term)
-            if unit is None or extents is None or prod(extents) > EXPANDED or pieces(term) > PIECES:
-                return term
-            out: Term = unit
-            for point in product(*map(range, extents)):
-                bind = {a.name: Const(v) for a, v in zip(axes, point, strict=True)}
-                piece = select(substitute(guard, bind), expand(substitute(body, bind)), unit)
-                out = App(MONOIDS[monoid].op, (out, piece), dtype)
-            return out
-    return rebuild(term, expand)
-
-
-def box_of(fold: Fold) -> tuple[int, ...] | None:
-    """The extents of a fold, where they are numbers."""
-    extents = tuple(int(a.extent.value) for a in fold.axes if isinstance(a.extent, Const))
-    return extents if len(extents) == len(fold.axes) else None
-
-
-def pieces(term: Term) -> int:
-    """How many pieces the folds of a term have when they are written out, each as often as those around it."""
-    inside = sum(map(pieces, children(term)))
-    extents = box_of(term) if isinstance(term, Fold) else None
-    return inside if extents is None else prod(extents) * max(1, inside)

@@ -14,10 +14,10 @@ from z3 import unsat
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.settle import settle
 from tinygpu.category.term import BOOL, FALSE, FLOATS, FUNCTIONS, INDEX, TRUE, App, Axis, Fold, Read, Term, negation, walk
-from tinygpu.obligations.body import put
 from tinygpu.obligations.dataflow import execute, preconditions
 from tinygpu.obligations.equation import where_defined
 from tinygpu.obligations.obligation import Point
+from tinygpu.obligations.shape import put
 from tinygpu.obligations.store import element, inlined
 from tinygpu.obligations.trace import Trace
 from tinygpu.program.step import Assign, Program, steps

@@ -1,0 +1,101 @@
+"""Values in the shape in which they are compared: equal folds are equal terms, what cancels is gone, small folds are written out.
+
+Comes in: a term or a claim. Goes out: an equal one. The one idea: two ways to write one value meet before a solver is asked.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from math import prod
+
+from tinygpu.category.cancel import cancel
+from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.term import App, Axis, Const, Fold, Term, Var, children, plain, rebuild, select, substitute
+from tinygpu.obligations.control import with_floats
+from tinygpu.obligations.fold import parts_of
+from tinygpu.obligations.obligation import Claim, Obligation
+from tinygpu.record import replace
+
+EXPANDED = 64  # a fold over at most this many points may be written out
+OPENED = -1  # no binder that was opened is named by it
+PIECES = 4096  # and all folds inside of each other over at most so many
+
+
+def neat(term: Term, level: int, depth: int = 0) -> Term:
+    """The same value with binders named by their place, and without units: equal folds are equal terms.
+
+    A binder that was opened is an axis of the point; `level` counts those, so that no new name is one of theirs.
+    """
+    match term:
+        case Fold():
+            term = one_fold(term)
+            assert isinstance(term, Fold)
+            axes = tuple(Axis(f"{level}.{depth}.{position}", a.extent) for position, a in enumerate(term.axes))
+            names: dict[str, Term] = {old.name: Var(new.name) for old, new in zip(term.axes, axes, strict=True)}
+            guard, body = (neat(substitute(t, names), level, depth + 1) for t in (term.guard, term.body))
+            return replace(term, axes=axes, guard=guard, body=body)
+        case App(op, (a, b), dtype):
+            units = [m.unit(dtype) for m in MONOIDS.values() if m.op == op]
+            if units and units[0] is not None and units[0] in (a, b):
+                return neat(b if a == units[0] else a, level, depth)
+    return rebuild(term, lambda t: neat(t, level, depth))
+
+
+def alike(claim: Claim) -> Claim:
+    """The claim with its folds `neat`, so that two of them which are equal are seen to be."""
+    if not isinstance(claim, Obligation) or all(map(plain, (*claim.hypotheses, claim.goal))):
+        return claim
+    hypotheses, goal = (tuple(t if plain(t) else neat(t, OPENED) for t in side) for side in (claim.hypotheses, (claim.goal,)))
+    return claim if (hypotheses, goal) == (claim.hypotheses, (claim.goal,)) else replace(claim, hypotheses=hypotheses, goal=goal[0])
+
+
+def cancelled(claim: Claim) -> Claim:
+    """The claim without what cancels in it. Floats that may be anything are unknowns by now (`control`)."""
+    if not isinstance(claim, Obligation):
+        return claim
+    *hypotheses, goal = (t if plain(t) and not with_floats(t) else cancel(t) for t in (*claim.hypotheses, claim.goal))
+    return replace(claim, hypotheses=tuple(hypotheses), goal=goal)
+
+
+def one_fold(fold: Fold) -> Fold:
+    """Nested folds of one monoid as one fold over both boxes."""
+    parts = parts_of(fold.monoid, fold)
+    return parts[0] if len(parts) == 1 and isinstance(parts[0], Fold) else fold
+
+
+def put(term: Term, old: Term, new: Term, view: object = None) -> Term:
+    """The term with one subterm, seen through `view` where it is a fold, replaced."""
+    if term == old or (view is not None and isinstance(term, Fold) and view(term) == old):  # type: ignore[operator]
+        return new
+    if isinstance(term, Fold):
+        return term
+    return rebuild(term, lambda t: put(t, old, new, view))
+
+
+def expand(term: Term) -> Term:
+    """Folds over a small constant box, written out, if that makes few pieces with the folds that are inside of them."""
+    match term:
+        case Fold(monoid, axes, guard, body, dtype):
+            unit, extents = MONOIDS[monoid].unit(dtype), box_of(term)
+            if unit is None or extents is None or prod(extents) > EXPANDED or pieces(term) > PIECES:
+                return term
+            out: Term = unit
+            for point in product(*map(range, extents)):
+                bind = {a.name: Const(v) for a, v in zip(axes, point, strict=True)}
+                piece = select(substitute(guard, bind), expand(substitute(body, bind)), unit)
+                out = App(MONOIDS[monoid].op, (out, piece), dtype)
+            return out
+    return rebuild(term, expand)
+
+
+def box_of(fold: Fold) -> tuple[int, ...] | None:
+    """The extents of a fold, where they are numbers."""
+    extents = tuple(int(a.extent.value) for a in fold.axes if isinstance(a.extent, Const))
+    return extents if len(extents) == len(fold.axes) else None
+
+
+def pieces(term: Term) -> int:
+    """How many pieces the folds of a term have when they are written out, each as often as those around it."""
+    inside = sum(map(pieces, children(term)))
+    extents = box_of(term) if isinstance(term, Fold) else None
+    return inside if extents is None else prod(extents) * max(1, inside)
