@@ -9,6 +9,7 @@ from tests.program.cooperation_texts import RING
 from tests.validate.modules import SPECS, edited
 from tinygpu import pipeline
 from tinygpu.cli import main
+from tinygpu.commands.rewritten import differs
 from tinygpu.diagnostic import TinygpuError
 
 RIGHT = {
@@ -114,6 +115,8 @@ def test_what_was_proved_is_built_without_a_word(name, tmp_path, capsys):
     assert main(["build", str(path), "-o", str(tmp_path)]) == 0
     said = capsys.readouterr()
     assert "TG" not in said.err + said.out, said.err + said.out
+    module = next(tmp_path.rglob("spec.py"))
+    assert differs(module.read_text(), str(module)) is None, "the programs in it are others"
 
 
 @pytest.fixture

@@ -44,7 +44,7 @@ from tinygpu.syntax import tree
 DIGITS = 300  # of a whole number; longer ones no dtype can hold
 BINARY = {"+": "add", "-": "sub", "*": "mul", "/": "div", "//": "floordiv", "%": "mod", "^": "xor",
           "<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}  # fmt: skip
-CALLS = (*FUNCTIONS, "min", "max", "where", "ceil", *DTYPES)
+CALLS = (*FUNCTIONS, "min", "max", "where", "ceil", INDEX, *DTYPES)
 
 
 def value(expr: tree.Expr, scope: Scope) -> Term:
@@ -243,8 +243,8 @@ def _call(expr: tree.Call, scope: Scope) -> Term:
         return _choose(expr.args[0], expr.args[1], expr.args[2], scope)
     if name in ("min", "max"):
         return _extremum(name, expr.args, scope)
-    if name == "ceil":
-        return _ceiling(expr, scope)
+    if name in ("ceil", INDEX):
+        return _ceiling(expr, scope) if name == "ceil" else index(expr.args[0], scope)
     argument = value(expr.args[0], scope)
     if argument.dtype == UNKNOWN:
         return WRONG

@@ -143,11 +143,11 @@ def placed(layout: Layout) -> tree.Place | None:
 
 def cell(name: str, index: tuple[Term, ...], scalars: Scalars) -> tree.Cell:
     """`name[index]`."""
-    return tree.Cell(name, tuple(expression(i, scalars) for i in index))
+    return tree.Cell(name, tuple(expression(i, scalars, inside=True) for i in index))
 
 
-def expression(term: Term, scalars: Scalars = frozenset()) -> tree.Expr:
-    """`term → expression`, without parentheses: the formatter puts them where they are needed.
+def expression(term: Term, scalars: Scalars = frozenset(), inside: bool = False) -> tree.Expr:
+    """`term → expression`, without parentheses: the formatter puts them where they are needed. `inside` brackets an integer is an index without a word.
 
     >>> expression(Read("a", (), "f32"), frozenset("a")), expression(Const(-1.0, "f32"))
     (Name(name='a'), Unary(op='-', operand=Number(text='1')))
@@ -165,8 +165,11 @@ def expression(term: Term, scalars: Scalars = frozenset()) -> tree.Expr:
             return tree.Unary("-", tree.Call(dtype, (expression(inner),)))
         case App("part", (value, Const(int(place)))):
             return tree.Field(expression(value, scalars), component(value.dtype, place))
+        case App("cast", (inner,), "index"):
+            number = expression(inner, scalars, inside=True)
+            return number if inside else tree.Call(INDEX, (number,))
         case App(op, args, dtype):
-            return application(op, tuple(expression(a, scalars) for a in args), dtype)
+            return application(op, tuple(expression(a, scalars, inside) for a in args), dtype)
         case Fold(monoid, axes, guard, body, dtype):
             return replace(folded(shown(monoid), axes, guard, expression(body, scalars), scalars), named=dtype == monoid)
     assert_never(term)
@@ -190,8 +193,6 @@ def application(op: str, args: tuple[tree.Expr, ...], dtype: str) -> tree.Expr:
     match op, args:
         case "select", (condition, then, otherwise):
             return tree.IfElse(then, condition, otherwise)
-        case "cast", (value,) if dtype == INDEX:  # an integer read inside brackets is an index without a word
-            return value
         case (("cast" | "pack"), _):
             return tree.Call(shown(dtype), args)
         case "ceildiv", (a, b):

@@ -167,6 +167,8 @@ def _call(expr: tree.Call, scope: Scope) -> Term:
         return found
     if name == "ceil" and len(args) == 1 and isinstance(args[0], tree.Binary) and args[0].op == "/":
         return apply("ceildiv", (index(args[0].left, scope), index(args[0].right, scope)))
+    if name == INDEX and len(args) == 1:
+        return index(args[0], scope)
     if name in (*FLOATS, *RANGES) and len(args) == 1:
         return _seen(cast(value(args[0], scope), name), scope)
     if name in FUNCTIONS and len(args) == 1:
