@@ -90,7 +90,7 @@ def vanishing(term: App) -> bool:
         case App("exp" | "exp2", (Const(value),)):
             return bool(value == -INFINITE[0])
         case App("div", (a, Const(value))):
-            return value in INFINITE and limited(a)
+            return value in INFINITE and limited(a) and total(a)
     return False
 
 

@@ -76,7 +76,7 @@ def same(value: Term, claim: Term, point: Point, labels: tuple[Label, ...] = (),
 def _split(value: Term, claim: Term, condition: Term, point: Point, labels: tuple[Label, ...], symbols: Symbols) -> Iterator[Claim]:
     """The formulas for both cases of a condition."""
     if condition in outside_folds(value):
-        yield from evaluated(condition, claim, point, labels)
+        yield from evaluated(condition, claim, point, labels, symbols.ends)
     for case, truth in ((condition, TRUE), (negation(condition), FALSE)):
         there = point.under(case)
         given = frozenset(there.guard)
