@@ -38,7 +38,7 @@ def answer(text: str, budget: int = BUDGET) -> dict[str, Any]:
     start = time.perf_counter()
     checker, codes, why = asked(lambda: hasty(program, budget))
     middle = time.perf_counter()
-    judged = judge(program, enough=(WRONG,) if checker == "proved" else (WRONG, LOOSE))
+    judged = judge(program, work=WORK // 3, enough=(WRONG,) if checker == "proved" else (WRONG, LOOSE))
     times = [round(middle - start, 2), round(time.perf_counter() - middle, 2)]
     if checker == "open" and judged.kind == RIGHT:
         checker, codes, why = asked(lambda: pipeline.check(machine, budget))
