@@ -23,8 +23,8 @@ from tinygpu.program.step import Program
 def state(program: Program, trace: Trace) -> Iterator[Claim]:
     """The claims of this property."""
     for store in trace.stores:
-        plain = Point(store.point.axes)
-        seen = [pair for guard in store.point.guard for pair in guarded_reads(guard, plain)]
+        guards, axes = store.point.guard, store.point.axes
+        seen = [pair for n, guard in enumerate(guards) for pair in guarded_reads(guard, Point(axes, guards[:n]))]
         for read, point in seen + guarded_reads(store.value, store.point):
             if read.tensor.endswith(FRESH):
                 name = read.tensor.removesuffix(FRESH)

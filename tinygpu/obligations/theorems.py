@@ -77,9 +77,10 @@ def _functions(terms: dict[Term, None]) -> Iterator[Term]:
                     yield App("or", (App("le", (argument, Const(0.0, dtype)), BOOL), App("eq", (term, argument), BOOL)), BOOL)
             case App("log", (App("exp", (inner,)),)) if limited(inner):
                 yield App("eq", (term, inner), BOOL)
-            case App("floor", (inner,), dtype) if limited(inner):
+            case App("floor", (inner,), dtype):
                 yield App("le", (term, inner), BOOL)
-                yield App("lt", (inner, App("add", (term, Const(1.0, dtype)), dtype)), BOOL)
+                if limited(inner):
+                    yield App("lt", (inner, App("add", (term, Const(1.0, dtype)), dtype)), BOOL)
             case App("sqrt", (inner,), dtype) if limited(inner):
                 natural = App("ge", (inner, Const(0.0, dtype)), BOOL)
                 yield App("or", (negation(natural), App("ge", (term, Const(0.0, dtype)), BOOL)), BOOL)
