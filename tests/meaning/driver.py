@@ -42,7 +42,7 @@ def answer(text: str, budget: int = BUDGET) -> dict[str, Any]:
     times = [round(middle - start, 2), round(time.perf_counter() - middle, 2)]
     if checker == "open" and judged.kind == RIGHT:
         checker, codes, why = asked(lambda: pipeline.check(machine, budget))
-        if checker == "refuted":
+        if checker != "crash":
             judged = judge(program, seed=1, each=EACH * 4, work=WORK * 16, enough=(WRONG, LOOSE))
     return {"checker": checker, "codes": codes, "said": why, "judge": judged.kind, "why": judged.why, "seconds": times}
 

@@ -131,6 +131,7 @@ def pool(dtype: str, sizes: dict[str, int]) -> tuple[Any, ...]:
         math.isqrt(high) + 1,
         high // 2 + 1,
         7,
+        8,
     )
 
 

@@ -9,6 +9,7 @@ machine integers a ring, so a value is its polynomial; nothing that may have no 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import reduce
 
 from tinygpu.category.flips import flips
 from tinygpu.category.monoid import MONOIDS
@@ -28,12 +29,13 @@ from tinygpu.category.term import (
     Read,
     Term,
     Var,
+    apply,
     negation,
     rebuild,
     select,
 )
 from tinygpu.category.to_z3 import BITS
-from tinygpu.category.total import INFINITE, SIGNED, failing, limited, mixing, total
+from tinygpu.category.total import INFINITE, SIGNED, drowning, failing, limited, mixing, total, vanishing
 from tinygpu.record import replace
 
 KNOWN: Mapping[tuple[str, float], float] = {  # functions at the numbers where they are numbers
@@ -64,16 +66,22 @@ def _cancel(term: Term) -> Term:
     match term:
         case App("xor", _, dtype) if dtype in INTEGERS and sure(term):
             return flips(term)
-        case App("div", (a, Const(value)), dtype) if dtype in FLOATS and value in INFINITE and total(a) and limited(a):
+        case App("div", (_, Const()), dtype) if vanishing(term):
             return Const(0.0, dtype)
+        case App("add" | "sub" as op, (a, b), dtype) if drowning(term):
+            return b if op == "add" and isinstance(b, Const) else a if op == "add" else cancel(App("neg", (b,), dtype))
+        case App("neg", (Const(value),), dtype) if dtype in FLOATS:
+            return Const(-value, dtype)
         case App("add" | "sub" | "mul" | "neg", _, dtype) if dtype in INTEGERS:
             return _sum(term)
         case App("add" | "sub" | "mul" | "neg" | "div", _, dtype) if dtype in FLOATS:
             return _sum(term)
         case App("min" | "max", (a, b)) if a == b:
             return a
+        case App("min" | "max" as op, (a, b), dtype) if dtype in INTEGERS and (end := _end(op, dtype)) in (a, b):
+            return b if a == end else a
         case App("min" | "max" as op, (a, b), dtype) if dtype in FLOATS:
-            unit = Const(UNITS[op], dtype)
+            unit = Const(UNITS[op], dtype)  # of a fold over nothing
             return a if b == unit else b if a == unit else term
         case App("cast", (inner,), dtype) if dtype in INTEGERS and inner.dtype in INTEGERS and BITS[dtype] <= BITS[inner.dtype]:
             return _narrow(inner, dtype) or term
@@ -93,6 +101,9 @@ def _cancel(term: Term) -> Term:
             return App("or", kept, BOOL) if len(kept) > 1 and TRUE not in kept else _or(term, kept)
         case App("not", (inner,)):
             return negation(inner)
+        case Fold("sum", axes, Const(True), Const() as each, dtype) if dtype in FLOATS:
+            many = reduce(lambda a, b: a * b, (apply("max", a.extent, 0) for a in axes))
+            return cancel(App("mul", (App("cast", (many,), dtype), each), dtype))
         case Fold(monoid, _, guard, body, dtype) if total(guard) and (guard == FALSE or body == MONOIDS[monoid].unit(dtype)):
             return MONOIDS[monoid].unit(dtype) or term  # of nothing, and of units
     return term
@@ -143,9 +154,9 @@ def _beyond(op: str, x: Term, y: Term) -> bool:
 
 
 def _natural(x: Term, y: Term) -> bool:
-    """Whether `y` is 0 and `x` a float that is never below it."""
-    if y != Const(0.0, y.dtype) or x.dtype not in FLOATS or not isinstance(x, App):
-        return False
+    """Whether `y` is 0 and `x` a float that is never below it, or a quotient: nothing negative is divided."""
+    if y != Const(0.0, y.dtype) or not isinstance(x, App) or x.dtype not in FLOATS:
+        return isinstance(x, App) and x.op in ("floordiv", "mod") and y == Const(0, x.dtype)
     return x.op in ("abs", "exp", "exp2") or (x.op == "mul" and x.args[0] == x.args[1])
 
 
@@ -202,6 +213,12 @@ def _extreme(term: Term, op: str, dtype: str) -> Term | None:
     if isinstance(term, Fold) and term.monoid == op and (inner := _held(term.body, dtype)) is not None:
         return replace(term, body=inner, dtype=dtype)
     return None
+
+
+def _end(op: str, dtype: str) -> Const:
+    """The integer that changes no minimum, or no maximum."""
+    low = -(1 << BITS[dtype] - 1) if dtype in SIGNED else 0
+    return Const(low if op == "max" else low + (1 << BITS[dtype]) - 1, dtype)
 
 
 def _wrapped(value: int, dtype: str) -> int:

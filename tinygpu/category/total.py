@@ -77,7 +77,7 @@ def mixing(term: App) -> bool:
     >>> mixing(App("add", (low, x), "f32")), mixing(App("max", (low, x), "f32")), mixing(App("gt", (x, low), "bool"))
     (True, False, False)
     """
-    if vanishing(term) or term.op in ENDLESS or term.op in COMPARISONS + LOGIC + ("pack", "part", "table"):
+    if vanishing(term) or drowning(term) or term.op in ENDLESS or term.op in COMPARISONS + LOGIC + ("pack", "part", "table"):
         return False
     if term.op == "cast" and term.dtype in FLOATS:
         return False
@@ -90,6 +90,14 @@ def vanishing(term: App) -> bool:
         case App("exp" | "exp2", (Const(value),)):
             return bool(value == -INFINITE[0])
         case App("div", (a, Const(value))):
+            return value in INFINITE and limited(a) and total(a)
+    return False
+
+
+def drowning(term: App) -> bool:
+    """Whether a number is added to an infinity that is written there: `x - inf` is that infinity."""
+    match term:
+        case App("add" | "sub", (a, Const(value))) | App("add", (Const(value), a)):
             return value in INFINITE and limited(a) and total(a)
     return False
 

@@ -14,6 +14,9 @@ it. The one idea: two tests are one only where they are the same text about the 
 
 from __future__ import annotations
 
+from math import inf
+
+from tinygpu.category.cancel import cancel
 from tinygpu.category.rounding import KEEPING
 from tinygpu.category.term import (
     COMPARISONS,
@@ -31,6 +34,7 @@ from tinygpu.category.term import (
     substitute,
     text,
     variables,
+    walk,
 )
 from tinygpu.obligations.obligation import Claim, Gap, Inhabited, Obligation
 from tinygpu.record import replace
@@ -57,6 +61,8 @@ def either(term: Term, stored: bool = False) -> Term:
     """The term with every test of floats replaced by an unknown of its indices."""
     if plain(term) and not with_floats(term):
         return term
+    if literal(term) and isinstance(known := cancel(term), Const):
+        return known
     match term:
         case App(op, args, dtype) if dtype not in FLOATS and any(a.dtype in FLOATS or carried(a) for a in args):
             if stored and op in COMPARISONS and compared(term):
@@ -64,6 +70,11 @@ def either(term: Term, stored: bool = False) -> Term:
             free: list[Term] = []
             return Read(text(_shape(term, free)), tuple(either(t, stored) for t in free), dtype)
     return rebuild(term, lambda t: either(t, stored))
+
+
+def literal(term: Term) -> bool:
+    """Whether a term is made of numbers alone, so small that nothing of them is rounded."""
+    return all(abs(t.value) in (0, 1, 2, inf) if isinstance(t, Const) else isinstance(t, App) for t in walk(term))
 
 
 def carried(term: Term) -> bool:

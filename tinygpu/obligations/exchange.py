@@ -9,6 +9,9 @@ is why a butterfly is a fold over its bits, and why the result does not depend o
 
 from __future__ import annotations
 
+from itertools import islice
+
+from tinygpu.category.cancel import cancel
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.term import (
     SHUFFLES,
@@ -28,6 +31,7 @@ from tinygpu.category.term import (
 from tinygpu.record import dataclass
 
 WARP = 32
+LONG = 500  # parts of a value
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +157,7 @@ def paired(op: str, a: Term, b: Term, threads: Threads) -> Term | None:
         return None
     assert isinstance(other, App)
     value, where = other.args
-    if exchanged(value, threads) != (own := exchanged(own, threads)) or not isinstance(where, Const):
+    if not alike(exchanged(value, threads), own := exchanged(own, threads)) or not isinstance(where, Const):
         return None
     distance = int(where.value)
     if other.op == "shuffle_xor" and monoid.commutative and (found := threads.bit(distance)) is not None:
@@ -168,6 +172,11 @@ def paired(op: str, a: Term, b: Term, threads: Threads) -> Term | None:
         alone = own if monoid.idempotent else Fold(monoid.name, both.axes, TRUE, own, own.dtype)
         return select(threads.warps[1] + distance < WARP, both, alone)
     return None
+
+
+def alike(a: Term, b: Term) -> bool:
+    """Whether two values are the same, also after something was added and taken away; of long ones that is not asked."""
+    return a == b or (not any(next(islice(walk(t), LONG, None), None) for t in (a, b)) and cancel(a) == cancel(b))
 
 
 def _is_shuffle(term: Term) -> bool:

@@ -30,6 +30,7 @@ from tinygpu.category.term import (
     substitute,
     text,
     variables,
+    walk,
 )
 from tinygpu.diagnostic import Label
 from tinygpu.obligations.bijection import Part, collisions, first, monotone, onto
@@ -162,7 +163,10 @@ def like(pattern: Term, term: Term, name: str) -> Term | None:
 
 def _choices(part: Fold, wanted: Fold) -> Iterator[list[tuple[Read, Read]]]:
     """Ways to pair the reads of the wanted fold with reads of ours: for each, the first of its tensor, or the second, …"""
-    ours = reads(part.body) + reads(part.guard)
+    hidden = {a.name for t in (*walk(part.body), *walk(part.guard)) if isinstance(t, Fold) for a in t.axes} - {
+        a.name for a in part.axes
+    }
+    ours = [r for r in reads(part.body) + reads(part.guard) if not variables(r) & hidden]
     theirs = [r for r in reads(wanted.body) + reads(wanted.guard) if variables(r) & {a.name for a in wanted.axes}]
     for shift in range(max((sum(o.tensor == t.tensor for o in ours) for t in theirs), default=0)):
         pairs = []
