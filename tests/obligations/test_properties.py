@@ -46,7 +46,7 @@ FAILING = {
     "TG404": ("a negative dividend", COPY, "s[ROW] = x[(ROW - 1) // 2 - (ROW - 1) // 2 + ROW]"),
     "TG501": ("no closed form", SUM, "local a: f32[]\na[] = 0\nfor k < N { a[] = a[] * x[ROW, k] + 1 }\ns[ROW] = a[]"),
     "TG502": ("another value", COPY, "s[ROW] = x[ROW] + 1"),
-    "TG503": ("another fold", SUM, "local a: f32[]\na[] = 0\nfor k < N { for u < 2 { a[] += 1 } }\ns[ROW] = a[]"),
+    "TG503": ("another fold", SUM, "local a: f32[]\na[] = 0\nfor k < N { for u < 2 { a[] += f32(u) } }\ns[ROW] = a[]"),
     "TG504": ("too much", SUM, "local a: f32[]\na[] = 0\nfor k < N + 1 { a[] += x[ROW, k] if k < N else 1 }\ns[ROW] = a[]"),
     "TG505": ("too little", SUM, "local a: f32[]\na[] = 0\nfor k < N // 2 { a[] += x[ROW, k] }\ns[ROW] = a[]"),
     "TG506": ("twice", SUM, "local a: f32[]\na[] = 0\nfor k < N { for u < 2 { a[] += x[ROW, k] } }\ns[ROW] = a[]"),

@@ -117,6 +117,8 @@ def arrow(part: Fold, wanted: Fold) -> tuple[Term, ...] | None:
     """
     best: tuple[int, tuple[Term, ...]] | None = None
     binders = {a.name for a in wanted.axes}
+    inner = {a.name for t in (*walk(part.body), *walk(part.guard)) if isinstance(t, Fold) for a in t.axes}
+    hidden = inner - {a.name for a in part.axes}  # names of folds inside, which mean nothing here
     for choice in _choices(part, wanted):
         found: dict[str, Term] = {}
         agreed = 0
@@ -127,7 +129,7 @@ def arrow(part: Fold, wanted: Fold) -> tuple[Term, ...] | None:
                 if len(unknown) == 1:
                     point = solve(there, here, unknown[0])
                     point = like(there, here, unknown[0]) if point is None else point
-                    if point is not None:
+                    if point is not None and not variables(point) & hidden:
                         found[unknown[0]] = point
                 elif linear(here) == linear(there):
                     agreed += 1
@@ -163,10 +165,7 @@ def like(pattern: Term, term: Term, name: str) -> Term | None:
 
 def _choices(part: Fold, wanted: Fold) -> Iterator[list[tuple[Read, Read]]]:
     """Ways to pair the reads of the wanted fold with reads of ours: for each, the first of its tensor, or the second, …"""
-    hidden = {a.name for t in (*walk(part.body), *walk(part.guard)) if isinstance(t, Fold) for a in t.axes} - {
-        a.name for a in part.axes
-    }
-    ours = [r for r in reads(part.body) + reads(part.guard) if not variables(r) & hidden]
+    ours = reads(part.body) + reads(part.guard)
     theirs = [r for r in reads(wanted.body) + reads(wanted.guard) if variables(r) & {a.name for a in wanted.axes}]
     for shift in range(max((sum(o.tensor == t.tensor for o in ours) for t in theirs), default=0)):
         pairs = []
