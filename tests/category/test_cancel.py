@@ -75,6 +75,7 @@ def drawn(chance: random.Random, dtype: str, depth: int) -> Term:
         case 2:
             body = Read(chance.choice("xw" if dtype == FLOAT else "bc"), (Var("k"),), BYTE if dtype == WIDE else dtype)
             body = App("cast", (body,), WIDE) if dtype == WIDE else body
+            body = chance.choice((body, body, inner(), drawn(chance, dtype, 0)))  # the last one may be a number, or an infinity
             return Fold(
                 chance.choice(("sum", "prod", "max", "min")), (Axis("k", lift(chance.choice((0, 1, 3)))),), TRUE, body, dtype
             )
