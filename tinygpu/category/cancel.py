@@ -9,7 +9,7 @@ machine integers a ring, so a value is its polynomial; nothing that may have no 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import reduce
+from math import prod
 
 from tinygpu.category.flips import flips
 from tinygpu.category.monoid import MONOIDS
@@ -102,7 +102,7 @@ def _cancel(term: Term) -> Term:
         case App("not", (inner,)):
             return negation(inner)
         case Fold("sum", axes, Const(True), Const() as each, dtype) if dtype in FLOATS and limited(each):
-            many = reduce(lambda a, b: a * b, (apply("max", a.extent, 0) for a in axes), Const(1, INDEX))
+            many: Term = prod((apply("max", a.extent, 0) for a in axes), start=Const(1))
             return cancel(App("mul", (App("cast", (many,), dtype), each), dtype))
         case Fold(monoid, _, guard, body, dtype) if total(guard) and (guard == FALSE or body == MONOIDS[monoid].unit(dtype)):
             return MONOIDS[monoid].unit(dtype) or term  # of nothing, and of units

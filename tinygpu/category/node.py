@@ -46,6 +46,7 @@ class Algebra:
         "_plain",
         "_total",
         "_variables",
+        "_whole",
     )  # each written once, where it is computed: `cancel`, `linear` of an index or `_forms` of a guard, `__hash__`, `limited`, `plain`, `total`, …
 
     def __add__(self, other: Term | int) -> Term:

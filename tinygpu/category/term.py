@@ -216,6 +216,20 @@ def plain(term: Term) -> bool:
     return found
 
 
+def whole(term: Term) -> bool:
+    """Whether a term is about indices alone: no value of a tensor's dtype stands in it.
+
+    >>> i, x = Var("i"), Read("x", (), "f32")
+    >>> whole(i * 4 < Var("n")), whole(App("lt", (x, x), BOOL)), whole(App("cast", (i,), "i32"))
+    (True, False, False)
+    """
+    found: bool | None = getattr(term, "_whole", None)
+    if found is None:
+        found = term.dtype in (INDEX, BOOL) and not isinstance(term, Read | Fold) and all(map(whole, children(term)))
+        object.__setattr__(term, "_whole", found)
+    return found
+
+
 def reads(term: Term) -> tuple[Read, ...]:
     """Every tensor read in a term, in order."""
     return tuple(t for t in walk(term, leave=plain) if isinstance(t, Read))

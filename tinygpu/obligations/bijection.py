@@ -16,7 +16,22 @@ from tinygpu.category.box import Box
 from tinygpu.category.preimage import preimage
 from tinygpu.category.settle import settle, within
 from tinygpu.category.simplify import simplify
-from tinygpu.category.term import BOOL, FALSE, TRUE, App, Axis, Const, Term, Var, conjunction, equal, substitute, variables, walk
+from tinygpu.category.term import (
+    BOOL,
+    FALSE,
+    INDEX,
+    TRUE,
+    App,
+    Axis,
+    Const,
+    Term,
+    Var,
+    conjunction,
+    equal,
+    substitute,
+    variables,
+    walk,
+)
 from tinygpu.category.to_z3 import box_facts
 from tinygpu.obligations.obligation import Point
 from tinygpu.record import dataclass
@@ -79,8 +94,9 @@ def collisions(parts: tuple[Part, ...], context: Point) -> Iterator[tuple[int, i
 
 
 def stretched(term: Term) -> bool:
-    """Whether a term multiplies two that are no numbers."""
-    return any(isinstance(t, App) and t.op == "mul" and not any(isinstance(a, Const) for a in t.args) for t in walk(term))
+    """Whether an index multiplies two that are no numbers."""
+    products = (t for t in walk(term) if isinstance(t, App) and t.op == "mul" and t.dtype == INDEX)
+    return any(not any(isinstance(a, Const) for a in t.args) for t in products)
 
 
 def restored(part: Part, context: Point) -> Term:

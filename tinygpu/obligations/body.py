@@ -25,7 +25,6 @@ from tinygpu.category.term import (
     Var,
     equal,
     negation,
-    plain,
     reads,
     substitute,
     text,
@@ -39,7 +38,7 @@ from tinygpu.obligations.fold import match, parts_of
 from tinygpu.obligations.obligation import Claim, Obligation, Point
 from tinygpu.obligations.recurrence import combine, flatten
 from tinygpu.obligations.shape import OPENED, expand, neat, one_fold, put
-from tinygpu.record import dataclass, field, replace
+from tinygpu.record import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,14 +154,6 @@ def _finished(
     yield from at_infinity(value, claim, point, ends, labels, meant)
 
 
-def alike(claim: Claim) -> Claim:
-    """The claim with its folds `neat`, so that two of them which are equal are seen to be."""
-    if not isinstance(claim, Obligation) or all(map(plain, (*claim.hypotheses, claim.goal))):
-        return claim
-    hypotheses, goal = (tuple(t if plain(t) else neat(t, OPENED) for t in side) for side in (claim.hypotheses, (claim.goal,)))
-    return claim if (hypotheses, goal) == (claim.hypotheses, (claim.goal,)) else replace(claim, hypotheses=hypotheses, goal=goal[0])
-
-
 def unused(name: str, dtype: str, *terms: Term) -> Var:
     """A variable that stands in none of the terms."""
     taken = frozenset().union(*map(variables, terms))
@@ -192,7 +183,8 @@ def find_region(value: Term, wanted: Fold) -> Term | None:
         if folds and term.dtype == wanted.dtype:
             pure = not any(isinstance(p, App) and p.op != "select" and outer_folds(p) for p in parts)
             exact = any({r.tensor for r in reads(f.body)} == names for f in folds)
-            found.append((exact, len({neat(f, OPENED) for f in folds}), pure, -len(folds), term))
+            many = len({neat(f, OPENED) for f in dict.fromkeys(folds)}) if len(folds) > 1 else 1
+            found.append((exact, many, pure, -len(folds), term))
     # a fold over nothing has no fold to stand for it, only the unit
     return max(found, key=lambda one: one[:4])[4] if found else value if value == law.unit(wanted.dtype) else None
 

@@ -29,12 +29,12 @@ from tinygpu.category.term import (
     Read,
     Term,
     Var,
-    plain,
     rebuild,
     substitute,
     text,
     variables,
     walk,
+    whole,
 )
 from tinygpu.obligations.obligation import Claim, Gap, Inhabited, Obligation
 from tinygpu.record import replace
@@ -59,7 +59,7 @@ def controlled(claim: Claim, stored: bool = False) -> Claim:
 
 def either(term: Term, stored: bool = False) -> Term:
     """The term with every test of floats replaced by an unknown of its indices."""
-    if plain(term) and not with_floats(term):
+    if whole(term):
         return term
     if literal(term) and isinstance(known := cancel(term), Const):
         return known
@@ -80,11 +80,6 @@ def literal(term: Term) -> bool:
 def carried(term: Term) -> bool:
     """Whether a term has components."""
     return term.dtype not in DTYPES and term.dtype != INDEX
-
-
-def with_floats(term: Term) -> bool:
-    """Whether floats are computed with in a term."""
-    return isinstance(term, App) and any(a.dtype in FLOATS or with_floats(a) for a in term.args)
 
 
 def exact(term: Term) -> bool:

@@ -5,13 +5,13 @@ Comes in: a term or a claim. Goes out: an equal one. The one idea: two ways to w
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import product
 from math import prod
 
 from tinygpu.category.cancel import cancel
 from tinygpu.category.monoid import MONOIDS
-from tinygpu.category.term import App, Axis, Const, Fold, Term, Var, children, plain, rebuild, select, substitute
-from tinygpu.obligations.control import with_floats
+from tinygpu.category.term import App, Axis, Const, Fold, Term, Var, children, plain, rebuild, select, substitute, whole
 from tinygpu.obligations.fold import parts_of
 from tinygpu.obligations.obligation import Claim, Obligation
 from tinygpu.record import replace
@@ -43,18 +43,21 @@ def neat(term: Term, level: int, depth: int = 0) -> Term:
 
 def alike(claim: Claim) -> Claim:
     """The claim with its folds `neat`, so that two of them which are equal are seen to be."""
-    if not isinstance(claim, Obligation) or all(map(plain, (*claim.hypotheses, claim.goal))):
-        return claim
-    hypotheses, goal = (tuple(t if plain(t) else neat(t, OPENED) for t in side) for side in (claim.hypotheses, (claim.goal,)))
-    return claim if (hypotheses, goal) == (claim.hypotheses, (claim.goal,)) else replace(claim, hypotheses=hypotheses, goal=goal[0])
+    return _changed(claim, lambda t: t if plain(t) else neat(t, OPENED))
 
 
 def cancelled(claim: Claim) -> Claim:
     """The claim without what cancels in it. Floats that may be anything are unknowns by now (`control`)."""
+    return _changed(claim, cancel)
+
+
+def _changed(claim: Claim, change: Callable[[Term], Term]) -> Claim:
+    """The claim with what is not about indices alone changed."""
     if not isinstance(claim, Obligation):
         return claim
-    *hypotheses, goal = (t if plain(t) and not with_floats(t) else cancel(t) for t in (*claim.hypotheses, claim.goal))
-    return replace(claim, hypotheses=tuple(hypotheses), goal=goal)
+    said = (*claim.hypotheses, claim.goal)
+    *hypotheses, goal = new = tuple(t if whole(t) else change(t) for t in said)
+    return claim if new == said else replace(claim, hypotheses=tuple(hypotheses), goal=goal)
 
 
 def one_fold(fold: Fold) -> Fold:

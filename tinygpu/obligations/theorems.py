@@ -11,7 +11,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tinygpu.category.cancel import KNOWN
-from tinygpu.category.term import BOOL, COMPARISONS, FALSE, INDEX, INTEGERS, TRUE, App, Const, Fold, Term, Var, children, negation
+from tinygpu.category.term import (
+    BOOL,
+    COMPARISONS,
+    FALSE,
+    INDEX,
+    INTEGERS,
+    TRUE,
+    App,
+    Const,
+    Fold,
+    Term,
+    Var,
+    children,
+    negation,
+    variables,
+    whole,
+)
 from tinygpu.category.total import INFINITE, limited, total
 from tinygpu.obligations.finite import HIGH, LOW, apart
 from tinygpu.obligations.obligation import Claim, Obligation, Point
@@ -26,8 +42,10 @@ def with_theorems(claim: Claim, sizes: tuple[str, ...]) -> Claim:
     """The claim with what is known of its terms."""
     if not isinstance(claim, Obligation):
         return claim
-    terms = parts((*claim.hypotheses, claim.goal))
-    facts = tuple(dict.fromkeys((*_infinities(terms), *_functions(terms), *_sizes(terms, sizes))))
+    said = (*claim.hypotheses, claim.goal)
+    terms = parts(tuple(t for t in said if not whole(t)))
+    free = tuple(s for s in sizes if any(s in variables(t) for t in said)) if terms else ()
+    facts = tuple(dict.fromkeys((*_infinities(terms), *_functions(terms), *_sizes(terms, free))))
     return replace(claim, hypotheses=claim.hypotheses + facts) if facts else claim
 
 
@@ -91,5 +109,4 @@ def _functions(terms: dict[Term, None]) -> Iterator[Term]:
 def _sizes(terms: dict[Term, None], sizes: tuple[str, ...]) -> Iterator[Term]:
     """That sizes fit 64 bits, where an index is made an integer."""
     if any(isinstance(t, App) and t.op == "cast" and t.dtype in INTEGERS and t.args[0].dtype == INDEX for t in terms):
-        free = {t.name for t in terms if isinstance(t, Var)}
-        yield from (Var(s) <= LARGEST for s in sizes if s in free)
+        yield from (Var(s) <= LARGEST for s in sizes)

@@ -21,7 +21,7 @@ from tinygpu.category.solver import solved
 from tinygpu.category.term import INDEX, TRUE, App, Axis, Const, Term, Var, children, conjunction, variables
 from tinygpu.category.to_z3 import Z3
 from tinygpu.obligations import state
-from tinygpu.obligations.bijection import stretched
+from tinygpu.obligations.bijection import PRIME, stretched
 from tinygpu.obligations.obligation import Claim, Gap, Obligation
 from tinygpu.program.step import Program
 from tinygpu.record import InitVar, dataclass
@@ -172,13 +172,13 @@ def evident(hypotheses: tuple[Term, ...], goal: Term) -> bool:
 
 
 def by_digits(goal: Term, extents: Mapping[str, Term], hypotheses: tuple[Term, ...]) -> bool:
-    """Whether a goal about numerals whose radices are sizes, which are hard for solvers, is true by their digits.
+    """Whether a goal about one point, by numerals whose radices are sizes, which are hard for solvers, is true by their digits.
 
     >>> i, j, n, m = map(Var, "ijnm")
     >>> by_digits((i * m + j) // m < n, {"i": n, "j": m}, ())
     True
     """
-    if not stretched(goal):
+    if not stretched(goal) or any(name.endswith(PRIME) for name in variables(goal)):
         return False
     axes = tuple(Axis(name, extent) for name, extent in extents.items())
     return simplify(goal, Box(axes, conjunction(*hypotheses))) == TRUE
@@ -223,16 +223,15 @@ def affordable(budget: int, terms: Sequence[Term]) -> int:
 
 def factors(terms: Iterable[Term]) -> int:
     """How many factors the longest product in one of the terms has, multiplied out; divisors are some too."""
-    known: dict[Term, int] = {}
+    return max(map(_factors, terms), default=0)
 
-    def most(term: Term) -> int:
-        if term not in known:
-            inside = [most(t) for t in children(term)]
-            product = isinstance(term, App) and term.op in ("mul", "div")
-            known[term] = sum(inside) if product else max((*inside, 0 if isinstance(term, Const) else 1))
-        return known[term]
 
-    return max(map(most, terms), default=0)
+@lru_cache(maxsize=65536)
+def _factors(term: Term) -> int:
+    inside = [_factors(t) for t in children(term)]
+    if isinstance(term, App) and term.op in ("mul", "div"):
+        return sum(inside)
+    return max((*inside, 0 if isinstance(term, Const) else 1))
 
 
 def integers(model: Any) -> dict[str, int]:
