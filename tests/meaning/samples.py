@@ -152,10 +152,8 @@ def rows(dtypes: list[str], sizes: dict[str, int], chance: random.Random, count:
         return
     plain = plain_rows(dtypes)
     yield next(plain)
-    different = list(range(-(len(dtypes) // 2), len(dtypes) - len(dtypes) // 2))
-    for shift in (Fraction(0), Fraction(1, 2)):  # the second has no zero
-        chance.shuffle(different)
-        yield [v % 2 == 0 if d == BOOL else wrap(v, d) if d in WIDTH else v + shift for v, d in zip(different, dtypes, strict=True)]
+    yield different(dtypes, chance, Fraction(0))
+    yield different(dtypes, chance, Fraction(1, 2))
     yield from plain
     for safe in SAFE:
         yield [
@@ -165,6 +163,15 @@ def rows(dtypes: list[str], sizes: dict[str, int], chance: random.Random, count:
     for number in range(count):
         small = number % 2 == 0
         yield [chance.choice(p[:3] if small and d in WIDTH else p) for d, p in zip(dtypes, pools, strict=True)]
+        if number % 4 == 3:
+            yield different(dtypes, chance, Fraction(1, 2))
+
+
+def different(dtypes: list[str], chance: random.Random, shift: Fraction) -> list[Any]:
+    """Numbers around 0 that are all different, in some order; with a shift none is 0."""
+    values = list(range(-(len(dtypes) // 2), len(dtypes) - len(dtypes) // 2))
+    chance.shuffle(values)
+    return [v % 2 == 0 if d == BOOL else wrap(v, d) if d in WIDTH else v + shift for v, d in zip(values, dtypes, strict=True)]
 
 
 def inputs_to_try(program: Program, sizes: dict[str, int], chance: random.Random, count: int) -> Iterator[dict[str, Cells]]:

@@ -160,9 +160,10 @@ def size_limits(program: Program, trace: Trace) -> tuple[Term, ...]:
     for term, point, _ in evaluated(trace):
         box = Box(point.axes, conjunction(*point.guard))
         for part in subterms(term):
-            bound = upper(part, box)
+            bound, least = upper(part, box), lower(part, box)
+            deep = isinstance(least, Const) and least.value < -INT32 - 1
             # a bound that no launcher sees is one that no size meets: then only the 64-bit kernel is taken
-            out[bound if bound is not None and seen(bound, program) else BEYOND] = None
+            out[bound if bound is not None and seen(bound, program) and not deep else BEYOND] = None
     kept = [t for t in out if not _always(t) and not any(_below(t, u) for u in out)]
     return tuple(sorted(kept, key=text))
 
