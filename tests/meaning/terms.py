@@ -127,17 +127,17 @@ def plain(term: App, args: list[Value], world: World) -> Value:
 
 
 def untouched(op: str, given: list[Number]) -> bool:
-    """Whether one operand is a unit, so that nothing is rounded: `x + 0`, `1*x`."""
+    """Whether one operand is a unit, 0 or infinite, so that nothing is rounded: `x + 0`, `1*x`, `0*x`, `x - inf`."""
+    if op not in ("add", "sub", "mul", "div"):
+        return False
+    if any(map(v.infinite, given)):
+        return True
     match op:
-        case "add":
+        case "add" | "sub":
             return 0 in given
-        case "sub":
-            return given[1] == 0
         case "mul":
-            return 1 in given
-        case "div":
-            return given[1] == 1
-    return False
+            return any(abs(a) <= 1 and a == int(a) for a in given)
+    return given[0] == 0 or abs(given[1]) == 1
 
 
 def compare(op: str, a: Number, b: Number) -> bool:

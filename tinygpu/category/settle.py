@@ -35,6 +35,7 @@ from tinygpu.category.term import (
     select,
     total,
     variables,
+    whole,
 )
 
 
@@ -189,14 +190,14 @@ def _anew(term: Term, known: Known) -> Term:
             guard = _settle(guard, Known.of(inner, outer))
             body = settle(body, inner, outer | frozenset(conjuncts(guard)))
             unit = MONOIDS[monoid].unit(dtype) if monoid in MONOIDS else None
-            if unit is not None and (guard == FALSE or body == unit):
+            if unit is not None and (guard == FALSE or (body == unit and (whole(guard) or total(guard)))):
                 return unit  # of nothing, and of units
             return Fold(monoid, axes, guard, body, dtype, span)
         case App("add" | "sub", _, "index"):
             new = rebuild(term, lambda t: _settle(t, known))
             form = linear(new)
-            whole = joined(form)
-            return new if whole == form else whole.term()
+            sums = joined(form)
+            return new if sums == form else sums.term()
     return rebuild(term, lambda t: _settle(t, known))
 
 

@@ -68,7 +68,7 @@ def same(value: Term, claim: Term, point: Point, labels: tuple[Label, ...] = (),
         return
     for wanted in outer_folds(claim) if value != claim else ():
         value, claim = yield from named(value, claim, one_fold(wanted), point, labels, symbols)
-    value, claim = numbered(expand(value), expand(claim), point, symbols.meant)
+    value, claim = yield from numbered(expand(value), expand(claim), point, labels, symbols)
     yield from _finished(cancel(value), cancel(claim), point, labels, symbols.ends, symbols.meant)
 
 
@@ -117,12 +117,17 @@ def named(
     return value, put(claim, wanted, symbol, one_fold)
 
 
-def numbered(value: Term, claim: Term, point: Point, meant: dict[str, Term]) -> tuple[Term, Term]:
-    """Both with a symbol for each fold that is a number there, and in one of them only."""
+def numbered(
+    value: Term, claim: Term, point: Point, labels: tuple[Label, ...], symbols: Symbols
+) -> Generator[Claim, None, tuple[Term, Term]]:
+    """Both with a symbol for each fold that is a number there, and in one of them only; that the program's have a value is said here."""
+    theirs = {neat(f, OPENED) for f in outer_folds(claim)}
     for fold in dict.fromkeys(f for t in (value, claim) for f in outer_folds(t) if f.dtype in FLOATS):
         if surely(fold, point) == (TRUE, TRUE):
             symbol = unused(f"number {len(point.axes)}", fold.dtype, value, claim, *point.guard)
-            meant[symbol.name] = like = neat(fold, OPENED)
+            symbols.meant[symbol.name] = like = neat(fold, OPENED)
+            if like not in theirs:
+                yield from evaluated(fold, claim, point, labels, symbols.ends)
             value, claim = (put(t, like, symbol, lambda f: neat(f, OPENED)) for t in (value, claim))
     return value, claim
 

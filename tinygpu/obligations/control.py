@@ -23,6 +23,7 @@ from tinygpu.category.term import (
     DTYPES,
     FLOATS,
     INDEX,
+    LOGIC,
     App,
     Const,
     Fold,
@@ -33,12 +34,12 @@ from tinygpu.category.term import (
     substitute,
     text,
     variables,
-    walk,
     whole,
 )
 from tinygpu.obligations.obligation import Claim, Gap, Inhabited, Obligation
 from tinygpu.record import replace
 
+EXACT = (0, 1, inf)  # of these, products and quotients are some again
 HELP = (
     "floats are rounded, so a comparison of computed ones may go either way: decide by integers, or by numbers as they are stored"
 )
@@ -73,8 +74,20 @@ def either(term: Term, stored: bool = False) -> Term:
 
 
 def literal(term: Term) -> bool:
-    """Whether a term is made of numbers alone, so small that nothing of them is rounded."""
-    return all(abs(t.value) in (0, 1, 2, inf) if isinstance(t, Const) else isinstance(t, App) for t in walk(term))
+    """Whether a term is made of 0, 1 and infinities alone, and gives no other numbers: nothing of it is rounded.
+
+    >>> one, ends = Const(1.0, "f32"), Const(inf, "f32")
+    >>> literal(App("sub", (one, ends), "f32")), literal(App("sub", (one, one), "f32")), literal(App("sqrt", (one,), "f32"))
+    (True, False, False)
+    """
+    match term:
+        case Const(value):
+            return abs(value) in EXACT
+        case App("add" | "sub", args) if not any(isinstance(a := cancel(t), Const) and a.value in (0, inf, -inf) for t in args):
+            return False
+        case App(op, args):
+            return op in (*KEEPING, *COMPARISONS, *LOGIC, "add", "sub", "mul", "div", "select") and all(map(literal, args))
+    return False
 
 
 def carried(term: Term) -> bool:

@@ -31,7 +31,9 @@ from tinygpu.category.term import (
     text,
     variables,
     walk,
+    whole,
 )
+from tinygpu.category.total import total
 from tinygpu.diagnostic import Label
 from tinygpu.obligations.bijection import Part, collisions, first, monotone, onto
 from tinygpu.obligations.defined import evaluated
@@ -62,9 +64,9 @@ def parts_of(monoid: str, term: Term) -> tuple[Term, ...]:
                         out.append(Fold(name, axes + inner.axes, conjunction(guard, inner.guard), inner.body, dtype, span))
                     else:
                         out.append(Fold(name, axes, guard, inner, dtype, span))
-            case _ if (unit := law.unit(piece.dtype)) is not None and unit in (piece, getattr(piece, "body", piece)):
+            case Fold(guard=guard, body=body) if (whole(guard) or total(guard)) and body == law.unit(piece.dtype):
                 pass
-            case _:
+            case _ if piece != law.unit(piece.dtype):
                 out.append(piece)
     return tuple(out)
 
@@ -196,10 +198,14 @@ def match(parts: tuple[Term, ...], wanted: Fold, point: Point, labels: tuple[Lab
             part if isinstance(part, Fold) and part.monoid == wanted.monoid else Fold(wanted.monoid, (), TRUE, part, wanted.dtype)
         )
         fold = fresh(guarded(fold), taken)
+        if fold.body == MONOIDS[wanted.monoid].unit(wanted.dtype):  # what adds nothing was decided by something that has a value
+            yield from evaluated(fold.guard, wanted, point.inside(*fold.axes), labels)
+            continue
         phi = arrow(fold, wanted)
         if phi is None:
             reason = f"nothing in {text(fold.body)} tells which term of {text(wanted)} it is"
-            if fold.guard != TRUE:  # it may be a part of nothing
+            if fold.guard != TRUE:  # it may be a part of nothing, wherever it is said what decides that
+                yield from evaluated(fold.guard, wanted, point.inside(*fold.axes), labels)
                 title, sentence = "the fold could not be matched with the equation's", f"{reason}, but it is never there"
                 facts = point.inside(*fold.axes).under(fold.guard).facts
                 yield Obligation("fold", "TG503", title, sentence, facts, FALSE, labels)
