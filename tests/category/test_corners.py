@@ -21,8 +21,9 @@ from tinygpu.category.facts import facts
 from tinygpu.category.interval import range_of
 from tinygpu.category.linear import divide, polynomial, term_of
 from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.nearest import nearest
 from tinygpu.category.number import load, outside_dtype, rounded
-from tinygpu.category.rounding import nearest, unrounded
+from tinygpu.category.rounding import unrounded
 from tinygpu.category.rules import Rule, common_factors
 from tinygpu.category.sample import allowed, number
 from tinygpu.category.simplify import simplify

@@ -63,7 +63,7 @@ def evaluate(term: Term, env: Env, world: World) -> Value:
         return world.read(term, tuple([evaluate(i, env, world) for i in term.index]), env)  # type: ignore[union-attr,arg-type]
     if kind is Const:
         value, dtype = term.value, term.dtype  # type: ignore[union-attr]
-        return (Fraction(value) if dtype in FLOATS and abs(value) != INF else value), True
+        return (v.literal(value, dtype) if dtype in FLOATS and abs(value) != INF else value), True
     if kind is Fold:
         return fold(term, env, world)  # type: ignore[arg-type]
     raise TypeError(f"not a term: {term!r}")

@@ -19,8 +19,7 @@ from tinygpu.diagnostic import TinygpuError
 from tinygpu.proof.check import Refutation
 from tinygpu.proof.kernel import Proof
 
-UNSOUND = sorted((Path(__file__).parent / "unsound").glob("*.tgpu"))
-SOUND = sorted((Path(__file__).parent / "right").glob("*.tgpu"))
+UNSOUND, IDLE, SOUND = (sorted((Path(__file__).parent / folder).glob("*.tgpu")) for folder in ("unsound", "loose", "right"))
 RANDOM, SEED, HASTY = 150, 14, 300_000
 
 
@@ -36,6 +35,14 @@ def test_what_is_wrong_is_not_proved(path):
     judged = judge(program)
     assert judged.kind == WRONG, f"{path.stem} is not wrong: {judged}"
     assert not isinstance(pipeline.check(machine, BUDGET), Proof), f"{path.stem} is proved, and is wrong {judged.why}"
+
+
+@pytest.mark.parametrize("path", IDLE, ids=lambda path: path.stem)
+def test_what_is_evaluated_has_a_value_also_where_nothing_depends_on_it(path):
+    (machine,) = pipeline.load(path).machines
+    judged = judge(pipeline.program(machine))
+    assert judged.kind == LOOSE, f"{path.stem} is not loose: {judged}"
+    assert not isinstance(pipeline.check(machine, BUDGET), Proof), f"{path.stem} is proved"
 
 
 @pytest.mark.parametrize("path", SOUND, ids=lambda path: path.stem)

@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import Any, TypeAlias
 
 import mpmath
+import numpy as np
 
 Number: TypeAlias = Any  # Fraction | mpf | ±inf | int | bool | UNDEFINED
 INF = math.inf
@@ -217,6 +218,18 @@ FUNCTION = {
     "floor": floor, "erf": analytic("erf", (Fraction(-1), Fraction(1))), "sin": analytic("sin", (UNDEFINED, UNDEFINED)),
     "cos": analytic("cos", (UNDEFINED, UNDEFINED)),
 }  # fmt: skip
+
+
+def literal(value: float, dtype: str) -> Number:
+    """A number that is written, as its dtype has it.
+
+    >>> [str(literal(257.0, dtype)) for dtype in ("f32", "bf16")]
+    ['257', '256']
+    """
+    if dtype == "bf16":  # to f32 and to its upper half, ties to even
+        bits = int(np.float32(value).view(np.uint32))
+        return Fraction(float(np.uint32((bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000).view(np.float32)))
+    return Fraction(float({"f16": np.float16, "f32": np.float32, "f64": np.float64}[dtype](value)))
 
 
 def wrap(a: int, dtype: str) -> int:

@@ -13,6 +13,7 @@ from math import prod
 
 from tinygpu.category.flips import flips
 from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.nearest import stored
 from tinygpu.category.ring import difference, shorter
 from tinygpu.category.term import (
     BOOL,
@@ -139,7 +140,7 @@ def _compared(op: str, a: Term, b: Term) -> bool | None:
         if order in ("lt", "ge") and isinstance(x, App) and x.op == "mod" and isinstance(y, Const) and x.args[1] == y:
             return order == "lt"
     if isinstance(a, Const) and isinstance(b, Const):
-        return bool(FOLDED[op](a.value, b.value))  # type: ignore[arg-type]
+        return bool(FOLDED[op](stored(a.value, a.dtype), stored(b.value, b.dtype)))  # type: ignore[arg-type]
     if a == b:
         return op in ("eq", "le", "ge")
     if not (limited(a) and limited(b)) or (a.dtype in INTEGERS and op not in ("eq", "ne")):
@@ -201,7 +202,7 @@ def _narrow(term: Term, dtype: str) -> Term | None:
 def _held(term: Term, dtype: str) -> Term | None:
     """An integer in a narrower dtype that holds its value."""
     match term:
-        case App("cast", (inner,)) if inner.dtype == dtype:
+        case App("cast", (inner,), outer) if inner.dtype == dtype and (outer == dtype or _holds(outer, dtype)):
             return inner
         case Const(value) if _wrapped(int(value), dtype) == value:
             return Const(value, dtype)

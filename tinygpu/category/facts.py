@@ -101,7 +101,8 @@ def nonnegatives(guard: Term) -> Iterator[Polynomial]:
 
 
 def _least(p: Polynomial) -> Iterator[tuple[Term, int]]:
-    """Least values that a fact `c·m − d ≥ 0` with `d > 0` tells: of one atom exactly, of the factors of a product 1, and of what is divided.
+    """Least values that a fact `c·m − d ≥ 0` with `d > 0` tells: of one atom exactly, of the factors of a product 1, where none is negative,
+    and of what is divided.
 
     What variables take away from `c·m` is not negative, and `c·m` is as large without it.
     """
@@ -110,7 +111,7 @@ def _least(p: Polynomial) -> Iterator[tuple[Term, int]]:
     if len(monomials) != 1 or p[monomials[0]] < 0 or p.get((), 0) >= 0:
         return
     (monomial,) = monomials
-    for atom in monomial:
+    for atom in monomial if len(monomial) == 1 or all(map(natural, monomial)) else ():
         value = -(p[()] // p[monomial]) if len(monomial) == 1 else 1
         yield atom, value
         match atom:
@@ -120,3 +121,19 @@ def _least(p: Polynomial) -> Iterator[tuple[Term, int]]:
                 yield x, (value - 1) * by + 1
             case App("floordiv" | "ceildiv", (Var() as x, Var())):
                 yield x, 1
+
+
+def natural(term: Term) -> bool:
+    """Whether an index is seen to be never negative: sizes and axes are not, an integer of the data may be.
+
+    >>> from tinygpu.category.term import Read
+    >>> n, k = Var("n"), App("cast", (Read("k", (), "i32"),))
+    >>> natural(n // 4 * n), natural(n * k)
+    (True, False)
+    """
+    match term:
+        case Const(value):
+            return value >= 0
+        case App("add" | "mul" | "mod" | "floordiv" | "ceildiv" | "min" | "max", args, "index"):
+            return all(map(natural, args))
+    return isinstance(term, Var)

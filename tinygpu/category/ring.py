@@ -11,7 +11,7 @@ from functools import reduce
 from typing import Any, TypeAlias
 
 from tinygpu.category.linear import number, plus, times
-from tinygpu.category.rounding import nearest
+from tinygpu.category.nearest import nearest
 from tinygpu.category.term import FLOATS, App, Const, Term, text
 from tinygpu.category.to_z3 import BITS
 from tinygpu.category.total import SIGNED

@@ -6,10 +6,6 @@ The one idea: a wider type does not undo the rounding of a narrower one, so `f32
 
 from __future__ import annotations
 
-import math
-import struct
-from fractions import Fraction
-
 from tinygpu.category.term import BOOL, App, Const, Fold, Read, Term, Var
 
 # the second holds every value of the first, so that the cast is the identity on the machine's values
@@ -18,28 +14,6 @@ KEEPING = ("select", "min", "max", "abs", "neg", "floor")  # give one of the val
 FITS = {BOOL: 1, "i8": 7, "u8": 8, "i32": 31, "u32": 32}  # bits of the magnitude of an integer
 MANTISSA = {"bf16": 8, "f16": 11, "f32": 24, "f64": 53}
 EPSILON = {dtype: 2.0 ** (1 - bits) for dtype, bits in MANTISSA.items()}
-
-
-def nearest(value: float, dtype: str) -> Fraction | None:
-    """The number of that dtype next to a literal, ties to even; None if it is infinite there.
-
-    >>> nearest(0.1, "f16"), nearest(0.5, "bf16"), nearest(70000.0, "f16")
-    (Fraction(819, 8192), Fraction(1, 2), None)
-    """
-    if not math.isfinite(value):
-        return None
-    try:
-        match dtype:
-            case "f16":
-                (value,) = struct.unpack("<e", struct.pack("<e", value))
-            case "f32" | "bf16":
-                (value,) = struct.unpack("<f", struct.pack("<f", value))
-    except OverflowError:
-        return None
-    if dtype == "bf16":
-        (bits,) = struct.unpack("<I", struct.pack("<f", value))
-        (value,) = struct.unpack("<f", struct.pack("<I", (bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000))
-    return Fraction(value) if math.isfinite(value) else None
 
 
 def whole(source: str, target: str) -> bool:

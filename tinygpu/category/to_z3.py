@@ -13,7 +13,8 @@ from typing import Any
 
 import z3
 
-from tinygpu.category.rounding import WIDER, nearest, unrounded, whole
+from tinygpu.category.nearest import nearest
+from tinygpu.category.rounding import WIDER, unrounded, whole
 from tinygpu.category.solver import fresh
 from tinygpu.category.term import BOOL, DTYPES, FLOATS, INDEX, INTEGERS, App, Axis, Const, Fold, Read, Term, Var, variables
 

@@ -8,6 +8,7 @@ has to have had a value, since the program evaluates it.
 
 from __future__ import annotations
 
+from tinygpu.category.nearest import stored
 from tinygpu.category.node import (
     ARITHMETIC,
     COMPARISONS,
@@ -66,7 +67,7 @@ def failing(term: App) -> bool:
         case (_, Const()) if term.dtype in SIGNED:
             return True  # what is divided may be negative
         case (_, Const(divisor)):
-            return divisor == 0 if term.dtype in FLOATS else divisor <= 0
+            return stored(divisor, term.dtype) == 0 if term.dtype in FLOATS else divisor <= 0
     return True
 
 

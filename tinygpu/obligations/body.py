@@ -28,14 +28,16 @@ from tinygpu.category.term import (
     reads,
     substitute,
     text,
+    total,
     variables,
 )
 from tinygpu.diagnostic import Label
 from tinygpu.obligations.defined import defined, evaluated, outer_folds, valued
 from tinygpu.obligations.endless import at_infinity, computes, written
-from tinygpu.obligations.finite import HIGH, LOW, Ends, apart
-from tinygpu.obligations.fold import match, parts_of
+from tinygpu.obligations.finite import HIGH, LOW, Ends, allowed, apart
+from tinygpu.obligations.fold import match
 from tinygpu.obligations.obligation import Claim, Obligation, Point
+from tinygpu.obligations.pieces import parts_of
 from tinygpu.obligations.recurrence import combine, flatten
 from tinygpu.obligations.shape import OPENED, expand, neat, one_fold, put
 from tinygpu.record import dataclass, field
@@ -57,6 +59,7 @@ def same(value: Term, claim: Term, point: Point, labels: tuple[Label, ...] = (),
     if condition is not None:
         level = len(point.axes)
         value, claim = neat(value, level), neat(claim, level)  # so that one condition is decided in both
+        value, claim = shared(value, claim, point, symbols)
         condition = split_on(value) or split_on(claim)
     if condition is not None:
         wanted = next((f for f in outer_folds(claim) if alone(f, value, claim)), None) if outer_folds(condition) else None
@@ -83,6 +86,17 @@ def _split(value: Term, claim: Term, condition: Term, point: Point, labels: tupl
         yield from same(ours, theirs, there, labels, symbols)
 
 
+def shared(value: Term, claim: Term, point: Point, symbols: Symbols) -> tuple[Term, Term]:
+    """Both with a symbol for each fold that stands in both and has a value whatever the data is: then no case is split for its sake."""
+    theirs = frozenset(outer_folds(claim))
+    for fold in (f for f in outer_folds(value) if f in theirs and f.dtype in FLOATS and total(f)):
+        ends = surely(fold, point)
+        symbol = unused("number" if ends == (TRUE, TRUE) else "fold", fold.dtype, value, claim, point, symbols)
+        symbols.ends[symbol.name], symbols.meant[symbol.name] = ends, fold
+        value, claim = put(value, fold, symbol), put(claim, fold, symbol)
+    return value, claim
+
+
 def alone(wanted: Fold, value: Term, claim: Term) -> bool:
     """Whether a fold of the claim and one of the value are the only ones of their monoid and tensors, so that they can only be the same."""
     names = {r.tensor for r in reads(wanted.body)}
@@ -106,11 +120,13 @@ def named(
         return value, claim
     both = surely(wanted, point) if wanted.dtype in FLOATS else (FALSE, FALSE)
     what = "number" if both == (TRUE, TRUE) else "fold"  # the second may be infinite (`limited`)
-    symbol = unused(f"{what} {len(point.axes)}", wanted.dtype, value, claim, *point.guard, *map(Var, symbols.meant))
+    symbol = unused(what, wanted.dtype, value, claim, point, symbols)
     yield from match(parts, wanted, point, labels, lambda a, b, p: same(a, b, p, labels))
     op, symbols.meant[symbol.name] = MONOIDS[wanted.monoid].op, wanted
     if wanted.dtype in FLOATS:
         symbols.ends[symbol.name] = both
+    elif wanted.dtype in CARRIERS and allowed(wanted, point, symbols.ends):
+        symbols.ends[symbol.name] = (TRUE, TRUE)
     value = put(value, region, combine(op, wanted.dtype, symbol, *rest))
     if len(parts) == 1:
         value = put(value, parts[0], symbol)
@@ -124,7 +140,7 @@ def numbered(
     theirs = {neat(f, OPENED) for f in outer_folds(claim)}
     for fold in dict.fromkeys(f for t in (value, claim) for f in outer_folds(t) if f.dtype in FLOATS):
         if surely(fold, point) == (TRUE, TRUE):
-            symbol = unused(f"number {len(point.axes)}", fold.dtype, value, claim, *point.guard)
+            symbol = unused("number", fold.dtype, value, claim, point, symbols)
             symbols.meant[symbol.name] = like = neat(fold, OPENED)
             if like not in theirs:
                 yield from evaluated(fold, claim, point, labels, symbols.ends)
@@ -159,10 +175,11 @@ def _finished(
     yield from at_infinity(value, claim, point, ends, labels, meant)
 
 
-def unused(name: str, dtype: str, *terms: Term) -> Var:
-    """A variable that stands in none of the terms."""
-    taken = frozenset().union(*map(variables, terms))
-    return next(v for number in count() if (v := Var(f"{name}.{number}", dtype)).name not in taken)
+def unused(what: str, dtype: str, value: Term, claim: Term, point: Point, symbols: Symbols) -> Var:
+    """A symbol for a fold whose number no other symbol has there, whatever it stands for: the number of one that may be infinite is asked of too."""
+    taken = frozenset(symbols.meant).union(*map(variables, (value, claim, *point.guard)))
+    numbers = (f"{len(point.axes)}.{number}" for number in count())
+    return next(Var(f"{what} {n}", dtype) for n in numbers if not {f"{kind} {n}" for kind in ("fold", "number")} & taken)
 
 
 def split_on(term: Term) -> Term | None:

@@ -3,17 +3,20 @@
     a comparison or a conversion of floats  ↦  one of its values, whichever, for each place that it is asked at
 
 Comes in: a claim that has to hold for all data. Goes out: the claim in which every test of floats is an unknown function of the indices in
-it. The one idea: two tests are one only where they are the same text about the same elements.
+it. The one idea: two tests are one only where they are the same text about the same elements; of a fold that is rounded a text does not say in
+which order it was computed, so no two tests of such are one.
 
     >>> from tinygpu.category.term import BOOL
     >>> x = Read("x", (Var("i"),), "f32")
     >>> test = App("gt", (App("add", (x, Const(1.0, "f32")), "f32"), x), BOOL)
-    >>> text(either(test)), text(either(App("gt", (x, Const(1.0, "f32")), BOOL), stored=True))
+    >>> text(either(test, count())), text(either(App("gt", (x, Const(1.0, "f32")), BOOL), count(), stored=True))
     ('x[_] + 1 > x[_][i, i]', 'x[i] > 1')
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import count
 from math import inf
 
 from tinygpu.category.cancel import cancel
@@ -34,11 +37,13 @@ from tinygpu.category.term import (
     substitute,
     text,
     variables,
+    walk,
     whole,
 )
 from tinygpu.obligations.obligation import Claim, Gap, Inhabited, Obligation
 from tinygpu.record import replace
 
+EXTREMES = ("min", "max")  # are of any order
 EXACT = (0, 1, inf)  # of these, products and quotients are some again
 HELP = (
     "floats are rounded, so a comparison of computed ones may go either way: decide by integers, or by numbers as they are stored"
@@ -51,15 +56,16 @@ def controlled(claim: Claim, stored: bool = False) -> Claim:
         case Gap():
             return claim
         case Obligation(hypotheses=hypotheses, goal=goal):
-            tested = tuple(either(h, stored) for h in hypotheses), either(goal, stored)
+            numbers = count()
+            tested = tuple(either(h, numbers, stored) for h in hypotheses), either(goal, numbers, stored)
             help = claim.help if tested == (hypotheses, goal) else claim.help or HELP
             return replace(claim, hypotheses=tested[0], goal=tested[1], help=help)
         case Inhabited():
             return claim
 
 
-def either(term: Term, stored: bool = False) -> Term:
-    """The term with every test of floats replaced by an unknown of its indices."""
+def either(term: Term, numbers: Iterator[int], stored: bool = False) -> Term:
+    """The term with every test of floats replaced by an unknown of its indices. `numbers` tell tests apart that no text does."""
     if whole(term):
         return term
     if literal(term) and isinstance(known := cancel(term), Const):
@@ -69,8 +75,20 @@ def either(term: Term, stored: bool = False) -> Term:
             if stored and op in COMPARISONS and compared(term):
                 return term
             free: list[Term] = []
-            return Read(text(_shape(term, free)), tuple(either(t, stored) for t in free), dtype)
-    return rebuild(term, lambda t: either(t, stored))
+            name = text(_shape(term, free)) + (f" #{next(numbers)}" if reordered(term) else "")
+            return Read(name, tuple(either(t, numbers, stored) for t in free), dtype)
+    return rebuild(term, lambda t: either(t, numbers, stored))
+
+
+def reordered(term: Term) -> bool:
+    """Whether a fold in a term has another value where it is computed in another order.
+
+    >>> x = Read("x", (Var("i"),), "f32")
+    >>> [reordered(Fold(monoid, (), Const(True, "bool"), x, "f32")) for monoid in ("sum", "max")]
+    [True, False]
+    """
+    folds = (t for t in walk(term, leave=whole) if isinstance(t, Fold))
+    return any((f.dtype in FLOATS and f.monoid not in EXTREMES) or carried(f) for f in folds)
 
 
 def literal(term: Term) -> bool:

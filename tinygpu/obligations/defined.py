@@ -27,7 +27,7 @@ from tinygpu.category.term import (
     text,
     total,
 )
-from tinygpu.category.total import SIGNED, mixing
+from tinygpu.category.total import SIGNED, failing, mixing
 from tinygpu.diagnostic import Label, Span
 from tinygpu.obligations.finite import Ends, finite
 from tinygpu.obligations.obligation import Claim, Obligation, Point
@@ -62,7 +62,7 @@ def valued(claim: Term, point: Point) -> tuple[Term, ...]:
     """That the equation has a value, as far as numbers go: elsewhere nothing is asked of the program. `a or b` may be true where a has none."""
     found = []
     for term, where in partial(claim, Point(point.axes), known=None):
-        if term.op in PARTIAL and term.dtype != INDEX and not isinstance(term.args[-1], Const):
+        if term.dtype != INDEX and failing(term):
             found.append(App("or", (*map(negation, where.guard), condition(term)), BOOL) if where.guard else condition(term))
     return tuple(dict.fromkeys(found))
 
@@ -100,15 +100,15 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
 
 def natural(term: App, point: Point, span: Span) -> Obligation:
     """Signed integers are divided only where the mathematics and every machine agree: nothing negative, by 1 or more."""
-    a, b = term.args
-    goal = App("and", (App("ge", (a, zero(a.dtype)), BOOL), App("gt", (b, zero(b.dtype)), BOOL)), BOOL)
     title, sentence = f"{text(term)} divides a negative number, or by less than 1", f"in {text(term)} nothing is negative"
-    return Obligation("defined", "TG404", title, sentence, point.facts, goal, (Label(span, "computed here"),), PROMISE)
+    return Obligation("defined", "TG404", title, sentence, point.facts, condition(term), (Label(span, "computed here"),), PROMISE)
 
 
 def condition(term: App) -> Term:
     """Where a partial operation on numbers is defined."""
     match term:
+        case App("floordiv" | "mod", (a, divisor), dtype) if dtype in SIGNED:
+            return App("and", (App("ge", (a, zero(dtype)), BOOL), App("gt", (divisor, zero(dtype)), BOOL)), BOOL)
         case App("div" | "floordiv" | "mod", (_, divisor), dtype) if dtype in INTEGERS:
             return App("gt", (divisor, zero(dtype)), BOOL)
         case App("div" | "floordiv" | "mod", (_, divisor)):

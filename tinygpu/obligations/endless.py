@@ -10,7 +10,7 @@ maximum over nothing; and where nothing computes with an infinity, any number be
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import count, product
+from itertools import count, islice, product
 
 from tinygpu.category.settle import settle
 from tinygpu.category.term import (
@@ -33,11 +33,12 @@ from tinygpu.category.term import (
 from tinygpu.category.total import INFINITE, mixing
 from tinygpu.diagnostic import Label
 from tinygpu.obligations.defined import partial
-from tinygpu.obligations.extended import NOTHING, infinite, several
+from tinygpu.obligations.extended import NOTHING, Unfollowed, infinite, several
 from tinygpu.obligations.finite import HIGH, LOW, Ends, apart, finite
 from tinygpu.obligations.obligation import Claim, Obligation, Point
 
 MOST = 4  # symbols that may be infinite, beyond which nothing is asked case by case
+CASES = 256  # of one choice of infinities, each a question
 Values = tuple[Term, Term]
 
 
@@ -73,7 +74,13 @@ def at_infinity(
         chosen = {name: sign for name, sign in zip(kept, choice, strict=True) if sign is not None}
         if chosen or bare:
             there = point.under(*(negation(names.ends[name][sign > 0]) for name, sign in chosen.items()))
-            yield from _case(names, pair, shown, chosen, there, labels)
+            found = _case(names, pair, shown, chosen, there, labels)
+            try:
+                yield from islice(found, CASES)
+                if next(found, None) is not None:
+                    yield _wrong(shown, there, "may be infinite in too many ways to be compared", labels)
+            except Unfollowed:
+                yield _wrong(shown, there, "computes with infinities in a way that is not followed", labels)
 
 
 def _case(

@@ -9,11 +9,13 @@ is why a butterfly is a fold over its bits, and why the result does not depend o
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import islice
 
 from tinygpu.category.cancel import cancel
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.term import (
+    INTEGERS,
     SHUFFLES,
     TRUE,
     App,
@@ -108,6 +110,11 @@ def shuffled(term: Term) -> bool:
     return any(isinstance(t, App) and t.op in SHUFFLES for t in walk(term))
 
 
+def distances(term: Term) -> Iterator[Term]:
+    """How many lanes shuffles in a term go up, down, or across; the number of a lane is taken modulo 32."""
+    yield from (t.args[1] for t in walk(term) if isinstance(t, App) and t.op in SHUFFLES and t.op != "shuffle_idx")
+
+
 def exchanged(term: Term, threads: Threads) -> Term:
     """The term with every shuffle replaced by the other thread's value."""
     match term:
@@ -175,8 +182,10 @@ def paired(op: str, a: Term, b: Term, threads: Threads) -> Term | None:
 
 
 def alike(a: Term, b: Term) -> bool:
-    """Whether two values are the same, also after something was added and taken away; of long ones that is not asked."""
-    return a == b or (not any(next(islice(walk(t), LONG, None), None) for t in (a, b)) and cancel(a) == cancel(b))
+    """Whether two values are the same, integers also after something was added and taken away; of long ones that is not asked."""
+    return a == b or (
+        a.dtype in INTEGERS and not any(next(islice(walk(t), LONG, None), None) for t in (a, b)) and cancel(a) == cancel(b)
+    )
 
 
 def _is_shuffle(term: Term) -> bool:

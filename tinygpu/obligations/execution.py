@@ -28,7 +28,7 @@ from tinygpu.category.term import (
 )
 from tinygpu.diagnostic import Span
 from tinygpu.obligations.cells import Cells, State, contributed, itself, merged, neighbour, published, unwritten, written
-from tinygpu.obligations.exchange import Threads, exchanged, shuffled
+from tinygpu.obligations.exchange import Threads, distances, exchanged, shuffled
 from tinygpu.obligations.obligation import Point
 from tinygpu.obligations.recurrence import close, mentions
 from tinygpu.obligations.trace import (
@@ -96,7 +96,8 @@ class Execution:
         computed = tuple((replaced(t, self.state), self.seen(where, point), span) for t, where in index_terms(term, point))
         self.add(Trace(values=((value, point, span),), computed=computed))
         if shuffled(term):
-            self.add(Trace(collectives=(Collective("warp", "shuffle", point, span, self.place.launch),)))
+            lanes = tuple(dict.fromkeys(self.resolve(far, point) for far in distances(term)))
+            self.add(Trace(collectives=(Collective("warp", "shuffle", point, span, self.place.launch, lanes),)))
         return value
 
     def seen(self, place: Point, point: Point) -> Point:

@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping
 from functools import reduce
 from typing import TypeAlias
 
-from tinygpu.category.term import BOOL, COMPARISONS, FLOATS, TRUE, App, Const, Fold, Read, Term, Var, negation
+from tinygpu.category.nearest import stored
+from tinygpu.category.term import BOOL, COMPARISONS, FLOATS, TRUE, App, Const, Fold, Read, Term, Var, negation, variables
 from tinygpu.category.to_z3 import BITS
 from tinygpu.category.total import SIGNED
 
@@ -23,9 +24,20 @@ NOTHING = Const(float("nan"), "f64")  # one of several values that has none
 FLIPPED = {"gt": "lt", "ge": "le"}
 LIMITS = {  # what a function is at −∞ and +∞; None has no value
     "exp": (0.0, INFINITY), "exp2": (0.0, INFINITY), "tanh": (-1.0, 1.0), "sigmoid": (0.0, 1.0), "erf": (-1.0, 1.0),
-    "floor": (-INFINITY, INFINITY), "abs": (INFINITY, INFINITY), "log": (None, INFINITY), "sqrt": (None, INFINITY), "rsqrt": (None, 0.0),
+    "sin": (None, None), "cos": (None, None), "floor": (-INFINITY, INFINITY), "abs": (INFINITY, INFINITY), "log": (None, INFINITY), "sqrt": (None, INFINITY), "rsqrt": (None, 0.0),
 }  # fmt: skip
 BEGIN = {"log": "gt", "rsqrt": "gt", "sqrt": "ge"}  # where a function of a finite number has a finite value, compared with 0
+
+
+class Unfollowed(Exception):
+    """An operation that says nothing of infinities stands where one may be: there is no table of cases."""
+
+
+def untouched(term: Term, env: Mapping[str, Term]) -> Term:
+    """The term, which no infinity of the variables is in."""
+    if any(infinite(env[name]) for name in variables(term) & env.keys()):
+        raise Unfollowed
+    return term
 
 
 def cases(term: Term, env: Mapping[str, Term], path: Path = ()) -> Iterator[Case]:
@@ -36,7 +48,7 @@ def cases(term: Term, env: Mapping[str, Term], path: Path = ()) -> Iterator[Case
         case Var(name):
             yield path, env.get(name, term)
         case Read() | Fold():
-            yield path, term  # arrays hold finite numbers
+            yield path, untouched(term, env)  # arrays hold finite numbers
         case App("select", (condition, then, otherwise)):
             for there, holds in truths(condition, env, path):
                 if holds is None:
@@ -53,8 +65,6 @@ def cases(term: Term, env: Mapping[str, Term], path: Path = ()) -> Iterator[Case
         case App(op, args, dtype):
             for there, values in several(args, env, path):
                 yield from applied(op, values, dtype, there)
-        case _:
-            yield path, None
 
 
 def several(args: tuple[Term, ...], env: Mapping[str, Term], path: Path) -> Iterator[tuple[Path, tuple[Term, ...]]]:
@@ -85,10 +95,11 @@ def truths(condition: Term, env: Mapping[str, Term], path: Path) -> Iterator[tup
         case App(op, (a, b)) if op in COMPARISONS:
             for there, (x, y) in several((a, b), env, path):
                 yield from compared(op, x, y, there)
-        case Var() | Read() | Fold():
-            yield from split(condition, path)
+        case App("select", (chosen, then, otherwise)):
+            for there, holds in truths(chosen, env, path):
+                yield from ((there, None),) if holds is None else truths(then if holds else otherwise, env, there)
         case _:
-            yield path, None
+            yield from split(untouched(condition, env), path)
 
 
 def compared(op: str, x: Term, y: Term, path: Path) -> Iterator[tuple[Path, bool | None]]:
@@ -103,7 +114,8 @@ def compared(op: str, x: Term, y: Term, path: Path) -> Iterator[tuple[Path, bool
     else:
         wanted = True
     if isinstance(x, Const) and isinstance(y, Const):
-        yield path, (x.value <= y.value if op == "le" else x.value == y.value) == wanted
+        a, b = stored(x.value, x.dtype), stored(y.value, y.dtype)
+        yield path, (a <= b if op == "le" else a == b) == wanted
     elif infinite(x) or infinite(y):
         smaller = (infinite(x) and x.value < 0) or (infinite(y) and y.value > 0)  # type: ignore[union-attr]
         yield path, (smaller if op == "le" else False) == wanted
@@ -174,7 +186,7 @@ def _at_infinity(op: str, values: tuple[Term, ...], dtype: str, path: Path) -> I
             limit = LIMITS[op][signs[0] > 0]
             yield path, None if limit is None else Const(limit, dtype)
         case _:
-            yield path, None
+            raise Unfollowed
 
 
 def ends_of(dtype: str) -> tuple[Const, Const]:

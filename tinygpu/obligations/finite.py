@@ -52,8 +52,7 @@ def apart(term: Term, sign: int, point: Point, ends: Ends) -> Term:
         case Fold():
             return _fold(term, sign, point, ends)
         case App("part", (value, Const(int(place)))):
-            definition = MONOIDS[value.dtype].definition if value.dtype in MONOIDS else None
-            return TRUE if definition is not None and apart(definition.unit[place], sign, point, {}) == TRUE else FALSE
+            return TRUE if _bounded(value.dtype, place, sign) and allowed(value, point, ends) else FALSE
         case App("select", (condition, then, otherwise)):
             return _chosen(condition, apart(then, sign, point, ends), apart(otherwise, sign, point, ends))
         case App("min" | "max" as op, args):
@@ -68,6 +67,35 @@ def apart(term: Term, sign: int, point: Point, ends: Ends) -> Term:
         case App():
             return _numbers(term, point, ends)
     return TRUE
+
+
+def _bounded(carrier: str, place: int, sign: int) -> bool:
+    """Whether a component is not the infinity of a sign in any value of a carrier: its unit is not (`laws`)."""
+    definition = MONOIDS[carrier].definition if carrier in MONOIDS else None
+    return definition is not None and apart(definition.unit[place], sign, Point(()), {}) == TRUE
+
+
+def allowed(term: Term, point: Point, ends: Ends) -> bool:
+    """Whether each component of what is combined is a number, or the infinity that is its unit; then so is what they combine to (`laws`)."""
+    match term:
+        case Var(name):
+            return name in ends
+        case Fold(_, axes, guard, body):
+            return allowed(body, point.inside(*axes).under(guard), ends)
+        case App("pack", args, carrier):
+            known = point.extents, frozenset(point.guard)
+            return all(
+                settle(apart(a, sign, point, ends), *known) == TRUE
+                for place, a in enumerate(args)
+                for sign in (LOW, HIGH)
+                if a.dtype in FLOATS and _bounded(carrier, place, sign)
+            )
+        case App("select", (condition, then, otherwise)):
+            yes, no = point.under(condition), point.under(negation(condition))
+            return allowed(then, yes, ends) and allowed(otherwise, no, ends)
+        case App(op, args, carrier) if op == carrier:
+            return all(allowed(a, point, ends) for a in args)
+    return False
 
 
 def _fold(fold: Fold, sign: int, point: Point, ends: Ends) -> Term:

@@ -37,7 +37,7 @@ from tinygpu.category.term import (
 from tinygpu.diagnostic import NOWHERE, Label
 from tinygpu.obligations.defined import valued
 from tinygpu.obligations.execution import preconditions
-from tinygpu.obligations.extended import NOTHING, Path, infinite, several, truths
+from tinygpu.obligations.extended import NOTHING, Path, Unfollowed, infinite, several, truths
 from tinygpu.obligations.obligation import Claim, Obligation, Point
 from tinygpu.obligations.trace import Trace
 from tinygpu.program.step import Assign, Holds, Local, Program, Shared, steps
@@ -213,17 +213,23 @@ def _given(d: Definition, names: tuple[str, ...], env: Env) -> tuple[Term, ...]:
 
 
 def _some(found: Iterable[tuple[Path, bool | None]]) -> Term:
-    """A condition from its cases: some case in which it is true."""
-    paths = [conjunction(*path) for path, holds in found if holds]
+    """A condition that is given, from its cases: some case in which it is true; nothing, where the cases are not followed."""
+    try:
+        paths = [conjunction(*path) for path, holds in found if holds]
+    except Unfollowed:
+        return TRUE
     return FALSE if not paths else paths[0] if len(paths) == 1 else App("or", tuple(paths), BOOL)
 
 
 def _all(found: Iterable[tuple[Path, Term]]) -> Term:
-    """What holds in every case."""
+    """What is to hold in every case; never, where the cases are not followed."""
     parts = []
-    for path, goal in found:
-        if goal != TRUE:
-            parts.append(goal if not path else App("or", (*map(negation, path), goal), BOOL))
+    try:
+        for path, goal in found:
+            if goal != TRUE:
+                parts.append(goal if not path else App("or", (*map(negation, path), goal), BOOL))
+    except Unfollowed:
+        return FALSE
     return conjunction(*parts)
 
 

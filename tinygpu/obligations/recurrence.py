@@ -190,7 +190,8 @@ def _close_ring(axis: Axis, previous: Read, condition: Term, value: Term, old: T
     for part in conjuncts(condition):
         match part:
             case App("eq", (App("mod", (e, Const(int(n)))), f)) | App("eq", (f, App("mod", (e, Const(int(n)))))) if n > 0:
-                if linear(e).coefficient(Var(x)) != 1 or x in variables(f):
+                form = linear(e)
+                if form.coefficient(Var(x)) != 1 or x in variables(form.without(Var(x)).term()) | variables(f):
                     continue
                 others = [c for c in conjuncts(condition) if c != part and x in variables(c)]
                 # an iteration that others kept from writing leaves what an earlier one wrote, which is not followed

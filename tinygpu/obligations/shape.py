@@ -12,8 +12,8 @@ from math import prod
 from tinygpu.category.cancel import cancel
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.term import App, Axis, Const, Fold, Term, Var, children, plain, rebuild, select, substitute, whole
-from tinygpu.obligations.fold import parts_of
 from tinygpu.obligations.obligation import Claim, Obligation
+from tinygpu.obligations.pieces import parts_of
 from tinygpu.record import replace
 
 EXPANDED = 64  # a fold over at most this many points may be written out

@@ -71,13 +71,14 @@ class Meeting:
 
 @dataclass(frozen=True, slots=True)
 class Collective:
-    """A barrier or a shuffle, which all threads of its scope (`block` or `warp`) have to reach together."""
+    """A barrier or a shuffle, which all threads of its scope (`block` or `warp`) have to reach together; `lanes`: how far a shuffle goes."""
 
     scope: str
     word: str
     point: Point
     span: Span = field(default=NOWHERE)
     launch: int = 0
+    lanes: tuple[Term, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from tinygpu.category.carrier import shown
-from tinygpu.category.rounding import WIDER, nearest, unrounded, whole
+from tinygpu.category.nearest import nearest
+from tinygpu.category.rounding import WIDER, unrounded, whole
 from tinygpu.category.term import BOOL, DTYPES, FLOATS, INDEX, INTEGERS, App, Const, Fold, Read, Term, Var, variables
 from tinygpu.proof.sexpr import Builder, Node
 
