@@ -9,11 +9,11 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-from tests.meaning import alone, edges, together
+from tests.meaning import alone, edges, mixed, together
 from tests.meaning.trouble import Trouble
 
 BEYOND = "# by a law of functions"
-KINDS: tuple[Callable[[Trouble], str], ...] = (*alone.KINDS, *edges.KINDS, *together.KINDS)
+KINDS: tuple[Callable[[Trouble], str], ...] = (*alone.KINDS, *edges.KINDS, *together.KINDS, *mixed.KINDS)
 
 
 def program(seed: int, number: int) -> str:

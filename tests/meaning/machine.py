@@ -95,6 +95,8 @@ class Machine(Plain):
             self.shuffled.setdefault(id(term), set()).add(me)
             self.known[key] = (None, True)
             given, lane = evaluate(which, env, self)[0], me % WARP
+            if term.op != "shuffle_idx" and not 0 <= given < WARP:
+                raise Fault(f"{term.op} by {given}: there are {WARP} lanes")
             source = {"shuffle_xor": lane ^ (given % WARP), "shuffle_idx": given % WARP, "shuffle_up": lane - given}.get(
                 term.op, lane + given
             )

@@ -7,11 +7,12 @@ so small that loading numpy would take longer.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial, reduce
 from math import prod
 from typing import Protocol
 
+from tinygpu.category.carrier import pack
 from tinygpu.category.listed import (
     BINARY,
     EXACT,
@@ -20,6 +21,7 @@ from tinygpu.category.listed import (
     ROUGH,
     Beyond,
     Listed,
+    Number,
     cast,
     combining,
     euclid,
@@ -28,7 +30,8 @@ from tinygpu.category.listed import (
     rounded,
     unit,
 )
-from tinygpu.category.term import BOOL, INDEX, SHUFFLES, TRUE, App, Axis, Const, Fold, Read, Term, Var, variables
+from tinygpu.category.monoid import LEFT, MONOIDS, RIGHT, SCALARS, Definition
+from tinygpu.category.term import BOOL, FLOATS, INDEX, SHUFFLES, TRUE, App, Axis, Const, Fold, Read, Term, Var, variables
 from tinygpu.record import dataclass
 
 SIGNED = ("i8", "i32", "i64")
@@ -138,7 +141,7 @@ PLAIN = Plain()
 
 
 def evaluate(term: Term, at: Points, c: Context = PLAIN) -> Listed:
-    """`term × points → number or list`, in the term's dtype. Raises Beyond for what only numpy computes (carriers).
+    """`term × points → number or list`, in the term's dtype; tuples of a carrier. Raises Beyond for what only numpy computes.
 
     >>> i = Var("i")
     >>> evaluate(i // 4 * 4 + i % 4, Points(5, {"i": [-3, -2, -1, 0, 1]})), evaluate(i // 2, Points(5, {"i": -3}))
@@ -160,11 +163,32 @@ def evaluate(term: Term, at: Points, c: Context = PLAIN) -> Listed:
             return mapped(lambda p, *all: all[max(0, min(p, len(all) - 1))], evaluate(place, at, c), *columns)
         case App(op, (value, which)) if op in SHUFFLES:
             return c.exchange(term, evaluate(value, at, c), evaluate(which, at, c), at)
+        case App("pack", args, dtype):
+            definition_of(dtype)
+            return mapped(lambda *parts: parts, *(evaluate(a, at, c) for a in args))
+        case App("part", (value, Const(int(place)))):
+            return mapped(lambda v: v[place], evaluate(value, at, c))
+        case App(op, (a, b), dtype) if op == dtype:
+            return mapped(joining(op, c), evaluate(a, at, c), evaluate(b, at, c))
         case App(op, args):
             return _apply(term, [evaluate(a, at, c) for a in args], at, c)
         case Fold():
             return _fold(term, at, c)
     raise TypeError(f"not a term: {term!r}")
+
+
+def definition_of(carrier: str) -> Definition:
+    """The monoid of a carrier whose floats are not rounded. Raises Beyond for others: their last digits would not be numpy's."""
+    definition = MONOIDS[carrier].definition if carrier in MONOIDS else None
+    if definition is None or any(dtype in FLOATS for _, dtype in definition.carrier.components):
+        raise Beyond(carrier)
+    return definition
+
+
+def joining(carrier: str, c: Context) -> Callable[[Number, Number], Number]:
+    """How two values of a carrier are combined."""
+    terms = definition_of(carrier).combine
+    return lambda a, b: tuple(evaluate(term, Points(1, {LEFT: a, RIGHT: b}), c) for term in terms)
 
 
 def held(guard: Term, at: Points, c: Context) -> Points | None:
@@ -261,7 +285,9 @@ def box_of(axes: tuple[Axis, ...], at: Points, c: Context) -> tuple[list[Listed]
 def _fold(fold: Fold, at: Points, c: Context) -> Listed:
     """Every point with all points of the fold, combined in order."""
     extents, box = box_of(fold.axes, at, c)
-    out = [rounded(unit(fold.monoid, fold.dtype), fold.dtype, c.exact)] * at.size
+    scalar = fold.monoid in SCALARS
+    nothing = unit(fold.monoid, fold.dtype) if scalar else evaluate(pack(definition_of(fold.monoid).unit, fold.dtype), at, c)
+    out = [rounded(nothing, fold.dtype, c.exact) if scalar else nothing] * at.size
     if not prod(box):
         return out
     c.spend(at.size * prod(box))
@@ -275,10 +301,11 @@ def _fold(fold: Fold, at: Points, c: Context) -> Listed:
     inside = inside and held(fold.guard, inside, c)
     if inside is None:
         return out
-    values, combine = evaluate(fold.body, inside, c), combining(fold.monoid, fold.dtype)
+    values = evaluate(fold.body, inside, c)
+    combine = combining(fold.monoid, fold.dtype) if scalar else joining(fold.monoid, c)
     for point, value in zip(inside["\0"], values if isinstance(values, list) else [values] * inside.size, strict=True):
         out[point] = combine(out[point], value)
-    return rounded(out, fold.dtype, c.exact)
+    return rounded(out, fold.dtype, c.exact) if scalar else out
 
 
 def constants(values: Mapping[str, int]) -> Points:

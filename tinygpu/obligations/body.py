@@ -54,7 +54,7 @@ class Symbols:
 def same(value: Term, claim: Term, point: Point, labels: tuple[Label, ...] = (), symbols: Symbols | None = None) -> Iterator[Claim]:
     """The formulas that say `value = claim` at a point."""
     symbols = symbols or Symbols()
-    value, claim = cancel(value), cancel(claim)
+    value, claim = map(cancel, united(value, claim))
     condition = split_on(value) or split_on(claim)
     if condition is not None:
         level = len(point.axes)
@@ -73,6 +73,16 @@ def same(value: Term, claim: Term, point: Point, labels: tuple[Label, ...] = (),
         value, claim = yield from named(value, claim, one_fold(wanted), point, labels, symbols)
     value, claim = yield from numbered(expand(value), expand(claim), point, labels, symbols)
     yield from _finished(cancel(value), cancel(claim), point, labels, symbols.ends, symbols.meant)
+
+
+def united(value: Term, claim: Term) -> tuple[Term, Term]:
+    """Both with one binder for a fold that stands twice, where the claim has several."""
+    first: dict[Term, Term] = {}
+    if len(outer_folds(claim)) > 1:
+        for fold in (*outer_folds(claim), *outer_folds(value)):
+            one = first.setdefault(neat(fold, OPENED), fold)
+            value, claim = put(value, fold, one), put(claim, fold, one)
+    return value, claim
 
 
 def _split(value: Term, claim: Term, condition: Term, point: Point, labels: tuple[Label, ...], symbols: Symbols) -> Iterator[Claim]:

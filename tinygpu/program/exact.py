@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from functools import partial
 
 from tinygpu.category.carrier import CARRIERS
-from tinygpu.category.listed import REAL, Beyond, Undefined
+from tinygpu.category.listed import REAL, Undefined
+from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.real import Real, of, stored
 from tinygpu.category.term import FLOATS, App, Axis, Const, Fold, Read, Term, Var, walk
 from tinygpu.model.op import Op
@@ -32,8 +33,6 @@ def run(
 ) -> tuple[tuple[Fault, ...] | Mismatch | None, int]:
     """What goes wrong in a run in lockstep on real numbers, and the lane-steps that it took. Raises Beyond for what takes more than so
     many points, or where bounds leave it open; IndexError and ZeroDivisionError where the equation has no value."""
-    if any(part.dtype in CARRIERS for e in program.op.equations for part in walk(e.value)):
-        raise Beyond("values of several components in an equation")
     made = retyped(program, REAL)
     given = {t.name: [*map(stored, inputs[t.name])] if t.dtype in FLOATS else inputs[t.name] for t in program.op.inputs}
     try:
@@ -93,10 +92,12 @@ def retyped(program: Program, dtype: str) -> Program:
 
 
 def _op(op: Op, dtype: str) -> Op:
-    """The op with one dtype for all floats, also of its equations where they have no carriers."""
+    """The op with one dtype for all floats, also of its equations; those on real numbers have carriers of such."""
     inputs, outputs, intermediates = (
         tuple(replace(t, dtype=_float(t.dtype, dtype)) for t in some) for some in (op.inputs, op.outputs, op.intermediates)
     )
+    for monoid in {t.monoid for e in op.equations for t in walk(e.value) if isinstance(t, Fold)} if dtype == REAL else ():
+        _known(monoid)
     equations = tuple(replace(e, value=with_floats(e.value, dtype)) for e in op.equations)
     return replace(op, inputs=inputs, outputs=outputs, intermediates=intermediates, equations=equations)
 
@@ -112,16 +113,33 @@ def with_floats(term: Term, dtype: str) -> Term:
         case Const() | Var():
             return term if own == term.dtype else replace(term, dtype=own)
         case App(op, args):
-            return App(op, tuple(map(change, args)), own)
+            return App(_float(op, dtype), tuple(map(change, args)), own)
         case Read(tensor, index, _, span):
             return Read(tensor, tuple(map(change, index)), own, span)
         case Fold(monoid, axes, guard, body, _, span):
             axes = tuple(Axis(a.name, change(a.extent), a.sort, a.span) for a in axes)
-            return Fold(monoid, axes, change(guard), change(body), own, span)
+            return Fold(_float(monoid, dtype), axes, change(guard), change(body), own, span)
 
 
 def _float(old: str, dtype: str) -> str:
+    """The dtype for another; of a carrier on numbers that are not rounded, its name."""
+    if old in CARRIERS and dtype == REAL:
+        return f"{REAL} {old}"
     return dtype if old in FLOATS else old
+
+
+def _known(monoid: str) -> None:
+    """Makes the monoid of a carrier known on numbers that are not rounded."""
+    law, name = MONOIDS[monoid], _float(monoid, REAL)
+    if law.definition is None:
+        return
+    change = partial(with_floats, dtype=REAL)
+    components = tuple((part, _float(dtype, REAL)) for part, dtype in law.definition.carrier.components)
+    carrier = CARRIERS[name] = replace(law.definition.carrier, name=name, components=components)
+    d = law.definition
+    unit = tuple(replace(one, dtype=_float(one.dtype, REAL)) for one in d.unit)
+    made = replace(d, carrier=carrier, unit=unit, combine=tuple(map(change, d.combine)))
+    MONOIDS[name] = replace(law, name=name, op=name, definition=made)
 
 
 def with_fractions(program: Program) -> bool:

@@ -76,7 +76,7 @@ def _unknown(open: Open) -> Diagnostic:
     statement = sentence if len(sentence) <= LONGEST else f"that this never happens: {claim.title}"
     why = (
         open.reason
-        or "the solver has a counterexample, but nothing goes wrong at the sizes that were run: most likely a weakness of the checker"
+        or "the solver has a counterexample, and no exact run at a small size confirms it: the checker is too weak here, or the runs are"
     )
     helps = (
         ()
