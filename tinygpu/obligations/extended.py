@@ -182,6 +182,8 @@ def _at_infinity(op: str, values: tuple[Term, ...], dtype: str, path: Path) -> I
                     yield place, None if zero else Const((-sign if least else sign) * INFINITY, dtype)
         case "mul":
             yield path, Const(signs[0] * signs[1] * INFINITY, dtype)
+        case "div":
+            yield path, None
         case _ if op in LIMITS:
             limit = LIMITS[op][signs[0] > 0]
             yield path, None if limit is None else Const(limit, dtype)

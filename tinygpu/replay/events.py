@@ -50,7 +50,8 @@ class Turns:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """`word` is read, write, barrier, warp barrier or shuffle; of a write `update` is the monoid, and atomic says so."""
+    """`word` is read, write, barrier, warp barrier or shuffle, whose `index` is how far it goes; of a write `update` is the monoid, and
+    atomic says so."""
 
     word: str
     array: str
@@ -218,7 +219,7 @@ class Walk:
                 self.folds += 1  # its reads are not followed: no step may have one
             case Op(_, args):
                 if exchange(term):
-                    self.see("shuffle", here, span)
+                    self.see("shuffle", here, span, index=args[1:] if term.op != "shuffle.idx" else ())
                 for arg in args:
                     self.term(arg, here, span, whole)
 

@@ -188,6 +188,12 @@ def uniform(machine: Machine, walked: Walk, seen: tuple[Event, ...]) -> Iterator
             threads *= int(axis.extent.value) if isinstance(axis.extent, Num) else 0
         goal = compare("eq", Num(threads % WARP if threads else 1), ZERO)
         yield Claim("uniform", "TG304", f"a block has a multiple of {WARP} threads", (), (), goal)
+    for event, far in ((e, far) for e in collectives for far in e.index):
+        if not (isinstance(far, Num) and 0 <= far.value < WARP):
+            goal = both(compare("ge", far, ZERO), compare("lt", far, Num(WARP)))
+            yield Claim(
+                "uniform", "TG304", f"a {event.word} goes 0 to {WARP - 1} lanes", event.axes, (*machine.facts, *event.guard), goal
+            )
     said = set()
     for event in collectives:
         scope = "block" if event.word == "barrier" else "warp"
