@@ -23,7 +23,7 @@ from tinygpu.program.fault import (
     ReadOutput,
     Uninitialised,
 )
-from tinygpu.program.step import Program, steps
+from tinygpu.program.step import Assign, Program, steps
 from tinygpu.program.tolerance import Mismatch
 from tinygpu.proof.kernel import BUDGET, Open
 from tinygpu.proof.replay import Misbehaviour, admitted, evaluates_false, misbehaviour
@@ -194,6 +194,9 @@ def _diagnose(program: Program, left: tuple[Open, ...], sizes: dict[str, int], s
     claims = [o.claim for code in codes for o in left if o.claim.code == code]
     if isinstance(seen, DoubleStore):  # of several, the one about this step
         claims.sort(key=lambda claim: all(label.span != seen.at.span for label in claim.labels))
+    if isinstance(seen, Mismatch):  # of several, the one about this array
+        places = [s for launch in program.launches for s in steps(launch.body) if isinstance(s, Assign) and s.target == seen.tensor]
+        claims.sort(key=lambda claim: all(label.span != s.span for label in claim.labels for s in places))
     case = Case(tuple(rows(program, sizes, seen)))
     if isinstance(seen, Race):
         return _race(program, claims, codes[0], sizes, seen, case)
