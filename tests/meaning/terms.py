@@ -127,7 +127,7 @@ def plain(term: App, args: list[Value], world: World) -> Value:
 
 
 def untouched(op: str, given: list[Number]) -> bool:
-    """Whether one operand is a unit, 0 or infinite, so that nothing is rounded: `x + 0`, `1*x`, `0*x`, `x - inf`."""
+    """Whether one operand is a unit or infinite, so that nothing is rounded: `x + 0`, `1*x`, `x - inf`."""
     if op not in ("add", "sub", "mul", "div"):
         return False
     if any(map(v.infinite, given)):
@@ -136,8 +136,8 @@ def untouched(op: str, given: list[Number]) -> bool:
         case "add" | "sub":
             return 0 in given
         case "mul":
-            return any(abs(a) <= 1 and a == int(a) for a in given)
-    return given[0] == 0 or abs(given[1]) == 1
+            return any(abs(a) == 1 for a in given)
+    return bool(abs(given[1]) == 1)
 
 
 def compare(op: str, a: Number, b: Number) -> bool:
