@@ -6,7 +6,7 @@ that only look it.
 
 from __future__ import annotations
 
-from tests.meaning.alone import ENDS, LEAST, UNITS, grid, machine, where
+from tests.meaning.alone import UNITS, grid, machine, where
 from tests.meaning.trouble import Trouble, wrap
 
 
@@ -121,15 +121,13 @@ def widths(d: Trouble) -> str:
     """Integers that go through another width and back."""
     dtype, through = d.one("i8", "u8", "i32", "u32"), d.one("u32", "i32", "i64", "u8", "i8")
     work, at, inside, _ = grid(d)
-    shape = d.one("min({e}, {w})", "max({e}, {w})", "{e} + {w}", "{e}*{w}", "{e} - {w}", "{e} ^ {w}", "max({e}, {w}) - {w}", "(max[k < 3] ({e}))", "(sum[k < 3] ({e}*{w}))")  # fmt: skip
+    shape = d.one("min({e}, {w})", "max({e}, {w})", "{e} + {w}", "{e}*{w}", "{e} - {w}", "{e} ^ {w}", "max({e}, {w}) - {w}", "(sum[k < 3] ({e}*{w}))")  # fmt: skip
     mine = shape.format(e="x[i]", w="w[i]")
     if "[k" in shape:
-        turn = "q[] += {0}(x[{1}])*{0}(w[{1}])" if "sum" in shape else "q[] max= {0}(x[{1}])"
-        start = 0 if "sum" in shape else d.one(LEAST[through], LEAST[through], LEAST[dtype], 0)
         body = f"""    local q: {through}[]
     if {inside} {{
-      q[] = {start if LEAST[through] <= start <= ENDS[through] else 0}
-      for k < 3 {{ {turn.format(through, at)} }}
+      q[] = 0
+      for k < 3 {{ q[] += {through}(x[{at}])*{through}(w[{at}]) }}
       y[{at}] = {dtype}(q[])
     }}"""
     else:
