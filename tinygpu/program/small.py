@@ -12,8 +12,9 @@ from math import prod
 from typing import TypeAlias
 
 from tinygpu.category.listed import REAL, Beyond, Listed, Number, combining, mapped, rounded
+from tinygpu.category.points import Points, constants
 from tinygpu.category.term import FLOATS, Term, reads, variables
-from tinygpu.category.to_lists import Points, box_of, constants, evaluate, held
+from tinygpu.category.to_lists import box_of, evaluate, held
 from tinygpu.program.access import accesses, by_data
 from tinygpu.program.fault import EACH, Fault, Faults, HoldsViolated, NeverStored
 from tinygpu.program.nest import Nest, find_nest

@@ -12,7 +12,7 @@ from math import nan, prod
 from typing import TYPE_CHECKING
 
 from tinygpu.category.listed import FLOATING, Listed, Number, combining, mapped, rounded
-from tinygpu.category.to_lists import Points
+from tinygpu.category.points import Points
 from tinygpu.program.fault import EACH, READ, STORE, DoubleStore, OutOfBounds, Race, ReadOutput, Uninitialised, unflat
 from tinygpu.record import dataclass, field
 

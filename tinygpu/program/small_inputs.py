@@ -11,8 +11,9 @@ from collections.abc import Iterator, Mapping
 from math import isfinite, prod
 
 from tinygpu.category.listed import RANGES, Beyond, Listed, Number, mapped, rounded
+from tinygpu.category.points import Points, constants
 from tinygpu.category.term import BOOL, FLOATS, INTEGERS, App, Read, Term
-from tinygpu.category.to_lists import Points, constants, evaluate
+from tinygpu.category.to_lists import evaluate
 from tinygpu.model.op import Op, Tensor
 from tinygpu.program.chance import Chance
 from tinygpu.program.fault import unflat

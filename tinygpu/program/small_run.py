@@ -10,8 +10,8 @@ from bisect import bisect_right
 from math import prod
 
 from tinygpu.category.listed import Beyond, Listed
+from tinygpu.category.points import Points
 from tinygpu.category.term import App, Read, Term, text, variables
-from tinygpu.category.to_lists import Points
 from tinygpu.program.fault import EACH, At, Divergent, DivisionByZero, Fault, Faults
 from tinygpu.program.nest import Nest
 from tinygpu.program.small_cells import LANE, TURN, Cells

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from typing import SupportsIndex
 
 from tinygpu.category.listed import Beyond
-from tinygpu.category.to_lists import constants, evaluate
+from tinygpu.category.points import constants
+from tinygpu.category.to_lists import evaluate
 from tinygpu.model.op import Op
 from tinygpu.obligations.store import inlined
 from tinygpu.program.fault import element, unflat
