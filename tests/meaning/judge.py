@@ -27,7 +27,7 @@ from tinygpu.program.step import Program
 
 RIGHT, WRONG, LOOSE, CANNOT, SKIPPED = "right", "wrong", "loose", "cannot", "skipped"
 BUILT_IN = re.compile("(argmax|argmin|logsumexp|welford)_[a-z]+[0-9]+|sum|prod|max|min|any|all")
-EACH, AT_ONCE, WORK = 14, 3, 80_000  # samples at each of the sizes; steps of threads in all
+EACH, AT_ONCE, WORK = 16, 3, 80_000  # samples at each of the sizes; steps of threads in all
 NUMBERLESS = 8  # sizes at which the data is no number
 
 

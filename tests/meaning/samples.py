@@ -20,7 +20,7 @@ from tinygpu.program.step import Assign, For, If, Program, steps
 
 FLOATS = tuple(Fraction(number) for number in ("0", "1", "-1", "2", "-2", "300", "1/2", "-3/2"))
 SMALL, DRAWN, EDGE, ELEMENTS, TRIES = (0, 1, 2, 3, 4, 5), 6, 40, 600, 24
-FAR, FEW = 300, 3
+FAR, FEW, NUMBERS = 300, 3, 4
 SAFE = ((Fraction(1),), (Fraction(2), Fraction(3), Fraction("1/2")))
 
 
@@ -35,6 +35,31 @@ def numbers(term: Term) -> Iterator[int]:
             yield from (n for i in index for n in numbers(i))
         case Fold(_, axes, guard, body):
             yield from (n for t in (*(a.extent for a in axes), guard, body) for n in numbers(t))
+
+
+def literals(term: Term) -> Iterator[Fraction]:
+    """The numbers that are written in a term, but for infinities."""
+    match term:
+        case Const(float(value)) if math.isfinite(value):
+            yield Fraction(value)
+        case App(_, args):
+            yield from (n for a in args for n in literals(a))
+        case Fold(_, _, guard, body):
+            yield from (n for t in (guard, body) for n in literals(t))
+
+
+def special(program: Program) -> tuple[Fraction, ...]:
+    """What decides where sums are compared with a number: the numbers of the text, and their differences."""
+    terms = [equation.value for equation in program.op.equations]
+    for launch in program.launches:
+        for step in steps(launch.body):
+            match step:
+                case Assign(_, _, value, _, guard):
+                    terms += [value, guard]
+                case If(guard):
+                    terms.append(guard)
+    written = sorted({n for t in terms for n in literals(t)})[:NUMBERS]
+    return tuple(dict.fromkeys((*(a - b for a in written for b in written if a > b > 0), *written)))
 
 
 def terms_of(program: Program) -> Iterator[Term]:
@@ -113,12 +138,12 @@ def sizes_to_try(program: Program, chance: random.Random) -> Iterator[dict[str, 
                 return
 
 
-def pool(dtype: str, sizes: dict[str, int]) -> tuple[Any, ...]:
+def pool(dtype: str, sizes: dict[str, int], more: tuple[Fraction, ...]) -> tuple[Any, ...]:
     """The values that elements of a dtype are drawn from."""
     if dtype == BOOL:
         return False, True
     if dtype not in WIDTH:
-        return FLOATS
+        return tuple(dict.fromkeys((*FLOATS, *more)))
     low, high = ends(dtype)
     near = {0, 1, 2, 3, *(n + d for n in sizes.values() for d in (-1, 0))}
     return (
@@ -141,12 +166,16 @@ def plain_rows(dtypes: list[str]) -> Iterator[list[Any]]:
         yield [bool(number) if d == BOOL else max(ends(d)[0], number) if d in WIDTH else Fraction(number) for d in dtypes]
     if any(d in WIDTH for d in dtypes):
         for end in (0, 1):
-            yield [bool(end) if d == BOOL else ends(d)[end] if d in WIDTH else Fraction(2 * end - 1, 2) for d in dtypes]
+            row = [bool(end) if d == BOOL else ends(d)[end] if d in WIDTH else Fraction(2 * end - 1, 2) for d in dtypes]
+            yield row
+            yield [*row[:-1], type(row[-1])(0)]
 
 
-def rows(dtypes: list[str], sizes: dict[str, int], chance: random.Random, count: int) -> Iterator[list[Any]]:
-    """Values for that many elements, many times."""
-    pools = [pool(d, sizes) for d in dtypes]
+def rows(
+    dtypes: list[str], sizes: dict[str, int], more: tuple[Fraction, ...], chance: random.Random, count: int
+) -> Iterator[list[Any]]:
+    """Values for that many elements, many times; `more` are numbers to try."""
+    pools = [pool(d, sizes, more) for d in dtypes]
     if math.prod(map(len, pools)) <= count:
         yield from map(list, itertools.product(*pools))
         return
@@ -155,6 +184,7 @@ def rows(dtypes: list[str], sizes: dict[str, int], chance: random.Random, count:
     yield different(dtypes, chance, Fraction(0))
     yield different(dtypes, chance, Fraction(1, 2))
     yield from plain
+    yield from ([number] * len(dtypes) for number in more[:2] if not any(d in WIDTH or d == BOOL for d in dtypes))
     for safe in SAFE:
         yield [
             chance.choice(safe) if d not in WIDTH and d != BOOL else chance.choice(p[:3])
@@ -184,7 +214,7 @@ def inputs_to_try(program: Program, sizes: dict[str, int], chance: random.Random
     if len(places) > ELEMENTS:
         return
     found = 0
-    for tried, row in enumerate(rows([t.dtype for t, _ in places], sizes, chance, max(count, 20)), 1):
+    for tried, row in enumerate(rows([t.dtype for t, _ in places], sizes, special(program), chance, max(count, 20)), 1):
         inputs: dict[str, Cells] = {t.name: {} for t in program.op.inputs}
         for (tensor, place), value in zip(places, row, strict=True):
             inputs[tensor.name][place] = (value, True)

@@ -17,7 +17,7 @@ from tinygpu.model.op import Equation, Tensor
 from tinygpu.model.problems import UNKNOWN, WRONG
 from tinygpu.model.ranges import checked, inferred
 from tinygpu.model.scope import Scope
-from tinygpu.model.value import value, wrong_rank
+from tinygpu.model.value import value
 from tinygpu.record import replace
 from tinygpu.syntax import tree
 
@@ -158,7 +158,7 @@ def _axes(target: tree.Cell, body: tree.Expr, scope: Scope) -> tuple[Axis, ...] 
     """The axes of the left side: distinct bare names, with the extents of the output, or those that the reads give."""
     declared = scope.tensors.get(target.name)
     if declared and len(declared.shape) != len(target.index):
-        wrong_rank(declared, len(target.index), target.span, scope)
+        scope.wrong_rank(declared, len(target.index), target.span)
         return None
     names = _bare(target, scope)
     if names is None:

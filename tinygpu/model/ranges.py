@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import assert_never
 
-from tinygpu.category.term import Term, text
+from tinygpu.category.term import Const, Term, text
 from tinygpu.diagnostic import Label, Span
 from tinygpu.model.extent import difference, same
 from tinygpu.model.problems import UNKNOWN
@@ -17,12 +17,12 @@ from tinygpu.model.scope import Scope
 from tinygpu.record import dataclass
 from tinygpu.syntax import tree
 
-PLAIN, BRANCH, PADDED = range(3)
+PLAIN, BRANCH, PADDED, ILL = range(4)
 
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """An index, bare, at an axis of a tensor; `strength` is PLAIN, BRANCH (under a condition) or PADDED (with a fill).
+    """An index, bare, at an axis of a tensor; `strength` is PLAIN, BRANCH (under a condition), PADDED (with a fill) or ILL (no such cell).
 
     `cell` is the read that it is in; the left side of an equation is none.
     """
@@ -69,6 +69,7 @@ def occurrences(expr: tree.Expr, name: str, scope: Scope, strength: int = PLAIN)
 def _in_cell(cell: tree.Cell, name: str, scope: Scope, strength: int) -> Iterator[Occurrence]:
     tensor = scope.tensors.get(cell.name)
     if tensor is None or len(tensor.shape) != len(cell.index):
+        yield Occurrence(Const(0, UNKNOWN), cell.span, cell.name, ILL, cell)
         return
     for place, extent in zip(cell.index, tensor.shape, strict=True):
         if isinstance(place, tree.Name) and place.name == name:
@@ -89,6 +90,10 @@ def inferred(name: str, span: Span, body: tree.Expr, scope: Scope, on_left: bool
         )
         return None
     first = strongest[0]
+    if first.strength == ILL and first.cell is not None:
+        if (tensor := scope.tensor(first.tensor, first.span)) is not None:
+            scope.wrong_rank(tensor, len(first.cell.index), first.span)
+        return None
     if any(o.extent.dtype == UNKNOWN for o in strongest):
         return None  # said already
     for other in strongest[1:]:

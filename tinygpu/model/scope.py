@@ -146,6 +146,15 @@ class Scope:
         fix = suggestion(name, self.everything()) or self._offer()
         return self.problems.add("TG101", f"unknown name {name}", span, "nothing here has this name", help=fix)
 
+    def wrong_rank(self, tensor: Tensor, given: int, span: Span) -> Const:
+        """The message for a cell with too many or too few indices."""
+        rank, name = len(tensor.shape), tensor.name
+        title = f"{name} has {axes(rank)}, not {given}" if rank else f"{name} is a single value, without axes"
+        fix = f"write {name}[{', '.join('…' for _ in tensor.shape)}]" if rank else f"write {name}"
+        return self.problems.add(
+            "TG110", title, span, f"{given} given here", Label(tensor.span, f"{name} is declared here"), help=fix
+        )
+
     def _offer(self) -> str:
         names = sorted(self.everything() - set(SPECIAL))
         return f"known here: {listing(names)}" if names else ""
@@ -181,3 +190,12 @@ class Scope:
 
 def _count(rank: int) -> str:
     return {0: "no index", 1: "an index"}.get(rank, f"{rank} indices")
+
+
+def axes(count: int) -> str:
+    """A count of axes in words.
+
+    >>> axes(1), axes(2)
+    ('1 axis', '2 axes')
+    """
+    return f"{count} {'axis' if count == 1 else 'axes'}"

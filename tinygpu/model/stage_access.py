@@ -17,7 +17,6 @@ from tinygpu.model.op import Op
 from tinygpu.model.problems import listing, suggestion
 from tinygpu.model.scope import Scope
 from tinygpu.model.tile import BLOCK, Factors, Sought
-from tinygpu.model.value import wrong_rank
 from tinygpu.model.work import Factor
 from tinygpu.record import dataclass, replace
 from tinygpu.syntax import tree
@@ -106,7 +105,7 @@ def _names(clause: tree.Stage, around: Around, scope: Scope) -> tuple[str, ...]:
         problems.add("TG542", f"no equation reads {access.name}", access.span, "nothing to stage", help=fix)
         return ()
     if len(access.index) != len(known[access.name].shape):
-        wrong_rank(known[access.name], len(access.index), access.span, scope)
+        scope.wrong_rank(known[access.name], len(access.index), access.span)
         return ()
     names = tuple(i.name for i in access.index if isinstance(i, tree.Name))
     if len(names) < len(access.index) or access.fill is not None or len(set(names)) < len(names):

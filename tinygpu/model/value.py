@@ -29,13 +29,12 @@ from tinygpu.category.term import (
     negation,
     select,
 )
-from tinygpu.diagnostic import Label, Span
+from tinygpu.diagnostic import Span
 from tinygpu.model.builtin import monoid_of
 from tinygpu.model.bulk import flat
 from tinygpu.model.carried import component, made
 from tinygpu.model.dtype import LITERAL, meet, not_offered, offered, settle, to_index
 from tinygpu.model.folds import fold
-from tinygpu.model.op import Tensor
 from tinygpu.model.problems import UNKNOWN, WRONG, listing, suggestion
 from tinygpu.model.scope import Scope
 from tinygpu.model.shuffle import shuffle
@@ -130,7 +129,7 @@ def _cell(expr: tree.Cell, scope: Scope) -> Term:
     if tensor is None or WRONG in inside:
         return WRONG
     if len(inside) != len(tensor.shape):
-        return wrong_rank(tensor, len(inside), expr.span, scope)
+        return scope.wrong_rank(tensor, len(inside), expr.span)
     read = Read(expr.name, inside, tensor.dtype, expr.span)
     if expr.fill is None:
         return _as_index(read, scope)
@@ -140,23 +139,6 @@ def _cell(expr: tree.Cell, scope: Scope) -> Term:
     fill = value(expr.fill, scope.at("in a fill"))
     _, filled, dtype = meet(read, fill, (expr.span, expr.fill.span), scope.problems)
     return WRONG if dtype == UNKNOWN else _as_index(select(conjunction(*guards), read, filled), scope)
-
-
-def wrong_rank(tensor: Tensor, given: int, span: Span, scope: Scope) -> Const:
-    """The message for a cell with too many or too few indices."""
-    rank, name = len(tensor.shape), tensor.name
-    title = f"{name} has {axes(rank)}, not {given}" if rank else f"{name} is a single value, without axes"
-    fix = f"write {name}[{', '.join('…' for _ in tensor.shape)}]" if rank else f"write {name}"
-    return scope.problems.add("TG110", title, span, f"{given} given here", Label(tensor.span, f"{name} is declared here"), help=fix)
-
-
-def axes(count: int) -> str:
-    """A count of axes in words.
-
-    >>> axes(1), axes(2)
-    ('1 axis', '2 axes')
-    """
-    return f"{count} {'axis' if count == 1 else 'axes'}"
 
 
 def _within(term: Term, extent: Term, scope: Scope) -> bool:

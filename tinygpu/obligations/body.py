@@ -34,6 +34,7 @@ from tinygpu.category.term import (
 from tinygpu.diagnostic import Label
 from tinygpu.obligations.defined import defined, evaluated, outer_folds, valued
 from tinygpu.obligations.endless import at_infinity, computes, written
+from tinygpu.obligations.extreme import extremes
 from tinygpu.obligations.finite import HIGH, LOW, Ends, allowed, apart
 from tinygpu.obligations.fold import match
 from tinygpu.obligations.obligation import Claim, Obligation, Point
@@ -99,7 +100,7 @@ def _split(value: Term, claim: Term, condition: Term, point: Point, labels: tupl
 def shared(value: Term, claim: Term, point: Point, symbols: Symbols) -> tuple[Term, Term]:
     """Both with a symbol for each fold that stands in both and has a value whatever the data is: then no case is split for its sake."""
     theirs = frozenset(outer_folds(claim))
-    for fold in (f for f in outer_folds(value) if f in theirs and f.dtype in FLOATS and total(f)):
+    for fold in (f for f in outer_folds(value) if f in theirs and f.dtype in FLOATS and total(f) and find_region(value, f) == f):
         ends = surely(fold, point)
         symbol = unused("number" if ends == (TRUE, TRUE) else "fold", fold.dtype, value, claim, point, symbols)
         symbols.ends[symbol.name], symbols.meant[symbol.name] = ends, fold
@@ -175,7 +176,7 @@ def _finished(
         return
     sentence = f"{text(value)} is {text(claim)}" if value != claim else f"the value is {text(claim)}"
     title = "the value stored is not the equation's"
-    there = point.under(*valued(claim, point))
+    there = point.under(*valued(claim, point), *(extremes(meant, (value, claim), point) if value != claim else ()))
     if not written(value, claim, point, ends):
         cases = computes(value, claim, point, ends)  # then what is infinite is asked by itself, and here are numbers
         names: dict[str, Term] = {name: Var(name.replace("fold", "number"), fold.dtype) for name, fold in meant.items() if cases}

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import count, islice, product
 
+from tinygpu.category.cancel import cancel
 from tinygpu.category.settle import settle
 from tinygpu.category.term import (
     FALSE,
@@ -32,7 +33,7 @@ from tinygpu.category.term import (
 )
 from tinygpu.category.total import INFINITE, mixing
 from tinygpu.diagnostic import Label
-from tinygpu.obligations.defined import partial
+from tinygpu.obligations.defined import partial, valued
 from tinygpu.obligations.extended import NOTHING, Unfollowed, infinite, several
 from tinygpu.obligations.finite import HIGH, LOW, Ends, apart, finite
 from tinygpu.obligations.obligation import Claim, Obligation, Point
@@ -60,6 +61,7 @@ def at_infinity(
         return
     names = _Names(point, dict(ends))
     pair = names.leaves(value), names.leaves(claim)
+    point = point.under(*(c for c in valued(claim, point) if not names.endless(names.leaves(c))))
     may = [(name, sign) for name, both in names.ends.items() for sign in (LOW, HIGH) if both[sign > 0] != TRUE]
     may = [(name, sign) for name, sign in may if any(_mentions(t, name) for t in pair)]
     bare = written(value, claim, point, ends)
@@ -98,7 +100,7 @@ def _case(
             yield _wrong(shown, there, "is infinite where the equation is not, or the other way round", labels)
         else:
             sentence = f"{shown[0]} is {shown[1]} where a fold over nothing is infinite"
-            goal = equal(names.back(ours), names.back(theirs))
+            goal = equal(*(names.back(cancel(t)) for t in (ours, theirs)))
             yield Obligation("body", "TG502", "the value stored is not the equation's", sentence, there.facts, goal, labels)
 
 
@@ -139,7 +141,7 @@ class _Names:
     def symbol(self, term: Term) -> Var:
         """One symbol for one term."""
         if term not in self.known:
-            self.known[term] = Var(f"value {next(self.count)}", term.dtype)
+            self.known[term] = Var(f"number value {next(self.count)}", term.dtype)  # where it is no number, something stands for it
             self.put[self.known[term].name] = term
         return self.known[term]
 
@@ -165,18 +167,19 @@ class _Names:
 
     def numbers(self, term: Term) -> Term:
         """The term with a symbol for each largest part that no infinity is in."""
-        if isinstance(term, Const | Var) or self._endless(term):
+        if isinstance(term, Const | Var) or self.endless(term):
             return term if isinstance(term, Const | Var | Read | Fold) else rebuild(term, self.numbers)
         return self.symbol(term)
 
-    def _endless(self, term: Term) -> bool:
+    def endless(self, term: Term) -> bool:
+        """Whether an infinity may be in a term without folds."""
         match term:
             case Const(value):
                 return value in INFINITE
             case Var(name):
                 return self.ends.get(name, (TRUE, TRUE)) != (TRUE, TRUE)
             case App(_, args):
-                return any(map(self._endless, args))
+                return any(map(self.endless, args))
         return False
 
     def back(self, term: Term) -> Term:

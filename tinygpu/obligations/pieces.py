@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tinygpu.category.monoid import MONOIDS
-from tinygpu.category.term import App, Fold, Term, conjunction, negation, reads, variables, whole
+from tinygpu.category.term import TRUE, App, Const, Fold, Term, conjunction, negation, reads, variables, whole
 from tinygpu.category.total import total
 from tinygpu.obligations.recurrence import combine, flatten, fresh
 from tinygpu.record import replace
@@ -36,12 +36,21 @@ def parts_of(monoid: str, term: Term) -> tuple[Term, ...]:
                         inner = fresh(inner, {a.name for a in axes} | variables(guard))
                         out.append(Fold(name, axes + inner.axes, conjunction(guard, inner.guard), inner.body, dtype, span))
                     else:
-                        out.append(Fold(name, axes, guard, inner, dtype, span))
+                        out.append(once(Fold(name, axes, guard, inner, dtype, span)))
             case Fold(guard=guard, body=body) if (whole(guard) or total(guard)) and body == law.unit(piece.dtype):
                 pass
             case _ if piece != law.unit(piece.dtype):
                 out.append(piece)
     return tuple(out)
+
+
+def once(fold: Fold) -> Term:
+    """`max[d < 32] v` as `v`, where `d` does not stand in `v`."""
+    there = all(isinstance(a.extent, Const) and a.extent.value >= 1 for a in fold.axes)
+    same = (
+        MONOIDS[fold.monoid].idempotent and fold.guard == TRUE and there and not variables(fold.body) & {a.name for a in fold.axes}
+    )
+    return fold.body if same else fold
 
 
 def _folds(monoid: str, body: Term) -> bool:
