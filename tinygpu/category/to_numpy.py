@@ -16,9 +16,9 @@ import numpy as np
 
 from tinygpu.category.monoid import LEFT, MONOIDS, RIGHT, Definition
 from tinygpu.category.number import FUNCTION, Array, Value, cast, constant, quiet, rounded, unit
-from tinygpu.category.term import BOOL, FLOATS, SHUFFLES, TRUE, App, Const, Fold, Read, Term, Var, variables
+from tinygpu.category.term import BOOL, COMPARISONS, FLOATS, SHUFFLES, TRUE, App, Const, Fold, Read, Term, Var, variables
 from tinygpu.category.tuples import Tuple, chosen, folded, spread, unit_of
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, replace
 
 Mask: TypeAlias = Array | None
 Reader: TypeAlias = Callable[[Read, tuple[Value, ...], Mask], Value]
@@ -50,6 +50,7 @@ BINARY: Mapping[str, Callable[[Value, Value], Value]] = {
 }
 
 SIGNED = ("i8", "i32", "i64")
+BEGINS = {"log": np.greater, "rsqrt": np.greater, "sqrt": np.greater_equal}  # where a function of a real has a value, compared with 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,7 @@ class _Context:
     exact: bool
     on_zero: Callable[[Term, Array], None]
     exchange: Exchange
+    undefined: bool | None = None
 
 
 def no_reads(read: Read, index: tuple[Value, ...], mask: Mask) -> Value:
@@ -86,12 +88,14 @@ def evaluate(
     exact: bool = False,
     on_zero: Callable[[Term, Array], None] = raise_zero,
     exchange: Exchange = no_lanes,
+    undefined: bool | None = None,
 ) -> Value:
     """The values of `term` at the points `env`, in the term's dtype, or with all floats in float64 (`exact`; integers still wrap).
 
     `read(node, index, mask)` gives the elements at the index arrays, and answers for the points of the mask only (None is all).
     `on_zero(term, where)` hears of integer divisions by zero; they go on with 1 as the divisor.
-    `exchange(node, value, which, mask)` gives each lane the value of the one that a shuffle means. The result is an integer, a numpy
+    `exchange(node, value, which, mask)` gives each lane the value of the one that a shuffle means. With `undefined`, which is what a
+    comparison gives of what has no value, quotients and functions have none outside of their domain, instead of IEEE's infinities. The result is an integer, a numpy
     scalar or an array that broadcasts with the variables.
 
     >>> i = Var("i")
@@ -99,7 +103,7 @@ def evaluate(
     ([-3, -2, -1, 0, 1, 2, 3, 4, 5], -2)
     """
     with quiet():
-        return _value(term, env, mask, _Context(read, exact, on_zero, exchange))
+        return _value(term, env, mask, _Context(read, exact, on_zero, exchange, undefined))
 
 
 def _value(term: Term, env: Mapping[str, Value], mask: Mask, c: _Context) -> Value:
@@ -111,7 +115,7 @@ def _value(term: Term, env: Mapping[str, Value], mask: Mask, c: _Context) -> Val
         case Read(_, index):
             return c.read(term, tuple([_value(i, env, mask, c) for i in index]), mask)
         case App("select", (condition, then, otherwise)):
-            return _select(_value(condition, env, mask, c), then, otherwise, env, mask, c)
+            return _choice(condition, then, otherwise, env, mask, c)
         case App("and" | "or" as op, args):
             return _logic(op, args, env, mask, c)
         case App("table", (place, *entries), dtype):
@@ -140,6 +144,27 @@ def narrow(mask: Mask, guard: Value) -> Mask:
     if guard is True:
         return mask
     return np.asarray(guard) if mask is None else np.logical_and(mask, guard)
+
+
+def _choice(condition: Term, then: Term, otherwise: Term, env: Mapping[str, Value], mask: Mask, c: _Context) -> Value:
+    """A choice; of an equation it has no value where its condition has none."""
+    held = _value(condition, env, mask, c)
+    out = _select(held, then, otherwise, env, mask, c)
+    if not c.exact or c.undefined is None:
+        return out
+    other = _value(condition, env, mask, replace(c, undefined=not c.undefined))
+    return _without_value(out, np.not_equal(held, other), c)
+
+
+def _without_value(out: Value, where: Value, c: _Context) -> Value:
+    """No value there: not a number, of integers and truth values one that is another where undefined comparisons have the other truth."""
+    if isinstance(out, tuple):
+        return tuple([_without_value(part, where, c) for part in out])
+    if not np.any(where):
+        return out
+    kind = np.asarray(out).dtype.kind
+    nothing = np.nan if kind == "f" else bool(c.undefined) if kind == "b" else np.add(out, int(bool(c.undefined)))
+    return np.where(where, nothing, out).astype(np.asarray(out).dtype)
 
 
 def _select(condition: Value, then: Term, otherwise: Term, env: Mapping[str, Value], mask: Mask, c: _Context) -> Value:
@@ -191,6 +216,13 @@ def _apply(term: App, args: list[Value], mask: Mask, c: _Context) -> Value:
             out = _divide(term, args[0], args[1], mask, c)
         case op if op in FUNCTION:
             out = FUNCTION[op](args[0])
+            if op in BEGINS and c.undefined is not None:
+                out = np.where(BEGINS[op](args[0], 0), out, np.nan)
+        case "div" if c.undefined is not None:
+            out = np.where(np.equal(args[1], 0), np.nan, operator.truediv(*args))
+        case op if op in COMPARISONS and c.undefined and term.args[0].dtype in FLOATS:
+            a, b = args
+            out = BINARY[op](a, b) | np.isnan(a) | np.isnan(b)
         case op:
             out = reduce(BINARY[op], args)
     return out if term.dtype == BOOL else rounded(out, term.dtype, c.exact)
@@ -208,6 +240,13 @@ def _divide(term: App, a: Value, b: Value, mask: Mask, c: _Context) -> Value:
         where = outside if mask is None else np.logical_and(outside, mask)
         if where.any():
             c.on_zero(term, where)
+    if c.undefined is not None and c.exact and term.dtype in SIGNED:
+        less = np.logical_or(np.less(a, 0), np.less_equal(b, 0))
+        return _without_value(_quotient(term, a, b, zero), less, c)
+    return _quotient(term, a, b, zero)
+
+
+def _quotient(term: App, a: Value, b: Value, zero: Array) -> Value:
     if zero.any():
         b = np.where(zero, np.asarray(b).dtype.type(1), b)
     negative = np.less(b, 0)

@@ -50,6 +50,7 @@ class Run:
     budget: list[int]
     vectorise: bool
     schedule: Schedule | None = None
+    undefined: bool | None = None
     loops: tuple[str, ...] = ()
     now: Place | None = None
     ghost: bool = False
@@ -87,7 +88,7 @@ class Run:
 
     def value(self, term: Term, mask: Array) -> Value:
         """The term in every lane of the mask."""
-        return evaluate(term, self.env, self.read, mask, on_zero=self.zero, exchange=self.exchange)
+        return evaluate(term, self.env, self.read, mask, on_zero=self.zero, exchange=self.exchange, undefined=self.undefined)
 
     def spend(self, turns: int = 1) -> None:
         """Takes that many steps of all lanes from the budget, and one step from the work that may be done."""

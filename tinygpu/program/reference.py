@@ -32,6 +32,7 @@ class _Values:
     op: Op
     sizes: dict[str, Value]
     sampled: bool
+    undefined: bool | None = None
     arrays: dict[str, Array] = field(default_factory=dict)
 
     def read(self, node: Read, index: tuple[Value, ...], mask: Mask) -> Value:
@@ -58,7 +59,7 @@ class _Values:
     def at(self, equation: Equation, index: tuple[Value, ...], mask: Mask = None) -> Value:
         """The equation's values at these points."""
         env = {**self.sizes, **{axis.name: i for axis, i in zip(equation.axes, index, strict=True)}}
-        return evaluate(equation.value, env, self.read, mask, exact=True)
+        return evaluate(equation.value, env, self.read, mask, exact=True, undefined=self.undefined)
 
     def whole(self, name: str) -> Array:
         """All elements of a tensor that an equation defines."""
@@ -71,14 +72,19 @@ class _Values:
 
 
 def reference(
-    op: Op, sizes: Mapping[str, int], inputs: Mapping[str, Any], sample: Mapping[str, tuple[Any, ...]] | None = None
+    op: Op,
+    sizes: Mapping[str, int],
+    inputs: Mapping[str, Any],
+    sample: Mapping[str, tuple[Any, ...]] | None = None,
+    undefined: bool | None = None,
 ) -> dict[str, Array]:
     """The outputs by their equations, at these sizes.
 
-    With `sample` (output name → one index array for each axis), only those outputs, and of them only those elements.
+    With `sample` (output name → one index array for each axis), only those outputs, and of them only those elements. `undefined` as in
+    `evaluate`.
     Raises IndexError where an equation reads outside a tensor, ZeroDivisionError where it divides an integer by zero.
     """
-    values = _Values(op, {name: int(sizes[name]) for name in op.sizes}, sample is not None)
+    values = _Values(op, {name: int(sizes[name]) for name in op.sizes}, sample is not None, undefined)
     values.arrays.update((t.name, load(inputs[t.name], t.dtype, exact=True)) for t in op.inputs)
     if sample is None:
         for tensor in op.outputs:

@@ -46,13 +46,14 @@ def simulate(
     work: list[int] | None = None,
     cap: int = 20,
     vectorise: bool = True,
+    undefined: bool | None = None,
 ) -> Outcome:
     """Runs the program at these sizes. Arrays have their tensors' shapes, scalars have rank 0.
 
     `order` is a seed: blocks and threads run in a permuted order, in groups that do not run in lockstep. `budget` counts lane-steps;
     beyond it SimulationBudget is raised. `work` is what is left for several runs together, in the same unit, with what every step costs
     by itself; it is taken from. `cap` is the most faults that are reported. With `vectorise`, the iterations of a
-    nest whose one statement writes distinct cells run at once. Raises ValueError for inputs of a wrong shape.
+    nest whose one statement writes distinct cells run at once. `undefined` as in `evaluate`. Raises ValueError for inputs of a wrong shape.
     """
     program = unpack(program)
     env: dict[str, Value] = {name: int(sizes[name]) for name in program.op.sizes}
@@ -66,7 +67,7 @@ def simulate(
     faults, left = Faults(cap), [budget, work[0] if work else WORK]
     try:
         for number, launch in enumerate(program.launches):
-            _launch(number, launch, env, arrays, faults, left, order, vectorise)
+            _launch(number, launch, env, arrays, faults, left, order, vectorise, undefined)
     finally:
         if work:
             work[0] = left[1]
@@ -87,6 +88,7 @@ def _launch(
     left: list[int],
     order: int | None,
     vectorise: bool,
+    undefined: bool | None,
 ) -> None:
     """All blocks of one launch."""
     grid, block = (_shape(tuple(a.extent for a in axes), env) for axes in (launch.grid, launch.block))
@@ -112,7 +114,7 @@ def _launch(
         own.update((s.name, _shared(s, env, group, clock)) for s in shared)
         lanes = factors(launch.grid, grid, launch.block, block, group)
         schedule = None if chance is None else Schedule(chance, both)
-        run = Run(number, group, {**env, **lanes}, names, {**arrays, **own}, clock, faults, left, vectorise, schedule)
+        run = Run(number, group, {**env, **lanes}, names, {**arrays, **own}, clock, faults, left, vectorise, schedule, undefined)
         run_body(run, launch.body, run.all())
 
 

@@ -1,0 +1,109 @@
+"""The second checker: a program and its equation, run on real numbers at small sizes.
+
+    outputs(run(program, sizes, data))  =  values(equation, sizes, data)        wherever the equation has a value, and no fault on the way
+
+Comes in: a program. Goes out: at how many sizes and data it agrees, or where it does not. The one idea: numbers drawn from the reals are free, so
+two terms that agree at them are one term, but with chance nought (Schwartz and Zippel). No solver, no closed form, no matching of folds and no
+inverse has a part in this, and nothing is taught for a step that the simulator does not know anyway.
+
+Data decides branches, so it is drawn in several ways: dense; with one place that stands out; equal, around 0, at the ends of the dtypes and around
+the numbers of the text. A comparison of what has no value is true in every other run, and false in the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from tinygpu.category.number import Array, quiet
+from tinygpu.category.term import FLOATS
+from tinygpu.model.op import Tensor
+from tinygpu.program.exact import retyped
+from tinygpu.program.fault import Fault, NeverStored, SimulationBudget
+from tinygpu.program.inputs import promised, random_inputs
+from tinygpu.program.reference import reference
+from tinygpu.program.simulate import simulate
+from tinygpu.program.sizes import sizes_to_try
+from tinygpu.program.step import Program
+from tinygpu.program.tolerance import Mismatch
+from tinygpu.proof.large_replay import ends_inputs
+from tinygpu.recheck.data import nasty_inputs
+from tinygpu.record import dataclass
+
+SIZES, VOLUME = 24, 1 << 14  # how many are tried, and the largest product of them
+LONGEST, WORK = 1 << 24, 1 << 26  # lane-steps of one run, and of all of a program
+NEAR = 1e-8  # of reals in f64: far above what is rounded, far below what is another number
+
+Inputs = Mapping[str, Array]
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """So many runs, at so many sizes, agree with the equation."""
+
+    runs: int
+    sizes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """The first thing that goes wrong, and at which sizes."""
+
+    sizes: dict[str, int]
+    seen: Fault | Mismatch | str
+
+
+def rerun(program: Program, sizes: int = SIZES, work: int = WORK) -> Agreement | Disagreement:
+    """`program → agreement or disagreement`."""
+    real, left, runs, tried = retyped(program, "f64"), [work], 0, 0
+    for number, row in enumerate(sizes_to_try(program, sizes, VOLUME)):
+        before = runs
+        for inputs in draws(real, row, number):
+            try:
+                seen = _wrong(real, row, inputs, number, left)
+            except SimulationBudget:
+                continue  # too large to run
+            if seen is not None:
+                return Disagreement(row, seen)
+            runs += 1
+        tried += runs > before
+        if left[0] <= 0:
+            break
+    return Agreement(runs, tried)
+
+
+def draws(program: Program, sizes: dict[str, int], number: int) -> Iterator[Inputs]:
+    """Data that the op's promises admit."""
+    drawn = random_inputs(program.op, sizes, number), ends_inputs(program.op, sizes, number)
+    for inputs in (*drawn, *(nasty_inputs(program, sizes, n) for n in (number, number + 1))):
+        if promised(program.op, sizes, inputs):
+            yield inputs
+
+
+def _wrong(program: Program, sizes: dict[str, int], inputs: Inputs, number: int, left: list[int]) -> Fault | Mismatch | str | None:
+    """What goes wrong first in one run."""
+    with quiet():
+        try:
+            wanted, other = (reference(program.op, sizes, inputs, undefined=truth) for truth in (False, True))
+        except IndexError as error:
+            return str(error)
+        except ZeroDivisionError:
+            return None  # the equation has no value
+        asked = {name: np.equal(wanted[name], other[name]) for name in wanted}  # else there is no value
+        order = number if number % 2 else None
+        outcome = simulate(program, sizes, inputs, order=order, budget=LONGEST, work=left, undefined=number % 2 == 1)
+        for fault in outcome.faults:
+            if not isinstance(fault, NeverStored) or asked[fault.array][fault.index]:
+                return fault
+        return next((m for t in program.op.outputs for m in _apart(t, outcome.outputs[t.name], wanted[t.name], asked[t.name])), None)
+
+
+def _apart(tensor: Tensor, got: Array, want: Array, asked: Array) -> Iterator[Mismatch]:
+    """The elements that are not what they should be, of those that are asked of."""
+    same = np.equal(got, want)
+    if tensor.dtype in FLOATS:
+        same |= np.abs(got - want) <= NEAR * (1 + np.abs(want))
+    for place in np.argwhere(asked & np.logical_not(same)):
+        at = tuple(map(int, place))
+        yield Mismatch(tensor.name, at, got[at].item(), want[at].item())
