@@ -18,7 +18,8 @@ Value: TypeAlias = tuple[Number, Any]  # a number, and `True` or a `Rounded`; of
 class Rounded:
     """Not sure: rounding stands between stored values and this one. Two values of one origin and one sign are one float, whatever it is.
 
-    `soft` is a truth made of several comparisons, which rounding may or may not change together.
+    `soft` is a truth made of several comparisons, which rounding may or may not change together. The origin of one comparison is what is
+    compared; `negative` is then that it is denied.
     """
 
     origin: object = field(default_factory=object)
@@ -40,6 +41,14 @@ def both(absorbing: bool, a: Value, b: Value) -> Value:
     return (UNDEFINED if UNDEFINED in (a[0], b[0]) else not absorbing), sure
 
 
+def of_test(op: str, a: Value, b: Value) -> Rounded:
+    """What is known of a comparison of two floats, one of them rounded: as `a < b` or `a == b`, perhaps denied."""
+    if op in ("gt", "le"):
+        a, b = b, a
+    one, two = ((sure.origin, sure.negative) if isinstance(sure, Rounded) else number for number, sure in (a, b))
+    return Rounded(("eq" if op in ("eq", "ne") else "lt", one, two), op in ("ge", "le", "ne"))
+
+
 def certainty(op: str, args: list[Value], exact: bool) -> bool | Rounded:
     """What is known of a result: sure if it is `exact` and all operands are."""
     if exact and all(s is True for _, s in args):
@@ -50,7 +59,7 @@ def certainty(op: str, args: list[Value], exact: bool) -> bool | Rounded:
     if op == "neg" and isinstance(first, Rounded):
         return Rounded(first.origin, not first.negative)
     if op == "not" and isinstance(first, Rounded):
-        return first
+        return Rounded(first.origin, not first.negative, first.soft)
     return Rounded()
 
 

@@ -182,7 +182,7 @@ class Machine(Plain):
         if held is UNDEFINED:
             self.partial = True
             return bool(self.oracle.choose(2))
-        return bool(held) if sure is True else bool(held) ^ bool(self.oracle.choose(2, soft or sure.soft))
+        return bool(held) if sure is True else self.oracle.test(bool(held), sure, soft or sure.soft)
 
     def turns(self, extent: Term, active: list[int], loops: Mapping[str, int]) -> int:
         found = {self.at(extent, thread, loops)[0] for thread in active}

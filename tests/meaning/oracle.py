@@ -6,9 +6,12 @@ a program is right if it is right on every path. The first answer is the one of 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
+from tests.meaning.certain import Rounded
 from tests.meaning.values import CannotJudge
 
 PATHS, LONG = 24, 400
@@ -22,6 +25,7 @@ class Oracle:
     later: int = 0
     soft: bool = False
     made: list[tuple[int, int]] = field(default_factory=list)
+    tests: dict[tuple[Any, Any, Any], bool] = field(default_factory=dict)
 
     def choose(self, count: int, soft: bool = False) -> int:
         """One of so many answers."""
@@ -32,6 +36,63 @@ class Oracle:
         self.made.append((answer, count))
         self.soft |= soft and answer != 0
         return answer
+
+    def test(self, held: bool, test: Rounded, soft: bool) -> bool:
+        """The truth of a test of rounded values, which holds of the reals or not. One float is one number, whatever it is: its tests agree."""
+        if not isinstance(test.origin, tuple):
+            return held ^ bool(self.choose(2, soft))
+        found = self.implied(test.origin)
+        if found is None:
+            found = held ^ test.negative ^ bool(self.choose(2, soft))
+            self.tests[test.origin] = found
+        return found ^ test.negative
+
+    def implied(self, test: tuple[Any, Any, Any]) -> bool | None:
+        """What the answers so far say of `a < b` or `a == b`."""
+        if test in self.tests:
+            return self.tests[test]
+        value = next((side for side in test[1:] if isinstance(side, tuple)), None)
+        if value is None or all(isinstance(side, tuple) for side in test[1:]):
+            return None
+        low, high = self.between(value)
+        op, a, b = test
+        if a == value:  # value < b, value == b
+            number, reach = b, ((-1 if op == "lt" else 0),)
+        else:
+            number, reach = a, ((1 if op == "lt" else 0),)
+        sides = {s for s in (-1, 0, 1) if possible(s, number, low, high)}  # where the value may lie: below, at, above the number
+        if not sides:
+            return None
+        return True if sides <= set(reach) else False if not sides & set(reach) else None
+
+    def between(self, value: tuple[Any, bool]) -> tuple[tuple[Any, bool], tuple[Any, bool]]:
+        """The least and the greatest that a value may be, and whether it may be that itself."""
+        low, high = (-math.inf, True), (math.inf, True)
+        for (op, a, b), holds in self.tests.items():
+            if op == "lt" and a == value and not isinstance(b, tuple):
+                if holds:
+                    high = min(high, (b, False))
+                else:
+                    low = max(low, (b, True), key=lambda end: (end[0], not end[1]))
+            elif op == "lt" and b == value and not isinstance(a, tuple):
+                if holds:
+                    low = max(low, (a, False), key=lambda end: (end[0], not end[1]))
+                else:
+                    high = min(high, (a, True))
+            elif op == "eq" and holds and value in (a, b):
+                number = b if a == value else a
+                if not isinstance(number, tuple):
+                    low = high = (number, True)
+        return low, high
+
+
+def possible(side: int, number: Any, low: tuple[Any, bool], high: tuple[Any, bool]) -> bool:
+    """Whether something between two ends may lie below, at, or above a number."""
+    if side < 0:
+        return bool(low[0] < number)
+    if side > 0:
+        return bool(high[0] > number)
+    return bool(low[0] < number or (low[0] == number and low[1])) and bool(high[0] > number or (high[0] == number and high[1]))
 
 
 def paths() -> Iterator[Oracle]:

@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any, Protocol, TypeAlias
 
 from tests.meaning import values as v
-from tests.meaning.certain import Rounded, Value, both, certainty, undefined_like
+from tests.meaning.certain import Rounded, Value, both, certainty, of_test, undefined_like
 from tests.meaning.values import INF, UNDEFINED, WIDTH, CannotJudge, Number
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.node import BOOL, COMPARISONS, FLOATS, INDEX, SHUFFLES, App, Const, Fold, Read, Term, Var
@@ -115,7 +115,7 @@ def plain(term: App, args: list[Value], world: World) -> Value:
         if isinstance(args[0][1], Rounded) and args[0][1] == args[1][1]:  # one float, compared with itself
             world.leans()
             sure = True
-        return compare(op, *given), sure
+        return compare(op, *given), of_test(op, *args) if isinstance(sure, Rounded) and not isinstance(given[0], bool) else sure
     if op == "not":
         return not given[0], sure
     if dtype in FLOATS:

@@ -1,14 +1,14 @@
 """Terms: the one expression language of tinygpu, for indices and for values.
 
-Comes in: the nodes of `category.node`, which this file hands on. Goes out: guards and choices, traversal, substitution (which is
-composition of arrows), and the text of a term. The one idea: everything that tinygpu reasons about is built from five nodes.
+Comes in: the nodes of `category.node`, which this file hands on. Goes out: guards and choices, traversal, and substitution, which is
+composition of arrows. The one idea: everything that tinygpu reasons about is built from five nodes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from tinygpu.category.carrier import component, pack, part, shown
+from tinygpu.category.carrier import pack, part
 from tinygpu.category.node import (
     ARITHMETIC,
     BOOL,
@@ -36,11 +36,12 @@ from tinygpu.category.node import (
     apply,
     lift,
 )
+from tinygpu.category.text import SYMBOL, text
 from tinygpu.category.total import total
 
 __all__ = [
     "ARITHMETIC", "BOOL", "COMPARISONS", "DTYPES", "FALSE", "FLOATS", "FOLDED", "FUNCTIONS", "INDEX", "INTEGERS", "LOGIC",
-    "OPERATIONS", "OTHERS", "SHUFFLES", "TRUE", "Algebra", "App", "Axis", "Const", "Fold", "Read", "Term", "Var", "apply", "ceildiv",
+    "OPERATIONS", "OTHERS", "SHUFFLES", "SYMBOL", "TRUE", "Algebra", "App", "Axis", "Const", "Fold", "Read", "Term", "Var", "apply", "ceildiv",
     "children", "conjunction", "conjuncts", "equal", "lift", "negation", "pack", "part", "reads", "rebuild", "select", "substitute",
     "text", "total", "variables", "walk",
 ]  # fmt: skip
@@ -233,68 +234,3 @@ def whole(term: Term) -> bool:
 def reads(term: Term) -> tuple[Read, ...]:
     """Every tensor read in a term, in order."""
     return tuple(t for t in walk(term, leave=plain) if isinstance(t, Read))
-
-
-SYMBOL = {
-    "or": (" or ", 1), "and": (" and ", 2), "not": ("not ", 3),
-    "lt": (" < ", 4), "le": (" <= ", 4), "gt": (" > ", 4), "ge": (" >= ", 4), "eq": (" == ", 4), "ne": (" != ", 4),
-    "xor": (" ^ ", 5), "add": (" + ", 6), "sub": (" - ", 6),
-    "mul": ("*", 7), "div": (" / ", 7), "floordiv": (" // ", 7), "mod": (" % ", 7), "neg": ("-", 8),
-}  # fmt: skip
-
-
-def text(term: Term, level: int = 0) -> str:
-    """The term as `.tgpu` source, with as few parentheses as it parses back with.
-
-    >>> i, n = Var("i"), Var("n")
-    >>> text((i + 1) % n * 4), text(ceildiv(n, 256)), text(select(i < n, Read("x", (i,), "f32"), Const(0.0, "f32")))
-    ('(i + 1) % n*4', 'ceil(n / 256)', 'x[i] if i < n else 0')
-    """
-    match term:
-        case Const(value):
-            return _number(value)
-        case Var(name):
-            return name
-        case Read(tensor, index):
-            return f"{tensor}[{', '.join(map(text, index))}]" if index else tensor
-        case Fold(monoid, axes, guard, body):
-            binders = ", ".join(f"{a.name} < {text(a.extent)}" for a in axes)
-            word = f"fold {shown(monoid)}" if body.dtype == monoid else monoid
-            inner = body if guard == TRUE else App("select", (guard, body, Var("nothing")), body.dtype)
-            return _wrap(f"{word}[{binders}] {text(inner, 7)}", 7, level)
-        case App("select", (condition, then, otherwise)):
-            return _wrap(f"{text(then, 1)} if {text(condition, 1)} else {text(otherwise)}", 0, level)
-        case App("ceildiv", (a, b)):
-            return f"ceil({text(a, 7)} / {text(b, 8)})"
-        case App("cast", (a,), "index"):
-            return text(a, level)  # an integer in an index is written as it is
-        case App("cast", (a,), dtype):
-            return f"{dtype}({text(a)})"
-        case App("pack", args, dtype):
-            return f"{shown(dtype)}({', '.join(map(text, args))})"
-        case App("part", (a, Const(int(place)))):
-            return f"{text(a, 9)}.{component(a.dtype, place)}"
-        case App(op, args) if op in SYMBOL and len(args) == 1:
-            symbol, rank = SYMBOL[op]
-            return _wrap(symbol + text(args[0], rank), rank, level)
-        case App(op, args) if op in SYMBOL:
-            symbol, rank = SYMBOL[op]
-            # comparisons do not chain; the others associate to the left
-            parts = [text(args[0], rank + (op in COMPARISONS)), *(text(a, rank + 1) for a in args[1:])]
-            return _wrap(symbol.join(parts), rank, level)
-        case App(op, args):
-            return f"{shown(op)}({', '.join(map(text, args))})"
-
-
-def _wrap(inner: str, rank: int, level: int) -> str:
-    return f"({inner})" if rank < level else inner
-
-
-def _number(value: int | float | bool) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float):
-        if value in (float("inf"), float("-inf")):
-            return "inf" if value > 0 else "-inf"
-        return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
-    return str(value)

@@ -28,8 +28,9 @@ from tinygpu.obligations import (
     wellformed,
     width,
 )
-from tinygpu.obligations.control import controlled
+from tinygpu.obligations.control import compared, controlled
 from tinygpu.obligations.dataflow import execute, gaps
+from tinygpu.obligations.made import contents_of, number_of, value_of
 from tinygpu.obligations.obligation import Claim
 from tinygpu.obligations.promise import promised
 from tinygpu.obligations.shape import alike, cancelled
@@ -79,17 +80,25 @@ def state(program: Program, enough: Callable[[], bool] = lambda: False) -> Itera
     if wrong:
         yield from wrong
         return
-    trace = execute(program)
-    yield from gaps(trace)
     seen: set[Claim] = set()
-    for name, property in PROPERTIES:
+    for name, claim in of_trace(program, execute(program)):
         if name in LARGEST and enough():
             return
-        for claim in property(program, trace):
-            claim = promised(alike(claim), program.op.promises)
-            if name in ALWAYS or name in STORED:
-                claim = controlled(claim, name in STORED)
-            claim = with_theorems(cancelled(claim), program.op.sizes)
-            if claim not in seen:
-                seen.add(claim)
-                yield claim
+        if claim not in seen:
+            seen.add(claim)
+            yield claim
+
+
+def of_trace(program: Program, trace: Trace, but: tuple[str, ...] = ()) -> Iterator[tuple[str, Claim]]:
+    """The claims about what was executed, with the property of each: of the numbers that are held, or over the reals."""
+    values, numbers = trace.seen(value_of, value_of), trace.seen(number_of, number_of)
+    faces = dict.fromkeys((*ALWAYS, *STORED), numbers) | {"initialised": trace.seen(contents_of, number_of)}
+    yield from (("dataflow", gap) for gap in gaps(values))
+    sure = tuple(p for p in program.op.promises if compared(p))
+    for name, property in PROPERTIES:
+        if name not in but:
+            for claim in property(program, faces.get(name, values)):
+                claim = promised(alike(claim), sure if name in faces else program.op.promises)
+                if name in faces:
+                    claim = controlled(claim, name in STORED)
+                yield name, with_theorems(cancelled(claim), program.op.sizes)

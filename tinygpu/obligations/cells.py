@@ -36,7 +36,7 @@ from tinygpu.category.term import (
 )
 from tinygpu.obligations.exchange import Threads
 from tinygpu.obligations.obligation import Point
-from tinygpu.obligations.recurrence import combine, flatten, one_point
+from tinygpu.obligations.recurrence import combine, one_point
 from tinygpu.program.step import Assign, Local, Shared, Workspace
 from tinygpu.record import dataclass, replace
 
@@ -99,8 +99,8 @@ def written(cells: Cells, value: Term, here: Term, update: str) -> Term:
 def merged(guard: Term, new: Term, old: Term) -> Term:
     """`new` where the guard holds, else `old`; an accumulation onto `old` stays one, of guarded contributions."""
     for monoid in MONOIDS.values():
-        operands = flatten(monoid.op, new)
-        if old in operands and len(operands) > 1 and (monoid.commutative or operands[0] == old):
+        operands = spine(monoid.op, new)
+        if old in operands[: 1 + monoid.commutative] and len(operands) > 1:
             parts = list(operands)
             parts.remove(old)
             folds = [
@@ -110,6 +110,14 @@ def merged(guard: Term, new: Term, old: Term) -> Term:
             if len(under) == len(parts):
                 return combine(monoid.op, new.dtype, old, *under)
     return select(guard, new, old)
+
+
+def spine(op: str, term: Term) -> tuple[Term, ...]:
+    """The operands of an operation as they are combined from the left: no other bracket is opened."""
+    match term:
+        case App(name, (first, *rest)) if name == op:
+            return (*spine(op, first), *rest)
+    return (term,)
 
 
 def shadows(fold: Fold, guard: Term) -> bool:

@@ -3,27 +3,24 @@
     a comparison or a conversion of floats  ↦  one of its values, whichever, for each place that it is asked at
 
 Comes in: a claim that has to hold for all data. Goes out: the claim in which every test of floats is an unknown function of the indices in
-it. The one idea: two tests are one only where they are the same text about the same elements; of a fold that is rounded a text does not say in
-which order it was computed, so no two tests of such are one.
+it. The one idea: two tests are one only where the same term is tested of the same elements; what a loop adds up is there by its name (`made`), since
+its closed form does not say in which order it was computed.
 
     >>> from tinygpu.category.term import BOOL
     >>> x = Read("x", (Var("i"),), "f32")
     >>> test = App("gt", (App("add", (x, Const(1.0, "f32")), "f32"), x), BOOL)
-    >>> text(either(test, count())), text(either(App("gt", (x, Const(1.0, "f32")), BOOL), count(), stored=True))
+    >>> text(either(test, {})), text(either(App("gt", (x, Const(1.0, "f32")), BOOL), {}, stored=True))
     ('x[_] + 1 > x[_][i, i]', 'x[i] > 1')
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import count
 from math import inf
 
 from tinygpu.category.cancel import cancel
 from tinygpu.category.rounding import KEEPING
 from tinygpu.category.term import (
     COMPARISONS,
-    DTYPES,
     FLOATS,
     INDEX,
     LOGIC,
@@ -37,13 +34,12 @@ from tinygpu.category.term import (
     substitute,
     text,
     variables,
-    walk,
     whole,
 )
+from tinygpu.obligations.made import carried
 from tinygpu.obligations.obligation import Claim, Gap, Inhabited, Obligation
 from tinygpu.record import replace
 
-EXTREMES = ("min", "max")  # are of any order
 EXACT = (0, 1, inf)  # of these, products and quotients are some again
 HELP = (
     "floats are rounded, so a comparison of computed ones may go either way: decide by integers, or by numbers as they are stored"
@@ -56,16 +52,17 @@ def controlled(claim: Claim, stored: bool = False) -> Claim:
         case Gap():
             return claim
         case Obligation(hypotheses=hypotheses, goal=goal):
-            numbers = count()
-            tested = tuple(either(h, numbers, stored) for h in hypotheses), either(goal, numbers, stored)
+            tests: dict[Term, str] = {}
+            tested = tuple(either(h, tests, stored) for h in hypotheses), either(goal, tests, stored)
             help = claim.help if tested == (hypotheses, goal) else claim.help or HELP
             return replace(claim, hypotheses=tested[0], goal=tested[1], help=help)
         case Inhabited():
             return claim
 
 
-def either(term: Term, numbers: Iterator[int], stored: bool = False) -> Term:
-    """The term with every test of floats replaced by an unknown of its indices. `numbers` tell tests apart that no text does."""
+def either(term: Term, tests: dict[Term, str], stored: bool = False) -> Term:
+    """The term with every test of floats replaced by an unknown of its indices. `tests` has the names of those that were met: two terms may
+    have one text."""
     if whole(term):
         return term
     if literal(term) and isinstance(known := cancel(term), Const):
@@ -75,20 +72,12 @@ def either(term: Term, numbers: Iterator[int], stored: bool = False) -> Term:
             if stored and op in COMPARISONS and compared(term):
                 return term
             free: list[Term] = []
-            name = text(_shape(term, free)) + (f" #{next(numbers)}" if reordered(term) else "")
-            return Read(name, tuple(either(t, numbers, stored) for t in free), dtype)
-    return rebuild(term, lambda t: either(t, numbers, stored))
-
-
-def reordered(term: Term) -> bool:
-    """Whether a fold in a term has another value where it is computed in another order.
-
-    >>> x = Read("x", (Var("i"),), "f32")
-    >>> [reordered(Fold(monoid, (), Const(True, "bool"), x, "f32")) for monoid in ("sum", "max")]
-    [True, False]
-    """
-    folds = (t for t in walk(term, leave=whole) if isinstance(t, Fold))
-    return any((f.dtype in FLOATS and f.monoid not in EXTREMES) or carried(f) for f in folds)
+            shape = _shape(term, free)
+            if shape not in tests:
+                same = sum(name.partition(" #")[0] == text(shape) for name in tests.values())
+                tests[shape] = text(shape) + (f" #{same}" if same else "")
+            return Read(tests[shape], tuple(either(t, tests, stored) for t in free), dtype)
+    return rebuild(term, lambda t: either(t, tests, stored))
 
 
 def literal(term: Term) -> bool:
@@ -108,11 +97,6 @@ def literal(term: Term) -> bool:
     return False
 
 
-def carried(term: Term) -> bool:
-    """Whether a term has components."""
-    return term.dtype not in DTYPES and term.dtype != INDEX
-
-
 def exact(term: Term) -> bool:
     """Whether a float is a number that is stored, or chosen among such: its comparisons are those of reals.
 
@@ -121,8 +105,10 @@ def exact(term: Term) -> bool:
     (True, False)
     """
     match term:
-        case Const() | Read():
+        case Const():
             return True
+        case Read(tensor):
+            return " " not in tensor  # what was computed (`made`) may have become too large for its dtype
         case App("select", (condition, *branches)):
             return compared(condition) and all(map(exact, branches))
         case Fold("min" | "max", _, guard, body):
@@ -139,6 +125,8 @@ def compared(condition: Term) -> bool:
             return all(map(exact, args))
         case App(_, args):
             return not any(a.dtype in FLOATS for a in args) and all(map(compared, args))
+        case Fold("all" | "any", _, guard, body):
+            return compared(guard) and compared(body)
     return not isinstance(condition, Fold)
 
 

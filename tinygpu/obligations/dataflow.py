@@ -14,6 +14,7 @@ from tinygpu.category.term import Read, substitute, walk
 from tinygpu.diagnostic import Label
 from tinygpu.obligations.cells import State, contributed, published, unwritten, written
 from tinygpu.obligations.execution import FOLLOWED, LARGE, Execution, preconditions
+from tinygpu.obligations.made import made, reordered
 from tinygpu.obligations.obligation import Gap, Point
 from tinygpu.obligations.trace import UNSOLVED, Meeting, Place, Store, Trace
 from tinygpu.program.step import Program, Workspace
@@ -48,11 +49,13 @@ def left(program: Program, stores: tuple[Store, ...], memory: State) -> tuple[St
     """What the global arrays hold after a launch, and that no two of its threads meet where that is asked of them."""
     memory, meetings = dict(memory), []
     always = frozenset(preconditions(program))
-    for store in stores:
+    for number, store in enumerate(stores):
         cells = memory.get(store.tensor) or unwritten(array(program, store.tensor))
         guards = tuple(g for g in store.point.guard if g not in always)
         if store.step.atomic:
             new = contributed(cells, store.index, store.value, store.update, store.point.axes, guards)
+            if reordered(new):
+                new = made(new, Read(f"{store.tensor} made {store.launch}.{number}", cells.place, cells.local.dtype))
         else:
             write = published(cells, store.index, store.point.axes, (), store.point)
             if cells.local in program.workspaces:

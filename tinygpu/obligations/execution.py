@@ -12,6 +12,7 @@ from __future__ import annotations
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.settle import settle
 from tinygpu.category.term import (
+    FLOATS,
     TRUE,
     App,
     Axis,
@@ -24,13 +25,16 @@ from tinygpu.category.term import (
     equal,
     select,
     substitute,
+    total,
     variables,
+    walk,
 )
 from tinygpu.diagnostic import Span
 from tinygpu.obligations.cells import Cells, State, contributed, itself, merged, neighbour, published, unwritten, written
+from tinygpu.obligations.closing import closed
 from tinygpu.obligations.exchange import Threads, distances, exchanged, shuffled
+from tinygpu.obligations.made import is_made, made, number_of, reordered
 from tinygpu.obligations.obligation import Point
-from tinygpu.obligations.recurrence import close, mentions
 from tinygpu.obligations.trace import (
     HERE,
     UNSOLVED,
@@ -177,7 +181,7 @@ class Execution:
         carried = len(self.launch.grid) + len(self.launch.block)
         if step.atomic:
             guards = tuple(g for g in point.guard if g not in self.always)
-            new = contributed(cells, index, value, step.update, self.launch.block, guards)
+            new = self.named(cells, contributed(cells, index, value, step.update, self.launch.block, guards), point.axes[carried:])
         else:
             write = published(cells, index, self.launch.block, point.axes[carried:], point)
             self.add(Trace(meetings=(Meeting(cells.local.name, write.claim, point, step.span),)))
@@ -204,17 +208,43 @@ class Execution:
         inside, self.state = self.state, before
         for name in sorted(assigned_in(step.body) & set(before)):
             if before[name].private:
-                self.keep(before[name], merged(guard, inside[name].value, before[name].value), point)
+                self.keep(before[name], self.joined(before[name], guard, inside[name].value, point), point)
             else:  # a write to shared cells knows its guards itself
                 self.state[name] = inside[name]
 
+    def joined(self, cells: Cells, guard: Term, new: Term, point: Point) -> Term:
+        """What a private cell is after a conditional body that made it `new`."""
+        if is_made(new) and new != cells.value:
+            assert isinstance(new, App)
+            both = merged(guard, new.args[0], cells.value)
+            if both != select(guard, new.args[0], cells.value):
+                return self.named(cells, both, point.axes)
+        return merged(guard, new, cells.value)
+
     def holds(self, name: str, index: tuple[Term, ...], claim: Term, point: Point, span: Span) -> None:
+        """What is said of a cell is its value; the number that is held stays what it is, unless what is said is an integer made of such."""
         cells = self.state[name]
         index = tuple(self.resolve(i, point) for i in index)
         claim = self.resolve(claim, point)
-        self.add(Trace(ghosts=(Ghost(self.resolve(Read(name, index, claim.dtype), point), claim, point, span),)))
-        here = conjunction(*(equal(Var(f), i) for f, i in zip(cells.formals, index, strict=True)))
+        value = self.resolve(Read(name, index, claim.dtype), point)
+        self.add(Trace(ghosts=(Ghost(value, claim, point, span),), values=((value, point, span),)))
+        if not (total(claim) and all(t.dtype not in FLOATS for t in walk(claim))):
+            held = number_of(value)
+            placed = any(isinstance(t, Read) and "@" in t.tensor for t in walk(held))  # of the turn before, which is not known yet
+            claim = made(claim, self.name(cells, point.axes) if placed else held)
+        guards = () if cells.private else tuple(g for g in point.guard if g not in self.always)
+        here = conjunction(*guards, *(equal(Var(f), i) for f, i in zip(cells.formals, index, strict=True)))
         self.keep(cells, written(cells, claim, here, ""), point)
+
+    def named(self, cells: Cells, value: Term, axes: tuple[Axis, ...]) -> Term:
+        """The value of a cell that is another form of what was computed, with a name for the number that is held."""
+        return made(value, self.name(cells, axes)) if reordered(value) else value
+
+    def name(self, cells: Cells, axes: tuple[Axis, ...]) -> Read:
+        """A symbol for the number that a cell holds now, at its index and the axes around."""
+        self.loops += 1
+        place = (*cells.formals, *(self.threads if cells.private else ()), *(a.name for a in axes))
+        return Read(f"{cells.local.name} made {self.loops}", tuple(map(Var, dict.fromkeys(place))), cells.local.dtype)
 
     def keep(self, cells: Cells, value: Term, point: Point) -> None:
         """The new value of a cell. Only the preconditions may settle it: the guards around a write end before the value does."""
@@ -249,7 +279,7 @@ class Execution:
             cells = before[name]
             self.state[name] = replace(cells, value=itself(cells, previous[name], self.threads))
         self.run(step.body, point.inside(axis))
-        begin, after, solved = self.close(axis, previous, before, point)
+        begin, after, solved = closed(self, axis, previous, before, point)
         if not solved and isinstance(axis.extent, Const) and axis.extent.value <= UNROLLED:
             self.state, self.trace, around = before, seen, self.place
             for value in range(int(axis.extent.value)):
@@ -261,30 +291,6 @@ class Execution:
         starts = {previous[name]: begin[name] for name in assigned}
         self.add(started(inside, starts))
         self.state = {**before, **after}
-
-    def close(self, axis: Axis, previous: dict[str, str], before: State, point: Point) -> tuple[State, State, bool]:
-        """The cells before an iteration and after the loop, each solved once those that it reads are, and whether all were."""
-        begin: State = {}
-        after: State = {}
-        waiting, solved = dict.fromkeys(previous), True
-        while waiting:
-            ready = [n for n in waiting if not any(mentions(self.state[n].value, previous[m]) for m in waiting if m != n)]
-            for name in ready or list(waiting):
-                cells = self.state[name]
-                known = {previous[m]: begin[m] for m in begin}
-                here = itself(cells, previous[name], self.threads)
-                forms = close(axis, here, replaced(cells.value, known), before[name].value) if ready else None
-                if forms is None:
-                    solved = False
-                    # one symbol for each loop and turn of it, so that nothing is said by two of them being the same
-                    place = tuple(map(Var, (*cells.formals, *point.extents)))
-                    turn = Read(f"{previous[name]} in{UNSOLVED}", (*place, Var(axis.name)), cells.local.dtype)
-                    forms = turn, Read(f"{previous[name]}{UNSOLVED}", place, cells.local.dtype)
-                formals = cells.formals + (self.threads if cells.private else ())
-                begin[name] = replace(cells, formals=formals, value=self.settled(cells, forms[0], point.inside(axis)))
-                after[name] = replace(cells, value=self.settled(cells, forms[1], point))
-                del waiting[name]
-        return begin, after, solved
 
 
 def preconditions(program: Program) -> tuple[Term, ...]:

@@ -39,8 +39,8 @@ from tinygpu.obligations.defined import valued
 from tinygpu.obligations.execution import preconditions
 from tinygpu.obligations.extended import NOTHING, Path, Unfollowed, infinite, several, truths
 from tinygpu.obligations.obligation import Claim, Obligation, Point
-from tinygpu.obligations.trace import Trace
-from tinygpu.program.step import Assign, Holds, Local, Program, Shared, steps
+from tinygpu.obligations.trace import Trace, evaluated_in
+from tinygpu.program.step import Assign, Holds, If, Local, Program, Shared, steps
 
 KIND, CODE = "monoid", "TG520"
 THIRD = "c"
@@ -74,7 +74,7 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
     """The claims of this property."""
     for name in sorted(folded_with(program)):
         yield from of(MONOIDS[name], endless(program, name))
-        yield from _elements(program, name)
+        yield from _elements(program, trace, name)
         yield from _some_element(program, name)
 
 
@@ -82,16 +82,12 @@ def folded_with(program: Program) -> frozenset[str]:
     """The monoids with components that a program or its equations speak of."""
     found = {a.dtype for launch in program.launches for a in steps(launch.body) if isinstance(a, Local | Shared)}
     found |= {w.dtype for w in program.workspaces}
-    found |= {fold.monoid for _, fold in folds(program)}
-    return frozenset(name for name in found if name in MONOIDS and MONOIDS[name].definition is not None)
-
-
-def folds(program: Program) -> Iterator[tuple[Point, Fold]]:
-    """The folds of the equations, and of what is said of cells; each with the axes and guards that are known there."""
-    yield from in_equations(program)
+    terms = [*(e.value for e in program.op.equations), *program.op.promises, *program.where]
     for step in (s for launch in program.launches for s in steps(launch.body)):
-        if isinstance(step, Holds):
-            yield from ((Point((), preconditions(program)), t) for t in walk(step.value) if isinstance(t, Fold))
+        terms += [step.value, step.guard] if isinstance(step, Assign) else [step.value] if isinstance(step, Holds) else []
+        terms += [step.guard] if isinstance(step, If) else []
+    found |= {t.monoid if isinstance(t, Fold) else t.dtype for term in terms for t in walk(term)}
+    return frozenset(name for name in found if name in MONOIDS and MONOIDS[name].definition is not None)
 
 
 def in_equations(program: Program) -> Iterator[tuple[Point, Fold]]:
@@ -100,18 +96,23 @@ def in_equations(program: Program) -> Iterator[tuple[Point, Fold]]:
         yield from ((Point(equation.axes, preconditions(program)), t) for t in walk(equation.value) if isinstance(t, Fold))
 
 
-def _elements(program: Program, name: str) -> Iterator[Obligation]:
-    """What is folded are values of the carrier, also where somebody made them without lift."""
+def _elements(program: Program, trace: Trace, name: str) -> Iterator[Obligation]:
+    """What is put together of components is a value of the carrier, wherever that is done: the laws are those of such values."""
     d = MONOIDS[name].definition
     assert d is not None
-    for point, fold in folds(program):
-        goal = _allowed(d, d.carrier.parts(cancel(fold.body)), {}) if fold.monoid == name else TRUE
-        if goal != TRUE:
-            inside = point.inside(*fold.axes).under(fold.guard)
-            inside = inside.under(*valued(fold.body, inside))  # elsewhere the fold has no value
-            sentence = f"{text(fold.body)} is a value of {shown(name)}"
-            labels = (Label(fold.span, "folded here"),)
-            yield Obligation(KIND, CODE, "what is folded is no value of the carrier", sentence, inside.facts, goal, labels)
+    said = [(e.value, Point(e.axes, preconditions(program)), e.span) for e in program.op.equations]
+    for value, place, span in (*said, *trace.values):
+        for term, point in evaluated_in(value, place):
+            if not isinstance(term, App) or (term.op, term.dtype) != ("pack", name):
+                continue
+            goal = _allowed(d, tuple(map(cancel, term.args)), {})
+            if goal != TRUE:
+                inside = point.under(*valued(term, point))  # elsewhere it has no value
+                sentence = f"{text(term)} is a value of {shown(name)}"
+                labels = (Label(span, "put together here"),)
+                yield Obligation(
+                    KIND, CODE, "what is put together is no value of the carrier", sentence, inside.facts, goal, labels
+                )
 
 
 def _some_element(program: Program, name: str) -> Iterator[Obligation]:

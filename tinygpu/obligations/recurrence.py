@@ -32,6 +32,7 @@ from tinygpu.category.term import (
     variables,
     walk,
 )
+from tinygpu.obligations.made import opened
 from tinygpu.record import replace
 
 UNSOLVED = "!"  # a cell whose loop has no closed form
@@ -132,7 +133,7 @@ def close(axis: Axis, previous: Read, new: Term, old: Term) -> tuple[Term, Term]
     `new` is the value after an iteration; in it `previous`, a read at the formals, stands for the value before; `old` is the value
     before the loop.
     """
-    x = axis.name
+    x, new = axis.name, opened(new, previous.tensor)
     if not mentions(new, previous.tensor):
         if x not in variables(new):
             return select(Var(x) > 0, new, old), select(axis.extent > 0, new, old)

@@ -12,6 +12,7 @@ from tinygpu.category.settle import settle
 from tinygpu.category.term import INDEX, App, Fold, Read, Term, children, negation, plain, reads, rebuild, variables
 from tinygpu.diagnostic import NOWHERE, Span
 from tinygpu.obligations.cells import Cells, State
+from tinygpu.obligations.made import View
 from tinygpu.obligations.obligation import Point
 from tinygpu.obligations.recurrence import UNSOLVED as UNSOLVED
 from tinygpu.obligations.recurrence import fresh
@@ -120,24 +121,54 @@ class Trace:
             self.final + other.final,
         )
 
+    def seen(self, view: View, guards: View) -> Trace:
+        """The trace with every value seen from one side, and every guard from that or another."""
+
+        def at(point: Point) -> Point:
+            return Point(tuple(replace(a, extent=guards(a.extent)) for a in point.axes)).under(*map(guards, point.guard))
+
+        def several(terms: tuple[Term, ...]) -> tuple[Term, ...]:
+            return tuple(map(view, terms))
+
+        return Trace(
+            tuple(replace(s, index=several(s.index), value=view(s.value), point=at(s.point)) for s in self.stores),
+            tuple(replace(a, index=several(a.index), point=at(a.point)) for a in self.accesses),
+            tuple(replace(g, value=view(g.value), claim=view(g.claim), point=at(g.point)) for g in self.ghosts),
+            tuple((view(v), at(p), span) for v, p, span in self.values),
+            tuple((view(v), at(p), span) for v, p, span in self.computed),
+            tuple(replace(m, apart=view(m.apart), point=at(m.point)) for m in self.meetings),
+            tuple(replace(c, point=at(c.point), lanes=several(c.lanes)) for c in self.collectives),
+            tuple(replace(c, value=view(c.value)) for c in self.final),
+        )
+
 
 def guarded_reads(term: Term, point: Point) -> list[tuple[Read, Point]]:
     """Every read of a term, with the point at which it is really evaluated: only the branch that is taken, inside its folds."""
+    return [(t, where) for t, where in evaluated_in(term, point) if isinstance(t, Read)]
+
+
+def evaluated_in(term: Term, point: Point) -> Iterator[tuple[Term, Point]]:
+    """What is read and computed of values in a term, the innermost first, each at the point where it is evaluated."""
     if plain(term):
-        return []
+        return
     match term:
         case App("select", (condition, then, otherwise)):
-            yes, no = point.under(condition), point.under(negation(condition))
-            return guarded_reads(condition, point) + guarded_reads(then, yes) + guarded_reads(otherwise, no)
+            yield from evaluated_in(condition, point)
+            yield from evaluated_in(then, point.under(condition))
+            yield from evaluated_in(otherwise, point.under(negation(condition)))
         case Fold(_, axes, guard, body):
             inner = point.inside(*axes)
-            outer = [r for a in axes for r in guarded_reads(a.extent, point)]
-            return outer + guarded_reads(guard, inner) + guarded_reads(body, inner.under(guard))
+            for axis in axes:
+                yield from evaluated_in(axis.extent, point)
+            yield from evaluated_in(guard, inner)
+            yield from evaluated_in(body, inner.under(guard))
         case Read(_, index):
-            return [r for i in index for r in guarded_reads(i, point)] + [(term, point)]
+            for i in index:
+                yield from evaluated_in(i, point)
         case App():
-            return [r for a, where in in_order(term, point) for r in guarded_reads(a, where)]
-    return []
+            for arg, where in in_order(term, point):
+                yield from evaluated_in(arg, where)
+    yield term, point
 
 
 def in_order(term: App, point: Point) -> Iterator[tuple[Term, Point]]:

@@ -15,7 +15,6 @@ from tinygpu.category.settle import settle
 from tinygpu.category.term import BOOL, TRUE, App, Axis, Term, Var, conjunction, equal, negation, substitute, text
 from tinygpu.diagnostic import Label
 from tinygpu.obligations.between import LATER
-from tinygpu.obligations.control import reordered
 from tinygpu.obligations.dataflow import preconditions
 from tinygpu.obligations.exchange import WARP, Threads
 from tinygpu.obligations.limits import product
@@ -51,15 +50,14 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
 def _same(launch: Launch, collective: Collective, guard: Term) -> Iterator[Claim]:
     names: dict[str, Term] = {a.name: Var(a.name + LATER) for a in launch.block}
     other = substitute(guard, names)
-    if other == guard and not reordered(guard):
+    if other == guard:
         return
     point = collective.point
     axes = tuple(Axis(a.name + LATER, a.extent, a.sort, a.span) for a in launch.block)
     there = point.inside(*axes)
     warp = Threads(launch.block).warps[0]
     facts = (*there.facts, *((equal(warp, substitute(warp, names)),) if collective.scope == "warp" else ()))
-    goal: Term = App("or", (negation(guard), other), BOOL)
-    goal = goal if reordered(guard) else settle(goal, there.extents, frozenset(there.guard))
+    goal = settle(App("or", (negation(guard), other), BOOL), there.extents, frozenset(there.guard))
     who = "block" if collective.scope == "block" else "warp"
     title = f"a {collective.word} that not all threads of the {who} reach"
     sentence = f"if one thread of a {who} reaches the {collective.word}, all do"

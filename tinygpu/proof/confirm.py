@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 from tinygpu.category.listed import Beyond, Undecided
 from tinygpu.category.term import FLOATS, Const, Term, total, walk
 from tinygpu.model.op import Op
+from tinygpu.obligations.store import inlined
 from tinygpu.program import exact
 from tinygpu.program.fault import Fault, NeverStored
 from tinygpu.program.step import Assign, Program, steps
@@ -53,9 +54,8 @@ def confirmed(
     except (IndexError, ZeroDivisionError):
         return None  # the equation has no value
     if not isinstance(found, Mismatch):
-        return (
-            found if all(isinstance(f, NeverStored) for f in found) and all(total(e.value) for e in program.op.equations) else None
-        )
+        everywhere = all(total(inlined(program.op, e.value)) for e in program.op.equations)
+        return found if everywhere and all(isinstance(f, NeverStored) for f in found) else None
     return _plain(again()) if all(map(_moderate, _terms(program))) else None
 
 

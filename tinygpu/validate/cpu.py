@@ -13,10 +13,9 @@ from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 from tinygpu.diagnostic import Diagnostic, Label
-from tinygpu.obligations import PROPERTIES, wellformed
-from tinygpu.obligations.dataflow import gaps
-from tinygpu.obligations.obligation import Claim
-from tinygpu.obligations.promise import promised
+from tinygpu.obligations import of_trace, wellformed
+from tinygpu.obligations.made import number_of
+from tinygpu.obligations.obligation import Claim, Gap
 from tinygpu.obligations.width import _divisions, evaluated
 from tinygpu.program.step import Program
 from tinygpu.program.unpack import unpack
@@ -128,13 +127,8 @@ def state(made: Done) -> Iterator[Claim]:
         yield from wrong
         return
     trace = execute(program)
-    yield from gaps(trace)
-    for kind, property in PROPERTIES:
-        if kind not in HARDWARE:
-            yield from (
-                promised(c, program.op.promises) for c in property(program, trace) if c.code != NEVER and c.title not in idle
-            )
-    for term, point, span in evaluated(trace):
+    yield from (c for _, c in of_trace(program, trace, HARDWARE) if isinstance(c, Gap) or (c.code != NEVER and c.title not in idle))
+    for term, point, span in evaluated(trace.seen(number_of, number_of)):
         yield from _divisions(term, point, (Label(span, "computed here"),))
 
 

@@ -1,0 +1,83 @@
+"""The text of a term, as a user writes it.
+
+Comes in: a term. Goes out: `.tgpu` source that means it. The one idea: an operation has a symbol and a rank, and what binds less tightly than
+where it stands is put in parentheses.
+"""
+
+from __future__ import annotations
+
+from tinygpu.category.carrier import component, shown
+from tinygpu.category.node import COMPARISONS, TRUE, App, Const, Fold, Read, Term, Var
+
+SYMBOL = {
+    "or": (" or ", 1), "and": (" and ", 2), "not": ("not ", 3),
+    "lt": (" < ", 4), "le": (" <= ", 4), "gt": (" > ", 4), "ge": (" >= ", 4), "eq": (" == ", 4), "ne": (" != ", 4),
+    "xor": (" ^ ", 5), "add": (" + ", 6), "sub": (" - ", 6),
+    "mul": ("*", 7), "div": (" / ", 7), "floordiv": (" // ", 7), "mod": (" % ", 7), "neg": ("-", 8),
+}  # fmt: skip
+
+
+def text(term: Term, level: int = 0) -> str:
+    """The term as `.tgpu` source, with as few parentheses as it parses back with.
+
+    >>> from tinygpu.category.term import ceildiv, select
+    >>> i, n = Var("i"), Var("n")
+    >>> text((i + 1) % n * 4), text(ceildiv(n, 256)), text(select(i < n, Read("x", (i,), "f32"), Const(0.0, "f32")))
+    ('(i + 1) % n*4', 'ceil(n / 256)', 'x[i] if i < n else 0')
+    """
+    match term:
+        case Const(value):
+            return _number(value)
+        case Var(name):
+            return name
+        case Read(tensor, index):
+            tensor = tensor.partition(" made ")[0]  # what a cell holds (`made`)
+            return f"{tensor}[{', '.join(map(text, index))}]" if index else tensor
+        case Fold(monoid, axes, guard, body):
+            binders = ", ".join(f"{a.name} < {text(a.extent)}" for a in axes)
+            word = f"fold {shown(monoid)}" if body.dtype == monoid else monoid
+            inner = body if guard == TRUE else App("select", (guard, body, Var("nothing")), body.dtype)
+            return _wrap(f"{word}[{binders}] {text(inner, 7)}", 7, level)
+        case App("select", (condition, then, otherwise)):
+            return _wrap(f"{text(then, 1)} if {text(condition, 1)} else {text(otherwise)}", 0, level)
+        case App("ceildiv", (a, b)):
+            return f"ceil({text(a, 7)} / {text(b, 8)})"
+        case App("cast", (a,), "index"):
+            return text(a, level)  # an integer in an index is written as it is
+        case App("cast", (a,), dtype):
+            return f"{dtype}({text(a)})"
+        case App("pack", args, dtype):
+            return f"{shown(dtype)}({', '.join(map(text, args))})"
+        case App("part", (a, Const(int(place)))):
+            return f"{text(a, 9)}.{component(a.dtype, place)}"
+        case App(op, args) if op in SYMBOL and len(args) == 1:
+            symbol, rank = SYMBOL[op]
+            return _wrap(symbol + text(args[0], rank), rank, level)
+        case App(op, args) if op in SYMBOL:
+            symbol, rank = SYMBOL[op]
+            first = (
+                8 if rank == 7 and _open(args[0]) else rank + (op in COMPARISONS)
+            )  # these do not chain; others associate to the left
+            parts = [text(args[0], first), *(text(a, rank + 1) for a in args[1:])]
+            return _wrap(symbol.join(parts), rank, level)
+        case App(op, args):
+            return f"{shown(op)}({', '.join(map(text, args))})"
+
+
+def _open(term: Term) -> bool:
+    """Whether a text ends with the body of a fold, which goes as far as a product."""
+    return isinstance(term, Fold) or (isinstance(term, App) and term.op == "neg" and _open(term.args[0]))
+
+
+def _wrap(inner: str, rank: int, level: int) -> str:
+    return f"({inner})" if rank < level else inner
+
+
+def _number(value: int | float | bool) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        if value in (float("inf"), float("-inf")):
+            return "inf" if value > 0 else "-inf"
+        return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
+    return str(value)

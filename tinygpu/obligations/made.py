@@ -1,0 +1,97 @@
+"""A float that was computed has two faces: what it is over the reals, and how it was computed.
+
+    made(value, how)      value: any equal term will do        how: a symbol for the number that is held, or the term as it was computed
+
+Comes in: values of cells as they are executed. Goes out: the trace seen from one side. The one idea: a closed form is equal to what a loop adds
+up and is rounded in another order, so a test of it (`s > 1`, `i32(s)`) is one of the number that is held, of which nothing is known but its name;
+what is stored is compared over the reals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tinygpu.category.term import COMPARISONS, DTYPES, FLOATS, INDEX, App, Fold, Read, Term, plain, rebuild, walk, whole
+
+MADE = "made"
+EXTREMES = ("min", "max")  # are of any order
+View = Callable[[Term], Term]
+
+
+def made(value: Term, how: Term) -> Term:
+    """A value, and how it was computed."""
+    return App(MADE, (value, how), value.dtype)
+
+
+def is_made(term: Term) -> bool:
+    """Whether a term has two faces."""
+    return isinstance(term, App) and term.op == MADE
+
+
+def value_of(term: Term) -> Term:
+    """What it is over the reals.
+
+    >>> from tinygpu.category.term import text
+    >>> x, y = Read("x", (), "f32"), Read("y", (), "f32")
+    >>> text(value_of(App("add", (made(x, y), y), "f32"))), text(number_of(App("add", (made(x, y), y), "f32")))
+    ('x + y', 'y + y')
+    """
+    return _seen(term, 0)
+
+
+def number_of(term: Term) -> Term:
+    """The number that is held, by its name."""
+    return _seen(term, 1)
+
+
+def contents_of(term: Term) -> Term:
+    """What a cell holds, as it was put together; what is tested on the way is the number that is held.
+
+    >>> from tinygpu.category.term import BOOL, text
+    >>> x, y = Read("x", (), "f32"), Read("y", (), "f32")
+    >>> text(contents_of(App("select", (App("gt", (made(x, y), y), BOOL), made(x, y), y), "f32")))
+    'x if y > y else y'
+    """
+    match term:
+        case App("made", (value, _)):
+            return contents_of(value)
+        case App(dtype=dtype) if dtype not in FLOATS and not carried(term):
+            return number_of(term)
+    return term if plain(term) else rebuild(term, contents_of)
+
+
+def _seen(term: Term, face: int) -> Term:
+    if plain(term):
+        return term
+    match term:
+        case App("made", faces):
+            return _seen(faces[face], face)
+    return rebuild(term, lambda t: _seen(t, face))
+
+
+def reordered(term: Term) -> bool:
+    """Whether a fold in a term has another value where it is computed in another order; what was made before has a name.
+
+    >>> x = Read("x", (), "f32")
+    >>> [reordered(Fold(monoid, (), x, x, "f32")) for monoid in ("sum", "max")]
+    [True, False]
+    """
+    folds = (t for t in walk(term, leave=lambda t: whole(t) or is_made(t)) if isinstance(t, Fold))
+    return any((f.dtype in FLOATS and f.monoid not in EXTREMES) or carried(f) for f in folds)
+
+
+def carried(term: Term) -> bool:
+    """Whether a term has components."""
+    return term.dtype not in DTYPES and term.dtype != INDEX
+
+
+def opened(term: Term, tensor: str) -> Term:
+    """The value with what was made of `tensor` in it opened: it is about to become another closed form. What is tested keeps its name."""
+    match term:
+        case App("made", (value, _)):
+            return opened(value, tensor) if any(isinstance(t, Read) and t.tensor == tensor for t in walk(value)) else term
+        case App("select", (condition, *branches), dtype):
+            return App("select", (condition, *(opened(b, tensor) for b in branches)), dtype)
+        case App(op) if op in COMPARISONS:
+            return term
+    return term if plain(term) else rebuild(term, lambda t: opened(t, tensor))
