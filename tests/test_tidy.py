@@ -31,6 +31,7 @@ ORDER = (  # an import may only point to an earlier row, or stay within its own 
     ("cost",),
     ("obligations",),
     ("proof",),
+    ("recheck",),
     ("emit",),
     ("validate",),  # imports nothing of emit: a test of its own says so
     ("run",),

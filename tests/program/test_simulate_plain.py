@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.program.samples import broken, matmul, saxpy
-from tinygpu.category.number import load
+from tinygpu.category.number import UFUNC, load
 from tinygpu.category.term import INDEX, Axis, Const, Read, Term, rebuild
-from tinygpu.category.to_numpy import UFUNC, evaluate
+from tinygpu.category.to_numpy import evaluate
 from tinygpu.program.simulate import random_inputs, simulate
 from tinygpu.program.step import Assign, For, Holds, If, Local, Program, Step
 

@@ -16,9 +16,9 @@ import pytest
 
 from tests.program.cooperation_texts import TEXTS
 from tests.program.test_simulate_together import MORE, program
-from tinygpu.category.number import load
+from tinygpu.category.number import UFUNC, load
 from tinygpu.category.term import SHUFFLES, App, Axis, Const, Read, Term, rebuild, walk
-from tinygpu.category.to_numpy import UFUNC, evaluate
+from tinygpu.category.to_numpy import evaluate
 from tinygpu.program.exchange import source
 from tinygpu.program.simulate import random_inputs, simulate
 from tinygpu.program.step import Assign, Barrier, For, If, Local, Program, Shared, Step

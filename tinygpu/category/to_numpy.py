@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy as np
 
 from tinygpu.category.monoid import LEFT, MONOIDS, RIGHT, Definition
-from tinygpu.category.number import FUNCTION, Array, Value, cast, constant, quiet, rounded, unit
+from tinygpu.category.number import BINARY, FUNCTION, UFUNC, Array, Value, cast, constant, quiet, rounded, unit
 from tinygpu.category.term import BOOL, COMPARISONS, FLOATS, SHUFFLES, TRUE, App, Const, Fold, Read, Term, Var, variables
 from tinygpu.category.tuples import Tuple, chosen, folded, spread, unit_of
 from tinygpu.record import dataclass, replace
@@ -25,32 +25,12 @@ Reader: TypeAlias = Callable[[Read, tuple[Value, ...], Mask], Value]
 Exchange: TypeAlias = Callable[[App, Value, Value, Mask], Value]
 CHUNK = 1 << 20  # points of a fold that are held at once
 
-UFUNC: Mapping[str, np.ufunc] = {
-    "sum": np.add,
-    "prod": np.multiply,
-    "min": np.minimum,
-    "max": np.maximum,
-    "any": np.logical_or,
-    "all": np.logical_and,
-}
-BINARY: Mapping[str, Callable[[Value, Value], Value]] = {
-    "add": operator.add,
-    "sub": operator.sub,
-    "mul": operator.mul,
-    "div": operator.truediv,
-    "min": lambda a, b: min(a, b) if isinstance(a, int) and isinstance(b, int) else np.minimum(a, b),
-    "max": lambda a, b: max(a, b) if isinstance(a, int) and isinstance(b, int) else np.maximum(a, b),
-    "xor": operator.xor,
-    "lt": operator.lt,
-    "le": operator.le,
-    "gt": operator.gt,
-    "ge": operator.ge,
-    "eq": operator.eq,
-    "ne": operator.ne,
-}
-
 SIGNED = ("i8", "i32", "i64")
-BEGINS = {"log": np.greater, "rsqrt": np.greater, "sqrt": np.greater_equal}  # where a function of a real has a value, compared with 0
+BEGINS = {
+    "log": np.greater,
+    "rsqrt": np.greater,
+    "sqrt": np.greater_equal,
+}  # where a function of a real has a value, compared with 0
 
 
 @dataclass(frozen=True, slots=True)

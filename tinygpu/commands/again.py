@@ -24,6 +24,8 @@ from tinygpu.program.unpack import unpack
 from tinygpu.proof.certificate import formula, hash_of
 from tinygpu.proof.smtlib import name_of
 from tinygpu.proof.summary import NAMED
+from tinygpu.recheck.agreement import Agreement, Disagreement
+from tinygpu.recheck.run import rerun
 from tinygpu.record import dataclass, replace
 from tinygpu.replay import check, smt
 from tinygpu.replay.ir import Inhabited as Exists
@@ -60,11 +62,13 @@ class Stated:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """Of one program the obligations, the claims of the independent checker, and why it left something open (None: it was not asked)."""
+    """Of one program the obligations, the claims of the independent checker, why it left something open (None: it was not asked), and
+    what runs say."""
 
     obligations: tuple[Stated, ...]
     claims: tuple[Stated, ...] = ()
     open: tuple[str, ...] | None = None
+    runs: Agreement | Disagreement | None = None
 
 
 Proved = tuple[
@@ -83,6 +87,7 @@ class Replayed:
     claims: Proved = ()
     open: tuple[str, ...] | None = None
     wrong: Diagnostic | None = None
+    runs: Agreement | Disagreement | None = None
 
     @property
     def certificate(self) -> str:
@@ -140,7 +145,7 @@ def replay_all(found: Sequence[Subject], jobs: int, checker: bool, now: Callable
         if any(by == "false" for _, by in theirs):
             now(f"running {subject.machine}")
             wrong = run_of(subject.program)
-        out.append(Replayed(subject, ours, compared(subject, s.obligations), theirs, s.open, wrong))
+        out.append(Replayed(subject, ours, compared(subject, s.obligations), theirs, s.open, wrong, s.runs))
     return tuple(out)
 
 
@@ -161,13 +166,15 @@ def stated(task: tuple[str, bool]) -> Statement:
     """The obligations of a program that is given as text, and where that is wanted the claims of the independent checker."""
     text, checker = task
     (machine,) = pipeline.load_text(text).machines
-    obligations = states(pipeline.program(machine))
+    program = pipeline.program(machine)
+    obligations = states(program)
     if not checker:
         return Statement(obligations)
+    runs = rerun(program)
     try:
-        return Statement(obligations, *independent(text))
+        return Statement(obligations, *independent(text), runs)
     except FAILURES as error:  # whatever fails in the second checker says nothing of what the first one proved
-        return Statement(obligations, (), (f"it failed with {type(error).__name__}: {error}"[:200],))
+        return Statement(obligations, (), (f"it failed with {type(error).__name__}: {error}"[:200],), runs)
 
 
 def states(program: Program) -> tuple[Stated, ...]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from tinygpu.commands.common import BAD, PROVED, REFUTED, UNKNOWN, Progress, add_format, show
 from tinygpu.diagnostic import Diagnostic
+from tinygpu.recheck.agreement import Agreement, Disagreement
 from tinygpu.record import replace
 
 if TYPE_CHECKING:
@@ -100,6 +101,9 @@ def failures(replayed: Replayed) -> tuple[Diagnostic, ...]:
             f"the independent checker has a counterexample to {replayed.subject.machine}, and a run agrees: {replayed.wrong.title}"
         )
         found.append(replace(replayed.wrong, code=FAILS, title=title, verdict="refuted"))
+    if isinstance(replayed.runs, Disagreement):
+        title = f"a run of {replayed.subject.machine} is not what its equation says, {replayed.runs}"
+        found.append(Diagnostic(FAILS, title, verdict="refuted"))
     return tuple(found)
 
 
@@ -129,6 +133,8 @@ def counts(r: Replayed) -> str:
     if r.open is not None:
         own = f"{len(r.claims)} claims: {shares(shown(r))}" if r.claims else "no claims"
         said += f"; independent checker: {own}" + (f"; {len(r.left)} open" if r.left else "")
+    if r.runs is not None:
+        said += f"; {r.runs}" if isinstance(r.runs, Agreement) else "; a run differs"
     return said
 
 
@@ -176,4 +182,9 @@ def as_row(r: Replayed) -> dict[str, object]:
         told = zip(r.claims, shown(r), strict=True)
         claims = [{"kind": c.kind, "code": c.code, "sentence": c.sentence, "proved_by": by} for (c, _), by in told]
         row["independent"] = {"claims": claims, "open": list(r.left), "refuted": r.wrong is not None}
+    match r.runs:
+        case Agreement(runs, sizes):
+            row["runs"] = {"count": runs, "sizes": sizes, "differs": False}
+        case Disagreement(where):
+            row["runs"] = {"differs": True, "at": where, "what": str(r.runs)}
     return row

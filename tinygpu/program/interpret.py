@@ -13,9 +13,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from tinygpu.category.number import Array, Value, quiet, rounded
+from tinygpu.category.number import UFUNC, Array, Value, quiet, rounded
 from tinygpu.category.term import FLOATS, TRUE, App, Read, Term, reads, text
-from tinygpu.category.to_numpy import UFUNC, evaluate
+from tinygpu.category.to_numpy import evaluate
 from tinygpu.program.clock import Clock
 from tinygpu.program.exchange import shuffle, whole
 from tinygpu.program.fault import DivisionByZero, Faults, HoldsViolated, SimulationBudget

@@ -5,8 +5,7 @@ Comes in: addresses, of which several may be one, and values. Goes out: the arra
 
 from __future__ import annotations
 
-from tinygpu.category.number import Array, quiet
-from tinygpu.category.to_numpy import UFUNC
+from tinygpu.category.number import UFUNC, Array, quiet
 
 
 def combine(monoid: str, values: Array, address: Array, given: Array) -> None:

@@ -1,1 +1,1 @@
-"""What was proved, checked again by those who believe nothing of the proof: two solvers, and runs."""
+"""What was proved, checked again by what believes nothing of the proof: runs."""

@@ -28,30 +28,14 @@ from tinygpu.program.sizes import sizes_to_try
 from tinygpu.program.step import Program
 from tinygpu.program.tolerance import Mismatch
 from tinygpu.proof.large_replay import ends_inputs
+from tinygpu.recheck.agreement import Agreement, Disagreement
 from tinygpu.recheck.data import nasty_inputs
-from tinygpu.record import dataclass
 
 SIZES, VOLUME = 24, 1 << 14  # how many are tried, and the largest product of them
 LONGEST, WORK = 1 << 24, 1 << 26  # lane-steps of one run, and of all of a program
 NEAR = 1e-8  # of reals in f64: far above what is rounded, far below what is another number
 
 Inputs = Mapping[str, Array]
-
-
-@dataclass(frozen=True, slots=True)
-class Agreement:
-    """So many runs, at so many sizes, agree with the equation."""
-
-    runs: int
-    sizes: int
-
-
-@dataclass(frozen=True, slots=True)
-class Disagreement:
-    """The first thing that goes wrong, and at which sizes."""
-
-    sizes: dict[str, int]
-    seen: Fault | Mismatch | str
 
 
 def rerun(program: Program, sizes: int = SIZES, work: int = WORK) -> Agreement | Disagreement:
@@ -96,7 +80,9 @@ def _wrong(program: Program, sizes: dict[str, int], inputs: Inputs, number: int,
         for fault in outcome.faults:
             if not isinstance(fault, NeverStored) or asked[fault.array][fault.index]:
                 return fault
-        return next((m for t in program.op.outputs for m in _apart(t, outcome.outputs[t.name], wanted[t.name], asked[t.name])), None)
+        return next(
+            (m for t in program.op.outputs for m in _apart(t, outcome.outputs[t.name], wanted[t.name], asked[t.name])), None
+        )
 
 
 def _apart(tensor: Tensor, got: Array, want: Array, asked: Array) -> Iterator[Mismatch]:

@@ -1,0 +1,87 @@
+"""What is wrong is seen in a run at small sizes, and nothing that is right is.
+
+Comes in: machines of the library with one change, programs that once were proved and wrong, programs that are right. Goes out: a failure with
+the run. The one idea: a checker that shares nothing with the prover is worth what it finds.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.replay.test_wrong import WRONG, text_of
+from tinygpu import pipeline
+from tinygpu.category.term import App, Const, Read, Var, select
+from tinygpu.category.to_numpy import evaluate
+from tinygpu.diagnostic import TinygpuError
+from tinygpu.program.step import Program
+from tinygpu.recheck.agreement import Agreement, Disagreement
+from tinygpu.recheck.run import rerun
+
+MEANING = Path(__file__).parent.parent / "meaning"
+SPECS = Path(__file__).parent.parent.parent / "specs"
+SLOW = ("matmul_ring", "matmul_64x64", "scan_block")  # a change that is seen in larger tiles only
+BEYOND = (  # what no run on reals sees: rounding, literals as a dtype has them, and what equations divide by
+    "barrier_by_two_sums", "fold_times_one_text", "holds_of_what_is_rounded", "holds_of_what_is_rounded_outside", "literal_that_is_rounded",
+    "literals_of_bf16", "literals_of_f32", "literals_that_are_one", "one_sum_in_two_orders_under_a_guard", "one_sum_in_two_orders_written_over",
+    "promise_of_what_is_rounded", "root_of_one", "shuffled_after_a_quotient", "shuffled_after_rounding", "sums_in_two_brackets",
+    "sums_in_two_nests", "sums_in_two_orders", "two_literals_one_text", "u10_remainder", "u1_integer_quotient_of_both",
+    "u1_integer_remainder_of_both", "u1_or_guard", "u1_truth_kept", "u5_guarded", "u5_sum", "u5_wide_index_outside", "u8_extent_quotient",
+    "u9_fold_of_products", "u9_if", "u9_index_by_rounding", "u9_integer_of_float", "u9_narrow", "u9_positive", "u9_shared",
+    "u9_store_by_rounding", "u9_third", "unit_beside_a_fold",
+)  # fmt: skip
+LIBRARY = ("saxpy", "row_sum", "softmax", "transpose", "scan", "histogram", "welford", "argmax", "logsumexp", "embedding")
+
+
+def program_of(text: str) -> Program | None:
+    """The program of a text; nothing where it is refused as it is read."""
+    try:
+        return pipeline.program(pipeline.load_text(text).machines[0])
+    except TinygpuError:
+        return None
+
+
+def stem(path: Path) -> str:
+    return path.stem
+
+
+@pytest.mark.parametrize(("name", "old", "new"), [w[:3] for w in WRONG if w[0] not in SLOW], ids=lambda part: part[:40])
+def test_a_changed_machine_goes_wrong(name: str, old: str, new: str) -> None:
+    pattern = r"\s*".join(re.escape(c) for c in old if not c.isspace())
+    program = program_of(re.sub(pattern, lambda _: new, text_of(name), count=1))
+    assert program is None or isinstance(rerun(program), Disagreement)
+
+
+@pytest.mark.parametrize("path", [p for p in sorted((MEANING / "unsound").glob("*.tgpu")) if p.stem not in BEYOND], ids=stem)
+def test_what_was_proved_and_wrong_goes_wrong(path: Path) -> None:
+    program = program_of(path.read_text(encoding="utf-8"))
+    assert program is None or isinstance(rerun(program), Disagreement)
+
+
+@pytest.mark.parametrize("path", sorted((MEANING / "right").glob("*.tgpu")), ids=stem)
+def test_what_is_right_does_not(path: Path) -> None:
+    program = program_of(path.read_text(encoding="utf-8"))
+    assert program is not None
+    found = rerun(program)
+    assert isinstance(found, Agreement) and found.runs, found
+
+
+@pytest.mark.parametrize("name", LIBRARY)
+def test_machines_of_the_library_do_not(name: str) -> None:
+    for machine in pipeline.load(SPECS / f"{name}.tgpu").machines[:2]:
+        found = rerun(pipeline.program(machine), sizes=8)
+        assert isinstance(found, Agreement) and found.runs, found
+
+
+def test_what_has_no_value_is_no_number_and_its_comparisons_are_what_is_wanted() -> None:
+    x = Read("x", (), "f32")
+    inverse = App("div", (Const(1.0, "f32"), x), "f32")
+    choice = select(App("eq", (inverse, inverse), "bool"), Const(5.0, "f32"), Const(7.0, "f32"))
+    zero = lambda node, index, mask: np.float64(0)  # noqa: E731
+    assert np.isnan(evaluate(inverse, {}, zero, exact=True, undefined=False)) and np.isinf(evaluate(inverse, {}, zero, exact=True))
+    assert [float(evaluate(choice, {}, zero, undefined=truth)) for truth in (False, True)] == [7, 5]
+    assert np.isnan(evaluate(choice, {}, zero, exact=True, undefined=True))  # of an equation a choice by nothing is nothing
+    assert evaluate(Var("i"), {"i": 3}) == 3
