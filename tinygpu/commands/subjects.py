@@ -164,14 +164,20 @@ def parsed(path: str, text: str) -> ast.Module:
 
 
 def launcher(path: str, name: str, docstring: str) -> Subject:
-    """One launcher: the text after the words that introduce its program."""
+    """One launcher: the text after the words that introduce its program, and the program of its CPU kernels, where that is another one. A
+    launcher checks what its program needs, so the other has to be one that needs no more, for the same op."""
     text = docstring.partition(INTRODUCES)[2].strip("\n") + "\n"
     promised = re.search(r"Certificate ([0-9a-f]+)\.", docstring)
     try:
         programs = [pipeline.program(machine) for machine in pipeline.load_text(text, f"{path}:{name}").machines]
     except TinygpuError as error:
         raise TinygpuError(Diagnostic(INVALID, f"the program of {name} in {path} cannot be read: {error}")) from None
-    program, *alone = programs
-    own = program_text(program)
+    if not programs or len(programs) > 2:
+        said = f"{name} in {path} has one program, and perhaps one for the CPU, not {len(programs)}"
+        raise TinygpuError(Diagnostic(INVALID, said))
+    program, alone = programs[0], programs[1] if len(programs) == 2 else None
+    if alone is not None and not alone.serves(program):
+        said = f"the program of {name} in {path} for the CPU is of another op, or has a precondition that {name} does not check"
+        raise TinygpuError(Diagnostic(INVALID, said))
     hash_ = promised[1] if promised else "none"
-    return Subject(path, name, program.op.name, own, program, None, (), hash_, alone[0] if alone else None)
+    return Subject(path, name, program.op.name, program_text(program), program, None, (), hash_, alone)
