@@ -6,7 +6,6 @@ formula goes to the solvers as text, so those of all machines are one set, and t
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -17,6 +16,7 @@ from tinygpu import pipeline
 from tinygpu.category.heap import roomy
 from tinygpu.commands.rewritten import differs
 from tinygpu.commands.subjects import INVALID, Subject
+from tinygpu.commands.together import processes
 from tinygpu.diagnostic import Diagnostic
 from tinygpu.obligations import state
 from tinygpu.obligations.obligation import Gap, Inhabited
@@ -124,7 +124,7 @@ def who(found: Answer | None) -> str:
 
 def replay_all(found: Sequence[Subject], jobs: int, checker: bool, now: Callable[[str], None]) -> tuple[Replayed, ...]:
     """State, ask, compare."""
-    jobs = jobs or cores()
+    jobs = processes(jobs)
     statements: list[Statement] = []
     for statement in spread(stated, [(s.text, checker) for s in found], jobs, 2):
         statements.append(statement)
@@ -249,8 +249,3 @@ def spread(work: Callable[[T], R], items: Sequence[T], jobs: int, few: int) -> I
         return
     with ProcessPoolExecutor(jobs, get_context("spawn"), roomy) as pool:
         yield from pool.map(work, items, chunksize=max(1, min(8, len(items) // (4 * jobs))))
-
-
-def cores() -> int:
-    """How many processes may run at once here."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -7,6 +7,7 @@ text with its op, so that nothing but that text is believed.
 from __future__ import annotations
 
 import ast
+import os
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -66,7 +67,7 @@ def subjects(paths: Sequence[str], proofs: Path, names: Sequence[str]) -> tuple[
 def files(path: str) -> tuple[str, ...]:
     """The specs of a folder, or its certificates where it has no specs; a file is itself."""
     folder = Path(path)
-    if folder.is_dir() and not any(folder.rglob("*.tgpu")):
+    if os.path.isdir(path) and not any(folder.rglob("*.tgpu")):
         inside = tuple(sorted(str(p) for p in folder.rglob("*.json")))
         if not inside:
             raise TinygpuError(Diagnostic("TG902", f"neither specs nor certificates are under the folder {path}"))
@@ -105,7 +106,7 @@ def of_spec(spec: pipeline.Loaded, proofs: Path) -> Iterator[Subject]:
         program = pipeline.program(machine)
         text, file, problems = program_text(program), place(proofs, spec.path, machine), []
         certificate = None
-        if file.is_file():
+        if os.path.isfile(file):  # a name that is too long is none
             try:
                 certificate = read_certificate(read(str(file)))
                 if certificate.program != text:
