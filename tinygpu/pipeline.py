@@ -31,6 +31,7 @@ from tinygpu.syntax.tree import File
 if TYPE_CHECKING:
     from tinygpu.emit.module import Built
     from tinygpu.proof.certificate import Certificate
+    from tinygpu.validate.check import Expected
 
 T = TypeVar("T")
 seconds: dict[str, float] = {}  # spent in each stage by this process
@@ -109,20 +110,22 @@ def built(proof: Proof, machine: Machine | None = None) -> Built:
     if not isinstance(proof, Proof):
         raise TypeError(f"build needs a Proof, not {type(proof).__name__}: a machine that is not proved is not built")
     machine = machine or proof.program.machine
-    alone = _alone(machine) if machine else None
-    return _built(machine or Machine(proof.program.name, proof.program.op, ()), proof, *([alone] if alone else ()))
+    if machine is not None and machine is not proof.program.machine and program(machine) != proof.program:
+        title = f"the proof is of {proof.program.name}, and says nothing of the program of {machine.title}"
+        raise TinygpuError(Diagnostic("TG905", title, helps=("build it with its own proof, which tinygpu.check gives",)))
+    alone = _alone(machine, proof.program) if machine else None
+    return _built(machine or Machine(proof.program.name, proof.program.op, ()), proof, alone)
 
 
-def rebuilt(machine: Machine, programs: Sequence[Program]) -> Built | None:
-    """What is built of programs that were built before, for GPUs and for CPUs: all are proved again; None where one is not. Of the machine
-    nothing counts but its names."""
-    from tinygpu.proof.kernel import prove
+def rebuilt(machine: Machine, program: Program, alone: Program | None = None) -> Built | None:
+    """What is built of programs that were built before, for GPUs and for CPUs: both are proved again; None where one is not, or where the
+    second may not run wherever the first may. Of the machine nothing counts but its names."""
+    proof, beside = _proved(program), _proved(alone) if alone else None
+    serves = alone is None or (beside is not None and alone.serves(program))
+    return _built(machine, proof, beside) if proof is not None and serves else None
 
-    proofs = [stage("check", partial(prove, one)) for one in programs]
-    return _built(machine, *(p for p in proofs if isinstance(p, Proof))) if all(isinstance(p, Proof) for p in proofs) else None
 
-
-def _built(machine: Machine, proof: Proof, *alone: Proof) -> Built:
+def _built(machine: Machine, proof: Proof, alone: Proof | None) -> Built:
     from tinygpu.emit.module import Built
     from tinygpu.obligations.width import limits
     from tinygpu.program.unpack import unpack
@@ -130,16 +133,22 @@ def _built(machine: Machine, proof: Proof, *alone: Proof) -> Built:
 
     numbers = unpack(proof.program)  # what runs has a cell for each component of a value
     sizes = limits(proof.program)  # the same as those of its components, whose values take longer to follow
-    said = (*facts(proof), *map(on_cpu, alone), *spelled_out(proof, *alone))
-    return Built(machine, numbers, said, sizes, alone[0].program if alone else proof.program)
+    beside = (alone,) if alone else ()
+    said = (*facts(proof), *map(on_cpu, beside), *spelled_out(proof, *beside))
+    return Built(machine, numbers, said, sizes, alone.program if alone else proof.program)
 
 
-def _alone(machine: Machine) -> Proof | None:
-    """What a CPU does for a block of threads that work together: a program of its own, proved as any other, or not used."""
+def _alone(machine: Machine, program: Program) -> Proof | None:
+    """What a CPU does for a block of threads that work together: a program of its own, proved as any other, or not used. The launcher
+    checks what the machine's program needs, and nothing else."""
+    return next((proof for single in singles(machine) if single.serves(program) and (proof := _proved(single))), None)
+
+
+def _proved(program: Program) -> Proof | None:
     from tinygpu.proof.kernel import prove
 
-    proofs = (stage("check", partial(prove, single)) for single in singles(machine))
-    return next((proof for proof in proofs if isinstance(proof, Proof)), None)
+    found = stage("check", partial(prove, program))
+    return found if isinstance(found, Proof) else None
 
 
 def singles(machine: Machine) -> Iterator[Program]:
@@ -178,23 +187,25 @@ def module(title: str, machines: Sequence[Built]) -> str:
 
 def validate(text: str, machines: Sequence[Built], file: str = "") -> tuple[Diagnostic, ...]:
     """`text of a module → what is wrong with it`: nothing where its kernels and launchers do what these machines say, for all sizes."""
-    from tinygpu.emit.module import launcher_names
-    from tinygpu.validate.check import Expected
     from tinygpu.validate.check import validate as check_text
 
-    names = launcher_names([built.machine for built in machines])
-    expected = [Expected(name, built.program, built.cpu) for name, built in zip(names, machines, strict=True)]
-    return stage("validate", lambda: check_text(text, expected, file))
+    return stage("validate", lambda: check_text(text, expected(machines), file))
 
 
 def validate_cpu(text: str, machines: Sequence[Built], file: str = "") -> tuple[Diagnostic, ...]:
     """`text of a module → what is to be said of its CPU kernels`: nothing of one that is proved; a note of one that nobody knows is right."""
-    from tinygpu.emit.module import launcher_names
     from tinygpu.validate.cpu import findings
 
+    return stage("validate", lambda: findings(text, expected(machines), file))
+
+
+def expected(machines: Sequence[Built]) -> list[Expected]:
+    """What is to stand behind the names of a module."""
+    from tinygpu.emit.module import launcher_names
+    from tinygpu.validate.check import Expected
+
     names = launcher_names([built.machine for built in machines])
-    kernels = [(name, built.cpu or built.program) for name, built in zip(names, machines, strict=True)]
-    return stage("validate", lambda: findings(text, kernels, file))
+    return [Expected(name, built.program, built.cpu) for name, built in zip(names, machines, strict=True)]
 
 
 def read_back(title: str, machines: Sequence[Built], file: str = "") -> tuple[str, tuple[Diagnostic, ...]]:

@@ -91,6 +91,17 @@ def test_an_obligation_that_was_left_out_is_missed(run: Run) -> None:
     assert code == 1 and out.startswith("invalid") and "TG910" in err and "the program needs bounds (TG203)" in err
 
 
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [(lambda e: e + e[:1], "or once too often"), (lambda e: e[::-1], "are in another order")],
+    ids=["twice", "order"],
+)
+def test_obligations_are_listed_once_and_in_order(run: Run, change: Callable[..., tuple[Entry, ...]], says: str) -> None:
+    changed(lambda c: replace(c, obligations=change(c.obligations)))
+    code, out, err = run("replay", "proofs", "--quick")
+    assert code == 1 and out.startswith("invalid") and "TG910" in err and says in err
+
+
 def test_a_wrong_program_is_not_proved_again_whatever_its_certificate_says(run: Run) -> None:
     wrong = read(FILE.read_text()).program.replace("if g*64 + t < n", "if g*64 + t <= n")
     changed(lambda c: replace(c, program=wrong, obligations=about(wrong)))

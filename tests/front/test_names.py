@@ -54,7 +54,20 @@ machine {1} : {0} {{
 }}
 """
 HELPS = sorted(
-    {*HELPERS, *MADE, "load4", "shuffle_xor", "f16_value", "sin", "sin_f32", "names", "prelude_source", "made_by", "IMPORTS"}
+    {
+        *HELPERS,
+        *MADE,
+        "load4",
+        "annotations",
+        "shuffle_xor",
+        "f16_value",
+        "sin",
+        "sin_f32",
+        "names",
+        "prelude_source",
+        "made_by",
+        "IMPORTS",
+    }
 )
 
 

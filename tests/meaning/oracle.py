@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.meaning.certain import Rounded
-from tests.meaning.values import CannotJudge
+from tests.meaning.values import CannotJudge, less, same
 
 PATHS, LONG = 24, 400
 
@@ -67,32 +67,27 @@ class Oracle:
 
     def between(self, value: tuple[Any, bool]) -> tuple[tuple[Any, bool], tuple[Any, bool]]:
         """The least and the greatest that a value may be, and whether it may be that itself."""
-        low, high = (-math.inf, True), (math.inf, True)
+        low: tuple[Any, bool] = (-math.inf, True)
+        high: tuple[Any, bool] = (math.inf, True)
         for (op, a, b), holds in self.tests.items():
-            if op == "lt" and a == value and not isinstance(b, tuple):
-                if holds:
-                    high = min(high, (b, False))
-                else:
-                    low = max(low, (b, True), key=lambda end: (end[0], not end[1]))
-            elif op == "lt" and b == value and not isinstance(a, tuple):
-                if holds:
-                    low = max(low, (a, False), key=lambda end: (end[0], not end[1]))
-                else:
-                    high = min(high, (a, True))
-            elif op == "eq" and holds and value in (a, b):
-                number = b if a == value else a
-                if not isinstance(number, tuple):
-                    low = high = (number, True)
+            number = b if a == value else a
+            if value not in (a, b) or isinstance(number, tuple):
+                continue
+            if op == "eq":
+                low, high = ((number, True), (number, True)) if holds else (low, high)
+            elif (a == value) == holds:  # value < number, or value <= number
+                high = (number, not holds) if less(number, high[0]) or (same(number, high[0]) and holds) else high
+            else:
+                low = (number, not holds) if less(low[0], number) or (same(number, low[0]) and holds) else low
         return low, high
 
 
 def possible(side: int, number: Any, low: tuple[Any, bool], high: tuple[Any, bool]) -> bool:
     """Whether something between two ends may lie below, at, or above a number."""
-    if side < 0:
-        return bool(low[0] < number)
-    if side > 0:
-        return bool(high[0] > number)
-    return bool(low[0] < number or (low[0] == number and low[1])) and bool(high[0] > number or (high[0] == number and high[1]))
+    if side:
+        return less(low[0], number) if side < 0 else less(number, high[0])
+    above = less(low[0], number) or (low[1] and same(low[0], number))
+    return above and (less(number, high[0]) or (high[1] and same(number, high[0])))
 
 
 def paths() -> Iterator[Oracle]:

@@ -258,4 +258,4 @@ def to_integer(a: Number, dtype: str) -> Number:
     if a is UNDEFINED:
         return a
     low, high = ends(dtype)
-    return (low if a < 0 else high) if infinite(a) else min(high, max(low, math.trunc(whole(a))))
+    return (low if a < 0 else high) if infinite(a) else min(high, max(low, int(whole(a))))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 import re
+import time
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,16 @@ ROOT = Path(__file__).resolve().parents[2]
 TEXTS = [p.read_text(encoding="utf-8") for p in sorted([*ROOT.glob("specs/*.tgpu"), *ROOT.glob("tests/wrong/TG1*.tgpu")])]
 WORDS = re.compile(r"\s+|[A-Za-z_]\w*|\d+\.?\d*|//|==|<=|>=|!=|->|\S")
 OTHERS = ["0", "1", "2.5", "inf", "true", "n", "i", "f16", "i32", "bool", "3000000000", "g", "t", "x"]
+
+ARRAY = """op f(x: f32[n]) -> (y: f32[n]) { y[i] = x[i] }
+machine m : f {
+  work grid = (g: n), block = (t: 32)
+  program {
+    shared s: f32[AXES]
+    y[g] = x[g] if t == 0
+  }
+}
+"""
 
 
 def mutated(text: str, chance: random.Random) -> str:
@@ -50,3 +61,16 @@ def test_a_mutated_spec_is_elaborated_or_refused(seed: int) -> None:
                 assert found.code in CATALOGUE and found.title
                 assert 0 <= found.span.start <= found.span.end <= len(text), (found, text)
     assert refused > taken
+
+
+def test_thousands_of_axes_are_not_looked_at() -> None:
+    sizes, indices = (", ".join(f"{letter}{k}" for k in range(4000)) for letter in "ni")
+    declared = f"op f(x: f32[{sizes}]) -> (y: f32[{sizes}]) {{ z[{indices}] = x[{indices}]\n y[{indices}] = z[{indices}] }}"
+    tree, start = parse(declared, "wide"), time.process_time()
+    with pytest.raises(TinygpuError) as caught:
+        elaborate(tree)
+    assert [d.code for d in caught.value.diagnostics] == ["TG145"] * 3
+    assert time.process_time() - start < 2
+    (machine,) = elaborate(parse(ARRAY.replace("AXES", ", ".join("1" * 17)), "wide")).machines
+    with pytest.raises(TinygpuError, match="TG145 a tensor has at most 16 axes, not 17"):
+        derive(machine)

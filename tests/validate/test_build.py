@@ -166,6 +166,15 @@ def test_nobody_is_handed_a_module_that_is_wrong(emitter):
         assert code in str(caught.value)
 
 
+def test_a_proof_builds_no_other_machine():
+    """Names, docstrings and the CPU's program come from the machine: it has to be the one that was proved, or one with its program."""
+    spec = pipeline.load(SPECS / "saxpy.tgpu")
+    proof = pipeline.check(spec.saxpy_scalar)
+    assert isinstance(proof, pipeline.Proof) and pipeline.built(proof, pipeline.load(SPECS / "saxpy.tgpu").saxpy_scalar)
+    with pytest.raises(TinygpuError, match="TG905 the proof is of saxpy_scalar, and says nothing of the program of saxpy_v4"):
+        pipeline.build(proof, spec.saxpy_v4)
+
+
 def test_what_is_run_is_read_back_too(emitter, capsys):
     emitter("a * x[at(i)] + y", "a * y[at(i)] + y")
     assert main(["run", str(SPECS / "saxpy.tgpu")]) != 0

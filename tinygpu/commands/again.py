@@ -6,7 +6,7 @@ formula goes to the solvers as text, so those of all machines are one set, and t
 
 from __future__ import annotations
 
-import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
@@ -16,6 +16,7 @@ from tinygpu import pipeline
 from tinygpu.category.heap import roomy
 from tinygpu.commands.rewritten import differs
 from tinygpu.commands.subjects import INVALID, Subject
+from tinygpu.commands.together import processes
 from tinygpu.diagnostic import Diagnostic
 from tinygpu.obligations import state
 from tinygpu.obligations.obligation import Gap, Inhabited
@@ -128,7 +129,7 @@ def who(found: Answer | None) -> str:
 
 def replay_all(found: Sequence[Subject], jobs: int, checker: bool, now: Callable[[str], None]) -> tuple[Replayed, ...]:
     """State, ask, compare."""
-    jobs = jobs or cores()
+    jobs = processes(jobs)
     statements: list[Statement] = []
     for statement in spread(stated, [(s.text, checker) for s in found], jobs, 2):
         statements.append(statement)
@@ -214,9 +215,9 @@ def validated(found: Sequence[Subject]) -> dict[str, tuple[Diagnostic, ...]]:
         if other := differs(several[0].module, path):
             out[path] = (other,)
             continue
-        text = several[0].module
-        on_gpu = validate(text, [Expected(s.machine, unpack(s.program), s.alone or s.program) for s in several], path)
-        on_cpu = findings(text, [(s.machine, s.alone or s.program) for s in several], path) if not on_gpu else ()
+        text, expected = several[0].module, [Expected(s.machine, unpack(s.program), s.alone or s.program) for s in several]
+        on_gpu = validate(text, expected, path)
+        on_cpu = findings(text, expected, path) if not on_gpu else ()
         out[path] = (*on_gpu, *(replace(d, verdict="unknown") if d.verdict == "note" else d for d in on_cpu))
     return out
 
@@ -231,10 +232,13 @@ def compared(subject: Subject, stated: Sequence[Stated]) -> tuple[Diagnostic, ..
         return () if own == subject.promised else (Diagnostic(INVALID, title, notes=(note,)),)
     if certificate is None or subject.problems:
         return subject.problems
-    ours = {(s.kind, s.code, s.formula, s.sentence) for s in stated}
-    theirs = {(*e.claim, e.sentence) for e in certificate.obligations}
-    found = [f"the program needs {_shown(claim)}, which is not in it" for claim in sorted(ours - theirs)]
-    found += [f"its {_shown(claim)}, is none of the program's" for claim in sorted(theirs - ours)]
+    ours = [(s.kind, s.code, s.formula, s.sentence) for s in stated]
+    theirs = [(*e.claim, e.sentence) for e in certificate.obligations]
+    missed, beside = Counter(ours) - Counter(theirs), Counter(theirs) - Counter(ours)
+    found = [f"the program needs {_shown(claim)}, which is not in it" for claim in sorted(missed)]
+    found += [f"its {_shown(claim)}, is none of the program's, or once too often" for claim in sorted(beside)]
+    if not found and ours != theirs:
+        found = ["its obligations are in another order"]
     title = f"the certificate of {subject.machine} is not one of its program"
     return (Diagnostic(INVALID, title, notes=tuple(found[:5])),) if found else ()
 
@@ -252,8 +256,3 @@ def spread(work: Callable[[T], R], items: Sequence[T], jobs: int, few: int) -> I
         return
     with ProcessPoolExecutor(jobs, get_context("spawn"), roomy) as pool:
         yield from pool.map(work, items, chunksize=max(1, min(8, len(items) // (4 * jobs))))
-
-
-def cores() -> int:
-    """How many processes may run at once here."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from tinygpu.commands.common import Progress, add_format, show, write
 from tinygpu.commands.specs import Judged, chosen, exit_code, judge, judge_light, line, load_all, width_of
-from tinygpu.commands.together import cores
+from tinygpu.commands.together import processes
 from tinygpu.diagnostic import Diagnostic, TinygpuError
 from tinygpu.hardware.arch import CPU
 from tinygpu.record import parts, replace
@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
     keep = keeper(arguments)
     whole = keep is not None or arguments.notes or arguments.why is not None or arguments.as_test is not None
     judged: list[Judged] = []
-    jobs, hashed = 1 if whole else arguments.jobs or cores(), style == "json"
+    jobs, hashed = 1 if whole else processes(arguments.jobs), style == "json"
     light = judge_light(machines, arguments.budget, hashed, jobs)
     with Progress() as now:
         for number, (spec, machine) in enumerate(machines, 1):

@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from types import TracebackType
 
@@ -20,6 +21,7 @@ from tinygpu.diagnostic import Diagnostic, TinygpuError
 from tinygpu.report import FORMATS, report, wants_color
 
 PROVED, REFUTED, BAD, UNKNOWN = 0, 1, 2, 3
+LARGEST = 1 << 24  # bytes of a file that is read
 
 
 def add_format(parser: argparse.ArgumentParser) -> None:
@@ -51,18 +53,30 @@ def find(paths: Sequence[str]) -> tuple[str, ...]:
 def _missing(path: str) -> Diagnostic:
     if os.path.lexists(path):
         return Diagnostic("TG903", f"{path} is neither a file nor a folder that can be read")
-    near = sorted(str(p) for p in Path(path).parent.glob("*.tgpu")) if Path(path).parent.is_dir() else []
+    near = sorted(str(p) for p in Path(path).parent.glob("*.tgpu")) if os.path.isdir(Path(path).parent) else []
     helps = (f"there is {', '.join(near[:5])}",) if near else ("start one with: tinygpu new my_op",)
-    return Diagnostic("TG902", f"there is no file {path}", helps=helps)
+    return Diagnostic("TG902", f"there is no file {brief(path)}", helps=helps)
+
+
+def brief(text: str) -> str:
+    """What somebody typed, in a message: of a long text its beginning.
+
+    >>> brief("M=512"), brief("9" * 1000)
+    ('M=512', '9999999999999999999999999999999999999999… of 1000 characters')
+    """
+    return text if len(text) <= 200 else f"{text[:40]}… of {len(text)} characters"
 
 
 def read(path: str) -> str:
-    """The text of a spec; `-` is the standard input. Raises TG903 for what cannot be read, is no UTF-8, or is no text."""
+    """The text of a spec; `-` is the standard input. Raises TG903 for what cannot be read, is no UTF-8, is too large, or is no text."""
     try:
-        data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+        with nullcontext(sys.stdin.buffer) if path == "-" else open(path, "rb") as file:
+            data = file.read(LARGEST + 1)
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise TinygpuError(Diagnostic("TG903", f"{path} cannot be read: {reason.lower()}")) from None
+    if len(data) > LARGEST:
+        raise TinygpuError(Diagnostic("TG903", f"{path} cannot be read: it has more than {LARGEST} bytes"))
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -80,7 +94,7 @@ def write(path: Path, text: str) -> None:
         write_whole(path, text)
     except OSError as error:
         reason = (error.strerror or type(error).__name__).lower()
-        raise TinygpuError(Diagnostic("TG904", f"{path} cannot be written: {reason}")) from None
+        raise TinygpuError(Diagnostic("TG904", f"{brief(str(path))} cannot be written: {reason}")) from None
 
 
 def show(diagnostics: Iterable[Diagnostic], style: str, sources: dict[str, str] | None = None) -> None:

@@ -6,6 +6,7 @@ Comes in: a name and a kind. Goes out: a file that is proved as it stands. The o
 from __future__ import annotations
 
 import argparse
+import os
 import re
 from keyword import iskeyword
 from pathlib import Path
@@ -75,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
         helps = (f"choose another name, such as {name}_rows: it is a word of the language, or of Python",)
         raise TinygpuError(Diagnostic("TG905", f"{name} cannot be the name of an operation", helps=helps))
     path = Path(arguments.output) / f"{name}.tgpu"
-    if path.exists():
+    if os.path.exists(path):  # a name that is too long is none; then it cannot be written
         raise TinygpuError(Diagnostic("TG904", f"{path} is there already", helps=("choose another name, or remove it first",)))
     write(path, TEMPLATES[arguments.kind].replace("NAME", name))
     print(f"{path}: next, tinygpu check {path}")

@@ -16,6 +16,7 @@ from tinygpu import pipeline
 from tinygpu.commands.subjects import launcher, launchers, parsed
 from tinygpu.diagnostic import Diagnostic, Label, Span
 from tinygpu.model.machine import Machine
+from tinygpu.proof.certificate import misnamed
 from tinygpu.record import replace
 
 if TYPE_CHECKING:
@@ -24,7 +25,9 @@ if TYPE_CHECKING:
 CODE = "TG824"
 Choice = tuple[str, tuple[tuple[str, str], ...], str]  # a machine's name, its variant, its op
 TITLE = re.compile(r"Kernels of (.*?), emitted by tinygpu;", re.DOTALL)
-MACHINE = re.compile(r"^  (?P<name>\w+)(?:\[(?P<variant>\w+=\w+(?:, \w+=\w+)*)\])? : (?P<op>\w+(?:\[\w+\])?)$", re.MULTILINE)
+MACHINE = re.compile(
+    r"^  (?P<name>\w+)(?:\[(?P<variant>\w+=\w+(?:, \w+=\w+)*)\])? : (?P<op>\w+(?:\[\w+\])?)$", re.MULTILINE | re.ASCII
+)
 
 
 def differs(text: str, path: str) -> Diagnostic | None:
@@ -34,7 +37,7 @@ def differs(text: str, path: str) -> Diagnostic | None:
         return None
     helps = ("build it again from its spec, with this version of tinygpu",)
     if wanted is None:
-        title = f"{path} does not say what it is made of, or its programs are not proved"
+        title = f"{path} does not say what it is made of, or names its programs otherwise, or they are not proved"
         return Diagnostic(CODE, title, (Label(Span(path, 0, 0, 1, 1, 1, 1), "here"),), "error", helps=helps)
     ours, theirs = text.split("\n"), wanted.split("\n")
     at = next((n for n, (a, b) in enumerate(zip(ours, theirs, strict=False)) if a != b), min(len(ours), len(theirs)))
@@ -46,8 +49,8 @@ def differs(text: str, path: str) -> Diagnostic | None:
 
 
 def rewritten(text: str, path: str) -> str | None:
-    """What this version writes for the programs that a module names; None where it does not name them, or they are not proved. Raises
-    TinygpuError where the text, or a program in it, cannot be read."""
+    """What this version writes for the programs that a module names; None where it does not name them, names them otherwise than they are
+    named, or they are not proved. Raises TinygpuError where the text, or a program in it, cannot be read."""
     tree = parsed(path, text)
     opening = ast.get_docstring(tree) or ""
     title = TITLE.match(opening)
@@ -67,7 +70,9 @@ def written(spec: str, machines: tuple[Choice, ...], docstrings: tuple[str, ...]
     for (name, choice, op), docstring in zip(machines, docstrings, strict=True):
         said = launcher(spec, name, docstring)
         one = Machine(name, replace(said.program.op, name=op), (), variant=choice)
-        made = pipeline.rebuilt(one, (said.program, *((said.alone,) if said.alone else ())))
+        if misnamed(one.title, op, said.program):
+            return None
+        made = pipeline.rebuilt(one, said.program, said.alone)
         if made is None:
             return None
         found.append(made)

@@ -13,7 +13,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from tinygpu.commands.common import BAD, REFUTED, Progress, add_format, show
+from tinygpu.commands.common import BAD, REFUTED, Progress, add_format, brief, show
 from tinygpu.commands.specs import Judged, chosen, exit_code, judge_all, line, load_all, width_of
 from tinygpu.diagnostic import Diagnostic, TinygpuError
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 EXAMPLE = "tinygpu run specs/matmul.tgpu M=512 N=512 K=512"
 MODERATE = 1 << 25  # elements of an array, where nobody gives its size
+STEPS = {"cpu": 1 << 40, "gpu": 1 << 44}  # of one assignment, by all threads: minutes, where others may be years
+DIGITS = 18  # of a size: no array is as long
 SAMPLED = 2000  # elements of each output that are compared with the equation, where there are more
 DEFAULT = {1: 1 << 22, 2: 2048, 3: 512, 4: 96}  # a size, by how many there are
 
@@ -65,10 +67,11 @@ def words(given: Sequence[str]) -> tuple[dict[str, int], list[str]]:
     for word in given:
         if "=" not in word or word.endswith("]"):  # titles such as relu_v4[T=f16] have an = too
             names.append(word)
-        elif found := re.fullmatch(r"(\w+)=(\d[\d_]*)", word):
+        elif (found := re.fullmatch(r"(\w+)=(\d[\d_]*)", word, re.ASCII)) and len(found[2].replace("_", "")) <= DIGITS:
             sizes[found[1]] = int(found[2])
         else:
-            raise TinygpuError(Diagnostic("TG905", f"{word} is no size", helps=("write NAME=NUMBER, as in M=512",)))
+            helps = (f"write NAME=NUMBER, as in M=512, with at most {DIGITS} digits",)
+            raise TinygpuError(Diagnostic("TG905", f"{brief(word)} is no size", helps=helps))
     return sizes, names
 
 
@@ -120,6 +123,7 @@ def run_one(
     from tinygpu.run.baseline import best_seconds
 
     op = machine.op
+    affordable(machine, sizes, "gpu" if gpu else "cpu")
     try:
         inputs = random_inputs(op, sizes, seed)
         arrays = [gpu.put(inputs[t.name]) if gpu and t.shape else inputs[t.name] for t in op.inputs]
@@ -141,6 +145,19 @@ def run_one(
     print(f"  {machine.title:<{width}}  {at}: {seconds * 1e3:.3g} ms, {said}; {verdict}; first call {first:.2g} s")
     sys.stdout.flush()
     return not wrong
+
+
+def affordable(machine: Machine, sizes: dict[str, int], device: str) -> None:
+    """Raises TG905 where a call would not end while somebody waits for it."""
+    from tinygpu.pipeline import program
+    from tinygpu.program.turns import lane_steps
+
+    if lane_steps(program(machine), sizes) > STEPS[device]:
+        at = ", ".join(f"{name}={size}" for name, size in sizes.items()) or "its one size"
+        title = f"{machine.title} would make more than {STEPS[device]} steps at {at}"
+        raise TinygpuError(
+            Diagnostic("TG905", title, helps=("choose smaller sizes, if the loops do not have their lengths in the spec",))
+        )
 
 
 def sizes_by_keyword(op: Op) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ text with its op, so that nothing but that text is believed.
 from __future__ import annotations
 
 import ast
+import os
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -66,7 +67,7 @@ def subjects(paths: Sequence[str], proofs: Path, names: Sequence[str]) -> tuple[
 def files(path: str) -> tuple[str, ...]:
     """The specs of a folder, or its certificates where it has no specs; a file is itself."""
     folder = Path(path)
-    if folder.is_dir() and not any(folder.rglob("*.tgpu")):
+    if os.path.isdir(path) and not any(folder.rglob("*.tgpu")):
         inside = tuple(sorted(str(p) for p in folder.rglob("*.json")))
         if not inside:
             raise TinygpuError(Diagnostic("TG902", f"neither specs nor certificates are under the folder {path}"))
@@ -105,7 +106,7 @@ def of_spec(spec: pipeline.Loaded, proofs: Path) -> Iterator[Subject]:
         program = pipeline.program(machine)
         text, file, problems = program_text(program), place(proofs, spec.path, machine), []
         certificate = None
-        if file.is_file():
+        if os.path.isfile(file):  # a name that is too long is none
             try:
                 certificate = read_certificate(read(str(file)))
                 if certificate.program != text:
@@ -164,14 +165,20 @@ def parsed(path: str, text: str) -> ast.Module:
 
 
 def launcher(path: str, name: str, docstring: str) -> Subject:
-    """One launcher: the text after the words that introduce its program."""
+    """One launcher: the text after the words that introduce its program, and the program of its CPU kernels, where that is another one. A
+    launcher checks what its program needs, so the other has to be one that needs no more, for the same op."""
     text = docstring.partition(INTRODUCES)[2].strip("\n") + "\n"
     promised = re.search(r"Certificate ([0-9a-f]+)\.", docstring)
     try:
         programs = [pipeline.program(machine) for machine in pipeline.load_text(text, f"{path}:{name}").machines]
     except TinygpuError as error:
         raise TinygpuError(Diagnostic(INVALID, f"the program of {name} in {path} cannot be read: {error}")) from None
-    program, *alone = programs
-    own = program_text(program)
+    if not programs or len(programs) > 2:
+        said = f"{name} in {path} has one program, and perhaps one for the CPU, not {len(programs)}"
+        raise TinygpuError(Diagnostic(INVALID, said))
+    program, alone = programs[0], programs[1] if len(programs) == 2 else None
+    if alone is not None and not alone.serves(program):
+        said = f"the program of {name} in {path} for the CPU is of another op, or has a precondition that {name} does not check"
+        raise TinygpuError(Diagnostic(INVALID, said))
     hash_ = promised[1] if promised else "none"
-    return Subject(path, name, program.op.name, own, program, None, (), hash_, alone[0] if alone else None)
+    return Subject(path, name, program.op.name, program_text(program), program, None, (), hash_, alone)

@@ -22,11 +22,17 @@ T = TypeVar("T")
 NUMBER = 4  # bytes of the number of a piece, and of the length of an answer
 FEW = 8  # pieces for each process: with more the first answer would be long in coming, and the last piece matters little
 MOST = 1 << 13  # pieces whose numbers a pipe holds
+MANY = 64  # processes that may be asked for where there are fewer cores
 
 
 def cores() -> int:
     """Processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def processes(asked: int) -> int:
+    """How many processes work at once: one for each core, or as many as are asked for, but not thousands."""
+    return min(asked, max(MANY, cores())) if asked else cores()
 
 
 def together(count: int, work: Callable[[int], T], jobs: int, size: Callable[[int], int] = lambda _: 0) -> Iterator[T]:

@@ -168,7 +168,8 @@ def reserved() -> frozenset[str]:
     """The names that a module uses for itself, also Python's own."""
     every = support_text() + lanes_source("f32", set(OPERATIONS)) + HEADER
     ours = {"np", "njit", "prange", "get_num_threads", "ir", "types", "Array", "Any", *IMPORTED, *CPU_NAMES, *HELPERS}
-    ours |= {"metadata", "Path", "NoReturn", "TypeAlias", "abs", "bool", "float", "int", "len", "max", "min", "range", "tuple"}
+    ours |= {"annotations", "metadata", "Path", "NoReturn", "TypeAlias"}  # what is imported beside modules
+    ours |= {"abs", "bool", "float", "int", "len", "max", "min", "range", "tuple"}
     ours |= {n.id for n in ast.walk(ast.parse(support_text())) if isinstance(n, ast.Name)} & set(dir(builtins))
     return frozenset(ours.union(re.findall(r"^(?:def |class )?(\w+)(?= =|\(|:)", every, re.MULTILINE)))
 

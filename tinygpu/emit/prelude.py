@@ -28,13 +28,16 @@ from tinygpu.emit.wide_access import (
     wide_streamed,
     wide_unpacked,
 )
+from tinygpu.program.lanes import MOST_LANES
 
 CONVERSIONS = ("f16_bits", "f16_value", "bf16_bits", "bf16_value", "round_f16", "round_bf16", "trunc_i32", "trunc_u32", "trunc_i64")
 ANGLES = ("sinf", "cosf", "sin", "cos")
 SHUFFLED = tuple(f"shuffle_{mode}" for mode in ("xor", "up", "down", "idx", "up_any", "down_any"))
 UPDATED = tuple(f"{space}atomic_{update}" for space in ("", "shared_") for update in ("sum", "max", "min"))
 MOVES = tuple(
-    f"{move}{count}" for move in ("load", "store", "shared_load", "shared_store", "streaming_store") for count in range(1, 129)
+    f"{move}{count}"
+    for move in ("load", "store", "shared_load", "shared_store", "streaming_store")
+    for count in range(1, MOST_LANES + 1)
 )
 MADE = {"shared": "shared_memory(0)", "upto": "counted()", "constant": "constant_memory()"}
 MADE |= {name: f"division({name!r})" for name in ("div", "mod", "ceil")}

@@ -67,7 +67,7 @@ def identifier(name: str) -> str:
     >>> identifier("matmul_tile[BM=64]"), identifier("lambda"), identifier("2d")
     ('matmul_tile_BM_64', 'lambda_', '_2d')
     """
-    plain = re.sub(r"\W+", "_", name).strip("_") or "_"
+    plain = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_") or "_"
     plain = "_" + plain if plain[0].isdigit() else plain
     return plain + "_" if plain in TAKEN else plain
 

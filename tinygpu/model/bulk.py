@@ -15,6 +15,7 @@ from tinygpu.model.problems import WRONG, Problems, head
 from tinygpu.syntax import tree
 
 MOST_PARTS = 200  # inputs, outputs and equations
+MOST_AXES = 16  # of a tensor
 MOST_NODES = 20_000
 DEEPEST = 240  # of one value; all later stages descend into it by recursion
 MOST_FACTORS = 8  # of a product of indices, numbers not counted: every stage multiplies it out
@@ -28,6 +29,23 @@ def too_many(op: tree.Op, problems: Problems) -> bool:
         title = f"an op has at most {MOST_PARTS} tensors and equations, not {count}"
         problems.add("TG161", title, head(op.span, f"op {op.name}"), "too large", help="make several ops of it")
     return count > MOST_PARTS
+
+
+def too_wide(op: tree.Op, problems: Problems) -> bool:
+    """Whether a tensor has more axes than anybody writes, where it is declared, or computed without that; then that is said, and nothing else
+    of the op is looked at: each axis is compared with every other."""
+    declared = {t.name: (len(t.shape or ()), t.span) for t in (*op.inputs, *op.outputs)}
+    others = [(len(t.index), t.span) for e in op.equations for t in e.targets if t.name not in declared]
+    wide = [wider(axes, span, problems) for axes, span in (*declared.values(), *others)]
+    return any(wide)
+
+
+def wider(axes: int, span: Span, problems: Problems) -> bool:
+    """Whether an array has too many axes; then that is said."""
+    if axes > MOST_AXES:
+        title = f"a tensor has at most {MOST_AXES} axes, not {axes}"
+        problems.add("TG145", title, span, "too many axes", help="make one axis of axes that lie next to each other")
+    return axes > MOST_AXES
 
 
 def too_long(equations: tuple[Equation, ...], problems: Problems) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from tinygpu.category.term import DTYPES, INDEX, Read, Term, apply, conjuncts, walk
 from tinygpu.diagnostic import Label, Span
 from tinygpu.model.builtin import is_built_in
-from tinygpu.model.bulk import too_long, too_many
+from tinygpu.model.bulk import too_long, too_many, too_wide
 from tinygpu.model.divided import with_divisors
 from tinygpu.model.equations import equations_of
 from tinygpu.model.extent import determined, polynomial
@@ -22,13 +22,11 @@ from tinygpu.model.value import CALLS, condition, index
 from tinygpu.record import replace
 from tinygpu.syntax import tree
 
-MOST = 16  # axes of a tensor
-
 
 def elaborate_op(op: tree.Op, file: Scope) -> tuple[Op, ...]:
     """`tree.Op → Op` for each dtype of the family; `file` has the params and monoids of the file. Mistakes are added to its problems."""
     problems = file.problems
-    if too_many(op, problems):
+    if too_many(op, problems) or too_wide(op, problems):
         return ()
     if op.family is None:
         return (_one(op, op.name, file),)
@@ -114,11 +112,6 @@ def _sizes(op: tree.Op, constants: Mapping[str, int]) -> dict[str, Span]:
 def _tensor(declaration: tree.TensorDecl, role: str, scope: Scope) -> Tensor:
     dtype = scope.dtype(declaration.dtype, declaration.span) or UNKNOWN
     shape = tuple(index(extent, scope) for extent in declaration.shape or ())
-    if len(shape) > MOST:
-        title = f"a tensor has at most {MOST} axes, not {len(shape)}"
-        scope.problems.add(
-            "TG145", title, declaration.span, "too many axes", help="make one axis of axes that lie next to each other"
-        )
     return Tensor(declaration.name, dtype, shape, role, declaration.span)
 
 

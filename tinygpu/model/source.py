@@ -40,6 +40,17 @@ def needed(declared: tuple[Declared, ...], *users: object) -> tuple[Declared, ..
     return tuple(d for d in declared if d.name in found)
 
 
+def declares(declared: tuple[Declared, ...], dtype: str) -> bool:
+    """Whether a dtype stands in the op of these declarations: its tensors have it, or it converts to it.
+
+    >>> from tinygpu.syntax.parse import parse
+    >>> op = parse("op f(x: f16[n]) -> (y: f32[n]) { y[i] = f32(x[i]) }").declarations
+    >>> declares(op, "f16"), declares(op, "f64")
+    (True, False)
+    """
+    return any(dtype in _words(d) for d in declared if isinstance(d, tree.Op))
+
+
 def said(file: tree.File, name: str) -> str:
     """The text of a machine with its ops and whatever they name, in the one style, without comments."""
     machine = next(d for d in file.declarations if isinstance(d, tree.Machine) and d.name == name)

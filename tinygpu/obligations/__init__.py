@@ -30,7 +30,7 @@ from tinygpu.obligations import (
 )
 from tinygpu.obligations.control import compared, controlled
 from tinygpu.obligations.dataflow import execute, gaps
-from tinygpu.obligations.made import contents_of, number_of, value_of
+from tinygpu.obligations.made import contents_of, number_of, stored_of, value_of
 from tinygpu.obligations.obligation import Claim
 from tinygpu.obligations.promise import promised
 from tinygpu.obligations.shape import alike, cancelled
@@ -92,13 +92,14 @@ def state(program: Program, enough: Callable[[], bool] = lambda: False) -> Itera
 def of_trace(program: Program, trace: Trace, but: tuple[str, ...] = ()) -> Iterator[tuple[str, Claim]]:
     """The claims about what was executed, with the property of each: of the numbers that are held, or over the reals."""
     values, numbers = trace.seen(value_of, value_of), trace.seen(number_of, number_of)
-    faces = dict.fromkeys((*ALWAYS, *STORED), numbers) | {"initialised": trace.seen(contents_of, number_of)}
+    faces = dict.fromkeys(ALWAYS, numbers) | dict.fromkeys(STORED, trace.seen(stored_of, stored_of))
+    faces["initialised"] = trace.seen(contents_of, stored_of)
     yield from (("dataflow", gap) for gap in gaps(values))
     sure = tuple(p for p in program.op.promises if compared(p))
     for name, property in PROPERTIES:
         if name not in but:
             for claim in property(program, faces.get(name, values)):
-                claim = promised(alike(claim), sure if name in faces else program.op.promises)
+                claim = promised(alike(claim, laws=name not in faces), sure if name in faces else program.op.promises)
                 if name in faces:
                     claim = controlled(claim, name in STORED)
                 yield name, with_theorems(cancelled(claim), program.op.sizes)

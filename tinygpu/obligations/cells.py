@@ -20,6 +20,7 @@ from tinygpu.category.preimage import preimage
 from tinygpu.category.settle import settle, within
 from tinygpu.category.term import (
     FALSE,
+    INTEGERS,
     TRUE,
     App,
     Axis,
@@ -93,14 +94,16 @@ def written(cells: Cells, value: Term, here: Term, update: str) -> Term:
                 return select(here, value, rest)  # the same place once more
         return select(here, value, cells.value)
     monoid, dtype = MONOIDS[update], cells.local.dtype
-    return combine(monoid.op, dtype, cells.value, Fold(monoid.name, (), here, value, dtype))
+    more = Fold(monoid.name, (), here, value, dtype)
+    return combine(monoid.op, dtype, cells.value, more) if dtype in INTEGERS else App(monoid.op, (cells.value, more), dtype)
 
 
 def merged(guard: Term, new: Term, old: Term) -> Term:
     """`new` where the guard holds, else `old`; an accumulation onto `old` stays one, of guarded contributions."""
     for monoid in MONOIDS.values():
         operands = spine(monoid.op, new)
-        if old in operands[: 1 + monoid.commutative] and len(operands) > 1:
+        exact = monoid.commutative and old.dtype in INTEGERS  # of floats the order of operands may matter
+        if old in operands[: 1 + exact] and len(operands) > 1:
             parts = list(operands)
             parts.remove(old)
             folds = [

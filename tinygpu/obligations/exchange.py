@@ -30,6 +30,7 @@ from tinygpu.category.term import (
     substitute,
     walk,
 )
+from tinygpu.obligations.made import made, number_of, reordered, symbol
 from tinygpu.record import dataclass
 
 WARP = 32
@@ -126,7 +127,9 @@ def exchanged(term: Term, threads: Threads) -> Term:
             if (pair := paired("and", App("and", tuple(own), dtype), shuffle, threads)) is not None:
                 return pair
         case App(op, (a, b)) if (pair := paired(op, a, b, threads)) is not None:
-            return pair
+            if not reordered(pair, extremes=False):
+                return pair
+            return made(pair, symbol(number_of(term), frozenset(axis.name for axis in threads.axes)))
     return rebuild(term, lambda t: exchanged(t, threads))
 
 

@@ -33,7 +33,7 @@ from tinygpu.diagnostic import Span
 from tinygpu.obligations.cells import Cells, State, contributed, itself, merged, neighbour, published, unwritten, written
 from tinygpu.obligations.closing import closed
 from tinygpu.obligations.exchange import Threads, distances, exchanged, shuffled
-from tinygpu.obligations.made import is_made, made, number_of, reordered
+from tinygpu.obligations.made import carried, is_made, made, number_of, reordered
 from tinygpu.obligations.obligation import Point
 from tinygpu.obligations.trace import (
     HERE,
@@ -181,7 +181,8 @@ class Execution:
         carried = len(self.launch.grid) + len(self.launch.block)
         if step.atomic:
             guards = tuple(g for g in point.guard if g not in self.always)
-            new = self.named(cells, contributed(cells, index, value, step.update, self.launch.block, guards), point.axes[carried:])
+            new = contributed(cells, index, value, step.update, self.launch.block, guards)
+            new = self.named(cells, new, self.launch.grid + point.axes[carried:])
         else:
             write = published(cells, index, self.launch.block, point.axes[carried:], point)
             self.add(Trace(meetings=(Meeting(cells.local.name, write.claim, point, step.span),)))
@@ -228,8 +229,8 @@ class Execution:
         claim = self.resolve(claim, point)
         value = self.resolve(Read(name, index, claim.dtype), point)
         self.add(Trace(ghosts=(Ghost(value, claim, point, span),), values=((value, point, span),)))
-        if not (total(claim) and all(t.dtype not in FLOATS for t in walk(claim))):
-            held = number_of(value)
+        held = number_of(value)
+        if not (total(claim) and all(t.dtype not in FLOATS and not carried(t) for side in (claim, held) for t in walk(side))):
             placed = any(isinstance(t, Read) and "@" in t.tensor for t in walk(held))  # of the turn before, which is not known yet
             claim = made(claim, self.name(cells, point.axes) if placed else held)
         guards = () if cells.private else tuple(g for g in point.guard if g not in self.always)

@@ -10,8 +10,25 @@ what is stored is compared over the reals.
 from __future__ import annotations
 
 from collections.abc import Callable
+from hashlib import sha256
 
-from tinygpu.category.term import COMPARISONS, DTYPES, FLOATS, INDEX, App, Fold, Read, Term, plain, rebuild, walk, whole
+from tinygpu.category.term import (
+    COMPARISONS,
+    DTYPES,
+    FLOATS,
+    INDEX,
+    App,
+    Fold,
+    Read,
+    Term,
+    Var,
+    plain,
+    rebuild,
+    variables,
+    walk,
+    whole,
+)
+from tinygpu.category.total import ENDLESS
 
 MADE = "made"
 EXTREMES = ("min", "max")  # are of any order
@@ -21,6 +38,17 @@ View = Callable[[Term], Term]
 def made(value: Term, how: Term) -> Term:
     """A value, and how it was computed."""
     return App(MADE, (value, how), value.dtype)
+
+
+def symbol(term: Term, more: frozenset[str]) -> Read:
+    """A name for what a term is as it is computed: a function of its variables, and of some more.
+
+    >>> a, b = (symbol(App("add", (Read(name, (), "f32"), Read("y", (), "f32")), "f32"), frozenset("t")) for name in "xz")
+    >>> a == b, a.index == b.index
+    (False, True)
+    """
+    name = sha256(repr(term).encode()).hexdigest()[:16]
+    return Read(f"lanes made {name}", tuple(map(Var, sorted(variables(term) | more))), term.dtype)
 
 
 def is_made(term: Term) -> bool:
@@ -56,7 +84,7 @@ def contents_of(term: Term) -> Term:
         case App("made", (value, _)):
             return contents_of(value)
         case App(dtype=dtype) if dtype not in FLOATS and not carried(term):
-            return number_of(term)
+            return stored_of(term)
     return term if plain(term) else rebuild(term, contents_of)
 
 
@@ -69,15 +97,46 @@ def _seen(term: Term, face: int) -> Term:
     return rebuild(term, lambda t: _seen(t, face))
 
 
-def reordered(term: Term) -> bool:
-    """Whether a fold in a term has another value where it is computed in another order; what was made before has a name.
+def reordered(term: Term, extremes: bool = True) -> bool:
+    """Whether a fold in a term may have another value where it is computed in another order: `extremes` of what is no number too. What was
+    made before has a name.
 
     >>> x = Read("x", (), "f32")
-    >>> [reordered(Fold(monoid, (), x, x, "f32")) for monoid in ("sum", "max")]
+    >>> [reordered(Fold(monoid, (), x, x, "f32"), extremes=False) for monoid in ("sum", "max")]
     [True, False]
     """
     folds = (t for t in walk(term, leave=lambda t: whole(t) or is_made(t)) if isinstance(t, Fold))
-    return any((f.dtype in FLOATS and f.monoid not in EXTREMES) or carried(f) for f in folds)
+    return any((f.dtype in FLOATS and (extremes or f.monoid not in EXTREMES)) or carried(f) for f in folds)
+
+
+def stored_of(term: Term) -> Term:
+    """The number that is held, where the data are numbers: a maximum of such is a number that is stored, in whatever order it was found.
+
+    >>> from tinygpu.category.term import BOOL, text
+    >>> x, y = Read("x", (), "f32"), Read("y", (), "f32")
+    >>> text(stored_of(App("gt", (made(Fold("max", (), x, x, "f32"), y), x), BOOL)))
+    'max[] (x if x else nothing) > x'
+    """
+    if plain(term):
+        return term
+    match term:
+        case App("made", (_, how)):
+            return stored_of(how)
+        case App(op) if op in COMPARISONS:
+            return rebuild(term, _extreme_of)
+    return rebuild(term, stored_of)
+
+
+def _extreme_of(term: Term) -> Term:
+    """A number of a comparison."""
+    match term:
+        case App("made", (value, how)):
+            return stored_of(how) if reordered(value, extremes=False) else _extreme_of(value)
+        case App(op) if op in ENDLESS:
+            return rebuild(term, _extreme_of)
+        case Fold(monoid) if monoid in EXTREMES:
+            return rebuild(term, _extreme_of)
+    return stored_of(term)
 
 
 def carried(term: Term) -> bool:

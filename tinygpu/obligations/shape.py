@@ -21,29 +21,30 @@ OPENED = -1  # no binder that was opened is named by it
 PIECES = 4096  # and all folds inside of each other over at most so many
 
 
-def neat(term: Term, level: int, depth: int = 0) -> Term:
+def neat(term: Term, level: int, depth: int = 0, laws: bool = True) -> Term:
     """The same value with binders named by their place, and without units: equal folds are equal terms.
 
-    A binder that was opened is an axis of the point; `level` counts those, so that no new name is one of theirs.
+    A binder that was opened is an axis of the point; `level` counts those, so that no new name is one of theirs. Without `laws` nothing else
+    changes: the units and brackets of what is tested are those of the program.
     """
     match term:
         case Fold():
-            term = one_fold(term)
+            term = one_fold(term) if laws else term
             assert isinstance(term, Fold)
             axes = tuple(Axis(f"{level}.{depth}.{position}", a.extent) for position, a in enumerate(term.axes))
             names: dict[str, Term] = {old.name: Var(new.name) for old, new in zip(term.axes, axes, strict=True)}
-            guard, body = (neat(substitute(t, names), level, depth + 1) for t in (term.guard, term.body))
+            guard, body = (neat(substitute(t, names), level, depth + 1, laws) for t in (term.guard, term.body))
             return replace(term, axes=axes, guard=guard, body=body)
-        case App(op, (a, b), dtype):
+        case App(op, (a, b), dtype) if laws:
             units = [m.unit(dtype) for m in MONOIDS.values() if m.op == op]
             if units and units[0] is not None and units[0] in (a, b):
                 return neat(b if a == units[0] else a, level, depth)
-    return rebuild(term, lambda t: neat(t, level, depth))
+    return rebuild(term, lambda t: neat(t, level, depth, laws))
 
 
-def alike(claim: Claim) -> Claim:
+def alike(claim: Claim, laws: bool = True) -> Claim:
     """The claim with its folds `neat`, so that two of them which are equal are seen to be."""
-    return _changed(claim, lambda t: t if plain(t) else neat(t, OPENED))
+    return _changed(claim, lambda t: t if plain(t) else neat(t, OPENED, laws=laws))
 
 
 def cancelled(claim: Claim) -> Claim:

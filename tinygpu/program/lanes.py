@@ -12,6 +12,7 @@ from tinygpu.category.term import BOOL, COMPARISONS, INDEX, App, Axis, Const, Te
 
 ITEM_BYTES = {"f64": 8, "i64": 8, "f32": 4, "i32": 4, "u32": 4, "f16": 2, "bf16": 2, "u8": 1, "i8": 1, "bool": 1}
 WIDEST_BYTES = 16
+MOST_LANES = 128  # of a vector loop whose accesses are wide: a thread holds its elements; a longer one is a loop
 
 
 def divisible(term: Term, by: int) -> Term:

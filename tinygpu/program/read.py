@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from tinygpu.category.interval import natural
 from tinygpu.category.term import DTYPES, Axis, Const, Term
 from tinygpu.diagnostic import Label, Span
+from tinygpu.model.bulk import wider
 from tinygpu.model.clauses import names_in
 from tinygpu.model.machine import Machine
 from tinygpu.model.op import Op, Tensor
@@ -194,6 +195,8 @@ class Reader:
             )
             first = Label(self.declared[name], "the first: a name is one of the whole program")
             self.problems.add("TG102", f"{HIDDEN[space]} {name} is declared twice", span, "declared again", first, help=fix)
+        if wider(len(statement.extents), span, self.problems):
+            return None
         dtype = scope.dtype(statement.dtype, span)
         extents = tuple(self.extent(e, name, space != "workspace", axes) for e in statement.extents)
         layout = laid_out(statement, extents, self.constants())

@@ -51,10 +51,10 @@ def to_machine(program: Program) -> tree.Machine:
 def plain_name(title: str) -> str:
     """The title of a machine as a name.
 
-    >>> plain_name("cast_v8[op=narrow, T=f16]")
-    'cast_v8_op_narrow__T_f16'
+    >>> plain_name("cast_v8[op=narrow, T=f16]"), plain_name("_cast_")
+    ('cast_v8_op_narrow__T_f16', '_cast_')
     """
-    return "".join(c if c.isalnum() else "_" for c in title).strip("_")
+    return "".join(c if c.isalnum() else "_" for c in title.removesuffix("]"))
 
 
 def to_tree(program: Program) -> tree.ProgramClause:

@@ -161,6 +161,10 @@ class Program:
         """Every shared array, by name."""
         return {s.name: s for launch in self.launches for s in steps(launch.body) if isinstance(s, Shared)}
 
+    def serves(self, other: Program) -> bool:
+        """Whether this may run wherever `other` may: it is for the same op, promises included, and has no precondition of its own."""
+        return self.op == other.op and {*self.where} <= {*other.where}
+
 
 def steps(body: tuple[Step, ...]) -> Iterator[Step]:
     """Every step of a body and of the bodies inside it, in order."""

@@ -13,7 +13,7 @@ from tinygpu.category.node import SHUFFLES
 from tinygpu.category.term import TRUE, App, Axis, Const, Read, Term, conjunction, conjuncts, lift, reads, variables, walk
 from tinygpu.program.arrays import Array, arrays
 from tinygpu.program.lanes import ITEM_BYTES as ITEM_BYTES
-from tinygpu.program.lanes import all_lanes_of, divisible, first_of, lanes_of, multiple
+from tinygpu.program.lanes import MOST_LANES, all_lanes_of, divisible, first_of, lanes_of, multiple
 from tinygpu.program.layout import strides as strides_of
 from tinygpu.program.step import Assign, Barrier, For, If, Program, Step, steps
 from tinygpu.program.unpack import unpack
@@ -212,7 +212,7 @@ def _can(
     if first is None or any(reads(t) or not variables(t) <= inside for t in (*first, condition)):
         return False
     lanes = lanes_of(_count(loop), array.dtype)
-    if lanes < 2 or multiple(place_of(first, _strides(array)), program.where) % lanes:
+    if lanes < 2 or _count(loop) > MOST_LANES or multiple(place_of(first, _strides(array)), program.where) % lanes:
         return False
     return _together(array, _count(loop)) if array.space == "shared" else _row(array, lanes) != Const(0)
 

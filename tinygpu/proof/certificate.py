@@ -15,8 +15,9 @@ from typing import Any
 
 import z3
 
-from tinygpu.category.term import Term, variables
+from tinygpu.category.term import DTYPES, Term, variables
 from tinygpu.category.term import text as spoken
+from tinygpu.model.source import declares
 from tinygpu.obligations.obligation import Claim, Gap, Inhabited, Obligation
 from tinygpu.program.render import plain_name, render_machine
 from tinygpu.program.standalone import standalone
@@ -28,7 +29,9 @@ from tinygpu.record import dataclass, parts
 
 VERSION = 2
 METHODS = ("structure", "z3", "model")
-TITLE = re.compile(r"(\w+)(?:\[((?:\w+=)?\w+(?:, \w+=\w+)*)\])?")  # `cast_v8[op=narrow, T=f16]`, and its op: `narrow[f16]`
+TITLE = re.compile(
+    r"(\w+)(?:\[((?:\w+=)?\w+(?:, \w+=\w+)*)\])?", re.ASCII
+)  # `cast_v8[op=narrow, T=f16]`, and its op: `narrow[f16]`
 PROVED = {"verdict": "proved"}  # of every row: what is not proved has no certificate
 Witness = tuple[tuple[str, int], ...]
 
@@ -81,18 +84,8 @@ class Certificate:
         return _object(plain | {"hash": sha(_object(plain))})
 
     def differs(self, program: Program) -> tuple[str, ...]:
-        """What it says of its program otherwise than the program does. One thing is not seen in a program: the choice that a machine of
-        a family was, which its name holds."""
-        found = []
-        title, op = TITLE.fullmatch(self.machine), TITLE.fullmatch(self.op)
-        if title is None or plain_name(self.machine) != plain_name(program.name):
-            found.append(f"it is of a machine {self.machine!r}, its program of {program.name!r}")
-        of, choices = (
-            program.op.name.partition("[")[0],
-            {part.partition("=")[2] for part in ((title and title[2]) or "").split(", ")},
-        )
-        if op is None or op[1] != of or (op[2] and op[2] not in choices):
-            found.append(f"it is of an op {self.op!r}, its program of {program.op.name!r}")
+        """What it says of its program otherwise than the program does."""
+        found = [*misnamed(self.machine, self.op, program)]
         for what, ours, theirs in (
             ("preconditions", self.preconditions, spoken_all(program.where)),
             ("promises", self.promises, spoken_all(program.op.promises)),
@@ -102,6 +95,21 @@ class Certificate:
         if self.numerics != (numerics := numerics_of(program)):
             found.append(f"its numerics are others than its program's: {numerics.sentence}")
         return tuple(found)
+
+
+def misnamed(machine: str, op: str, program: Program) -> tuple[str, ...]:
+    """What a title and the name of an op say otherwise than the program that they are said of. Its name is the title with other signs. The op
+    of a family has the dtype that the title chooses, and is declared with it; what params the title chooses is seen in no program."""
+    found = []
+    title, name, own = TITLE.fullmatch(machine), TITLE.fullmatch(op), program.op.name.partition("[")[0]
+    if title is None or plain_name(machine) != plain_name(program.name):
+        found.append(f"it is of a machine {machine!r}, its program of {program.name!r}")
+    chosen = dict(part.rpartition("=")[::2] for part in ((title and title[2]) or "").split(", "))
+    dtypes = {name[2]} if name and name[2] else set()
+    same = name is not None and name[1] == own == chosen.get("op", own)
+    if not same or {*chosen.values()} & {*DTYPES} != dtypes or not all(declares(program.op.source, d) for d in dtypes):
+        found.append(f"it is of an op {op!r}, its program of {program.op.name!r}")
+    return tuple(found)
 
 
 def spoken_all(guards: Iterable[Term]) -> tuple[str, ...]:

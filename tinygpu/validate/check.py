@@ -15,7 +15,7 @@ from tinygpu.diagnostic import Diagnostic, Label, Span
 from tinygpu.hardware.arch import CPU
 from tinygpu.program.step import Program
 from tinygpu.program.unpack import unpack
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, replace
 from tinygpu.validate.dispatch import dispatched
 from tinygpu.validate.kernel import kernel
 from tinygpu.validate.launcher import read as read_launcher
@@ -34,6 +34,11 @@ class Expected:
     name: str
     program: Program
     cpu: Program | None = None
+
+    @property
+    def on_cpu(self) -> Program:
+        """The program of the CPU kernels, for the op and under the preconditions that the launcher checks: those of `program`, always."""
+        return replace(self.cpu, op=self.program.op, where=self.program.where) if self.cpu else self.program
 
 
 def validate(text: str, machines: Sequence[Expected], file: str = "") -> tuple[Diagnostic, ...]:

@@ -21,6 +21,7 @@ from tinygpu.program.step import Program
 from tinygpu.program.unpack import unpack
 from tinygpu.proof.kernel import Open, Theorem, discharge
 from tinygpu.record import dataclass, replace
+from tinygpu.validate.check import Expected
 from tinygpu.validate.cpu_follow import Long, execute
 from tinygpu.validate.cpu_launch import Done, Text, functions_of, program_of
 from tinygpu.validate.cpu_names import Unread
@@ -142,14 +143,14 @@ def _open(name: str, program: Program, left: list[Open], search: bool) -> Validi
     return Unsure(Diagnostic(claim.code, f"{name}_cpu: not proved: {claim.title}", claim.labels, "unknown", notes=(why,)))
 
 
-def findings(text: str, kernels: Sequence[tuple[str, Program]], file: str = "") -> tuple[Diagnostic, ...]:
-    """What is to be said of the CPU kernels of a module, by name and program: an error for one that is wrong, a note for one that is not proved.
+def findings(text: str, machines: Sequence[Expected], file: str = "") -> tuple[Diagnostic, ...]:
+    """What is to be said of the CPU kernels of a module: an error for one that is wrong, a note for one that is not proved.
 
     A kernel without a word here is proved. One with a note is what tests compare with the equation, and no more than that.
     """
     module = read(text, file)
     out: list[Diagnostic] = []
-    for name, program in kernels:
+    for name, program in ((m.name, m.on_cpu) for m in machines):
         match validate(module, name, program):
             case Wrong(diagnostic):
                 out.append(replace(diagnostic, verdict="error"))

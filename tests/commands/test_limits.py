@@ -1,0 +1,93 @@
+"""What is too large, too long or too many is a message, soon.
+
+Comes in: arguments and files that nobody writes. Goes out: a diagnostic that says what is too much. The one idea: a limit is asked before the
+work, and what an operating system refuses is an error of the user's.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from tinygpu import cli, pipeline
+from tinygpu.commands import common, together
+from tinygpu.commands.common import LARGEST
+
+LOOP = """op f(x: f32[n]) -> (y: f32[n]) { y[i] = sum[k < 2147483648] x[i] }
+machine m : f {
+  work grid = (g), block = (t: 32)
+  compute i = (g, t)
+  time k
+}
+"""
+VECTOR = """op f(x: f32[n]) -> (y: f32[n]) { y[i] = x[i] }
+machine m : f {
+  work grid = (g), block = (t: 32)
+  compute i = (g, t, v: LANES)
+  vector v
+}
+"""
+LONG = "a" * 5000
+
+
+GONE = [(command, path) for command in ("check", "show", "replay", "audit", "build", "fmt") for path in (LONG, f"{LONG}/{LONG}.py")]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        *((arguments, "TG902 there is no file aaaaaaaa") for arguments in GONE),
+        (("replay", "loop.tgpu", "--quick", "--jobs", "1", "--proofs", LONG), ""),
+        (("new", LONG[:300]), "TG904"),
+        (("new", LONG[:300], "-o", LONG), "TG904"),
+        (("run", "loop.tgpu", f"n={'9' * 5000}", "--device", "cpu"), "TG905 n=99999999"),
+        (("show", "loop.tgpu", "--cost", f"n={'9' * 5000}"), "TG905 n=99999999"),
+        (("run", "--device", "cpu", "loop.tgpu"), "TG905 m would make more than 1099511627776 steps at n=4194304"),
+        (("run", "--device", "cpu", "loop.tgpu", "n=513"), "TG905 m would make more than"),
+    ],
+)
+def test_what_is_too_long_is_a_message(arguments, says, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("loop.tgpu").write_text(LOOP)
+    code = cli.main(arguments)
+    said = capsys.readouterr().err
+    assert code == (2 if says else 0) and says in said and "TG901" not in said and len(said) < 2000
+
+
+def test_what_does_not_end_is_not_read_to_its_end(monkeypatch, capsys):
+    class Endless(io.RawIOBase):
+        def read(self, size: int = -1) -> bytes:
+            assert 0 <= size <= LARGEST + 1
+            return b" " * size
+
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=Endless()))
+    assert cli.main(["check", "-"]) == 2
+    assert f"TG903 - cannot be read: it has more than {LARGEST} bytes" in capsys.readouterr().err
+
+
+def test_a_file_that_is_too_large(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(common, "LARGEST", 1000)
+    (tmp_path / "a.tgpu").write_text(" " * 1001)
+    assert cli.main(["check", str(tmp_path / "a.tgpu")]) == 2
+    assert "it has more than 1000 bytes" in capsys.readouterr().err
+
+
+def test_processes_are_as_many_as_asked_for_but_not_thousands(monkeypatch):
+    monkeypatch.setattr(together, "cores", lambda: 2)
+    assert [together.processes(n) for n in (0, 1, 5, 10**6)] == [2, 1, 5, 64]
+    monkeypatch.setattr(together, "cores", lambda: 100)
+    assert [together.processes(n) for n in (0, 10**6)] == [100, 100]
+
+
+@pytest.mark.parametrize("lanes", [128, 129, 256, 1 << 20])
+def test_a_vector_that_no_thread_can_hold_is_a_loop(lanes):
+    (machine,) = pipeline.load_text(VECTOR.replace("LANES", str(lanes))).machines
+    proof = pipeline.check(machine)
+    assert isinstance(proof, pipeline.Proof)
+    ready = [pipeline.built(proof, machine)]
+    text, found = pipeline.read_back("m.tgpu", ready)
+    assert not found and ("load128(" in text) == (lanes == 128)
