@@ -31,7 +31,7 @@ def text(term: Term, level: int = 0) -> str:
         case Var(name):
             return name
         case Read(tensor, index):
-            tensor = tensor.partition(" made ")[0]  # what a cell holds (`made`)
+            tensor = tensor.partition(" made ")[0].partition(" said ")[0]  # what a cell holds (`made`)
             return f"{tensor}[{', '.join(map(text, index))}]" if index else tensor
         case Fold(monoid, axes, guard, body):
             binders = ", ".join(f"{a.name} < {text(a.extent)}" for a in axes)

@@ -33,7 +33,7 @@ from tinygpu.diagnostic import Span
 from tinygpu.obligations.cells import Cells, State, contributed, itself, merged, neighbour, published, unwritten, written
 from tinygpu.obligations.closing import closed
 from tinygpu.obligations.exchange import Threads, distances, exchanged, shuffled
-from tinygpu.obligations.made import carried, is_made, made, number_of, reordered
+from tinygpu.obligations.made import FORM, SAID, carried, is_made, made, number_of, reordered
 from tinygpu.obligations.obligation import Point
 from tinygpu.obligations.trace import (
     HERE,
@@ -232,7 +232,7 @@ class Execution:
         held = number_of(value)
         if not (total(claim) and all(t.dtype not in FLOATS and not carried(t) for side in (claim, held) for t in walk(side))):
             placed = any(isinstance(t, Read) and "@" in t.tensor for t in walk(held))  # of the turn before, which is not known yet
-            claim = made(claim, self.name(cells, point.axes) if placed else held)
+            claim = made(claim, self.name(cells, point.axes, SAID) if placed else held)
         guards = () if cells.private else tuple(g for g in point.guard if g not in self.always)
         here = conjunction(*guards, *(equal(Var(f), i) for f, i in zip(cells.formals, index, strict=True)))
         self.keep(cells, written(cells, claim, here, ""), point)
@@ -241,11 +241,11 @@ class Execution:
         """The value of a cell that is another form of what was computed, with a name for the number that is held."""
         return made(value, self.name(cells, axes)) if reordered(value) else value
 
-    def name(self, cells: Cells, axes: tuple[Axis, ...]) -> Read:
+    def name(self, cells: Cells, axes: tuple[Axis, ...], what: str = FORM) -> Read:
         """A symbol for the number that a cell holds now, at its index and the axes around."""
         self.loops += 1
         place = (*cells.formals, *(self.threads if cells.private else ()), *(a.name for a in axes))
-        return Read(f"{cells.local.name} made {self.loops}", tuple(map(Var, dict.fromkeys(place))), cells.local.dtype)
+        return Read(f"{cells.local.name}{what}{self.loops}", tuple(map(Var, dict.fromkeys(place))), cells.local.dtype)
 
     def keep(self, cells: Cells, value: Term, point: Point) -> None:
         """The new value of a cell. Only the preconditions may settle it: the guards around a write end before the value does."""

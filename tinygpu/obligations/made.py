@@ -31,6 +31,7 @@ from tinygpu.category.term import (
 from tinygpu.category.total import ENDLESS
 
 MADE = "made"
+FORM, SAID = " made ", " said "  # in names of numbers that are held: of another form of them, and of what a ghost says of them
 EXTREMES = ("min", "max")  # are of any order
 View = Callable[[Term], Term]
 
@@ -112,10 +113,11 @@ def reordered(term: Term, extremes: bool = True) -> bool:
 def stored_of(term: Term) -> Term:
     """The number that is held, where the data are numbers: a maximum of such is a number that is stored, in whatever order it was found.
 
-    >>> from tinygpu.category.term import BOOL, text
-    >>> x, y = Read("x", (), "f32"), Read("y", (), "f32")
-    >>> text(stored_of(App("gt", (made(Fold("max", (), x, x, "f32"), y), x), BOOL)))
-    'max[] (x if x else nothing) > x'
+    >>> from tinygpu.category.term import BOOL, Const, text
+    >>> x = Read("x", (), "f32")
+    >>> most, name = Fold("max", (), Const(True, BOOL), x, "f32"), Read("q made 1", (), "f32")
+    >>> [text(stored_of(App("gt", (made(value, name), x), BOOL))) for value in (most, x)]
+    ['max[] x > x', 'q > x']
     """
     if plain(term):
         return term
@@ -130,8 +132,10 @@ def stored_of(term: Term) -> Term:
 def _extreme_of(term: Term) -> Term:
     """A number of a comparison."""
     match term:
-        case App("made", (value, how)):
-            return stored_of(how) if reordered(value, extremes=False) else _extreme_of(value)
+        case App("made", (value, Read(name))) if FORM in name and reordered(value) and not reordered(value, extremes=False):
+            return _extreme_of(value)
+        case App("made", (_, how)):
+            return stored_of(how)
         case App(op) if op in ENDLESS:
             return rebuild(term, _extreme_of)
         case Fold(monoid) if monoid in EXTREMES:
