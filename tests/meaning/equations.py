@@ -34,6 +34,8 @@ def shape_of(extents: tuple[Term, ...], sizes: Mapping[str, int]) -> tuple[int, 
 class Plain:
     """The world of index terms and preconditions: what has no value is undefined, and there are no arrays."""
 
+    euclidean = False
+
     def read(self, read: Read, index: tuple[Value, ...], env: Env) -> Value:
         raise KeyError(read.tensor)
 
@@ -63,6 +65,8 @@ class Plain:
 
 class Equations(Plain):
     """The world of an op's equations and promises: tensors are inputs, or what their equations say."""
+
+    euclidean = True
 
     def __init__(self, op: Op, sizes: Mapping[str, int], inputs: Mapping[str, Cells]):
         self.op, self.sizes = op, sizes

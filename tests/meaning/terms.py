@@ -24,7 +24,9 @@ FITS = 1 << 63
 
 
 class World(Protocol):
-    """What a term stands in."""
+    """What a term stands in. `euclidean`: an index that is negative has a quotient and a remainder, as in mathematics."""
+
+    euclidean: bool
 
     def read(self, read: Read, index: tuple[Value, ...], env: Env) -> Value:
         """What an array holds."""
@@ -177,7 +179,7 @@ def integers(term: App, args: list[Number], world: World) -> Number:
     b = args[1] if len(args) > 1 else 0
     match op:
         case "floordiv" | "mod" | "ceildiv":
-            if b < 1 or (a < 0 and op != "ceildiv"):
+            if b < 1 or (a < 0 and op != "ceildiv" and not (dtype == INDEX and world.euclidean)):
                 return world.divided(dtype == INDEX, f"{op} of {a} by {b}")
             out = a // b if op == "floordiv" else a % b if op == "mod" else -(-a // b)
         case "table":

@@ -22,6 +22,7 @@ from tinygpu.category.term import (
     Read,
     Term,
     Var,
+    children,
     plain,
     rebuild,
     variables,
@@ -57,6 +58,15 @@ def is_made(term: Term) -> bool:
     return isinstance(term, App) and term.op == MADE
 
 
+def single(term: Term) -> bool:
+    """Whether a term has one face alone: nothing in it was made."""
+    found: bool | None = getattr(term, "_single", None)
+    if found is None:
+        found = not is_made(term) and all(map(single, children(term)))
+        object.__setattr__(term, "_single", found)
+    return found
+
+
 def value_of(term: Term) -> Term:
     """What it is over the reals.
 
@@ -86,11 +96,11 @@ def contents_of(term: Term) -> Term:
             return contents_of(value)
         case App(dtype=dtype) if dtype not in FLOATS and not carried(term):
             return stored_of(term)
-    return term if plain(term) else rebuild(term, contents_of)
+    return term if single(term) else rebuild(term, contents_of)
 
 
 def _seen(term: Term, face: int) -> Term:
-    if plain(term):
+    if single(term):
         return term
     match term:
         case App("made", faces):
@@ -119,7 +129,7 @@ def stored_of(term: Term) -> Term:
     >>> [text(stored_of(App("gt", (made(value, name), x), BOOL))) for value in (most, x)]
     ['max[] x > x', 'q > x']
     """
-    if plain(term):
+    if single(term):
         return term
     match term:
         case App("made", (_, how)):
