@@ -11,6 +11,7 @@ import contextlib
 import gc
 import importlib
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
@@ -30,7 +31,6 @@ COMMANDS = {
     "fmt": "write specs in the one style",
     "new": "start a spec from a template that is proved",
 }
-INTERRUPTED = 130
 
 
 def parser(only: str = "") -> argparse.ArgumentParser:
@@ -86,9 +86,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader of our output left, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BAD
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        return INTERRUPTED
     except Exception as error:  # the edge of the program: a bug of ours becomes a message
         if arguments.debug:
             raise
@@ -97,7 +94,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def console() -> NoReturn:
-    """The `tinygpu` command. The process ends without taking its modules and solvers apart, which would cost a tenth of a check."""
+    """The `tinygpu` command. The process ends without taking its modules and solvers apart, which would cost a tenth of a check.
+
+    An interrupt ends it where it is, as it ends a program in C: an exception would be lost where a destructor runs, and a process that may be
+    killed at any time leaves no half file anyway.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
         code = main()
     except SystemExit as stop:  # argparse: bad usage, or help

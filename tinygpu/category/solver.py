@@ -32,13 +32,12 @@ def solved(context: Any, formulas: Sequence[Any], budget: int) -> tuple[Any, Any
         solver = z3.Cond(real, cells, search, context).solver()
         solver.set("rlimit", max(1, budget // SEARCHES))
         solver.set("random_seed", seed)
+        solver.set("ctrl_c", False)  # an interrupt is Python's: z3's own handler answers "unknown" instead
         solver.add(*formulas)
         verdict = solver.check()
         effort = next((int(v) for k, v in solver.statistics() if k == "rlimit count"), effort)  # of all in this context
         if verdict != z3.unknown:
             return verdict, solver.model() if verdict == z3.sat else None, effort
-        if "interrupted" in solver.reason_unknown():
-            raise KeyboardInterrupt  # which z3 keeps to itself
     return verdict, None, effort
 
 

@@ -8,6 +8,7 @@ ends without an answer, for whatever reason, is done here again, so that nothing
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import pickle
 import select
@@ -22,6 +23,7 @@ T = TypeVar("T")
 NUMBER = 4  # bytes of the number of a piece, and of the length of an answer
 FEW = 8  # pieces for each process: with more the first answer would be long in coming, and the last piece matters little
 MOST = 1 << 13  # pieces whose numbers a pipe holds
+DIES_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux
 MANY = 64  # processes that may be asked for where there are fewer cores
 
 
@@ -75,6 +77,7 @@ def _forked(queue: int, work: Callable[[int], T]) -> tuple[int, int]:
         os.close(send)
         return process, answers
     try:
+        ctypes.CDLL(None).prctl(DIES_WITH_PARENT, signal.SIGKILL)
         while (piece := os.read(queue, NUMBER)) and os.getppid() == parent:
             answer = pickle.dumps(work(int.from_bytes(piece, "little")))
             rest = memoryview(piece + len(answer).to_bytes(NUMBER, "little") + answer)

@@ -116,21 +116,22 @@ def distances(term: Term) -> Iterator[Term]:
     yield from (t.args[1] for t in walk(term) if isinstance(t, App) and t.op in SHUFFLES and t.op != "shuffle_idx")
 
 
-def exchanged(term: Term, threads: Threads) -> Term:
-    """The term with every shuffle replaced by the other thread's value."""
+def exchanged(term: Term, threads: Threads, around: frozenset[str]) -> Term:
+    """The term with every shuffle replaced by the other thread's value. `around` are the axes on which a value there may depend: also on those
+    of loops, since what a turn begins with is not known yet."""
     match term:
         case App(op, (value, where)) if op in SHUFFLES:
-            return moved(op, exchanged(value, threads), where, threads)
+            return moved(op, exchanged(value, threads, around), where, threads)
         case App("and", (*own, shuffle), dtype) if len(own) > 1 and _is_shuffle(
             shuffle
         ):  # conjunctions are flat, also where own is one
-            if (pair := paired("and", App("and", tuple(own), dtype), shuffle, threads)) is not None:
+            if (pair := paired("and", App("and", tuple(own), dtype), shuffle, threads, around)) is not None:
                 return pair
-        case App(op, (a, b)) if (pair := paired(op, a, b, threads)) is not None:
+        case App(op, (a, b)) if (pair := paired(op, a, b, threads, around)) is not None:
             if not reordered(pair, extremes=False):
                 return pair
-            return made(pair, symbol(number_of(term), frozenset(axis.name for axis in threads.axes)))
-    return rebuild(term, lambda t: exchanged(t, threads))
+            return made(pair, symbol(number_of(term), around))
+    return rebuild(term, lambda t: exchanged(t, threads, around))
 
 
 def moved(op: str, value: Term, where: Term, threads: Threads) -> Term:
@@ -159,7 +160,7 @@ def along(op: str, where: Term, threads: Threads) -> dict[str, Term]:
     return threads.at(threads.flat + where if op == "shuffle_down" else threads.flat - where)
 
 
-def paired(op: str, a: Term, b: Term, threads: Threads) -> Term | None:
+def paired(op: str, a: Term, b: Term, threads: Threads, around: frozenset[str]) -> Term | None:
     """`v ⊕ shuffle(v, …)` as a fold over two threads, where the shuffle is one of a reduction."""
     monoid = next((m for m in MONOIDS.values() if m.op == op), None)
     other, own = (b, a) if _is_shuffle(b) else (a, b)
@@ -167,7 +168,7 @@ def paired(op: str, a: Term, b: Term, threads: Threads) -> Term | None:
         return None
     assert isinstance(other, App)
     value, where = other.args
-    if not alike(exchanged(value, threads), own := exchanged(own, threads)) or not isinstance(where, Const):
+    if not alike(exchanged(value, threads, around), own := exchanged(own, threads, around)) or not isinstance(where, Const):
         return None
     distance = int(where.value)
     if other.op == "shuffle_xor" and monoid.commutative and (found := threads.bit(distance)) is not None:

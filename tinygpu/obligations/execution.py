@@ -80,7 +80,7 @@ class Execution:
         """The term with every read of a cell replaced by what the cell holds, and every shuffle by the other lane's value."""
         value = replaced(term, {**self.memory, **self.state})
         if shuffled(value):
-            value = exchanged(value, Threads(self.launch.block))
+            value = exchanged(value, Threads(self.launch.block), frozenset(a.name for a in point.axes))
         return settle(self.followed(value), point.extents, frozenset(point.guard))
 
     def followed(self, value: Term) -> Term:
