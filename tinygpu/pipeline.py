@@ -127,7 +127,7 @@ def rebuilt(machine: Machine, program: Program, alone: Program | None = None) ->
 
 def _built(machine: Machine, proof: Proof, alone: Proof | None) -> Built:
     from tinygpu.emit.module import Built
-    from tinygpu.obligations.width import limits
+    from tinygpu.obligations.width import cpu_limits, limits
     from tinygpu.program.unpack import unpack
     from tinygpu.proof.summary import facts, on_cpu, spelled_out
 
@@ -135,7 +135,8 @@ def _built(machine: Machine, proof: Proof, alone: Proof | None) -> Built:
     sizes = limits(proof.program)  # the same as those of its components, whose values take longer to follow
     beside = (alone,) if alone else ()
     said = (*facts(proof), *map(on_cpu, beside), *spelled_out(proof, *beside))
-    return Built(machine, numbers, said, sizes, alone.program if alone else proof.program)
+    single = alone.program if alone else proof.program
+    return Built(machine, numbers, said, sizes, single, cpu_limits(single))
 
 
 def _alone(machine: Machine, program: Program) -> Proof | None:

@@ -9,7 +9,7 @@ from functools import cache
 from types import ModuleType
 
 from tinygpu.emit.module import Built, emit
-from tinygpu.obligations.width import limits
+from tinygpu.obligations.width import cpu_limits, limits
 from tinygpu.pipeline import load_text, program
 from tinygpu.run.load import load
 
@@ -94,7 +94,7 @@ def text(name: str) -> str:
     built = []
     for machine in spec.machines:
         made = program(machine)
-        built.append(Built(machine, made, ("As in a test, nothing is proved.",), limits(made)))
+        built.append(Built(machine, made, ("As in a test, nothing is proved.",), limits(made), cpu_limits=cpu_limits(made)))
     return emit(f"{name}.tgpu", built)
 
 

@@ -18,7 +18,7 @@ from tests.meaning.memory import STORE, WARP, Array, Fault, Moment
 from tests.meaning.oracle import Oracle
 from tests.meaning.terms import FITS, Env, evaluate
 from tests.meaning.values import UNDEFINED, CannotJudge, Number, TooLarge, ends, same
-from tinygpu.category.node import App, Read, Term
+from tinygpu.category.node import INDEX, App, Read, Term
 from tinygpu.program.step import Assign, Barrier, For, Holds, If, Launch, Local, Program, Shared, Step, steps
 
 THREADS, STEPS = 1 << 12, 1 << 17
@@ -81,6 +81,8 @@ class Machine(Plain):
         yes, no = term.args[1], term.args[2]
         if condition[0] is UNDEFINED:
             return evaluate(yes if self.oracle.choose(2) else no, env, self)
+        if term.dtype == INDEX:  # one of two places
+            return evaluate(yes if self.oracle.test(bool(condition[0]), condition[1], condition[1].soft) else no, env, self)
         there, other = (
             evaluate(yes, env, self),
             evaluate(no, env, self),

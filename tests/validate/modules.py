@@ -13,7 +13,7 @@ from pathlib import Path
 from tinygpu import pipeline
 from tinygpu.diagnostic import Diagnostic
 from tinygpu.emit.module import Built, emit, launcher_names
-from tinygpu.obligations.width import limits
+from tinygpu.obligations.width import cpu_limits, limits
 from tinygpu.program.unpack import unpack
 from tinygpu.validate.check import Expected, validate
 
@@ -26,7 +26,7 @@ def emitted(spec: str, *machines: str) -> tuple[str, tuple[Expected, ...]]:
     loaded = pipeline.load(SPECS / f"{spec}.tgpu")
     chosen = [m for m in loaded.machines if not machines or m.title in machines]
     programs = [pipeline.program(m) for m in chosen]
-    built = [Built(m, unpack(p), (), limits(p)) for m, p in zip(chosen, programs, strict=True)]
+    built = [Built(m, unpack(p), (), limits(p), cpu_limits=cpu_limits(unpack(p))) for m, p in zip(chosen, programs, strict=True)]
     expected = [Expected(n, b.program) for n, b in zip(launcher_names(chosen), built, strict=True)]
     return emit(f"{spec}.tgpu", built), tuple(expected)
 

@@ -15,7 +15,7 @@ from tests.emit.test_check_data import BODY, BROKEN, HEAD, ONE
 from tests.validate.modules import edited, emitted, found
 from tinygpu.diagnostic import Diagnostic
 from tinygpu.emit.module import Built, emit
-from tinygpu.obligations.width import limits
+from tinygpu.obligations.width import cpu_limits, limits
 from tinygpu.pipeline import load_text, program
 from tinygpu.program.unpack import unpack
 from tinygpu.validate.check import Expected
@@ -33,7 +33,9 @@ def promising(promise: str) -> tuple[str, tuple[Expected, ...]]:
         return emitted("embedding")
     (machine,) = load_text(HEAD.replace("PROMISE", promise) + BODY + f"machine pick_m : pick {ONE}", "pick.tgpu").machines
     numbers = unpack(program(machine))
-    return emit("pick.tgpu", [Built(machine, numbers, (), limits(numbers))]), (Expected("pick_m", numbers),)
+    return emit("pick.tgpu", [Built(machine, numbers, (), limits(numbers), cpu_limits=cpu_limits(numbers))]), (
+        Expected("pick_m", numbers),
+    )
 
 
 def of_launchers(text: str, expected: tuple[Expected, ...]) -> tuple[Diagnostic, ...]:

@@ -31,7 +31,7 @@ SEVEN = {  # what was taken once: old and new
     "code in an annotation": (r"def saxpy_v4\(a: float", "def saxpy_v4(a: print('run')"),
     "all names of a package": (r"\Z", "\nfrom numpy import *\n"),
     "nothing is returned": (r"_index\(n\)\)\n    return _z.owner\n", "_index(n))\n"),
-    "the width of indices": (r"\n    _bits = 32 .*", ""),
+    "the width of indices": (r"\n        _bits = 32 .*", ""),
     "a division by 0": (r"if _y\.shape != \(n,\):", "if 1 // 0 == 1 or _y.shape != (n,):"),
 }
 

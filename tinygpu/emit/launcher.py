@@ -23,17 +23,22 @@ from tinygpu.program.wide import wide_accesses
 
 INT32_MAX = 2**31 - 1
 INT64_MAX = 2**63 - 1
+CPU_MAX = 2**63 - 2**32  # a CPU kernel has indices of 64 bits, and loops that count beyond their ends
 
 
 def launcher_source(
-    program: Program, limits: tuple[Term, ...] = (), header: tuple[str, ...] = (), cpu: tuple[Workspace, ...] | None = None
+    program: Program,
+    limits: tuple[Term, ...] = (),
+    header: tuple[str, ...] = (),
+    cpu: tuple[Workspace, ...] | None = None,
+    cpu_limits: tuple[Term, ...] = (),
 ) -> str:
     """`program → source of def NAME(inputs, *, sizes no input tells, out=None, stream=None)`.
 
     Where launches leave something for later ones, there is also `workspace=None`: like `out`, an array for each, or none, and they are made.
     Where the data is promised something, there is `check_data=False`: with True the promise is checked before anything is launched.
     `limits` are terms over the sizes that the 32-bit kernels need to be at most 2³¹ - 1; `header` are paragraphs of the docstring.
-    `cpu` are the workspaces of the CPU kernels: the program's, and others that are made at each call.
+    `cpu` are the workspaces of the CPU kernels: the program's, and others that are made at each call; `cpu_limits` what they count to.
     """
     spelled = spell(program)
     solved, missing = solve(program.op)
@@ -43,7 +48,7 @@ def launcher_source(
     body += _preconditions(spelled)
     body += _outputs(spelled)
     body += _workspaces(spelled)
-    body += _launch(spelled, limits, program.workspaces if cpu is None else cpu)
+    body += _launch(spelled, limits, program.workspaces if cpu is None else cpu, cpu_limits)
     return source(block(_signature(spelled, missing), body))
 
 
@@ -195,15 +200,16 @@ def _result(spelled: Spelled) -> str:
     return owners[0] if len(owners) == 1 else f"({', '.join(owners)})"
 
 
-def _launch(spelled: Spelled, limits: tuple[Term, ...], spaces: tuple[Workspace, ...]) -> Lines:
+def _launch(spelled: Spelled, limits: tuple[Term, ...], spaces: tuple[Workspace, ...], cpu_limits: tuple[Term, ...]) -> Lines:
     """The kernels of the device that the outputs are on."""
     op, title = spelled.program.op, spelled.title
     device = f"{spelled.view(op.outputs[0])}.device"
     arguments = [f"{spelled.view(t)}.base" if t.shape or t.role == "output" else spelled.view(t) for t in op.tensors]
     arguments += [_space(spelled, w) for w in spaces] + [spelled.names[s] for s in op.sizes]
-    cpu = [f"_no_stream({title}, stream)", f"_on_cpu({cpu_name(spelled.program)}, {', '.join(arguments)})"]
-    lines, other = (_width(spelled, limits), _launch_cuda(spelled)) if spelled.program.arch != CPU else ([], [_elsewhere(spelled)])
-    return lines + block(f"if {device} < 0", cpu) + block("else", other) + [f"return {_result(spelled)}"]
+    cpu = _refused(spelled, cpu_limits, CPU_MAX) if cpu_limits else []
+    cpu += [f"_no_stream({title}, stream)", f"_on_cpu({cpu_name(spelled.program)}, {', '.join(arguments)})"]
+    other = [_elsewhere(spelled)] if spelled.program.arch == CPU else [*_width(spelled, limits), *_launch_cuda(spelled)]
+    return block(f"if {device} < 0", cpu) + block("else", other) + [f"return {_result(spelled)}"]
 
 
 def _elsewhere(spelled: Spelled) -> str:
@@ -222,14 +228,24 @@ def _space(spelled: Spelled, space: Workspace) -> str:
 
 def _width(spelled: Spelled, limits: tuple[Term, ...]) -> Lines:
     """The bits of an index: 32 where the proof says that they are enough, else 64, where everything has to fit those."""
-    scalars = {t.name: spelled.view(t) for t in spelled.program.op.inputs if not t.shape}
-    terms = [python(t, spelled.names | scalars, 5) for t in limits]
+    terms = _terms(spelled, limits)
     narrow = " and ".join(f"{t} <= {INT32_MAX}" for t in terms)
     if not terms:
         return ["_bits = 32"]
     lines = [f"_bits = 32 if {narrow} else 64"] if len(narrow) < 90 else ["_bits = 64", *block(f"if {narrow}", ["_bits = 32"])]
-    wrong = f"_too_large({spelled.title}, {quoted(' and '.join(map(text, limits)))}, {INT64_MAX}, _sizes)"
-    return lines + block(f"if _bits == 64 and max({', '.join(terms)}, 0) > {INT64_MAX}", [wrong])
+    return lines + _refused(spelled, limits, INT64_MAX, "_bits == 64 and ")
+
+
+def _terms(spelled: Spelled, limits: tuple[Term, ...]) -> list[str]:
+    scalars = {t.name: spelled.view(t) for t in spelled.program.op.inputs if not t.shape}
+    return [python(t, spelled.names | scalars, 5) for t in limits]
+
+
+def _refused(spelled: Spelled, limits: tuple[Term, ...], largest: int, where: str = "") -> Lines:
+    """Calls with so large sizes that an index does not fit."""
+    sizes = "_sizes" if spelled.program.op.sizes else "{}"
+    wrong = f"_too_large({spelled.title}, {quoted(' and '.join(map(text, limits)))}, {largest}, {sizes})"
+    return block(f"if {where}max({', '.join(_terms(spelled, limits))}, 0) > {largest}", [wrong])
 
 
 def _launch_cuda(spelled: Spelled) -> Lines:

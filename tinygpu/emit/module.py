@@ -50,7 +50,8 @@ MARK = "# ── support"
 class Built:
     """A proved machine, ready to be emitted: `facts` are sentences for its docstring, `limits` what the 32-bit kernels need below 2³¹.
 
-    `cpu` is the program of the CPU kernels, where it is another one (proved too, for the same op) or has carriers.
+    `cpu` is the program of the CPU kernels, where it is another one (proved too, for the same op) or has carriers; `cpu_limits` are its
+    limits.
     """
 
     machine: Machine
@@ -58,6 +59,7 @@ class Built:
     facts: tuple[str, ...] = ()
     limits: tuple[Term, ...] = ()
     cpu: Program | None = None
+    cpu_limits: tuple[Term, ...] = ()
 
 
 def emit(title: str, machines: Sequence[Built]) -> str:
@@ -75,7 +77,7 @@ def emit(title: str, machines: Sequence[Built]) -> str:
     lines = docstring(*opening(title, machines, set().union(*(k.needs for k in cpu.values()))))
     lines += [*head(sorted([*programs, *(name for name, _ in short)]), support.imports), "", support.text, "", ""]
     for built, (name, program) in zip(machines, programs.items(), strict=True):
-        launcher = launcher_source(program, built.limits, header(built), unpack(alone[name]).workspaces)
+        launcher = launcher_source(program, built.limits, header(built), unpack(alone[name]).workspaces, built.cpu_limits)
         lines += [_rule(f"{built.machine.title} : {built.machine.op.name}"), ""]
         for text_ in (cached(support.kernels(cpu[name])), *(source for source, _ in cuda[name]), launcher):
             lines += [text_.strip(), "", ""]

@@ -148,7 +148,7 @@ def _within(term: Term, extent: Term, scope: Scope) -> bool:
 
 def _negative(expr: tree.Unary, scope: Scope) -> Term:
     term = value(expr.operand, scope)
-    if isinstance(term, Const) and term.dtype == LITERAL:
+    if isinstance(term, Const) and term.dtype == LITERAL and repr(term.value) != "0.0":  # -0.0 equals 0.0, and is another number
         return Const(-term.value, LITERAL)
     if term.dtype == UNKNOWN:
         return WRONG

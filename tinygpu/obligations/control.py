@@ -108,25 +108,27 @@ def exact(term: Term) -> bool:
         case Const():
             return True
         case Read(tensor):
-            return " " not in tensor  # what was computed (`made`) may have become too large for its dtype
+            return " " not in tensor and compared(term)  # what was computed (`made`) may have become too large for its dtype
         case App("select", (condition, *branches)):
             return compared(condition) and all(map(exact, branches))
-        case Fold("min" | "max", _, guard, body):
-            return compared(guard) and exact(body)
+        case Fold("min" | "max", axes, guard, body):
+            return all(compared(a.extent) for a in axes) and compared(guard) and exact(body)
         case App(op, args) if op in KEEPING:
             return all(map(exact, args))
     return False
 
 
 def compared(condition: Term) -> bool:
-    """Whether a condition tests no floats but stored ones."""
+    """Whether a condition, or an index, tests no floats but stored ones."""
     match condition:
         case App(op, args) if op in COMPARISONS and any(a.dtype in FLOATS for a in args):
             return all(map(exact, args))
         case App(_, args):
             return not any(a.dtype in FLOATS for a in args) and all(map(compared, args))
-        case Fold("all" | "any", _, guard, body):
-            return compared(guard) and compared(body)
+        case Fold("all" | "any", axes, guard, body):
+            return all(compared(a.extent) for a in axes) and compared(guard) and compared(body)
+        case Read(index=index):
+            return all(map(compared, index))
     return not isinstance(condition, Fold)
 
 

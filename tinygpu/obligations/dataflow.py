@@ -58,8 +58,7 @@ def left(program: Program, stores: tuple[Store, ...], memory: State) -> tuple[St
                 new = made(new, Read(f"{store.tensor} made {store.launch}.{number}", cells.place, cells.local.dtype))
         else:
             write = published(cells, store.index, store.point.axes, (), store.point)
-            if cells.local in program.workspaces:
-                meetings.append(Meeting(store.tensor, write.claim, store.point, store.step.span))
+            meetings.append(Meeting(store.tensor, write.claim, store.point, store.step.span))
             new = written(
                 cells, substitute(store.value, write.writer), settle(write.condition, cells.extents, always), store.update
             )

@@ -30,7 +30,7 @@ from tinygpu.category.term import (
     substitute,
     walk,
 )
-from tinygpu.obligations.made import made, number_of, reordered, symbol
+from tinygpu.obligations.made import known_as
 from tinygpu.record import dataclass
 
 WARP = 32
@@ -128,9 +128,7 @@ def exchanged(term: Term, threads: Threads, around: frozenset[str]) -> Term:
             if (pair := paired("and", App("and", tuple(own), dtype), shuffle, threads, around)) is not None:
                 return pair
         case App(op, (a, b)) if (pair := paired(op, a, b, threads, around)) is not None:
-            if not reordered(pair, extremes=False):
-                return pair
-            return made(pair, symbol(number_of(term), around))
+            return known_as(pair, term, around)
     return rebuild(term, lambda t: exchanged(t, threads, around))
 
 

@@ -52,7 +52,7 @@ from tinygpu.obligations.trace import (
     started,
 )
 from tinygpu.obligations.unroll import assigned_in, bound
-from tinygpu.obligations.window import stepped, windowed
+from tinygpu.obligations.window import prefixed, stepped
 from tinygpu.program.step import Assign, Barrier, For, Holds, If, Launch, Local, Program, Shared, Step
 from tinygpu.record import dataclass, field, replace
 
@@ -80,7 +80,7 @@ class Execution:
         """The term with every read of a cell replaced by what the cell holds, and every shuffle by the other lane's value."""
         value = replaced(term, {**self.memory, **self.state})
         if shuffled(value):
-            value = exchanged(value, Threads(self.launch.block), frozenset(a.name for a in point.axes))
+            value = exchanged(value, Threads(self.launch.block), point.names)
         return settle(self.followed(value), point.extents, frozenset(point.guard))
 
     def followed(self, value: Term) -> Term:
@@ -154,45 +154,35 @@ class Execution:
         cells = self.state[step.target]
         if step.update:
             self.add(Trace(values=((self.resolve(Read(step.target, index, cells.local.dtype), inner), inner, step.span),)))
-        value = stepped(value, inner) or value
+        value = stepped(value, inner)
         if not cells.private:
             self.publish(cells, index, value, inner, step)
             return
         if not cells.formals and guard != TRUE:
-            both = self.prefixed(cells, value, guard, step.update, point)
+            both = prefixed(cells.value, value, guard, step.update, point)
             if both is not None:
                 self.keep(cells, both, point)
                 return
         here = conjunction(guard, *(equal(Var(f), i) for f, i in zip(cells.formals, index, strict=True)))
         self.keep(cells, written(cells, value, here, step.update), point)
 
-    @staticmethod
-    def prefixed(cells: Cells, value: Term, guard: Term, update: str, point: Point) -> Term | None:
-        """A step of a prefix: a guarded update by the value of a thread before, or an assignment of it and the own one in order."""
-        if update:
-            return windowed(MONOIDS[update].op, cells.value, guard, value, point)
-        match value:
-            case App(op, (other, own)) if own == settle(cells.value, point.extents, frozenset((*point.guard, *conjuncts(guard)))):
-                return windowed(op, cells.value, guard, other, point, ordered=True)
-        return None
-
     def publish(self, cells: Cells, index: tuple[Term, ...], value: Term, point: Point, step: Assign) -> None:
         """What all threads make of shared cells in one step."""
-        carried = len(self.launch.grid) + len(self.launch.block)
+        around = self.launch.grid + point.axes[len(self.launch.grid) + len(self.launch.block) :]
         if step.atomic:
             guards = tuple(g for g in point.guard if g not in self.always)
             new = contributed(cells, index, value, step.update, self.launch.block, guards)
-            new = self.named(cells, new, self.launch.grid + point.axes[carried:])
+            new = self.named(cells, new, around)
         else:
-            write = published(cells, index, self.launch.block, point.axes[carried:], point)
+            write = published(cells, index, self.launch.block, around[len(self.launch.grid) :], point)
             self.add(Trace(meetings=(Meeting(cells.local.name, write.claim, point, step.span),)))
             condition = settle(write.condition, self.extents(cells, point), self.always)
             near = neighbour(step, cells, index, self.resolved_index(step, point)) if step.update else None
             if near is not None:  # a step of a tree
-                new = select(condition, near, cells.value)
+                new = select(condition, self.named(cells, near, around), cells.value)
             else:
                 new = written(cells, substitute(value, write.writer), condition, step.update)
-        self.keep(cells, new, Point(self.launch.grid + point.axes[carried:], preconditions(self.program)))
+        self.keep(cells, new, Point(around, preconditions(self.program)))
 
     def resolved_index(self, step: Assign, point: Point) -> tuple[Term, ...]:
         """The index at which an update reads its own array, if its value is that and nothing else."""

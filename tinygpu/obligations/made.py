@@ -42,6 +42,11 @@ def made(value: Term, how: Term) -> Term:
     return App(MADE, (value, how), value.dtype)
 
 
+def known_as(form: Term, value: Term, around: frozenset[str]) -> Term:
+    """Another form of a value that was computed at a point of these axes, with a name for the number that is held."""
+    return made(form, symbol(number_of(value), around)) if reordered(form) else form
+
+
 def symbol(term: Term, more: frozenset[str]) -> Read:
     """A name for what a term is as it is computed: a function of its variables, and of some more.
 

@@ -80,3 +80,8 @@ class Point:
     @property
     def extents(self) -> dict[str, Term]:
         return {a.name: a.extent for a in self.axes}
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Of its axes."""
+        return frozenset(a.name for a in self.axes)

@@ -11,6 +11,7 @@ with 2³¹ − 1 before it takes the 32-bit kernel (and with 2⁶³ − 1 for th
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 
 from tinygpu.category.affine import linear
 from tinygpu.category.box import Box
@@ -54,15 +55,15 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
         title, sentence = f"no kernel can count to {text(beyond)}", f"{text(beyond)} fits 64 bits"
         yield Obligation("width", "TG403", title, sentence, (), FALSE, (Label(program.span, "which this machine needs"),))
     for extent in dict.fromkeys(a.extent for launch in program.launches for a in launch.grid + launch.block):
-        yield from _divisions(extent, Point((), preconditions(program)), (Label(program.span, f"{text(extent)} is an extent"),))
+        yield from divisions(extent, Point((), preconditions(program)), (Label(program.span, f"{text(extent)} is an extent"),))
     for term, point, span in evaluated(trace):
         labels = (Label(span, "computed here"),)
         if narrow:
-            yield _fits(term, tuple(subterms(term)), INT32, most, point, labels)
+            yield fits(term, tuple(subterms(term)), INT32, most, point, labels)
         wide = tuple(t for t in subterms(term) if not bounded(t, program, point))
         if wide:
-            yield _fits(term, wide, INT64, tuple(t for t in most if t != BEYOND), point, labels)
-        yield from _divisions(term, point, labels)
+            yield fits(term, wide, INT64, tuple(t for t in most if t != BEYOND), point, labels)
+        yield from divisions(term, point, labels)
     for name, shape in (*((t.name, t.shape) for t in program.op.tensors), *((w.name, w.extents) for w in program.workspaces)):
         if len(shape) > 1:
             axes = tuple(Axis(f"{name}.{a}", e) for a, e in enumerate(shape))
@@ -73,10 +74,16 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
             yield Obligation("width", "TG403", f"an address in {name} may not fit", sentence, point.facts, goal)
 
 
-def _fits(
-    term: Term, parts: tuple[Term, ...], largest: int, most: tuple[Term, ...], point: Point, labels: tuple[Label, ...]
+def fits(
+    term: Term,
+    parts: tuple[Term, ...],
+    largest: int,
+    most: tuple[Term, ...],
+    point: Point,
+    labels: tuple[Label, ...],
+    asked: int = 0,
 ) -> Obligation:
-    """That the parts of a term fit, where the sizes are as the launcher asks for that kernel."""
+    """That the parts of a term fit, where the sizes are as the launcher asks for that kernel: `most` are at most `asked`, or the largest."""
     bits = 32 if largest == INT32 else 64
     ends = [e for t in parts for e in (t <= largest, t >= -largest - 1)]
     goal = settle(conjunction(*ends), point.extents, frozenset(point.guard))
@@ -87,7 +94,7 @@ def _fits(
         if bits == 32 or not reads(term)
         else "promise it of the data: where all[t] (0 <= idx[t] and idx[t] < n), or guard it before it is computed"
     )
-    hypotheses = point.facts + tuple(t <= largest for t in most)
+    hypotheses = point.facts + tuple(t <= (asked or largest) for t in most)
     return Obligation("width", "TG403", title, sentence, hypotheses, goal, labels, help)
 
 
@@ -98,7 +105,8 @@ def bounded(part: Term, program: Program, point: Point) -> bool:
     return high is not None and variables(high) <= set(program.op.sizes) and not reads(high) and isinstance(low, Const)
 
 
-def _divisions(term: Term, point: Point, labels: tuple[Label, ...]) -> Iterator[Claim]:
+def divisions(term: Term, point: Point, labels: tuple[Label, ...]) -> Iterator[Claim]:
+    """That every whole division inside of a term is of what is not negative, by at least 1."""
     for part, where in parts(term, point):
         match part:
             case App("floordiv" | "mod" | "ceildiv", (a, b), "index"):
@@ -190,6 +198,12 @@ def _below(term: Term, other: Term) -> bool:
     return not difference.parts and difference.constant > 0
 
 
+@cache
 def limits(program: Program) -> tuple[Term, ...]:
     """`size_limits` of a program, for the launcher."""
     return size_limits(program, execute(program))
+
+
+def cpu_limits(program: Program) -> tuple[Term, ...]:
+    """What a launcher compares with 2⁶³ − 2³² before a CPU runs the program: its limits that are not numbers."""
+    return tuple(t for t in limits(program) if not isinstance(t, Const))

@@ -16,12 +16,29 @@ from collections.abc import Mapping
 from tinygpu.category.affine import linear
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.settle import settle
-from tinygpu.category.term import INDEX, App, Axis, Const, Fold, Term, Var, conjunction, conjuncts, rebuild, substitute
+from tinygpu.category.term import INDEX, App, Axis, Const, Fold, Term, Var, conjunction, conjuncts, rebuild, select, substitute
+from tinygpu.obligations.made import known_as
 from tinygpu.obligations.obligation import Point
 
 
-def stepped(value: Term, point: Point) -> Term | None:
-    """`v ⊕ w if t >= d else v` as a fold over two."""
+def stepped(value: Term, point: Point) -> Term:
+    """`v ⊕ w if t >= d else v` as a fold over two, else the value."""
+    form = _stepped(value, point)
+    return value if form is None else known_as(form, value, point.names)
+
+
+def prefixed(own: Term, value: Term, guard: Term, update: str, point: Point) -> Term | None:
+    """A guarded update of a cell by the value of a thread before, or an assignment of it and the own one in order, as a fold over two."""
+    form: Term | None = None
+    match value:
+        case _ if update:
+            form, value = windowed(MONOIDS[update].op, own, guard, value, point), MONOIDS[update].combine(own, value)
+        case App(op, (other, last)) if last == settle(own, point.extents, frozenset((*point.guard, *conjuncts(guard)))):
+            form = windowed(op, own, guard, other, point, ordered=True)
+    return None if form is None else known_as(form, select(guard, value, own), point.names)
+
+
+def _stepped(value: Term, point: Point) -> Term | None:
     match value:
         case App("select", (condition, App(op, (own, other)), alone)) if own == alone:
             return windowed(op, own, condition, other, point)

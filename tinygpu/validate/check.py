@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 
 from tinygpu.diagnostic import Diagnostic, Label, Span
 from tinygpu.hardware.arch import CPU
+from tinygpu.obligations.width import cpu_limits
 from tinygpu.program.step import Program
 from tinygpu.program.unpack import unpack
 from tinygpu.record import dataclass, replace
@@ -67,6 +68,7 @@ def launcher(module: Module, expected: Expected) -> Iterator[Diagnostic]:
     objects: dict[str, Object] = {}
     try:
         called = read_launcher(function, program, module.names)
+        called.counted(cpu_limits(expected.on_cpu), function)
         if program.arch == CPU and not called.calls:
             return
         if len(called.calls) != len(program.launches):

@@ -12,21 +12,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
+from tinygpu.category.term import Term
 from tinygpu.diagnostic import Diagnostic, Label
 from tinygpu.obligations import of_trace, wellformed
 from tinygpu.obligations.made import number_of
 from tinygpu.obligations.obligation import Claim, Gap
-from tinygpu.obligations.width import _divisions, evaluated
+from tinygpu.obligations.width import INT64, cpu_limits, divisions, evaluated, fits, subterms
 from tinygpu.program.step import Program
 from tinygpu.program.unpack import unpack
 from tinygpu.proof.kernel import Open, Theorem, discharge
 from tinygpu.record import dataclass, replace
+from tinygpu.validate.bits import LARGEST_ON_CPU
 from tinygpu.validate.check import Expected
 from tinygpu.validate.cpu_follow import Long, execute
 from tinygpu.validate.cpu_launch import Done, Text, functions_of, program_of
 from tinygpu.validate.cpu_names import Unread
 from tinygpu.validate.cpu_support import supported
 from tinygpu.validate.module import Module, read
+from tinygpu.validate.same import Here
+from tinygpu.validate.width import Width
 
 LANES = {"f32": (16, 8), "f64": (8, 4)}  # numbers in a vector register, with and without AVX-512
 BUDGET = 4_000_000  # solver steps for one claim: less than for a proof that somebody waits for
@@ -56,6 +60,7 @@ class Unsure:
 
 
 Validity: TypeAlias = Same | Wrong | Unsure
+Limits: TypeAlias = tuple[Term, ...]  # what the launcher compares with the largest index
 
 
 def validate(module: Module, name: str, program: Program, budget: int = BUDGET, search: bool = True) -> Validity:
@@ -63,8 +68,9 @@ def validate(module: Module, name: str, program: Program, budget: int = BUDGET, 
     try:
         dtype = supported(module, functions_of(module, name))
         texts = tuple(Text(module, name, unpack(program), dtype, lanes) for lanes in LANES.get(dtype, (1,)))
-        threads = _as_threads(texts, budget)
-        return threads if threads is not None else _alone(texts, budget, search)
+        limits = cpu_limits(program)
+        threads = _as_threads(texts, limits, budget)
+        return threads if threads is not None else _alone(texts, limits, budget, search)
     except Unread as unread:
         labels = (Label(module.span(unread.node), "here"),) if unread.node is not None else ()
         return Unsure(Diagnostic("TG823", f"{name}_cpu could not be read", labels, "unknown", notes=(unread.reason,)))
@@ -74,7 +80,7 @@ def validate(module: Module, name: str, program: Program, budget: int = BUDGET, 
         return Unsure(Diagnostic("TG823", f"{name}_cpu is not proved", labels, "unknown", notes=(reason,)))
 
 
-def _as_threads(texts: Sequence[Text], budget: int) -> Same | None:
+def _as_threads(texts: Sequence[Text], limits: Limits, budget: int) -> Same | None:
     """A kernel that runs the threads of blocks in phases, read as these threads; None where that is not proved.
 
     A race of such threads is no fault of the text, which has an order: so nothing is found to be wrong here.
@@ -83,27 +89,27 @@ def _as_threads(texts: Sequence[Text], budget: int) -> Same | None:
     try:
         for text in texts:
             made = program_of(replace(text, phases=True)) if any(launch.block for launch in text.program.launches) else None
-            if made is None or not made.blocks or discharged(made, budget, proved):
+            if made is None or not made.blocks or discharged(made, limits, budget, proved):
                 return None
     except (Unread, Long):
         return None
     return Same(len(proved))
 
 
-def _alone(texts: Sequence[Text], budget: int, search: bool) -> Validity:
+def _alone(texts: Sequence[Text], limits: Limits, budget: int, search: bool) -> Validity:
     """A kernel whose items are threads."""
     proved: set[Claim] = set()
     for text in texts:
         made = program_of(text)
-        if open_ := discharged(made, budget, proved):
+        if open_ := discharged(made, limits, budget, proved):
             return _open(text.name, made.program, open_, search)
     return Same(len(proved))
 
 
-def discharged(made: Done, budget: int, proved: set[Claim]) -> list[Open]:
+def discharged(made: Done, limits: Limits, budget: int, proved: set[Claim]) -> list[Open]:
     """The claims of a program that are left open; those that are proved are put to the others, and are not asked again."""
     left: list[Open] = []
-    for claim in state(made):
+    for claim in state(made, limits):
         if claim in proved:
             continue
         match discharge(claim, budget):
@@ -116,8 +122,9 @@ def discharged(made: Done, budget: int, proved: set[Claim]) -> list[Open]:
     return left
 
 
-def state(made: Done) -> Iterator[Claim]:
-    """What is to be proved of a program that a CPU runs, one thread for each item: all but what is said of a GPU.
+def state(made: Done, limits: Limits) -> Iterator[Claim]:
+    """What is to be proved of a program that a CPU runs, one thread for each item: all but what is said of a GPU, and that 64 bits are enough
+    where its launcher has seen that the limits are at most `LARGEST_ON_CPU`.
 
     Lanes beyond an edge compute with what a panel of zeros held before. No result may depend on it; that it is computed with is no fault.
     """
@@ -129,8 +136,13 @@ def state(made: Done) -> Iterator[Claim]:
         return
     trace = execute(program)
     yield from (c for _, c in of_trace(program, trace, HARDWARE) if isinstance(c, Gap) or (c.code != NEVER and c.title not in idle))
+    width = Width(limits, LARGEST_ON_CPU)
     for term, point, span in evaluated(trace.seen(number_of, number_of)):
-        yield from _divisions(term, point, (Label(span, "computed here"),))
+        labels = (Label(span, "computed here"),)
+        yield from divisions(term, point, labels)
+        here = Here(point.axes, point.guard)
+        if wide := tuple(part for part in subterms(term) if not width.seen(part, "cpu", here)):
+            yield fits(term, wide, INT64, limits, point, labels, LARGEST_ON_CPU)
 
 
 def _open(name: str, program: Program, left: list[Open], search: bool) -> Validity:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Sequence
 
-from tinygpu.category.term import App, Const, Term, Var, conjuncts
+from tinygpu.category.term import Var
 from tinygpu.model.op import Tensor
 from tinygpu.program.step import Program
 from tinygpu.validate.effects import names_in
@@ -21,8 +21,6 @@ from tinygpu.validate.launches import Launcher, launches
 from tinygpu.validate.promised import looks
 from tinygpu.validate.seen import Reading
 from tinygpu.validate.typed import Differs, unread
-
-LARGEST = {32: 2**31 - 1, 64: 2**63 - 1}
 
 
 def read(function: ast.FunctionDef, program: Program, names: Collection[str] = ()) -> Launcher:
@@ -82,10 +80,6 @@ def _statement(reading: Reading, stmt: ast.stmt) -> None:
             outs = [n for n, t in reading.tensors.items() if t.role == "output"]
             if not outs or ast.dump(stmt.test) != ast.dump(_empty(outs)) or not _returned(value, outs):
                 raise Differs(stmt, f"returns where {ast.unparse(stmt.test)}", "it returns early where all outputs are empty")
-        case ast.Assign(targets=[ast.Name(id="_bits")]) | ast.If(body=[ast.Assign(targets=[ast.Name(id="_bits")])]):
-            _bits(reading, stmt)
-        case ast.If() if "_bits" in names_in(stmt.test):
-            _bits(reading, stmt)
         case ast.If():
             reading.check(stmt)
         case ast.Assign(targets=[ast.Name(id=name)], value=value):
@@ -105,43 +99,6 @@ def _empty(outs: Sequence[str]) -> ast.expr:
 def _returned(value: ast.expr | None, outs: Sequence[str]) -> bool:
     owners = [f"{n}.owner" for n in outs]
     return value is not None and ast.unparse(value) == (owners[0] if len(owners) == 1 else f"({', '.join(owners)})")
-
-
-def _bits(reading: Reading, stmt: ast.stmt) -> None:
-    """The width of an index: `narrow[32]` are terms that are at most 2³¹ − 1 where it is 32, `narrow[64]` at most 2⁶³ − 1 where it is 64."""
-    whole = reading.whole
-    match stmt:
-        case ast.Assign(value=ast.Constant(value=64 | 32 as bits)):
-            reading.narrow = {} if bits == 64 else {32: (), 64: ()}
-        case ast.Assign(value=ast.IfExp(test=test, body=ast.Constant(value=32), orelse=ast.Constant(value=64))):
-            reading.narrow = {32: _at_most(whole.test(test), LARGEST[32])}
-        case ast.If(test=test, body=[ast.Assign(value=ast.Constant(value=32))], orelse=[]) if not reading.narrow:
-            reading.narrow = {32: _at_most(whole.test(test), LARGEST[32])}
-        case ast.If(
-            test=ast.BoolOp(
-                op=ast.And(),
-                values=[
-                    ast.Compare(left=ast.Name(id="_bits"), ops=[ast.Eq()], comparators=[ast.Constant(value=64)]),
-                    ast.Compare(
-                        left=ast.Call(func=ast.Name(id="max"), args=terms), ops=[ast.Gt()], comparators=[ast.Constant(value=most)]
-                    ),
-                ],
-            ),
-            body=[ast.Expr(value=ast.Call(func=ast.Name(id="_too_large")))],
-            orelse=[],
-        ) if most == LARGEST[64]:
-            reading.narrow[64] = tuple(whole.number(t) for t in terms)
-        case _:
-            raise unread(stmt, "the width of indices is chosen by comparisons with the largest index")
-
-
-def _at_most(test: Term, most: int) -> tuple[Term, ...]:
-    """The terms that a test compares with a number."""
-    return tuple(
-        part.args[0]
-        for part in conjuncts(test)
-        if isinstance(part, App) and part.op == "le" and isinstance(part.args[1], Const) and int(part.args[1].value) <= most
-    )
 
 
 def _complete(reading: Reading) -> None:

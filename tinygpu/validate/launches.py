@@ -30,6 +30,7 @@ from tinygpu.category.term import (
 from tinygpu.hardware.arch import CPU
 from tinygpu.program.step import Launch
 from tinygpu.record import dataclass, replace
+from tinygpu.validate.bits import LARGEST_ON_CPU, narrowed, refused
 from tinygpu.validate.data import checks_data
 from tinygpu.validate.effects import names_in
 from tinygpu.validate.kernel import Given, Passed
@@ -52,11 +53,22 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Launcher:
-    """What is known of a launcher: `passed` are the kernels' arguments, `given` what holds for them."""
+    """What is known of a launcher: `passed` are the kernels' arguments, `given` what holds for them; `on_cpu` are the terms that are at
+    most `LARGEST_ON_CPU` where the CPU kernel is called."""
 
     calls: tuple[Call, ...]
     passed: tuple[Passed, ...]
     given: Given
+    on_cpu: tuple[Term, ...] = ()
+
+    def counted(self, limits: Sequence[Term], function: ast.FunctionDef) -> None:
+        """That what a CPU kernel counts to is looked at before it is called. Raises Differs."""
+        here = Here((), (), self.given.facts)
+        for limit in limits:
+            if not any(here.same(limit, term) for term in self.on_cpu):
+                raise Differs(
+                    function, f"does not ask whether {text(limit)} is at most {LARGEST_ON_CPU}", "a CPU counts with 64 bits"
+                )
 
     def given_to(self, bytes: int) -> Given:
         """What holds for a kernel whose launch gives that many bytes of a block's memory."""
@@ -73,7 +85,7 @@ def launches(reading: Reading, stmt: ast.If) -> Launcher:
     out = next(n for n, t in reading.tensors.items() if t.role == "output")
     if ast.unparse(stmt.test) not in {f"{n}.device < 0" for n, t in reading.tensors.items() if t.role == "output"}:
         raise Differs(stmt.test, f"asks {ast.unparse(stmt.test)}", f"it asks where {out} is")
-    on_cpu(reading, stmt)
+    counted = on_cpu(reading, stmt)
     names: dict[str, ast.expr] = {}
     calls: list[Call] = []
     blocks: dict[str, Term] = {}
@@ -81,6 +93,10 @@ def launches(reading: Reading, stmt: ast.If) -> Launcher:
         match one:
             case ast.Expr(value=ast.Call(func=ast.Name(id="_need_cuda"))):
                 continue
+            case ast.Assign(targets=[ast.Name(id="_bits")]) | ast.If(body=[ast.Assign(targets=[ast.Name(id="_bits")])]):
+                narrowed(reading, one)
+            case ast.If() if "_bits" in names_in(one.test) and not calls:
+                narrowed(reading, one)
             case ast.Expr(value=ast.Call(func=ast.Name(id="_fail"))) if reading.program.arch == CPU:
                 continue  # arrays on a GPU are refused
             case ast.Assign(targets=[ast.Name(id="_stream" | "_wide" | "_index" as name)], value=value) if (
@@ -119,12 +135,15 @@ def launches(reading: Reading, stmt: ast.If) -> Launcher:
                 calls.append(Call(call, name, total))
             case _:
                 raise unread(one, f"{ast.unparse(one).splitlines()[0]} is no launch")
-    return _given(reading, names, calls, stmt)
+    return _given(reading, names, calls, stmt, counted)
 
 
-def on_cpu(reading: Reading, stmt: ast.If) -> None:
-    """The branch for CPUs: one call of the launcher's CPU kernel, with the arrays and scalars, the workspaces, and the sizes."""
-    match stmt.body:
+def on_cpu(reading: Reading, stmt: ast.If) -> tuple[Term, ...]:
+    """The branch for CPUs: one call of the launcher's CPU kernel, with the arrays and scalars, the workspaces, and the sizes. What is refused
+    before, as no index of 64 bits counts so far."""
+    first, *rest = stmt.body
+    most = refused(reading, first, first.test, LARGEST_ON_CPU) if isinstance(first, ast.If) else ()
+    match rest if isinstance(first, ast.If) else stmt.body:
         case [
             ast.Expr(value=ast.Call(func=ast.Name(id="_no_stream"), args=[ast.Constant(), ast.Name(id="stream")])),
             ast.Expr(value=ast.Call(func=ast.Name(id="_on_cpu"), args=[ast.Name(id=kernel), *arguments], keywords=[])),
@@ -135,14 +154,16 @@ def on_cpu(reading: Reading, stmt: ast.If) -> None:
             given = [ast.unparse(a) for a in arguments]
             sizes = given[len(given) - len(op.sizes) :]
             if given[: len(wanted)] == wanted and len(given) >= len(wanted) + len(sizes) and set(sizes) <= reading.whole.numbers:
-                return
+                return most
     raise Differs(stmt.body[0], "calls no CPU kernel with the arrays and sizes", f"it calls {reading.function.name}_cpu")
 
 
-def _given(reading: Reading, names: Mapping[str, ast.expr], calls: Sequence[Call], stmt: ast.If) -> Launcher:
+def _given(
+    reading: Reading, names: Mapping[str, ast.expr], calls: Sequence[Call], stmt: ast.If, most: tuple[Term, ...]
+) -> Launcher:
     """What all calls pass, in the op's own names of sizes."""
     op = reading.program.op
-    cpu = [ast.unparse(a) for a in stmt.body[1].value.args]  # type: ignore[attr-defined]
+    cpu = [ast.unparse(a) for a in stmt.body[-1].value.args]  # type: ignore[attr-defined]
     arguments = [] if reading.program.arch == CPU else _arguments(names, calls, stmt)
     sizes = [
         a.args[0].id
@@ -158,7 +179,7 @@ def _given(reading: Reading, names: Mapping[str, ast.expr], calls: Sequence[Call
         if spelled.get(name) != said:
             raise Differs(stmt.orelse[-1], f"passes {name} as another size", f"a caller gives it as {said}")
     if cpu[len(cpu) - len(sizes) :] != sizes:
-        raise Differs(stmt.body[1], "passes the CPU kernel other sizes", "they are those of the kernels for GPUs")
+        raise Differs(stmt.body[-1], "passes the CPU kernel other sizes", "they are those of the kernels for GPUs")
     spell = {name: Var(f"size {spelled[name]}" if name in spelled else f"its {name}") for name in reading.whole.numbers}
     back = {f"size {size}": Var(size) for size in op.sizes}
 
@@ -182,7 +203,8 @@ def _given(reading: Reading, names: Mapping[str, ast.expr], calls: Sequence[Call
         dict.fromkeys((*(Var(s) >= 0 for s in op.sizes), *(w for w in (*op.where, *reading.program.where) if not reads(w)), *about))
     )
     checks_data(reading, made, spelled)
-    return Launcher(tuple(Call(c.node, c.name, known(c.blocks)) for c in calls), passed, Given(made, limits, wide, aligned))
+    launched = tuple(Call(c.node, c.name, known(c.blocks)) for c in calls)
+    return Launcher(launched, passed, Given(made, limits, wide, aligned), tuple(map(known, most)))
 
 
 def _arguments(names: Mapping[str, ast.expr], calls: Sequence[Call], stmt: ast.If) -> list[ast.expr]:

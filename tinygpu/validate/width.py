@@ -30,29 +30,32 @@ RANGES = {  # lowest and highest, each as (factor of W, constant)
     "natural": ((0, 0), (1, 0)),
     "positive": ((0, 1), (1, 0)),
     "lane": ((0, 0), (0, 31)),
+    "cpu": ((-1, -(2**32)), (1, WORD)),
 }
 
 
 @dataclass(slots=True)
 class Width:
-    """What the launcher sees to: `limits` are at most the largest index."""
+    """What the launcher sees to: `limits` are at most the largest index, which is at least `least`."""
 
     limits: tuple[Term, ...]
+    least: int = LEAST
     forms: tuple[Polynomial, ...] = ()
     known: dict[tuple[Term, str, Here], bool] = field(default_factory=dict)
     asked: int = 0
 
     def __post_init__(self) -> None:
         self.forms = tuple(polynomial(t) for t in self.limits)
+        self.least = max(self.least, *(int(t.value) for t in self.limits if isinstance(t, Const)), 0)
 
     def fits(self, term: Term, kind: str, here: Here) -> bool:
         """Whether a term is in the range of that kind at every point of a place."""
         if isinstance(term, Const):
             low, high = RANGES[kind]
-            return end_of(low) <= int(term.value) <= end_of(high)
+            return self._end_of(low) <= int(term.value) <= self._end_of(high)
         key = (term, kind, here)  # all of it: that an extent is at least 1 may come from an axis or a guard that the term has not
         if key not in self.known:
-            self.known[key] = self._seen(term, kind, here) or self._proved(term, kind, here)
+            self.known[key] = self.seen(term, kind, here) or self._proved(term, kind, here)
         return self.known[key]
 
     def inside(self, first: Term, last: Term, size: Term, here: Here) -> bool:
@@ -64,7 +67,7 @@ class Width:
             return True
         return here.holds(conjunction(first >= 0, last < size))
 
-    def _seen(self, term: Term, kind: str, here: Here) -> bool:
+    def seen(self, term: Term, kind: str, here: Here) -> bool:
         """By bounds."""
         ends = Ends(facts(here.box), upper_guards(here.guards))
         least, most = RANGES[kind]
@@ -73,34 +76,33 @@ class Width:
             return False
         return self._above(low, least, ends.known) and self._below(high, most, ends.known)
 
+    def _end_of(self, end: tuple[int, int]) -> int:
+        """An end of a range where the largest index is the least that it may be."""
+        return end[0] * self.least + end[1]
+
     def _above(self, low: Polynomial, end: tuple[int, int], known: Facts) -> bool:
         lowest = number(low)
         if lowest is not None:
-            return lowest >= end_of(end)
-        return known.positive(plus(low, constant(end_of(end)), -1))
+            return lowest >= self._end_of(end)
+        return known.positive(plus(low, constant(self._end_of(end)), -1))
 
     def _below(self, high: Polynomial, end: tuple[int, int], known: Facts) -> bool:
         """Whether `high ≤ a·W + b`: a number, or at most a limit and `b`, twice a limit."""
         highest = number(high)
         if highest is not None:
-            return highest <= end_of(end)
+            return highest <= self._end_of(end)
         if end[0] == 0:
             return False
-        over = plus(high, constant(end[1] + (end[0] - 1) * LEAST), -1)  # of 2·W + 1 one W is at least 2³¹ − 1
+        over = plus(high, constant(end[1] + (end[0] - 1) * self.least), -1)  # of 2·W + 1 one W is at least 2³¹ − 1
         return any(known.positive(plus(form, least, -1)) for form in self.forms for least in (high, over))
 
     def _proved(self, term: Term, kind: str, here: Here) -> bool:
         """By the solver, which is told that nothing the launcher compares is larger than the largest index."""
         self.asked += 1
-        given = tuple(App("le", (t, LARGEST), BOOL) for t in self.limits) + (App("le", (Const(LEAST), LARGEST), BOOL),)
+        given = tuple(App("le", (t, LARGEST), BOOL) for t in self.limits) + (App("le", (Const(self.least), LARGEST), BOOL),)
         (a, b), (c, d) = RANGES[kind]
         goal = conjunction(LARGEST * a + b <= term, term <= LARGEST * c + d)
         return ask(here.about(term) + given, goal, BUDGET)[0] == z3.unsat
-
-
-def end_of(end: tuple[int, int]) -> int:
-    """An end of a range where indices have 32 bits."""
-    return end[0] * LEAST + end[1]
 
 
 @lru_cache(maxsize=1 << 12)

@@ -1,0 +1,58 @@
+"""What a CPU counts to: 64 bits are enough for its text wherever the launcher calls it, and it says so where they are not.
+
+Comes in: machines on a CPU whose indices go far beyond their arrays. Goes out: results, an error of the launcher, and a text that is refused.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tinygpu import pipeline
+from tinygpu.emit.module import Built
+from tinygpu.run.load import load
+
+WRAPS = """op twice(x: f32[n]) -> (y: f32[n]) { y[i] = 2*x[i] }
+machine m : twice on cpu {
+  work core = (g: ceil(n / 32))
+  program { for t < 32 { if g*32 + t < n { y[g*32 + t] = 2*x[((g*32 + t)*FACTOR) // FACTOR] } } }
+}"""
+
+
+def built(factor: int) -> tuple[str, list[Built]]:
+    (machine,) = pipeline.load_text(WRAPS.replace("FACTOR", str(factor)), "m.tgpu").machines
+    proof = pipeline.check(machine)
+    assert isinstance(proof, pipeline.Proof)
+    ready = [pipeline.built(proof, machine)]
+    text, said = pipeline.read_back("m.tgpu", ready)
+    assert not said
+    return text, ready
+
+
+@pytest.mark.parametrize("power, most", [(40, 1 << 22), (58, 32), (62, 0)])
+def test_what_wraps_is_refused_by_the_launcher(power: int, most: int) -> None:
+    call = load(built(2**power)[0], "m").m
+    x = np.arange(40, dtype=np.float32)
+    if len(x) <= most:
+        assert (call(x) == 2 * x).all()
+    else:
+        with pytest.raises(ValueError, match="TG810 m: too large"):
+            call(x)
+
+
+def test_a_launcher_that_does_not_ask_is_refused() -> None:
+    text, ready = built(2**62)
+    lines = text.splitlines()
+    (at,) = (n for n, line in enumerate(lines) if "> 9223372032559808512:" in line)
+    (found,) = pipeline.validate("\n".join(lines[:at] + lines[at + 2 :]) + "\n", ready)
+    assert found.code == "TG822" and "is at most 9223372032559808512" in found.labels[0].text
+    larger = text.replace("> 9223372032559808512:", "> 9223372036854775807:")
+    assert [d.code for d in pipeline.validate(larger, ready)] == ["TG823"]
+
+
+def test_a_text_that_counts_further_than_its_program_is_not_proved() -> None:
+    text, ready = built(3)
+    edited = text.replace("* 3, 3)", "* 4611686018427387904, 4611686018427387904)")
+    assert edited != text and not pipeline.validate_cpu(text, ready)
+    (found,) = pipeline.validate_cpu(edited, ready)
+    assert found.code == "TG403" and "may not fit" in found.title
