@@ -125,7 +125,9 @@ def test_values_of_several_components() -> None:
 
 def test_an_iteration_keeps_what_threads_do_together() -> None:
     update = Assign("s", (Var("k"),), shuffle(V, Var("k")), "sum", Var("k") < 2, atomic=True)
-    assert bound(update, "k", 1) == Assign("s", (Const(1),), shuffle(V, Const(1)), "sum", TRUE, atomic=True)
+    assert bound(update, "k", 1) == Assign(
+        "s", (Const(1),), shuffle(V, Const(1)), "sum", App("lt", (Const(1), Const(2)), "bool"), atomic=True
+    )
     for step in (SHARED, LOCAL, Barrier("warp")):
         assert bound(step, "k", 1) == step
     assert assigned_in((SHARED, Barrier(), If(TRUE, (update,)))) == {"s"}

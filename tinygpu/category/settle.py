@@ -154,6 +154,8 @@ def settle(term: Term, extents: Extents, given: frozenset[Term] = frozenset()) -
 
 
 def _settle(term: Term, known: Known) -> Term:
+    if isinstance(term, Const) or (isinstance(term, Var) and term.dtype != BOOL):
+        return term
     if not isinstance(term, App) or not plain(term):  # equal reads may stand in different places of a text
         return _anew(term, known)
     found = known.settled.get(term)
@@ -163,10 +165,8 @@ def _settle(term: Term, known: Known) -> Term:
 
 
 def _anew(term: Term, known: Known) -> Term:
-    if term in known.given:
-        return TRUE
-    if term.dtype == BOOL and negation(term) in known.given:
-        return FALSE
+    if term.dtype == BOOL and (term in known.given or negation(term) in known.given):
+        return Const(term in known.given, BOOL)
     match term:
         case App(op, (_, _)) if op in COMPARISONS:
             verdict = decide(term, known)

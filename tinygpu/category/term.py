@@ -133,13 +133,15 @@ def walk(term: Term, leave: Callable[[Term], bool] | None = None) -> Iterator[Te
             waiting.extend(reversed(children(here)))
 
 
-def rebuild(term: Term, change: Callable[[Term], Term]) -> Term:
-    """The term with `change` applied to each of its children. Index operations are folded again."""
+def rebuild(term: Term, change: Callable[[Term], Term], written: bool = False) -> Term:
+    """The term with `change` applied to each of its children. Index operations are folded again, if not all is to stay as it is `written`."""
     match term:
         case App(op, args, dtype):
             new = tuple(map(change, args))
             if new == args:
                 return term
+            if written:
+                return App(op, new, dtype)
             if op in FOLDED and all(a.dtype == INDEX for a in new):
                 return apply(op, *new)
             if op == "and":
@@ -153,39 +155,53 @@ def rebuild(term: Term, change: Callable[[Term], Term]) -> Term:
                     return part(value, place, dtype)
             return App(op, new, dtype)
         case Read(tensor, index, dtype, span):
-            return Read(tensor, tuple(map(change, index)), dtype, span)
+            there = tuple(map(change, index))
+            return term if there == index else Read(tensor, there, dtype, span)
         case Fold(monoid, axes, guard, body, dtype, span):
-            axes = tuple(Axis(a.name, change(a.extent), a.sort, a.span) for a in axes)
-            return Fold(monoid, axes, change(guard), change(body), dtype, span)
+            ranges = tuple(map(change, (a.extent for a in axes)))
+            inside = change(guard), change(body)
+            if inside == (guard, body) and all(e == a.extent for e, a in zip(ranges, axes, strict=True)):
+                return term
+            axes = tuple(Axis(a.name, e, a.sort, a.span) for e, a in zip(ranges, axes, strict=True))
+            return Fold(monoid, axes, *inside, dtype, span)
     return term
 
 
-def substitute(term: Term, mapping: Mapping[str, Term]) -> Term:
+def substitute(term: Term, mapping: Mapping[str, Term], written: bool = False) -> Term:
     """Composition: every variable replaced by its term. Binders of folds shadow, and are renamed where they would capture.
 
     >>> i, q = Var("i"), Var("q")
     >>> text(substitute(i // 4 + q, {"i": q * 8}))
     'q*8 // 4 + q'
+    >>> k, size = Axis("k", Var("n")), Var("k_")
+    >>> text(substitute(Fold("sum", (k,), TRUE, Read("x", (i, Var("k") * size), "f32"), "f32"), {"i": Var("k")}))
+    'sum[k__ < n] x[k, k__*k_]'
     """
-    if not mapping:
+    if mapping.keys().isdisjoint(variables(term)):
         return term
     match term:
         case Var(name):
-            return mapping.get(name, term)
+            return mapping[name]
         case Fold(monoid, axes, guard, body, dtype, span):
             inner = {k: v for k, v in mapping.items() if k not in {a.name for a in axes}}
-            used = {n for v in inner.values() for n in variables(v)}
-            fresh = {a.name: _fresh(a.name, used | set(inner)) for a in axes if a.name in used}
+            coming = {n for v in inner.values() for n in variables(v)}
+            fresh = _renamed(axes, coming, coming | inner.keys() | variables(guard) | variables(body))
             inner = {**inner, **{old: Var(new) for old, new in fresh.items()}}
-            axes = tuple(Axis(fresh.get(a.name, a.name), substitute(a.extent, mapping), a.sort, a.span) for a in axes)
-            return Fold(monoid, axes, substitute(guard, inner), substitute(body, inner), dtype, span)
-    return rebuild(term, lambda child: substitute(child, mapping))
+            axes = tuple(Axis(fresh.get(a.name, a.name), substitute(a.extent, mapping, written), a.sort, a.span) for a in axes)
+            return Fold(monoid, axes, substitute(guard, inner, written), substitute(body, inner, written), dtype, span)
+    return rebuild(term, lambda child: substitute(child, mapping, written), written)
 
 
-def _fresh(name: str, used: set[str]) -> str:
-    while name in used:
-        name += "_"
-    return name
+def _renamed(axes: tuple[Axis, ...], coming: set[str], used: set[str]) -> dict[str, str]:
+    """New names for the binders that would capture what is coming, free in all that they enter."""
+    used, fresh = used.union(a.name for a in axes), {}
+    for name in (a.name for a in axes if a.name in coming):
+        new = name
+        while new in used:
+            new += "_"
+        fresh[name] = new
+        used.add(new)
+    return fresh
 
 
 def variables(term: Term) -> frozenset[str]:

@@ -96,6 +96,9 @@ class Execution:
             where = self.seen(place, point)
             index = tuple(self.resolve(i, where) for i in read.index)
             self.access(read.tensor, index, where, span if read.span.line == 0 else read.span)
+            cells = self.state.get(read.tensor) or self.memory.get(read.tensor)
+            if cells is not None and not total(cells.value):  # `q < q + 1` is true, and reads what nobody may have written
+                self.add(Trace(values=((cells.at(index), where, span),)))
         value = self.resolve(term, point)
         computed = tuple((replaced(t, self.state), self.seen(where, point), span) for t, where in index_terms(term, point))
         self.add(Trace(values=((value, point, span),), computed=computed))

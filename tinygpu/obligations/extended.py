@@ -149,8 +149,12 @@ def applied(op: str, values: tuple[Term, ...], dtype: str, path: Path) -> Iterat
             yield from applied(op, (NOTHING if first is None else first, *values[2:]), dtype, there)
     elif any(map(infinite, values)):
         yield from _at_infinity(op, values, dtype, path)
-    elif op in ("div", "floordiv", "mod"):
-        for there, zero in compared("eq", values[1], Const(0.0 if dtype in FLOATS else 0, dtype), path):
+    elif op in ("floordiv", "mod") or (op == "div" and dtype not in FLOATS):  # where the mathematics and every machine agree
+        for there, positive in compared("gt", values[1], Const(0, dtype), path):
+            for place, natural in compared("ge", values[0], Const(0, dtype), there) if dtype in SIGNED else ((there, True),):
+                yield place, App(op, values, dtype) if positive and natural else None
+    elif op == "div":
+        for there, zero in compared("eq", values[1], Const(0.0, dtype), path):
             yield there, None if zero is not False else App(op, values, dtype)
     elif op in BEGIN:
         for there, inside in compared(BEGIN[op], values[0], Const(0.0, dtype), path):

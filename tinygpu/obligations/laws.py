@@ -36,9 +36,12 @@ from tinygpu.category.term import (
 )
 from tinygpu.diagnostic import NOWHERE, Label
 from tinygpu.obligations.defined import valued
+from tinygpu.obligations.equation import settled
 from tinygpu.obligations.execution import preconditions
 from tinygpu.obligations.extended import NOTHING, Path, Unfollowed, infinite, several, truths
+from tinygpu.obligations.finite import HIGH, LOW, apart
 from tinygpu.obligations.obligation import Claim, Obligation, Point
+from tinygpu.obligations.store import inlined
 from tinygpu.obligations.trace import Trace, evaluated_in
 from tinygpu.program.step import Assign, Holds, If, Local, Program, Shared, steps
 
@@ -100,12 +103,12 @@ def _elements(program: Program, trace: Trace, name: str) -> Iterator[Obligation]
     """What is put together of components is a value of the carrier, wherever that is done: the laws are those of such values."""
     d = MONOIDS[name].definition
     assert d is not None
-    said = [(e.value, Point(e.axes, preconditions(program)), e.span) for e in program.op.equations]
+    said = [(inlined(program.op, e.value), Point(e.axes, preconditions(program)), e.span) for e in program.op.equations]
     for value, place, span in (*said, *trace.values):
         for term, point in evaluated_in(value, place):
             if not isinstance(term, App) or (term.op, term.dtype) != ("pack", name):
                 continue
-            goal = _allowed(d, tuple(map(cancel, term.args)), {})
+            goal = conjunction(*_of_carrier(d, tuple(map(cancel, term.args)), point))
             if goal != TRUE:
                 inside = point.under(*valued(term, point))  # elsewhere it has no value
                 sentence = f"{text(term)} is a value of {shown(name)}"
@@ -113,6 +116,18 @@ def _elements(program: Program, trace: Trace, name: str) -> Iterator[Obligation]
                 yield Obligation(
                     KIND, CODE, "what is put together is no value of the carrier", sentence, inside.facts, goal, labels
                 )
+
+
+def _of_carrier(d: Definition, parts: tuple[Term, ...], point: Point) -> Iterator[Term]:
+    """That components put together at a point are a value of the carrier: each is a number, or the infinity that is its unit."""
+    ways: list[tuple[Term, ...]] = []
+    for part, unit in zip(parts, d.unit, strict=True):
+        ends = [sign for sign in (LOW, HIGH) if part.dtype in FLOATS and not infinite(part)]
+        maybe = {sign: a for sign in ends if (a := settled(apart(part, sign, point, {}), point)) != TRUE}
+        own = [sign for sign in maybe if infinite(unit) and isinstance(unit, Const) and unit.value * sign > 0]
+        yield from (a for sign, a in maybe.items() if sign not in own)
+        ways.append((part, unit) if own else (part,))
+    yield from (_allowed(d, way, {}) for way in product(*ways))
 
 
 def _some_element(program: Program, name: str) -> Iterator[Obligation]:

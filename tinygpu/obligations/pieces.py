@@ -29,9 +29,9 @@ def parts_of(monoid: str, term: Term) -> tuple[Term, ...]:
                 for guard, branch in ((condition, then), (negation(condition), otherwise)):
                     out += parts_of(monoid, Fold(monoid, (), guard, branch, dtype))
             case Fold(name, axes, guard, body, dtype, span) if (
-                name == monoid and _folds(monoid, body) and (law.commutative or len(parts_of(monoid, body)) == 1)
+                name == monoid and _folds(monoid, body) and (len(inside := parts_of(monoid, body)) == 1 or law.commutative)
             ):
-                for inner in parts_of(monoid, body):
+                for inner in inside:
                     if isinstance(inner, Fold) and inner.monoid == monoid:
                         inner = fresh(inner, {a.name for a in axes} | variables(guard))
                         out.append(Fold(name, axes + inner.axes, conjunction(guard, inner.guard), inner.body, dtype, span))

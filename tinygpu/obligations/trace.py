@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tinygpu.category.settle import settle
-from tinygpu.category.term import INDEX, App, Fold, Read, Term, children, negation, plain, reads, rebuild, variables
+from tinygpu.category.term import INDEX, App, Fold, Read, Term, children, negation, plain, reads, rebuild, variables, whole
 from tinygpu.diagnostic import NOWHERE, Span
 from tinygpu.obligations.cells import Cells, State
-from tinygpu.obligations.made import View
+from tinygpu.obligations.made import View, single
 from tinygpu.obligations.obligation import Point
 from tinygpu.obligations.recurrence import UNSOLVED as UNSOLVED
 from tinygpu.obligations.recurrence import fresh
@@ -125,14 +125,20 @@ class Trace:
         """The trace with every value seen from one side, and every guard from that or another."""
 
         def at(point: Point) -> Point:
+            if all(single(a.extent) for a in point.axes) and all(map(single, point.guard)):
+                return point
             return Point(tuple(replace(a, extent=guards(a.extent)) for a in point.axes)).under(*map(guards, point.guard))
 
         def several(terms: tuple[Term, ...]) -> tuple[Term, ...]:
             return tuple(map(view, terms))
 
+        def access(a: Access) -> Access:
+            index, point = several(a.index), at(a.point)
+            return a if index == a.index and point is a.point else replace(a, index=index, point=point)
+
         return Trace(
             tuple(replace(s, index=several(s.index), value=view(s.value), point=at(s.point)) for s in self.stores),
-            tuple(replace(a, index=several(a.index), point=at(a.point)) for a in self.accesses),
+            tuple(map(access, self.accesses)),
             tuple(replace(g, value=view(g.value), claim=view(g.claim), point=at(g.point)) for g in self.ghosts),
             tuple((view(v), at(p), span) for v, p, span in self.values),
             tuple((view(v), at(p), span) for v, p, span in self.computed),
@@ -149,7 +155,7 @@ def guarded_reads(term: Term, point: Point) -> list[tuple[Read, Point]]:
 
 def evaluated_in(term: Term, point: Point) -> Iterator[tuple[Term, Point]]:
     """What is read and computed of values in a term, the innermost first, each at the point where it is evaluated."""
-    if plain(term):
+    if whole(term):
         return
     match term:
         case App("select", (condition, then, otherwise)):

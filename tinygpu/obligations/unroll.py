@@ -24,18 +24,18 @@ def assigned_in(body: tuple[Step, ...]) -> set[str]:
 
 
 def bound(step: Step, name: str, value: int) -> Step:
-    """A step of an unrolled loop: its axis replaced by a number."""
+    """A step of an unrolled loop: its axis replaced by a number. All that the loop reads is still read: `x[index(z[i]) * 0]` reads z."""
     put = {name: Const(value)}
     match step:
         case Assign(_, index, term, _, guard):
-            index = tuple(substitute(i, put) for i in index)
-            return replace(step, index=index, value=substitute(term, put), guard=substitute(guard, put))
+            index = tuple(substitute(i, put, written=True) for i in index)
+            return replace(step, index=index, value=substitute(term, put, written=True), guard=substitute(guard, put, written=True))
         case For(axis, inner, span):
-            axis = Axis(axis.name, substitute(axis.extent, put), axis.sort, axis.span)
+            axis = Axis(axis.name, substitute(axis.extent, put, written=True), axis.sort, axis.span)
             return For(axis, tuple(bound(s, name, value) for s in inner), span)
         case If(guard, inner, span):
-            return If(substitute(guard, put), tuple(bound(s, name, value) for s in inner), span)
+            return If(substitute(guard, put, written=True), tuple(bound(s, name, value) for s in inner), span)
         case Holds(target, index, term, span):
-            return Holds(target, tuple(substitute(i, put) for i in index), substitute(term, put), span)
+            return Holds(target, tuple(substitute(i, put, written=True) for i in index), substitute(term, put, written=True), span)
         case Local() | Shared() | Barrier():
             return step

@@ -13,8 +13,9 @@ from collections.abc import Iterable, Mapping
 
 from tinygpu.category.carrier import CARRIERS
 from tinygpu.category.monoid import MONOIDS
-from tinygpu.category.term import SHUFFLES, TRUE, App, Const, Fold, Read, Term, Var, pack, reads, rebuild, select
+from tinygpu.category.term import SHUFFLES, TRUE, App, Const, Fold, Read, Term, Var, pack, reads, rebuild, select, walk
 from tinygpu.diagnostic import Span
+from tinygpu.program.access import terms
 from tinygpu.program.step import Assign, For, Holds, If, Launch, Local, Program, Shared, Step, Workspace, steps
 from tinygpu.record import dataclass, field, replace
 
@@ -22,7 +23,9 @@ from tinygpu.record import dataclass, field, replace
 def unpack(program: Program) -> Program:
     """`program → program` without carriers. A program that has none is itself."""
     names, taken = components_of(program)
-    if not names:
+    if not names and not any(
+        t.dtype in CARRIERS for launch in program.launches for s in steps(launch.body) for v in terms(s) for t in walk(v)
+    ):
         return program
     unpacker = Unpacker(names, taken)
     launches = tuple(unpacker.launch(launch) for launch in program.launches)
