@@ -24,15 +24,18 @@ from tinygpu.recheck.run import rerun
 MEANING = Path(__file__).parent.parent / "meaning"
 SPECS = Path(__file__).parent.parent.parent / "specs"
 SLOW = ("matmul_ring", "matmul_64x64", "scan_block")  # a change that is seen in larger tiles only
-BEYOND = (  # what no run on reals sees: rounding, literals as a dtype has them, what equations divide by, data that is too rare
-    "atomic_of_two_blocks", "barrier_by_two_sums", "barrier_of_products", "butterfly_of_welford", "cover_of_welford",
-    "literal_that_is_rounded", "literals_of_bf16", "literals_of_f32", "literals_that_are_one", "max_of_nan", "max_order",
-    "merged_swapped", "one_sum_in_two_orders_under_a_guard", "one_sum_in_two_orders_written_over", "promise_of_what_is_rounded",
-    "root_of_one", "shuffled_after_a_quotient", "shuffled_after_rounding", "sums_in_two_brackets", "sums_in_two_nests",
+BEYOND = (  # what no run on reals sees: rounding, literals as a dtype has them, what equations divide by, data that is too rare, and more
+    "atomic_of_two_blocks", "barrier_by_two_sums", "barrier_of_products", "butterfly_of_max_nan", "butterfly_of_welford",
+    "cover_of_welford", "fold_of_intermediate_infinities", "index_inside_a_stored_read", "literal_that_is_rounded",
+    "literals_of_bf16", "literals_of_f32", "literals_that_are_one", "max_of_nan", "max_of_two_lanes_in_two_orders",
+    "max_order", "merged_onto_minus_zero", "merged_swapped", "minus_zero_literal", "one_sum_in_two_orders_under_a_guard",
+    "one_sum_in_two_orders_written_over", "pack_of_a_maximum_over_nothing", "promise_of_what_is_rounded", "root_of_one",
+    "shuffled_after_a_quotient", "shuffled_after_rounding", "sums_in_two_brackets", "sums_in_two_nests",
     "sums_in_two_orders", "two_literals_one_text", "u10_remainder", "u1_integer_quotient_of_both",
     "u1_integer_remainder_of_both", "u1_or_guard", "u1_truth_kept", "u5_guarded", "u5_sum", "u5_wide_index_outside",
     "u8_extent_quotient", "u9_fold_of_products", "u9_if", "u9_index_by_rounding", "u9_integer_of_float", "u9_narrow",
-    "u9_positive", "u9_shared", "u9_store_by_rounding", "u9_third", "unit_beside_a_fold", "unit_of_a_monoid", "zero_sign",
+    "u9_positive", "u9_shared", "u9_store_by_rounding", "u9_third", "unit_beside_a_fold", "unit_of_a_monoid",
+    "window_unit_nan", "window_unit_zero", "zero_sign",
 )  # fmt: skip
 LIBRARY = ("saxpy", "row_sum", "softmax", "transpose", "scan", "histogram", "welford", "argmax", "logsumexp", "embedding")
 
