@@ -27,7 +27,7 @@ SLOW = ("matmul_ring", "matmul_64x64", "scan_block")  # a change that is seen in
 BEYOND = (  # what no run on reals sees: rounding, literals as a dtype has them, what equations divide by, data that is too rare, and more
     "atomic_of_two_blocks", "barrier_by_two_sums", "barrier_of_products", "butterfly_of_max_nan", "butterfly_of_welford",
     "cover_of_welford", "fold_of_intermediate_infinities", "index_inside_a_stored_read", "literal_that_is_rounded",
-    "literals_of_bf16", "literals_of_f32", "literals_that_are_one", "max_of_nan", "max_of_two_lanes_in_two_orders",
+    "literals_of_bf16", "literals_of_f32", "literals_that_are_one", "max_of_computed_in_two_orders", "max_of_nan", "max_of_two_lanes_in_two_orders",
     "max_order", "merged_onto_minus_zero", "merged_swapped", "minus_zero_literal", "one_sum_in_two_orders_under_a_guard",
     "one_sum_in_two_orders_written_over", "pack_of_a_maximum_over_nothing", "promise_of_what_is_rounded", "root_of_one",
     "shuffled_after_a_quotient", "shuffled_after_rounding", "sums_in_two_brackets", "sums_in_two_nests",

@@ -154,8 +154,6 @@ def settle(term: Term, extents: Extents, given: frozenset[Term] = frozenset()) -
 
 
 def _settle(term: Term, known: Known) -> Term:
-    if isinstance(term, Const) or (isinstance(term, Var) and term.dtype != BOOL):
-        return term
     if not isinstance(term, App) or not plain(term):  # equal reads may stand in different places of a text
         return _anew(term, known)
     found = known.settled.get(term)
@@ -165,6 +163,8 @@ def _settle(term: Term, known: Known) -> Term:
 
 
 def _anew(term: Term, known: Known) -> Term:
+    if isinstance(term, Const) or (isinstance(term, Var) and term.dtype != BOOL):
+        return term
     if term.dtype == BOOL and (term in known.given or negation(term) in known.given):
         return Const(term in known.given, BOOL)
     match term:
@@ -184,8 +184,9 @@ def _anew(term: Term, known: Known) -> Term:
         case App("floordiv" | "mod" as op, (a, n), "index"):
             return parted(op, _settle(a, known), _settle(n, known), known)
         case Fold(monoid, axes, guard, body, dtype, span):
-            inner = {**known.extents, **{a.name: a.extent for a in axes}}
             names = {a.name for a in axes}
+            ranges = (*known.extents.items(), *((a.name, a.extent) for a in axes))
+            inner = {name: extent for name, extent in ranges if not names & variables(extent)}
             outer = frozenset(g for g in known.given if not names & variables(g))
             guard = _settle(guard, Known.of(inner, outer))
             body = settle(body, inner, outer | frozenset(conjuncts(guard)))
@@ -259,8 +260,7 @@ def parted(op: str, term: Term, n: Term, known: Known) -> Term:
     """`term // n` or `term % n` for an n that is no number, where the term is `q·n + r` with `0 ≤ r < n`.
 
     >>> from tinygpu.category.term import text
-    >>> q, r, E = Var("q"), Var("r"), Var("E")
-    >>> box = Known.of({"r": E})
+    >>> q, r, E, box = Var("q"), Var("r"), Var("E"), Known.of({"r": Var("E")})
     >>> text(parted("floordiv", q * E * 3 + E + r, E, box)), text(parted("mod", q * E + r, E, box))
     ('q*3 + 1', 'r')
     """

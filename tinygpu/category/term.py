@@ -6,7 +6,7 @@ composition of arrows. The one idea: everything that tinygpu reasons about is bu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 from tinygpu.category.carrier import pack, part
 from tinygpu.category.node import (
@@ -185,23 +185,43 @@ def substitute(term: Term, mapping: Mapping[str, Term], written: bool = False) -
         case Fold(monoid, axes, guard, body, dtype, span):
             inner = {k: v for k, v in mapping.items() if k not in {a.name for a in axes}}
             coming = {n for v in inner.values() for n in variables(v)}
-            fresh = _renamed(axes, coming, coming | inner.keys() | variables(guard) | variables(body))
-            inner = {**inner, **{old: Var(new) for old, new in fresh.items()}}
-            axes = tuple(Axis(fresh.get(a.name, a.name), substitute(a.extent, mapping, written), a.sort, a.span) for a in axes)
+            new = _renamed(term, coming, inner)
+            inner = {**inner, **new}
+            axes = tuple(
+                Axis(new[a.name].name if a.name in new else a.name, substitute(a.extent, mapping, written), a.sort, a.span)
+                for a in axes
+            )
             return Fold(monoid, axes, substitute(guard, inner, written), substitute(body, inner, written), dtype, span)
     return rebuild(term, lambda child: substitute(child, mapping, written), written)
 
 
-def _renamed(axes: tuple[Axis, ...], coming: set[str], used: set[str]) -> dict[str, str]:
-    """New names for the binders that would capture what is coming, free in all that they enter."""
-    used, fresh = used.union(a.name for a in axes), {}
-    for name in (a.name for a in axes if a.name in coming):
-        new = name
-        while new in used:
-            new += "_"
-        fresh[name] = new
-        used.add(new)
-    return fresh
+def fresh(fold: Fold, taken: Collection[str]) -> Fold:
+    """The fold with binders that no name in `taken` clashes with.
+
+    >>> k = Fold("sum", (Axis("k", lift(8)),), TRUE, Read("x", (Var("k"),), "f32"), "f32")
+    >>> fresh(k, {"k"}).axes[0].name, fresh(k, {"k"}).body
+    ('k_', Read(tensor='x', index=(Var(name='k_', dtype='index'),), dtype='f32'))
+    """
+    new = _renamed(fold, taken)
+    if not new:
+        return fold
+    axes = tuple(Axis(new[a.name].name if a.name in new else a.name, a.extent, a.sort, a.span) for a in fold.axes)
+    return Fold(fold.monoid, axes, substitute(fold.guard, new), substitute(fold.body, new), fold.dtype, fold.span)
+
+
+def _renamed(fold: Fold, taken: Collection[str], more: Collection[str] = ()) -> dict[str, Var]:
+    """New names for the binders that are `taken`, free in all that they enter."""
+    renamed: dict[str, Var] = {}
+    if any(a.name in taken for a in fold.axes):
+        used = {*taken, *more, *variables(fold.guard), *variables(fold.body), *(a.name for a in fold.axes)}
+        used.update(name for a in fold.axes for name in variables(a.extent))
+        for name in (a.name for a in fold.axes if a.name in taken):
+            new = name
+            while new in used:
+                new += "_"
+            renamed[name] = Var(new)
+            used.add(new)
+    return renamed
 
 
 def variables(term: Term) -> frozenset[str]:

@@ -91,7 +91,8 @@ def _number(expr: tree.Expr, scope: Scope) -> int | None:
             return value
     unknown = [d for d in private.found if d.code == "TG101"]
     if unknown:
-        scope.problems.found += unknown
+        for diagnostic in unknown:
+            scope.problems.take(diagnostic)
     else:
         scope.problems.add(
             "TG141",

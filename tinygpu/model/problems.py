@@ -27,15 +27,21 @@ class Problems:
     """
 
     found: list[Diagnostic] = field(default_factory=list)
+    seen: set[tuple[str, str, Span]] = field(default_factory=set, repr=False)
     told: int = 0  # messages, also those that stand there already: a mistake of an op is one of each of its machines
 
     def add(self, code: str, title: str, span: Span, text: str = "", *labels: Label, help: str = "") -> Const:
         """Records one message, unless the same one stands at the same place already; gives the term that replaces what is wrong."""
-        diagnostic = Diagnostic(code, title, (Label(span, text), *labels), helps=(help,) if help else ())
         self.told += 1
-        if (code, title, span) not in {(d.code, d.title, d.span) for d in self.found}:
-            self.found.append(diagnostic)
+        self.take(Diagnostic(code, title, (Label(span, text), *labels), helps=(help,) if help else ()))
         return WRONG
+
+    def take(self, diagnostic: Diagnostic) -> None:
+        """Records a message that was found elsewhere."""
+        key = diagnostic.code, diagnostic.title, diagnostic.span
+        if key not in self.seen:
+            self.seen.add(key)
+            self.found.append(diagnostic)
 
     def __len__(self) -> int:
         return len(self.found)

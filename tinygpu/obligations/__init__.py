@@ -28,8 +28,9 @@ from tinygpu.obligations import (
     wellformed,
     width,
 )
-from tinygpu.obligations.control import compared, controlled
+from tinygpu.obligations.control import controlled
 from tinygpu.obligations.dataflow import execute, gaps
+from tinygpu.obligations.exact import compared
 from tinygpu.obligations.made import contents_of, number_of, stored_of, value_of
 from tinygpu.obligations.obligation import Claim
 from tinygpu.obligations.promise import promised

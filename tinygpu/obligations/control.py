@@ -36,6 +36,7 @@ from tinygpu.category.term import (
     variables,
     whole,
 )
+from tinygpu.obligations.exact import compared
 from tinygpu.obligations.made import carried
 from tinygpu.obligations.obligation import Claim, Gap, Inhabited, Obligation
 from tinygpu.record import replace
@@ -95,41 +96,6 @@ def literal(term: Term) -> bool:
         case App(op, args):
             return op in (*KEEPING, *COMPARISONS, *LOGIC, "add", "sub", "mul", "div", "select") and all(map(literal, args))
     return False
-
-
-def exact(term: Term) -> bool:
-    """Whether a float is a number that is stored, or chosen among such: its comparisons are those of reals.
-
-    >>> x = Read("x", (), "f32")
-    >>> exact(App("max", (x, Const(0.0, "f32")), "f32")), exact(App("mul", (x, x), "f32"))
-    (True, False)
-    """
-    match term:
-        case Const():
-            return True
-        case Read(tensor):
-            return " " not in tensor and compared(term)  # what was computed (`made`) may have become too large for its dtype
-        case App("select", (condition, *branches)):
-            return compared(condition) and all(map(exact, branches))
-        case Fold("min" | "max", axes, guard, body):
-            return all(compared(a.extent) for a in axes) and compared(guard) and exact(body)
-        case App(op, args) if op in KEEPING:
-            return all(map(exact, args))
-    return False
-
-
-def compared(condition: Term) -> bool:
-    """Whether a condition, or an index, tests no floats but stored ones."""
-    match condition:
-        case App(op, args) if op in COMPARISONS and any(a.dtype in FLOATS for a in args):
-            return all(map(exact, args))
-        case App(_, args):
-            return not any(a.dtype in FLOATS for a in args) and all(map(compared, args))
-        case Fold("all" | "any", axes, guard, body):
-            return all(compared(a.extent) for a in axes) and compared(guard) and compared(body)
-        case Read(index=index):
-            return all(map(compared, index))
-    return not isinstance(condition, Fold)
 
 
 def _shape(term: Term, free: list[Term]) -> Term:

@@ -159,7 +159,7 @@ def partial(
                 yield term, point
             for a, where in in_order(term, point):
                 yield from partial(a, where, folds, known)
-        case Fold(_, axes, guard, body) if folds:
-            inner = point.inside(*axes)
-            yield from partial(guard, inner, folds, known)
-            yield from partial(body, inner.under(guard), folds, known)
+        case Fold() if folds:
+            fold, inner = point.opened(term)
+            yield from partial(fold.guard, inner, folds, known)
+            yield from partial(fold.body, inner.under(fold.guard), folds, known)

@@ -114,8 +114,9 @@ def sign(term: Term, op: Op, point: Point) -> int:
         case App("add" | "mul" | "div" | "max" | "min" | "select" as how, args):
             signs = [sign(a, op, point) for a in args[how == "select" :]]
             return max(signs) if how == "max" or (how == "add" and min(signs) >= 0) else min(signs)
-        case Fold("sum" | "max" | "min" | "prod" as how, axes, guard, body):
-            inside = sign(body, op, point.inside(*axes).under(guard))
+        case Fold("sum" | "max" | "min" | "prod" as how):
+            fold, there = point.opened(term)
+            inside = sign(fold.body, op, there.under(fold.guard))
             some = how == "prod" or filled(term, point)  # a maximum over nothing is not positive
             return inside if some else min(inside, 0) if how == "sum" else -1 if how == "max" else inside
     return -1

@@ -41,10 +41,10 @@ def extremes(meant: Mapping[str, Term], asked: tuple[Term, ...], point: Point) -
 
 def _attained(symbol: Var, fold: Fold, point: Point) -> Iterator[Term]:
     first: dict[str, Term] = {a.name: Const(0) for a in fold.axes}
-    some = conjunction(*(substitute(a.extent, first) >= 1 for a in fold.axes), substitute(fold.guard, first))
+    some = conjunction(*(a.extent >= 1 for a in fold.axes), substitute(fold.guard, first))
     if settle(some, point.extents, frozenset(point.guard)) == TRUE:
         there: dict[str, Term] = {a.name: Var(f"{a.name} of {symbol.name}") for a in fold.axes}
-        inside = (within(there[a.name], substitute(a.extent, there)) for a in fold.axes)
+        inside = (within(there[a.name], a.extent) for a in fold.axes)
         yield conjunction(*inside, substitute(fold.guard, there))
         yield equal(symbol, substitute(fold.body, there))
 

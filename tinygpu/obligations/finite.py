@@ -80,8 +80,9 @@ def allowed(term: Term, point: Point, ends: Ends) -> bool:
     match term:
         case Var(name):
             return name in ends
-        case Fold(_, axes, guard, body):
-            return allowed(body, point.inside(*axes).under(guard), ends)
+        case Fold():
+            fold, inner = point.opened(term)
+            return allowed(fold.body, inner.under(fold.guard), ends)
         case App("pack", args, carrier):
             known = point.extents, frozenset(point.guard)
             return all(
@@ -100,7 +101,8 @@ def allowed(term: Term, point: Point, ends: Ends) -> bool:
 
 def _fold(fold: Fold, sign: int, point: Point, ends: Ends) -> Term:
     """A maximum or minimum has its first term, and one that is not its unit is enough; else no term may be infinite."""
-    inner = point.inside(*fold.axes).under(fold.guard)
+    fold, inner = point.opened(fold)
+    inner = inner.under(fold.guard)
     unit = MONOIDS[fold.monoid].unit(fold.dtype) if fold.monoid in ("min", "max") else None
     if unit is not None and apart(unit, sign, point, {}) == FALSE:
         first: dict[str, Term] = {a.name: Const(0) for a in fold.axes}

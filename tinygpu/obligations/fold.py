@@ -38,7 +38,6 @@ from tinygpu.obligations.bijection import Part, collisions, first, monotone, ont
 from tinygpu.obligations.defined import evaluated
 from tinygpu.obligations.obligation import Claim, Gap, Obligation, Point
 from tinygpu.obligations.pieces import guarded, spread
-from tinygpu.obligations.recurrence import fresh
 from tinygpu.record import dataclass, replace
 
 Same = Callable[[Term, Term, Point], Iterator[Claim]]
@@ -121,15 +120,13 @@ class Matched:
 
 def match(parts: tuple[Term, ...], wanted: Fold, point: Point, labels: tuple[Label, ...], same: Same) -> Iterator[Claim]:
     """The formulas that say `⊕ parts = wanted` at a point."""
-    taken = {a.name for a in point.axes}
-    wanted = fresh(guarded(wanted), taken)
-    taken |= {a.name for a in wanted.axes}
+    wanted, inner = point.opened(guarded(wanted))
     matched = []
     for part in (single for several in parts for single in spread(several, wanted)):
         fold = (
             part if isinstance(part, Fold) and part.monoid == wanted.monoid else Fold(wanted.monoid, (), TRUE, part, wanted.dtype)
         )
-        fold = fresh(guarded(fold), taken)
+        fold, _ = inner.opened(guarded(fold))
         if fold.body == MONOIDS[wanted.monoid].unit(wanted.dtype):  # what adds nothing was decided by something that has a value
             yield from evaluated(fold.guard, wanted, point.inside(*fold.axes), labels)
             continue

@@ -30,6 +30,7 @@ from tinygpu.category.term import (
     whole,
 )
 from tinygpu.category.total import ENDLESS
+from tinygpu.obligations.exact import exact
 
 MADE = "made"
 FORM, SAID = " made ", " said "  # in names of numbers that are held: of another form of them, and of what a ghost says of them
@@ -147,7 +148,7 @@ def stored_of(term: Term) -> Term:
 def _extreme_of(term: Term) -> Term:
     """A number of a comparison."""
     match term:
-        case App("made", (value, Read(name))) if FORM in name and reordered(value) and not reordered(value, extremes=False):
+        case App("made", (value, Read(name))) if FORM in name and reordered(value) and exact(value):
             return _extreme_of(value)
         case App("made", (_, how)):
             return stored_of(how)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from tinygpu.category.term import Axis, Term, conjuncts
+from tinygpu.category.term import Axis, Fold, Term, conjuncts, fresh, variables
 from tinygpu.category.to_z3 import box_facts
 from tinygpu.diagnostic import Label
 from tinygpu.record import dataclass
@@ -80,6 +80,20 @@ class Point:
     @property
     def extents(self) -> dict[str, Term]:
         return {a.name: a.extent for a in self.axes}
+
+    def opened(self, fold: Fold) -> tuple[Fold, Point]:
+        """A fold and the point inside of it, without its guard. Its binders are new to all that is known at the point: of a name that is
+        known already more would be known than is true.
+
+        >>> from tinygpu.category.term import TRUE, Const, Var
+        >>> k = Axis("k", Var("n"))
+        >>> fold, inner = Point((k,), (Var("k") >= 3,)).opened(Fold("sum", (Axis("k", Const(3)),), TRUE, Var("k", "f32"), "f32"))
+        >>> [a.name for a in inner.axes]
+        ['k', 'k_']
+        """
+        known = (*self.guard, *(a.extent for a in self.axes))
+        fold = fresh(fold, self.names.union(*map(variables, known)))
+        return fold, self.inside(*fold.axes)
 
     @property
     def names(self) -> frozenset[str]:

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tinygpu.category.monoid import MONOIDS
-from tinygpu.category.term import TRUE, App, Const, Fold, Term, conjunction, negation, reads, variables, whole
+from tinygpu.category.term import TRUE, App, Const, Fold, Term, conjunction, fresh, negation, reads, variables, whole
 from tinygpu.category.total import total
-from tinygpu.obligations.recurrence import combine, flatten, fresh
+from tinygpu.obligations.recurrence import combine, flatten
 from tinygpu.record import replace
 
 

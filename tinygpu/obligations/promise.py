@@ -11,9 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tinygpu.category.settle import solve, within
-from tinygpu.category.term import BOOL, App, Fold, Read, Term, conjunction, negation, reads, substitute, variables
+from tinygpu.category.term import BOOL, App, Fold, Read, Term, conjunction, fresh, negation, reads, substitute, variables
 from tinygpu.obligations.obligation import Claim, Gap, Inhabited, Obligation
-from tinygpu.obligations.recurrence import fresh
 from tinygpu.record import replace
 
 

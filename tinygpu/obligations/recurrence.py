@@ -10,8 +10,6 @@ Only `previous(f)` at the cell's own index is the cell itself; its neighbour is 
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 from tinygpu.category.affine import linear
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.settle import solve, within
@@ -26,6 +24,7 @@ from tinygpu.category.term import (
     Var,
     conjunction,
     conjuncts,
+    fresh,
     rebuild,
     select,
     substitute,
@@ -75,6 +74,7 @@ def one_point(fold: Fold) -> Fold:
     >>> one_point(fold).axes, one_point(fold).body
     ((), Read(tensor='a', index=(Var(name='f', dtype='index'),), dtype='f32'))
     """
+    fold = fresh(fold, {name for a in fold.axes for name in variables(a.extent)})  # an extent becomes a guard
     for axis in fold.axes:
         for part in conjuncts(fold.guard):
             match part:
@@ -99,31 +99,9 @@ def _at(fold: Fold, axis: Axis, point: Term) -> Fold:
     return one_point(Fold(fold.monoid, rest, guard, substitute(fold.body, bind), fold.dtype, fold.span))
 
 
-def fresh(fold: Fold, taken: Collection[str]) -> Fold:
-    """The fold with binders that no name in `taken` clashes with.
-
-    >>> from tinygpu.category.term import lift
-    >>> k = Fold("sum", (Axis("k", lift(8)),), TRUE, Read("x", (Var("k"),), "f32"), "f32")
-    >>> fresh(k, {"k"}).axes[0].name, fresh(k, {"k"}).body
-    ('k_', Read(tensor='x', index=(Var(name='k_', dtype='index'),), dtype='f32'))
-    """
-    used = {*taken, *variables(fold), *(a.name for a in fold.axes)}
-    renamed: dict[str, Term] = {}
-    axes: list[Axis] = []
-    for axis in fold.axes:
-        name = axis.name
-        if name in taken:
-            while name in used:
-                name += "_"
-            renamed[axis.name] = Var(name)
-            used.add(name)
-        axes.append(Axis(name, axis.extent, axis.sort, axis.span))
-    return Fold(fold.monoid, tuple(axes), substitute(fold.guard, renamed), substitute(fold.body, renamed), fold.dtype, fold.span)
-
-
 def over(fold: Fold, axis: Axis) -> Fold:
     """The fold of a fold over one more axis, outermost (Fubini). A binder of an earlier loop of that name is another one."""
-    inner = fresh(fold, {axis.name})
+    inner = fresh(fold, {axis.name, *variables(axis.extent)})
     return one_point(Fold(inner.monoid, (axis, *inner.axes), inner.guard, inner.body, inner.dtype, inner.span))
 
 
@@ -231,4 +209,5 @@ def _earlier(fold: Fold, name: str, earlier: str) -> Fold:
     """The contribution of an earlier iteration. That it is earlier is a guard, so that no extent speaks of a binder."""
     renamed = substitute(fold, {name: Var(earlier)})
     assert isinstance(renamed, Fold)
-    return replace(fresh(renamed, {name}), guard=conjunction(Var(earlier) < Var(name), fresh(renamed, {name}).guard))
+    renamed = fresh(renamed, {name, earlier})
+    return replace(renamed, guard=conjunction(Var(earlier) < Var(name), renamed.guard))

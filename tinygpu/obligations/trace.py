@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tinygpu.category.settle import settle
-from tinygpu.category.term import INDEX, App, Fold, Read, Term, children, negation, plain, reads, rebuild, variables, whole
+from tinygpu.category.term import INDEX, App, Fold, Read, Term, children, fresh, negation, plain, reads, rebuild, variables, whole
 from tinygpu.diagnostic import NOWHERE, Span
 from tinygpu.obligations.cells import Cells, State
 from tinygpu.obligations.made import View, single
 from tinygpu.obligations.obligation import Point
 from tinygpu.obligations.recurrence import UNSOLVED as UNSOLVED
-from tinygpu.obligations.recurrence import fresh
 from tinygpu.program.step import Assign
 from tinygpu.record import dataclass, field, replace
 
@@ -162,12 +161,12 @@ def evaluated_in(term: Term, point: Point) -> Iterator[tuple[Term, Point]]:
             yield from evaluated_in(condition, point)
             yield from evaluated_in(then, point.under(condition))
             yield from evaluated_in(otherwise, point.under(negation(condition)))
-        case Fold(_, axes, guard, body):
-            inner = point.inside(*axes)
+        case Fold(_, axes):
             for axis in axes:
                 yield from evaluated_in(axis.extent, point)
-            yield from evaluated_in(guard, inner)
-            yield from evaluated_in(body, inner.under(guard))
+            fold, inner = point.opened(term)
+            yield from evaluated_in(fold.guard, inner)
+            yield from evaluated_in(fold.body, inner.under(fold.guard))
         case Read(_, index):
             for i in index:
                 yield from evaluated_in(i, point)

@@ -7,7 +7,7 @@ The one idea: work in columns of the terminal, not in characters, so that tabs a
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from tinygpu.diagnostic import Label
 from tinygpu.record import dataclass
@@ -53,14 +53,14 @@ def width(shown: str) -> int:
     return sum(0 if unicodedata.combining(c) else 1 + (unicodedata.east_asian_width(c) in "WF") for c in shown)
 
 
-def shown_line(line: str) -> tuple[str, list[int]]:
+def shown_line(line: str) -> tuple[str, Sequence[int]]:
     """The line as shown, and for each character (and for the end) the column it starts at.
 
     >>> shown_line("a\\tb")
     ('a   b', [0, 1, 4, 5])
     """
     if line.isascii() and line.isprintable():
-        return line, [*range(len(line) + 1)]
+        return line, range(len(line) + 1)
     parts: list[str] = []
     columns = [0]
     for character in line:
@@ -113,11 +113,14 @@ def _window(shown: str, marks: list[Mark]) -> tuple[str, list[Mark]]:
     if width(shown) <= WIDTH:
         return shown, marks
     begin = max(0, min(m.start for m in marks) - LEAD)
-    kept, column = [], 0
-    for character in shown:
-        if begin <= column < begin + WIDTH:
-            kept.append(character)
-        column += width(character)
+    if shown.isascii():
+        kept, column = [*shown[begin : begin + WIDTH]], len(shown)
+    else:
+        kept, column = [], 0
+        for character in shown:
+            if begin <= column < begin + WIDTH:
+                kept.append(character)
+            column += width(character)
     left, right = "…" * (begin > 0), "…" * (column > begin + WIDTH)
     shift = begin - len(left)
     limit = WIDTH + len(left)
