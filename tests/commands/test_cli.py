@@ -244,16 +244,6 @@ def test_a_bug_is_a_message_and_with_debug_a_traceback(run, monkeypatch):
         run("--debug", "check", "good.tgpu")
 
 
-def test_interrupting_is_quiet(run, monkeypatch):
-    from tinygpu import pipeline
-
-    def stopped(*arguments):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(pipeline, "check", stopped)
-    assert run("check", "good.tgpu")[::2] == (130, "interrupted\n")
-
-
 def test_a_reader_that_leaves_is_no_error(tmp_path, root):
     (tmp_path / "good.tgpu").write_text(GOOD, encoding="utf-8")
     command = f"{sys.executable} -m tinygpu explain | head -1; exit ${{PIPESTATUS[0]}}"

@@ -93,9 +93,9 @@ def launches(reading: Reading, stmt: ast.If) -> Launcher:
         match one:
             case ast.Expr(value=ast.Call(func=ast.Name(id="_need_cuda"))):
                 continue
-            case ast.Assign(targets=[ast.Name(id="_bits")]) | ast.If(body=[ast.Assign(targets=[ast.Name(id="_bits")])]):
-                narrowed(reading, one)
-            case ast.If() if "_bits" in names_in(one.test) and not calls:
+            case (
+                ast.Assign(targets=[ast.Name(id="_bits")]) | ast.If(body=[ast.Assign(targets=[ast.Name(id="_bits")])]) | ast.If()
+            ) if "_bits" in names_in(one) and not names and not calls:
                 narrowed(reading, one)
             case ast.Expr(value=ast.Call(func=ast.Name(id="_fail"))) if reading.program.arch == CPU:
                 continue  # arrays on a GPU are refused
