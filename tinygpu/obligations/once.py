@@ -3,7 +3,8 @@
     e_p(w) = e_q(w')  ⊢  p = q and w = w'        w, w' over the grid, the block and every loop
 
 Comes in: the trace. Goes out: one formula for each pair of stores to one output, and for each two stores to one workspace: that one store
-alone writes no cell of a workspace twice is what its meeting says (`ordered`).
+alone writes no cell of a workspace twice is what its meeting says (`ordered`). Where several launches store an output, its meetings too, since
+what a later one leaves is found by them.
 """
 
 from __future__ import annotations
@@ -27,6 +28,10 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
         for launch in range(len(program.launches)):
             stores = tuple(s for s in plain(trace, name) if s.launch == launch)
             yield from _twice(program, name, stores, name in outputs)
+    for meeting in (m for m in trace.meetings if m.array in outputs):
+        title, sentence = f"one element of {meeting.array} is stored twice", f"an element of {meeting.array} tells who stored it"
+        label = (Label(meeting.span, "stored here"),)
+        yield Obligation("once", "TG202", title, sentence, meeting.point.facts, meeting.apart, label)
 
 
 def plain(trace: Trace, tensor: str) -> Iterator[Store]:

@@ -139,13 +139,15 @@ def saxpy_v4(a: float, x: Array, y: Array, *, out: Array = None, stream: Any = N
         _distinct("saxpy_v4", (_z,), (_x, _y))
     if not _z.nbytes:
         return _z.owner
-    _bits = 32 if -(-n // 256) <= 2147483647 and -(-n // 256)*256 - 1 <= 2147483647 and n <= 2147483647 else 64
-    if _bits == 64 and max(-(-n // 256), -(-n // 256)*256 - 1, n, 0) > 9223372036854775807:
-        _too_large("saxpy_v4", "ceil(n / 256) and ceil(n / 256)*256 - 1 and n", 9223372036854775807, _sizes)
     if _z.device < 0:
+        if max(-(-n // 256), -(-n // 256)*256 - 1, n, 0) > 9223372032559808512:
+            _too_large("saxpy_v4", "ceil(n / 256) and ceil(n / 256)*256 - 1 and n", 9223372032559808512, _sizes)
         _no_stream("saxpy_v4", stream)
         _on_cpu(saxpy_v4_cpu, _a, _x.base, _y.base, _z.base, n)
     else:
+        _bits = 32 if -(-n // 256) <= 2147483647 and -(-n // 256)*256 - 1 <= 2147483647 and n <= 2147483647 else 64
+        if _bits == 64 and max(-(-n // 256), -(-n // 256)*256 - 1, n, 0) > 9223372036854775807:
+            _too_large("saxpy_v4", "ceil(n / 256) and ceil(n / 256)*256 - 1 and n", 9223372036854775807, _sizes)
         _stream = _stream_of("saxpy_v4", stream, _x, _y, _z)
         _wide = _aligned((_x, 16), (_y, 16), (_z, 16))
         _index = np.int32 if _bits == 32 else np.int64
