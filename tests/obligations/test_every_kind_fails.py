@@ -57,6 +57,15 @@ machine m : twice {
   }
 }
 """
+STORED_BY_TWO = """
+op copy(x: f32[8]) -> (y: f32[8]) { y[i] = x[i] }
+machine m : copy {
+  program {
+    launch (grid = (), block = (u: 8)) { y[u] = x[u] }
+    launch (grid = (), block = (t: 8)) { y[t * 3 % 8] = 7 if t == 3 or t == 4 }
+  }
+}
+"""
 NEVER_ZEROED = """
 op total(x: f32[n]) -> (s: f32[]) { s[] = sum[i] x[i] }
 machine m : total {
@@ -147,6 +156,7 @@ MADE: dict[tuple[str, str], Callable[[], Program]] = {
     ("limits", "TG401"): lambda: block_of_a_size(),
     ("store", "TG116"): reads_its_output,
     ("initialised", "TG201"): lambda: made(NEVER_ZEROED),
+    ("once", "TG202"): lambda: made(STORED_BY_TWO),
     ("initialised", "TG501"): lambda: made(TOO_LARGE),
     ("wellformed", "TG513"): not_well_formed,
 }
