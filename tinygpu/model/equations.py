@@ -167,6 +167,7 @@ def _axes(target: tree.Cell, body: tree.Expr, scope: Scope) -> tuple[Axis, ...] 
     for place, name in enumerate(names):
         extent = declared.shape[place] if declared else inferred(name.name, name.span, body, scope, on_left=True)
         if extent is None:
+            value(body, scope.with_indices(dict.fromkeys(n.name for n in names)))  # for its messages
             return None
         if declared:
             checked(name.name, extent, name.span, target.name, body, scope)

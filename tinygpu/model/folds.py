@@ -102,12 +102,15 @@ def _bound(expr: tree.FoldExpr, scope: Scope, value: Elaborate) -> Bound | None:
         if scope.hides(binder.name, binder.span, "the index") or _twice(binder, axes, scope):
             return None
         extent, restriction = _range(binder, expr.body, inner, value)
-        if extent is None:
-            return None
-        axes.append(Axis(binder.name, extent, "reduction", binder.span))
-        guard = conjunction(guard, restriction)
         inner = inner.with_indices({binder.name: extent})
-    return tuple(axes), guard, inner
+        if extent is not None:
+            axes.append(Axis(binder.name, extent, "reduction", binder.span))
+            guard = conjunction(guard, restriction)
+    if len(axes) == len(expr.binders):
+        return tuple(axes), guard, inner
+    for item in _items(expr):
+        value(item, inner)  # for its messages
+    return None
 
 
 def _carried(

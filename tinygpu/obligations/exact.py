@@ -6,6 +6,8 @@ index is none; what was added or multiplied may have been rounded, and may have 
 
 from __future__ import annotations
 
+from math import inf as INF
+
 from tinygpu.category.rounding import KEEPING
 from tinygpu.category.term import COMPARISONS, FLOATS, App, Const, Fold, Read, Term
 
@@ -26,6 +28,8 @@ def exact(term: Term) -> bool:
             return compared(condition) and all(map(exact, branches))
         case Fold("min" | "max", axes, guard, body):
             return all(compared(a.extent) for a in axes) and compared(guard) and exact(body)
+        case App("add" | "sub", args) if any(isinstance(a, Const) and abs(a.value) == INF for a in args):
+            return all(map(exact, args))  # a number and an infinity are that infinity
         case App(op, args) if op in KEEPING:
             return all(map(exact, args))
     return False

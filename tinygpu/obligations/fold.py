@@ -77,7 +77,7 @@ def arrow(part: Fold, wanted: Fold) -> tuple[Term, ...] | None:
 
 def _alike(part: Fold, wanted: Fold) -> bool:
     """Whether the axes of both run as far."""
-    return all(linear(a.extent) == linear(b.extent) for a, b in zip(part.axes, wanted.axes, strict=True))
+    return len(part.axes) == len(wanted.axes) and all(linear(a.extent) == linear(b.extent) for a, b in zip(part.axes, wanted.axes, strict=True))
 
 
 def like(pattern: Term, term: Term, name: str) -> Term | None:
@@ -159,7 +159,24 @@ def _decided_alike(wanted: Fold, matched: list[Matched]) -> tuple[Fold, list[Mat
         alike = alike and theirs == {c for c in conjuncts(m.fold.guard) if reads(c)}
     if alike or MONOIDS[wanted.monoid].unit(wanted.dtype) is None:
         return wanted, matched
-    return _chosen(wanted), [replace(m, fold=_chosen(m.fold)) for m in matched]
+    return _chosen(wanted), _joined([replace(m, fold=_chosen(m.fold)) for m in matched])
+
+
+def _joined(matched: list[Matched]) -> list[Matched]:
+    """`⊕[d] a  ⊕  ⊕[d] b` as `⊕[d] (a ⊕ b)`, where both are of the same terms: what data decides may be decided in two places."""
+    out: list[Matched] = []
+    for m in matched:
+        law = MONOIDS[m.fold.monoid]
+        for place, other in enumerate(out):
+            bind = {a.name: Var(b.name) for a, b in zip(m.fold.axes, other.fold.axes, strict=False)}
+            guard, *arrow = (substitute(t, bind) for t in (m.fold.guard, *m.arrow))
+            if law.commutative and _alike(m.fold, other.fold) and (guard, tuple(arrow)) == (other.fold.guard, other.arrow):
+                body = App(law.op, (other.fold.body, substitute(m.fold.body, bind)), m.fold.dtype)
+                out[place] = replace(other, fold=replace(other.fold, body=body))
+                break
+        else:
+            out.append(m)
+    return out
 
 
 def _chosen(fold: Fold) -> Fold:

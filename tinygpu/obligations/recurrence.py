@@ -11,7 +11,7 @@ Only `previous(f)` at the cell's own index is the cell itself; its neighbour is 
 from __future__ import annotations
 
 from tinygpu.category.affine import linear
-from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.monoid import MONOIDS, Monoid
 from tinygpu.category.settle import solve, within
 from tinygpu.category.term import (
     TRUE,
@@ -145,8 +145,10 @@ def _close_guarded(axis: Axis, previous: Read, condition: Term, value: Term, res
         if yes is None or no is None:
             return None
         return select(condition, yes[0], no[0]), select(condition, yes[1], no[1])
-    if rest != previous or mentions(condition, name):
+    if mentions(condition, name):
         return None
+    if rest != previous:
+        return _close_chosen(axis, previous, select(condition, value, rest), old)
     if mentions(value, name):
         return _close_fold(axis, previous, value, old, condition)
     for part in conjuncts(condition):
@@ -202,6 +204,33 @@ def _close_fold(axis: Axis, previous: Read, new: Term, old: Term, guard: Term = 
         past = [over(_earlier(f, axis.name, earlier), Axis(earlier, axis.extent, axis.sort)) for f in folds]
         every = [over(f, axis) for f in folds]
         return combine(monoid.op, new.dtype, old, *past), combine(monoid.op, new.dtype, old, *every)
+    return None
+
+
+def _close_chosen(axis: Axis, previous: Read, new: Term, old: Term) -> tuple[Term, Term] | None:
+    """`p ⊕ v if c else p ⊕ w` is `p ⊕ (v if c else w)`."""
+    for monoid in MONOIDS.values():
+        added = contributed(monoid, previous, new)
+        if added is not None:
+            return _close_fold(axis, previous, App(monoid.op, (previous, added), new.dtype), old)
+    return None
+
+
+def contributed(monoid: Monoid, previous: Read, new: Term) -> Term | None:
+    """`v` with `new = previous ⊕ v`, by its choices; None where it has none."""
+    unit = monoid.unit(new.dtype)
+    match new:
+        case _ if new == previous:
+            return unit
+        case App("select", (condition, *branches)) if not mentions(condition, previous.tensor):
+            yes, no = (contributed(monoid, previous, branch) for branch in branches)
+            return None if yes is None or no is None else select(condition, yes, no)
+        case App(op, (first, second), dtype) if op == monoid.op:
+            if mentions(first, previous.tensor) == mentions(second, previous.tensor):
+                return None
+            inside, other = (first, second) if mentions(first, previous.tensor) else (second, first)
+            added = contributed(monoid, previous, inside) if inside is first or monoid.commutative else None
+            return None if added is None else other if added == unit else App(op, (added, other), dtype)
     return None
 
 

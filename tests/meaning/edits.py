@@ -1,0 +1,108 @@
+"""A program with an edit or two: names that clash, steps that change places, numbers and signs that are others.
+
+Comes in: the text of a program, a chance. Goes out: another text that is a program. The one idea: what a careless hand does to any program; what
+it is worth then is for the judge to say.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from pathlib import Path
+
+from tinygpu import pipeline
+from tinygpu.diagnostic import TinygpuError
+
+NAME = re.compile(r"(?<![\w.])[a-zA-Z]\w*")
+NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.])")
+SIGN = re.compile(r" (<=|>=|==|!=|<|>|\+|-|\*|and|or) |(?<=[\w\]])[*/](?=[\w\[])")
+KEPT = frozenset(
+    """op machine program work grid block local shared workspace launch barrier warp for if else and or not where all any holds atomic monoid unit lift
+    combine fold sum max min prod inf exp log sqrt rsqrt abs floor tanh sigmoid ceil index f16 bf16 f32 f64 i8 u8 i32 u32 i64 bool compute time register stage
+    at in vector simd cpu on cluster shuffle_up shuffle_down shuffle_xor shuffle_idx""".split()
+)
+FRESH = ("{}_", "{}_1", "_{}", "{}0")
+SIGNS = {"<": ("<=", ">"), "<=": ("<", "=="), ">": (">=", "<"), ">=": (">", "=="), "==": ("!=", "<="), "!=": ("==",), "and": ("or",), "or": ("and",)}
+TRIES = 6
+HERE = Path(__file__).parent
+BASES = tuple(sorted(path for folder in ("unsound", "right", "loose") for path in (HERE / folder).glob("*.tgpu")))
+
+
+def base(chance: random.Random) -> str:
+    """A program that once was proved wrongly, or refused wrongly; without its first line."""
+    return chance.choice(BASES).read_text(encoding="utf-8").partition("\n")[2].lstrip()
+
+
+def edited(text: str, chance: random.Random) -> str:
+    """The text after an edit or two; as it is, where none of some gives a program."""
+    for _ in range(TRIES):
+        found = text
+        for _ in range(chance.choice((1, 1, 2))):
+            found = chance.choice(EDITS)(found, chance)
+        if found != text and is_program(found):
+            return found
+    return text
+
+
+def is_program(text: str) -> bool:
+    """Whether it can be read, and has one machine."""
+    try:
+        return len(pipeline.load_text(text).machines) == 1
+    except TinygpuError:
+        return False
+
+
+def names(text: str, chance: random.Random) -> str:
+    """A name becomes one that is there already, or one that a checker might make."""
+    found = sorted({name for name in NAME.findall(text) if name not in KEPT})
+    old, other = chance.choice(found), chance.choice(found)
+    new = other if chance.random() < 0.6 else chance.choice(FRESH).format(other)
+    return re.sub(rf"(?<![\w.]){old}\b", new, text)
+
+
+def occurrence(text: str, chance: random.Random) -> str:
+    """A name is another one at one place."""
+    places = [found for found in NAME.finditer(text) if found[0] not in KEPT]
+    one, other = chance.choice(places), chance.choice(places)
+    return text[: one.start()] + other[0] + text[one.end() :]
+
+
+def number(text: str, chance: random.Random) -> str:
+    """A number is another one."""
+    places = list(NUMBER.finditer(text))
+    if not places:
+        return text
+    one = chance.choice(places)
+    new = chance.choice((str(int(one[0]) + 1), str(max(0, int(one[0]) - 1)), "0", "1", chance.choice(places)[0]))
+    return text[: one.start()] + new + text[one.end() :]
+
+
+def sign(text: str, chance: random.Random) -> str:
+    """An operation or a comparison is another one."""
+    places = list(SIGN.finditer(text))
+    if not places:
+        return text
+    one = chance.choice(places)
+    old = one[0].strip()
+    new = chance.choice(SIGNS.get(old, ("+", "-", "*")))
+    return text[: one.start()] + one[0].replace(old, new) + text[one.end() :]
+
+
+def lines(text: str, chance: random.Random) -> str:
+    """A step is left out, stands twice, or after the next one."""
+    every = text.splitlines()
+    steps = [k for k, line in enumerate(every) if line.startswith("    ") and "{" not in line and "}" not in line]
+    if len(steps) < 2:
+        return text
+    at = chance.choice(steps[:-1])
+    match chance.randrange(3):
+        case 0:
+            del every[at]
+        case 1:
+            every.insert(at, every[at])
+        case _:
+            every[at], every[at + 1] = every[at + 1], every[at]
+    return "\n".join(every) + "\n"
+
+
+EDITS = (names, names, occurrence, number, sign, lines)
