@@ -41,7 +41,9 @@ def tested_twice(d: Trouble) -> str:
         f"q[] {update} ({x} if {test} else {x} + 0*p[])",
         f"q[] {update} ({x} if p[] > 0 else {x} + 0*p[])\n        p[] = {x}",
     )
-    done = d.one("q[]", "q[]", f"(q[] if {after} else q[] + 0*p[])", f"(q[] if {after} else 7)", f"q[] + 0*{x.replace('k', 'M - 1')}")
+    done = d.one(
+        "q[]", "q[]", f"(q[] if {after} else q[] + 0*p[])", f"(q[] if {after} else 7)", f"q[] + 0*{x.replace('k', 'M - 1')}"
+    )
     return machine(
         d,
         f"(x: f32[R, M]) -> (y: f32[R]){where(d, 'M >= 1', 'M <= 3')} {{ y[r] = {monoid}[k] x[r, k] }}",
@@ -49,7 +51,7 @@ def tested_twice(d: Trouble) -> str:
         f"""    local q: f32[]
     local p: f32[]
     if {inside} {{
-      q[] = {d.one(unit, unit, '0')}
+      q[] = {d.one(unit, unit, "0")}
       {d.one("p[] = 0", "p[] = 0", "p[] = 1", "")}
       for k < {d.one("M", "M", "M + 0")} {{
         {turn}
@@ -61,12 +63,26 @@ def tested_twice(d: Trouble) -> str:
 
 def buffers(d: Trouble) -> str:
     """Two tiles of shared memory in turns, of which one is filled while the other is read, with barriers or without."""
-    slot, other = d.one(("k % 2", "(k + 1) % 2"), ("k % 2", "(k + 1) % 2"), ("k % 2", "(k + 1) % 2"), ("k % 2", "k % 2"), ("k % 3", "(k + 1) % 3"), ("(k + 1) % 2", "k % 2"))
+    slot, other = d.one(
+        ("k % 2", "(k + 1) % 2"),
+        ("k % 2", "(k + 1) % 2"),
+        ("k % 2", "(k + 1) % 2"),
+        ("k % 2", "k % 2"),
+        ("k % 3", "(k + 1) % 3"),
+        ("(k + 1) % 2", "k % 2"),
+    )
     depth = "3" if "3" in slot else d.one("2", "2", "3")
-    barriers = d.one(("barrier", ""), ("barrier", "barrier"), ("barrier", "barrier"), ("", "barrier"), ("", "barrier"), ("if k > 0 { barrier }", "barrier"))
+    barriers = d.one(
+        ("barrier", ""),
+        ("barrier", "barrier"),
+        ("barrier", "barrier"),
+        ("", "barrier"),
+        ("", "barrier"),
+        ("if k > 0 { barrier }", "barrier"),
+    )
     lane = d.one("3 - t", "t", "(t + 1) % 4", "t ^ 1")
     more = d.one("k + 1 < M", "k + 1 < M", "k + 1 < M", "k + 1 < M", "k < M", "k + 2 < M")
-    first = d.one(f"s[{slot.replace('k', '0')}, t] = x[g, t, 0]", f"s[0, t] = x[g, t, 0] if M > 0", f"s[0, t] = x[g, t, 0]")
+    first = d.one(f"s[{slot.replace('k', '0')}, t] = x[g, t, 0]", "s[0, t] = x[g, t, 0] if M > 0", "s[0, t] = x[g, t, 0]")
     lanes = {"3 - t": "3 - j", "t": "j", "(t + 1) % 4": "(j + 1) % 4", "t ^ 1": "j ^ 1"}[lane]
     mine, theirs = d.pair(f"x[r, {lanes}, k]", f"s[{slot}, {lane}]", "f32")
     ahead = d.one("k + 1", "k + 1", "k + 1", "k + 1", "k + 1", "k")
@@ -120,7 +136,9 @@ def drawn_monoids(d: Trouble) -> str:
     def made(x: str) -> str:
         return f"mine({lift.replace('x', x)})"
 
-    turn = d.one(f"q[] mine= {made(f'x[{at}, k]')}", f"q[] = mine(q[], {made(f'x[{at}, k]')})", f"q[] = mine({made(f'x[{at}, k]')}, q[])")
+    turn = d.one(
+        f"q[] mine= {made(f'x[{at}, k]')}", f"q[] = mine(q[], {made(f'x[{at}, k]')})", f"q[] = mine({made(f'x[{at}, k]')}, q[])"
+    )
     if d.chance.random() < 0.3:
         loops = f"for k < M // 2 {{ {turn} }}\n      p[] = mine({unit})\n      for k < M - M // 2 {{ {turn.replace('q[]', 'p[]').replace(', k]', ', k + M // 2]')} }}\n      q[] = mine({d.one('q[], p[]', 'q[], p[]', 'p[], q[]')})"
     else:

@@ -36,14 +36,14 @@ def answer(text: str, budget: int = BUDGET) -> dict[str, Any]:
             "why": str(error.diagnostics[0]),
         }
     start = time.perf_counter()
-    checker, codes, why = asked(lambda: hasty(program, budget))
+    checker, codes, why, _ = asked(lambda: hasty(program, budget))
     middle = time.perf_counter()
     judged = judge(program, work=WORK // 3, enough=(WRONG,) if checker == "proved" else (WRONG, LOOSE))
     times = [round(middle - start, 2), round(time.perf_counter() - middle, 2)]
     if checker == "open" and judged.kind == RIGHT:
-        checker, codes, why = asked(lambda: pipeline.check(machine, budget))
+        checker, codes, why, case = asked(lambda: pipeline.check(machine, budget))
         if checker != "crash":
-            judged = judge(program, seed=1, each=EACH * 4, work=WORK * 16, enough=(WRONG, LOOSE))
+            judged = judge(program, seed=1, each=EACH * 4, work=WORK * 16, enough=(WRONG, LOOSE), also=case)
     return {"checker": checker, "codes": codes, "said": why, "judge": judged.kind, "why": judged.why, "seconds": times}
 
 
@@ -53,22 +53,23 @@ def hasty(program: Program, budget: int) -> Proof | None:
     return found if isinstance(found, Proof) else None
 
 
-def asked(ask: Callable[[], Verdict | None]) -> tuple[str, list[str], str]:
-    """What the checker says: a verdict, its codes, a sentence."""
+def asked(ask: Callable[[], Verdict | None]) -> tuple[str, list[str], str, dict[str, int]]:
+    """What the checker says: a verdict, its codes, a sentence; and what a counterexample says of whole numbers, such as sizes."""
     try:
         match ask():
             case Proof():
-                return "proved", [], ""
+                return "proved", [], "", {}
             case Refutation(diagnostic=one):
-                return "refuted", [one.code], one.title
+                rows = one.case.rows if one.case else ()
+                return "refuted", [one.code], one.title, {name: int(said[0]) for name, said in rows if said[0].isdecimal()}
             case Unknown(diagnostics=many):
-                return "unknown", [d.code for d in many], many[0].title
+                return "unknown", [d.code for d in many], many[0].title, {}
             case None:
-                return "open", [], ""
+                return "open", [], "", {}
     except TinygpuError as error:
-        return "refused", [d.code for d in error.diagnostics], error.diagnostics[0].title
+        return "refused", [d.code for d in error.diagnostics], error.diagnostics[0].title, {}
     except Exception as crash:  # noqa: BLE001
-        return "crash", [type(crash).__name__], str(crash)[:400]
+        return "crash", [type(crash).__name__], str(crash)[:400], {}
     raise AssertionError("no verdict")
 
 

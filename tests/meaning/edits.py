@@ -16,13 +16,21 @@ from tinygpu.diagnostic import TinygpuError
 NAME = re.compile(r"(?<![\w.])[a-zA-Z]\w*")
 NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.])")
 SIGN = re.compile(r" (<=|>=|==|!=|<|>|\+|-|\*|and|or) |(?<=[\w\]])[*/](?=[\w\[])")
-KEPT = frozenset(
-    """op machine program work grid block local shared workspace launch barrier warp for if else and or not where all any holds atomic monoid unit lift
-    combine fold sum max min prod inf exp log sqrt rsqrt abs floor tanh sigmoid ceil index f16 bf16 f32 f64 i8 u8 i32 u32 i64 bool compute time register stage
-    at in vector simd cpu on cluster shuffle_up shuffle_down shuffle_xor shuffle_idx""".split()
-)
+WORDS = """op machine program work grid block local shared workspace launch barrier warp for if else and or not where all any holds atomic monoid unit lift
+    combine fold sum max min prod inf exp log sqrt rsqrt abs floor tanh sigmoid ceil index f16 bf16 f32 f64 i8 u8 i32 u32 i64 bool compute time register
+    stage at in vector simd cpu on cluster shuffle_up shuffle_down shuffle_xor shuffle_idx"""
+KEPT = frozenset(re.findall(r"\w+", WORDS))
 FRESH = ("{}_", "{}_1", "_{}", "{}0")
-SIGNS = {"<": ("<=", ">"), "<=": ("<", "=="), ">": (">=", "<"), ">=": (">", "=="), "==": ("!=", "<="), "!=": ("==",), "and": ("or",), "or": ("and",)}
+SIGNS = {
+    "<": ("<=", ">"),
+    "<=": ("<", "=="),
+    ">": (">=", "<"),
+    ">=": (">", "=="),
+    "==": ("!=", "<="),
+    "!=": ("==",),
+    "and": ("or",),
+    "or": ("and",),
+}
 TRIES = 6
 HERE = Path(__file__).parent
 BASES = tuple(sorted(path for folder in ("unsound", "right", "loose") for path in (HERE / folder).glob("*.tgpu")))

@@ -11,11 +11,11 @@ from __future__ import annotations
 import itertools
 import random
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from tests.meaning.certain import is_undefined
-from tests.meaning.equations import Cells, Equations, OpFault
+from tests.meaning.equations import Cells, Equations, OpFault, Plain, admitted
 from tests.meaning.laws import broken
 from tests.meaning.machine import Machine, equal, run
 from tests.meaning.memory import Fault
@@ -28,13 +28,18 @@ from tinygpu.program.step import Program
 RIGHT, WRONG, LOOSE, CANNOT, SKIPPED = "right", "wrong", "loose", "cannot", "skipped"
 BUILT_IN = re.compile("(argmax|argmin|logsumexp|welford)_[a-z]+[0-9]+|sum|prod|max|min|any|all")
 EACH, AT_ONCE, WORK = 16, 3, 80_000  # samples at each of the sizes; steps of threads in all
+NO_SIZES: Mapping[str, int] = {}
 NUMBERLESS = 8  # sizes at which the data is no number
 
 
-def samples(program: Program, chance: random.Random, each: int) -> Iterator[tuple[dict[str, int], dict[str, Cells]]]:
-    """Sizes and data: a few at all sizes, then more at each."""
+def samples(
+    program: Program, chance: random.Random, each: int, also: Mapping[str, int]
+) -> Iterator[tuple[dict[str, int], dict[str, Cells]]]:
+    """Sizes and data: a few at all sizes, `also` those, then more at each."""
+    more_sizes = [{name: also.get(name, 1) for name in program.op.sizes}] if also else []
     waiting = [
-        (sizes, inputs_to_try(program, sizes, random.Random(chance.random()), each)) for sizes in sizes_to_try(program, chance)
+        (sizes, inputs_to_try(program, sizes, random.Random(chance.random()), each))
+        for sizes in (*(s for s in more_sizes if admitted(program.where, Plain(), s)), *sizes_to_try(program, chance))
     ]
     while waiting:
         for sizes, inputs in waiting:
@@ -55,8 +60,15 @@ class Judged:
     nowhere: bool = False
 
 
-def judge(program: Program, seed: int = 0, each: int = EACH, work: int = WORK, enough: tuple[str, ...] = (WRONG,)) -> Judged:
-    """`program → verdict`; the first that is `enough` ends it."""
+def judge(
+    program: Program,
+    seed: int = 0,
+    each: int = EACH,
+    work: int = WORK,
+    enough: tuple[str, ...] = (WRONG,),
+    also: Mapping[str, int] = NO_SIZES,
+) -> Judged:
+    """`program → verdict`; the first that is `enough` ends it. It is run at sizes of its own choice, and `also` at those."""
     chance = random.Random(seed)
     for name, _ in program.op.monoids:
         if BUILT_IN.fullmatch(name):
@@ -65,7 +77,7 @@ def judge(program: Program, seed: int = 0, each: int = EACH, work: int = WORK, e
         if why := broken(name, chance):
             return Judged(WRONG, why)
     runs, loose, cannot, nowhere = 0, "", "", True
-    for sizes, inputs in samples(program, chance, each):
+    for sizes, inputs in samples(program, chance, each, also):
         found = sample(program, sizes, inputs)
         runs, nowhere = runs + found.runs, nowhere and found.nowhere
         work -= found.steps

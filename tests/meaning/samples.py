@@ -109,7 +109,7 @@ def rows_of(program: Program, chance: random.Random) -> Iterator[tuple[int, ...]
     edges = sorted({n + d for n in found if 4 <= n <= EDGE for d in (-1, 0, 1)} - set(SMALL))
     far = [max(n for n in found if EDGE < n < FAR) + 1] if any(EDGE < n < FAR for n in found) else []
     if count == 1:
-        yield from ((n,) for n in SMALL)
+        yield from ((n,) for n in (*SMALL, 7))
     elif count:
         yield from ((n,) * count for n in (1, 2, 0, 3))
         yield from (tuple(0 if k == n else 2 for k in range(count)) for n in range(count))

@@ -77,7 +77,9 @@ def arrow(part: Fold, wanted: Fold) -> tuple[Term, ...] | None:
 
 def _alike(part: Fold, wanted: Fold) -> bool:
     """Whether the axes of both run as far."""
-    return len(part.axes) == len(wanted.axes) and all(linear(a.extent) == linear(b.extent) for a, b in zip(part.axes, wanted.axes, strict=True))
+    return len(part.axes) == len(wanted.axes) and all(
+        linear(a.extent) == linear(b.extent) for a, b in zip(part.axes, wanted.axes, strict=True)
+    )
 
 
 def like(pattern: Term, term: Term, name: str) -> Term | None:
