@@ -18,13 +18,11 @@ Value: TypeAlias = tuple[Number, Any]  # a number, and `True` or a `Rounded`; of
 class Rounded:
     """Not sure: rounding stands between stored values and this one. Two values of one origin and one sign are one float, whatever it is.
 
-    `soft` is a truth made of several comparisons, which rounding may or may not change together. The origin of one comparison is what is
-    compared; `negative` is then that it is denied.
+    The origin of one comparison is what is compared; `negative` is then that it is denied.
     """
 
     origin: object = field(default_factory=object)
     negative: bool = False
-    soft: bool = False
 
     def __bool__(self) -> bool:
         return False
@@ -35,7 +33,7 @@ def both(absorbing: bool, a: Value, b: Value) -> Value:
     decided = [one for one in (a, b) if one[0] is absorbing]
     if any(one[1] is True for one in decided):
         return absorbing, True
-    sure = a[1] if b[1] is True else b[1] if a[1] is True else Rounded(soft=True)
+    sure = a[1] if b[1] is True else b[1] if a[1] is True else Rounded()
     if decided:
         return absorbing, sure
     return (UNDEFINED if UNDEFINED in (a[0], b[0]) else not absorbing), sure
@@ -59,7 +57,7 @@ def certainty(op: str, args: list[Value], exact: bool) -> bool | Rounded:
     if op == "neg" and isinstance(first, Rounded):
         return Rounded(first.origin, not first.negative)
     if op == "not" and isinstance(first, Rounded):
-        return Rounded(first.origin, not first.negative, first.soft)
+        return Rounded(first.origin, not first.negative)
     return Rounded()
 
 

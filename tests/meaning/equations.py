@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from tests.meaning.certain import Value, undefined_like
+from tests.meaning.certain import Value, is_undefined, undefined_like
 from tests.meaning.terms import Env, evaluate
 from tests.meaning.values import UNDEFINED, Number
 from tinygpu.category.node import App, Read, Term
@@ -56,6 +56,9 @@ class Plain:
     def exchange(self, term: App, env: Env) -> Value:
         raise KeyError(term.op)
 
+    def packed(self, components: tuple[Value, ...]) -> Value:
+        return components, True
+
     def fits(self, index: int) -> None:
         pass
 
@@ -91,6 +94,9 @@ class Equations(Plain):
         if condition[0] is not UNDEFINED:
             return evaluate(term.args[1 if condition[0] else 2], env, self)
         return nothing(term)
+
+    def packed(self, components: tuple[Value, ...]) -> Value:
+        return undefined_like((components, True)) if any(map(is_undefined, components)) else (components, True)
 
     def tensor(self, name: str) -> Cells:
         """All elements of a tensor."""

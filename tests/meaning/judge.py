@@ -1,8 +1,8 @@
 """What a program is worth, by running it exactly at small sizes.
 
 Comes in: a program. Goes out: `right` at all that was tried; `wrong`, with the sizes and the data; `loose`: it does what the equation says, and
-something on the way that nobody may rely on (it evaluates what has no value, and nothing depends on it; rounding may take another branch, which
-only values feel; an element is stored twice, in order); or `cannot`.
+something on the way that nobody may rely on (it evaluates what has no value, and nothing depends on it; rounding chooses another value, or
+another place that is there too; an element is stored twice, in order); or `cannot`.
 The one idea: it shares nothing with the prover but the nodes of terms and the steps of programs: neither a simplifier, nor an interpreter, nor a solver.
 """
 
@@ -127,8 +127,9 @@ def sample(program: Program, sizes: dict[str, int], inputs: dict[str, Cells]) ->
             runs += 1
             outputs, machine = run(program, sizes, inputs, oracle)
             steps += machine.spent
-            wrong = next(differences(wanted, outputs), "")
-            if wrong and not oracle.soft:
+            unstored, different = differences(wanted, outputs)
+            wrong = unstored or different
+            if unstored or (different and not oracle.soft):
                 return Judged(WRONG, wrong, runs, steps)
             loose = loose or looseness(machine, wrong, every)
     except (Fault, OpFault) as fault:
@@ -155,16 +156,16 @@ def looseness(machine: Machine, wrong: str, every: bool) -> str:
     return ""
 
 
-def differences(wanted: dict[str, Cells], outputs: dict[str, Cells]) -> Iterator[str]:
-    """The elements that are not what the equation says, where it says something."""
+def differences(wanted: dict[str, Cells], outputs: dict[str, Cells]) -> tuple[str, str]:
+    """An element that is never stored, and one that is not what the equation says, where it says something; or no words."""
+    unstored = different = ""
     for name, cells in wanted.items():
-        for place, want in cells.items():
-            if is_undefined(want):
-                continue
+        for place, want in ((p, w) for p, w in cells.items() if not is_undefined(w)):
             if place not in outputs[name]:
-                yield f"{name}{list(place)} is never stored; it is {want[0]}"
+                unstored = unstored or f"{name}{list(place)} is never stored; it is {want[0]}"
             elif is_undefined(outputs[name][place]) or not equal(outputs[name][place], want):
-                yield f"{name}{list(place)} is {outputs[name][place][0]}; it should be {want[0]}"
+                different = different or f"{name}{list(place)} is {outputs[name][place][0]}; it should be {want[0]}"
+    return unstored, different
 
 
 def monoids_of(program: Program) -> Iterator[str]:

@@ -82,7 +82,7 @@ class Machine(Plain):
         if condition[0] is UNDEFINED:
             return evaluate(yes if self.oracle.choose(2) else no, env, self)
         if term.dtype == INDEX:  # one of two places
-            return evaluate(yes if self.oracle.test(bool(condition[0]), condition[1], condition[1].soft) else no, env, self)
+            return evaluate(yes if self.oracle.test(bool(condition[0]), condition[1]) else no, env, self)
         there, other = (
             evaluate(yes, env, self),
             evaluate(no, env, self),
@@ -159,8 +159,7 @@ class Machine(Plain):
                     for turn in range(self.turns(axis.extent, active, loops)):
                         self.body(inner, active, {**loops, axis.name: turn})
                 case If(guard, inner):
-                    soft = all(not isinstance(s, Barrier) and not self.seen(s) for s in steps(inner))
-                    some = [t for t in active if self.decided(guard, t, loops, soft)]
+                    some = [t for t in active if self.decided(guard, t, loops)]
                     self.collected()
                     if some:
                         self.body(inner, some, loops)
@@ -169,22 +168,18 @@ class Machine(Plain):
                 case Holds():
                     self.holds(step, active, loops)
 
-    def seen(self, step: Step) -> bool:
-        """Whether others may see what a step writes."""
-        return isinstance(step, Assign) and step.target not in self.own
-
     def at(self, term: Term, thread: int, loops: Mapping[str, int]) -> Value:
         """A term, in a thread."""
         self.here = thread
         return evaluate(term, {**self.threads[thread], **loops}, self)
 
-    def decided(self, guard: Term, thread: int, loops: Mapping[str, int], soft: bool) -> bool:
-        """Whether a guard holds: asked of the oracle where it is undefined, or where rounding decides (`soft`: which only values feel)."""
+    def decided(self, guard: Term, thread: int, loops: Mapping[str, int]) -> bool:
+        """Whether a guard holds: asked of the oracle where it is undefined, or where rounding decides."""
         held, sure = self.at(guard, thread, loops)
         if held is UNDEFINED:
             self.partial = True
             return bool(self.oracle.choose(2))
-        return bool(held) if sure is True else self.oracle.test(bool(held), sure, soft or sure.soft)
+        return bool(held) if sure is True else self.oracle.test(bool(held), sure)
 
     def turns(self, extent: Term, active: list[int], loops: Mapping[str, int]) -> int:
         found = {self.at(extent, thread, loops)[0] for thread in active}
@@ -194,8 +189,7 @@ class Machine(Plain):
 
     def assign(self, step: Assign, active: list[int], loops: Mapping[str, int]) -> None:
         local = step.target in self.own
-        soft = local or step.atomic  # a contribution that is left out is a value that is another
-        there = [t for t in active if self.decided(step.guard, t, loops, soft)]
+        there = [t for t in active if self.decided(step.guard, t, loops)]
         self.active = frozenset(there)
         made: list[tuple[int, Array, tuple[int, ...], Value]] = []
         for thread in there:

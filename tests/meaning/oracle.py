@@ -19,7 +19,7 @@ PATHS, LONG = 24, 400
 
 @dataclass(slots=True)
 class Oracle:
-    """The answers of one run: those that are given, then `later` for all others. `soft`: one of them changes values only."""
+    """The answers of one run: those that are given, then `later` for all others. `soft`: rounding gave one of them, and values may be others."""
 
     given: tuple[int, ...] = ()
     later: int = 0
@@ -37,13 +37,13 @@ class Oracle:
         self.soft |= soft and answer != 0
         return answer
 
-    def test(self, held: bool, test: Rounded, soft: bool) -> bool:
+    def test(self, held: bool, test: Rounded) -> bool:
         """The truth of a test of rounded values, which holds of the reals or not. One float is one number, whatever it is: its tests agree."""
         if not isinstance(test.origin, tuple):
-            return held ^ bool(self.choose(2, soft))
+            return held ^ bool(self.choose(2, soft=True))
         found = self.implied(test.origin)
         if found is None:
-            found = held ^ test.negative ^ bool(self.choose(2, soft))
+            found = held ^ test.negative ^ bool(self.choose(2, soft=True))
             self.tests[test.origin] = found
         return found ^ test.negative
 

@@ -43,6 +43,9 @@ class World(Protocol):
     def choice(self, term: App, condition: Value, env: Env) -> Value:
         """The branch of a choice whose condition is undefined, or is decided by rounding."""
 
+    def packed(self, components: tuple[Value, ...]) -> Value:
+        """A value of several components."""
+
     def exchange(self, term: App, env: Env) -> Value:
         """A shuffle."""
 
@@ -84,7 +87,7 @@ def operation(term: App, env: Env, world: World) -> Value:
     if op in SHUFFLES:
         return world.exchange(term, env)
     if op == "pack":
-        return tuple(evaluate(a, env, world) for a in args), True
+        return world.packed(tuple(evaluate(a, env, world) for a in args))
     if op == "part":
         return evaluate(args[0], env, world)[0][args[1].value]  # type: ignore[union-attr,no-any-return]
     if op == term.dtype:
@@ -227,7 +230,7 @@ def joined(monoid: str, a: Value, b: Value, world: World) -> Value:
     """`a ⊕ b` of a carrier."""
     definition = MONOIDS[monoid].definition
     assert definition is not None
-    return tuple(evaluate(term, {"a": a, "b": b}, world) for term in definition.combine), True
+    return world.packed(tuple(evaluate(term, {"a": a, "b": b}, world) for term in definition.combine))
 
 
 def unit_of(monoid: str, dtype: str) -> Value:

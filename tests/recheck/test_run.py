@@ -26,7 +26,9 @@ SPECS = Path(__file__).parent.parent.parent / "specs"
 SLOW = ("matmul_ring", "matmul_64x64", "scan_block")  # a change that is seen in larger tiles only
 BEYOND = (  # what no run on reals sees: rounding, literals as a dtype has them, what equations divide by, data that is too rare, and more
     "atomic_of_two_blocks", "barrier_by_two_sums", "barrier_of_products", "butterfly_of_max_nan", "butterfly_of_welford",
-    "cover_of_welford", "fold_of_intermediate_infinities", "index_inside_a_stored_read", "literal_that_is_rounded",
+    "cover_of_welford", "fold_extent_divides_by_0", "fold_extent_divides_by_0_in_a_branch", "fold_of_intermediate_infinities",
+    "holds_of_integer_under_rounding", "lanes_integer_by_rounding", "sum_of_both_infinities_guard", "workspace_extent_divides_by_0",
+    "workspace_extent_negative", "index_inside_a_stored_read", "literal_that_is_rounded",
     "literals_of_bf16", "literals_of_f32", "literals_that_are_one", "max_of_computed_in_two_orders", "max_of_nan", "max_of_two_lanes_in_two_orders",
     "max_order", "merged_onto_minus_zero", "merged_swapped", "minus_zero_literal", "one_sum_in_two_orders_under_a_guard",
     "one_sum_in_two_orders_written_over", "pack_of_a_maximum_over_nothing", "promise_of_what_is_rounded", "root_of_one",

@@ -102,7 +102,9 @@ def _cancel(term: Term) -> Term:
             return App("or", kept, BOOL) if len(kept) > 1 and TRUE not in kept else _or(term, kept)
         case App("not", (inner,)):
             return negation(inner)
-        case Fold("sum", axes, Const(True), Const() as each, dtype) if dtype in FLOATS and limited(each):
+        case Fold("sum", axes, Const(True), Const() as each, "f32" | "f64" as dtype) if limited(
+            each
+        ):  # shorter ones round the cast
             many: Term = prod((apply("max", a.extent, 0) for a in axes), start=Const(1))
             return cancel(App("mul", (App("cast", (many,), dtype), each), dtype))
         case Fold(monoid, _, guard, body, dtype) if total(guard) and (guard == FALSE or body == MONOIDS[monoid].unit(dtype)):

@@ -103,7 +103,7 @@ def _value(term: Term, env: Mapping[str, Value], mask: Mask, c: _Context) -> Val
         case App(op, (value, which)) if op in SHUFFLES:
             return c.exchange(term, _value(value, env, mask, c), _value(which, env, mask, c), mask)
         case App("pack", args):
-            return tuple([_value(a, env, mask, c) for a in args])
+            return _whole(tuple([_value(a, env, mask, c) for a in args]), c)
         case App("part", (value, Const(int(place)))):
             return _value(value, env, mask, c)[place]
         case App(op, (a, b), dtype) if op == dtype and (definition := MONOIDS[op].definition) is not None:
@@ -161,7 +161,15 @@ def _select(condition: Value, then: Term, otherwise: Term, env: Mapping[str, Val
 
 def _joined(definition: Definition, a: Tuple, b: Tuple, c: _Context) -> Tuple:
     """`a ⊕ b` of a carrier."""
-    return tuple([_value(term, {LEFT: a, RIGHT: b}, None, c) for term in definition.combine])
+    return _whole(tuple([_value(term, {LEFT: a, RIGHT: b}, None, c) for term in definition.combine]), c, *a, *b)
+
+
+def _whole(parts: Tuple, c: _Context, *given: Value) -> Tuple:
+    """Components; of an equation none has a value where one of them has none, or one of those that they were made of."""
+    if not c.exact or c.undefined is None:
+        return parts
+    where = reduce(np.logical_or, (np.isnan(p) for p in (*parts, *given) if np.asarray(p).dtype.kind == "f"), np.False_)
+    return tuple([_without_value(p, where, c) for p in parts])
 
 
 def _logic(op: str, args: tuple[Term, ...], env: Mapping[str, Value], mask: Mask, c: _Context) -> Value:

@@ -53,7 +53,7 @@ def _total(term: Term) -> bool:
         case Read(tensor, index):
             return not any(mark in tensor for mark in SPECIAL) and all(map(total, index))
         case Fold(_, axes, guard, body):
-            return all(total(a.extent) for a in axes) and total(guard) and total(body)
+            return all(total(a.extent) for a in axes) and total(guard) and total(body) and not blending(term)
         case App(_, args):
             return all(map(total, args)) and not failing(term) and not mixing(term)
     return True
@@ -83,6 +83,17 @@ def mixing(term: App) -> bool:
     if term.op == "cast" and term.dtype in FLOATS:
         return False
     return (term.op in ARITHMETIC + FUNCTIONS + ("cast",)) and any(a.dtype in FLOATS and not limited(a) for a in term.args)
+
+
+def blending(term: Fold) -> bool:
+    """Whether a fold computes with terms that may be infinities: `∞ + −∞` and `∞·0` have no value.
+
+    >>> x = Read("x", (Var("k"),), "f32")
+    >>> endless = App("select", (App("gt", (x, Const(0.0, "f32")), "bool"), Const(float("inf"), "f32"), x), "f32")
+    >>> [blending(Fold(monoid, (), Const(True, "bool"), endless, "f32")) for monoid in ("sum", "prod", "max")]
+    [True, True, False]
+    """
+    return term.monoid in ("sum", "prod") and term.dtype in FLOATS and not limited(term.body)
 
 
 def vanishing(term: App) -> bool:

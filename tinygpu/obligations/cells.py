@@ -35,6 +35,7 @@ from tinygpu.category.term import (
     substitute,
     variables,
 )
+from tinygpu.model.op import Op
 from tinygpu.obligations.exchange import Threads
 from tinygpu.obligations.obligation import Point
 from tinygpu.obligations.recurrence import combine, one_point
@@ -78,6 +79,12 @@ def unwritten(array: Array) -> Cells:
     """Cells that nobody wrote."""
     formals = tuple(f"{array.name}.{axis}" for axis in range(len(array.extents)))
     return Cells(array, formals, Read(array.name + FRESH, tuple(map(Var, formals)), array.dtype))
+
+
+def unstored(op: Op, name: str) -> Cells:
+    """An output that nobody stored."""
+    tensor = op.tensor(name)
+    return unwritten(Workspace(name, tensor.dtype, tensor.shape, tensor.span))
 
 
 def itself(cells: Cells, name: str, threads: tuple[str, ...]) -> Read:

@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from tinygpu.category.settle import settle
 from tinygpu.category.term import Read, substitute, walk
 from tinygpu.diagnostic import Label
-from tinygpu.obligations.cells import State, contributed, published, unwritten, written
+from tinygpu.obligations.cells import State, contributed, published, unstored, unwritten, written
 from tinygpu.obligations.execution import FOLLOWED, LARGE, Execution, preconditions
 from tinygpu.obligations.made import made, reordered
 from tinygpu.obligations.obligation import Gap, Point
 from tinygpu.obligations.trace import UNSOLVED, Meeting, Place, Store, Trace
-from tinygpu.program.step import Program, Workspace
+from tinygpu.program.step import Program
 from tinygpu.record import replace
 
 __all__ = ["execute", "gaps", "preconditions"]
@@ -50,7 +50,7 @@ def left(program: Program, stores: tuple[Store, ...], memory: State) -> tuple[St
     memory, meetings = dict(memory), []
     always = frozenset(preconditions(program))
     for number, store in enumerate(stores):
-        cells = memory.get(store.tensor) or unwritten(array(program, store.tensor))
+        cells = memory.get(store.tensor) or unstored(program.op, store.tensor)
         guards = tuple(g for g in store.point.guard if g not in always)
         if store.step.atomic:
             new = contributed(cells, store.index, store.value, store.update, store.point.axes, guards)
@@ -64,12 +64,6 @@ def left(program: Program, stores: tuple[Store, ...], memory: State) -> tuple[St
             )
         memory[store.tensor] = replace(cells, value=settle(new, cells.extents, always))
     return memory, tuple(meetings)
-
-
-def array(program: Program, name: str) -> Workspace:
-    """An output as the array that it is."""
-    tensor = program.op.tensor(name)
-    return Workspace(name, tensor.dtype, tensor.shape, tensor.span)
 
 
 def gaps(trace: Trace) -> Iterator[Gap]:

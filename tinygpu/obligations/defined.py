@@ -27,13 +27,14 @@ from tinygpu.category.term import (
     text,
     total,
 )
-from tinygpu.category.total import SIGNED, failing, mixing
+from tinygpu.category.total import SIGNED, blending, failing, mixing
 from tinygpu.diagnostic import Label, Span
-from tinygpu.obligations.finite import Ends, finite
+from tinygpu.obligations.finite import Ends, blended, finite
 from tinygpu.obligations.obligation import Claim, Obligation, Point
 from tinygpu.obligations.trace import Trace, in_order
 from tinygpu.program.step import Program
 
+Partial = App | Fold
 PARTIAL = ("div", "floordiv", "mod", "log", "sqrt", "rsqrt")
 PROMISE = "promise it of the data: where all[i] (x[i] >= 1), or guard it"
 
@@ -42,7 +43,7 @@ def defined(value: Term, claim: Term, point: Point, labels: tuple[Label, ...], e
     """The claims of this property for one value, where all in it are numbers."""
     theirs = tuple(partial(claim, Point(point.axes), known=None))
     for term, where in partial(value, point, known=theirs):
-        if term.op in PARTIAL:
+        if isinstance(term, App) and term.op in PARTIAL:
             yield from _has_value(term, where, theirs, condition(term), labels)
     for fold in (f for f in outer_folds(value) if f not in outer_folds(claim)):  # which nothing of the equation's stands for
         yield from evaluated(fold, claim, point, labels, ends)
@@ -62,13 +63,13 @@ def valued(claim: Term, point: Point) -> tuple[Term, ...]:
     """That the equation has a value, as far as numbers go: elsewhere nothing is asked of the program. `a or b` may be true where a has none."""
     found = []
     for term, where in partial(claim, Point(point.axes), known=None):
-        if term.dtype != INDEX and failing(term):
+        if isinstance(term, App) and term.dtype != INDEX and failing(term):
             found.append(App("or", (*map(negation, where.guard), condition(term)), BOOL) if where.guard else condition(term))
     return tuple(dict.fromkeys(found))
 
 
 def _has_value(
-    term: App, where: Point, theirs: tuple[tuple[App, Point], ...], needed: Term, labels: tuple[Label, ...]
+    term: Partial, where: Point, theirs: tuple[tuple[Partial, Point], ...], needed: Term, labels: tuple[Label, ...]
 ) -> Iterator[Claim]:
     """That an operation has a value, unless the equation evaluates the same."""
     if not among(term, where, theirs):
@@ -77,8 +78,10 @@ def _has_value(
         yield Obligation("defined", "TG510", title, sentence, where.facts, needed, labels)
 
 
-def decided(term: App, point: Point, ends: Ends) -> Term:
+def decided(term: Partial, point: Point, ends: Ends) -> Term:
     """Where an operation has a value that decides something: its operands are numbers, and it is defined for them."""
+    if isinstance(term, Fold):
+        return blended(term, point, ends)
     numbers = (finite(a, point, ends) for a in term.args if a.dtype in FLOATS) if mixing(term) else ()
     return conjunction(condition(term) if term.op in PARTIAL else TRUE, *numbers)
 
@@ -134,15 +137,16 @@ def outer_folds(term: Term) -> tuple[Fold, ...]:
     return ()
 
 
-def among(term: App, point: Point, known: tuple[tuple[App, Point], ...]) -> bool:
+def among(term: Partial, point: Point, known: tuple[tuple[Partial, Point], ...]) -> bool:
     """Whether the same is evaluated there too, at least wherever it is here."""
     return any(term == t and set(there.guard) <= set(point.guard) for t, there in known)
 
 
 def partial(
-    term: Term, point: Point, folds: bool = False, known: tuple[tuple[App, Point], ...] | None = ()
-) -> Iterator[tuple[App, Point]]:
-    """The partial operations of a value, each at the point where it is evaluated; with `folds` those inside of folds too.
+    term: Term, point: Point, folds: bool = False, known: tuple[tuple[Partial, Point], ...] | None = ()
+) -> Iterator[tuple[Partial, Point]]:
+    """The partial operations of a value, each at the point where it is evaluated; with `folds` those inside of folds too. Folds that compute
+    with what may be infinite are such.
 
     Of `and` and `or` one operand may be enough: where those of `known` are such a term it is the same as theirs; with None each is one operation.
     """
@@ -159,7 +163,13 @@ def partial(
                 yield term, point
             for a, where in in_order(term, point):
                 yield from partial(a, where, folds, known)
-        case Fold() if folds:
+        case Fold():
+            if blending(term):
+                yield term, point
+            if not folds:
+                return
+            for axis in term.axes:
+                yield from partial(axis.extent, point, folds, known)
             fold, inner = point.opened(term)
             yield from partial(fold.guard, inner, folds, known)
             yield from partial(fold.body, inner.under(fold.guard), folds, known)

@@ -35,10 +35,11 @@ from tinygpu.category.total import INFINITE, mixing
 from tinygpu.diagnostic import Label
 from tinygpu.obligations.defined import partial, valued
 from tinygpu.obligations.extended import NOTHING, Unfollowed, infinite, several
-from tinygpu.obligations.finite import HIGH, LOW, Ends, apart, finite
+from tinygpu.obligations.finite import HIGH, LOW, Ends, apart, blended, finite
 from tinygpu.obligations.obligation import Claim, Obligation, Point
 
 MOST = 4  # symbols that may be infinite, beyond which nothing is asked case by case
+BOTH = (LOW, HIGH)
 CASES = 256  # of one choice of infinities, each a question
 Values = tuple[Term, Term]
 
@@ -70,12 +71,15 @@ def at_infinity(
     if len({name for name, _ in may}) > MOST:
         may = []
         yield _wrong(shown, point, "may be infinite in too many ways to be compared", labels)
-    choices = [(None, *(sign for n, sign in may if n == name)) for name in dict.fromkeys(n for n, _ in may)]
     kept = list(dict.fromkeys(n for n, _ in may))
+    signs = [tuple(sign for n, sign in may if n == name) for name in kept]
+    choices = [(None, *each, *((0,) if each == BOTH else ())) for each in signs]  # what meets both infinities may have no value
     for choice in product(*choices):
         chosen = {name: sign for name, sign in zip(kept, choice, strict=True) if sign is not None}
         if chosen or bare:
-            there = point.under(*(negation(names.ends[name][sign > 0]) for name, sign in chosen.items()))
+            there = point.under(
+                *(negation(names.ends[n][end > 0]) for n, sign in chosen.items() for end in ([sign] if sign else BOTH))
+            )
             found = _case(names, pair, shown, chosen, there, labels)
             try:
                 yield from islice(found, CASES)
@@ -89,7 +93,7 @@ def _case(
     names: _Names, pair: Values, shown: tuple[str, str], chosen: dict[str, int], point: Point, labels: tuple[Label, ...]
 ) -> Iterator[Claim]:
     """Where these symbols are infinite, and no others."""
-    env: dict[str, Term] = {name: Const(sign * INFINITE[0], names.dtypes[name]) for name, sign in chosen.items()}
+    env: dict[str, Term] = {n: Const(sign * INFINITE[0], names.dtypes[n]) if sign else NOTHING for n, sign in chosen.items()}
     for path, (theirs, ours) in several(pair[::-1], env, ()):
         if theirs is NOTHING or (infinite(ours) and ours == theirs):
             continue
@@ -112,9 +116,14 @@ def _wrong(shown: tuple[str, str], point: Point, what: str, labels: tuple[Label,
 
 
 def _with_infinities(term: Term, point: Point, ends: Ends) -> bool:
-    """Whether something outside of folds computes with what is not seen to be a number."""
+    """Whether something outside of folds computes with what is not seen to be a number, or a fold does."""
+    if any(TRUE not in ends[name] for name in variables(term) if name in ends):
+        return True
     for part, where in partial(term, point):
-        if mixing(part):
+        if isinstance(part, Fold):
+            if settle(blended(part, where, ends), where.extents, frozenset(where.guard)) != TRUE:
+                return True
+        elif mixing(part):
             for arg in (a for a in part.args if a.dtype in FLOATS):
                 if settle(finite(arg, where, ends), where.extents, frozenset(where.guard)) != TRUE:
                     return True

@@ -60,7 +60,7 @@ def settled(goal: Term, point: Point) -> Term:
 def indices(term: Term, point: Point) -> Iterator[tuple[App, Point]]:
     """The divisions of indices in an equation that are not by a number, each where it is evaluated."""
     for part, where in partial(term, point, folds=True):
-        if part.dtype == INDEX and not isinstance(part.args[1], Const):
+        if isinstance(part, App) and part.dtype == INDEX and not isinstance(part.args[1], Const):
             yield part, where
     for read, where in guarded_reads(term, point):
         for inner in (t for i in read.index for t in walk(i)):
@@ -74,7 +74,7 @@ def where_defined(op: Op) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for equation in op.equations:
         for term, point in partial(equation.value, start(op, equation), folds=True):
-            if term.op in PARTIAL and term.dtype != INDEX and not surely(term, op, point):
+            if isinstance(term, App) and term.op in PARTIAL and term.dtype != INDEX and not surely(term, op, point):
                 found[text(condition(term))] = None
     return tuple(found)
 

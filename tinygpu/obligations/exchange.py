@@ -15,6 +15,7 @@ from itertools import islice
 from tinygpu.category.cancel import cancel
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.term import (
+    FLOATS,
     INTEGERS,
     SHUFFLES,
     TRUE,
@@ -184,9 +185,11 @@ def paired(op: str, a: Term, b: Term, threads: Threads, around: frozenset[str]) 
 
 
 def alike(a: Term, b: Term) -> bool:
-    """Whether two values are the same, integers also after something was added and taken away; of long ones that is not asked."""
+    """Whether two values are the same, integers also after something was added and taken away; that is not asked of long ones, nor where a
+    float decides."""
+    parts = [tuple(islice(walk(t), LONG + 1)) for t in (a, b)] if a != b and a.dtype in INTEGERS else []
     return a == b or (
-        a.dtype in INTEGERS and not any(next(islice(walk(t), LONG, None), None) for t in (a, b)) and cancel(a) == cancel(b)
+        bool(parts) and all(len(p) <= LONG and not any(t.dtype in FLOATS for t in p) for p in parts) and cancel(a) == cancel(b)
     )
 
 

@@ -30,8 +30,9 @@ from tinygpu.category.term import (
     walk,
 )
 from tinygpu.diagnostic import Span
-from tinygpu.obligations.cells import Cells, State, contributed, itself, merged, neighbour, published, unwritten, written
+from tinygpu.obligations.cells import Cells, State, contributed, itself, merged, neighbour, published, unstored, unwritten, written
 from tinygpu.obligations.closing import closed
+from tinygpu.obligations.exact import compared
 from tinygpu.obligations.exchange import Threads, distances, exchanged, shuffled
 from tinygpu.obligations.made import FORM, SAID, carried, is_made, made, number_of, reordered
 from tinygpu.obligations.obligation import Point
@@ -151,12 +152,12 @@ class Execution:
             step = replace(step, value=whole, update="")
         value = self.observe(step.value, inner, step.span)
         self.access(step.target, index, inner, step.span, True, step.update if step.atomic else "")
+        cells = {**self.memory, **self.state}.get(step.target) or unstored(self.program.op, step.target)
+        if step.update:
+            self.add(Trace(values=((self.resolve(cells.at(index), inner), inner, step.span),)))
         if step.target not in self.state:
             self.add(Trace(stores=(Store(step.target, index, value, inner, step, step.update, self.place.launch),)))
             return
-        cells = self.state[step.target]
-        if step.update:
-            self.add(Trace(values=((self.resolve(Read(step.target, index, cells.local.dtype), inner), inner, step.span),)))
         value = stepped(value, inner)
         if not cells.private:
             self.publish(cells, index, value, inner, step)
@@ -223,7 +224,8 @@ class Execution:
         value = self.resolve(Read(name, index, claim.dtype), point)
         self.add(Trace(ghosts=(Ghost(value, claim, point, span),), values=((value, point, span),)))
         held = number_of(value)
-        if not (total(claim) and all(t.dtype not in FLOATS and not carried(t) for side in (claim, held) for t in walk(side))):
+        plain = all(t.dtype not in FLOATS and not carried(t) for side in (claim, value, *point.guard) for t in walk(side))
+        if not (plain and total(claim) and all(map(compared, self.program.op.promises))):  # it was proved of numbers alone
             placed = any(isinstance(t, Read) and "@" in t.tensor for t in walk(held))  # of the turn before, which is not known yet
             claim = made(claim, self.name(cells, point.axes, SAID) if placed else held)
         guards = () if cells.private else tuple(g for g in point.guard if g not in self.always)

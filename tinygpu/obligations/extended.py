@@ -35,7 +35,7 @@ class Unfollowed(Exception):
 
 def untouched(term: Term, env: Mapping[str, Term]) -> Term:
     """The term, which no infinity of the variables is in."""
-    if any(infinite(env[name]) for name in variables(term) & env.keys()):
+    if any(infinite(env[name]) or env[name] is NOTHING for name in variables(term) & env.keys()):
         raise Unfollowed
     return term
 

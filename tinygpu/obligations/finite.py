@@ -69,6 +69,11 @@ def apart(term: Term, sign: int, point: Point, ends: Ends) -> Term:
     return TRUE
 
 
+def blended(fold: Fold, point: Point, ends: Ends) -> Term:
+    """Where a sum or a product of what may be infinite has a value: not both infinities are in it."""
+    return _some(*(apart(fold, sign, point, ends) for sign in (LOW, HIGH)))
+
+
 def _bounded(carrier: str, place: int, sign: int) -> bool:
     """Whether a component is not the infinity of a sign in any value of a carrier: its unit is not (`laws`)."""
     definition = MONOIDS[carrier].definition if carrier in MONOIDS else None
@@ -110,7 +115,8 @@ def _fold(fold: Fold, sign: int, point: Point, ends: Ends) -> Term:
         return settle(
             conjunction(*there, substitute(apart(fold.body, sign, inner, ends), first)), point.extents, frozenset(point.guard)
         )
-    one = apart(fold.body, sign, inner, ends) if unit is not None else finite(fold.body, inner, ends)
+    alone = unit is not None or fold.monoid == "sum"  # a sum is one infinity where a term is it
+    one = apart(fold.body, sign, inner, ends) if alone else finite(fold.body, inner, ends)
     return TRUE if settle(one, inner.extents, frozenset(inner.guard)) == TRUE else FALSE
 
 

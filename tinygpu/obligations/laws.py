@@ -43,7 +43,8 @@ from tinygpu.obligations.finite import HIGH, LOW, apart
 from tinygpu.obligations.obligation import Claim, Obligation, Point
 from tinygpu.obligations.store import inlined
 from tinygpu.obligations.trace import Trace, evaluated_in
-from tinygpu.program.step import Assign, Holds, If, Local, Program, Shared, steps
+from tinygpu.program.access import terms as evaluates
+from tinygpu.program.step import Assign, Holds, Local, Program, Shared, steps
 
 KIND, CODE = "monoid", "TG520"
 THIRD = "c"
@@ -87,8 +88,7 @@ def folded_with(program: Program) -> frozenset[str]:
     found |= {w.dtype for w in program.workspaces}
     terms = [*(e.value for e in program.op.equations), *program.op.promises, *program.where]
     for step in (s for launch in program.launches for s in steps(launch.body)):
-        terms += [step.value, step.guard] if isinstance(step, Assign) else [step.value] if isinstance(step, Holds) else []
-        terms += [step.guard] if isinstance(step, If) else []
+        terms += (*step.index, step.value) if isinstance(step, Holds) else evaluates(step)
     found |= {t.monoid if isinstance(t, Fold) else t.dtype for term in terms for t in walk(term)}
     return frozenset(name for name in found if name in MONOIDS and MONOIDS[name].definition is not None)
 

@@ -32,7 +32,7 @@ from tinygpu.category.term import (
 from tinygpu.category.total import ENDLESS
 from tinygpu.obligations.exact import exact
 
-MADE = "made"
+MADE = "made of"  # a word that no monoid of a file can be called
 FORM, SAID = " made ", " said "  # in names of numbers that are held: of another form of them, and of what a ghost says of them
 EXTREMES = ("min", "max")  # are of any order
 View = Callable[[Term], Term]
@@ -98,7 +98,7 @@ def contents_of(term: Term) -> Term:
     'x if y > y else y'
     """
     match term:
-        case App("made", (value, _)):
+        case App("made of", (value, _)):
             return contents_of(value)
         case App(dtype=dtype) if dtype not in FLOATS and not carried(term):
             return stored_of(term)
@@ -109,7 +109,7 @@ def _seen(term: Term, face: int) -> Term:
     if single(term):
         return term
     match term:
-        case App("made", faces):
+        case App("made of", faces):
             return _seen(faces[face], face)
     return rebuild(term, lambda t: _seen(t, face))
 
@@ -138,7 +138,7 @@ def stored_of(term: Term) -> Term:
     if single(term):
         return term
     match term:
-        case App("made", (_, how)):
+        case App("made of", (_, how)):
             return stored_of(how)
         case App(op) if op in COMPARISONS:
             return rebuild(term, _extreme_of)
@@ -148,9 +148,9 @@ def stored_of(term: Term) -> Term:
 def _extreme_of(term: Term) -> Term:
     """A number of a comparison."""
     match term:
-        case App("made", (value, Read(name))) if FORM in name and reordered(value) and exact(value):
+        case App("made of", (value, Read(name))) if FORM in name and reordered(value) and exact(value):
             return _extreme_of(value)
-        case App("made", (_, how)):
+        case App("made of", (_, how)):
             return stored_of(how)
         case App(op) if op in ENDLESS:
             return rebuild(term, _extreme_of)
@@ -167,7 +167,7 @@ def carried(term: Term) -> bool:
 def opened(term: Term, tensor: str) -> Term:
     """The value with what was made of `tensor` in it opened: it is about to become another closed form. What is tested keeps its name."""
     match term:
-        case App("made", (value, _)):
+        case App("made of", (value, _)):
             return opened(value, tensor) if any(isinstance(t, Read) and t.tensor == tensor for t in walk(value)) else term
         case App("select", (condition, *branches), dtype):
             return App("select", (condition, *(opened(b, tensor) for b in branches)), dtype)

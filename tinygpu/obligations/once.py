@@ -27,7 +27,7 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
     for name in (*outputs, *(w.name for w in program.workspaces)):
         for launch in range(len(program.launches)):
             stores = tuple(s for s in plain(trace, name) if s.launch == launch)
-            yield from _twice(program, name, stores, name in outputs)
+            yield from _twice(program, name, stores, name in outputs or not any(m.array == name for m in trace.meetings))
     for meeting in (m for m in trace.meetings if m.array in outputs):
         title, sentence = f"one element of {meeting.array} is stored twice", f"an element of {meeting.array} tells who stored it"
         label = (Label(meeting.span, "stored here"),)

@@ -54,7 +54,8 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
     for beyond in (t for t in most if isinstance(t, Const) and t.value > INT64):
         title, sentence = f"no kernel can count to {text(beyond)}", f"{text(beyond)} fits 64 bits"
         yield Obligation("width", "TG403", title, sentence, (), FALSE, (Label(program.span, "which this machine needs"),))
-    for extent in dict.fromkeys(a.extent for launch in program.launches for a in launch.grid + launch.block):
+    extents = [a.extent for launch in program.launches for a in launch.grid + launch.block]
+    for extent in dict.fromkeys((*extents, *(e for w in program.workspaces for e in w.extents))):
         yield from divisions(extent, Point((), preconditions(program)), (Label(program.span, f"{text(extent)} is an extent"),))
     for term, point, span in evaluated(trace):
         labels = (Label(span, "computed here"),)
