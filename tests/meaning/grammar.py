@@ -9,12 +9,19 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-from tests.meaning import alone, clashes, edges, mixed, together
+from tests.meaning import alone, clashes, corners, edges, mixed, together
 from tests.meaning.edits import base, edited
 from tests.meaning.trouble import Trouble
 
 BEYOND = "# by a law of functions"
-KINDS: tuple[Callable[[Trouble], str], ...] = (*alone.KINDS, *edges.KINDS, *together.KINDS, *mixed.KINDS, *clashes.KINDS)
+KINDS: tuple[Callable[[Trouble], str], ...] = (
+    *alone.KINDS,
+    *edges.KINDS,
+    *together.KINDS,
+    *mixed.KINDS,
+    *clashes.KINDS,
+    *corners.KINDS,
+)
 EDITED = 0.25
 
 

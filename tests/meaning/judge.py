@@ -23,7 +23,8 @@ from tests.meaning.oracle import paths
 from tests.meaning.samples import inputs_to_try, sizes_to_try
 from tests.meaning.values import UNDEFINED, CannotJudge, TooLarge
 from tinygpu.category.node import FLOATS, App, Fold, Read, Term
-from tinygpu.program.step import Program
+from tinygpu.program.access import terms
+from tinygpu.program.step import Local, Program, Shared, steps
 
 RIGHT, WRONG, LOOSE, CANNOT, SKIPPED = "right", "wrong", "loose", "cannot", "skipped"
 BUILT_IN = re.compile("(argmax|argmin|logsumexp|welford)_[a-z]+[0-9]+|sum|prod|max|min|any|all")
@@ -169,8 +170,10 @@ def differences(wanted: dict[str, Cells], outputs: dict[str, Cells]) -> tuple[st
 
 
 def monoids_of(program: Program) -> Iterator[str]:
-    """The monoids of the file that the equations use."""
+    """The monoids of the file that the equations or the program use."""
     declared = {name for _, name in program.op.monoids}
+    inside = [step for launch in program.launches for step in steps(launch.body)]
+    yield from (s.dtype for s in inside if isinstance(s, Local | Shared) and s.dtype in declared)
 
     def walk(term: Term) -> Iterator[str]:
         match term:
@@ -185,8 +188,8 @@ def monoids_of(program: Program) -> Iterator[str]:
                 if monoid in declared:
                     yield monoid
 
-    for equation in program.op.equations:
-        yield from walk(equation.value)
+    for term in (*(e.value for e in program.op.equations), *(t for s in inside for t in terms(s))):
+        yield from walk(term)
 
 
 def shown(sizes: dict[str, int], inputs: dict[str, Cells]) -> str:

@@ -112,7 +112,7 @@ def rows_of(program: Program, chance: random.Random) -> Iterator[tuple[int, ...]
         yield from ((n,) for n in (*SMALL, 7))
     elif count:
         yield from ((n,) * count for n in (1, 2, 0, 3))
-        yield from (tuple(0 if k == n else 2 for k in range(count)) for n in range(count))
+        yield from (tuple(0 if k == n else other for k in range(count)) for other in (2, 3) for n in range(count))
         yield from (tuple(chance.choice(SMALL[1:]) for _ in range(count)) for _ in range(DRAWN))
     else:
         yield ()

@@ -9,6 +9,7 @@ machine integers a ring, so a value is its polynomial; nothing that may have no 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import islice
 from math import prod
 
 from tinygpu.category.flips import flips
@@ -34,6 +35,8 @@ from tinygpu.category.term import (
     negation,
     rebuild,
     select,
+    walk,
+    whole,
 )
 from tinygpu.category.to_z3 import BITS
 from tinygpu.category.total import INFINITE, SIGNED, drowning, failing, limited, mixing, total, vanishing
@@ -43,6 +46,7 @@ KNOWN: Mapping[tuple[str, float], float] = {  # functions at the numbers where t
     ("exp", 0): 1, ("exp2", 0): 1, ("log", 1): 0, ("tanh", 0): 0, ("erf", 0): 0, ("sigmoid", 0): 0.5, ("sqrt", 0): 0, ("sqrt", 1): 1, ("rsqrt", 1): 1,
     ("floor", 0): 0, ("exp", -INFINITE[0]): 0, ("exp2", -INFINITE[0]): 0,
 }  # fmt: skip
+FEW = 100  # parts of what is put together
 UNITS = {"min": INFINITE[0], "max": INFINITE[1]}
 SWAPPED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
 
@@ -58,7 +62,9 @@ def cancel(term: Term) -> Term:
     """
     found: Term | None = getattr(term, "_cancelled", None)
     if found is None:
-        found = term if term.dtype == INDEX or isinstance(term, Const | Var | Read) else _cancel(rebuild(term, cancel))
+        plain = isinstance(term, Const | Var | Read) or (term.dtype == INDEX and whole(term))
+        inside = term if plain else rebuild(term, cancel)
+        found = inside if plain or term.dtype == INDEX else _cancel(inside)
         object.__setattr__(term, "_cancelled", found)
     return found
 
@@ -102,14 +108,27 @@ def _cancel(term: Term) -> Term:
             return App("or", kept, BOOL) if len(kept) > 1 and TRUE not in kept else _or(term, kept)
         case App("not", (inner,)):
             return negation(inner)
+        case App("part", (App(op, (a, b), carrier) as both, Const(int(place)))) if op == carrier and total(both) and packed(both):
+            definition = MONOIDS[op].definition
+            return term if definition is None else cancel(definition.combined(a, b)[place])
         case Fold("sum", axes, Const(True), Const() as each, "f32" | "f64" as dtype) if limited(
             each
-        ):  # shorter ones round the cast
+        ):  # of others a cast is rounded
             many: Term = prod((apply("max", a.extent, 0) for a in axes), start=Const(1))
             return cancel(App("mul", (App("cast", (many,), dtype), each), dtype))
         case Fold(monoid, _, guard, body, dtype) if total(guard) and (guard == FALSE or body == MONOIDS[monoid].unit(dtype)):
             return MONOIDS[monoid].unit(dtype) or term  # of nothing, and of units
     return term
+
+
+def packed(term: Term) -> bool:
+    """Whether a value of several components is put together of a few that are there."""
+    match term:
+        case App("pack"):
+            return next(islice(walk(term), FEW, None), None) is None
+        case App(op, (a, b), carrier):
+            return op == carrier and packed(a) and packed(b)
+    return False
 
 
 def sure(term: Term) -> bool:

@@ -1,6 +1,7 @@
 """What is true of every number and says something about a claim: infinities are beyond numbers, `exp` is positive, sizes fit 64 bits.
 
     −∞ < t < ∞ for what is finite, −∞ ≤ t ≤ ∞ for a fold;   exp t > 0;   √t ≥ 0, √t·√t = t where t ≥ 0;   a size is at most 2⁶³ − 1
+    0 ≤ a ^ b ≤ a + b for natural numbers
 
 Comes in: a claim. Goes out: the claim with those facts about its own terms among its hypotheses, and with none where there is nothing to say.
 The one idea: the solver knows nothing of an infinity or a function, and a call refuses larger sizes (`width`).
@@ -95,6 +96,9 @@ def _functions(terms: dict[Term, None]) -> Iterator[Term]:
                     yield App("or", (App("le", (argument, Const(0.0, dtype)), BOOL), App("eq", (term, argument), BOOL)), BOOL)
             case App("log", (App("exp", (inner,)),)) if limited(inner):
                 yield App("eq", (term, inner), BOOL)
+            case App("xor", (a, b), dtype) if dtype == INDEX:
+                natural = App("and", (a >= 0, b >= 0), BOOL)
+                yield App("or", (negation(natural), App("and", (term >= 0, term <= a + b), BOOL)), BOOL)
             case App("floor", (inner,), dtype):
                 yield App("le", (term, inner), BOOL)
                 if limited(inner):

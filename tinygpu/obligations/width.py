@@ -103,7 +103,9 @@ def bounded(part: Term, program: Program, point: Point) -> bool:
     """Whether the limits of the sizes say that a term fits 64 bits: it has a bound over them, and a least value that is a number."""
     box = Box(point.axes, conjunction(*point.guard))
     high, low = upper(part, box), lower(part, box)
-    return high is not None and variables(high) <= set(program.op.sizes) and not reads(high) and isinstance(low, Const)
+    if high is None or not isinstance(low, Const) or (isinstance(high, Const) and high.value > INT64):
+        return False
+    return variables(high) <= set(program.op.sizes) and not reads(high)
 
 
 def divisions(term: Term, point: Point, labels: tuple[Label, ...]) -> Iterator[Claim]:
@@ -170,6 +172,8 @@ def size_limits(program: Program, trace: Trace) -> tuple[Term, ...]:
         box = Box(point.axes, conjunction(*point.guard))
         for part in subterms(term):
             bound, least = upper(part, box), lower(part, box)
+            if isinstance(bound, Const) and bound.value > INT64 and reads(part):
+                bound = None  # of what data may be, a promise may say more
             deep = isinstance(least, Const) and least.value < -INT32 - 1
             # a bound that no launcher sees is one that no size meets: then only the 64-bit kernel is taken
             out[bound if bound is not None and seen(bound, program) and not deep else BEYOND] = None
