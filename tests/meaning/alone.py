@@ -131,6 +131,7 @@ def softmax(d: Trouble) -> str:
     start = d.one("-inf", "-inf", "-inf", f"x[{at}, 0]", "0")
     counted = d.guard("", x, "f32", "m0[]")
     promise = where(d, "M >= 1", "M >= 1")
+    d.lawful = start != "-inf"  # any number will do, by a law of functions
     kind = d.one("s[r]", "m[r] + log(s[r])", "m[r] + s[r]", "1/s[r]", "s[r] + 0*m[r]", "s[r] - m[r] + m[r]")
     last = d.value(kind.replace("m[r]", "m0[]").replace("s[r]", "s0[]"), "f32", "m0[]")
     return machine(

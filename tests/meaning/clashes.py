@@ -29,7 +29,7 @@ def tested_twice(d: Trouble) -> str:
     """A test in every turn of a loop, of one cell that the turns change, and the same test after it."""
     work, at, inside, _ = grid(d, "R")
     x = f"x[{at}, k]"
-    test = d.one("q[] > 0", "q[] >= 0", "p[] > 0", f"{x} > 0", "q[] == q[]", "1/q[] > 0", "q[] > p[]", f"0*{x} == 0")
+    test = d.one("q[] > 0", "q[] >= 0", "p[] > 0", f"{x} > 0", f"{x} > p[]", f"0*{x} == 0")
     after = test if x not in test else d.one("q[] > 0", "p[] > 0")
     monoid = d.one("sum", "max")
     update, unit = UNITS[monoid]

@@ -22,6 +22,7 @@ def endless_sums(d: Trouble) -> str:
         "(X if X < 2 else inf)",
         "max(X, -inf)",
     )
+    term = "(inf if X > 0 else X)" if word == "prod" else term
     mine = f"({word}[k] {term.replace('X', 'x[r, k]')})"
     shape = d.one(
         "S",

@@ -29,6 +29,7 @@ from tinygpu.program.step import Local, Program, Shared, steps
 RIGHT, WRONG, LOOSE, CANNOT, SKIPPED = "right", "wrong", "loose", "cannot", "skipped"
 BUILT_IN = re.compile("(argmax|argmin|logsumexp|welford)_[a-z]+[0-9]+|sum|prod|max|min|any|all")
 EACH, AT_ONCE, WORK = 16, 3, 80_000  # samples at each of the sizes; steps of threads in all
+ALSO = 8  # times as many samples at sizes of a counterexample
 NO_SIZES: Mapping[str, int] = {}
 NUMBERLESS = 8  # sizes at which the data is no number
 
@@ -37,10 +38,11 @@ def samples(
     program: Program, chance: random.Random, each: int, also: Mapping[str, int]
 ) -> Iterator[tuple[dict[str, int], dict[str, Cells]]]:
     """Sizes and data: a few at all sizes, `also` those, then more at each."""
-    more_sizes = [{name: also.get(name, 1) for name in program.op.sizes}] if also else []
+    those = {name: also.get(name, 1) for name in program.op.sizes}
+    if also and admitted(program.where, Plain(), those):
+        yield from ((those, found) for found in inputs_to_try(program, those, random.Random(chance.random()), each * ALSO))
     waiting = [
-        (sizes, inputs_to_try(program, sizes, random.Random(chance.random()), each))
-        for sizes in (*(s for s in more_sizes if admitted(program.where, Plain(), s)), *sizes_to_try(program, chance))
+        (sizes, inputs_to_try(program, sizes, random.Random(chance.random()), each)) for sizes in sizes_to_try(program, chance)
     ]
     while waiting:
         for sizes, inputs in waiting:
@@ -91,16 +93,18 @@ def judge(
             break
     if cannot or not runs:
         return Judged(CANNOT, cannot or "no sizes or data were found that are admitted", runs)
-    if unsafe := on_no_numbers(program, chance):
+    unsafe, idle = on_no_numbers(program, chance)
+    if unsafe:
         return Judged(WRONG, unsafe, runs)
-    loose = loose or ("the equation has a value nowhere" if nowhere else "")
+    loose = loose or idle or ("the equation has a value nowhere" if nowhere else "")
     return Judged(LOOSE if loose else RIGHT, loose, runs)
 
 
-def on_no_numbers(program: Program, chance: random.Random) -> str:
-    """What goes wrong with accesses and barriers where floats of the data are no numbers: nobody promises that they are."""
+def on_no_numbers(program: Program, chance: random.Random) -> tuple[str, str]:
+    """What goes wrong, or is loose, with accesses and barriers where floats of the data are no numbers: nobody promises that they are."""
     if all(t.dtype not in FLOATS for t in program.op.inputs):
-        return ""
+        return "", ""
+    idle = ""
     for sizes in itertools.islice(sizes_to_try(program, chance), NUMBERLESS):
         for given in itertools.islice(inputs_to_try(program, sizes, random.Random(chance.random()), 4), 3, 4):
             inputs = {
@@ -109,13 +113,15 @@ def on_no_numbers(program: Program, chance: random.Random) -> str:
             }
             try:
                 for oracle in paths():
-                    run(program, sizes, inputs, oracle)
+                    _, machine = run(program, sizes, inputs, oracle)
+                    if any(array.loose for array in machine.arrays.values()):
+                        idle = "where the data is no number an element is stored twice"
             except Fault as fault:
                 if not str(fault).endswith(("which nobody wrote", "does not hold what is said")):
-                    return f"where the data is no number: {fault}"
+                    return f"where the data is no number: {fault}", ""
             except (TooLarge, CannotJudge, OverflowError, OpFault):
                 continue
-    return ""
+    return "", idle
 
 
 def sample(program: Program, sizes: dict[str, int], inputs: dict[str, Cells]) -> Judged:

@@ -112,11 +112,12 @@ class Trouble:
     header: list[str] = field(default_factory=list)
     done: list[str] = field(default_factory=list)
     count: int = 0
+    lawful: bool = False
 
     @property
     def beyond(self) -> bool:
         """Whether a law of functions was used."""
-        return any(said.partition(" ")[2] in FUNCTIONS for said in self.done)
+        return self.lawful or any(said.partition(" ")[2] in FUNCTIONS for said in self.done)
 
     def one(self, *of: T) -> T:
         return self.chance.choice(of)

@@ -40,7 +40,7 @@ from tinygpu.obligations.fold import match
 from tinygpu.obligations.obligation import Claim, Obligation, Point
 from tinygpu.obligations.pieces import parts_of
 from tinygpu.obligations.recurrence import combine, flatten
-from tinygpu.obligations.shape import OPENED, expand, neat, one_fold, put
+from tinygpu.obligations.shape import OPENED, expand, met, neat, one_fold, outside, put
 from tinygpu.record import dataclass, field
 
 
@@ -88,7 +88,7 @@ def united(value: Term, claim: Term) -> tuple[Term, Term]:
 
 def _split(value: Term, claim: Term, condition: Term, point: Point, labels: tuple[Label, ...], symbols: Symbols) -> Iterator[Claim]:
     """The formulas for both cases of a condition."""
-    if condition in outside_folds(value):
+    if condition in outside(value):
         yield from evaluated(condition, claim, point, labels, symbols.ends)
     for case, truth in ((condition, TRUE), (negation(condition), FALSE)):
         there = point.under(case)
@@ -174,6 +174,7 @@ def _finished(
         for ours, theirs in zip(parts(value), parts(claim), strict=True):
             yield from _finished(ours, theirs, point, labels, ends, meant)
         return
+    value = met(value, claim)
     sentence = f"{text(value)} is {text(claim)}" if value != claim else f"the value is {text(claim)}"
     title = "the value stored is not the equation's"
     there = point.under(*valued(claim, point), *(extremes(meant, (value, claim), point) if value != claim else ()))
@@ -210,7 +211,7 @@ def find_region(value: Term, wanted: Fold) -> Term | None:
     law = MONOIDS[wanted.monoid]
     names = {r.tensor for r in reads(wanted.body)}
     found: list[tuple[bool, int, bool, int, Term]] = []
-    for term in outside_folds(value):
+    for term in outside(value):
         parts = flatten(law.op, term)
         folds = [p for p in parts if isinstance(p, Fold) and p.monoid == wanted.monoid]
         if folds and term.dtype == wanted.dtype:
@@ -222,18 +223,10 @@ def find_region(value: Term, wanted: Fold) -> Term | None:
     return max(found, key=lambda one: one[:4])[4] if found else value if value == law.unit(wanted.dtype) else None
 
 
-def outside_folds(term: Term) -> Iterator[Term]:
-    """The subterms that are inside no fold, outermost first."""
-    yield term
-    if isinstance(term, App):
-        for a in term.args:
-            yield from outside_folds(a)
-
-
 def divide(parts: tuple[Term, ...], wanted: Fold, claim: Term) -> tuple[tuple[Term, ...], tuple[Term, ...]]:
     """Which parts of a combination belong to the wanted fold, and which stand beside it in the claim too."""
     names = {r.tensor for r in reads(wanted.body)}
-    beside = {neat(t, OPENED) for t in outside_folds(claim)}
+    beside = {neat(t, OPENED) for t in outside(claim)}
     ours: list[Term] = []
     rest: list[Term] = []
     for part in parts:

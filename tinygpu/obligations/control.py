@@ -34,6 +34,7 @@ from tinygpu.category.term import (
     substitute,
     text,
     variables,
+    walk,
     whole,
 )
 from tinygpu.obligations.exact import compared
@@ -69,6 +70,8 @@ def either(term: Term, tests: dict[Term, str], stored: bool = False) -> Term:
     if literal(term) and isinstance(known := cancel(term), Const):
         return known
     match term:
+        case App("part") if (known := cancel(term)) != term and not any(t.dtype in FLOATS for t in walk(term)):
+            return either(known, tests, stored)
         case App(op, args, dtype) if dtype not in FLOATS and any(a.dtype in FLOATS or carried(a) for a in args):
             if stored and op in COMPARISONS and compared(term):
                 return term

@@ -5,18 +5,20 @@ Comes in: a term or a claim. Goes out: an equal one. The one idea: two ways to w
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import product
 from math import prod
 
 from tinygpu.category.cancel import cancel
 from tinygpu.category.monoid import MONOIDS
-from tinygpu.category.term import App, Axis, Const, Fold, Term, Var, children, plain, rebuild, select, substitute, whole
+from tinygpu.category.ring import difference
+from tinygpu.category.term import INTEGERS, App, Axis, Const, Fold, Term, Var, children, plain, rebuild, select, substitute, whole
 from tinygpu.obligations.obligation import Claim, Obligation
 from tinygpu.obligations.pieces import parts_of
 from tinygpu.record import replace
 
 EXPANDED = 64  # a fold over at most this many points may be written out
+RING = ("add", "sub", "mul", "neg")
 OPENED = -1  # no binder that was opened is named by it
 PIECES = 4096  # and all folds inside of each other over at most so many
 
@@ -45,6 +47,35 @@ def neat(term: Term, level: int, depth: int = 0, laws: bool = True) -> Term:
 def alike(claim: Claim, laws: bool = True) -> Claim:
     """The claim with its folds `neat`, so that two of them which are equal are seen to be."""
     return _changed(claim, lambda t: t if plain(t) else neat(t, OPENED, laws=laws))
+
+
+def met(value: Term, claim: Term) -> Term:
+    """The value with the sums and products of integers that are one polynomial with one of the claim's as they stand there.
+
+    >>> from tinygpu.category.term import Read, text
+    >>> x, w = Read("x", (), "u8"), Read("w", (), "u8")
+    >>> add, mul, xor = (lambda a, b, op=op: App(op, (a, b), "u8") for op in ("add", "mul", "xor"))
+    >>> text(met(xor(w, add(mul(x, x), mul(x, w))), xor(w, mul(x, add(x, w)))))
+    'w ^ x*(x + w)'
+    """
+    theirs = tuple(t for t in outside(claim) if t.dtype in INTEGERS and isinstance(t, App) and t.op in RING)
+
+    def put(term: Term) -> Term:
+        alike = (
+            t for t in theirs if term.dtype == t.dtype and isinstance(term, App) and term.op in RING and difference(term, t) == 0
+        )
+        found = next(alike, None)
+        return found if found is not None else term if isinstance(term, Fold) else rebuild(term, put)
+
+    return put(value) if theirs and value != claim else value
+
+
+def outside(term: Term) -> Iterator[Term]:
+    """The subterms that are inside no fold, outermost first."""
+    yield term
+    if isinstance(term, App):
+        for a in term.args:
+            yield from outside(a)
 
 
 def cancelled(claim: Claim) -> Claim:
