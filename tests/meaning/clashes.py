@@ -30,15 +30,16 @@ def tested_twice(d: Trouble) -> str:
     work, at, inside, _ = grid(d, "R")
     x = f"x[{at}, k]"
     test = d.one("q[] > 0", "q[] >= 0", "p[] > 0", f"{x} > 0", f"{x} > p[]", f"0*{x} == 0")
+    own = d.one(f"{x} > 0", f"{x} >= 0", f"{x} > p[]", f"0*{x} == 0")  # what a loop adds up is no fold where it decides itself
     after = test if x not in test else d.one("q[] > 0", "p[] > 0")
     monoid = d.one("sum", "max")
     update, unit = UNITS[monoid]
     turn = d.one(
         f"q[] {update} {x} if {test}",
         f"p[] = {x}\n        if p[] > 0 {{ q[] {update} {x} }}\n        if not (p[] > 0) {{ q[] {update} p[] }}",
-        f"if {test} {{ p[] = {x} }}\n        q[] {update} {x}",
+        f"if {own} {{ p[] = {x} }}\n        q[] {update} {x}",
         f"q[] {update} {x} if {x} > 0\n        q[] {update} {x} if {d.one('not', 'not', '')} ({x} > 0)",
-        f"q[] {update} ({x} if {test} else {x} + 0*p[])",
+        f"q[] {update} ({x} if {own} else {x} + 0*p[])",
         f"q[] {update} ({x} if p[] > 0 else {x} + 0*p[])\n        p[] = {x}",
     )
     done = d.one(

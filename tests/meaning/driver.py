@@ -61,7 +61,8 @@ def asked(ask: Callable[[], Verdict | None]) -> tuple[str, list[str], str, dict[
                 return "proved", [], "", {}
             case Refutation(diagnostic=one):
                 rows = one.case.rows if one.case else ()
-                return "refuted", [one.code], one.title, {name: int(said[0]) for name, said in rows if said[0].isdecimal()}
+                pairs = ((n, v) for names, said in rows for n, v in zip(names.split(", "), said[0].split(", "), strict=False))
+                return "refuted", [one.code], one.title, {name: int(value) for name, value in pairs if value.isdecimal()}
             case Unknown(diagnostics=many):
                 return "unknown", [d.code for d in many], many[0].title, {}
             case None:

@@ -149,8 +149,8 @@ class Real:
         return self.compare(other) >= 0
 
     def __eq__(self, other: object) -> bool:
-        if other is self:
-            return not self.undefined
+        if other is self and not self.undefined:
+            return True
         return self.compare(other) == 0 if isinstance(other, Real | int | float) else NotImplemented
 
     def __ne__(self, other: object) -> bool:

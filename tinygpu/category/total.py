@@ -8,6 +8,9 @@ has to have had a value, since the program evaluates it.
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
+
 from tinygpu.category.nearest import stored
 from tinygpu.category.node import (
     ARITHMETIC,
@@ -31,6 +34,9 @@ DAMPED = ("tanh", "sigmoid", "erf")  # have a finite value at infinities too
 SPECIAL = ("?", "!", "@")  # stand in names of reads that are no input's: unwritten, without a closed form, of the turn before
 SIGNED = ("i8", "i32", "i64")
 INFINITE = (float("inf"), float("-inf"))
+LITERAL: dict[str, Callable[[float, float], float]] = {
+    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": operator.truediv, "neg": lambda a, _: -a, "min": min, "max": max,
+}  # fmt: skip
 
 
 def total(term: Term) -> bool:
@@ -78,7 +84,13 @@ def mixing(term: App) -> bool:
     >>> mixing(App("add", (m, x), "f32")), mixing(App("max", (m, x), "f32")), mixing(App("gt", (x, m), "bool"))
     (True, False, False)
     """
-    if vanishing(term) or drowning(term) or term.op in ENDLESS or term.op in COMPARISONS + LOGIC + ("pack", "part", "table"):
+    if (
+        vanishing(term)
+        or drowning(term)
+        or literal(term) is not None
+        or term.op in ENDLESS
+        or term.op in COMPARISONS + LOGIC + ("pack", "part", "table")
+    ):
         return False
     if term.op == "cast" and term.dtype in FLOATS:
         return False
@@ -104,6 +116,23 @@ def vanishing(term: App) -> bool:
         case App("div", (a, Const(value))):
             return value in INFINITE and limited(a) and total(a)
     return False
+
+
+def literal(term: Term) -> float | None:
+    """The number or infinity that a term of written floats is, without what rounding does; None where it has no value, or is none.
+
+    >>> two, end = Const(2.0, "f32"), Const(float("inf"), "f32")
+    >>> literal(App("mul", (two, end), "f32")), literal(App("sub", (end, end), "f32"))
+    (inf, None)
+    """
+    match term:
+        case Const(value) if term.dtype in FLOATS:
+            return float(value)
+        case App(op, (first, *rest)) if op in LITERAL and term.dtype in FLOATS:
+            a, b = literal(first), literal(rest[0]) if rest else 0.0
+            found = None if a is None or b is None or (op == "div" and b == 0) else LITERAL[op](a, b)
+            return None if found is None or found != found else found
+    return None
 
 
 def drowning(term: App) -> bool:

@@ -21,6 +21,7 @@ from tinygpu.category.cancel import cancel
 from tinygpu.category.rounding import KEEPING
 from tinygpu.category.term import (
     COMPARISONS,
+    FALSE,
     FLOATS,
     INDEX,
     LOGIC,
@@ -70,6 +71,10 @@ def either(term: Term, tests: dict[Term, str], stored: bool = False) -> Term:
     if literal(term) and isinstance(known := cancel(term), Const):
         return known
     match term:
+        case App("gt", (_, Const(value))) | App("lt", (Const(value), _)) if value == inf:
+            return FALSE  # nothing is beyond it, nor what is no number
+        case App("lt", (_, Const(value))) | App("gt", (Const(value), _)) if value == -inf:
+            return FALSE
         case App("part") if (known := cancel(term)) != term and not any(t.dtype in FLOATS for t in walk(term)):
             return either(known, tests, stored)
         case App(op, args, dtype) if dtype not in FLOATS and any(a.dtype in FLOATS or carried(a) for a in args):

@@ -28,8 +28,10 @@ def exact(term: Term) -> bool:
             return compared(condition) and all(map(exact, branches))
         case Fold("min" | "max", axes, guard, body):
             return all(compared(a.extent) for a in axes) and compared(guard) and exact(body)
-        case App("add" | "sub", args) if any(isinstance(a, Const) and abs(a.value) == INF for a in args):
+        case App("add" | "sub", args) if any(isinstance(a, Const) and abs(a.value) in (0, INF) for a in args):
             return all(map(exact, args))  # a number and an infinity are that infinity
+        case App("mul", (Const(value), a)) | App("mul" | "div", (a, Const(value))) if abs(value) == 1:
+            return exact(a)
         case App(op, args) if op in KEEPING:
             return all(map(exact, args))
     return False

@@ -3,6 +3,7 @@
     new(f) without the previous value          →  after the loop, the value of the last iteration
     new(f) = previous(f) ⊕ contributions       →  old(f) ⊕ the fold of the contributions over the iterations
     new(f) = value if f == e(x) else previous  →  the value at x = e⁻¹(f), or old(f)
+    new(f) = v if v > previous(f) else previous(f)  →  a maximum
 
 Comes in: the value of a cell at the end of one iteration, over its value at the start. Goes out: two closed forms, or None.
 Only `previous(f)` at the cell's own index is the cell itself; its neighbour is not.
@@ -146,7 +147,8 @@ def _close_guarded(axis: Axis, previous: Read, condition: Term, value: Term, res
             return None
         return select(condition, yes[0], no[0]), select(condition, yes[1], no[1])
     if mentions(condition, name):
-        return None
+        extreme = larger(condition, previous, value) if rest == previous else ""
+        return _close_fold(axis, previous, App(extreme, (previous, value), previous.dtype), old) if extreme else None
     if rest != previous:
         return _close_chosen(axis, previous, select(condition, value, rest), old)
     if mentions(value, name):
@@ -205,6 +207,19 @@ def _close_fold(axis: Axis, previous: Read, new: Term, old: Term, guard: Term = 
         every = [over(f, axis) for f in folds]
         return combine(monoid.op, new.dtype, old, *past), combine(monoid.op, new.dtype, old, *every)
     return None
+
+
+def larger(condition: Term, previous: Read, value: Term) -> str:
+    """`max` where a condition says that the value is larger than the one before, `min` where smaller; then `v if v > p else p` is it.
+
+    >>> p, v = Read("p", (), "f32"), Read("x", (), "f32")
+    >>> larger(App("gt", (v, p), "bool"), p, v), larger(App("ge", (p, v), "bool"), p, v), larger(App("eq", (p, v), "bool"), p, v)
+    ('max', 'min', '')
+    """
+    match condition:
+        case App("gt" | "ge" | "lt" | "le" as op, (a, b)) if {a, b} == {value, previous} and not mentions(value, previous.tensor):
+            return "max" if (op in ("gt", "ge")) == (a == value) else "min"
+    return ""
 
 
 def _close_chosen(axis: Axis, previous: Read, new: Term, old: Term) -> tuple[Term, Term] | None:

@@ -1,0 +1,80 @@
+"""Seeded defects: mistakes that somebody could make in any room of the house, each with a test that sees it.
+
+Comes in: nothing. Goes out: `DEFECTS`. The one idea: what the tests are worth is what they catch, so whoever makes them shorter or moves the code
+does it without losing one of these. `python -m tests.seeded` makes every mistake in a copy, and asks the test that is named.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Defect:
+    """`old` of a file of `tinygpu/` becomes `new`; `test` is a node of pytest that then fails."""
+
+    title: str
+    file: str
+    old: str
+    new: str
+    test: str
+
+
+def wrong(name: str) -> str:
+    """The test of one wrong spec."""
+    return f"tests/wrong/test_wrong.py::test_the_message[{name}]"
+
+
+def unsound(name: str) -> str:
+    """The test of one program that must not be proved."""
+    return f"tests/meaning/test_meaning.py::test_what_is_wrong_is_not_proved[{name}]"
+
+
+DEFECTS = (
+    # the prover: a claim that is not asked, or asked of less
+    Defect("writes are not asked to be inside", "obligations/bounds.py", "if not access.index:", "if not access.index or access.write:", wrong("TG203_no_guard")),
+    Defect("one store twice is not asked", "obligations/once.py", "        if p == q and not alone:", "        if p == q:", wrong("TG202_two_threads")),
+    Defect("an element that nobody stores is not asked", "obligations/cover.py", "if t.name not in made):", "if t.name in made):", wrong("TG201_no_tail")),
+    Defect("a warp barrier is one of the block", "obligations/between.py", "                found = found.plus(Met((), (TRUE,)))", "                found = found.plus(Met((TRUE,), (TRUE,)))", wrong("TG302_warp_barrier")),
+    Defect("barriers of the next turn are those of this one", "obligations/between.py", "        turn = next_ if TRUE in met(loop.body).block else Var(name + LATER) > Var(name)", "        turn = equal(Var(name + LATER), Var(name))", wrong("TG302_two_turns")),
+    Defect("a divergent barrier is not asked", "obligations/uniform.py", "    if other == guard:\n        return", "    if other != guard:\n        return", wrong("TG303_divergent_barrier")),
+    Defect("a cell that nobody wrote is not asked", "obligations/initialised.py", "            if read.tensor.endswith((FRESH, UNSOLVED)):", "            if read.tensor.endswith(UNSOLVED):", wrong("TG301_compared_with_itself")),
+    Defect("terms twice in a fold are not asked", "obligations/fold.py", "    if MONOIDS[wanted.monoid].idempotent or not MONOIDS[wanted.monoid].commutative:", "    if MONOIDS[wanted.monoid].commutative:", wrong("TG506_double_counting")),
+    Defect("that a fold is whole is not asked", "obligations/fold.py", "    goal = onto(parts, tuple(Var(a.name) for a in wanted.axes), inner.extents)", "    goal: Term = TRUE", wrong("TG505_a_term_is_missing")),
+    Defect("a fold outside of its range may add anything", "obligations/fold.py", "    if lands != TRUE:", "    if lands == FALSE:", wrong("TG504_outside_the_fold")),
+    Defect("the order of a fold is not asked", "obligations/fold.py", "    if not MONOIDS[wanted.monoid].commutative:\n        yield from _ordered", "    if MONOIDS[wanted.monoid].commutative:\n        yield from _ordered", wrong("TG508_changed_order")),
+    Defect("a monoid need not be associative", "obligations/laws.py", 'for law in ("invariant", "associative", "commutative") if monoid.commutative else ("invariant", "associative"):', 'for law in ("invariant",):', wrong("TG520_not_associative")),
+    Defect("a quotient is always defined", "obligations/defined.py", '            return App("ne", (divisor, zero(divisor.dtype)), BOOL)', "            return TRUE", unsound("u1_truth_kept")),
+    Defect("a comparison of rounded numbers is one of reals", "obligations/control.py", "            if stored and op in COMPARISONS and compared(term):", "            if op in COMPARISONS:", unsound("u9_store_by_rounding")),
+    Defect("a quotient has a value whatever it divides by", "category/total.py", "    if term.op not in PARTIAL:\n        return False", "    if term.op in PARTIAL:\n        return False", "tinygpu/category/total.py"),
+    Defect("an infinity is a number", "category/total.py", "            return value not in INFINITE", "            return True", "tinygpu/category/total.py"),
+    Defect("what two launches store is not asked of", "obligations/dataflow.py", "        if len(program.launches) > 1 or any(s.step.atomic for s in run.trace.stores):", "        if any(s.step.atomic for s in run.trace.stores):", "tests/meaning/test_meaning.py"),
+    Defect("two arrays may share memory", "obligations/storage.py", "        goal = conjunction(start >= places[one.name] + shared_bytes(one), equal(start % CARVE_BYTES, 0))", "        goal = equal(start % CARVE_BYTES, 0)", "tests/obligations/test_storage.py"),
+    Defect("an index may be as large as it likes", "obligations/width.py", "        if narrow:\n            yield fits", "        if not narrow:\n            yield fits", wrong("TG403_width")),
+    Defect("a negative index is divided", "obligations/width.py", "goal = settle(conjunction(a >= 0, b >= 1), where.extents, frozenset(where.guard))", "goal = settle(b >= 1, where.extents, frozenset(where.guard))", wrong("TG404_negative_division")),
+    # the kernel, certificates and the second checkers
+    Defect("what the solver gives up is a theorem", "proof/kernel.py", "", "", "tests/proof/test_kernel.py"),
+    Defect("a run that goes wrong agrees", "recheck/run.py", "            if seen is not None:\n                return Disagreement(row, seen)", "            if seen is None:\n                pass", "tests/recheck/test_run.py"),
+    # schedules: machine → program
+    Defect("a copy has no guard at the tensor's end", "program/derive_stage.py", "    store = Assign(tile.array, there, select(inside, value, tile.fill), guard=guard, span=stage.span)", "    store = Assign(tile.array, there, value, guard=guard, span=stage.span)", "tests/program/test_derive_stage.py"),
+    Defect("barriers are left out for threads too", "program/derive.py", "    body = in_order_alone(body) if build.core else body", "    body = in_order_alone(body)", "tests/program/test_derive_stage.py"),
+    Defect("components are stored before the others are read", "program/unpack.py", "", "", "tests/program/test_unpack.py"),
+    # printers
+    Defect("a loop of a kernel runs once too often", "emit/cuda_body.py", '    return block(f"for {scope.names[axis.name]} in upto({bound})", body_lines(build, body, scope, (*axes, axis)))', '    return block(f"for {scope.names[axis.name]} in upto({bound} + 1)", body_lines(build, body, scope, (*axes, axis)))', "tests/validate/test_specs.py"),
+    Defect("a guard is not printed", "emit/cuda_body.py", '    return lines if step.guard == TRUE else block(f"if {scope.text(step.guard)}", lines)', "    return lines", "tests/validate/test_specs.py"),
+    Defect("a wide access is taken where it is not", "emit/cuda_body.py", '        test = " and ".join(["wide"] * any(not m.wide.shared for m in quick) + [scope.text(c, 3) for c in shares])', '        test = "wide"', "tests/validate/test_specs.py"),
+    Defect("a wide store and a wide load change places", "emit/cuda_body.py", """    call = f"{memory}{'store' if wide.stores else 'load'}{wide.count}\"""", """    call = f"{memory}{'load' if wide.stores else 'store'}{wide.count}\"""", "tests/validate/test_specs.py"),
+    # launchers
+    Defect("a precondition is not checked", "emit/launcher.py", '        lines += block(f"if {\' or \'.join(tests)}", [f"_precondition({spelled.title}, {quoted(text(guard))}, _sizes)"])\n    return lines\n\n\ndef _outputs', "    return lines\n\n\ndef _outputs", "tests/emit/test_launcher.py"),
+    Defect("outputs may overlap inputs", "emit/launcher.py", '    given.append(f"_distinct({title}, {_tuple(views)}, {others})")\n', "", "tests/emit/test_launcher.py"),
+    Defect("32-bit indices are always taken", "emit/launcher.py", '        return ["_bits = 32"]\n    lines = ', '        return ["_bits = 32"]\n    return ["_bits = 32"]\n    lines = ', "tests/emit/test_launcher.py"),
+    Defect("the sizes of the CPU are not limited", "emit/launcher.py", "    cpu = _refused(spelled, cpu_limits, CPU_MAX) if cpu_limits else []", "    cpu: Lines = []", "tests/validate/test_cpu_width.py"),
+    Defect("arrays of two devices are taken", "emit/support_call.py", "        if view.device != first.device:\n            break", "        if view.device == first.device:\n            break", "tests/emit/test_launch_path.py"),
+    Defect("a negative size is taken", "emit/support_call.py", "    if whole < 0:", "    if whole < -1:", "tests/emit/test_launcher.py"),
+    Defect("a read-only output is written", "emit/support_call.py", "    if view.readonly:", "    if view.readonly is None:", "tests/emit/test_launcher.py"),
+    # the reader of texts
+    Defect("a quotient by 0 is read", "validate/whole.py", "        if isinstance(term, Const) and int(term.value) < 1:", "        if isinstance(term, Const) and int(term.value) < 0:", "tests/validate/test_tampered.py"),
+    Defect("any grid is read", "validate/launches.py", "", "", "tests/validate/test_tampered.py"),
+    # runtime
+    Defect("a damaged file of the cache is used", "run/cache.py", "        return path.read_bytes() == text.encode()", "        return bool(path.read_bytes())", "tests/run/test_cache.py"),
+)  # fmt: skip
