@@ -195,6 +195,11 @@ def rows(
         yield [chance.choice(p[:3] if small and d in WIDTH else p) for d, p in zip(dtypes, pools, strict=True)]
         if number % 4 == 3:
             yield different(dtypes, chance, Fraction(1, 2))
+        if number % 4 == 1:
+            yield [
+                v if d in WIDTH or d == BOOL else v + len(dtypes)
+                for d, v in zip(dtypes, different(dtypes, chance, Fraction(0)), strict=True)
+            ]
 
 
 def different(dtypes: list[str], chance: random.Random, shift: Fraction) -> list[Any]:
