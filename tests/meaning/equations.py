@@ -56,6 +56,9 @@ class Plain:
     def exchange(self, term: App, env: Env) -> Value:
         raise KeyError(term.op)
 
+    def outside(self, carrier: str) -> None:
+        raise OpFault(f"what is put together is no value of {carrier}")
+
     def packed(self, components: tuple[Value, ...]) -> Value:
         return components, True
 

@@ -30,6 +30,7 @@ def program(seed: int, number: int) -> str:
     chance = random.Random(f"{seed} {number}")
     trouble = Trouble(chance, chance.choice((0.1, 0.2, 0.2, 0.35)))
     if chance.random() < EDITED:
-        return edited(base(chance) if chance.random() < 0.5 else chance.choice(KINDS)(trouble), chance)
-    text = chance.choice(KINDS)(trouble)
+        text = edited(base(chance) if chance.random() < 0.5 else chance.choice(KINDS)(trouble), chance)
+    else:
+        text = chance.choice(KINDS)(trouble)
     return f"{BEYOND}\n{text}" if trouble.beyond else text

@@ -74,6 +74,9 @@ class Machine(Plain):
         if not -FITS <= index < FITS:
             raise Fault(f"the index {index} does not fit")
 
+    def outside(self, carrier: str) -> None:
+        raise Fault(f"what is put together is no value of {carrier}")
+
     def leans(self) -> None:
         self.leaning = True
 

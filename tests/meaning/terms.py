@@ -43,6 +43,9 @@ class World(Protocol):
     def choice(self, term: App, condition: Value, env: Env) -> Value:
         """The branch of a choice whose condition is undefined, or is decided by rounding."""
 
+    def outside(self, carrier: str) -> None:
+        """A component is an infinity that the carrier does not have."""
+
     def packed(self, components: tuple[Value, ...]) -> Value:
         """A value of several components."""
 
@@ -87,7 +90,10 @@ def operation(term: App, env: Env, world: World) -> Value:
     if op in SHUFFLES:
         return world.exchange(term, env)
     if op == "pack":
-        return world.packed(tuple(evaluate(a, env, world) for a in args))
+        components = tuple(evaluate(a, env, world) for a in args)
+        if any(v.infinite(a) and a != u for (a, _), (u, _) in zip(components, unit_of(term.dtype, term.dtype)[0], strict=True)):
+            world.outside(term.dtype)
+        return world.packed(components)
     if op == "part":
         return evaluate(args[0], env, world)[0][args[1].value]  # type: ignore[union-attr,no-any-return]
     if op == term.dtype:

@@ -76,7 +76,8 @@ def _cancel(term: Term) -> Term:
         case App("div", (_, Const()), dtype) if vanishing(term):
             return Const(0.0, dtype)
         case App("add" | "sub" as op, (a, b), dtype) if drowning(term):
-            return b if op == "add" and isinstance(b, Const) else a if op == "add" else cancel(App("neg", (b,), dtype))
+            end = b if isinstance(b, Const) and b.value in INFINITE else a
+            return end if op == "add" else cancel(App("neg", (b,), dtype))
         case App("neg", (Const(value),), dtype) if dtype in FLOATS:
             return Const(-value, dtype)
         case App("add" | "sub" | "mul" | "neg", _, dtype) if dtype in INTEGERS:

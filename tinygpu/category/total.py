@@ -84,13 +84,7 @@ def mixing(term: App) -> bool:
     >>> mixing(App("add", (m, x), "f32")), mixing(App("max", (m, x), "f32")), mixing(App("gt", (x, m), "bool"))
     (True, False, False)
     """
-    if (
-        vanishing(term)
-        or drowning(term)
-        or literal(term) is not None
-        or term.op in ENDLESS
-        or term.op in COMPARISONS + LOGIC + ("pack", "part", "table")
-    ):
+    if vanishing(term) or drowning(term) or term.op in ENDLESS or term.op in COMPARISONS + LOGIC + ("pack", "part", "table"):
         return False
     if term.op == "cast" and term.dtype in FLOATS:
         return False
@@ -119,7 +113,8 @@ def vanishing(term: App) -> bool:
 
 
 def literal(term: Term) -> float | None:
-    """The number or infinity that a term of written floats is, without what rounding does; None where it has no value, or is none.
+    """The number or infinity that a term of written floats is, without what rounding does; None where it has no value, or is none. That it has
+    one makes it no number: −∞ + 1 is no larger than −∞.
 
     >>> two, end = Const(2.0, "f32"), Const(float("inf"), "f32")
     >>> literal(App("mul", (two, end), "f32")), literal(App("sub", (end, end), "f32"))
@@ -138,7 +133,9 @@ def literal(term: Term) -> float | None:
 def drowning(term: App) -> bool:
     """Whether a number is added to an infinity that is written there: `x - inf` is that infinity."""
     match term:
-        case App("add" | "sub", (a, Const(value))) | App("add", (Const(value), a)):
+        case App("add" | "sub", (a, Const(value))) if value in INFINITE:
+            return limited(a) and total(a)
+        case App("add", (Const(value), a)):
             return value in INFINITE and limited(a) and total(a)
     return False
 

@@ -34,7 +34,7 @@ from tinygpu.category.term import (
 from tinygpu.diagnostic import Label
 from tinygpu.obligations.defined import defined, evaluated, outer_folds, valued
 from tinygpu.obligations.endless import at_infinity, computes, written
-from tinygpu.obligations.extreme import extremes
+from tinygpu.obligations.extreme import empty, extremes
 from tinygpu.obligations.finite import HIGH, LOW, Ends, allowed, apart
 from tinygpu.obligations.fold import match
 from tinygpu.obligations.obligation import Claim, Obligation, Point
@@ -184,7 +184,7 @@ def _finished(
         reals = (cancel(substitute(t, names)) for t in (value, claim))
         yield Obligation("body", "TG502", title, sentence, tuple(substitute(f, names) for f in there.facts), equal(*reals), labels)
     yield from defined(value, claim, there, labels, ends)
-    yield from at_infinity(value, claim, point, ends, labels, meant)
+    yield from at_infinity(value, claim, point.under(*empty(meant, (value, claim))), ends, labels, meant)
 
 
 def unused(what: str, dtype: str, value: Term, claim: Term, point: Point, symbols: Symbols) -> Var:

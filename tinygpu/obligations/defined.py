@@ -27,7 +27,7 @@ from tinygpu.category.term import (
     text,
     total,
 )
-from tinygpu.category.total import SIGNED, blending, failing, mixing
+from tinygpu.category.total import SIGNED, blending, failing, literal, mixing
 from tinygpu.diagnostic import Label, Span
 from tinygpu.obligations.finite import Ends, blended, finite
 from tinygpu.obligations.obligation import Claim, Obligation, Point
@@ -82,6 +82,8 @@ def decided(term: Partial, point: Point, ends: Ends) -> Term:
     """Where an operation has a value that decides something: its operands are numbers, and it is defined for them."""
     if isinstance(term, Fold):
         return blended(term, point, ends)
+    if literal(term) is not None:
+        return TRUE
     numbers = (finite(a, point, ends) for a in term.args if a.dtype in FLOATS) if mixing(term) else ()
     return conjunction(condition(term) if term.op in PARTIAL else TRUE, *numbers)
 

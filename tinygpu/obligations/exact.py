@@ -6,10 +6,9 @@ index is none; what was added or multiplied may have been rounded, and may have 
 
 from __future__ import annotations
 
-from math import inf as INF
-
 from tinygpu.category.rounding import KEEPING
 from tinygpu.category.term import COMPARISONS, FLOATS, App, Const, Fold, Read, Term
+from tinygpu.category.total import drowning
 
 
 def exact(term: Term) -> bool:
@@ -28,8 +27,8 @@ def exact(term: Term) -> bool:
             return compared(condition) and all(map(exact, branches))
         case Fold("min" | "max", axes, guard, body):
             return all(compared(a.extent) for a in axes) and compared(guard) and exact(body)
-        case App("add" | "sub", args) if any(isinstance(a, Const) and abs(a.value) in (0, INF) for a in args):
-            return all(map(exact, args))  # a number and an infinity are that infinity
+        case App("add" | "sub", args) if drowning(term) or Const(0.0, term.dtype) in args:
+            return all(map(exact, args))  # a number and an infinity are that infinity (`cancel`)
         case App("mul", (Const(value), a)) | App("mul" | "div", (a, Const(value))) if abs(value) == 1:
             return exact(a)
         case App(op, args) if op in KEEPING:

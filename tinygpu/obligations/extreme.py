@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.settle import settle, within
 from tinygpu.category.term import BOOL, TRUE, App, Const, Fold, Read, Term, Var, conjunction, equal, reads, substitute, variables
+from tinygpu.category.total import INFINITE
 from tinygpu.obligations.obligation import Point
 from tinygpu.obligations.promise import instances
 
@@ -37,6 +39,22 @@ def extremes(meant: Mapping[str, Term], asked: tuple[Term, ...], point: Point) -
             symbol = Var(name, fold.dtype)
             yield from _attained(symbol, fold, point)
             yield from _bounding(symbol, fold, read)
+
+
+def empty(meant: Mapping[str, Term], asked: tuple[Term, ...]) -> Iterator[Term]:
+    """That a fold over nothing is its unit, where that is a number.
+
+    >>> from tinygpu.category.term import Axis, text
+    >>> fold = Fold("sum", (Axis("k", Var("K")),), TRUE, Read("x", (Var("k"),), "f32"), "f32")
+    >>> [text(fact) for fact in empty({"number 0": fold}, (Var("number 0", "f32"),))]
+    ['K >= 1 or number 0 == 0']
+    """
+    names = frozenset().union(*map(variables, asked))
+    for name, fold in meant.items():
+        unit = MONOIDS[fold.monoid].unit(fold.dtype) if name in names and isinstance(fold, Fold) and fold.axes else None
+        if isinstance(fold, Fold) and isinstance(unit, Const) and unit.value not in INFINITE:
+            some = (a.extent >= 1 for a in fold.axes)
+            yield App("or", (conjunction(*some), equal(Var(name, fold.dtype), unit)), BOOL)
 
 
 def _attained(symbol: Var, fold: Fold, point: Point) -> Iterator[Term]:

@@ -107,7 +107,7 @@ def allowed(term: Term, point: Point, ends: Ends) -> bool:
 def _fold(fold: Fold, sign: int, point: Point, ends: Ends) -> Term:
     """A maximum or minimum has its first term, and one that is not its unit is enough; else no term may be infinite."""
     fold, inner = point.opened(fold)
-    inner = inner.under(fold.guard)
+    inner = inner.under(fold.guard, *(a.extent >= 1 for a in fold.axes))  # where there is a term, there is something
     unit = MONOIDS[fold.monoid].unit(fold.dtype) if fold.monoid in ("min", "max") else None
     if unit is not None and apart(unit, sign, point, {}) == FALSE:
         first: dict[str, Term] = {a.name: Const(0) for a in fold.axes}
