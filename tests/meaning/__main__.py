@@ -31,8 +31,8 @@ def kind(found: dict[str, Any], text: str) -> str:
             return "unsound"
         case "proved", "loose":
             return "proved and loose"
-        case "refuted", "right" if found["codes"] == ["TG512"]:
-            return "a store that is never reached"
+        case "refuted", "right" if found["codes"] in (["TG511"], ["TG512"]):
+            return "for sizes of which one is 0, or a store that is never reached"
         case "refuted", "right":
             return "false refutation"
         case "unknown", "right":

@@ -37,7 +37,7 @@ BASES = tuple(sorted(path for folder in ("unsound", "right", "loose") for path i
 
 
 def base(chance: random.Random) -> str:
-    """A program that once was proved wrongly, or refused wrongly; without its first line."""
+    """A program that once was proved wrongly, or refused wrongly, and is decided now; without its first line."""
     return chance.choice(BASES).read_text(encoding="utf-8").partition("\n")[2].lstrip()
 
 

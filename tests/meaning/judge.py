@@ -106,18 +106,18 @@ def on_no_numbers(program: Program, chance: random.Random) -> tuple[str, str]:
         return "", ""
     idle = ""
     for sizes in itertools.islice(sizes_to_try(program, chance), NUMBERLESS):
-        for given in itertools.islice(inputs_to_try(program, sizes, random.Random(chance.random()), 4), 3, 4):
+        for given in itertools.islice(inputs_to_try(program, sizes, random.Random(chance.random()), 6), 3, 6):
             inputs = {
                 t.name: dict.fromkeys(given[t.name], (UNDEFINED, True)) if t.dtype in FLOATS else given[t.name]
                 for t in program.op.inputs
             }
             try:
                 for oracle in paths():
-                    _, machine = run(program, sizes, inputs, oracle)
+                    _, machine = run(program, sizes, inputs, oracle, ghosts=False)
                     if any(array.loose for array in machine.arrays.values()):
                         idle = "where the data is no number an element is stored twice"
             except Fault as fault:
-                if not str(fault).endswith(("which nobody wrote", "does not hold what is said")):
+                if not str(fault).endswith("which nobody wrote"):
                     return f"where the data is no number: {fault}", ""
             except (TooLarge, CannotJudge, OverflowError, OpFault):
                 continue

@@ -56,6 +56,8 @@ def broken(name: str, chance: random.Random) -> str:
     assert definition is not None
     world, values = Plain(), carrier(definition, chance)
     unit = unit_of(name, name)
+    if not kept(definition, unit):
+        return f"the unit of {name} does not keep its invariant"
 
     def join(a: Value, b: Value) -> Value:
         return joined(name, a, b, world)

@@ -19,6 +19,7 @@ from tests.meaning.oracle import Oracle
 from tests.meaning.terms import FITS, Env, evaluate
 from tests.meaning.values import UNDEFINED, CannotJudge, Number, TooLarge, ends, same
 from tinygpu.category.node import INDEX, App, Read, Term
+from tinygpu.category.term import reads, variables
 from tinygpu.program.step import Assign, Barrier, For, Holds, If, Launch, Local, Program, Shared, Step, steps
 
 THREADS, STEPS = 1 << 12, 1 << 17
@@ -28,7 +29,10 @@ INTEGERS = (0, 1, -1)  # and the ends of the dtype: what an undefined float may 
 class Machine(Plain):
     """The world of a program's terms: one thread at a time, at one step."""
 
-    def __init__(self, program: Program, sizes: Mapping[str, int], inputs: Mapping[str, Cells], oracle: Oracle):
+    def __init__(
+        self, program: Program, sizes: Mapping[str, int], inputs: Mapping[str, Cells], oracle: Oracle, ghosts: bool = True
+    ):
+        self.ghosts = ghosts  # whether what is said is looked at
         self.program, self.sizes, self.oracle = program, sizes, oracle
         self.arrays = {t.name: Array(t.name, shape_of(t.shape, sizes), cells=dict(inputs[t.name])) for t in program.op.inputs}
         for output in program.op.outputs:
@@ -39,10 +43,12 @@ class Machine(Plain):
         self.threads: list[Env] = []
         self.moments: list[Moment] = []
         self.here = 0  # the thread that evaluates
-        self.ghost = self.partial = self.leaning = self.guessed = False
+        self.ghost = self.silent = self.partial = self.leaning = self.guessed = False
         self.active: frozenset[int] = frozenset()
         self.shuffled: dict[int, set[int]] = {}
         self.known: dict[tuple[int, int], Value] = {}
+        self.answers: dict[tuple[int, Any], bool] = {}
+        self.given = frozenset(inputs)
         self.spent = 0
 
     # what terms ask
@@ -65,6 +71,9 @@ class Machine(Plain):
         self.partial = self.partial or not self.ghost
 
     def integer(self, dtype: str) -> Number:
+        if self.ghost:  # what is said has no value: nothing is said
+            self.silent = True
+            return 0
         self.partial = True
         return (
             (*INTEGERS, *ends(dtype))[self.oracle.choose(len(INTEGERS) + 2)] if not dtype.startswith("u") else self.oracle.choose(2)
@@ -75,7 +84,8 @@ class Machine(Plain):
             raise Fault(f"the index {index} does not fit")
 
     def outside(self, carrier: str) -> None:
-        raise Fault(f"what is put together is no value of {carrier}")
+        if not self.guessed:  # by a test of what is no number anything is put together
+            raise Fault(f"what is put together is no value of {carrier}")
 
     def leans(self) -> None:
         self.leaning = True
@@ -169,7 +179,7 @@ class Machine(Plain):
                         self.body(inner, some, loops)
                 case Barrier(scope):
                     self.barrier(scope, active)
-                case Holds():
+                case Holds() if self.ghosts:
                     self.holds(step, active, loops)
 
     def at(self, term: Term, thread: int, loops: Mapping[str, int]) -> Value:
@@ -180,10 +190,20 @@ class Machine(Plain):
     def decided(self, guard: Term, thread: int, loops: Mapping[str, int]) -> bool:
         """Whether a guard holds: asked of the oracle where it is undefined, or where rounding decides."""
         held, sure = self.at(guard, thread, loops)
-        if held is UNDEFINED:
-            self.partial = True
-            return bool(self.oracle.choose(2))
-        return bool(held) if sure is True else self.oracle.test(bool(held), sure)
+        self.partial = self.partial or held is UNDEFINED
+        if held is not UNDEFINED and sure is True:
+            return bool(held)
+        if any(r.tensor not in self.given for r in reads(guard)):
+            return self.chosen(held, sure)
+        env = {**self.threads[thread], **loops}
+        key = id(guard), tuple((name, env[name]) for name in sorted(variables(guard)))
+        if key not in self.answers:  # the same test of the same inputs has one answer, whichever
+            self.answers[key] = self.chosen(held, sure)
+        return self.answers[key]
+
+    def chosen(self, held: Number, sure: Any) -> bool:
+        """The truth of a guard that is undefined, or that rounding decides."""
+        return bool(self.oracle.choose(2)) if held is UNDEFINED else self.oracle.test(bool(held), sure)
 
     def turns(self, extent: Term, active: list[int], loops: Mapping[str, int]) -> int:
         found = {self.at(extent, thread, loops)[0] for thread in active}
@@ -245,9 +265,11 @@ class Machine(Plain):
             index = tuple(self.at(i, thread, loops) for i in step.index)
             self.here = thread
             got = self.read(Read(step.target, step.index, step.value.dtype), index, {})
+            guessed, self.guessed, self.silent = self.guessed, False, False
             want = self.at(step.value, thread, loops)
-            if is_undefined(got) or is_undefined(want):
-                self.oracle.soft = True
+            silent, self.guessed = self.silent or self.guessed, guessed
+            if silent or is_undefined(got) or is_undefined(want):
+                self.oracle.soft = self.partial = True
             elif not equal(got, want) and not self.oracle.soft and not self.guessed:  # a fact is one of values
                 raise Fault(f"{step.target} does not hold what is said")
         self.ghost = False
@@ -260,7 +282,9 @@ def equal(a: Value, b: Value) -> bool:
     return same(a[0], b[0])
 
 
-def run(program: Program, sizes: Mapping[str, int], inputs: Mapping[str, Cells], oracle: Oracle) -> tuple[dict[str, Cells], Any]:
+def run(
+    program: Program, sizes: Mapping[str, int], inputs: Mapping[str, Cells], oracle: Oracle, ghosts: bool = True
+) -> tuple[dict[str, Cells], Any]:
     """The outputs, and the machine that made them."""
-    machine = Machine(program, sizes, inputs, oracle)
+    machine = Machine(program, sizes, inputs, oracle, ghosts)
     return machine.run(), machine

@@ -19,7 +19,7 @@ from tinygpu.category.node import BOOL, App, Const, Fold, Read, Term
 from tinygpu.program.step import Assign, For, If, Program, steps
 
 FLOATS = tuple(Fraction(number) for number in ("0", "1", "-1", "2", "-2", "300", "1/2", "-3/2"))
-SMALL, DRAWN, EDGE, ELEMENTS, TRIES = (0, 1, 2, 3, 4, 5), 6, 40, 600, 24
+SMALL, LATER, DRAWN, EDGE, ELEMENTS, TRIES = (0, 1, 2, 3, 4, 5), 7, 6, 40, 600, 24
 FAR, FEW, NUMBERS = 300, 3, 4
 SAFE = ((Fraction(1),), (Fraction(2), Fraction(3), Fraction("1/2")))
 
@@ -130,6 +130,8 @@ def sizes_to_try(program: Program, chance: random.Random) -> Iterator[dict[str, 
         if admitted(program.where, Plain(), sizes):
             found += 1
             yield sizes
+    if names and admitted(program.where, Plain(), sizes := dict.fromkeys(names, LATER)):
+        yield sizes  # a second turn of four
     for n in range(6, FAR) if found < FEW and names else ():  # preconditions that small sizes do not meet
         if admitted(program.where, Plain(), sizes := dict.fromkeys(names, n)):
             yield sizes

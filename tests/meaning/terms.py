@@ -21,6 +21,10 @@ from tinygpu.category.node import BOOL, COMPARISONS, FLOATS, INDEX, SHUFFLES, Ap
 Env: TypeAlias = Mapping[str, Any]
 KEEPS = ("min", "max", "neg", "abs", "floor")  # of stored floats they give stored floats
 FITS = 1 << 63
+BEYOND, BEFORE = (
+    (("gt", INF), ("lt", -INF)),
+    (("lt", INF), ("gt", -INF)),
+)  # comparisons with what is last, and what is first, that are false
 
 
 class World(Protocol):
@@ -120,6 +124,8 @@ def plain(term: App, args: list[Value], world: World) -> Value:
     if op == "cast":
         return cast(term, *args[0], world)
     sure = certainty(op, args, True)
+    if (op, given[-1]) in BEYOND or (op, given[0]) in BEFORE:
+        return False, True  # nothing is there, nor what is no number
     if any(a is UNDEFINED for a in given):
         return UNDEFINED, sure
     if op in COMPARISONS:
@@ -138,7 +144,7 @@ def plain(term: App, args: list[Value], world: World) -> Value:
 
 
 def untouched(op: str, given: list[Number]) -> bool:
-    """Whether one operand is a unit or infinite, so that nothing is rounded: `x + 0`, `1*x`, `x - inf`."""
+    """Whether one operand is a unit or infinite, so that nothing is rounded: `x + 0`, `1*x`, `0*x`, `x - inf`."""
     if op not in ("add", "sub", "mul", "div"):
         return False
     if any(map(v.infinite, given)):
@@ -147,7 +153,7 @@ def untouched(op: str, given: list[Number]) -> bool:
         case "add" | "sub":
             return 0 in given
         case "mul":
-            return any(abs(a) == 1 for a in given)
+            return any(abs(a) in (0, 1) for a in given)
     return bool(abs(given[1]) == 1)
 
 

@@ -35,6 +35,8 @@ DEFECTS = (
     Defect("one store twice is not asked", "obligations/once.py", "        if p == q and not alone:", "        if p == q:", wrong("TG202_two_threads")),
     Defect("an element that nobody stores is not asked", "obligations/cover.py", "if t.name not in made):", "if t.name in made):", wrong("TG201_no_tail")),
     Defect("a warp barrier is one of the block", "obligations/between.py", "                found = found.plus(Met((), (TRUE,)))", "                found = found.plus(Met((TRUE,), (TRUE,)))", wrong("TG302_warp_barrier")),
+    Defect("a barrier of the next turn is one of this", "obligations/between.py", "        turn = next_ if TRUE in met(loop.body).block else Var(name + LATER) > Var(name)", "        turn = equal(Var(name + LATER), Var(name))", wrong("TG302_next_turn_alone")),
+    Defect("a write may be outside", "obligations/bounds.py", "        if not access.index:", "        if not access.index or access.write:", wrong("TG203_shared_too_short")),
     Defect("a divergent barrier is not asked", "obligations/uniform.py", "    if other == guard:\n        return", "    if other != guard:\n        return", wrong("TG303_divergent_barrier")),
     Defect("a cell that nobody wrote is not asked", "obligations/initialised.py", "            if read.tensor.endswith((FRESH, UNSOLVED)):", "            if read.tensor.endswith(UNSOLVED):", unsound("unwritten_index_in_guard")),
     Defect("terms twice in a fold are not asked", "obligations/fold.py", "    if MONOIDS[wanted.monoid].idempotent or not MONOIDS[wanted.monoid].commutative:", "    if MONOIDS[wanted.monoid].commutative:", wrong("TG506_double_counting")),
@@ -70,6 +72,7 @@ DEFECTS = (
     Defect("32-bit indices are always taken", "emit/launcher.py", '        return ["_bits = 32"]\n    lines = ', '        return ["_bits = 32"]\n    return ["_bits = 32"]\n    lines = ', "tests/validate/test_specs.py"),
     Defect("the sizes of the CPU are not limited", "emit/launcher.py", "    cpu = _refused(spelled, cpu_limits, CPU_MAX) if cpu_limits else []", "    cpu: Lines = []", "tests/validate/test_cpu_width.py"),
     Defect("a negative size is taken", "emit/support_call.py", "    if whole < 0:", "    if whole < -1:", "tests/emit/test_launcher.py"),
+    Defect("arrays of two devices are taken", "emit/support_call.py", "        if view.device != first.device and (view.nbytes or min(view.device, first.device) < 0):", "        if view.device != first.device and not view.nbytes:", "tests/emit/test_cuda_call.py"),
     Defect("a read-only output is written", "emit/support_call.py", "    if view.readonly:", "    if view.readonly is None:", "tests/emit/test_launcher.py"),
     # the reader of texts
     Defect("a quotient by 0 is read", "validate/whole.py", "        if isinstance(term, Const) and int(term.value) < 1:", "        if isinstance(term, Const) and int(term.value) < 0:", "tests/validate/test_tampered.py"),

@@ -94,8 +94,8 @@ def _cancel(term: Term) -> Term:
         case App("cast", (inner,), dtype) if dtype in INTEGERS and inner.dtype in INTEGERS and BITS[dtype] <= BITS[inner.dtype]:
             return _narrow(inner, dtype) or term
         case App("cast", (App("cast", (inner,), middle),), dtype) if (
-            middle in INTEGERS and inner.dtype in INTEGERS and _holds(middle, inner.dtype)
-        ):
+            inner.dtype in INTEGERS and _holds(middle, inner.dtype) and (middle in INTEGERS or _holds(dtype, inner.dtype))
+        ):  # an integer wraps, and a float ends where the dtype does
             return cancel(App("cast", (inner,), dtype))
         case App("log", (App("exp", (inner,)),)) if total(inner) and limited(inner):
             return inner
@@ -122,14 +122,9 @@ def _cancel(term: Term) -> Term:
     return term
 
 
-def packed(term: Term) -> bool:
-    """Whether a value of several components is put together of a few that are there."""
-    match term:
-        case App("pack"):
-            return next(islice(walk(term), FEW, None), None) is None
-        case App(op, (a, b), carrier):
-            return op == carrier and packed(a) and packed(b)
-    return False
+def packed(term: App) -> bool:
+    """Whether both operands are put together there, of a few parts: a combination writes them several times."""
+    return all(isinstance(t, App) and t.op == "pack" and next(islice(walk(t), FEW, None), None) is None for t in term.args)
 
 
 def sure(term: Term) -> bool:
@@ -143,8 +138,10 @@ def sure(term: Term) -> bool:
 
 
 def _holds(dtype: str, other: str) -> bool:
-    """Whether an integer dtype has every value of another."""
-    return BITS[dtype] > BITS[other] and (dtype in SIGNED or other not in SIGNED)
+    """Whether a dtype has every value of an integer one."""
+    if dtype in FLOATS:  # bf16 has eight digits
+        return BITS[other] == 8 or (dtype == "f64" and BITS[other] == 32)
+    return dtype in INTEGERS and BITS[dtype] > BITS[other] and (dtype in SIGNED or other not in SIGNED)
 
 
 def _or(term: Term, kept: tuple[Term, ...]) -> Term:

@@ -17,12 +17,13 @@ Extents = Mapping[str, Term]
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is known where a term stands: the extents of axes, facts, and those facts as linear forms that are not negative."""
+    """What is known where a term stands: the extents of axes, facts, and those facts as linear forms that are not negative; and what terms
+    are there, by the term or, where it matters which of equal ones it is, by its identity."""
 
     extents: Extents
     given: frozenset[Term] = frozenset()
     forms: tuple[Linear, ...] = ()
-    settled: dict[Term, Term] = field(default_factory=dict, compare=False, repr=False)  # what terms are where all this is known
+    settled: dict[Term | int, tuple[Term, Term]] = field(default_factory=dict, compare=False, repr=False)
 
     @staticmethod
     def of(extents: Extents, given: frozenset[Term] = frozenset()) -> Known:

@@ -44,6 +44,7 @@ class Algebra:
         "_hash",
         "_limited",
         "_plain",
+        "_polynomial",
         "_single",
         "_total",
         "_variables",

@@ -28,42 +28,52 @@ def shorter(term: App) -> Term:
     >>> text(shorter(App("sub", (App("add", (App("max", (x, w), "i8"), App("min", (x, w), "i8")), "i8"), w), "i8")))
     'x'
     """
-    form = _polynomial(term, term.dtype)
-    if form is None or sum(len(m) + (abs(c) != 1 or not m) for m, c in form.items()) >= _leaves(term, term.dtype):
+    form = polynomial(term)
+    if form is None or sum(len(m) + (abs(c) != 1 or not m) for m, c in form.items()) >= _leaves(term):
         return term
     return _written(form, term.dtype) or term
 
 
 def difference(a: Term, b: Term) -> Any:
     """What `a - b` is, if that is one number, whatever the data."""
-    form = _polynomial(App("sub", (a, b), a.dtype), a.dtype)
+    form = polynomial(App("sub", (a, b), a.dtype))
     return None if form is None else number(form)
 
 
-def _leaves(term: Term, dtype: str) -> int:
+def _leaves(term: Term) -> int:
     """How many operands a sum or product has, all in all."""
     match term:
-        case App("add" | "sub" | "mul" | "neg" | "div", args) if term.dtype == dtype:
-            return sum(_leaves(a, dtype) for a in args)
+        case App("add" | "sub" | "mul" | "neg" | "div", args):
+            return sum(map(_leaves, args))
     return 1
 
 
-def _polynomial(term: Term, dtype: str) -> Polynomial | None:
+def polynomial(term: Term) -> Polynomial | None:
     """The term over the rationals, or over the integers modulo 2ʷ; None where that is long, or where it is infinite."""
+    try:
+        return term._polynomial  # type: ignore[union-attr]
+    except AttributeError:
+        form = _polynomial(term)
+        object.__setattr__(term, "_polynomial", form)
+        return form
+
+
+def _polynomial(term: Term) -> Polynomial | None:
+    dtype = term.dtype
     match term:
         case Const(value):
             exact = nearest(value, dtype) if dtype in FLOATS else int(value)
             return None if exact is None else _number(exact)
-        case App("add" | "sub" | "mul" as op, (a, b)) if term.dtype == dtype:
-            p, q = _polynomial(a, dtype), _polynomial(b, dtype)
+        case App("add" | "sub" | "mul" as op, (a, b)):
+            p, q = polynomial(a), polynomial(b)
             if p is None or q is None or (len(p) * len(q) if op == "mul" else len(p) + len(q)) > MOST:
                 return None
             return _modulo(times(p, q) if op == "mul" else _both(plus(p, q, 1 if op == "add" else -1)), dtype)
-        case App("neg", (a,)) if term.dtype == dtype:
-            p = _polynomial(a, dtype)
+        case App("neg", (a,)):
+            p = polynomial(a)
             return None if p is None else _modulo(plus({}, p, -1), dtype)
-        case App("div", (a, Const() as divisor)) if dtype in FLOATS and (by := _polynomial(divisor, dtype)):
-            p = _polynomial(a, dtype)
+        case App("div", (a, Const() as divisor)) if dtype in FLOATS and (by := polynomial(divisor)):
+            p = polynomial(a)
             return None if p is None else times(p, _number(1 / by[()]))
     return {(term,): Fraction(1) if dtype in FLOATS else 1}
 

@@ -154,12 +154,12 @@ def settle(term: Term, extents: Extents, given: frozenset[Term] = frozenset()) -
 
 
 def _settle(term: Term, known: Known) -> Term:
-    if not isinstance(term, App) or not plain(term):  # equal reads may stand in different places of a text
+    if not isinstance(term, App):
         return _anew(term, known)
-    found = known.settled.get(term)
-    if found is None:
-        found = known.settled[term] = _anew(term, known)
-    return found
+    key = term if plain(term) else id(term)  # equal reads may stand in different places of a text
+    if key not in known.settled:
+        known.settled[key] = term, _anew(term, known)  # which lives as long, so the identity is its own
+    return known.settled[key][1]
 
 
 def _anew(term: Term, known: Known) -> Term:

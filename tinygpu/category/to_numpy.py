@@ -195,7 +195,10 @@ def _apply(term: App, args: list[Value], mask: Mask, c: _Context) -> Value:
         case "not":
             return np.logical_not(args[0])
         case "cast":
-            return cast(args[0], term.dtype, c.exact)
+            out = cast(args[0], term.dtype, c.exact)
+            if c.undefined is None or not c.exact or term.args[0].dtype not in FLOATS or term.dtype in FLOATS:
+                return out
+            return _without_value(out, np.isnan(args[0]), c)
         case "neg":
             out = -args[0]
         case "floordiv" | "mod" | "ceildiv":

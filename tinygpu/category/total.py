@@ -61,7 +61,7 @@ def _total(term: Term) -> bool:
         case Fold(_, axes, guard, body):
             return all(total(a.extent) for a in axes) and total(guard) and total(body) and not blending(term)
         case App(_, args):
-            return all(map(total, args)) and not failing(term) and not mixing(term)
+            return literal(term) is not None or (all(map(total, args)) and not failing(term) and not mixing(term))
     return True
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from tinygpu.category.rounding import KEEPING
 from tinygpu.category.term import COMPARISONS, FLOATS, App, Const, Fold, Read, Term
-from tinygpu.category.total import drowning
+from tinygpu.category.total import drowning, limited
 
 
 def exact(term: Term) -> bool:
@@ -31,6 +31,8 @@ def exact(term: Term) -> bool:
             return all(map(exact, args))  # a number and an infinity are that infinity (`cancel`)
         case App("mul", (Const(value), a)) | App("mul" | "div", (a, Const(value))) if abs(value) == 1:
             return exact(a)
+        case App("mul", (Const(value), a)) | App("mul", (a, Const(value))) if value == 0:
+            return exact(a) and limited(a)
         case App(op, args) if op in KEEPING:
             return all(map(exact, args))
     return False

@@ -25,6 +25,7 @@ from tinygpu.category.term import (
     Var,
     conjunction,
     conjuncts,
+    lift,
     negation,
     reads,
     select,
@@ -82,6 +83,12 @@ def _alike(part: Fold, wanted: Fold) -> bool:
     )
 
 
+def alike_terms(part: Fold, wanted: Fold) -> bool:
+    """Whether nothing tells one term of a part from another, and how many there are counts."""
+    counted = len(wanted.axes) == 1 and len(part.axes) <= 1 and not MONOIDS[wanted.monoid].idempotent
+    return counted and part.guard == TRUE and not reads(part.body)
+
+
 def like(pattern: Term, term: Term, name: str) -> Term | None:
     """What `name` is where `pattern` has the form of `term`: first-order matching, for indices that are not linear.
 
@@ -123,7 +130,7 @@ class Matched:
 def match(parts: tuple[Term, ...], wanted: Fold, point: Point, labels: tuple[Label, ...], same: Same) -> Iterator[Claim]:
     """The formulas that say `⊕ parts = wanted` at a point."""
     wanted, inner = point.opened(guarded(wanted))
-    matched = []
+    matched, laid = [], lift(0)
     for part in (single for several in parts for single in spread(several, wanted)):
         fold = (
             part if isinstance(part, Fold) and part.monoid == wanted.monoid else Fold(wanted.monoid, (), TRUE, part, wanted.dtype)
@@ -133,6 +140,9 @@ def match(parts: tuple[Term, ...], wanted: Fold, point: Point, labels: tuple[Lab
             yield from evaluated(fold.guard, wanted, point.inside(*fold.axes), labels)
             continue
         phi = arrow(fold, wanted)
+        if alike_terms(fold, wanted):  # one is laid beside the other
+            phi = (Var(fold.axes[0].name) + laid,) if fold.axes else (laid,)
+            laid = laid + (fold.axes[0].extent if fold.axes else 1)
         if phi is None:
             reason = f"nothing in {text(fold.body)} tells which term of {text(wanted)} it is"
             if fold.guard != TRUE:  # it may be a part of nothing, wherever it is said what decides that

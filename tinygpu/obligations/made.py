@@ -148,8 +148,8 @@ def stored_of(term: Term) -> Term:
 def _extreme_of(term: Term) -> Term:
     """A number of a comparison."""
     match term:
-        case App("made of", (value, Read(name))) if FORM in name and reordered(value) and exact(value):
-            return _extreme_of(value)
+        case App("made of", (value, Read(name))) if FORM in name and reordered(value) and exact(opened := _extreme_of(value)):
+            return opened
         case App("made of", (_, how)):
             return stored_of(how)
         case App(op) if op in ENDLESS:

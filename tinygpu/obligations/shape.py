@@ -10,8 +10,9 @@ from itertools import product
 from math import prod
 
 from tinygpu.category.cancel import cancel
+from tinygpu.category.linear import Polynomial
 from tinygpu.category.monoid import MONOIDS
-from tinygpu.category.ring import difference
+from tinygpu.category.ring import polynomial
 from tinygpu.category.term import INTEGERS, App, Axis, Const, Fold, Term, Var, children, plain, rebuild, select, substitute, whole
 from tinygpu.obligations.obligation import Claim, Obligation
 from tinygpu.obligations.pieces import parts_of
@@ -58,16 +59,18 @@ def met(value: Term, claim: Term) -> Term:
     >>> text(met(xor(w, add(mul(x, x), mul(x, w))), xor(w, mul(x, add(x, w)))))
     'w ^ x*(x + w)'
     """
-    theirs = tuple(t for t in outside(claim) if t.dtype in INTEGERS and isinstance(t, App) and t.op in RING)
+
+    def computed(term: Term) -> Polynomial | None:
+        return polynomial(term) if term.dtype in INTEGERS and isinstance(term, App) and term.op in RING else None
+
+    theirs = [(form, t) for t in (outside(claim) if value != claim else ()) if (form := computed(t)) is not None]
 
     def put(term: Term) -> Term:
-        alike = (
-            t for t in theirs if term.dtype == t.dtype and isinstance(term, App) and term.op in RING and difference(term, t) == 0
-        )
-        found = next(alike, None)
+        form = computed(term)
+        found = next((t for other, t in theirs if form == other and t.dtype == term.dtype), None)
         return found if found is not None else term if isinstance(term, Fold) else rebuild(term, put)
 
-    return put(value) if theirs and value != claim else value
+    return put(value) if theirs else value
 
 
 def outside(term: Term) -> Iterator[Term]:

@@ -242,12 +242,20 @@ def _holds(run: Run, step: Holds, mask: Array) -> None:
     else:
         got = run.read(Read(step.target, step.index, dtype), index, mask)
     wide = lambda node, at, where: rounded(run.read(node, at, where), node.dtype, exact=True)  # noqa: E731
-    want = evaluate(step.value, run.env, wide, mask, exact=True, on_zero=run.zero)
+    want, *other = (
+        evaluate(step.value, run.env, wide, mask, exact=True, on_zero=run.zero, undefined=truth)
+        for truth in ((None,) if run.undefined is None else (False, True))
+    )  # what is another value where undefined comparisons have the other truth has none
     run.ghost = False
     with quiet():
         rtol, atol = tolerances(dtype, fold_length(step.value, run.env))
         near = np.less_equal(np.abs(rounded(got, dtype, True) - want), atol + rtol * np.abs(want)) if dtype in FLOATS else False
-        same = near | np.equal(got, want) | (np.not_equal(got, got) & np.not_equal(want, want))
+        same = (
+            near
+            | np.equal(got, want)
+            | (np.not_equal(got, got) & np.not_equal(want, want))
+            | (np.not_equal(want, *other) if other else False)
+        )
     bad = np.logical_and(mask, np.logical_not(same))
     if not bad.any():
         return

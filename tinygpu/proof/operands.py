@@ -38,6 +38,20 @@ class Noted(list[float]):
         return super().__getitem__(place)
 
 
+def is_nothing(op: Op, sizes: Mapping[str, int], inputs: Mapping[str, list[float]], tensor: str, index: tuple[int, ...]) -> bool:
+    """Whether the equation has no value there, since an integer in it is divided where something is negative, or by 0."""
+    equation = op.equation(tensor)
+    point = dict(zip((axis.name for axis in equation.axes), index, strict=True))
+    try:
+        context = Equations(op, sizes, dict(inputs), exact=False)
+        evaluate(inlined(op, equation.value), constants({**sizes, **point}), context)
+    except ZeroDivisionError:
+        return True
+    except (Beyond, IndexError):
+        return False
+    return False
+
+
 def operands(op: Op, sizes: Mapping[str, int], inputs: Mapping[str, list[float]], wrong: Mismatch) -> tuple[tuple[str, float], ...]:
     """The elements of the inputs that the element is made of and their values, in the order of the inputs; none where there are many."""
     noted = {name: Noted(values) for name, values in inputs.items()}
