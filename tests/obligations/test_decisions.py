@@ -13,9 +13,10 @@ import z3
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tinygpu.category.affine import solve
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.known import Known
-from tinygpu.category.settle import decide, settle, solve
+from tinygpu.category.settle import decide, settle
 from tinygpu.category.term import BOOL, TRUE, App, Axis, Const, Fold, Read, Term, Var, equal, negation, select, variables, walk
 from tinygpu.category.to_z3 import Z3
 from tinygpu.proof.kernel import ask, evident

@@ -6,7 +6,7 @@ are written have one form.
 
 from __future__ import annotations
 
-from tinygpu.category.term import App, Const, Term
+from tinygpu.category.term import App, Const, Term, Var, variables
 from tinygpu.record import dataclass
 
 
@@ -107,3 +107,20 @@ def joined(form: Linear) -> Linear:
                 case App("mod", (whole, Const(int(r)))) if whole == above and k == c * m and r > 0:
                     return joined(form.without(atom, other).plus(Linear(((inner % (m * r), 1),)), c))
     return form
+
+
+def solve(left: Term, right: Term, name: str) -> Term | None:
+    """The term `s` with `left = right ⇔ name = s`, when `name` stands once and its coefficient divides the rest.
+
+    >>> from tinygpu.category.term import Var, text
+    >>> text(solve(Var("p") + Var("r") - 1, Var("q"), "r"))
+    'q - p + 1'
+    >>> text(solve(Var("c") * 2, Var("k") * 4 + 6, "c")), solve(Var("c") * 2, Var("k"), "c")
+    ('k*2 + 3', None)
+    """
+    difference = linear(left).plus(linear(right), -1)
+    c = difference.coefficient(Var(name))
+    rest = difference.without(Var(name))
+    if not c or any(name in variables(atom) for atom, _ in rest.parts) or any(k % c for _, k in rest.parts) or rest.constant % c:
+        return None
+    return Linear(tuple((atom, -k // c) for atom, k in rest.parts), -rest.constant // c).term()

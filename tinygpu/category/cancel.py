@@ -32,6 +32,7 @@ from tinygpu.category.term import (
     Term,
     Var,
     apply,
+    kept,
     negation,
     rebuild,
     select,
@@ -51,6 +52,7 @@ UNITS = {"min": INFINITE[0], "max": INFINITE[1]}
 SWAPPED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
 
 
+@kept
 def cancel(term: Term) -> Term:
     """The shorter term, or the same.
 
@@ -60,13 +62,10 @@ def cancel(term: Term) -> Term:
     >>> [text(cancel(t)) for t in (sub(add(x, w), w), sub(div(x, w), div(x, w)), App("exp", (sub(w, w),), "f32"), div(add(x, x), Const(2.0, "f32")))]
     ['x', 'x / w - x / w', '1', 'x']
     """
-    found: Term | None = getattr(term, "_cancelled", None)
-    if found is None:
-        plain = isinstance(term, Const | Var | Read) or (term.dtype == INDEX and whole(term))
-        inside = term if plain else rebuild(term, cancel)
-        found = inside if plain or term.dtype == INDEX else _cancel(inside)
-        object.__setattr__(term, "_cancelled", found)
-    return found
+    if isinstance(term, Const | Var | Read) or (term.dtype == INDEX and whole(term)):
+        return term
+    inside = rebuild(term, cancel)
+    return inside if term.dtype == INDEX else _cancel(inside)
 
 
 def _cancel(term: Term) -> Term:

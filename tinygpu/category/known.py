@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from tinygpu.category.affine import Linear, linear
-from tinygpu.category.term import BOOL, COMPARISONS, INDEX, App, Term, conjuncts
+from tinygpu.category.term import BOOL, COMPARISONS, INDEX, App, Const, Fold, Term, children, conjuncts, kept
 from tinygpu.record import dataclass, field
 
 Extents = Mapping[str, Term]
@@ -24,6 +24,7 @@ class Known:
     given: frozenset[Term] = frozenset()
     forms: tuple[Linear, ...] = ()
     settled: dict[Term | int, tuple[Term, Term]] = field(default_factory=dict, compare=False, repr=False)
+    further: dict[Term, Known] = field(default_factory=dict, compare=False, repr=False)
 
     @staticmethod
     def of(extents: Extents, given: frozenset[Term] = frozenset()) -> Known:
@@ -32,7 +33,9 @@ class Known:
 
     def under(self, condition: Term) -> Known:
         """What is known where a condition holds too."""
-        return Known.of(self.extents, self.given.union(conjuncts(condition)))
+        if condition not in self.further:
+            self.further[condition] = Known.of(self.extents, self.given.union(conjuncts(condition)))
+        return self.further[condition]
 
 
 @lru_cache(maxsize=512)
@@ -67,3 +70,11 @@ def _compared(fact: App) -> tuple[Linear, ...]:
                 "eq": (rise, fall),
             }[op]
     return ()
+
+
+@kept
+def inert(term: Term) -> bool:
+    """Whether a term has nothing in it that could be decided: no condition, no quotient, no fold."""
+    if isinstance(term, Fold) or term.dtype == BOOL or (isinstance(term, App) and term.op in ("select", "floordiv", "mod")):
+        return isinstance(term, Const)
+    return all(map(inert, children(term)))

@@ -9,10 +9,13 @@ the other dtypes are values. Everything that tinygpu reasons about is built from
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TypeAlias
+from functools import wraps
+from typing import Any, TypeAlias, TypeVar
 
 from tinygpu.diagnostic import NOWHERE, Span
 from tinygpu.record import dataclass, field
+
+T = TypeVar("T")
 
 INDEX = "index"
 BOOL = "bool"
@@ -39,17 +42,21 @@ class Algebra:
     """Python's operators on terms; integers are lifted to index constants. A term keeps what is asked of it again and again."""
 
     __slots__ = (
-        "_cancelled",
+        "_cancel",
         "_form",
         "_hash",
+        "_inert",
         "_limited",
         "_plain",
         "_polynomial",
+        "_shuffled",
         "_single",
+        "_size",
+        "_tensors",
         "_total",
         "_variables",
         "_whole",
-    )  # each written once, where it is computed: `cancel`, `linear` of an index or `_forms` of a guard, `__hash__`, `limited`, `plain`, `total`, …
+    )  # of the functions that are `kept`; of `linear` of an index or `_forms` of a guard; and of `__hash__`
 
     def __add__(self, other: Term | int) -> Term:
         return apply("add", self, other)
@@ -91,12 +98,30 @@ class Algebra:
         return apply("ge", self, other)
 
 
+def kept(function: Callable[[Any], T]) -> Callable[[Any], T]:
+    """The same function of terms: a term keeps its value, in the slot of the function's name, so it is computed once."""
+    name = f"_{function.__name__}"
+    put = vars(Algebra)[name].__set__
+
+    @wraps(function)
+    def value(term: Any) -> T:
+        found: Any = getattr(term, name, put)  # which no term keeps
+        if found is put:
+            put(term, found := function(term))
+        return found  # type: ignore[no-any-return]
+
+    return value
+
+
 @dataclass(frozen=True, slots=True)
 class Const(Algebra):
     """A literal. `Const(4)` is the index 4, `Const(0.5, "f32")` a value; infinities are `float("inf")`."""
 
     value: int | float | bool
     dtype: str = INDEX
+
+    def __hash__(self) -> int:
+        return hash(self.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +130,9 @@ class Var(Algebra):
 
     name: str
     dtype: str = INDEX
+
+    def __hash__(self) -> int:
+        return hash(self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,12 +143,19 @@ class App(Algebra):
     args: tuple[Term, ...]
     dtype: str = INDEX
 
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if other.__class__ is not App:
+            return False
+        return self.op == other.op and self.args == other.args and self.dtype == other.dtype  # type: ignore[attr-defined]
+
     def __hash__(self) -> int:
-        found: int | None = getattr(self, "_hash", None)
-        if found is None:
-            found = hash((self.op, self.args, self.dtype))
-            object.__setattr__(self, "_hash", found)
-        return found
+        try:
+            return self._hash  # type: ignore[attr-defined, no-any-return]
+        except AttributeError:
+            object.__setattr__(self, "_hash", found := hash((self.op, self.args, self.dtype)))
+            return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,9 @@ from itertools import pairwise
 from math import gcd
 from operator import add
 
-from tinygpu.category.affine import linear
+from tinygpu.category.affine import linear, solve
 from tinygpu.category.linear import Polynomial, divide, number, plus, polynomial, term_of, times
 from tinygpu.category.regroup import HIGH, halved, listed, merged, numbered, turned
-from tinygpu.category.settle import solve
 from tinygpu.category.term import (
     INDEX,
     App,

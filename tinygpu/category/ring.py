@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from tinygpu.category.linear import number, plus, times
 from tinygpu.category.nearest import nearest
-from tinygpu.category.term import FLOATS, App, Const, Term, text
+from tinygpu.category.term import FLOATS, App, Const, Term, kept, text
 from tinygpu.category.to_z3 import BITS
 from tinygpu.category.total import SIGNED
 
@@ -48,17 +48,9 @@ def _leaves(term: Term) -> int:
     return 1
 
 
+@kept
 def polynomial(term: Term) -> Polynomial | None:
     """The term over the rationals, or over the integers modulo 2ʷ; None where that is long, or where it is infinite."""
-    try:
-        return term._polynomial  # type: ignore[union-attr]
-    except AttributeError:
-        form = _polynomial(term)
-        object.__setattr__(term, "_polynomial", form)
-        return form
-
-
-def _polynomial(term: Term) -> Polynomial | None:
     dtype = term.dtype
     match term:
         case Const(value):

@@ -12,7 +12,7 @@ from math import gcd
 from typing import TypeAlias
 
 from tinygpu.category.linear import Polynomial, constant, divide, number, plus, polynomial, term_of
-from tinygpu.category.term import App, Const, Term, Var, apply, ceildiv, equal, lift, substitute, text, variables
+from tinygpu.category.term import ARITHMETIC, App, Const, Term, Var, apply, ceildiv, equal, lift, substitute, text, variables
 from tinygpu.record import dataclass
 
 Binding: TypeAlias = Mapping[str, Term]
@@ -66,6 +66,8 @@ RULES: tuple[Rule, ...] = (
     Rule("a flip of nothing", x ^ lift(0), x),
     Rule("a flip of itself", x ^ x, lift(0)),
 )
+
+HEADED = {op: tuple(rule for rule in RULES if isinstance(rule.left, App) and rule.left.op == op) for op in ARITHMETIC}
 
 
 def matches(rule: Rule, term: App) -> Iterator[Binding]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from math import inf
 
 from tinygpu.category.affine import Linear, joined, linear
-from tinygpu.category.known import Extents, Known
+from tinygpu.category.known import Extents, Known, inert
 from tinygpu.category.linear import divide, polynomial, term_of
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.term import (
@@ -134,12 +134,18 @@ def decide(condition: Term, known: Known) -> bool | None:
 def _sign(op: str, rise: Linear, known: Known) -> bool | None:
     """What is known of `a op b` from the form `b − a`."""
     fall, one = rise.scaled(-1), Linear((), 1)
+    match op:
+        case "gt" | "ge":
+            return _sign({"gt": "lt", "ge": "le"}[op], fall, known)
+        case "lt":
+            return True if nonnegative(rise.plus(one, -1), known) else False if nonnegative(fall, known) else None
+        case "le":
+            return True if nonnegative(rise, known) else False if nonnegative(fall.plus(one, -1), known) else None
     least, most = nonnegative(rise, known), nonnegative(fall, known)
-    above = least and nonnegative(rise.plus(one, -1), known)
-    below = most and nonnegative(fall.plus(one, -1), known)
-    yes = {"lt": above, "le": least, "gt": below, "ge": most, "eq": least and most, "ne": above or below}
-    no = {"lt": most, "le": below, "gt": least, "ge": above, "eq": above or below, "ne": least and most}
-    return True if yes[op] else False if no[op] else None
+    if least and most:
+        return op == "eq"
+    apart = (least and nonnegative(rise.plus(one, -1), known)) or (most and nonnegative(fall.plus(one, -1), known))
+    return op == "ne" if apart else None
 
 
 def settle(term: Term, extents: Extents, given: frozenset[Term] = frozenset()) -> Term:
@@ -154,6 +160,8 @@ def settle(term: Term, extents: Extents, given: frozenset[Term] = frozenset()) -
 
 
 def _settle(term: Term, known: Known) -> Term:
+    if inert(term):
+        return term
     if not isinstance(term, App):
         return _anew(term, known)
     key = term if plain(term) else id(term)  # equal reads may stand in different places of a text
@@ -163,8 +171,6 @@ def _settle(term: Term, known: Known) -> Term:
 
 
 def _anew(term: Term, known: Known) -> Term:
-    if isinstance(term, Const) or (isinstance(term, Var) and term.dtype != BOOL):
-        return term
     if term.dtype == BOOL and (term in known.given or negation(term) in known.given):
         return Const(term in known.given, BOOL)
     match term:
@@ -276,23 +282,6 @@ def parted(op: str, term: Term, n: Term, known: Known) -> Term:
 def _digit(form: Linear, n: int, known: Known) -> bool:
     """Whether a form is at least 0 and less than n."""
     return nonnegative(form, known, inside=True) and nonnegative(form.scaled(-1).plus(Linear((), n - 1)), known, inside=True)
-
-
-def solve(left: Term, right: Term, name: str) -> Term | None:
-    """The term `s` with `left = right ⇔ name = s`, when `name` stands once and its coefficient divides the rest.
-
-    >>> from tinygpu.category.term import text
-    >>> text(solve(Var("p") + Var("r") - 1, Var("q"), "r"))
-    'q - p + 1'
-    >>> text(solve(Var("c") * 2, Var("k") * 4 + 6, "c")), solve(Var("c") * 2, Var("k"), "c")
-    ('k*2 + 3', None)
-    """
-    difference = linear(left).plus(linear(right), -1)
-    c = difference.coefficient(Var(name))
-    rest = difference.without(Var(name))
-    if not c or any(name in variables(atom) for atom, _ in rest.parts) or any(k % c for _, k in rest.parts) or rest.constant % c:
-        return None
-    return Linear(tuple((atom, -k // c) for atom, k in rest.parts), -rest.constant // c).term()
 
 
 def within(term: Term, extent: Term) -> Term:

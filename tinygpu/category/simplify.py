@@ -13,7 +13,7 @@ from tinygpu.category.facts import COMPLEMENT
 from tinygpu.category.interval import lower as lower
 from tinygpu.category.interval import upper as upper
 from tinygpu.category.linear import Polynomial, divide, number, plus, polynomial, term_of, times
-from tinygpu.category.rules import RULES, matches
+from tinygpu.category.rules import HEADED, matches
 from tinygpu.category.term import (
     BOOL,
     COMPARISONS,
@@ -84,7 +84,7 @@ def _index(op: str, args: tuple[Term, ...], box: Box) -> Term:
     term = apply(op, *args)
     if not isinstance(term, App):
         return term
-    for rule in RULES:
+    for rule in HEADED.get(term.op, ()):
         for found in matches(rule, term):
             if all(holds(substitute(guard, found), box) for guard in rule.when):
                 return simplify(substitute(rule.right, found), box)

@@ -6,7 +6,7 @@ composition of arrows. The one idea: everything that tinygpu reasons about is bu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 from tinygpu.category.carrier import pack, part
 from tinygpu.category.node import (
@@ -34,6 +34,7 @@ from tinygpu.category.node import (
     Term,
     Var,
     apply,
+    kept,
     lift,
 )
 from tinygpu.category.text import SYMBOL, text
@@ -42,9 +43,12 @@ from tinygpu.category.total import total
 __all__ = [
     "ARITHMETIC", "BOOL", "COMPARISONS", "DTYPES", "FALSE", "FLOATS", "FOLDED", "FUNCTIONS", "INDEX", "INTEGERS", "LOGIC",
     "OPERATIONS", "OTHERS", "SHUFFLES", "SYMBOL", "TRUE", "Algebra", "App", "Axis", "Const", "Fold", "Read", "Term", "Var", "apply", "ceildiv",
-    "children", "conjunction", "conjuncts", "equal", "lift", "negation", "pack", "part", "reads", "rebuild", "select", "substitute",
+    "children", "conjunction", "conjuncts", "equal", "kept", "lift", "negation", "pack", "part", "reads", "rebuild", "select", "substitute",
     "text", "total", "variables", "walk",
 ]  # fmt: skip
+
+
+NONE: frozenset[str] = frozenset()
 
 
 def ceildiv(a: Term | int, b: Term | int) -> Term:
@@ -113,14 +117,12 @@ def select(condition: Term, then: Term, otherwise: Term) -> Term:
 
 def children(term: Term) -> tuple[Term, ...]:
     """The terms directly inside a term (a fold's extents, guard and body included)."""
-    match term:
-        case App(_, args):
-            return args
-        case Read(_, index):
-            return index
-        case Fold(_, axes, guard, body):
-            return (*(a.extent for a in axes), guard, body)
-    return ()
+    kind = term.__class__
+    if kind is App:
+        return term.args  # type: ignore[union-attr]
+    if kind is Read:
+        return term.index  # type: ignore[union-attr]
+    return (*(a.extent for a in term.axes), term.guard, term.body) if kind is Fold else ()  # type: ignore[union-attr]
 
 
 def walk(term: Term, leave: Callable[[Term], bool] | None = None) -> Iterator[Term]:
@@ -224,35 +226,64 @@ def _renamed(fold: Fold, taken: Collection[str], more: Collection[str] = ()) -> 
     return renamed
 
 
+@kept
 def variables(term: Term) -> frozenset[str]:
     """The free variables of a term.
 
     >>> sorted(variables(Fold("sum", (Axis("k", Var("K")),), TRUE, Read("A", (Var("i"), Var("k")), "f32"), "f32")))
     ['K', 'i']
     """
-    found: frozenset[str] | None = getattr(term, "_variables", None)
-    if found is None:
-        match term:
-            case Var(name):
-                found = frozenset((name,))
-            case Fold(_, axes, guard, body):
-                inside = (variables(guard) | variables(body)) - {a.name for a in axes}
-                found = inside.union(*(variables(a.extent) for a in axes))
-            case _:
-                found = frozenset().union(*map(variables, children(term)))
-        object.__setattr__(term, "_variables", found)
-    return found
+    match term:
+        case Var(name):
+            return frozenset((name,))
+        case Fold(_, axes, guard, body):
+            inside = (variables(guard) | variables(body)) - {a.name for a in axes}
+            return inside.union(*(variables(a.extent) for a in axes))
+    return _united(map(variables, children(term)))
 
 
+def _united(sets: Iterable[frozenset[str]]) -> frozenset[str]:
+    """Their union, which is one of them where that one has all."""
+    out = NONE
+    for one in sets:
+        out = one if out <= one else out if one <= out else out | one
+    return out
+
+
+@kept
+def tensors(term: Term) -> frozenset[str]:
+    """The names of what is read in a term."""
+    inside = _united(map(tensors, children(term)))
+    return inside | {term.tensor} if isinstance(term, Read) else inside
+
+
+@kept
 def plain(term: Term) -> bool:
     """Whether no tensor is read in a term, and nothing folded."""
-    found: bool | None = getattr(term, "_plain", None)
-    if found is None:
-        found = not isinstance(term, Read | Fold) and all(map(plain, children(term)))
-        object.__setattr__(term, "_plain", found)
-    return found
+    return not isinstance(term, Read | Fold) and all(map(plain, children(term)))
 
 
+@kept
+def shuffled(term: Term) -> bool:
+    """Whether a term has a shuffle in it."""
+    return (isinstance(term, App) and term.op in SHUFFLES) or any(map(shuffled, children(term)))
+
+
+@kept
+def size(term: Term) -> tuple[int, int]:
+    """How many parts a term has, written out, and how many inside of each other.
+
+    >>> x = Var("x")
+    >>> size(x * 2 + x)
+    (5, 3)
+    """
+    parts, deep = 1, 0
+    for more, below in map(size, children(term)):
+        parts, deep = parts + more, below if below > deep else deep
+    return parts, deep + 1
+
+
+@kept
 def whole(term: Term) -> bool:
     """Whether a term is about indices alone: no value of a tensor's dtype stands in it.
 
@@ -260,11 +291,7 @@ def whole(term: Term) -> bool:
     >>> whole(i * 4 < Var("n")), whole(App("lt", (x, x), BOOL)), whole(App("cast", (i,), "i32"))
     (True, False, False)
     """
-    found: bool | None = getattr(term, "_whole", None)
-    if found is None:
-        found = term.dtype in (INDEX, BOOL) and not isinstance(term, Read | Fold) and all(map(whole, children(term)))
-        object.__setattr__(term, "_whole", found)
-    return found
+    return term.dtype in (INDEX, BOOL) and not isinstance(term, Read | Fold) and all(map(whole, children(term)))
 
 
 def reads(term: Term) -> tuple[Read, ...]:

@@ -26,6 +26,7 @@ from tinygpu.category.node import (
     Read,
     Term,
     Var,
+    kept,
 )
 
 PARTIAL = ("div", "floordiv", "mod", "ceildiv", "log", "sqrt", "rsqrt")
@@ -39,6 +40,7 @@ LITERAL: dict[str, Callable[[float, float], float]] = {
 }  # fmt: skip
 
 
+@kept
 def total(term: Term) -> bool:
     """Whether a term has a value, whatever the data is and whoever wrote the cells.
 
@@ -47,14 +49,6 @@ def total(term: Term) -> bool:
     >>> [total(t) for t in (x, m, App("div", (x, x), "f32"), App("sub", (x, x), "f32"), App("sub", (m, m), "f32"), Read("v?", (), "f32"))]
     [True, True, False, True, False, False]
     """
-    found: bool | None = getattr(term, "_total", None)
-    if found is None:
-        found = _total(term)
-        object.__setattr__(term, "_total", found)
-    return found
-
-
-def _total(term: Term) -> bool:
     match term:
         case Read(tensor, index):
             return not any(mark in tensor for mark in SPECIAL) and all(map(total, index))
@@ -140,6 +134,7 @@ def drowning(term: App) -> bool:
     return False
 
 
+@kept
 def limited(term: Term) -> bool:
     """Whether a value is surely no infinity, wherever it is one at all.
 
@@ -149,14 +144,6 @@ def limited(term: Term) -> bool:
     """
     if term.dtype not in FLOATS:
         return term.dtype in DTYPES or term.dtype == INDEX
-    found: bool | None = getattr(term, "_limited", None)
-    if found is None:
-        found = _limited(term)
-        object.__setattr__(term, "_limited", found)
-    return found
-
-
-def _limited(term: Term) -> bool:
     match term:
         case Const(value):
             return value not in INFINITE

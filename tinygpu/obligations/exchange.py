@@ -28,6 +28,7 @@ from tinygpu.category.term import (
     lift,
     rebuild,
     select,
+    shuffled,
     substitute,
     walk,
 )
@@ -107,11 +108,6 @@ class Threads:
         return None
 
 
-def shuffled(term: Term) -> bool:
-    """Whether a term has a shuffle in it."""
-    return any(isinstance(t, App) and t.op in SHUFFLES for t in walk(term))
-
-
 def distances(term: Term) -> Iterator[Term]:
     """How many lanes shuffles in a term go up, down, or across; the number of a lane is taken modulo 32."""
     yield from (t.args[1] for t in walk(term) if isinstance(t, App) and t.op in SHUFFLES and t.op != "shuffle_idx")
@@ -120,6 +116,8 @@ def distances(term: Term) -> Iterator[Term]:
 def exchanged(term: Term, threads: Threads, around: frozenset[str]) -> Term:
     """The term with every shuffle replaced by the other thread's value. `around` are the axes on which a value there may depend: also on those
     of loops, since what a turn begins with is not known yet."""
+    if not shuffled(term):
+        return term
     match term:
         case App(op, (value, where)) if op in SHUFFLES:
             return moved(op, exchanged(value, threads, around), where, threads)

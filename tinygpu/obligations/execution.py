@@ -24,6 +24,8 @@ from tinygpu.category.term import (
     conjuncts,
     equal,
     select,
+    shuffled,
+    size,
     substitute,
     total,
     variables,
@@ -33,7 +35,7 @@ from tinygpu.diagnostic import Span
 from tinygpu.obligations.cells import Cells, State, contributed, itself, merged, neighbour, published, unstored, unwritten, written
 from tinygpu.obligations.closing import closed
 from tinygpu.obligations.exact import compared
-from tinygpu.obligations.exchange import Threads, distances, exchanged, shuffled
+from tinygpu.obligations.exchange import Threads, distances, exchanged
 from tinygpu.obligations.made import FORM, SAID, carried, is_made, made, number_of, reordered
 from tinygpu.obligations.obligation import Point
 from tinygpu.obligations.trace import (
@@ -46,7 +48,6 @@ from tinygpu.obligations.trace import (
     Place,
     Store,
     Trace,
-    beyond,
     guarded_reads,
     index_terms,
     replaced,
@@ -86,7 +87,8 @@ class Execution:
 
     def followed(self, value: Term) -> Term:
         """The value, or an unknown one in its place where it is too large: copies of copies grow as powers of two."""
-        if not beyond(value, FOLLOWED, DEEP):
+        parts, deep = size(value)
+        if parts <= FOLLOWED and deep <= DEEP:
             return value
         self.loops += 1
         return Read(f"{LARGE}{self.loops}{UNSOLVED}", tuple(map(Var, sorted(variables(value)))), value.dtype)

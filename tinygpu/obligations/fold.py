@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from tinygpu.category.affine import linear
+from tinygpu.category.affine import linear, solve
 from tinygpu.category.monoid import MONOIDS
-from tinygpu.category.settle import settle, solve, within
+from tinygpu.category.settle import settle, within
 from tinygpu.category.term import (
     FALSE,
     TRUE,

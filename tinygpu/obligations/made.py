@@ -23,6 +23,7 @@ from tinygpu.category.term import (
     Term,
     Var,
     children,
+    kept,
     plain,
     rebuild,
     variables,
@@ -64,13 +65,10 @@ def is_made(term: Term) -> bool:
     return isinstance(term, App) and term.op == MADE
 
 
+@kept
 def single(term: Term) -> bool:
     """Whether a term has one face alone: nothing in it was made."""
-    found: bool | None = getattr(term, "_single", None)
-    if found is None:
-        found = not is_made(term) and all(map(single, children(term)))
-        object.__setattr__(term, "_single", found)
-    return found
+    return not is_made(term) and all(map(single, children(term)))
 
 
 def value_of(term: Term) -> Term:

@@ -91,8 +91,9 @@ class Point:
         >>> [a.name for a in inner.axes]
         ['k', 'k_']
         """
-        known = (*self.guard, *(a.extent for a in self.axes))
-        fold = fresh(fold, self.names.union(*map(variables, known)))
+        known = [self.names, *map(variables, self.guard), *(variables(a.extent) for a in self.axes)]
+        if any(axis.name in names for axis in fold.axes for names in known):
+            fold = fresh(fold, frozenset().union(*known))
         return fold, self.inside(*fold.axes)
 
     @property

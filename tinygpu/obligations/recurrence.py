@@ -11,9 +11,9 @@ Only `previous(f)` at the cell's own index is the cell itself; its neighbour is 
 
 from __future__ import annotations
 
-from tinygpu.category.affine import linear
+from tinygpu.category.affine import linear, solve
 from tinygpu.category.monoid import MONOIDS, Monoid
-from tinygpu.category.settle import solve, within
+from tinygpu.category.settle import within
 from tinygpu.category.term import (
     TRUE,
     App,
@@ -29,8 +29,8 @@ from tinygpu.category.term import (
     rebuild,
     select,
     substitute,
+    tensors,
     variables,
-    walk,
 )
 from tinygpu.obligations.made import opened
 from tinygpu.record import replace
@@ -40,7 +40,7 @@ UNSOLVED = "!"  # a cell whose loop has no closed form
 
 def mentions(term: Term, tensor: str) -> bool:
     """Whether a term reads `tensor`."""
-    return any(isinstance(t, Read) and t.tensor == tensor for t in walk(term))
+    return tensor in tensors(term)
 
 
 def flatten(op: str, term: Term) -> tuple[Term, ...]:

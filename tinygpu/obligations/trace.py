@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tinygpu.category.settle import settle
-from tinygpu.category.term import INDEX, App, Fold, Read, Term, children, fresh, negation, plain, reads, rebuild, variables, whole
+from tinygpu.category.term import INDEX, App, Fold, Read, Term, fresh, negation, reads, rebuild, tensors, variables, whole
 from tinygpu.diagnostic import NOWHERE, Span
 from tinygpu.obligations.cells import Cells, State
 from tinygpu.obligations.made import View, single
@@ -184,24 +184,6 @@ def in_order(term: App, point: Point) -> Iterator[tuple[Term, Point]]:
             point = point.under(arg if term.op == "and" else negation(arg))
 
 
-def beyond(term: Term, parts: int, deep: int) -> bool:
-    """Whether a term, written out, has more than so many parts, or as many inside of each other.
-
-    >>> from tinygpu.category.term import Var
-    >>> x = Var("x")
-    >>> beyond(x * 2, 3, 2), beyond(x * 2 + x, 3, 3), beyond(x * 2 + x, 9, 2)
-    (False, True, True)
-    """
-    waiting, seen = [(term, 1)], 0
-    while waiting:
-        here, depth = waiting.pop()
-        seen += 1
-        if seen > parts or depth > deep:
-            return True
-        waiting.extend((inner, depth + 1) for inner in children(here))
-    return False
-
-
 def index_terms(term: Term, point: Point) -> Iterator[tuple[Term, Point]]:
     """The largest index terms of an expression, each where it is computed."""
     if term.dtype == INDEX:
@@ -221,7 +203,7 @@ def index_terms(term: Term, point: Point) -> Iterator[tuple[Term, Point]]:
 
 def replaced(term: Term, cells: State) -> Term:
     """The term with reads of the named arrays replaced by cells; binders step aside for what a cell speaks of."""
-    if plain(term):
+    if cells.keys().isdisjoint(tensors(term)):
         return term
     match term:
         case Read(name, index) if name in cells:

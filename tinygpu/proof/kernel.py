@@ -163,12 +163,20 @@ def evident(hypotheses: tuple[Term, ...], goal: Term) -> bool:
     >>> evident((i >= 0, i < 8), i < 9), evident((i < 8,), i < 9), evident((i >= 0,), i < 9)
     (True, False, False)
     """
-    natural = {_natural(h) for h in hypotheses}
-    if not all(v in natural for t in (goal, *hypotheses) for v in variables(t) if " " not in v):
+    natural, extents, facts = _ranges(hypotheses)
+    if natural is None or not all(v in natural for v in variables(goal) if " " not in v):
         return False
+    return settle(goal, extents, facts) == TRUE or by_digits(goal, extents, hypotheses)
+
+
+@lru_cache(maxsize=256)
+def _ranges(hypotheses: tuple[Term, ...]) -> tuple[frozenset[str] | None, Mapping[str, Term], frozenset[Term]]:
+    """The variables that are at least 0 (None where another stands in a hypothesis), their extents, and the hypotheses as facts."""
+    natural = frozenset(map(_natural, hypotheses))
+    named = frozenset[str]().union(*map(variables, hypotheses))
     ranges = [h for h in hypotheses if isinstance(h, App) and h.op == "lt" and isinstance(h.args[0], Var)]
     extents = {h.args[0].name: h.args[1] for h in ranges if isinstance(h.args[0], Var) and h.args[0].dtype == INDEX}
-    return settle(goal, extents, frozenset(hypotheses)) == TRUE or by_digits(goal, extents, hypotheses)
+    return natural if all(v in natural for v in named if " " not in v) else None, extents, frozenset(hypotheses)
 
 
 def by_digits(goal: Term, extents: Mapping[str, Term], hypotheses: tuple[Term, ...]) -> bool:
