@@ -117,7 +117,7 @@ def compared() -> Iterator[Term]:
 
 def functions(module: ModuleType) -> tuple[Callable[..., Any], ...]:
     """All that a file defines, so that what is added is seen."""
-    return tuple(f for _, f in inspect.getmembers(module, inspect.isfunction) if f.__module__ == module.__name__)
+    return tuple(inspect.unwrap(f) for _, f in inspect.getmembers(module, inspect.isfunction) if f.__module__ == module.__name__)
 
 
 RULE_MAKERS: tuple[Callable[..., Any], ...] = (
@@ -245,7 +245,7 @@ def settled(claims: Claims) -> None:
         (i, j, "r"),
         (i * 2, lift(3), "i"),
     ):
-        if (found := settle.solve(a, b, name)) is not None:
+        if (found := affine.solve(a, b, name)) is not None:
             claims.append((equal(equal(a, b), equal(Var(name), found)), (), f"{text(a)} = {text(b)} for {name}"))
 
 
