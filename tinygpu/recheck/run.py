@@ -32,6 +32,7 @@ from tinygpu.recheck.agreement import Agreement, Disagreement
 from tinygpu.recheck.data import nasty_inputs
 
 SIZES, VOLUME = 24, 1 << 14  # how many are tried, and the largest product of them
+LARGE, SECOND = 2, 1 << 20  # and of large ones
 LONGEST, WORK = 1 << 24, 1 << 26  # lane-steps of one run, and of all of a program
 NEAR = 1e-8  # of reals in f64: far above what is rounded, far below what is another number
 
@@ -39,21 +40,23 @@ Inputs = Mapping[str, Array]
 
 
 def rerun(program: Program, sizes: int = SIZES, work: int = WORK) -> Agreement | Disagreement:
-    """`program → agreement or disagreement`."""
-    real, left, runs, tried = retyped(program, "f64"), [work], 0, 0
-    for number, row in enumerate(sizes_to_try(program, sizes, VOLUME)):
-        before = runs
-        for inputs in draws(real, row, number):
-            try:
-                seen = _wrong(real, row, inputs, number, left)
-            except SimulationBudget:
-                continue  # too large to run
-            if seen is not None:
-                return Disagreement(row, seen)
-            runs += 1
-        tried += runs > before
-        if left[0] <= 0:
-            break
+    """`program → agreement or disagreement`: at small sizes, and at a few large ones, where long strides have a second turn."""
+    real, runs, tried = retyped(program, "f64"), 0, 0
+    small, more = (sizes_to_try(program, sizes, volume) for volume in (VOLUME, SECOND))
+    for rows, left in ((small, [work]), ([row for row in more if row not in small][-LARGE:], [work])):
+        for number, row in enumerate(rows):
+            before = runs
+            for inputs in draws(real, row, number):
+                try:
+                    seen = _wrong(real, row, inputs, number, left)
+                except SimulationBudget:
+                    continue  # too large to run
+                if seen is not None:
+                    return Disagreement(row, seen)
+                runs += 1
+            tried += runs > before
+            if left[0] <= 0:
+                break
     return Agreement(runs, tried)
 
 
@@ -76,7 +79,10 @@ def _wrong(program: Program, sizes: dict[str, int], inputs: Inputs, number: int,
             return None  # the equation has no value
         asked = {name: np.equal(wanted[name], other[name]) for name in wanted}  # else there is no value
         order = number if number % 2 else None
-        outcome = simulate(program, sizes, inputs, order=order, budget=LONGEST, work=left, undefined=number % 2 == 1)
+        try:
+            outcome = simulate(program, sizes, inputs, order=order, budget=LONGEST, work=left, undefined=number % 2 == 1)
+        except ZeroDivisionError as error:
+            return str(error)  # in how many blocks and threads there are
         for fault in outcome.faults:
             if not isinstance(fault, NeverStored) or asked[fault.array][fault.index]:
                 return fault
