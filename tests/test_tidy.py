@@ -11,6 +11,7 @@ import statistics
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -54,9 +55,19 @@ def part(path: Path) -> str:
     return names(path).split("/")[0].removesuffix(".py")
 
 
-def trees() -> Iterator[tuple[Path, ast.Module]]:
-    for path in FILES:
-        yield path, ast.parse(path.read_text(encoding="utf-8"))
+TEXTS = {path: path.read_text(encoding="utf-8") for path in FILES}
+
+
+@cache
+def trees() -> tuple[tuple[Path, ast.Module], ...]:
+    """Every file, parsed once."""
+    return tuple((path, ast.parse(text)) for path, text in TEXTS.items())
+
+
+def none(found: Iterator[str]) -> None:
+    """Nothing was found; else all of it is said."""
+    lines = list(found)
+    assert not lines, "\n".join(lines)
 
 
 def imported(tree: ast.Module) -> Iterator[tuple[int, str]]:
@@ -79,15 +90,21 @@ def _types_only(node: ast.AST) -> bool:
     return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
 
 
-@pytest.mark.parametrize("path", FILES, ids=names)
-def test_imports_point_leftwards(path):
-    mine = part(path)
-    assert mine in RANK, f"{names(path)} is in no part of the flow: add it to ORDER"
-    for number, other in imported(ast.parse(path.read_text(encoding="utf-8"))):
-        if other == mine or other.startswith("__") or (names(path), other) in EXCEPTIONS:
+def test_imports_point_leftwards():
+    none(backwards())
+
+
+def backwards() -> Iterator[str]:
+    for path, tree in trees():
+        mine = part(path)
+        if mine not in RANK:
+            yield f"{names(path)} is in no part of the flow: add it to ORDER"
             continue
-        allowed = RANK[other] < RANK[mine] or (RANK[other] == RANK[mine] == len(ORDER) - 1)
-        assert allowed, f"{names(path)}:{number} imports {other}, which is downstream of {mine}"
+        for number, other in imported(tree):
+            if other == mine or other.startswith("__") or (names(path), other) in EXCEPTIONS:
+                continue
+            if RANK[other] >= RANK[mine] and not RANK[other] == RANK[mine] == len(ORDER) - 1:
+                yield f"{names(path)}:{number} imports {other}, which is downstream of {mine}"
 
 
 def test_category_knows_nothing_but_diagnostic():
@@ -110,16 +127,14 @@ def test_the_trusted_kernel_sees_little():
     assert seen <= {"category", "obligations", "diagnostic", "program", "record"}, seen
 
 
-@pytest.mark.parametrize("path", FILES, ids=names)
-def test_files_are_short_and_say_what_they_are_for(path):
-    text = path.read_text(encoding="utf-8")
-    count = text.count("\n")
-    assert count <= FILE_LINES, f"{names(path)} has {count} lines, more than {FILE_LINES}"
-    assert ast.get_docstring(ast.parse(text)), f"{names(path)} has no docstring"
+def test_files_are_short_and_say_what_they_are_for():
+    counts = {path: text.count("\n") for path, text in TEXTS.items()}
+    none(f"{names(path)} has {count} lines, more than {FILE_LINES}" for path, count in counts.items() if count > FILE_LINES)
+    none(f"{names(path)} has no docstring" for path, tree in trees() if not ast.get_docstring(tree))
 
 
 def test_files_and_functions_are_usually_small():
-    lines = [path.read_text(encoding="utf-8").count("\n") for path in FILES]
+    lines = [text.count("\n") for text in TEXTS.values()]
     assert statistics.median(lines) <= MEDIAN_FILE
     functions = [
         n.end_lineno - n.lineno + 1
@@ -131,34 +146,38 @@ def test_files_and_functions_are_usually_small():
     assert long <= len(functions) // 50, f"{long} of {len(functions)} functions are longer than {USUAL_FUNCTION} lines"
 
 
-@pytest.mark.parametrize("path", FILES, ids=names)
-def test_functions_are_short(path):
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno:
-            length = node.end_lineno - node.lineno + 1
-            assert length <= FUNCTION_LINES, f"{names(path)}:{node.lineno} {node.name} has {length} lines"
+def test_functions_are_short():
+    none(
+        f"{names(path)}:{node.lineno} {node.name} has {length} lines"
+        for path, tree in trees()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno
+        if (length := node.end_lineno - node.lineno + 1) > FUNCTION_LINES
+    )
 
 
-@pytest.mark.parametrize("path", FILES, ids=names)
-def test_no_bare_except_and_no_visitor(path):
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ExceptHandler):
-            wide = node.type is None or (isinstance(node.type, ast.Name) and node.type.id == "BaseException")
-            raises = any(isinstance(n, ast.Raise) for n in ast.walk(node))
-            assert not wide or raises, f"{names(path)}:{node.lineno} swallows every exception"
-        if isinstance(node, ast.ClassDef):
-            assert not any("Visitor" in ast.unparse(base) for base in node.bases), f"{names(path)}:{node.lineno} is a visitor"
+def test_no_bare_except_and_no_visitor():
+    none(f"{names(path)}:{line} {what}" for path, tree in trees() for node in ast.walk(tree) for line, what in poor(node))
 
 
-@pytest.mark.parametrize("path", FILES, ids=names)
-def test_private_names_are_used(path):
-    if path.name.startswith("support"):
-        return  # its names are called from the text of emitted launchers
-    text = path.read_text(encoding="utf-8")
-    for node in ast.parse(text).body:
-        for name in _defined(node):
-            if name.startswith("_") and not name.startswith("__"):
-                assert len(re.findall(rf"\b{re.escape(name)}\b", text)) > 1, f"{names(path)} does not use {name}"
+def poor(node: ast.AST) -> Iterator[tuple[int, str]]:
+    if isinstance(node, ast.ExceptHandler):
+        wide = node.type is None or (isinstance(node.type, ast.Name) and node.type.id == "BaseException")
+        if wide and not any(isinstance(n, ast.Raise) for n in ast.walk(node)):
+            yield node.lineno, "swallows every exception"
+    if isinstance(node, ast.ClassDef) and any("Visitor" in ast.unparse(base) for base in node.bases):
+        yield node.lineno, "is a visitor"
+
+
+def test_private_names_are_used():
+    none(
+        f"{names(path)} does not use {name}"
+        for path, tree in trees()
+        if not path.name.startswith("support")  # whose names are called from the text of emitted launchers
+        for node in tree.body
+        for name in _defined(node)
+        if name.startswith("_") and not name.startswith("__") and len(re.findall(rf"\b{re.escape(name)}\b", TEXTS[path])) < 2
+    )
 
 
 def _defined(node: ast.stmt) -> list[str]:
@@ -178,13 +197,13 @@ def test_every_support_name_is_used_by_what_is_emitted():
                 assert uses > 1, f"{names(path)}: nothing uses {name}"
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "specs").rglob("*.tgpu")), ids=lambda p: p.name)
-def test_every_spec_has_a_machine_for_each_op(path):
+def test_every_spec_has_a_machine_for_each_op():
     from tinygpu.pipeline import load
 
-    spec = load(path)
-    served = {machine.op.name for machine in spec.machines}
-    assert served and {op.name for op in spec.spec.ops} <= served
+    for path in sorted((ROOT / "specs").rglob("*.tgpu")):
+        spec = load(path)
+        served = {machine.op.name for machine in spec.machines}
+        assert served and {op.name for op in spec.spec.ops} <= served, path.name
 
 
 def test_every_error_has_a_page_and_every_page_an_error():

@@ -56,7 +56,7 @@ DEFECTS = (
     Defect("an interval is too narrow", "category/interval.py", "(1 << max(m.bit_length(), n.bit_length())) - 1)", "(1 << max(m.bit_length(), n.bit_length())) - 2)", "tests/category/test_rules.py"),
     # the kernel, certificates and the second checkers
     Defect("what the solver gives up is a theorem", "proof/kernel.py", '            if verdict == z3.unsat:\n                return Theorem(claim, "z3", effort)', '            if verdict != z3.sat:\n                return Theorem(claim, "z3", effort)', "tests/proof/test_kernel.py"),
-    Defect("a run that goes wrong agrees", "recheck/run.py", "            if seen is not None:\n                return Disagreement(row, seen)", "            if seen is None:\n                pass", "tests/recheck/test_run.py"),
+    Defect("a run that goes wrong agrees", "recheck/run.py", "                if seen is not None:\n                    return Disagreement(row, seen)", "                if seen is None:\n                    pass", "tests/recheck/test_run.py"),
     # schedules: machine → program
     Defect("a copy has no guard at the tensor's end", "program/derive_stage.py", "    store = Assign(tile.array, there, select(inside, value, tile.fill), guard=guard, span=stage.span)", "    store = Assign(tile.array, there, value, guard=guard, span=stage.span)", "tests/program/test_derive_stage.py"),
     Defect("barriers are left out for threads too", "program/derive.py", "    body = in_order_alone(body) if build.core else body", "    body = in_order_alone(body)", "tests/program/test_derive_stage.py"),
