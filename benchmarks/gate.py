@@ -64,7 +64,8 @@ def rows(spec: str, arch: Arch) -> list[dict[str, Any]]:
         space = loaded(program)
         for number in range(len(program.launches)):
             start = time.perf_counter()
-            kernels.append((program.name, *compile_ptx(space, program, number, (arch,), 32, True)))
+            (text,) = compile_ptx(space, program, number, (arch,), 32, True)
+            kernels.append((program.name, text))
             spent.append(time.perf_counter() - start)
     start = time.perf_counter()
     reports = assembled(kernels, arch) if kernels else ()

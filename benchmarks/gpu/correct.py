@@ -23,7 +23,7 @@ from tinygpu.program.inputs import random_inputs
 from tinygpu.program.reference import compare, reference, tolerance
 from tinygpu.program.step import Program
 
-SIZES = {
+SIZES: dict[int, list[tuple[int, ...]]] = {
     0: [()],
     1: [(1021,), (1024,), (16411,), (3,), (4096,)],
     2: [(129, 33), (5, 260), (7, 1031), (64, 64), (1, 1), (32, 1024)],

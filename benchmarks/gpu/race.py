@@ -121,7 +121,8 @@ class Expected:
 def expected(op: Op, case: GpuCase, sizes: dict[str, int], inputs: Mapping[str, Any]) -> Expected:
     """What is right for these inputs, which are copied to the host once."""
     host = {t.name: from_gpu(inputs[t.name].get(), t.dtype) if t.shape else np.float32(inputs[t.name]) for t in op.inputs}
-    name, want, sample = op.outputs[0].name, {}, {}
+    name, sample = op.outputs[0].name, {}
+    want: dict[str, Any] = {}
     match case.check:
         case "histogram":
             count = int(evaluate(op.outputs[0].shape[0], sizes))

@@ -10,7 +10,7 @@ import inspect
 import multiprocessing
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
@@ -97,7 +97,7 @@ def kernels(text: str, name: str) -> list[Any]:
     return [one for one in vars(module).values() if type(one).__name__ == "_Cuda"]
 
 
-def all_made(order: Sequence[str], arch: tuple[int, int], workers: int | None = None) -> Iterator[list[Made]]:
+def all_made(order: Sequence[str], arch: tuple[int, int], workers: int | None = None) -> Generator[list[Made], None, None]:
     """The machines of each spec, in this order, as they come; they are begun at once. `workers` is 0 for this process alone."""
     if workers == 0:
         return (make(spec, arch) for spec in order)
@@ -106,7 +106,9 @@ def all_made(order: Sequence[str], arch: tuple[int, int], workers: int | None = 
     return drained(pool, arch, {spec: pool.submit(make, spec, arch) for spec in order})
 
 
-def drained(pool: ProcessPoolExecutor, arch: tuple[int, int], waiting: dict[str, Future[list[Made]]]) -> Iterator[list[Made]]:
+def drained(
+    pool: ProcessPoolExecutor, arch: tuple[int, int], waiting: dict[str, Future[list[Made]]]
+) -> Generator[list[Made], None, None]:
     """The results in order; what processes that died leave is made here. Closing it ends them."""
     try:
         for spec, future in waiting.items():
