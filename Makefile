@@ -6,7 +6,7 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3 python; do \
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet install
 
-.PHONY: help demo test tidy golden proofs replay coverage clean
+.PHONY: help demo test nightly tidy golden proofs replay coverage clean
 
 help:  ## what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -15,8 +15,13 @@ demo: .venv/base  ## check, build and run the matrix product on this machine's C
 	$(BIN)/tinygpu check specs/matmul.tgpu
 	$(BIN)/tinygpu run specs/matmul.tgpu M=1024 N=1024 K=1024
 
-test: .venv/dev  ## the tests
+test: .venv/dev  ## the tests; of those that run the whole library a sample
 	$(BIN)/python -m pytest -q -n auto --maxprocesses 8
+
+nightly: .venv/dev  ## every test, every certificate with both solvers and the second checker, every seeded defect
+	$(BIN)/python -m pytest -q -n auto --maxprocesses 8 --all
+	$(BIN)/tinygpu replay proofs
+	$(BIN)/python -m tests.seeded
 
 tidy: .venv/dev  ## lint, format and types
 	$(BIN)/ruff check .

@@ -52,6 +52,7 @@ def threads(made: Program, sizes: dict[str, int]) -> int:
     return sum(prod(evaluate(a.extent, sizes) for a in launch.grid + launch.block) for launch in made.launches)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("spec", SPECS)
 def test_every_access_of_every_machine(spec: str) -> None:
     for made in programs(spec):

@@ -153,6 +153,7 @@ def test_wide_accesses_are_counted_as_they_are_emitted(monkeypatch: pytest.Monke
     assert noting(made, sizes, monkeypatch).ways() == counted
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("spec", sorted(path.stem for path in (ROOT / "specs").glob("*.tgpu")))
 def test_no_shipped_text_has_a_conflict(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for machine in load(ROOT / "specs" / f"{spec}.tgpu").machines:

@@ -62,6 +62,7 @@ def judged(title: str, built: Program) -> int:
     return tried
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("spec", sorted(path.stem for path in SPECS.glob("*.tgpu")))
 def test_every_machine_computes_its_equation(spec: str) -> None:
     for machine in pipeline.load(SPECS / f"{spec}.tgpu").machines:

@@ -38,6 +38,7 @@ def programs(spec: str) -> tuple[Program, ...]:
     return tuple(unpack(derive(m)) for m in found if m.arch != CPU)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("spec", SPECS)
 def test_text_does_what_the_program_does(spec: str) -> None:
     for program in programs(spec):
@@ -86,6 +87,7 @@ def agrees(program: Program, sizes: dict[str, int], bits: int) -> None:
             )
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("spec", SPECS)
 def test_every_machine_passes_the_gate(spec: str) -> None:
     pytest.importorskip("numba_cuda", reason="numba-cuda is not installed: pip install 'tinygpu[cuda]'")
@@ -104,6 +106,7 @@ def test_every_machine_passes_the_gate(spec: str) -> None:
                     assert not slow(report, program, number), f"{program.name} on {report.arch}: {slow(report, program, number)}"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("spec", SPECS)
 def test_text_is_the_same_every_time(spec: str) -> None:
     for program, again in zip(programs(spec), programs.__wrapped__(spec), strict=True):

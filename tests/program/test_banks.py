@@ -125,6 +125,7 @@ KNOWN_ONLY_TO_THE_DATA = {
 }  # atomic updates of the bin that an element of x names: x may name one bin 32 times
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("spec", sorted(path.stem for path in (ROOT / "specs").glob("*.tgpu")))
 def test_no_shipped_machine_has_a_conflict(spec: str) -> None:
     """Every access of every machine is one turn, at every point of its loops. Sizes are given for the loops that have no number."""

@@ -43,6 +43,7 @@ def test_every_operation_is_served(path: Path) -> None:
     assert len({name for names in served.values() for name in names}) >= 2, "two machines or more"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("path", SPECS, ids=lambda p: p.stem)
 def test_programs_read_back(path: Path) -> None:
     for machine in machines(path.read_text(encoding="utf-8")).values():
@@ -53,6 +54,7 @@ def test_programs_read_back(path: Path) -> None:
         parse(render_machine(program))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("path", SPECS, ids=lambda p: p.stem)
 def test_programs_compute_their_equations(path: Path) -> None:
     for machine in machines(path.read_text(encoding="utf-8")).values():
