@@ -25,7 +25,6 @@ ORDER = (  # an import may only point to an earlier row, or stay within its own 
     ("diagnostic", "catalogue"),
     ("category",),
     ("syntax",),
-    ("replay",),  # imports nothing but syntax: a test of its own says so
     ("model",),
     ("hardware",),
     ("program",),
@@ -112,13 +111,6 @@ def test_category_knows_nothing_but_diagnostic():
         if part(path) == "category":
             for number, other in imported(tree):
                 assert other in ("category", "diagnostic", "record"), f"{names(path)}:{number} imports {other}"
-
-
-def test_replay_knows_nothing_of_the_prover():
-    for path, tree in trees():
-        if part(path) == "replay":
-            for number, other in imported(tree):
-                assert other in ("replay", "syntax", "diagnostic", "record"), f"{names(path)}:{number} imports {other}"
 
 
 def test_the_trusted_kernel_sees_little():

@@ -15,7 +15,7 @@ from tinygpu.obligations.obligation import Inhabited, Obligation
 from tinygpu.pipeline import Proof, check, load
 from tinygpu.proof.kernel import ask
 from tinygpu.proof.smtlib import name_of, script
-from tinygpu.replay.solve import ask_cvc5, ask_z3, cvc5_module
+from tinygpu.recheck.solve import ask_cvc5, ask_z3, cvc5_module
 
 both = pytest.mark.skipif(cvc5_module() is None, reason="cvc5 is not installed")
 i, n, m = Var("i"), Var("n"), Var("m")

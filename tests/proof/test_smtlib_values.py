@@ -12,7 +12,7 @@ import pytest
 
 from tinygpu.category.term import BOOL, App, Const, Term, Var, lift, select
 from tinygpu.proof.smtlib import script
-from tinygpu.replay.solve import ask_z3
+from tinygpu.recheck.solve import ask_z3
 
 A, B, F, G, X = Var("a", "i32"), Var("b", "u8"), Var("f", BOOL), Var("g", BOOL), Var("x", "f32")
 AT: dict[Term, Any] = {A: -5, B: 250, F: True, G: False, X: -0.5}

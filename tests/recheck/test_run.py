@@ -6,13 +6,14 @@ the run. The one idea: a checker that shares nothing with the prover is worth wh
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tests.replay.test_wrong import WRONG, text_of
+from tests.recheck.changes import WRONG, changed, text_of
+from tests.recheck.traps import TRAPS
+from tests.recheck.traps import text as trap
 from tinygpu import pipeline
 from tinygpu.category.term import App, Const, Read, Var, select
 from tinygpu.category.to_numpy import evaluate
@@ -23,7 +24,6 @@ from tinygpu.recheck.run import rerun
 
 MEANING = Path(__file__).parent.parent / "meaning"
 SPECS = Path(__file__).parent.parent.parent / "specs"
-SLOW = ("matmul_ring", "matmul_64x64", "scan_block")  # a change that is seen in larger tiles only
 BEYOND = (  # what no run on reals sees: rounding, literals as a dtype has them, what equations divide by, data that is too rare, and more
     "atomic_of_two_blocks", "barrier_by_two_sums", "barrier_of_products", "butterfly_of_max_nan", "butterfly_of_welford",
     "cover_of_welford", "fold_extent_divides_by_0", "fold_extent_divides_by_0_in_a_branch", "fold_of_intermediate_infinities",
@@ -55,11 +55,19 @@ def stem(path: Path) -> str:
     return path.stem
 
 
-@pytest.mark.parametrize(("name", "old", "new"), [w[:3] for w in WRONG if w[0] not in SLOW], ids=lambda part: part[:40])
+@pytest.mark.parametrize(("name", "old", "new"), WRONG, ids=lambda part: part[:40])
 def test_a_changed_machine_goes_wrong(name: str, old: str, new: str) -> None:
-    pattern = r"\s*".join(re.escape(c) for c in old if not c.isspace())
-    program = program_of(re.sub(pattern, lambda _: new, text_of(name), count=1))
-    assert program is None or isinstance(rerun(program), Disagreement)
+    right, wrong = program_of(text_of(name)), program_of(changed(text_of(name), old, new, 1))
+    assert right is not None and isinstance(rerun(right, sizes=6), Agreement)
+    assert wrong is None or isinstance(rerun(wrong), Disagreement)
+
+
+@pytest.mark.parametrize(("op", "work", "right", "wrong"), TRAPS, ids=map(str, range(len(TRAPS))))
+def test_a_trap_is_seen(op: str, work: str, right: str, wrong: str) -> None:
+    program = program_of(trap(op, work, right)) if right else None
+    assert program is None or isinstance(rerun(program), Agreement)
+    program = program_of(trap(op, work, wrong))
+    assert program is not None and isinstance(rerun(program), Disagreement)
 
 
 @pytest.mark.parametrize("path", [p for p in sorted((MEANING / "unsound").glob("*.tgpu")) if p.stem not in BEYOND], ids=stem)

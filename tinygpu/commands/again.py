@@ -1,7 +1,7 @@
 """The obligations of subjects, stated again from their programs and asked of both solvers, each formula once, on every core.
 
-Comes in: subjects. Goes out: for each its obligations, and the claims of the independent checker, with who proved them. The one idea: a
-formula goes to the solvers as text, so those of all machines are one set, and the answer to one serves every machine that it stands in.
+Comes in: subjects. Goes out: for each its obligations, with who proved them, and what runs of it say. The one idea: a formula goes to the
+solvers as text, so those of all machines are one set, and the answer to one serves every machine that it stands in.
 """
 
 from __future__ import annotations
@@ -27,17 +27,12 @@ from tinygpu.proof.smtlib import name_of
 from tinygpu.proof.summary import NAMED
 from tinygpu.recheck.agreement import Agreement, Disagreement
 from tinygpu.recheck.run import rerun
+from tinygpu.recheck.solve import Answer, answer, numbered
 from tinygpu.record import dataclass, replace
-from tinygpu.replay import check, smt
-from tinygpu.replay.ir import Inhabited as Exists
-from tinygpu.replay.ir import Open
-from tinygpu.replay.read import Unread, read
-from tinygpu.replay.solve import Answer, answer, numbered
 
 T = TypeVar("T")
 R = TypeVar("R")
 Question = tuple[str, bool]  # a formula, and whether it is a model that is wanted
-FAILURES = (ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 FEW = 30  # formulas that are not worth another process
 
 
@@ -61,34 +56,20 @@ class Stated:
         return numbered(self.text), self.exists
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
-    """Of one program the obligations, the claims of the independent checker, why it left something open (None: it was not asked), and
-    what runs say."""
-
-    obligations: tuple[Stated, ...]
-    claims: tuple[Stated, ...] = ()
-    open: tuple[str, ...] | None = None
-    runs: Agreement | Disagreement | None = None
-
-
 Proved = tuple[
     tuple[Stated, str], ...
 ]  # with who proved it: `both`, `z3`, `cvc5`, nobody, or `false` where somebody has a counterexample
+Runs = Agreement | Disagreement | None  # None: none were asked for
 
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """A subject with its obligations and the claims of the independent checker, and what does not agree; `wrong` is what a run showed,
-    where a solver has a counterexample to such a claim."""
+    """A subject with its obligations, what does not agree, and what runs say."""
 
     subject: Subject
     obligations: Proved
     problems: tuple[Diagnostic, ...]
-    claims: Proved = ()
-    open: tuple[str, ...] | None = None
-    wrong: Diagnostic | None = None
-    runs: Agreement | Disagreement | None = None
+    runs: Runs = None
 
     @property
     def certificate(self) -> str:
@@ -102,18 +83,9 @@ class Replayed:
         return "replayed" if again and not self.problems else "open" if not self.problems else "invalid"
 
     @property
-    def twice(self) -> bool:
-        """Whether the independent checker proved the machine too, with both solvers."""
-        return self.open == () and bool(self.claims) and all(by == "both" for _, by in self.claims)
-
-    @property
-    def left(self) -> tuple[str, ...]:
-        """What the independent checker leaves open: what it could not state, and its claims that no solver proves.
-
-        A counterexample to a claim is none to the machine: the claim may say more than the machine needs. A run decides, see `wrong`.
-        """
-        unshown = (f"{c.kind} ({c.code}): {c.sentence}" for c, by in self.claims if by in ("", "false"))
-        return (*(self.open or ()), *dict.fromkeys(unshown))
+    def unrun(self) -> bool:
+        """Whether runs were asked for, and none was small enough."""
+        return isinstance(self.runs, Agreement) and not self.runs.runs
 
 
 def who(found: Answer | None) -> str:
@@ -127,35 +99,22 @@ def who(found: Answer | None) -> str:
     )
 
 
-def replay_all(found: Sequence[Subject], jobs: int, checker: bool, now: Callable[[str], None]) -> tuple[Replayed, ...]:
-    """State, ask, compare."""
+def replay_all(found: Sequence[Subject], jobs: int, run: bool, now: Callable[[str], None]) -> tuple[Replayed, ...]:
+    """State, ask, compare, and run where that is wanted."""
     jobs = processes(jobs)
-    statements: list[Statement] = []
-    for statement in spread(stated, [(s.text, checker) for s in found], jobs, 2):
+    statements: list[tuple[tuple[Stated, ...], Runs]] = []
+    for statement in spread(stated, [(s.text, run) for s in found], jobs, 2):
         statements.append(statement)
         now(f"stating machine {len(statements)} of {len(found)}")
-    questions = list(dict.fromkeys(o.question for s in statements for o in (*s.obligations, *s.claims) if o.text))
+    questions = list(dict.fromkeys(o.question for obligations, _ in statements for o in obligations if o.text))
     answers: dict[Question, Answer] = {}
     for question, reply in zip(questions, spread(asked, questions, jobs, FEW), strict=True):
         answers[question] = reply
         now(f"asking formula {len(answers)} of {len(questions)}")
-    out = []
-    for subject, s in zip(found, statements, strict=True):
-        ours, theirs = (tuple((o, who(answers.get(o.question))) for o in several) for several in (s.obligations, s.claims))
-        wrong = None
-        if any(by == "false" for _, by in theirs):
-            now(f"running {subject.machine}")
-            wrong = run_of(subject.program)
-        out.append(Replayed(subject, ours, compared(subject, s.obligations), theirs, s.open, wrong, s.runs))
-    return tuple(out)
-
-
-def run_of(program: Program) -> Diagnostic | None:
-    """What goes wrong in a run of a program at small sizes; None where nothing does."""
-    from tinygpu.proof.counterexample import find
-
-    found = find(program, ())
-    return found.diagnostic if found else None
+    return tuple(
+        Replayed(subject, tuple((o, who(answers.get(o.question))) for o in ours), compared(subject, ours), runs)
+        for subject, (ours, runs) in zip(found, statements, strict=True)
+    )
 
 
 def asked(question: Question) -> Answer:
@@ -163,19 +122,12 @@ def asked(question: Question) -> Answer:
     return answer(*question)
 
 
-def stated(task: tuple[str, bool]) -> Statement:
-    """The obligations of a program that is given as text, and where that is wanted the claims of the independent checker."""
-    text, checker = task
+def stated(task: tuple[str, bool]) -> tuple[tuple[Stated, ...], Runs]:
+    """The obligations of a program that is given as text, and where that is wanted what runs of it say."""
+    text, run = task
     (machine,) = pipeline.load_text(text).machines
     program = pipeline.program(machine)
-    obligations = states(program)
-    if not checker:
-        return Statement(obligations)
-    runs = rerun(program)
-    try:
-        return Statement(obligations, *independent(text), runs)
-    except FAILURES as error:  # whatever fails in the second checker says nothing of what the first one proved
-        return Statement(obligations, (), (f"it failed with {type(error).__name__}: {error}"[:200],), runs)
+    return states(program), rerun(program) if run else None
 
 
 def states(program: Program) -> tuple[Stated, ...]:
@@ -187,17 +139,6 @@ def states(program: Program) -> tuple[Stated, ...]:
         else:
             found[Stated(claim.kind, claim.code, claim.sentence, formula(claim), isinstance(claim, Inhabited))] = None
     return tuple(found)
-
-
-def independent(text: str) -> tuple[tuple[Stated, ...], tuple[str, ...]]:
-    """The claims of the checker that shares nothing with the prover, and the reasons of what it leaves open."""
-    (machine,) = read(text)
-    if isinstance(machine, Unread):
-        return (), (machine.reason,)
-    said = tuple(dict.fromkeys(check.state(machine)))
-    reasons = dict.fromkeys(f"{s.kind} ({s.code}): {s.reason}" for s in said if isinstance(s, Open))
-    claims = (Stated(s.kind, s.code, s.sentence, smt.text(s), isinstance(s, Exists)) for s in said if not isinstance(s, Open))
-    return tuple(dict.fromkeys(claims)), tuple(reasons)
 
 
 def validated(found: Sequence[Subject]) -> dict[str, tuple[Diagnostic, ...]]:

@@ -40,7 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--machine", action="append", default=[], metavar="NAME", help="only this machine")
     parser.add_argument(
-        "--replay", action="store_true", help="also ask both solvers and the independent checker: who could do what"
+        "--replay", action="store_true", help="also ask both solvers who could do what, and run each on real numbers"
     )
     parser.add_argument("--jobs", type=int, default=0, metavar="N", help="with --replay: how many processes (one for each core)")
     add_format(parser)

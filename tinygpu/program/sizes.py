@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
@@ -21,8 +21,9 @@ SMALL = (0, 1, 2, 3, 5, 7, 13)
 COMBINATIONS = 200_000
 
 
-def sizes_to_try(program: Program, limit: int = 60, volume: int = 1 << 22) -> list[dict[str, int]]:
-    """At most `limit` assignments of the op's sizes, each size taking each of its candidates at least once where that is allowed.
+def sizes_to_try(program: Program, limit: int = 60, volume: int = 1 << 22, more: Iterable[int] = ()) -> list[dict[str, int]]:
+    """At most `limit` assignments of the op's sizes, each size taking each of its candidates, and of `more`, at least once where
+    that is allowed; with more, each is once alone 0.
 
     `volume` bounds the product of the sizes of one assignment; it gives way if nothing else is left. The result is empty only
     if no candidates satisfy the `where` conditions.
@@ -33,7 +34,7 @@ def sizes_to_try(program: Program, limit: int = 60, volume: int = 1 << 22) -> li
         return [{}]
     solved = dict(_solved(guards, names))
     free = tuple(name for name in names if name not in solved)
-    columns = _combinations([candidates(program, name, guards) for name in free])
+    columns = _combinations([tuple(sorted({*candidates(program, name, guards), *more})) for name in free])
     env: dict[str, Value] = dict(zip(free, columns, strict=True))
     for name, term in solved.items():
         env[name] = np.broadcast_to(evaluate(term, env), columns.shape[1:])
@@ -46,7 +47,16 @@ def sizes_to_try(program: Program, limit: int = 60, volume: int = 1 << 22) -> li
     if (bulk <= volume).any():
         rows, bulk = rows[bulk <= volume], bulk[bulk <= volume]
     chosen = [tuple(map(int, row)) for row in rows[np.argsort(bulk, kind="stable")]]
-    return [dict(zip(names, row, strict=True)) for row in _spread(chosen, limit)]
+    return [dict(zip(names, row, strict=True)) for row in _spread(chosen, limit, _empty(chosen) if more else [])]
+
+
+def _empty(rows: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """For each size the first row where it alone is 0: what is folded over nothing, and stored."""
+    alone = (
+        next((row for row in rows if [n for n, v in enumerate(row) if v == 0] == [place]), None)
+        for place in range(len(rows[0] if rows else ()))
+    )
+    return [row for row in alone if row is not None]
 
 
 def candidates(program: Program, name: str, guards: tuple[Term, ...]) -> tuple[int, ...]:
@@ -108,9 +118,9 @@ def _combinations(columns: list[tuple[int, ...]]) -> Array:
     return np.array([[chance.choice(c) for c in columns] for _ in range(COMBINATIONS // 10)], np.int64).T
 
 
-def _spread(rows: list[tuple[int, ...]], limit: int) -> list[tuple[int, ...]]:
-    """At most `limit` of the rows, in their order: first those that bring a new value of some size, then a choice of the others."""
-    shuffled = rows[:1] + random.Random(0).sample(rows, len(rows))
+def _spread(rows: list[tuple[int, ...]], limit: int, first: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """At most `limit` of the rows, in their order: those that come first, then those that bring a new value of some size, then a choice of the others."""
+    shuffled = rows[:1] + first + random.Random(0).sample(rows, len(rows))
     seen: set[tuple[int, int]] = set()
     chosen: dict[tuple[int, ...], None] = {}
     for row in shuffled:

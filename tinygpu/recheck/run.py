@@ -31,7 +31,8 @@ from tinygpu.proof.large_replay import ends_inputs
 from tinygpu.recheck.agreement import Agreement, Disagreement
 from tinygpu.recheck.data import nasty_inputs
 
-SIZES, VOLUME = 24, 1 << 14  # how many are tried, and the largest product of them
+SIZES, VOLUME = 32, 1 << 14  # how many are tried, and the largest product of them
+SMALL = 9  # every size below it is among them, whatever the program's tiles are
 LARGE, SECOND = 2, 1 << 20  # and of large ones
 LONGEST, WORK = 1 << 24, 1 << 26  # lane-steps of one run, and of all of a program
 NEAR = 1e-8  # of reals in f64: far above what is rounded, far below what is another number
@@ -42,13 +43,13 @@ Inputs = Mapping[str, Array]
 def rerun(program: Program, sizes: int = SIZES, work: int = WORK) -> Agreement | Disagreement:
     """`program → agreement or disagreement`: at small sizes, and at a few large ones, where long strides have a second turn."""
     real, runs, tried = retyped(program, "f64"), 0, 0
-    small, more = (sizes_to_try(program, sizes, volume) for volume in (VOLUME, SECOND))
+    small, more = sizes_to_try(program, sizes, VOLUME, range(SMALL)), sizes_to_try(program, sizes, SECOND)
     for rows, left in ((small, [work]), ([row for row in more if row not in small][-LARGE:], [work])):
         for number, row in enumerate(rows):
             before = runs
-            for inputs in draws(real, row, number):
+            for turn, inputs in draws(real, row, number):
                 try:
-                    seen = _wrong(real, row, inputs, number, left)
+                    seen = _wrong(real, row, inputs, turn, left)
                 except SimulationBudget:
                     continue  # too large to run
                 if seen is not None:
@@ -60,12 +61,18 @@ def rerun(program: Program, sizes: int = SIZES, work: int = WORK) -> Agreement |
     return Agreement(runs, tried)
 
 
-def draws(program: Program, sizes: dict[str, int], number: int) -> Iterator[Inputs]:
-    """Data that the op's promises admit."""
-    drawn = random_inputs(program.op, sizes, number), ends_inputs(program.op, sizes, number)
-    for inputs in (*drawn, *(nasty_inputs(program, sizes, n) for n in (number, number + 1))):
-        if promised(program.op, sizes, inputs):
-            yield inputs
+def draws(program: Program, sizes: dict[str, int], number: int) -> Iterator[tuple[int, Inputs]]:
+    """Data that the op's promises admit, each with the number of its run: at each size there are even ones and odd ones, and of each kind of data."""
+    yield from (
+        (turn, inputs)
+        for turn, inputs in (
+            (number, random_inputs(program.op, sizes, number)),
+            (number + 1, ends_inputs(program.op, sizes, number)),
+            (number, nasty_inputs(program, sizes, number)),
+            (number, nasty_inputs(program, sizes, number + 1)),
+        )
+        if promised(program.op, sizes, inputs)
+    )
 
 
 def _wrong(program: Program, sizes: dict[str, int], inputs: Inputs, number: int, left: list[int]) -> Fault | Mismatch | str | None:
@@ -95,7 +102,7 @@ def _apart(tensor: Tensor, got: Array, want: Array, asked: Array) -> Iterator[Mi
     """The elements that are not what they should be, of those that are asked of."""
     same = np.equal(got, want)
     if tensor.dtype in FLOATS:
-        same |= np.abs(got - want) <= NEAR * (1 + np.abs(want))
+        same |= np.isfinite(want) & (np.abs(got - want) <= NEAR * (1 + np.abs(want)))
     for place in np.argwhere(asked & np.logical_not(same)):
         at = tuple(map(int, place))
         yield Mismatch(tensor.name, at, got[at].item(), want[at].item())

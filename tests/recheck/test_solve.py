@@ -2,8 +2,8 @@
 
 import pytest
 
-from tinygpu.replay import solve
-from tinygpu.replay.solve import MISSING, answer, ask_cvc5, ask_z3, numbered
+from tinygpu.recheck import solve
+from tinygpu.recheck.solve import MISSING, answer, ask_cvc5, ask_z3, numbered
 
 TRUE = "(set-logic ALL)(declare-const |x| Int)(assert (< |x| 0))(assert (> |x| 1))(check-sat)"
 FALSE = "(set-logic ALL)(declare-const |x| Int)(assert (< |x| 0))(check-sat)"

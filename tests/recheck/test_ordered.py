@@ -1,4 +1,4 @@
-"""Folds whose order counts: the shipped ones are proved, and whatever breaks their order is refused, by the prover too.
+"""Folds whose order counts: whatever breaks their order goes wrong in a run, and is not proved.
 
 Comes in: the machines of `recurrence` and `scan`, as texts of programs, and changes of them. Goes out: nothing. The one idea: a change of the
 order alone leaves the same terms, each once, so a checker that took the fold for a set would prove it.
@@ -6,23 +6,23 @@ order alone leaves the same terms, each once, so a checker that took the fold fo
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
-from tests.replay.library import explicit, library
-from tests.replay.test_wrong import unproved
+from tests.conftest import ROOT
+from tests.recheck.changes import changed
 from tinygpu import pipeline
+from tinygpu.program.standalone import standalone
+from tinygpu.program.step import Program
 from tinygpu.proof.check import check
 from tinygpu.proof.kernel import Proof
-from tinygpu.replay.check import state
-from tinygpu.replay.ir import Claim
-from tinygpu.replay.read import read
+from tinygpu.recheck.agreement import Agreement, Disagreement
+from tinygpu.recheck.run import rerun
 
 BUDGET = 200_000  # of the prover, for one claim: enough for all claims of the right ones
 TEXTS = {
-    machine.title: explicit(path, machine)
-    for _, path, machine in library("recurrence", "scan")
+    machine.title: standalone(pipeline.program(machine))
+    for stem in ("recurrence", "scan")
+    for machine in pipeline.load(ROOT / "specs" / f"{stem}.tgpu").machines
     if machine.title.startswith(("recurrence", "last_state", "scan_warp_v4", "scan_block_v4"))
 }
 WRONG = (  # a machine, what is wrong then, and what is put for what, everywhere in the text
@@ -59,35 +59,18 @@ RIGHT = (  # sums are sets: the same changes are none there
 )
 
 
-def changed(name: str, old: str, new: str) -> str:
-    """The text of a machine with one piece of text for another, wherever it stands."""
-    pattern = r"\s*".join(re.escape(c) for c in old if not c.isspace())  # a text breaks its lines where they are full
-    found, count = re.subn(pattern, lambda _: new, TEXTS[name])
-    assert count
-    return found
-
-
-@pytest.mark.parametrize("name", sorted(TEXTS))
-def test_the_shipped_ones_are_proved(name: str) -> None:
-    assert unproved(TEXTS[name]) == set()
+def program_of(text: str) -> Program:
+    return pipeline.program(pipeline.load_text(text).machines[0])
 
 
 @pytest.mark.parametrize(("name", "why", "old", "new"), WRONG, ids=[f"{w[0]}: {w[1]}" for w in WRONG])
-def test_what_breaks_the_order_is_refused_by_both_checkers(name: str, why: str, old: str, new: str) -> None:
-    text = changed(name, old, new)
-    assert "TG502" in unproved(text)
-    assert not isinstance(check(pipeline.program(pipeline.load_text(text).machines[0]), BUDGET), Proof)
+def test_what_breaks_the_order_goes_wrong_and_is_not_proved(name: str, why: str, old: str, new: str) -> None:
+    program = program_of(changed(TEXTS[name], old, new))
+    assert isinstance(rerun(program), Disagreement)
+    assert not isinstance(check(program, BUDGET), Proof)
 
 
 @pytest.mark.parametrize(("name", "why", "old", "new"), RIGHT, ids=[f"{w[0]}: {w[1]}" for w in RIGHT])
 def test_a_sum_has_no_order(name: str, why: str, old: str, new: str) -> None:
-    assert unproved(changed(name, old, new)) == set()
-
-
-def test_the_order_is_a_claim_and_the_law_that_fails_is_none() -> None:
-    (machine,) = read(TEXTS["recurrence_warp"])
-    said = [s for s in state(machine) if isinstance(s, Claim)]  # type: ignore[arg-type]
-    assert any(s.code == "TG508" and "affine combines its parts in order" in s.sentence for s in said)
-    assert {s.sentence for s in said if s.kind == "monoid"} == {"affine is associative"}  # its unit changes nothing by form
-    (machine,) = read(TEXTS["scan_warp_v4"])
-    assert not any(isinstance(s, Claim) and s.code == "TG508" for s in state(machine))  # type: ignore[arg-type]
+    found = rerun(program_of(changed(TEXTS[name], old, new)))
+    assert isinstance(found, Agreement) and found.runs
