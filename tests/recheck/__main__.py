@@ -25,6 +25,7 @@ from tests.mutants.survey import by_layers, every, programs
 from tinygpu import pipeline
 from tinygpu.diagnostic import TinygpuError
 from tinygpu.program.render import render
+from tinygpu.program.standalone import standalone
 from tinygpu.program.step import Program
 from tinygpu.proof.check import Refutation, check
 from tinygpu.recheck.agreement import Disagreement
@@ -34,6 +35,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 BUDGET = 3_000_000
 BATCH = 250
 Given = tuple[str, str, Program]  # a family, a name, a program
+Text = tuple[str, str, str]  # which a process of its own reads: monoids of a file are known where it is read
 
 
 def given(mutants: int, machines: int, seed: int) -> Iterator[Given]:
@@ -64,10 +66,20 @@ def by_chance(count: int, start: int) -> list[Given]:
     return found
 
 
-def compared(one: Given) -> tuple[str, str, str]:
+def texts(found: Iterator[Given]) -> Iterator[Text]:
+    """The same as texts; what has none is said, and left out."""
+    for family, name, program in found:
+        try:
+            yield family, name, standalone(program)
+        except TinygpuError as error:
+            print(f"{family}: {name}: no text: {error}", flush=True)
+
+
+def compared(one: Text) -> tuple[str, str, str]:
     """`program → family, name, whether runs see that it is wrong`; empty where the prover does not refute it."""
-    family, name, program = one
+    family, name, text = one
     try:
+        program = pipeline.program(pipeline.load_text(text).machines[0])
         found = check(program, BUDGET)
         if not isinstance(found, Refutation):
             return family, name, ""
@@ -89,7 +101,7 @@ def main(arguments: list[str]) -> int:
     only: list[str] = []
     context = multiprocessing.get_context("fork")
     with ProcessPoolExecutor(processes, mp_context=context) as pool:
-        for number, (family, name, who) in enumerate(pool.map(compared, given(mutants, machines, start), chunksize=4), 1):
+        for number, (family, name, who) in enumerate(pool.map(compared, texts(given(mutants, machines, start)), chunksize=4), 1):
             table.setdefault(family, Counter())[who or "not refuted"] += 1
             if who.startswith("not"):
                 only.append(f"{family}: {name}: {who}")

@@ -24,16 +24,14 @@ from tinygpu.program.fault import Fault, NeverStored, SimulationBudget
 from tinygpu.program.inputs import promised, random_inputs
 from tinygpu.program.reference import reference
 from tinygpu.program.simulate import simulate
-from tinygpu.program.sizes import sizes_to_try
 from tinygpu.program.step import Program
 from tinygpu.program.tolerance import Mismatch
 from tinygpu.proof.large_replay import ends_inputs
 from tinygpu.recheck.agreement import Agreement, Disagreement
 from tinygpu.recheck.data import nasty_inputs
+from tinygpu.recheck.sizes import edges, large, small
 
-SIZES, VOLUME = 32, 1 << 14  # how many are tried, and the largest product of them
-SMALL = 9  # every size below it is among them, whatever the program's tiles are
-LARGE, SECOND = 2, 1 << 20  # and of large ones
+SIZES = 32  # how many small ones are tried
 LONGEST, WORK = 1 << 24, 1 << 26  # lane-steps of one run, and of all of a program
 NEAR = 1e-8  # of reals in f64: far above what is rounded, far below what is another number
 
@@ -41,13 +39,16 @@ Inputs = Mapping[str, Array]
 
 
 def rerun(program: Program, sizes: int = SIZES, work: int = WORK) -> Agreement | Disagreement:
-    """`program → agreement or disagreement`: at small sizes, and at a few large ones, where long strides have a second turn."""
+    """`program → agreement or disagreement`."""
     real, runs, tried = retyped(program, "f64"), 0, 0
-    small, more = sizes_to_try(program, sizes, VOLUME, range(SMALL)), sizes_to_try(program, sizes, SECOND)
-    for rows, left in ((small, [work]), ([row for row in more if row not in small][-LARGE:], [work])):
+    for rows, drawn, left in (
+        (small(program, sizes), draws, [work]),
+        (edges(program), the_end, [4 * work]),
+        (large(program, sizes), draws, [work]),
+    ):
         for number, row in enumerate(rows):
             before = runs
-            for turn, inputs in draws(real, row, number):
+            for turn, inputs in drawn(real, row, number):
                 try:
                     seen = _wrong(real, row, inputs, turn, left)
                 except SimulationBudget:
@@ -73,6 +74,13 @@ def draws(program: Program, sizes: dict[str, int], number: int) -> Iterator[tupl
         )
         if promised(program.op, sizes, inputs)
     )
+
+
+def the_end(program: Program, sizes: dict[str, int], number: int) -> Iterator[tuple[int, Inputs]]:
+    """Data of which the end of each axis stands out: what goes beyond a number by one is there."""
+    inputs = ends_inputs(program.op, sizes)
+    if promised(program.op, sizes, inputs):
+        yield number, inputs
 
 
 def _wrong(program: Program, sizes: dict[str, int], inputs: Inputs, number: int, left: list[int]) -> Fault | Mismatch | str | None:
