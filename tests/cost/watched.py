@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from tinygpu.category.dtype import BYTES
 from tinygpu.category.term import Term
 from tinygpu.cost.warps import Tally
 from tinygpu.program.arrays import arrays
 from tinygpu.program.global_cells import Global
 from tinygpu.program.inputs import random_inputs
 from tinygpu.program.interpret import Run
-from tinygpu.program.lanes import ITEM_BYTES
 from tinygpu.program.layout import strides
 from tinygpu.program.memory import Input, Place
 from tinygpu.program.shared_cells import SharedCells
@@ -101,7 +101,7 @@ def brute_force(program: Program, sizes: dict[str, int], seed: int = 0) -> dict[
 
 def _tallied(array: Any, stores: bool, found: list[tuple[Place, np.ndarray]]) -> Tally:
     """All executions at once: an array of who (execution, block, warp) and one of what, of the lanes that take part."""
-    item, shared = ITEM_BYTES[array.dtype], array.space == "shared"
+    item, shared = BYTES[array.dtype], array.space == "shared"
     held = []
     for number, (place, flat) in enumerate(found):
         group, here = place.group, flat >= 0

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from itertools import islice
 from math import prod
 
+from tinygpu.category.dtype import BITS, RANGE, SIGNED
 from tinygpu.category.flips import flips
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.nearest import stored
@@ -39,8 +40,7 @@ from tinygpu.category.term import (
     walk,
     whole,
 )
-from tinygpu.category.to_z3 import BITS
-from tinygpu.category.total import INFINITE, SIGNED, drowning, failing, limited, mixing, total, vanishing
+from tinygpu.category.total import INFINITE, drowning, failing, limited, mixing, total, vanishing
 from tinygpu.record import replace
 
 KNOWN: Mapping[tuple[str, float], float] = {  # functions at the numbers where they are numbers
@@ -236,11 +236,10 @@ def _extreme(term: Term, op: str, dtype: str) -> Term | None:
 
 def _end(op: str, dtype: str) -> Const:
     """The integer that changes no minimum, or no maximum."""
-    low = -(1 << BITS[dtype] - 1) if dtype in SIGNED else 0
-    return Const(low if op == "max" else low + (1 << BITS[dtype]) - 1, dtype)
+    return Const(RANGE[dtype][op == "min"], dtype)
 
 
 def _wrapped(value: int, dtype: str) -> int:
     """The integer of a dtype that is the same modulo 2ʷ."""
-    low = 1 << BITS[dtype] - 1 if dtype in SIGNED else 0
-    return (value + low) % (1 << BITS[dtype]) - low
+    low, high = RANGE[dtype]
+    return (value - low) % (high - low + 1) + low

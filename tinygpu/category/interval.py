@@ -10,13 +10,14 @@ from functools import reduce
 from typing import TypeAlias
 
 from tinygpu.category.box import UNIT, Box
+from tinygpu.category.dtype import RANGE
 from tinygpu.category.facts import Facts, facts
 from tinygpu.category.linear import Polynomial, constant, divide, number, plus, polynomial, term_of, times
 from tinygpu.category.term import INDEX, App, Const, Term, Var, apply, negation
 
 Range: TypeAlias = tuple[Polynomial | None, Polynomial | None]
 NOTHING: Range = (None, None)
-HELD = {"i8": (-128, 127), "u8": (0, 255), "i32": (-(2**31), 2**31 - 1), "u32": (0, 2**32 - 1)}  # what data says of an index
+HELD = {name: ends for name, ends in RANGE.items() if name != "i64"}  # what data says of an index
 
 
 def lower(term: Term, box: Box) -> Term | None:

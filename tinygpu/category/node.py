@@ -12,6 +12,9 @@ from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any, TypeAlias, TypeVar
 
+from tinygpu.category.dtype import DTYPES as DTYPES
+from tinygpu.category.dtype import FLOATS as FLOATS
+from tinygpu.category.dtype import INTEGERS as INTEGERS
 from tinygpu.diagnostic import NOWHERE, Span
 from tinygpu.record import dataclass, field
 
@@ -19,9 +22,6 @@ T = TypeVar("T")
 
 INDEX = "index"
 BOOL = "bool"
-FLOATS = ("f64", "f32", "bf16", "f16")
-INTEGERS = ("i64", "i32", "u32", "u8", "i8")
-DTYPES = FLOATS + INTEGERS + (BOOL,)
 
 ARITHMETIC = ("add", "sub", "mul", "div", "floordiv", "mod", "min", "max", "xor", "neg", "ceildiv")
 COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")

@@ -10,11 +10,10 @@ from fractions import Fraction
 from functools import reduce
 from typing import Any, TypeAlias
 
+from tinygpu.category.dtype import BITS, SIGNED
 from tinygpu.category.linear import number, plus, times
 from tinygpu.category.nearest import nearest
 from tinygpu.category.term import FLOATS, App, Const, Term, kept, text
-from tinygpu.category.to_z3 import BITS
-from tinygpu.category.total import SIGNED
 
 Polynomial: TypeAlias = dict[tuple[Term, ...], Any]  # of `linear`, with fractions
 MOST = 64  # monomials of a polynomial, beyond which nothing is looked for

@@ -6,14 +6,13 @@ The one idea: a wider type does not undo the rounding of a narrower one, so `f32
 
 from __future__ import annotations
 
-from tinygpu.category.term import BOOL, App, Const, Fold, Read, Term, Var
+from tinygpu.category.dtype import DTYPE, FLOATS, HALVES
+from tinygpu.category.term import App, Const, Fold, Read, Term, Var
 
 # the second holds every value of the first, so that the cast is the identity on the machine's values
-WIDER = {("f16", "f32"), ("f16", "f64"), ("bf16", "f32"), ("bf16", "f64"), ("f32", "f64")}
+WIDER = {(a, b) for a in FLOATS for b in FLOATS if a != b and DTYPE[b].holds(DTYPE[a])}
 KEEPING = ("select", "min", "max", "abs", "neg", "floor")  # give one of the values they get, or one of the same dtype
-FITS = {BOOL: 1, "i8": 7, "u8": 8, "i32": 31, "u32": 32}  # bits of the magnitude of an integer
-MANTISSA = {"bf16": 8, "f16": 11, "f32": 24, "f64": 53}
-EPSILON = {dtype: 2.0 ** (1 - bits) for dtype, bits in MANTISSA.items()}
+EPSILON = {dtype: 2.0 ** (1 - DTYPE[dtype].digits) for dtype in FLOATS}
 
 
 def whole(source: str, target: str) -> bool:
@@ -22,7 +21,7 @@ def whole(source: str, target: str) -> bool:
     >>> whole("u8", "bf16"), whole("i32", "f32"), whole("i32", "f64")
     (True, False, True)
     """
-    return FITS.get(source, 64) <= MANTISSA[target]
+    return source in DTYPE and DTYPE[source].digits <= DTYPE[target].digits
 
 
 def unrounded(term: Term) -> bool:
@@ -37,11 +36,11 @@ def unrounded(term: Term) -> bool:
             return True
         case App("select", (_, then, otherwise)):
             return unrounded(then) and unrounded(otherwise)
-        case App("cast", (inner,), dtype) if dtype in MANTISSA:
-            if inner.dtype in MANTISSA:
+        case App("cast", (inner,), dtype) if dtype in FLOATS:
+            if inner.dtype in FLOATS:
                 # the narrowing cast is a symbol of its own, so its result is what it says
                 return (inner.dtype, dtype) not in WIDER or unrounded(inner)
-            return dtype in ("f16", "bf16") or whole(inner.dtype, dtype)
+            return dtype in HALVES or whole(inner.dtype, dtype)
         case App(op, args) if op in KEEPING:
             return all(map(unrounded, args))
     return False

@@ -12,13 +12,13 @@ from functools import reduce
 from itertools import product
 from typing import TypeAlias
 
+from tinygpu.category.dtype import RANGE
 from tinygpu.category.monoid import LEFT, RIGHT, Definition
 from tinygpu.category.term import FLOATS, INTEGERS, App, Const, Term, Var
 
 Number: TypeAlias = int | float | bool
 Values: TypeAlias = tuple[Number, ...]
 NAN = float("nan")
-BITS = {"i8": 8, "u8": 8, "i32": 32, "u32": 32, "i64": 64}
 MOST = 14  # values of a carrier that a law is tried on
 LAWS = ("invariant", "lift", "associative", "unit", "commutative", "idempotent")
 
@@ -73,11 +73,11 @@ def _applied(op: str, values: list[Number], dtype: str) -> Number:
 
 
 def _wrapped(value: Number, dtype: str) -> Number:
-    if dtype in BITS and not isinstance(value, bool):
+    if dtype in RANGE and not isinstance(value, bool):
         if value != value or value in (math.inf, -math.inf):
             return NAN
-        size, low = 1 << BITS[dtype], 0 if dtype[0] == "u" else 1 << BITS[dtype] - 1
-        return (int(value) + low) % size - low
+        low, high = RANGE[dtype]
+        return (int(value) - low) % (high - low + 1) + low
     return float(value) if dtype in FLOATS else value
 
 

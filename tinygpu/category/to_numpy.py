@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from tinygpu.category.dtype import SIGNED
 from tinygpu.category.monoid import LEFT, MONOIDS, RIGHT, Definition
 from tinygpu.category.number import BINARY, FUNCTION, UFUNC, Array, Value, cast, constant, quiet, rounded, unit
 from tinygpu.category.term import BOOL, COMPARISONS, FLOATS, SHUFFLES, TRUE, App, Const, Fold, Read, Term, Var, variables
@@ -25,7 +26,6 @@ Reader: TypeAlias = Callable[[Read, tuple[Value, ...], Mask], Value]
 Exchange: TypeAlias = Callable[[App, Value, Value, Mask], Value]
 CHUNK = 1 << 20  # points of a fold that are held at once
 
-SIGNED = ("i8", "i32", "i64")
 BEGINS = {
     "log": np.greater,
     "rsqrt": np.greater,

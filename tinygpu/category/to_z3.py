@@ -13,13 +13,11 @@ from typing import Any
 
 import z3
 
+from tinygpu.category.dtype import BITS, RANGE, SIGNED
 from tinygpu.category.nearest import nearest
 from tinygpu.category.rounding import WIDER, unrounded, whole
 from tinygpu.category.solver import fresh
 from tinygpu.category.term import BOOL, DTYPES, FLOATS, INDEX, INTEGERS, App, Axis, Const, Fold, Read, Term, Var, variables
-
-BITS = {"i8": 8, "u8": 8, "i32": 32, "u32": 32, "i64": 64}
-SIGNED = ("i8", "i32", "i64")
 
 COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "lt": lambda a, b: a < b,
@@ -60,8 +58,8 @@ class Z3:
         ctx = self.context
         out = []
         for number, dtype in self.numbers.items():
-            low = -(1 << BITS[dtype] - 1) if dtype in SIGNED else 0
-            out.append(z3.And(number >= low, number < low + (1 << BITS[dtype]), ctx))
+            low, high = RANGE[dtype]
+            out.append(z3.And(number >= low, number < high + 1, ctx))
         for a, n, q, r in self.digits.values():
             self.product(q, n)
             out.append(z3.Implies(n > 0, z3.And(a == q * n + r, r >= 0, r < n, ctx), ctx))

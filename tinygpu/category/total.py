@@ -11,6 +11,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 
+from tinygpu.category.dtype import SIGNED
 from tinygpu.category.nearest import stored
 from tinygpu.category.node import (
     ARITHMETIC,
@@ -33,7 +34,6 @@ PARTIAL = ("div", "floordiv", "mod", "ceildiv", "log", "sqrt", "rsqrt")
 ENDLESS = ("min", "max", "neg", "abs", "select", "floor")  # give an infinity only where they get one
 DAMPED = ("tanh", "sigmoid", "erf")  # have a finite value at infinities too
 SPECIAL = ("?", "!", "@")  # stand in names of reads that are no input's: unwritten, without a closed form, of the turn before
-SIGNED = ("i8", "i32", "i64")
 INFINITE = (float("inf"), float("-inf"))
 LITERAL: dict[str, Callable[[float, float], float]] = {
     "add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": operator.truediv, "neg": lambda a, _: -a, "min": min, "max": max,

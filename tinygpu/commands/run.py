@@ -203,13 +203,13 @@ def speed(op: Op, sizes: dict[str, int], seconds: float, yardstick: float | None
     from math import prod
 
     from tinygpu.category.evaluate import evaluate
-    from tinygpu.program.wide import ITEM_BYTES
+    from tinygpu.program.wide import BYTES
     from tinygpu.run.baseline import baseline, blas
 
     call = baseline(op)
     if call is not None and yardstick is not None:
         return f"{yardstick / seconds:.2f} of numpy's {call.text} ({blas()}, {yardstick * 1e3:.3g} ms)"
-    moved = sum(ITEM_BYTES[t.dtype] * prod(int(evaluate(e, sizes)) for e in t.shape) for t in op.tensors)
+    moved = sum(BYTES[t.dtype] * prod(int(evaluate(e, sizes)) for e in t.shape) for t in op.tensors)
     return f"{moved / seconds / 1e9:.1f} GB/s"
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import prod
 
+from tinygpu.category.dtype import BYTES
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.term import TRUE, Term, text
 from tinygpu.cost.counted import NOTHING, Count, Counter, added, size_of
@@ -17,7 +18,6 @@ from tinygpu.cost.sites import Access, Meeting, Site, Work, sites
 from tinygpu.cost.warps import Tally, tally
 from tinygpu.diagnostic import Span
 from tinygpu.program.arrays import shared_places
-from tinygpu.program.lanes import ITEM_BYTES
 from tinygpu.program.step import Launch, Program
 from tinygpu.program.unpack import unpack
 from tinygpu.program.wide import wide_accesses
@@ -195,7 +195,7 @@ def flows(program: Program, lines: tuple[Line, ...], sizes: Mapping[str, int]) -
             if not mine:
                 continue
             asked, moved = added(one.asked for one in mine), [one.moved for one in mine]
-            item, whole = ITEM_BYTES[mine[0].dtype], size_of(shape, sizes).number
+            item, whole = BYTES[mine[0].dtype], size_of(shape, sizes).number
             once = None if whole is None else min(whole, asked.number if asked.number is not None else whole) * item
             total = None if None in moved else sum(m for m in moved if m is not None)
             found.append(Flow(name, role, stores, item, asked, total, once))

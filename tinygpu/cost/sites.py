@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeAlias
 
+from tinygpu.category.dtype import BYTES
 from tinygpu.category.term import (
     BOOL,
     SHUFFLES,
@@ -27,7 +28,6 @@ from tinygpu.category.term import (
 from tinygpu.cost.operations import kind_of, update_kind
 from tinygpu.diagnostic import Span
 from tinygpu.program.arrays import Array, arrays
-from tinygpu.program.lanes import ITEM_BYTES
 from tinygpu.program.step import Assign, Barrier, For, If, Launch, Program, Step
 from tinygpu.program.wide import Wide, hoisted, wide_in
 from tinygpu.record import dataclass, replace
@@ -68,7 +68,7 @@ class Access:
     @property
     def item(self) -> int:
         """Bytes of an element."""
-        return ITEM_BYTES[self.array.dtype]
+        return BYTES[self.array.dtype]
 
     @property
     def key(self) -> tuple[object, ...]:

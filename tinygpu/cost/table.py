@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tinygpu.category.dtype import BYTES
 from tinygpu.category.term import Axis
 from tinygpu.cost.closed import closed
 from tinygpu.cost.counted import Count
@@ -15,7 +16,6 @@ from tinygpu.cost.figures import amount, bytes_of, ratio, seconds_of
 from tinygpu.cost.measure import Cost, Flow, Line
 from tinygpu.cost.predict import Bound, Filled, bounds, fits_in_cache, turns_of_banks, without_caches
 from tinygpu.hardware.device import Device
-from tinygpu.program.lanes import ITEM_BYTES
 
 ELEMENT = 44  # columns of an element; a longer one is cut
 KIND = {"fma": "fused multiply-add", "special": "exp, log, sqrt, …", "divide": "division", "compare": "min, max, compare, choose"}
@@ -146,7 +146,7 @@ def shared(cost: Cost) -> list[str]:
         tally = one.tally
         if tally is not None and not tally.requests:
             continue
-        asked = None if one.asked.number is None else one.asked.number * ITEM_BYTES[one.dtype]
+        asked = None if one.asked.number is None else one.asked.number * BYTES[one.dtype]
         units, fewest = (None, None) if tally is None else (tally.units, tally.fewest)
         each, best = (_each(v, tally.requests) if tally and v is not None else "" for v in (units, fewest))
         rows.append(

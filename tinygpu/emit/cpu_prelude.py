@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from tinygpu.category.dtype import RANGE
 from tinygpu.emit.mathlib import TEXT as MATH
 
 HEADER_IMPORTS = """import math
@@ -108,14 +109,10 @@ def narrow_to_odd(x):
 ''',
 }  # fmt: skip
 
-RANGES = {
-    "i64": (-(2**63), 2**63 - 1), "i32": (-(2**31), 2**31 - 1), "u32": (0, 2**32 - 1), "u8": (0, 255), "i8": (-128, 127),
-}  # fmt: skip
-
 
 def _saturating(dtype: str) -> str:
     """Float to integer: towards zero, the ends of the range beyond it, NaN to 0."""
-    low, high = RANGES[dtype]
+    low, high = RANGE[dtype]
     kind = f"np.{'uint' if dtype[0] == 'u' else 'int'}{dtype[1:]}"
     return f'''
 @inlined
@@ -126,7 +123,7 @@ def to_{dtype}(x):
 '''
 
 
-TEXT: dict[str, str] = {**PLAIN, **{f"to_{dtype}": _saturating(dtype) for dtype in RANGES}, **MATH}
+TEXT: dict[str, str] = {**PLAIN, **{f"to_{dtype}": _saturating(dtype) for dtype in RANGE}, **MATH}
 
 
 def prelude(needs: Iterable[str]) -> str:

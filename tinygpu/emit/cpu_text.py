@@ -11,6 +11,7 @@ import keyword
 import math
 import re
 
+from tinygpu.category.dtype import HALVES
 from tinygpu.category.term import BOOL, FLOATS, FUNCTIONS, INDEX, INTEGERS, App, Const, Read, Term, Var
 from tinygpu.category.to_source import ATOM, OPERAND, Form, Source, called, plain, rounded_up
 from tinygpu.emit.cpu_prelude import TEXT as PRELUDE
@@ -31,7 +32,6 @@ REGISTER = {
     "u32": "np.uint32", "u8": "np.uint8", "i8": "np.int8", "bool": "np.bool_",
 }  # fmt: skip
 MEMORY = {**REGISTER, "f16": "np.uint16", "bf16": "np.uint16"}
-HALVES = ("f16", "bf16")
 FORMS: dict[str, Form] = {"mul": ("{0} * {1}", 7, (7, 8)), "natural": ("{0} // {1}", 7, (7, 8))}
 WRAPPING = {"add": "+", "sub": "-", "mul": "*"}
 CALL = {"floordiv": "quotient", "mod": "remainder", "min": "smaller", "max": "larger"}

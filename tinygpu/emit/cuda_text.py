@@ -10,6 +10,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping
 
+from tinygpu.category.dtype import HALVES, SMALL
 from tinygpu.category.node import SHUFFLES
 from tinygpu.category.term import BOOL, FLOATS, FUNCTIONS, INDEX, INTEGERS, SYMBOL, App, Const, Read, Term
 from tinygpu.category.to_source import ATOM, Form, Source, called, plain, rounded_up
@@ -18,11 +19,9 @@ from tinygpu.program.layout import Layout
 from tinygpu.program.layout import address as shared_address
 from tinygpu.record import dataclass, field, replace
 
-HALVES = ("f16", "bf16")
 STORED = {"f16": "u16", "bf16": "u16", BOOL: "u8"}
 HELD = {"f16": "f32", "bf16": "f32", BOOL: "u8", INDEX: "ix"}
 EXACT = ("select", "min", "max", "abs", "neg", "floor", "cast", *SHUFFLES)  # never need rounding to 16 bits
-SMALL = (BOOL, "i8", "u8")  # every value of these is a 16-bit float
 INDICES: Mapping[str, Form] = {  # what the proof says of indices: a divisor is positive, what is divided is not negative
     "floordiv": ("div({0}, {1})", ATOM, (0, 0)),
     "mod": ("mod({0}, {1})", ATOM, (0, 0)),

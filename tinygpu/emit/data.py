@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tinygpu.category.dtype import SIGNED
 from tinygpu.category.term import BOOL, TRUE, App, Axis, Const, Fold, Read, Term, Var, apply, conjunction, conjuncts, negation, walk
 from tinygpu.model.op import Op
 from tinygpu.program.step import Program
 from tinygpu.record import dataclass, field
 
-SIGNED = ("i8", "i32", "i64")
 OPPOSITE = {"lt": "ge", "ge": "lt", "le": "gt", "gt": "le", "eq": "ne", "ne": "eq"}
 
 

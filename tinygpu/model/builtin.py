@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tinygpu.category.dtype import RANGE
 from tinygpu.category.monoid import MONOIDS, Monoid
 from tinygpu.category.term import FLOATS, INTEGERS
 
@@ -36,13 +37,6 @@ WELFORD = """monoid welford(n: T, mean: T, squares: T) where n >= 0, n > 0 or me
 BUILT_IN: Mapping[str, tuple[str, ...]] = {  # the dtypes that they fold
     "argmax": FLOATS + INTEGERS, "argmin": FLOATS + INTEGERS, "logsumexp": FLOATS, "welford": FLOATS,
 }  # fmt: skip
-ENDS = {
-    "i8": (-(2**7), 2**7 - 1),
-    "u8": (0, 2**8 - 1),
-    "i32": (-(2**31), 2**31 - 1),
-    "u32": (0, 2**32 - 1),
-    "i64": (-(2**63), 2**63 - 1),
-}
 
 
 def declaration(name: str, dtype: str) -> str:
@@ -51,7 +45,7 @@ def declaration(name: str, dtype: str) -> str:
     >>> print(declaration("argmin", "i32").split("\\n")[1])
       unit    (2147483647, 2147483647)
     """
-    low, high = map(str, ENDS.get(dtype, ("-inf", "inf")))
+    low, high = map(str, RANGE.get(dtype, ("-inf", "inf")))
     text = {
         "argmax": EXTREME.format(name="max", end=low, sign=">"),
         "argmin": EXTREME.format(name="min", end=high, sign="<"),

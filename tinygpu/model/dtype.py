@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from tinygpu.category.carrier import CARRIERS
 from tinygpu.category.carrier import shown as called
+from tinygpu.category.dtype import DTYPE, RANGE
 from tinygpu.category.term import (
     BOOL,
     COMPARISONS,
@@ -31,9 +32,8 @@ from tinygpu.record import replace
 
 LITERAL = "literal"
 OPEN = (LITERAL, INDEX)
-RANGE = {"i8": (-(2**7), 2**7), "u8": (0, 2**8), "i32": (-(2**31), 2**31), "u32": (0, 2**32), "i64": (-(2**63), 2**63)}
-LARGEST = {"f16": 65504.0, "bf16": 3.3895313892515355e38, "f32": 3.4028234663852886e38, "f64": 1.7976931348623157e308}
-WIDER = ("i8", "u8", "i32", "u32", "i64", "f16", "bf16", "f32", "f64")  # a cast is advised towards the right
+# a cast is advised towards the right
+WIDER = (*sorted(INTEGERS, key=lambda t: DTYPE[t].digits), *sorted(FLOATS, key=lambda t: (DTYPE[t].bits, -DTYPE[t].exponent)))
 ONLY_FLOATS = ("div", *(f for f in FUNCTIONS if f != "abs"))
 ONLY_INTEGERS = ("floordiv", "mod", "xor", "ceildiv")
 SIGN = {"add": "+", "sub": "-", "mul": "*", "div": "/", "floordiv": "//", "mod": "%", "xor": "^"}
@@ -46,12 +46,12 @@ def constant(value: int | float | bool, dtype: str) -> Const | None:
     (Const(value=2.0, dtype='f32'), None, None, None)
     """
     if dtype in FLOATS:
-        fits = abs(value) <= LARGEST[dtype] or abs(value) == float("inf")
+        fits = abs(value) <= DTYPE[dtype].largest or abs(value) == float("inf")
         return Const(float(value), dtype) if fits else None
     if isinstance(value, float) and not value.is_integer():
         return None
-    low, high = RANGE.get(dtype, (-(2**63), 2**63))
-    return Const(int(value), dtype) if low <= int(value) < high else None
+    low, high = RANGE.get(dtype, RANGE["i64"])
+    return Const(int(value), dtype) if low <= int(value) <= high else None
 
 
 def settle(term: Term, dtype: str, span: Span, problems: Problems) -> Term:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from tinygpu.category.dtype import DTYPE
 from tinygpu.category.term import BOOL, DTYPES, Const, Read, Term, Var
 from tinygpu.diagnostic import Label, Span
 from tinygpu.model.builtin import monoid_of
@@ -22,10 +23,7 @@ SPECIAL = {
     "false": Const(False, BOOL),
 }
 # what other languages call them
-ALIASES = {
-    "float": "f32", "float32": "f32", "double": "f64", "float64": "f64", "half": "f16", "float16": "f16", "bfloat16": "bf16", "int": "i32",
-    "int32": "i32", "int64": "i64", "long": "i64", "int8": "i8", "uint8": "u8", "uint32": "u32", "unsigned": "u32", "boolean": "bool",
-}  # fmt: skip
+ALIASES = {other: row.name for row in DTYPE.values() for other in row.others}
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,12 +13,12 @@ from math import prod
 
 from tinygpu.category.arrow import Arrow
 from tinygpu.category.box import Box
+from tinygpu.category.dtype import BYTES
 from tinygpu.category.linear import polynomial
 from tinygpu.category.simplify import simplify
 from tinygpu.category.term import TRUE, Axis, Const, Term, Var, conjunction, lift
 from tinygpu.model.tile import BLOCK, Side
 
-LANES = {"f64": 2, "i64": 2, "f32": 4, "i32": 4, "u32": 4, "f16": 8, "bf16": 8, "u8": 16, "i8": 16, "bool": 16}  # 16 bytes
 UNROLLED = 8  # turns of a copy up to here are unrolled, so that their loads wait together
 
 
@@ -35,7 +35,7 @@ def default_copy(sides: Sequence[Side], threads: int, dtype: str = "f32", fastes
     """
     if not threads:
         return (), copy_of_core(sides)
-    lanes = lanes_of(sides[-1], LANES[dtype]) if sides else 1
+    lanes = lanes_of(sides[-1], 16 // BYTES[dtype]) if sides else 1
     wide = lanes > 1
     extents = [s.extent for s in sides]
     if wide:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tinygpu.category.dtype import SIGNED
 from tinygpu.category.term import (
     BOOL,
     FALSE,
@@ -27,7 +28,7 @@ from tinygpu.category.term import (
     text,
     total,
 )
-from tinygpu.category.total import SIGNED, blending, failing, literal, mixing
+from tinygpu.category.total import blending, failing, literal, mixing
 from tinygpu.diagnostic import Label, Span
 from tinygpu.obligations.finite import Ends, blended, finite
 from tinygpu.obligations.obligation import Claim, Obligation, Point

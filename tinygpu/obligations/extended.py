@@ -12,10 +12,9 @@ from collections.abc import Iterator, Mapping
 from functools import reduce
 from typing import TypeAlias
 
+from tinygpu.category.dtype import RANGE, SIGNED
 from tinygpu.category.nearest import stored
 from tinygpu.category.term import BOOL, COMPARISONS, FLOATS, TRUE, App, Const, Fold, Read, Term, Var, negation, variables
-from tinygpu.category.to_z3 import BITS
-from tinygpu.category.total import SIGNED
 
 INFINITY = float("inf")
 Path: TypeAlias = tuple[Term, ...]
@@ -197,8 +196,7 @@ def _at_infinity(op: str, values: tuple[Term, ...], dtype: str, path: Path) -> I
 
 def ends_of(dtype: str) -> tuple[Const, Const]:
     """What -inf and +inf are as integers: conversions saturate."""
-    bits = BITS.get(dtype, 1)
-    low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if dtype in SIGNED else (0, (1 << bits) - 1)
+    low, high = RANGE.get(dtype, (0, 1))
     return (Const(low, dtype), Const(high, dtype)) if dtype != BOOL else (TRUE, TRUE)
 
 

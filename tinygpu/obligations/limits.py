@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tinygpu.category.dtype import BYTES
 from tinygpu.category.term import Const, Term, lift, text
 from tinygpu.diagnostic import Label
 from tinygpu.hardware.arch import Arch, arch_named
@@ -20,8 +21,6 @@ from tinygpu.obligations.trace import Trace
 from tinygpu.program.arrays import shared_bytes, shared_places
 from tinygpu.program.step import Launch, Local, Program, Shared, steps
 from tinygpu.program.unpack import unpack
-
-WORDS = {"f64": 2, "i64": 2}
 
 
 def state(program: Program, trace: Trace) -> Iterator[Claim]:
@@ -47,7 +46,7 @@ def _registers(program: Program, launch: Launch, arch: Arch) -> Obligation:
     words = lift(0)
     cells = [s for s in steps(launch.body) if isinstance(s, Local)]
     for local in cells:
-        words = words + product(local.extents) * WORDS.get(local.dtype, 1)
+        words = words + product(local.extents) * max(1, BYTES[local.dtype] // 4)
     labels = tuple(Label(local.span, f"{local.name} lives in registers") for local in cells)
     title = f"the cells of a thread need {text(words)} registers; it has {arch.registers_per_thread}"
     sentence = f"the cells of a thread fit its {arch.registers_per_thread} registers"

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from tinygpu.category.dtype import BYTES
 from tinygpu.category.term import Term
-from tinygpu.program.lanes import ITEM_BYTES
 from tinygpu.program.layout import PLAIN, Layout, elements
 from tinygpu.program.step import Launch, Local, Program, Shared, steps
 from tinygpu.record import dataclass
@@ -54,7 +54,7 @@ def _arrays(program: Program) -> Iterator[Array]:
 
 def shared_bytes(array: Shared) -> int:
     """The bytes of one shared array, its pads included."""
-    return elements(array.extents, array.layout) * ITEM_BYTES[array.dtype]
+    return elements(array.extents, array.layout) * BYTES[array.dtype]
 
 
 def shared_places(launch: Launch) -> tuple[dict[str, int], int]:

@@ -17,10 +17,10 @@ from math import prod
 
 import numpy as np
 
+from tinygpu.category.dtype import BYTES
 from tinygpu.category.evaluate import evaluate as number
 from tinygpu.category.term import Axis, Read, Term, conjunction, conjuncts, reads, variables
 from tinygpu.category.to_numpy import evaluate
-from tinygpu.program.lanes import ITEM_BYTES
 from tinygpu.program.layout import address
 from tinygpu.program.step import Assign, For, If, Launch, Program, Shared, Step, steps
 from tinygpu.program.unpack import unpack
@@ -61,7 +61,7 @@ class Place:
     @property
     def bytes(self) -> int:
         """What one lane moves."""
-        return self.lanes * ITEM_BYTES[self.array.dtype]
+        return self.lanes * BYTES[self.array.dtype]
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +160,7 @@ def _most(launch: Launch, place: Place, sizes: Mapping[str, int]) -> int | None:
         some = every[first : first + step]
         columns = np.array(some, int).reshape(len(some), len(turning), 1).transpose(1, 0, 2)
         values = {**sizes, **threads, **dict(zip((a.name for a in turning), columns, strict=True))}
-        patterns |= _patterns(flat, guard, values, (len(some), prod(block)), ITEM_BYTES[place.array.dtype])
+        patterns |= _patterns(flat, guard, values, (len(some), prod(block)), BYTES[place.array.dtype])
     return max((turns([None if s == OUT else s for s in warp], place.bytes, place.lanes) for warp in patterns), default=0)
 
 

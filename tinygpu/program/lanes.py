@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from math import gcd
 
+from tinygpu.category.dtype import BYTES
 from tinygpu.category.term import BOOL, COMPARISONS, INDEX, App, Axis, Const, Term, Var, conjunction, reads, substitute, variables
 
-ITEM_BYTES = {"f64": 8, "i64": 8, "f32": 4, "i32": 4, "u32": 4, "f16": 2, "bf16": 2, "u8": 1, "i8": 1, "bool": 1}
 WIDEST_BYTES = 16
 MOST_LANES = 128  # of a vector loop whose accesses are wide: a thread holds its elements; a longer one is a loop
 
@@ -27,7 +27,7 @@ def lanes_of(count: int, dtype: str) -> int:
     >>> lanes_of(4, "f32"), lanes_of(8, "f32"), lanes_of(8, "f16"), lanes_of(6, "f32"), lanes_of(3, "f32"), lanes_of(16, "u8")
     (4, 4, 8, 2, 1, 16)
     """
-    return gcd(count * ITEM_BYTES[dtype], WIDEST_BYTES) // ITEM_BYTES[dtype]
+    return gcd(count * BYTES[dtype], WIDEST_BYTES) // BYTES[dtype]
 
 
 def first_of(index: tuple[Term, ...], axis: str) -> tuple[Term, ...] | None:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Set
 
+from tinygpu.category.dtype import BYTES
 from tinygpu.category.node import SHUFFLES
 from tinygpu.category.term import TRUE, App, Axis, Const, Read, Term, conjunction, conjuncts, lift, reads, variables, walk
 from tinygpu.program.arrays import Array, arrays
-from tinygpu.program.lanes import ITEM_BYTES as ITEM_BYTES
 from tinygpu.program.lanes import MOST_LANES, all_lanes_of, divisible, first_of, lanes_of, multiple
 from tinygpu.program.layout import strides as strides_of
 from tinygpu.program.step import Assign, Barrier, For, If, Program, Step, steps
@@ -250,7 +250,7 @@ def _wide(array: Array, launch: int, loop: For, axes: tuple[Axis, ...], access: 
     assert first is not None
     count = _count(loop)
     lanes = lanes_of(count, array.dtype)
-    size, stores = lanes * ITEM_BYTES[array.dtype], isinstance(access, Assign)
+    size, stores = lanes * BYTES[array.dtype], isinstance(access, Assign)
     row, strides = _row(array, lanes), _strides(array)
     return Wide(launch, loop.axis, array.name, stores, first, count, lanes, size, condition, axes, access, row, strides)
 

@@ -13,13 +13,12 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from tinygpu.category.carrier import shown
+from tinygpu.category.dtype import BITS, RANGE, SIGNED
 from tinygpu.category.nearest import nearest
 from tinygpu.category.rounding import WIDER, unrounded, whole
 from tinygpu.category.term import BOOL, DTYPES, FLOATS, INDEX, INTEGERS, App, Const, Fold, Read, Term, Var, variables
 from tinygpu.proof.sexpr import Builder, Node
 
-BITS = {"i8": 8, "u8": 8, "i32": 32, "u32": 32, "i64": 64}
-SIGNED = ("i8", "i32", "i64")
 COMPARE = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "="}
 HALFWORD = 1 << 16  # below it `xor` is the one of bits, elsewhere some function
 
@@ -73,8 +72,8 @@ class Writer(Builder):
         """Theorems of arithmetic about what stands in the script."""
         out = []
         for value, dtype in self.held.items():
-            low = -(1 << BITS[dtype] - 1) if dtype in SIGNED else 0
-            bounds = self.compare("<=", self.number(low), value), self.compare("<", value, self.number(low + (1 << BITS[dtype])))
+            low, high = RANGE[dtype]
+            bounds = self.compare("<=", self.number(low), value), self.compare("<", value, self.number(high + 1))
             out.append(self.both(*bounds))
         for a, n, q, r in self.digits.values():
             sum_ = self.make("Int", "+", self.product(q, n), r)

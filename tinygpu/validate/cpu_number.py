@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import struct
 
+from tinygpu.category.dtype import HALVES
 from tinygpu.category.term import FLOATS, App, Const, Term
-
-HALVES = ("f16", "bf16")
 
 
 def literal(number: int | float, dtype: str) -> Const:

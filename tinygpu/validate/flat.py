@@ -14,10 +14,10 @@ from math import gcd
 
 from tinygpu.category.box import Box
 from tinygpu.category.decide import holds
+from tinygpu.category.dtype import BYTES
 from tinygpu.category.term import INDEX, App, Axis, Const, Term, Var, equal, text
 from tinygpu.obligations.limits import product
 from tinygpu.program.arrays import Array
-from tinygpu.program.lanes import ITEM_BYTES
 from tinygpu.program.layout import elements
 from tinygpu.program.step import Launch
 from tinygpu.record import dataclass, field
@@ -87,7 +87,7 @@ class Flat:
 
     def unaligned(self, pointer: Pointer, start: Term, count: int, here: Here) -> str:
         """Why a wide access may not be aligned; empty if it is."""
-        item = ITEM_BYTES[self.arrays[pointer.array].dtype]
+        item = BYTES[self.arrays[pointer.array].dtype]
         size = gcd(count * item, 16)
         if not pointer.shared:
             if Var("wide", "bool") not in here.guards:

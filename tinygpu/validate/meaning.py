@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tinygpu.category.dtype import HALVES, RANGE, SMALL
 from tinygpu.category.nearest import nearest
 from tinygpu.category.node import SHUFFLES
 from tinygpu.category.term import BOOL, FLOATS, INDEX, INTEGERS, App, Const, Read, Term, select
@@ -19,12 +20,9 @@ from tinygpu.program.layout import address as shared_address
 from tinygpu.program.step import Program
 from tinygpu.record import dataclass, field, replace
 
-HALVES = ("f16", "bf16")
 MEMORY = {"f16": "u16", "bf16": "u16", BOOL: "u8"}  # an element where it is stored, a scalar as it is passed
 REGISTER = {"f16": "f32", "bf16": "f32", BOOL: "u8"}
 EXACT = ("select", "min", "max", "abs", "neg", "floor", "cast", *SHUFFLES)  # of 16-bit floats these give 16-bit floats
-NARROW = (BOOL, "i8", "u8")  # whole numbers that every 16-bit float type has
-BYTES = {"i8": (-128, 127), "u8": (0, 255)}
 
 
 def in_memory(dtype: str) -> str:
@@ -120,12 +118,12 @@ class Meaning:
         if target == BOOL:
             return App("ne", (value, Const(0.0 if source in FLOATS else 0, value.dtype)), BOOL)
         if target in HALVES:
-            if source in NARROW:
+            if source in SMALL:
                 return App("cast", (value,), "f32")
             wide = value if source in (*FLOATS, "i64") else App("cast", (value,), "i64")
             return App(f"round_{target}", (wide,), "f32")
-        if source in FLOATS and target in BYTES:
-            low, high = (Const(end, "i32") for end in BYTES[target])
+        if source in FLOATS and target in SMALL:
+            low, high = (Const(end, "i32") for end in RANGE[target])
             cut = App("trunc_i32", (value,), "i32")
             return App("cast", (App("min", (App("max", (cut, low), "i32"), high), "i32"),), target)
         if source in FLOATS and target in (*INTEGERS, INDEX):

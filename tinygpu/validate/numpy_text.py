@@ -13,6 +13,7 @@ import ast
 import struct
 from collections.abc import Callable, Mapping
 
+from tinygpu.category.dtype import RANGE
 from tinygpu.category.term import BOOL, FLOATS, INDEX, INTEGERS, App, Const, Read, Term, Var, apply, conjunction, reads, select
 from tinygpu.model.op import Tensor
 from tinygpu.record import dataclass
@@ -22,7 +23,6 @@ from tinygpu.validate.typed import unread
 WORDS = {"int8": "i8", "int32": "i32", "int64": INDEX, "uint8": "u8", "uint32": "u32"}
 COMPARE = {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne"}
 BINARY = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.BitXor: "xor"}
-RANGE = {"i8": (-(2**7), 2**7), "i32": (-(2**31), 2**31), "i64": (-(2**63), 2**63), "u8": (0, 2**8), "u32": (0, 2**32)}
 MEMORY = 2**40  # no size, and no index of an array that is somewhere, is larger
 
 
@@ -148,7 +148,7 @@ class Numpy:
 def like(term: Term, dtype: str) -> Term:
     """A literal in another dtype, where that has it."""
     match term:
-        case Const(int(value), "index") if dtype in RANGE and RANGE[dtype][0] <= value < RANGE[dtype][1]:
+        case Const(int(value), "index") if dtype in RANGE and RANGE[dtype][0] <= value <= RANGE[dtype][1]:
             return Const(value, dtype)
         case Const(value, "f64") if dtype in HALVES and fits(term, dtype):
             return Const(value, dtype)
@@ -168,7 +168,7 @@ def largest(term: Term) -> int:
         case Const(int(value)):
             return abs(value)
         case App("cast", (inner,), "index") if inner.dtype in RANGE:
-            return max(-RANGE[inner.dtype][0], RANGE[inner.dtype][1])
+            return max(-RANGE[inner.dtype][0], RANGE[inner.dtype][1] + 1)
         case App("mul", (a, b)):
             return largest(a) * largest(b)
         case App("select", (_, *args)) | App("min" | "max" | "floordiv" | "mod", args):

@@ -11,13 +11,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from tinygpu.category.dtype import SIGNED
 from tinygpu.category.term import BOOL, TRUE, App, Axis, Const, Fold, Read, Term, apply, conjunction, conjuncts, negation, walk
 from tinygpu.model.op import Op
 from tinygpu.program.step import Program
 from tinygpu.record import dataclass
 
 DIVISIONS = ("floordiv", "mod", "ceildiv")
-SIGNED = ("i8", "i32", "i64")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,97 @@
+"""The dtypes of values: one table, a row for each, from which every reader takes its column.
+
+Comes in: a name. Goes out: what it is, how many bits it has in memory, and which numbers it holds.
+The one idea: a dtype is a set of numbers; all else that is said of it (who is wider, what fits, how it is called) follows from the row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tinygpu.record import dataclass
+
+FLOAT, INTEGER, TRUTH = "float", "integer", "truth"
+
+
+@dataclass(frozen=True, slots=True)
+class Dtype:
+    """`kind` says what it is; `digits` are the bits of a magnitude that it holds exactly; a float's `largest` is its largest finite number.
+    `others` is what other languages call it, numpy's name first.
+
+    >>> [DTYPE["i8"].low, DTYPE["i8"].high, DTYPE["u8"].high], DTYPE["bf16"].largest == (2 - 2.0**-7) * 2.0**127, DTYPE["bool"].high
+    ([-128, 127, 255], True, 1)
+    """
+
+    name: str
+    kind: str
+    bits: int
+    digits: int
+    exponent: int = 0
+    others: tuple[str, ...] = ()
+
+    @property
+    def signed(self) -> bool:
+        """Whether there are numbers below 0."""
+        return self.kind == FLOAT or self.digits == self.bits - 1
+
+    @property
+    def low(self) -> int:
+        """The smallest integer."""
+        return -(1 << self.digits) if self.signed else 0
+
+    @property
+    def high(self) -> int:
+        """The largest integer."""
+        return (1 << self.digits) - 1
+
+    @property
+    def largest(self) -> float:
+        """The largest finite number of a float: all digits, under the largest exponent."""
+        return (2.0 - 2.0 ** (1 - self.digits)) * 2.0**self.exponent
+
+    @property
+    def numpy(self) -> str:
+        """The name of numpy's dtype; it has no bfloat16."""
+        return self.others[0]
+
+    def holds(self, other: Dtype) -> bool:
+        """Whether every number of the other is one of this.
+
+        >>> DTYPE["f32"].holds(DTYPE["bf16"]), DTYPE["f32"].holds(DTYPE["i32"]), DTYPE["i64"].holds(DTYPE["u32"])
+        (True, False, True)
+        """
+        reach = self.kind != FLOAT or other.kind != FLOAT or self.exponent >= other.exponent
+        return (
+            reach
+            and self.digits >= other.digits
+            and (self.signed or not other.signed)
+            and (self.kind == FLOAT or other.kind != FLOAT)
+        )
+
+
+DTYPE: Mapping[str, Dtype] = {
+    row.name: row
+    for row in (
+        Dtype("f64", FLOAT, 64, 53, 1023, ("float64", "double")),
+        Dtype("f32", FLOAT, 32, 24, 127, ("float32", "float")),
+        Dtype("bf16", FLOAT, 16, 8, 127, ("bfloat16",)),
+        Dtype("f16", FLOAT, 16, 11, 15, ("float16", "half")),
+        Dtype("i64", INTEGER, 64, 63, 0, ("int64", "long")),
+        Dtype("i32", INTEGER, 32, 31, 0, ("int32", "int")),
+        Dtype("u32", INTEGER, 32, 32, 0, ("uint32", "unsigned")),
+        Dtype("u8", INTEGER, 8, 8, 0, ("uint8",)),
+        Dtype("i8", INTEGER, 8, 7, 0, ("int8",)),
+        Dtype("bool", TRUTH, 8, 1, 0, ("bool_", "boolean")),
+    )
+}
+FLOATS = tuple(row.name for row in DTYPE.values() if row.kind == FLOAT)
+INTEGERS = tuple(row.name for row in DTYPE.values() if row.kind == INTEGER)
+SIGNED = tuple(row.name for row in DTYPE.values() if row.kind == INTEGER and row.signed)
+HALVES = tuple(row.name for row in DTYPE.values() if row.kind == FLOAT and row.bits == 16)
+SMALL = tuple(
+    row.name for row in DTYPE.values() if row.kind != FLOAT and row.bits == 8
+)  # whole numbers that every 16-bit float has
+DTYPES = tuple(DTYPE)
+BITS = {name: DTYPE[name].bits for name in INTEGERS}
+BYTES = {row.name: row.bits // 8 for row in DTYPE.values()}
+RANGE = {name: (DTYPE[name].low, DTYPE[name].high) for name in INTEGERS}
