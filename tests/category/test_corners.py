@@ -27,12 +27,12 @@ from tinygpu.category.rounding import unrounded
 from tinygpu.category.rules import Rule, common_factors
 from tinygpu.category.sample import allowed, number
 from tinygpu.category.simplify import simplify
-from tinygpu.category.term import BOOL, FALSE, TRUE, App, Axis, Const, Fold, Read, Term, Var, lift, select
+from tinygpu.category.term import BOOL, FALSE, TRUE, App, Axis, Const, Fold, Read, Term, Var, equal, lift, negation, select
 from tinygpu.category.to_numpy import evaluate as values
 from tinygpu.category.to_source import source
 from tinygpu.category.to_sympy import to_sympy
-from tinygpu.category.to_z3 import Z3
 from tinygpu.model.builtin import built_in
+from tinygpu.proof.kernel import ask
 
 I, D, N, M = map(Var, "idnm")
 TWO = box(i=20, d=6).guarded(D >= 1)
@@ -184,21 +184,19 @@ def test_casts_and_folds_as_symbols() -> None:
     ids=str,
 )
 def test_z3_says_what_numpy_says(term: App, at: dict[str, Any], want: Any) -> None:
-    made = Z3()
-    told = [made.term(Var(name, a.dtype)) == value for a in term.args if isinstance(a, Var) for name, value in at.items()]
-    solver = z3.Solver(ctx=made.context)
-    solver.add(*told, made.term(term) != want)
-    assert solver.check() == z3.unsat
+    told = tuple(
+        equal(a, Const(value, a.dtype)) if a.dtype != BOOL else a if value else negation(a)
+        for a in term.args if isinstance(a, Var) for value in at.values()
+    )  # fmt: skip
+    goal = (term if want else negation(term)) if term.dtype == BOOL else equal(term, Const(want, term.dtype))
+    assert ask(told, goal, 1_000_000)[0] == z3.unsat
     dtypes = {BOOL: np.bool_, "i32": np.int32}
     assert values(term, {a.name: dtypes[a.dtype](at[a.name]) for a in term.args if isinstance(a, Var)}) == want
 
 
 def test_a_float_cut_to_an_integer_is_a_symbol_of_its_own() -> None:
     """Nothing is claimed of it but that equal floats give equal integers."""
-    made = Z3()
-    a, b = (made.term(App("cast", (Var(x, "f32"),), "i32")) for x in "ab")
-    solver = z3.Solver(ctx=made.context)
-    solver.add(a != b)
-    assert solver.check() == z3.sat
-    solver.add(made.term(Var("a", "f32")) == made.term(Var("b", "f32")))
-    assert solver.check() == z3.unsat
+    a, b = (Var(x, "f32") for x in "ab")
+    goal = equal(*(App("cast", (x,), "i32") for x in (a, b)))
+    assert ask((), goal, 1_000_000)[0] == z3.sat
+    assert ask((equal(a, b),), goal, 1_000_000)[0] == z3.unsat

@@ -23,10 +23,10 @@ import z3
 
 from tinygpu.category import affine, decide, facts, interval, known, node, settle, simplify, term
 from tinygpu.category.affine import joined, linear
-from tinygpu.category.box import Box
+from tinygpu.category.box import Box, box_facts
 from tinygpu.category.known import Known
 from tinygpu.category.term import BOOL, FALSE, FOLDED, TRUE, App, Axis, Const, Term, Var, apply, equal, lift, text, walk
-from tinygpu.category.to_z3 import Z3, box_facts
+from tinygpu.proof.kernel import ask
 
 g, i, j, q, r, t, n, m, k = map(Var, "gijqrtnmk")
 AXES = (Axis("g", n), Axis("i", n), Axis("j", m), Axis("r", lift(8)), Axis("t", lift(32)), Axis("k", lift(3)))
@@ -35,32 +35,16 @@ BUDGET = 4_000_000
 
 
 @cache
-def translated(given: tuple[Term, ...]) -> tuple[Z3, list[Any]]:
-    """A functor that knows the box and the facts, and what it says of them."""
-    z = Z3()
-    divisors = [t.args[1] for fact in given for t in walk(fact) if isinstance(t, App) and t.op in ("floordiv", "mod", "ceildiv")]
-    return z, [z.term(fact) for fact in (*SIZES, *box_facts(AXES), *given, *(by > 0 for by in divisors))]
-
-
-@cache
 def proved(goal: Term, *given: Term) -> bool:
     """`sizes ≥ 0, the box, given ⊢ goal`, for all integers. What needs no fact is asked without."""
     if given and proved(goal):
         return True
     flips = [t.args for t in walk(goal) if isinstance(t, App) and t.op == "xor"]
-    if any(
-        isinstance(t, App) and t.op in ("floordiv", "mod", "ceildiv", "mul") and not isinstance(t.args[1], Const)
-        for t in walk(goal)
-    ):
-        z, statements = translated.__wrapped__(given)  # digits of its own
-    else:
-        z, statements = translated(given)
-    narrow = [z.term(size < 1 << 15) for size in (n, m)] if flips else []  # z3's functor knows flips of 16 bits only
-    narrow += [z.term(App("or", (a < 0, b < 0, App("le", (a ^ b, a + b), BOOL)), BOOL)) for a, b in flips]  # the lemma below
-    solver = z3.Solver(ctx=z.context)
-    solver.set("rlimit", BUDGET)
-    solver.add(*statements, *narrow, z3.Not(z.term(goal), z.context), *z.facts())
-    return solver.check() == z3.unsat
+    divisors = [t.args[1] for fact in given for t in walk(fact) if isinstance(t, App) and t.op in ("floordiv", "mod", "ceildiv")]
+    narrow = [size < 1 << 15 for size in (n, m)] if flips else []  # the solver is told of flips of 16 bits only
+    narrow += [App("or", (a < 0, b < 0, App("le", (a ^ b, a + b), BOOL)), BOOL) for a, b in flips]  # the lemma below
+    hypotheses = (*SIZES, *box_facts(AXES), *given, *(by > 0 for by in divisors), *narrow)
+    return bool(ask(hypotheses, goal, BUDGET)[0] == z3.unsat)
 
 
 def test_a_flip_is_at_most_the_sum() -> None:

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from tinygpu import cli
+from tinygpu.category.smtlib import name_of
 from tinygpu.obligations import state
 from tinygpu.pipeline import load_text, program
 from tinygpu.proof.certificate import Certificate, Entry, formula, read, sha
-from tinygpu.proof.smtlib import name_of
 from tinygpu.recheck import solve
 
 SPEC = """op scale(a: f32, x: f32[n]) -> (z: f32[n]) { z[i] = a * x[i] }

@@ -17,8 +17,8 @@ from tinygpu.category.affine import solve
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.known import Known
 from tinygpu.category.settle import decide, settle
+from tinygpu.category.smtlib import Writer
 from tinygpu.category.term import BOOL, TRUE, App, Axis, Const, Fold, Read, Term, Var, equal, negation, select, variables, walk
-from tinygpu.category.to_z3 import Z3
 from tinygpu.proof.kernel import ask, evident
 
 I, J, SIZE = Var("i"), Var("j"), Var("n")
@@ -108,36 +108,50 @@ def _value(expression: Any) -> int | bool:
     return z3.is_true(simple) if z3.is_bool(simple) else simple.as_long()
 
 
+def _parsed(writer: Writer, roots: list[int]) -> tuple[z3.Context, list[Any]]:
+    """What z3 reads in the text of a claim."""
+    context = z3.Context()
+    return context, list(z3.parse_smt2_string(writer.script(roots), ctx=context))
+
+
+def _at(context: z3.Context, env: dict[str, int]) -> list[tuple[Any, Any]]:
+    return [(z3.Int(name, context), z3.IntVal(v, context)) for name, v in env.items()]
+
+
 @given(st.one_of(terms, comparisons))
 @settings(max_examples=200)
-def test_the_terms_of_z3_have_their_values_and_the_side_facts_hold(term: Term) -> None:
-    z = Z3()
-    translated, facts = z.term(term), z.facts()
+def test_the_terms_of_the_text_have_their_values_and_the_side_facts_hold(term: Term) -> None:
+    writer = Writer()
+    node = writer.term(term)
+    value = writer.declare("value", (), writer.sort(term.dtype))
+    context, (defined, *facts) = _parsed(writer, [writer.make("Bool", "=", value, node), *writer.facts()])
     for i, j, n in product((0, 1, 4), (-2, 0, 3), (-3, 0, 1, 2, 5)):
         env = {"i": i, "j": j, "n": n}
-        put = [(z.term(Var(name)), z3.IntVal(v, z.context)) for name, v in env.items()]
-        for number, ((a, b), (_, _, q, r)) in enumerate(z.digits.items()):
+        digits: dict[str, int] = {}
+        for number, (a, b) in enumerate(writer.digits):
             try:
                 x, d = evaluate(a, env), evaluate(b, env)
                 quotient, rest = (x // d, x % d) if d > 0 else (number, -number)  # then anything may be said of them
             except ZeroDivisionError:
                 quotient, rest = number, -number
-            put += [(q, z3.IntVal(quotient, z.context)), (r, z3.IntVal(rest, z.context))]
+            digits |= {f"quotient {number}": quotient, f"remainder {number}": rest}
         if _defined(term, env):
+            want, put = evaluate(term, env), _at(context, env | digits)
+            said = (z3.Bool("value", context), z3.BoolVal(bool(want), context)) if term.dtype == BOOL else None
+            said = said or (z3.Int("value", context), z3.IntVal(int(want), context))
             assert all(_value(z3.substitute(f, *put)) for f in facts)
-            assert _value(z3.substitute(translated, *put)) == evaluate(term, env)
+            assert _value(z3.substitute(defined, said, *put))
 
 
 @given(st.lists(st.sampled_from([(I, J), (J, I), (I, SIZE), (SIZE, J), (I + 1, J), (J, I + 1), (I, I), (SIZE, SIZE)]), max_size=5))
 @settings(max_examples=30)
 def test_facts_about_products_hold_everywhere(pairs: list[tuple[Term, Term]]) -> None:
-    z = Z3()
+    writer = Writer()
     for a, b in pairs:
-        z.term(App("mul", (a, b)))
-    facts = z.facts()
+        writer.term(App("mul", (a, b)))
+    context, facts = _parsed(writer, writer.facts())
     for i, j, n in product((-2, 0, 1, 3), repeat=3):
-        put = [(z.term(Var(name)), z3.IntVal(v, z.context)) for name, v in (("i", i), ("j", j), ("n", n))]
-        assert all(_value(z3.substitute(f, *put)) for f in facts)
+        assert all(_value(z3.substitute(f, *_at(context, {"i": i, "j": j, "n": n}))) for f in facts)
 
 
 def _proved(goal: Term, *hypotheses: Term) -> bool:

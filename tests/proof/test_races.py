@@ -39,7 +39,7 @@ MISSING = {  # the program without one barrier: what both threads do, what is mi
     ),
     "transpose": (
         cut("transpose_padded", "    barrier\n", ""),
-        ("line 8 writes s[0, 1]", "line 11 reads s[0, 1]"),
+        ("line 8 writes s[1, 0]", "line 11 reads s[1, 0]"),
         "no barrier between line 8 and line 11",
         "a barrier after the loop over h (line 7) would do",
     ),

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tinygpu.category.evaluate import evaluate
+from tinygpu.category.smtlib import name_of, script
 from tinygpu.category.term import FALSE, INDEX, App, Const, Fold, Read, Term, Var, conjunction, equal
 from tinygpu.obligations.obligation import Inhabited, Obligation
 from tinygpu.pipeline import Proof, check, load
 from tinygpu.proof.kernel import ask
-from tinygpu.proof.smtlib import name_of, script
 from tinygpu.recheck.solve import ask_cvc5, ask_z3, cvc5_module
 
 both = pytest.mark.skipif(cvc5_module() is None, reason="cvc5 is not installed")

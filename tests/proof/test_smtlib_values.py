@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from tinygpu.category.smtlib import script
 from tinygpu.category.term import BOOL, App, Const, Term, Var, lift, select
-from tinygpu.proof.smtlib import script
 from tinygpu.recheck.solve import ask_z3
 
 A, B, F, G, X = Var("a", "i32"), Var("b", "u8"), Var("f", BOOL), Var("g", BOOL), Var("x", "f32")

@@ -131,3 +131,12 @@ def box(**extents: Term | int) -> Box:
     '[i < n, j < 4]'
     """
     return Box(tuple(Axis(name, lift(extent)) for name, extent in extents.items()))
+
+
+def box_facts(axes: tuple[Axis, ...]) -> tuple[Term, ...]:
+    """`0 ≤ a < n` for every axis of a box.
+
+    >>> [text(f) for f in box_facts((Axis("i", Var("n")),))]
+    ['0 <= i', 'i < n']
+    """
+    return tuple(fact for a in axes for fact in (lift(0) <= Var(a.name), Var(a.name) < a.extent))

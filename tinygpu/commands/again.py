@@ -14,6 +14,7 @@ from typing import TypeVar
 
 from tinygpu import pipeline
 from tinygpu.category.heap import roomy
+from tinygpu.category.smtlib import name_of
 from tinygpu.commands.rewritten import differs
 from tinygpu.commands.subjects import INVALID, Subject
 from tinygpu.commands.together import processes
@@ -23,7 +24,6 @@ from tinygpu.obligations.obligation import Gap, Inhabited
 from tinygpu.program.step import Program
 from tinygpu.program.unpack import unpack
 from tinygpu.proof.certificate import formula, hash_of
-from tinygpu.proof.smtlib import name_of
 from tinygpu.proof.summary import NAMED
 from tinygpu.recheck.agreement import Agreement, Disagreement
 from tinygpu.recheck.run import rerun

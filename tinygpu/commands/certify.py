@@ -57,8 +57,8 @@ class Folder:
 
     def write_formulas(self, proof: Proof) -> None:
         """One file for each formula, under its hash."""
+        from tinygpu.category.smtlib import name_of
         from tinygpu.proof.certificate import formula
-        from tinygpu.proof.smtlib import name_of
 
         for theorem in proof.theorems:
             text = formula(theorem.claim)

@@ -202,8 +202,8 @@ def speed(op: Op, sizes: dict[str, int], seconds: float, yardstick: float | None
     """The ratio to numpy, or the bytes of the arrays in a second."""
     from math import prod
 
+    from tinygpu.category.dtype import BYTES
     from tinygpu.category.evaluate import evaluate
-    from tinygpu.program.wide import BYTES
     from tinygpu.run.baseline import baseline, blas
 
     call = baseline(op)

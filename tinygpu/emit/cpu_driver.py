@@ -7,10 +7,11 @@ with the unit, and the copies are combined in order, so the result does not depe
 
 from __future__ import annotations
 
+from tinygpu.category.dtype import HALVES
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.term import INTEGERS, Const, text
 from tinygpu.emit.cpu_steps import UPDATE
-from tinygpu.emit.cpu_text import HALVES, REGISTER, Writer, constant, mangle, wrapping
+from tinygpu.emit.cpu_text import REGISTER, Writer, constant, mangle, wrapping
 from tinygpu.model.op import Tensor
 from tinygpu.record import dataclass
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 import ast
 from functools import reduce
 
+from tinygpu.category.dtype import HALVES
 from tinygpu.category.term import Axis, Const, text
 from tinygpu.emit.cuda_body import Build, body_lines
 from tinygpu.emit.cuda_names import first_names, index_names
-from tinygpu.emit.cuda_text import HALVES, Scope, stored
+from tinygpu.emit.cuda_text import Scope, stored
 from tinygpu.emit.prelude import ANGLES, CONVERSIONS, MOVES, SHUFFLED, UPDATED, made_by
 from tinygpu.emit.python import Lines, block, docstring, fresh, identifier, python_names, source
 from tinygpu.program.arrays import STATIC_BYTES, arrays, shared_places

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tinygpu.category.dtype import HALVES
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.node import SHUFFLES
 from tinygpu.category.term import FLOATS, TRUE, App, Axis, Const, Read, Term, conjuncts, reads, rebuild, text, variables, walk
 from tinygpu.emit.cuda_names import numbered, occurs
-from tinygpu.emit.cuda_text import HALVES, Scope, held, stored
+from tinygpu.emit.cuda_text import Scope, held, stored
 from tinygpu.emit.cuda_wide import Move, fast
 from tinygpu.emit.python import Lines, block, choice, comment, fresh
 from tinygpu.program.arrays import arrays

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tinygpu.category.box import Box
+from tinygpu.category.box import Box, box_facts
 from tinygpu.category.preimage import preimage
 from tinygpu.category.settle import settle, within
 from tinygpu.category.simplify import simplify
@@ -32,7 +32,6 @@ from tinygpu.category.term import (
     variables,
     walk,
 )
-from tinygpu.category.to_z3 import box_facts
 from tinygpu.obligations.obligation import Point
 from tinygpu.record import dataclass
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
+from tinygpu.category.box import box_facts
 from tinygpu.category.term import Axis, Fold, Term, conjuncts, fresh, variables
-from tinygpu.category.to_z3 import box_facts
 from tinygpu.diagnostic import Label
 from tinygpu.record import dataclass
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tinygpu.category.box import box_facts
 from tinygpu.category.cancel import cancel
 from tinygpu.category.term import Fold, Term, Var, conjuncts, text
-from tinygpu.category.to_z3 import box_facts
 from tinygpu.diagnostic import Label
 from tinygpu.obligations.dataflow import preconditions
 from tinygpu.obligations.exact import compared

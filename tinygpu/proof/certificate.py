@@ -15,6 +15,7 @@ from typing import Any
 
 import z3
 
+from tinygpu.category.smtlib import name_of, script
 from tinygpu.category.term import DTYPES, Term, variables
 from tinygpu.category.term import text as spoken
 from tinygpu.model.source import declares
@@ -24,7 +25,6 @@ from tinygpu.program.standalone import standalone
 from tinygpu.program.step import Program
 from tinygpu.proof.kernel import Proof, Theorem
 from tinygpu.proof.numerics import Numerics, numerics_of
-from tinygpu.proof.smtlib import name_of, script
 from tinygpu.record import dataclass, parts
 
 VERSION = 2

@@ -17,9 +17,9 @@ from tinygpu.category.box import Box
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.settle import settle
 from tinygpu.category.simplify import simplify
+from tinygpu.category.smtlib import script
 from tinygpu.category.solver import solved
 from tinygpu.category.term import INDEX, TRUE, App, Axis, Const, Term, Var, children, conjunction, variables
-from tinygpu.category.to_z3 import Z3
 from tinygpu.obligations import state
 from tinygpu.obligations.bijection import PRIME, stretched
 from tinygpu.obligations.obligation import Claim, Gap, Obligation
@@ -208,12 +208,8 @@ def ask(
 
     Several accesses, and several machines, give one formula: what has one answer is asked once.
     """
-    translation = Z3()
-    formulas = [translation.term(hypothesis) for hypothesis in dict.fromkeys((*hypotheses, *more))]
-    if goal is not None:
-        formulas.append(z3.Not(translation.term(goal)))
     steps = affordable(budget, (*hypotheses, *more, *([] if goal is None else [goal])))
-    verdict, model, effort = solved(translation.context, (*formulas, *translation.facts()), steps)
+    verdict, model, effort = solved(script((*hypotheses, *more), goal), steps)
     return verdict, {} if model is None else integers(model), effort
 
 

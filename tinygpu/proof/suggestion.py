@@ -13,16 +13,15 @@ from typing import Any
 
 import z3
 
+from tinygpu.category.smtlib import Writer
 from tinygpu.category.solver import solved
 from tinygpu.category.term import Term, Var, equal
-from tinygpu.category.to_z3 import Z3
 from tinygpu.obligations.obligation import Obligation
 from tinygpu.program.step import Program
 from tinygpu.proof.kernel import BUDGET, Open, affordable, integers
 from tinygpu.proof.replay import evaluates_false
 
 CAPS = (1, 2, 3, 4, 5, 8, 9, 16, 17, 32, 33, 64, 65, 128, 129, 256, 512, 1024, 4096, 1 << 14, 1 << 16, 1 << 20)  # on all sizes
-DESCENT = 16  # numbers from 1 that are tried for one size
 
 
 class Question:
@@ -30,14 +29,14 @@ class Question:
 
     def __init__(self, hypotheses: tuple[Term, ...], goal: Term, budget: int) -> None:
         self.budget = affordable(budget, (*hypotheses, goal))
-        self.translation = Z3()
-        self.before = [self.translation.term(h) for h in dict.fromkeys(hypotheses)]
-        self.after = [z3.Not(self.translation.term(goal)), *self.translation.facts()]
+        self.writer = Writer()
+        self.before = [self.writer.term(h) for h in dict.fromkeys(hypotheses)]
+        self.after = [self.writer.denied(goal), *self.writer.facts()]
 
     def ask(self, more: tuple[Term, ...]) -> tuple[Any, dict[str, int]]:
         """`(unsat | sat | unknown, a model of the integers)`; `more` compares sizes with numbers."""
-        formulas = (*self.before, *(self.translation.term(one) for one in more), *self.after)
-        verdict, model, _ = solved(self.translation.context, formulas, self.budget)
+        text = self.writer.script([*self.before, *map(self.writer.term, more), *self.after])
+        verdict, model, _ = solved(text, self.budget)
         if verdict == z3.unknown:
             self.budget //= 8  # so that all that are too hard together cost little more than one
         return verdict, {} if model is None else integers(model)
@@ -98,21 +97,19 @@ def _cap(sizes: dict[str, int]) -> int:
 
 
 def descend(question: Question, sizes: dict[str, int], true: int = 0) -> dict[str, int]:
-    """One size after the other made as small as the claim's falsity allows; where all are at most `true`, it is not false."""
-    for name in sizes:
-        rest = tuple(Var(s) <= v for s, v in sizes.items())
-        before = tuple(equal(Var(s), v) for s, v in sizes.items() if s < name)
-        most = min(sizes[name], DESCENT) - 1
-        others = max((v for s, v in sizes.items() if s != name), default=1)
-        some = (Var(name) >= 1, Var(name) <= most, *before, *rest)
-        if max(most, others) <= true or most < 1 or (most > 1 and question.ask(some)[0] == z3.unsat):
-            continue
-        for smaller in range(1, most + 1):
-            fixed = tuple(equal(Var(s), smaller if s == name else v) for s, v in sizes.items() if s <= name)
-            verdict, model = question.ask(fixed + rest)
+    """One size after the other made as small as the claim's falsity allows, by halves; where all are at most `true`, it is not false."""
+    for number, name in enumerate(tuple(sizes)):
+        done = tuple(sizes)[:number]
+        low = 1 if max((v for s, v in sizes.items() if s != name), default=1) > true else true + 1
+        while low < sizes[name]:
+            middle = (low + sizes[name]) // 2
+            rest = tuple(bound for s, v in sizes.items() if s not in done for bound in (Var(s) >= min(v, 1), Var(s) <= v))
+            before = tuple(equal(Var(s), v) for s, v in sizes.items() if s in done)
+            verdict, model = question.ask((Var(name) >= low, Var(name) <= middle, *before, *rest))
             if verdict == z3.sat:
                 sizes = {s: model.get(s, sizes[s]) for s in sizes}
             elif verdict == z3.unsat:
-                continue
-            break  # what it does not decide here it would hardly decide for the next one
+                low = middle + 1
+            else:  # what it does not decide here it would hardly decide for the next one
+                break
     return sizes

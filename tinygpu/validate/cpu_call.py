@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 
+from tinygpu.category.dtype import HALVES
 from tinygpu.category.term import (
     BOOL,
     FLOATS,
@@ -22,7 +23,7 @@ from tinygpu.category.term import (
 from tinygpu.validate.cpu_address import same
 from tinygpu.validate.cpu_loop import proved
 from tinygpu.validate.cpu_names import Digits, Unread
-from tinygpu.validate.cpu_number import HALVES, fits, literal, narrow, widened
+from tinygpu.validate.cpu_number import fits, literal, narrow, widened
 from tinygpu.validate.cpu_value import DTYPE, Expressions
 
 MATH = ("exp", "exp2", "log", "sqrt", "rsqrt", "tanh", "sigmoid", "erf", "sin", "cos")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 
+from tinygpu.category.dtype import HALVES
 from tinygpu.category.term import (
     BOOL,
     FLOATS,
@@ -32,7 +33,7 @@ from tinygpu.record import replace
 from tinygpu.validate.cpu_address import coordinates
 from tinygpu.validate.cpu_loop import proved
 from tinygpu.validate.cpu_names import Cell, Cells, Component, Digits, Global, Lost, Meaning, Number, Unread
-from tinygpu.validate.cpu_number import HALVES, fits, widened
+from tinygpu.validate.cpu_number import fits, widened
 from tinygpu.validate.module import Module
 
 DTYPE = {

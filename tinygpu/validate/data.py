@@ -12,8 +12,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping
 
+from tinygpu.category.box import box_facts
 from tinygpu.category.term import Axis, Term, Var, substitute, text
-from tinygpu.category.to_z3 import box_facts
 from tinygpu.obligations.obligation import Obligation
 from tinygpu.program.step import Program
 from tinygpu.proof.kernel import Open, discharge

@@ -13,11 +13,11 @@ import ast
 import struct
 from collections.abc import Callable, Mapping
 
-from tinygpu.category.dtype import RANGE
+from tinygpu.category.dtype import HALVES, RANGE
 from tinygpu.category.term import BOOL, FLOATS, INDEX, INTEGERS, App, Const, Read, Term, Var, apply, conjunction, reads, select
 from tinygpu.model.op import Tensor
 from tinygpu.record import dataclass
-from tinygpu.validate.cpu_number import HALVES, fits
+from tinygpu.validate.cpu_number import fits
 from tinygpu.validate.typed import unread
 
 WORDS = {"int8": "i8", "int32": "i32", "int64": INDEX, "uint8": "u8", "uint32": "u32"}

@@ -15,7 +15,7 @@ from functools import lru_cache
 import z3
 
 from tinygpu.category.affine import Linear, linear
-from tinygpu.category.box import Box
+from tinygpu.category.box import Box, box_facts
 from tinygpu.category.decide import holds as decide
 from tinygpu.category.facts import facts
 from tinygpu.category.interval import range_of
@@ -41,7 +41,6 @@ from tinygpu.category.term import (
     variables,
     walk,
 )
-from tinygpu.category.to_z3 import box_facts
 from tinygpu.obligations.promise import instances
 from tinygpu.program.lanes import multiple
 from tinygpu.proof.kernel import ask

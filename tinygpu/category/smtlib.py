@@ -2,8 +2,10 @@
 
 Comes in: hypotheses and a goal. Goes out: a script that is unsatisfiable where the goal follows; without a goal, one that is satisfiable
 where the hypotheses have a model. The one idea: the text is made of the terms alone, with no solver's help, so that it says the same
-to each of them, and its hash names the formula. What a term means is what `category.to_z3` says: floats are reals, tensors and `exp`
-and friends are functions of which nothing is known, integers wrap, digits of divisions by terms are named, products are monotone.
+to each of them, and its hash names the formula. Axes are bounded integers. Floats are reals; tensors and `exp` and friends are functions of
+which nothing is known; integers wrap to their width. A narrowing cast is such a function, and so is a widening one of a value that its
+narrower type may have rounded. What makes division and products linear is named, and true of all numbers: `e = q·n + r, 0 ≤ r < n` for
+the digits of `e // n` and `e % n`; products with a common factor are monotone; an equation of fractions is one without.
 """
 
 from __future__ import annotations
@@ -16,8 +18,8 @@ from tinygpu.category.carrier import shown
 from tinygpu.category.dtype import BITS, RANGE, SIGNED
 from tinygpu.category.nearest import nearest
 from tinygpu.category.rounding import WIDER, unrounded, whole
+from tinygpu.category.sexpr import Builder, Node
 from tinygpu.category.term import BOOL, DTYPES, FLOATS, INDEX, INTEGERS, App, Const, Fold, Read, Term, Var, variables
-from tinygpu.proof.sexpr import Builder, Node
 
 COMPARE = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "="}
 HALFWORD = 1 << 16  # below it `xor` is the one of bits, elsewhere some function
@@ -40,7 +42,7 @@ def script(hypotheses: tuple[Term, ...], goal: Term | None) -> str:
     writer = Writer()
     given = [writer.term(h) for h in dict.fromkeys(hypotheses)]
     if goal is not None:
-        given.append(writer.make("Bool", "not", writer.term(goal)))
+        given.append(writer.denied(goal))
     return writer.script([*given, *writer.facts()])
 
 
@@ -67,6 +69,10 @@ class Writer(Builder):
         if found is None:
             found = self.memo[term] = self._term(term)
         return found
+
+    def denied(self, goal: Term) -> Node:
+        """The opposite of a goal."""
+        return self.make("Bool", "not", self.term(goal))
 
     def facts(self) -> list[Node]:
         """Theorems of arithmetic about what stands in the script."""
