@@ -10,12 +10,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.syntax.examples import EXAMPLES
 from tinygpu.syntax.automaton import run
 from tinygpu.syntax.build import BUILD
 from tinygpu.syntax.generate import generate, lark_parser
 from tinygpu.syntax.lexer import Token, scan, significant
-from tinygpu.syntax.tables import from_json, load, read_grammar_file, to_json
+from tinygpu.syntax.tables import from_json, load, made_of, read_grammar_file, to_json
 
 SPECS = sorted((Path(__file__).resolve().parents[2] / "specs").glob("*.tgpu"))
 TEXTS = {**EXAMPLES, **{path.stem: path.read_text(encoding="utf-8") for path in SPECS}}
@@ -42,10 +44,16 @@ def test_every_word_of_the_grammar_is_read_as_itself() -> None:
         assert kinds == [word, "$END"]
 
 
-def test_lark_has_these_tables_and_reads_so_too() -> None:
-    """Strict Lark also refuses conflicts, and words that it cannot tell apart. If the tables differ: python -m tinygpu.syntax.tables.
+def test_the_tables_are_those_of_the_grammar() -> None:
+    """They depend on nothing else, so their hash is enough. If it differs: python -m tinygpu.syntax.tables."""
+    assert f'"made of":"{made_of()}"' in read_grammar_file("tables.json")
 
-    One test, since Lark needs some twenty seconds for its tables. Its sets have another order in each process, and the tables must not.
+
+@pytest.mark.sampled
+def test_lark_has_these_tables_and_reads_so_too() -> None:
+    """Strict Lark also refuses conflicts, and words that it cannot tell apart.
+
+    One test, and not of every run, since Lark needs a minute for its tables. Its sets have another order in each process, and the tables must not.
     """
     lark = lark_parser(Newlines())
     assert to_json(generate(lark)) == read_grammar_file("tables.json")

@@ -6,6 +6,7 @@ which writes the file anew. The one idea: Lark is needed where the grammar chang
 
 from __future__ import annotations
 
+import hashlib
 import json
 from functools import cache
 from pathlib import Path
@@ -67,13 +68,19 @@ def from_json(data: dict[str, Any]) -> Tables:
     return Tables(tuple(data["rows"]), data["end"], rules, data["patterns"], tuple(data["literals"]), reserved, folds)
 
 
+def made_of() -> str:
+    """A hash of what the tables depend on: the grammar, and how Lark's tables become ours. Lark takes many seconds to make them."""
+    texts = (source() / "tgpu.lark", Path(__file__).parent / "generate.py")
+    return hashlib.sha256(b"".join(path.read_bytes() for path in texts)).hexdigest()[:32]
+
+
 def to_json(tables: Tables) -> str:
     """The tables as text: the same for the same grammar, one state or rule a line."""
     rows = ",\n".join(json.dumps(row, sort_keys=True, separators=(",", ":")) for row in tables.rows)
     rules = ",\n".join(json.dumps([r.head, r.size, r.name, r.single, r.parts], separators=(",", ":")) for r in tables.rules)
     words = f'"patterns":{json.dumps(tables.patterns, sort_keys=True)},\n"literals":{json.dumps(tables.literals)},\n'
     words += f'"reserved":{json.dumps(sorted(tables.reserved))},\n"folds":{json.dumps(sorted(tables.folds))}'
-    return f'{{"end":{tables.end},\n{words},\n"rows":[\n{rows}],\n"rules":[\n{rules}]}}\n'
+    return f'{{"made of":"{made_of()}",\n"end":{tables.end},\n{words},\n"rows":[\n{rows}],\n"rules":[\n{rules}]}}\n'
 
 
 def main() -> None:
