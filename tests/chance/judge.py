@@ -15,9 +15,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tests.chance.machines import Drawn
+from tests.program.agree import disagreements
 from tinygpu.category.evaluate import evaluate
 from tinygpu.obligations.obligation import Gap
-from tinygpu.program.agree import disagreements
 from tinygpu.program.fault import SimulationBudget
 from tinygpu.program.sizes import sizes_to_try, text_of
 from tinygpu.program.step import Program

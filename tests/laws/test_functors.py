@@ -42,7 +42,7 @@ def spaces(arrow: Arrow) -> list[tuple[tuple[Term, ...], Rows]]:
     out = [(arrow.terms, rows(arrow.domain, sizes))]
     for side in (arrow.domain, arrow.codomain):
         if side.guard != TRUE:
-            out.append(((side.guard,), rows(side.unguarded(), sizes)))
+            out.append(((side.guard,), rows(Box(side.axes), sizes)))
     if arrow.inverse is not None:
         out.append((arrow.inverse, rows(arrow.image, sizes)))
     return out
@@ -116,7 +116,7 @@ def test_interpreters_agree(name: str) -> None:
                 assert told_by_z3(term, point, value, axes), (text(term), point)
 
 
-@pytest.mark.parametrize("name", ["split", "digits", "xor swizzle", "fragment", "two levels of splits"])
+@pytest.mark.parametrize("name", ["split", "digits", "swizzle", "fragment", "two levels of splits"])
 def test_numpy_is_a_functor(name: str) -> None:
     """`F(f >> g) = F(f) >> F(g)`, with the inverse as g: the composite's terms give what one arrow after the other gives."""
     f = ZOO[name]()

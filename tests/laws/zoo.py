@@ -11,9 +11,8 @@ from collections.abc import Callable, Mapping
 from tinygpu.category.arrow import Arrow, cases, identity
 from tinygpu.category.box import Box, box
 from tinygpu.category.digits import digits, merged
-from tinygpu.category.finite import swizzle, table, xor_swizzle
-from tinygpu.category.generators import affine, crop, merge, pad, permute, project, rename, replicate, resort, split
-from tinygpu.category.partition import by_split
+from tinygpu.category.finite import swizzle, table
+from tinygpu.category.generators import affine, merge, pad, permute, project, rename, replicate, split
 from tinygpu.category.term import Axis, Term, Var, ceildiv, equal, lift
 
 M, N, n = Var("M"), Var("N"), Var("n")
@@ -38,6 +37,14 @@ def _fragment(point: tuple[int, ...]) -> tuple[int, ...]:
     return lane // 4 + 8 * (value // 2), lane % 4 * 2 + value % 2
 
 
+def nested(cut: Arrow, name: str, by: int, outer: str, inner: str) -> Arrow:
+    """A split with one of its axes split again."""
+    box = cut.codomain
+    place = box.names.index(name)
+    before, after = (identity(Box(axes)) for axes in (box.axes[:place], box.axes[place + 1 :]))
+    return cut >> (before @ split(box.axis(name), by, outer, inner) @ after).restrict(box.guard)
+
+
 ZOO: Mapping[str, Callable[[], Arrow]] = {
     "identity": lambda: identity(box(i=n)),
     "split": lambda: split(axis("i", n), 4, "q", "r"),
@@ -48,15 +55,12 @@ ZOO: Mapping[str, Callable[[], Arrow]] = {
     "merge": lambda: merge(axis("i", n), 4, "q", "r"),
     "permute": lambda: permute(box(i=M, j=N), "j", "i"),
     "rename": lambda: rename(box(i=n).guarded(i * 2 < n), {"i": "t"}),
-    "change of sort": lambda: resort(box(i=n), {"i": "block"}),
     "pad": lambda: pad(axis("i", n), ceildiv(n, 8) * 8),
-    "crop": lambda: crop(axis("i", n), ceildiv(n, 8) * 8),
     "project": lambda: project(box(i=M, r=4, j=N), "r"),
     "replicate": lambda: replicate(box(i=n), axis("t", 3)),
     "halo": lambda: affine(box(p=n, r=3), axis("h", n + 2), p + r),
     "stride": lambda: affine(box(i=n), axis("e", n * 2), i * 2),
     "swizzle": lambda: swizzle(axis("i", 64), (1, 2, 4, 8 | 1, 16 | 2, 32 | 4)),
-    "xor swizzle": lambda: xor_swizzle(axis("i", 64), 2, 1, 3),
     "fragment": lambda: table(box(lane=32, value=4), box(m=16, k=8), _fragment),
     "table onto": lambda: table(box(i=6), box(j=3), lambda point: (point[0] // 2,)),
     "digits": _levels,
@@ -64,7 +68,7 @@ ZOO: Mapping[str, Callable[[], Arrow]] = {
     "merged": lambda: merged((axis("i", M), axis("j", N)), (axis("g", ceildiv(M * N, 4)), axis("v", 4))),
     "cases": lambda: cases(identity(box(i=n).guarded(i < 8)), identity(box(i=n).guarded(i >= 8))),
     "split and permute": lambda: split(axis("i", n), 4, "q", "r") >> permute(split(axis("i", n), 4, "q", "r").codomain, "r", "q"),
-    "two levels of splits": lambda: by_split(axis("i", n), 16, "b", "t").refine("t", 4, "w", "l").cut,
+    "two levels of splits": lambda: nested(split(axis("i", n), 16, "b", "t"), "t", 4, "w", "l"),
     "side by side": lambda: split(axis("i", M), 2, "q", "r") @ rename(box(j=N), {"j": "t"}),
     "restricted": lambda: split(axis("i", n), 4, "q", "r").restrict(i % 3 < 2),
 }

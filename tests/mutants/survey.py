@@ -13,8 +13,8 @@ from pathlib import Path
 
 from tests.mutants.kinds import kind
 from tests.mutants.mutate import Mutant, mutants
+from tests.program.agree import disagreements
 from tinygpu import pipeline
-from tinygpu.program.agree import disagreements
 from tinygpu.program.fault import SimulationBudget
 from tinygpu.program.render import render
 from tinygpu.program.sizes import sizes_to_try, text_of

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.obligations.cooperation import BREAKS
+from tests.program.agree import disagreements
 from tinygpu import pipeline
-from tinygpu.program.agree import disagreements
 from tinygpu.program.sizes import sizes_to_try
 from tinygpu.program.step import Program
 from tinygpu.proof.check import Refutation, Unknown, check

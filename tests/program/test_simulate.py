@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tests.program.agree import disagreements, first_disagreement
 from tests.program.samples import ZERO, at, matmul, mul, saxpy, saxpy_op
 from tinygpu.category.number import outside_dtype
 from tinygpu.category.term import BOOL, TRUE, App, Axis, Const, Fold, Read, Term, Var, ceildiv, select
 from tinygpu.model.op import Equation, Op, Tensor
-from tinygpu.program.agree import disagreements, first_disagreement
 from tinygpu.program.fault import HoldsViolated, Outcome, SimulationBudget, Uninitialised
 from tinygpu.program.inputs import promised
 from tinygpu.program.simulate import random_inputs, simulate

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
+from tests.program.agree import disagreements, first_disagreement
 from tests.program.samples import at, broken, matmul, saxpy
 from tinygpu.category.term import TRUE, App, Axis, Const, Read, Var, conjunction, substitute
-from tinygpu.program.agree import disagreements, first_disagreement
 from tinygpu.program.fault import (
     At,
     DivisionByZero,

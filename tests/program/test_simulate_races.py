@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tests.program.agree import disagreements
 from tests.program.cooperation_texts import TEXTS, TOTAL
 from tests.program.test_simulate_together import program
-from tinygpu.program.agree import disagreements
 from tinygpu.program.fault import Divergent, DoubleStore, Fault, Race, ReadOutput, Uninitialised, sentence
 from tinygpu.program.simulate import random_inputs, simulate
 from tinygpu.program.step import Program

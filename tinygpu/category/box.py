@@ -88,10 +88,6 @@ class Box:
         """The sub-box of the points where the guards hold too."""
         return Box(self.axes, conjunction(self.guard, *guards))
 
-    def unguarded(self) -> Box:
-        """The box of the same axes without its guard: what width is proved on."""
-        return Box(self.axes)
-
     def rename(self, names: Mapping[str, str]) -> Box:
         """The box with axes renamed, in the guard too."""
         axes = tuple(replace(a, name=names.get(a.name, a.name)) for a in self.axes)

@@ -69,22 +69,6 @@ def swizzle(axis: Axis, columns: Sequence[int]) -> Arrow:
     return Arrow(domain, domain, (_flips(i, columns),), (_flips(i, back),), mono=True, epi=True)
 
 
-def xor_swizzle(axis: Axis, bits: int, base: int, shift: int) -> Arrow:
-    """`swizzle(B, M, S)`: the B bits from M + S upwards flip the B bits from M upwards. Its own inverse, for S ≥ B.
-
-    >>> from tinygpu.category.term import text
-    >>> text(xor_swizzle(Axis("i", lift(512)), 3, 3, 3).terms[0])
-    'i ^ i // 64 % 8*8'
-    """
-    if shift < bits:
-        raise ValueError(f"swizzle({bits}, {base}, {shift}) would flip bits by themselves")
-    i = Var(axis.name)
-    term = i ^ (i // (1 << base + shift) % (1 << bits) * (1 << base))
-    matrix = [1 << b | (1 << b - shift if base + shift <= b < base + shift + bits else 0) for b in range(_bits(axis))]
-    whole = swizzle(axis, matrix)
-    return Arrow(whole.domain, whole.codomain, (term,), (term,), mono=True, epi=True)
-
-
 def inverse_matrix(columns: Sequence[int]) -> tuple[int, ...] | None:
     """The inverse of a square matrix over F₂, given by columns as numbers; None where the rank is not full.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tinygpu.category.arrow import Arrow, identity
+from tinygpu.category.arrow import Arrow
 from tinygpu.category.box import Box
 from tinygpu.category.simplify import holds, simplify
 from tinygpu.category.term import TRUE, Axis, Term, Var, ceildiv, conjuncts, lift, text, variables
@@ -67,12 +67,6 @@ def rename(domain: Box, names: Mapping[str, str]) -> Arrow:
     return Arrow(domain, codomain, domain.variables, codomain.variables, mono=True, epi=True)
 
 
-def resort(domain: Box, sorts: Mapping[str, str]) -> Arrow:
-    """`X → X` with axes of other sorts: who carries an axis changes, the points do not. Iso."""
-    axes = tuple(replace(a, sort=sorts.get(a.name, a.sort)) for a in domain.axes)
-    return replace(identity(domain), codomain=Box(axes, domain.guard))
-
-
 def pad(axis: Axis, extent: Term | int, where: Term = TRUE) -> Arrow:
     """`pad(n → m) : [i < n] → [i < m]`, `i ↦ i`. Mono, and iso where n = m. Raises ValueError unless n ≤ m is clear.
 
@@ -86,16 +80,6 @@ def pad(axis: Axis, extent: Term | int, where: Term = TRUE) -> Arrow:
     onto = holds(_at_most(extent, axis.extent), Box((), where)) is True
     i = (Var(axis.name),)
     return Arrow(Box((axis,)), Box((replace(axis, extent=extent),)), i, i, mono=True, epi=onto)
-
-
-def crop(axis: Axis, extent: Term | int, where: Term = TRUE) -> Arrow:
-    """`crop(m → n) : [i < m | i < n] → [i < n]`: the partial inverse of the pad of `axis` to the extent.
-
-    >>> from tinygpu.category.box import box
-    >>> print(crop(box(i=5).axis("i"), 8))
-    [i < 8 | i < 5] → [i < 5] : (i)  iso
-    """
-    return ~pad(axis, extent, where)
 
 
 def project(domain: Box, *names: str, where: Term = TRUE) -> Arrow:
