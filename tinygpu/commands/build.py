@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tinygpu import runtime
 from tinygpu.commands.common import BAD, Progress, add_format, show, write
 from tinygpu.commands.specs import Judged, chosen, exit_code, judge_all, load_all
 from tinygpu.diagnostic import Diagnostic, TinygpuError
@@ -19,7 +20,7 @@ from tinygpu.diagnostic import Diagnostic, TinygpuError
 if TYPE_CHECKING:
     from tinygpu.emit.module import Built
 
-IMPORTED = ("numba", "numpy")  # by the module itself
+IMPORTED = ("numba", "numpy", runtime.NAME)  # by the module itself
 
 EXAMPLE = "tinygpu build specs/matmul.tgpu -o kernels/"
 
@@ -113,5 +114,6 @@ def emit(path: str, judged: list[Judged], output: str, output_format: str) -> st
         sys.stdout.write(text)
     else:
         write(target, text)
+        write(target.with_name(f"{runtime.NAME}.py"), runtime.text())
         print(f"{target}: {', '.join(j.machine.title for j in judged)}")
     return "unknown" if any(d.verdict == "unknown" for d in found) else "proved"
