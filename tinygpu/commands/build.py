@@ -27,7 +27,13 @@ EXAMPLE = "tinygpu build specs/matmul.tgpu -o kernels/"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("paths", nargs="+", metavar="PATH", help="files, folders, patterns, or - for standard input")
-    parser.add_argument("-o", "--output", default=".", metavar="FOLDER", help="where to put the modules; - prints them")
+    parser.add_argument(
+        "-o",
+        "--output",
+        default=".",
+        metavar="FOLDER",
+        help="where to put the modules, and the runtime beside them; - prints the modules alone",
+    )
     parser.add_argument(
         "--machine", action="append", default=[], metavar="NAME", help="only this machine, or the machines of this op"
     )
