@@ -7,6 +7,7 @@ launchers is data, so a reader compares it with the program; what they do with i
 
 from __future__ import annotations
 
+import linecache
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -28,7 +29,7 @@ from tinygpu.runtime.cuda import _aligned, _Cuda, _memory, _stream_of  # noqa: F
 from tinygpu.runtime.data import _data, _promises, _unchecked  # noqa: F401
 from tinygpu.runtime.numbers import _scalar  # noqa: F401
 from tinygpu.runtime.views import _fail, _view  # noqa: F401
-from tinygpu.runtime.words import _divisors, _minus, _python
+from tinygpu.runtime.words import _divisors, _minus, _python, _surely
 
 _INT32, _INT64 = 2**31 - 1, 2**63 - 1
 _COUNTED = 2**63 - 2**32  # a CPU kernel has indices of 64 bits, and loops that count beyond their ends
@@ -41,8 +42,9 @@ def launcher(spec: _Spec, home: dict[str, Any]) -> Callable[..., Any]:
     name, cuda = spec["name"], [_Cuda(spec["name"], home[m], *rest) for m, _, *rest in spec["launches"]]
 
     def first(*given: Any) -> Any:
-        made: dict[str, Any] = {}
-        exec(compile("\n".join(_source(spec)), f"<the launcher {name}>", "exec"), globals(), made)
+        text, file, made = "\n".join(_source(spec)), f"<the launcher {name}>", dict[str, Any]()
+        linecache.cache[file] = (len(text), None, text.splitlines(True), file)  # so that a traceback shows the check
+        exec(compile(text, file, "exec"), globals(), made)
         home[f"{name}_launch"] = call = made["made"](home[f"{name}_cpu"], spec["promises"], *cuda)
         call.cuda = cuda
         return call(*given)
@@ -147,6 +149,9 @@ def _data_checked(spec: _Spec) -> Iterator[str]:
         chosen = [n for n, (_, _, _, _, way) in enumerate(spec["promises"]) if way == word]
         if not chosen:
             continue
+        if word == "scalars":  # most calls keep them, which is quick to see
+            dtypes = {name: dtype for name, (dtype, shape) in spec["inputs"].items() if shape is None}
+            test = f"not ({' and '.join(_surely(spec['promises'][n][2], dtypes) for n in chosen)})"
         yield f"if {test}:"
         if word == "nothing":
             yield f"    _unchecked({spec['name']!r}, {spec['promises'][chosen[0]][0]!r})"

@@ -42,6 +42,67 @@ def _python(said: str) -> str:
     return ast.unparse(_Rounded().visit(_tree(said)))
 
 
+class _Sure(ast.NodeTransformer):
+    """A condition over scalars as Python's numbers have it, `fits` being what has to be in a dtype's range for that. Raises ValueError where
+    a width, a division or a number that is none could make it another one."""
+
+    def __init__(self, dtypes: dict[str, str]):
+        self.dtypes, self.fits = dtypes, []  # type: ignore[var-annotated]
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        dtype = self.dtypes.get(node.id[2:])
+        word = "" if dtype in (None, "bool") else "float" if "f" in str(dtype) else "int"
+        return ast.parse(f"{word}({'v' if dtype else 'n'}_{node.id[2:]})", mode="eval").body
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        inner: ast.expr = self.visit(node.args[0])
+        match node.func:
+            case ast.Name("index"):
+                return inner
+            case ast.Name(dtype) if re.fullmatch(r"[iu]\d+", dtype):
+                low, high = (
+                    (0, 2 ** int(dtype[1:])) if dtype[0] == "u" else (-(2 ** (int(dtype[1:]) - 1)), 2 ** (int(dtype[1:]) - 1))
+                )
+                self.fits.append(f"{low} <= {ast.unparse(inner)} < {high}")
+                return inner
+        raise ValueError("not as plain as that")
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        inside = {
+            id(m) for n in ast.walk(node) if isinstance(n, ast.Call) and ast.unparse(n.func) == "index" for m in ast.walk(n.args[0])
+        }
+        plain = (n for n in ast.walk(node) if id(n) not in inside)
+        typed = any(
+            (isinstance(n, ast.Name) and n.id[2:] in self.dtypes) or (isinstance(n, ast.Call) and ast.unparse(n.func) != "index")
+            for n in plain
+        )
+        if typed or not isinstance(node.op, ast.Add | ast.Sub | ast.Mult):
+            raise ValueError("not as plain as that")
+        return self.generic_visit(node)  # type: ignore[return-value]
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
+        raise ValueError("not as plain as that")
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
+        if not isinstance(node.operand, ast.Constant):
+            raise ValueError("not as plain as that")
+        return node
+
+
+def _surely(said: str, dtypes: dict[str, str]) -> str:
+    """What is quick to look at, and says that a condition over scalars holds; `False` where nothing does.
+
+    >>> _surely("0 <= k and k < i32(n)", {"k": "i32"}), _surely("i32(n) * k > 0", {"k": "i32"})
+    ('-2147483648 <= n_n < 2147483648 and (0 <= int(v_k) and int(v_k) < n_n)', 'False')
+    """
+    sure = _Sure(dtypes)
+    try:
+        held = ast.unparse(sure.visit(_tree(said)))
+    except ValueError:
+        return "False"
+    return " and ".join([*sure.fits, f"({held})"])
+
+
 def _divisors(said: str) -> list[str]:
     """The divisors that may be zero, each once.
 
