@@ -220,8 +220,9 @@ CATALOGUE: Mapping[str, str] = {
     "TG815": "no kernel for this GPU",
     "TG816": "a stream that is none",
     "TG817": "a promise that no call can check",
-    # what was emitted, read back
     "TG818": "a machine for a CPU, and arrays on a GPU",
+    "TG819": "a runtime of another version",
+    # what was emitted, read back
     "TG820": "a kernel that does something else than its program",
     "TG821": "a module with other helpers than its own",
     "TG822": "a launch that is not the program's",

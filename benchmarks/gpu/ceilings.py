@@ -15,7 +15,7 @@ from benchmarks.gpu.device import PERIOD, DeviceArray, Gpu, checked
 from benchmarks.gpu.peers import Library
 from benchmarks.gpu.race import Ceilings
 from benchmarks.gpu.timing import Contestant, Timed, failed, sets, timed
-from tinygpu.emit.support_cubin import _for_linker
+from tinygpu.runtime.cubins import _for_linker
 
 BYTES = 1 << 28  # of each array that is copied; those that are read are four times as large, as those of the sums are
 SIDE = 8192  # of a product

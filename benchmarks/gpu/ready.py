@@ -94,7 +94,7 @@ def made(spec: str, title: str, arch: tuple[int, int]) -> Made:
 def kernels(text: str, name: str) -> list[Any]:
     """The compiled kernels of a module."""
     module = load(text, name)
-    return [one for one in vars(module).values() if type(one).__name__ == "_Cuda"]
+    return [one for name, value in vars(module).items() if name.endswith("_launch") for one in value.cuda]
 
 
 def all_made(order: Sequence[str], arch: tuple[int, int], workers: int | None = None) -> Generator[list[Made], None, None]:

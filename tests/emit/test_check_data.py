@@ -170,7 +170,7 @@ def test_what_cannot_be_checked_is_refused_and_said(promise):
 def test_arrays_on_a_gpu_are_copied_and_waited_for(monkeypatch):
     """The copy itself is the driver's; here another array stands for the GPU's."""
     module, asked = made(INSIDE), []
-    view = module._view
+    view = module.runtime._view
 
     def on_gpu(*arguments, **rest):
         seen = view(*arguments, **rest)
@@ -181,8 +181,8 @@ def test_arrays_on_a_gpu_are_copied_and_waited_for(monkeypatch):
         asked.append((seen.name, dtype, stream))
         return np.array(seen.base)
 
-    monkeypatch.setattr(module, "_view", on_gpu)
-    monkeypatch.setattr(module, "_to_host", copied)
+    monkeypatch.setattr(module.runtime, "_view", on_gpu)
+    monkeypatch.setattr(module.runtime, "_to_host", copied)
     with pytest.raises(ValueError, match=r"here x\[1\] = -1"):
         module.pick(**arrays(x=at(1, -1, G["x"])), out=np.empty(6, np.int32), stream=5, check_data=True)
     assert asked == [("x", "i32", 5)]

@@ -37,8 +37,8 @@ class OnGpu:
 def calls(monkeypatch):
     """Launches of the module `saxpy`, recorded instead of made; every pointer is on GPU pointer // 2**60."""
     made, seen = module("saxpy"), []
-    monkeypatch.setattr(made, "_device_of", lambda pointer: pointer // 2**60)
-    monkeypatch.setattr(made, "_saxpy_v4_cuda", lambda view, stream, *rest: seen.append((view.device, stream, *rest)))
+    monkeypatch.setattr(made.runtime, "_device_of", lambda pointer: pointer // 2**60)
+    monkeypatch.setattr(made.runtime._Cuda, "__call__", lambda _, view, stream, *rest: seen.append((view.device, stream, *rest)))
     return SimpleNamespace(saxpy=made.saxpy, seen=seen)
 
 
@@ -176,7 +176,7 @@ def test_the_second_look_at_a_tensor_is_as_thorough_as_the_first(calls, torch):
 
 
 def test_16_bit_numbers_are_handed_over_as_bits():
-    memory = module("scaled")._memory
+    memory = module("scaled").runtime._memory
     assert memory(F(1.5), "f16") == np.float16(1.5).view(np.uint16) and memory(F(1.5), "bf16") == 0x3FC0
     assert memory(np.bool_(True), "bool").dtype == np.uint8 and memory(np.int32(-1), "i32") == -1
 
@@ -201,7 +201,7 @@ def test_an_empty_array_is_on_no_gpu(calls):
 
 def test_the_assembler_may_be_older_than_the_text(monkeypatch):
     nvjitlink = pytest.importorskip("cuda.bindings.nvjitlink")
-    lowered = module("saxpy")._for_linker
+    lowered = module("saxpy").runtime._for_linker
     text = "//\n.version 9.4\n.target sm_90\n// .version 9.4\n"
     for version, written in (((13, 0), "9.0"), ((13, 4), "9.4"), ((13, 5), "9.4"), ((14, 0), "9.4")):
         monkeypatch.setattr(nvjitlink, "version", lambda version=version: version)
@@ -211,27 +211,27 @@ def test_the_assembler_may_be_older_than_the_text(monkeypatch):
 def test_a_library_that_no_package_brought_is_known_by_its_file(monkeypatch, tmp_path):
     pathfinder = pytest.importorskip("cuda.pathfinder")
     made = module("saxpy")
-    real = made.metadata.version
+    real = made.runtime.metadata.version
 
     def version(package):
         if package.startswith("nvidia-"):
-            raise made.metadata.PackageNotFoundError(package)
+            raise made.runtime.metadata.PackageNotFoundError(package)
         return real(package)
 
     (tmp_path / "libnvvm.so").write_bytes(b"1234")
-    monkeypatch.setattr(made.metadata, "version", version)
+    monkeypatch.setattr(made.runtime.metadata, "version", version)
     monkeypatch.setattr(pathfinder, "load_nvidia_dynamic_lib", lambda _: SimpleNamespace(abs_path=str(tmp_path / "libnvvm.so")))
-    made._toolchain.cache_clear()
-    found = made._toolchain()
+    made.runtime._toolchain.cache_clear()
+    found = made.runtime._toolchain()
     assert len(found) == 5 and found[0] == f"numba {real('numba')}" and found[3].startswith(f"{tmp_path / 'libnvvm.so'} 4 ")
     (tmp_path / "libnvvm.so").unlink()
-    made._toolchain.cache_clear()
-    assert made._toolchain() == (), "what cannot be named cannot be kept"
-    made._toolchain.cache_clear()
+    made.runtime._toolchain.cache_clear()
+    assert made.runtime._toolchain() == (), "what cannot be named cannot be kept"
+    made.runtime._toolchain.cache_clear()
 
 
 def test_a_few_words_are_no_names_in_machine_code():
-    kernel = module("saxpy")._Cuda
+    kernel = module("saxpy").runtime._Cuda
     assert [kernel(name, None, 32, (8, 0), "").symbol for name in ("_", "WARP_SZ", "_x", "add")] == [
         "__kernel",
         "WARP_SZ_kernel",
@@ -244,7 +244,7 @@ def test_a_few_words_are_no_names_in_machine_code():
 def test_machine_code_is_made_without_a_gpu(tmp_path, monkeypatch, bits, wide):
     pytest.importorskip("cuda.core")
     monkeypatch.setenv("TINYGPU_CACHE", str(tmp_path))
-    kernel = module("saxpy")._saxpy_v4_cuda
+    kernel = module("saxpy").saxpy_v4_launch.cuda[0]
     code = kernel.cubin((8, 0), bits, wide)
     assert code[:4] == b"\x7fELF" and b"saxpy_v4" in code
     (path,) = (tmp_path / "cubin").iterdir()
@@ -255,9 +255,9 @@ def test_machine_code_is_made_without_a_gpu(tmp_path, monkeypatch, bits, wide):
 
 def test_a_damaged_cubin_is_made_again(tmp_path, monkeypatch):
     monkeypatch.setenv("TINYGPU_CACHE", str(tmp_path))
-    kernel = module("saxpy")._saxpy_v4_cuda
+    kernel = module("saxpy").saxpy_v4_launch.cuda[0]
     monkeypatch.setattr(type(kernel), "compile", lambda self, arch, bits, wide: f"code for {arch}, {bits}, {wide}".encode())
-    monkeypatch.setattr(module("saxpy").metadata, "version", lambda name: "1")
+    monkeypatch.setattr(module("saxpy").runtime.metadata, "version", lambda name: "1")
     whole = kernel.cubin((9, 0), 32, True)
     (path,) = (tmp_path / "cubin").iterdir()
     path.write_bytes(path.read_bytes()[:-3])
@@ -269,9 +269,9 @@ def test_a_damaged_cubin_is_made_again(tmp_path, monkeypatch):
 def test_a_cache_that_cannot_be_written_is_only_slower(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("TINYGPU_CACHE", str(tmp_path / "file"))
-    kernel = module("saxpy")._saxpy_v4_cuda
+    kernel = module("saxpy").saxpy_v4_launch.cuda[0]
     monkeypatch.setattr(type(kernel), "compile", lambda *a: b"code")
-    monkeypatch.setattr(module("saxpy").metadata, "version", lambda name: "1")
+    monkeypatch.setattr(module("saxpy").runtime.metadata, "version", lambda name: "1")
     assert kernel.cubin((9, 0), 32, True) == b"code"
 
 
@@ -300,11 +300,9 @@ def test_a_machine_without_a_driver_says_so():
 def test_launches_in_order_with_their_workspaces(monkeypatch):
     """Every launch gets all arrays: inputs, outputs, workspaces, then sizes; what is wide asks for aligned memory of each."""
     made, seen = module("halves"), []
-    monkeypatch.setattr(made, "_device_of", lambda pointer: 0)
-    for number in range(3):
-        monkeypatch.setattr(
-            made, f"_halves_m_cuda_{number}", lambda view, stream, *rest, number=number: seen.append((number, *rest))
-        )
+    monkeypatch.setattr(made.runtime, "_device_of", lambda pointer: 0)
+    kernels = made.halves_m_launch.cuda
+    monkeypatch.setattr(made.runtime._Cuda, "__call__", lambda self, view, stream, *rest: seen.append((kernels.index(self), *rest)))
     x, w, s = OnGpu((8,), pointer=4096), OnGpu((3, 4), pointer=8192), OnGpu((), pointer=12288)
     for pointer, wide in ((20480, True), (20484, False)):
         made.halves(x, w, out=s, workspace=(OnGpu((2,), pointer=16384), OnGpu((4, 4), pointer=pointer)))
@@ -318,7 +316,7 @@ def test_more_memory_than_a_kernel_has_by_itself_is_asked_for(monkeypatch):
     pytest.importorskip("cuda.bindings", reason="cuda-bindings is not installed: pip install 'tinygpu[cuda]'")
     from cuda.bindings import driver
 
-    kernel, asked = module("saxpy")._Cuda("big", None, 32, (0, 0), "key", 65536), []
+    kernel, asked = module("saxpy").runtime._Cuda("big", None, 32, (0, 0), "key", 65536), []
     answer = [driver.CUresult.CUDA_SUCCESS]
     monkeypatch.setattr(driver, "cuKernelSetAttribute", lambda *rest: asked.append(rest[1:3]) or (answer[0],))
     code, device = SimpleNamespace(handle=7), SimpleNamespace(device_id=0)
@@ -331,5 +329,5 @@ def test_more_memory_than_a_kernel_has_by_itself_is_asked_for(monkeypatch):
 
 def test_the_kernels_of_two_launches_are_never_taken_for_each_other():
     """The second launch has as many threads as the third: what tells their cubins apart is their text."""
-    kernels = [getattr(module("halves"), f"_halves_m_cuda_{number}") for number in range(3)]
+    kernels = module("halves").halves_m_launch.cuda
     assert kernels[1].threads == kernels[2].threads and len({k.key for k in kernels}) == 3

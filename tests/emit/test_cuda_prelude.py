@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tinygpu.emit.conversion import conversion_text
-from tinygpu.emit.prelude import CONVERSIONS, IMPORTS, prelude_source
-from tinygpu.emit.trigonometry import angle_value
+from tinygpu import runtime
+from tinygpu.emit.prelude import CONVERSIONS, HELPERS
+from tinygpu.runtime.conversion import conversion_text
+from tinygpu.runtime.trigonometry import angle_value
 
 ARCHITECTURES: list[Any] = [(8, 0), (9, 0, "a")]
 OLDEST = (7, 5)
@@ -24,7 +25,7 @@ def needs_cuda() -> Any:
     """numba's cuda module, or a skip that says what is missing."""
     pytest.importorskip("numba_cuda", reason="numba-cuda is not installed: pip install 'tinygpu[cuda]'")
     pytest.importorskip("cuda.core", reason="cuda-core is not installed: pip install 'tinygpu[cuda]'")
-    from tinygpu.emit.prelude import cuda_names
+    from tinygpu.runtime.names import cuda_names
 
     return cuda_names(32)
 
@@ -45,7 +46,7 @@ def test_conversions_assemble(name: str, arch: Any) -> None:
     names = needs_cuda()
     from numba import types
 
-    from tinygpu.emit.conversion import conversion
+    from tinygpu.runtime.conversion import conversion
 
     convert = conversion(name)
     result, texts = conversion_text(name, arch == OLDEST)
@@ -70,7 +71,7 @@ def test_wide_accesses_are_as_wide_as_they_say(count: int, dtype: str, accesses:
     names = needs_cuda()
     from numba import cuda, types
 
-    from tinygpu.emit.wide_access import wide_load, wide_store
+    from tinygpu.runtime.wide_access import wide_load, wide_store
 
     load, store, kind = wide_load(count), wide_store(count, space), getattr(types, dtype)
 
@@ -92,13 +93,12 @@ def test_wide_accesses_are_as_wide_as_they_say(count: int, dtype: str, accesses:
                 assert report.wide(False, bits // 8) == report.wide(True, bits // 8) == number
 
 
-def test_prelude_is_self_contained() -> None:
-    text = "\n".join(IMPORTS) + "\n" + prelude_source(["load4", "store8", "f16_bits", "sinf", "expf"])
+def test_the_runtime_is_self_contained() -> None:
+    text = runtime.text()
     space: dict[str, Any] = {}
     exec(text, space)
-    assert {"cuda_names", "wide_load", "wide_store", "conversion", "angle_function"} <= set(space)
-    assert "tinygpu" not in text
-    assert prelude_source(["f16_bits", "load4"]) == prelude_source(["load4", "f16_bits"])
+    assert set(space) >= HELPERS and space["VERSION"] == runtime.VERSION
+    assert not re.search(r"(?:import|from) tinygpu", text)
 
 
 @pytest.mark.parametrize(

@@ -62,12 +62,12 @@ def test_no_block_of_two_negative_factors(name):
     outcome = simulate(program, {"n": 0, "m": 0}, random_inputs(program.op, {"n": 0, "m": 0}, 0))
     assert not outcome.faults and outcome.outputs["y"] == 0
     text = pipeline.module(name, [pipeline.built(proved(name))])
-    assert "_blocks = max(n - 1, 0)*max(m - 1, 0)\n" in text and "(n - 1)*(m - 1)\n" not in text
+    assert '"max(n - 1, 0)*max(m - 1, 0)", 32' in text and '"(n - 1)*(m - 1)", 32' not in text
 
 
 def test_a_launcher_that_multiplies_negative_factors_is_refused():
     built = pipeline.built(proved("updates"))
     text = pipeline.module("updates", [built])
     assert pipeline.validate(text, [built]) == ()
-    wrong = text.replace("_blocks = max(n - 1, 0)*max(m - 1, 0)", "_blocks = (n - 1)*(m - 1)")
+    wrong = text.replace('"max(n - 1, 0)*max(m - 1, 0)", 32', '"(n - 1)*(m - 1)", 32')
     assert [d.code for d in pipeline.validate(wrong, [built])] == ["TG822"]

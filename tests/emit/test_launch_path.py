@@ -21,7 +21,7 @@ from tests.emit.fake_driver import Driver
 from tinygpu.run.load import load
 fake = Driver()
 made = load(open(sys.argv[1], encoding="utf-8").read(), "path")
-made._Cuda.cubin = lambda self, arch, bits, wide: f"{self.key} {arch} {bits} {wide}".encode() + bytes(1)
+made.runtime._Cuda.cubin = lambda self, arch, bits, wide: f"{self.key} {arch} {bits} {wide}".encode() + bytes(1)
 from cuda.bindings import driver
 class OnGpu:
     def __init__(self, shape, pointer, typestr="<f4"):
@@ -62,7 +62,7 @@ assert code.endswith("(9, 0) 32 True"), code
 def test_numbers_of_every_width(folder):
     code = """
 seen = []
-kernel = made._Cuda("k", None, 32, (0, 0), "key")
+kernel = made.runtime._Cuda("k", None, 32, (0, 0), "key")
 numbers = (7, np.float64(1.5), np.float32(1.5), np.int64(-2), np.int32(-2), np.uint32(2**32 - 1), np.uint16(65535), np.int8(-2), np.uint8(255))
 fake.on_launch(len(numbers), lambda *said: seen.append(said[-1]))
 for _ in range(2):
@@ -135,8 +135,8 @@ assert len(seen) == 4, seen
 def test_many_threads_and_one_first_call(folder):
     code = """
 sums, asked, lock = [], [], threading.Lock()
-real = made._Cuda.cubin
-made._Cuda.cubin = lambda self, *rest: asked.append(rest) or real(self, *rest)
+real = made.runtime._Cuda.cubin
+made.runtime._Cuda.cubin = lambda self, *rest: asked.append(rest) or real(self, *rest)
 fake.on_launch(5, lambda *said: sums.append((said[-1][4], said[-1][0] == said[-1][4] * 65536, said[6])))
 errors = []
 def work(n):
@@ -152,7 +152,7 @@ several = [threading.Thread(target=work, args=(n,)) for n in range(1, 9)]
 assert not errors and len(asked) == 1, "compiled once"
 assert len(sums) == 8 * 300 and all(right for _, right, _ in sums), "no thread's arguments are another's"
 assert {s[2] for s in sums} == {fake.library.fake_context(0)}
-(loaded,) = made._saxpy_v4_cuda.loaded.values()
+(loaded,) = made.saxpy_v4_launch.cuda[0].loaded.values()
 assert 1 <= len(loaded.spare) <= 8
 """
     fake_driver.run(folder, OPENING + code, str(folder / "saxpy.txt"))
@@ -160,14 +160,14 @@ assert 1 <= len(loaded.spare) <= 8
 
 def test_a_blocks_memory_is_asked_for_once(folder):
     code = """
-kernel = made._Cuda("big", None, 32, (0, 0), "key", 65536)
+kernel = made.runtime._Cuda("big", None, 32, (0, 0), "key", 65536)
 seen = []
 fake.on_launch(1, lambda *said: seen.append(said[4]))
 for _ in range(3):
     kernel(SimpleNamespace(device=0), 0, 32, True, 1, 5)
 asked = fake.noted()
 assert seen == [65536] * 3 and asked.count("cuKernelSetAttribute") == asked.count("cuFuncSetAttribute") == 1
-other = made._Cuda("newer", None, 32, (10, 0), "key")
+other = made.runtime._Cuda("newer", None, 32, (10, 0), "key")
 try:
     other(SimpleNamespace(device=0), 0, 32, True, 1, 5)
 except RuntimeError as error:
@@ -249,7 +249,7 @@ except TypeError as error:
 else:
     raise AssertionError("another dtype is refused")
 for known in (True, False):
-    half = made._view("f", "h", Packed(64, 4, 16, 4096), "bf16", "[n]", 1)
+    half = made.runtime._view("f", "h", Packed(64, 4, 16, 4096), "bf16", "[n]", 1)
     assert (half.pointer, half.shape, half.nbytes, half.device) == (4096, (64,), 128, 0)
     sys.modules["ml_dtypes"] = None  # numpy does not know bfloat16 then
 """

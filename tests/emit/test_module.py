@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from tests.emit.specs_for_launchers import SPECS, WORK, module, text
+from tinygpu import runtime
 from tinygpu.emit.module import Built, emit
 from tinygpu.pipeline import load, load_text, program
 from tinygpu.program.unpack import unpack
@@ -35,13 +36,14 @@ def test_it_is_the_same_every_time_and_imports_nothing_of_ours(name):
     assert first == second
     for node in ast.walk(ast.parse(first)):
         if isinstance(node, ast.ImportFrom):
-            assert node.module and node.module.split(".")[0] != "tinygpu"
+            assert (node.module or "").split(".")[0] != "tinygpu"
         if isinstance(node, ast.Import):
             assert all(alias.name.split(".")[0] != "tinygpu" for alias in node.names)
 
 
 def test_it_runs_where_tinygpu_is_not(tmp_path):
     (tmp_path / "kernels.py").write_text(text("saxpy"), encoding="utf-8")
+    (tmp_path / "tinygpu_runtime.py").write_text(runtime.text(), encoding="utf-8")
     code = (
         "import sys; sys.modules['tinygpu'] = None\n"
         "import numpy as np, kernels\n"
@@ -54,6 +56,30 @@ def test_it_runs_where_tinygpu_is_not(tmp_path):
     assert done.stdout.splitlines()[0] == "[0.0, 3.0, 6.0, 9.0, 12.0]"
     assert done.stdout.splitlines()[1] == "[]", "a call on the CPU imports no GPU library"
     assert list((tmp_path / "__pycache__").glob("*.nbi")), "the compiled kernel is kept beside the module"
+
+
+def test_several_modules_of_one_folder_are_a_package_or_stand_alone(tmp_path):
+    package = tmp_path / "made"
+    package.mkdir()
+    for name in ("saxpy", "total"):
+        (package / f"{name}.py").write_text(text(name), encoding="utf-8")
+    (package / "tinygpu_runtime.py").write_text(runtime.text(), encoding="utf-8")
+    call = "import numpy as np, sys; x = np.ones((2, 2), np.float32); print(total.total(x).tolist(), saxpy.saxpy(2.0, x[0], x[0]).tolist())"
+    for where, line in ((tmp_path, "from made import saxpy, total"), (package, "import saxpy, total")):
+        code = f"import sys; sys.path.insert(0, {str(where)!r})\n{line}\n{call}\nassert saxpy.runtime is total.runtime"
+        done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, cwd=tmp_path)
+        assert done.stdout == "[2.0, 2.0] [3.0, 3.0]\n", done.stderr
+
+
+def test_a_runtime_of_another_version_is_refused(tmp_path):
+    (tmp_path / "saxpy.py").write_text(text("saxpy"), encoding="utf-8")
+    beside = tmp_path / "tinygpu_runtime.py"
+    for other in (runtime.text().replace(runtime.VERSION, "0123456789abcdef"), "answer = 42\n"):
+        beside.write_text(other, encoding="utf-8")
+        code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import saxpy"
+        done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True)
+        said = f"TG819 {tmp_path / 'saxpy.py'} was built with another version of {beside}: build them again, into one folder"
+        assert said in done.stderr
 
 
 def test_a_launcher_says_what_it_is():
@@ -80,7 +106,8 @@ def test_a_family_has_a_function_that_chooses():
     assert inspect.signature(made.scaled_m) == inspect.signature(made.scaled_m_f16)
 
 
-def test_machines_of_one_module_do_not_disturb_each_other():
+def test_machines_of_one_module_do_not_disturb_each_other(monkeypatch):
+    monkeypatch.setitem(sys.modules, runtime.NAME, runtime.loaded())
     every = [b for name in ("saxpy", "both", "total") for b in built(name)]
     twice = [*every, *built("saxpy")]
     names: dict[str, object] = {}

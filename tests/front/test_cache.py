@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.emit.specs_for_launchers import SPECS
-from tinygpu.emit import support_cubin
+from tinygpu.runtime import cubins
 
 BUILD = [sys.executable, "-m", "tinygpu", "build", "odd.tgpu", "-o", "out"]
 CALL = "import numpy as np, sys; sys.path.insert(0, 'out'); import odd; print(odd.odd(np.arange(7, dtype=np.float32)).tolist())"
@@ -49,7 +49,7 @@ def built() -> None:
 def test_builders_at_once_leave_one_whole_module(place: Path) -> None:
     builders = [subprocess.Popen(BUILD, stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(3)]
     assert [one.wait(timeout=180) for one in builders] == [0, 0, 0]
-    assert [p.name for p in (place / "out").iterdir()] == ["odd.py"]
+    assert sorted(p.name for p in (place / "out").iterdir()) == ["odd.py", "tinygpu_runtime.py"]
     callers = [subprocess.Popen([sys.executable, "-c", CALL], stdout=subprocess.PIPE, text=True) for _ in range(3)]
     assert [one.communicate(timeout=180)[0].strip() for one in callers] == [WANT] * 3
 
@@ -107,12 +107,12 @@ def test_a_full_disk(place: Path) -> None:
 
 def test_code_for_gpus_is_kept_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "cubin" / "x.cubin"
-    support_cubin._store(path, b"code")
-    assert support_cubin._stored(path) == b"code"
+    cubins._store(path, b"code")
+    assert cubins._stored(path) == b"code"
     whole = path.read_bytes()
     for damage in (b"", whole[:-1], whole + b"x", whole[:31], b"\0" * len(whole)):
         path.write_bytes(damage)
-        assert support_cubin._stored(path) is None
+        assert cubins._stored(path) is None
     for error in (OSError(28, "No space left on device"), KeyboardInterrupt()):
 
         def fail(*_: object, raised: BaseException = error) -> None:
@@ -120,10 +120,10 @@ def test_code_for_gpus_is_kept_whole_or_not_at_all(tmp_path: Path, monkeypatch: 
 
         monkeypatch.setattr(os, "replace", fail)
         if isinstance(error, OSError):
-            support_cubin._store(path, b"more")
+            cubins._store(path, b"more")
         else:
             with pytest.raises(KeyboardInterrupt):
-                support_cubin._store(path, b"more")
+                cubins._store(path, b"more")
         assert [p.name for p in path.parent.iterdir()] == ["x.cubin"]
 
 
@@ -134,4 +134,4 @@ def test_no_home_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TINYGPU_CACHE", raising=False)
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setattr(Path, "home", homeless)
-    assert support_cubin._cache_folder().name == "tinygpu"
+    assert cubins._cache_folder().name == "tinygpu"

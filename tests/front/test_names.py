@@ -64,9 +64,9 @@ HELPS = sorted(
         "sin",
         "sin_f32",
         "names",
-        "prelude_source",
-        "made_by",
-        "IMPORTS",
+        "runtime",
+        "launcher",
+        "by_dtype",
     }
 )
 

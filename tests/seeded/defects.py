@@ -66,17 +66,21 @@ DEFECTS = (
     Defect("a guard is not printed", "emit/cuda_body.py", '    return lines if step.guard == TRUE else block(f"if {scope.text(step.guard)}", lines)', "    return lines", "tests/validate/test_specs.py"),
     Defect("a wide access is taken where it is not", "emit/cuda_body.py", '        test = " and ".join(["wide"] * any(not m.wide.shared for m in quick) + [scope.text(c, 3) for c in shares])', '        test = "wide"', "tests/validate/test_specs.py"),
     Defect("a wide store and a wide load change places", "emit/cuda_body.py", """    call = f"{memory}{'store' if wide.stores else 'load'}{wide.count}\"""", """    call = f"{memory}{'load' if wide.stores else 'store'}{wide.count}\"""", "tests/validate/test_specs.py"),
-    # launchers
-    Defect("a precondition is not checked", "emit/launcher.py", '        lines += block(f"if {\' or \'.join(tests)}", [f"_precondition({spelled.title}, {quoted(text(guard))}, _sizes)"])\n    return lines\n\n\ndef _outputs', "    return lines\n\n\ndef _outputs", "tests/emit/test_launcher.py"),
-    Defect("outputs may overlap inputs", "emit/launcher.py", '    given.append(f"_distinct({title}, {_tuple(views)}, {others})")\n', "", "tests/emit/test_launcher.py"),
-    Defect("32-bit indices are always taken", "emit/launcher.py", '        return ["_bits = 32"]\n    lines = ', '        return ["_bits = 32"]\n    return ["_bits = 32"]\n    lines = ', "tests/validate/test_specs.py"),
-    Defect("the sizes of the CPU are not limited", "emit/launcher.py", "    cpu = _refused(spelled, cpu_limits, CPU_MAX) if cpu_limits else []", "    cpu: Lines = []", "tests/validate/test_cpu_width.py"),
-    Defect("a negative size is taken", "emit/support_call.py", "    if whole < 0:", "    if whole < -1:", "tests/emit/test_launcher.py"),
-    Defect("arrays of two devices are taken", "emit/support_call.py", "        if view.device != first.device and (view.nbytes or min(view.device, first.device) < 0):", "        if view.device != first.device and not view.nbytes:", "tests/emit/test_cuda_call.py"),
-    Defect("a read-only output is written", "emit/support_call.py", "    if view.readonly:", "    if view.readonly is None:", "tests/emit/test_launcher.py"),
-    # the reader of texts
-    Defect("a quotient by 0 is read", "validate/whole.py", "        if isinstance(term, Const) and int(term.value) < 1:", "        if isinstance(term, Const) and int(term.value) < 0:", "tests/validate/test_tampered.py"),
-    Defect("any grid is read", "validate/launches.py", "        if not Here((), (), self.given.facts).same(call.blocks, launch.blocks):", "        if call.blocks is None:", "tests/validate/test_tampered.py"),
+    # launchers: what their tables say, what the runtime makes of it, and who compares the tables
+    Defect("a precondition is not said", "emit/launcher.py", '        "where": _words(where),', '        "where": (),', "tests/validate/test_specs.py"),
+    Defect("indices have 32 bits wherever somebody asks", "emit/launcher.py", '        "limits": _words(limits),', '        "limits": (),', "tests/validate/test_specs.py"),
+    Defect("the sizes of the CPU are not limited", "emit/launcher.py", '        "counted": _words(cpu_limits),', '        "counted": (),', "tests/validate/test_cpu_width.py"),
+    Defect("a precondition is not checked", "runtime/launch.py", "        yield f\"if {' or '.join([*tests, f'not ({_python(said)})'])}:\"", "        yield f\"if {' or '.join(tests) or 'False'}:\"", "tests/emit/test_launcher.py"),
+    Defect("outputs may overlap inputs", "runtime/launch.py", '    yield f"    _distinct({title}, {mine}, {others})"\n', "", "tests/emit/test_launcher.py"),
+    Defect("32-bit indices are always taken", "runtime/launch.py", """{f'32 if {fits} else 64' if fits else '32'}""", "32", "tests/emit/test_cuda_call.py"),
+    Defect("what is not there keeps a promise", "runtime/truth.py", "(here, known, value >= 0, value < extent)", "(here, known, value >= 0)", "tests/emit/test_check_data.py"),
+    Defect("a negative size is taken", "runtime/calls.py", "    if whole < 0:", "    if whole < -1:", "tests/emit/test_launcher.py"),
+    Defect("arrays of two devices are taken", "runtime/calls.py", "        if view.device != first.device and (view.nbytes or min(view.device, first.device) < 0):", "        if view.device != first.device and not view.nbytes:", "tests/emit/test_cuda_call.py"),
+    Defect("a read-only output is written", "runtime/calls.py", "    if view.readonly:", "    if view.readonly is None:", "tests/emit/test_launcher.py"),
+    Defect("any runtime is taken", "emit/module.py", 'if getattr(runtime, "VERSION", "") != "{VERSION}":', 'if getattr(runtime, "VERSION", "") == "{VERSION}":', "tests/emit/test_module.py"),
+    Defect("any table is read", "validate/table.py", "        if key in wanted and value != wanted[key]:", "        if key not in wanted and value == key:", "tests/validate/test_edits.py"),
+    Defect("a size is read from any extent", "validate/table.py", "        if not variables(start) <= before or int(factor) < 1 or", "        if not variables(start) <= before or int(factor) < 1 and", "tests/validate/test_edits.py"),
+    Defect("any grid is read", "validate/table.py", "            if value != right:", "            if value == kernel != right:", "tests/validate/test_edits.py"),
     # runtime
     Defect("a damaged file of the cache is used", "run/cache.py", "        return path.read_bytes() == text.encode()", "        return bool(path.read_bytes())", "tests/run/test_cache.py"),
 )  # fmt: skip

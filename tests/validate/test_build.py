@@ -146,7 +146,7 @@ def test_a_module_that_is_wrong_is_not_written(tmp_path, emitter, capsys):
 
 
 def test_a_module_of_which_not_all_was_shown_is_written_and_is_no_success(tmp_path, emitter):
-    emitter("-(-n // 256)*256 - 1 <= 2147483647", "0 <= 2147483647")
+    emitter('"limits": ("ceil(n / 256)", "ceil(n / 256)*256 - 1", ', '"limits": ("ceil(n / 256)", ')
     text = (tmp_path / "saxpy.py") if built(tmp_path) == 3 else None
     assert text is not None and text.exists()
 
@@ -189,9 +189,10 @@ def test_a_scalar_says_which_kernel_is_taken():
     assert isinstance(proof, pipeline.Proof)
     ready = pipeline.built(proof, machine)
     text = pipeline.module("later", [ready])
-    asked = "-(-N // 128)*128 + int(_k) - 1 <= 2147483647"
-    assert asked in text and pipeline.validate(text, [ready]) == ()
-    assert [d.code for d in pipeline.validate(text.replace(asked, "N <= 2147483647"), [ready])] == ["TG820"]
+    asked = '"ceil(N / 128)*128 + k - 1", '
+    assert asked in text.partition('"limits"')[2].partition("\n")[0] and pipeline.validate(text, [ready]) == ()
+    first, last = text.split('"limits"')
+    assert [d.code for d in pipeline.validate(f'{first}"limits"{last.replace(asked, "", 1)}', [ready])] == ["TG820"]
     x = np.arange(5, dtype=np.float32)
     call = pipeline.build(proof, machine)
     assert call(x, 2).tolist() == [2, 3, 4, 0, 0] and call(x, 2**62).tolist() == [0] * 5

@@ -12,7 +12,7 @@ from tests.validate.modules import edited, emitted, found
 
 TILE = ("matmul_shared", "matmul_128x128")
 KERNEL = "def matmul_128x128(A, B, C"
-LAUNCHER = "def matmul_128x128(A: Array"
+LAUNCHER = "matmul_128x128_spec = {"
 EDITS = {  # name: spec and machine, behind what, what is changed, to what, the code, words of the message
     "an index off by one": (TILE, KERNEL, "ix(ko*8) + B_tile0)", "ix(ko*8) + ix(B_tile0 + 1))", "TG820", "may not be"),
     "a stride": (TILE, KERNEL, "ix(ix(A_tile0*132) + A_tile1)", "ix(ix(A_tile0*131) + A_tile1)", "TG820", "is element"),
@@ -49,31 +49,45 @@ EDITS = {  # name: spec and machine, behind what, what is changed, to what, the 
     "memory of another kind": (TILE, "def matmul_128x128_kernel", "shared_load8 = wide_load(8, 'shared')", "shared_load8 = wide_load(8)", "TG820", "other memory"),
     "a type": (("saxpy", "saxpy_scalar"), "def saxpy_scalar(x", "ix(ix(g*256) + t)", "u32(ix(g*256) + t)", "TG823", ""),
     "a function": (("gelu", ""), "", "tanhf(", "expf(", "TG823", ""),
-    "threads of a launch": (TILE, '    "matmul_128x128", matmul_128x128_kernel', "256", "128", "TG822", "blocks of 128 threads"),
-    "the key of a kernel": (TILE, '    "matmul_128x128", matmul_128x128_kernel', "(0, 0)", "(7, 0)", "TG822", "is for GPUs of"),
-    "blocks of a launch": (TILE, LAUNCHER, "_blocks = -(-M // 128)*", "_blocks = -(-M // 64)*", "TG822", "launches"),
-    "arguments of a launch": (TILE, LAUNCHER, "_A.pointer, _B.pointer", "_B.pointer, _A.pointer", "TG820", ""),
-    "sizes of a launch": (TILE, LAUNCHER, "_index(M), _index(K)", "_index(K), _index(M)", "TG822", "other sizes"),
-    "a shape that is not compared": (TILE, LAUNCHER, "if _B.shape != (K, N):", "if False:", "TG822", ""),
-    "an array that fits": (TILE, LAUNCHER, "if _B.shape != (K, N):", "if _B.shape != (N, K):", "TG822", "refuses"),
-    "a dtype that is not compared": (TILE, LAUNCHER, 'B, "f32", "[K, N]"', 'B, "f64", "[K, N]"', "TG822", "takes B as"),
-    "memory that is shared": (TILE, LAUNCHER, '_distinct("matmul_128x128", (_C,), (_A, _B))', '_distinct("matmul_128x128", (_C,), (_A,))', "TG822", "may share"),
-    "alignment that is not looked at": (TILE, LAUNCHER, "_aligned((_A, 16), ", "_aligned((_A, 8), ", "TG820", "at once"),
-    "rows that are not aligned": (TILE, LAUNCHER, "_wide = K % 4 == 0", "_wide = K % 2 == 0", "TG820", "no multiple"),
-    "a limit that is too high": (TILE, LAUNCHER, "if K <= 2147483647 and K*N <= 2147483647 and", "if K <= 2147483647 and", "TG820", "may not be"),
-    "an early return": (TILE, LAUNCHER, "if not _C.nbytes:", "if not _A.nbytes:", "TG822", "returns"),
-    "a helper": (TILE, "def wide_store(", "count // accesses", "count", "TG821", ""),
-    "a helper of the launcher": (TILE, "def _view(", "readonly", "writable", "TG821", ""),
-    "a name given twice": (TILE, "def _need_cuda", "def _need_cuda", "cuda_names = None\n\n\ndef _need_cuda", "TG821", "second time"),
-    "something else at the top": (TILE, "Array: TypeAlias", "Array: TypeAlias", "print(1)\nArray: TypeAlias", "TG823", ""),
+    "threads of a launch": (TILE, LAUNCHER, "256, (0, 0)", "128, (0, 0)", "TG822", "blocks of 128 threads"),
+    "the architecture of a launch": (TILE, LAUNCHER, "256, (0, 0)", "256, (7, 0)", "TG822", "is for GPUs of"),
+    "blocks of a launch": (TILE, LAUNCHER, '"ceil(M / 128)*ceil(N / 128)", 256', '"ceil(M / 64)*ceil(N / 128)", 256', "TG822", "launches ceil(M / 64)"),
+    "another kernel": (TILE, LAUNCHER, '("matmul_128x128_kernel"', '("matmul_128x128_cpu"', "TG822", "launches matmul_128x128_cpu"),
+    "memory of a launch": (TILE, '"launches": (', '", 0),', '", 65536),', "TG822", "gives a block 65536 bytes"),
+    "arrays that change places": (TILE, LAUNCHER, '"A": ("f32", ("M", "K")), "B": ("f32", ("K", "N"))', '"B": ("f32", ("M", "K")), "A": ("f32", ("K", "N"))', "TG822", "inputs is"),
+    "sizes of a launch": (TILE, LAUNCHER, '"sizes": ("M", "K", "N")', '"sizes": ("K", "M", "N")', "TG822", "sizes is"),
+    "another shape": (TILE, LAUNCHER, '("K", "N")', '("N", "K")', "TG822", "inputs is"),
+    "a size of another extent": (TILE, LAUNCHER, '"K": ("A", 1, "0", "1")', '"K": ("A", 0, "0", "1")', "TG822", "reads K from"),
+    "a size that is cut": (TILE, LAUNCHER, '"K": ("A", 1, "0", "1")', '"K": ("A", 1, "0", "2")', "TG822", "reads K from"),
+    "a size of the one that is told by it": (TILE, LAUNCHER, '"M": ("A", 0, "0", "1")', '"M": ("A", 0, "M - N", "1")', "TG822", "reads M from"),
+    "a dtype": (TILE, LAUNCHER, '"B": ("f32"', '"B": ("f64"', "TG822", "inputs is"),
+    "an output that is none": (TILE, LAUNCHER, '"outputs": {"C": ("f32", ("M", "N"))}', '"outputs": {}', "TG822", "outputs is"),
+    "alignment that is not looked at": (TILE, LAUNCHER, '"A": 16', '"A": 8', "TG820", "at once"),
+    "rows that are not aligned": (TILE, LAUNCHER, '"K % 4 == 0"', '"K % 2 == 0"', "TG820", "no multiple"),
+    "a limit that is not asked": (TILE, LAUNCHER, '"K*N", ', "", "TG820", "may not be"),
+    "a limit that is no term": (TILE, LAUNCHER, '"K*N", ', '"K**N", ', "TG823", "no term"),
+    "a limit that runs": (TILE, LAUNCHER, '"K*N", ', '"print(N)", ', "TG823", "no term"),
+    "what a CPU counts to": (TILE, LAUNCHER, '"counted": (', '"counted": (), "more": (', "TG822", "counted is"),
+    "an entry too many": (TILE, LAUNCHER, '"name": ', '"more": (), "name": ', "TG823", "no entry"),
+    "an entry twice": (TILE, LAUNCHER, '"where": ()', '"where": (), "where": ("false",)', "TG823", "once"),
+    "an entry too few": (TILE, LAUNCHER, '"where": (),', "", "TG822", "says nothing of where"),
+    "a table that runs": (TILE, LAUNCHER, '"where": ()', '"where": print()', "TG823", "a literal"),
+    "a precondition": (("saxpy", "saxpy_whole"), "saxpy_whole_spec", '"n % 4 == 0",', "", "TG822", "where is"),
+    "arguments that change places": (TILE, "def matmul_128x128(A: Array", "launch(A, B,", "launch(B, A,", "TG822", "returns"),
+    "another table": (TILE, "matmul_128x128_launch = ", "matmul_128x128_spec", "{}", "TG822", "made otherwise"),
+    "a helper": (TILE, "", "wide_store = runtime.wide_store", "wide_store = runtime.wide_load", "TG821", "not the helper"),
+    "another runtime": (TILE, "", "import tinygpu_runtime as runtime", "import numpy as runtime", "TG821", "another runtime"),
+    "any runtime": (TILE, "", 'getattr(runtime, "VERSION", "") !=', 'getattr(runtime, "VERSION", "") ==', "TG821", "another runtime"),
+    "a name given twice": (TILE, "", "Array: TypeAlias", "cuda_names = None\nArray: TypeAlias", "TG821", ""),
+    "something else at the top": (TILE, "", "Array: TypeAlias", "print(1)\nArray: TypeAlias", "TG823", ""),
     "no Python": (TILE, KERNEL, "def ", "deff ", "TG823", ""),
 }  # fmt: skip
 
 
 ELSEWHERE = {  # edits that show at another line: where what was changed is needed, or at the whole of what lacks it
-    "memory of another kind", "a guard dropped", "a guard too wide", "a loop bound", "too little shared memory", "arguments of a launch",
-    "sizes of a launch", "a shape that is not compared", "alignment that is not looked at", "rows that are not aligned",
-    "a limit that is too high", "blocks of a launch",
+    "memory of another kind", "a guard dropped", "a guard too wide", "a loop bound", "too little shared memory",
+    "alignment that is not looked at", "rows that are not aligned", "a limit that is not asked", "an entry too few", "an entry twice",
+    "a precondition", "a limit that is no term", "a limit that runs", "another runtime", "a name given twice", "a table that runs",
 }  # fmt: skip
 
 

@@ -17,9 +17,8 @@ from tests.validate.mutants import mutants
 from tinygpu.program.inputs import random_inputs
 from tinygpu.program.step import Program
 from tinygpu.validate.kernel import kernel
-from tinygpu.validate.launcher import read as read_launcher
 from tinygpu.validate.module import read
-from tinygpu.validate.objects import compiled
+from tinygpu.validate.table import given, passed, table
 from tinygpu.validate.typed import Differs
 
 KERNELS = {  # spec and machine: sizes at which what is taken is run
@@ -36,16 +35,16 @@ def outputs(program: Program, sizes: dict[str, int], bits: int, wide: bool) -> d
 def test_a_mutant_is_refused_or_is_equal(spec, machine, monkeypatch):
     text, (expected,) = emitted(spec, machine)
     module, program = read(text), expected.program
-    called = read_launcher(module.functions[expected.name], program)
-    made = compiled(module, called.calls[0].name, program, program.launches[0], called.calls[0].node)
+    found = table(module, expected.name, module.tree)
+    (facts,), (made,) = given(module, expected.name, program, expected.on_cpu, found)
     cases = [
         (s, bits, wide) for s in KERNELS[spec, machine] for bits, wide in ((32, False), (64, s.get("N", s.get("n", 0)) % 4 == 0))
     ]
     wanted = [outputs(program, *case) for case in cases]
     refused = taken = 0
-    for what, node, mutant in mutants(made.function):
+    for what, node, mutant in mutants(made):
         try:
-            kernel(mutant, program, program.launches[0], called.passed, called.given_to(made.bytes))
+            kernel(mutant, program, program.launches[0], passed(program), facts)
         except Differs:
             refused += 1
             continue

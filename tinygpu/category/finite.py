@@ -87,12 +87,6 @@ def inverse_matrix(columns: Sequence[int]) -> tuple[int, ...] | None:
     return tuple(mark for _, mark in rows)
 
 
-def _bits(axis: Axis) -> int:
-    if not isinstance(axis.extent, Const) or (size := int(axis.extent.value)) & (size - 1):
-        raise ValueError(f"the extent of {axis.name} is not a power of two")
-    return size.bit_length() - 1
-
-
 def _flips(index: Term, columns: Sequence[int]) -> Term:
     """The exclusive or of the columns whose bit is set in the index; the bits that only stay need no term of their own."""
     return reduce(lambda a, b: a ^ b, (index // (1 << bit) % 2 * column for bit, column in enumerate(columns)), lift(0))

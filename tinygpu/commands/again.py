@@ -10,9 +10,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
+from pathlib import Path
 from typing import TypeVar
 
-from tinygpu import pipeline
+from tinygpu import pipeline, runtime
 from tinygpu.category.heap import roomy
 from tinygpu.category.smtlib import name_of
 from tinygpu.commands.rewritten import differs
@@ -157,10 +158,18 @@ def validated(found: Sequence[Subject]) -> dict[str, tuple[Diagnostic, ...]]:
             out[path] = (other,)
             continue
         text, expected = several[0].module, [Expected(s.machine, unpack(s.program), s.alone or s.program) for s in several]
-        on_gpu = validate(text, expected, path)
+        on_gpu = (*beside(path), *validate(text, expected, path))
         on_cpu = findings(text, expected, path) if not on_gpu else ()
         out[path] = (*on_gpu, *(replace(d, verdict="unknown") if d.verdict == "note" else d for d in on_cpu))
     return out
+
+
+def beside(path: str) -> Iterator[Diagnostic]:
+    """What is to be said of the runtime in the folder of a module: it is the one that this version writes."""
+    file = Path(path).with_name(f"{runtime.NAME}.py")
+    if file.is_file() and file.read_bytes() != runtime.text().encode():
+        helps = ("build the module again, with this version of tinygpu",)
+        yield Diagnostic("TG821", f"{file} is not the runtime of this version", verdict="error", helps=helps)
 
 
 def compared(subject: Subject, stated: Sequence[Stated]) -> tuple[Diagnostic, ...]:

@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tinygpu import runtime
 from tinygpu.commands.common import BAD, Progress, add_format, show, write
 from tinygpu.commands.specs import Judged, chosen, exit_code, judge_all, load_all
 from tinygpu.diagnostic import Diagnostic, TinygpuError
@@ -19,14 +20,20 @@ from tinygpu.diagnostic import Diagnostic, TinygpuError
 if TYPE_CHECKING:
     from tinygpu.emit.module import Built
 
-IMPORTED = ("numba", "numpy")  # by the module itself
+IMPORTED = ("numba", "numpy", runtime.NAME)  # by the module itself
 
 EXAMPLE = "tinygpu build specs/matmul.tgpu -o kernels/"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("paths", nargs="+", metavar="PATH", help="files, folders, patterns, or - for standard input")
-    parser.add_argument("-o", "--output", default=".", metavar="FOLDER", help="where to put the modules; - prints them")
+    parser.add_argument(
+        "-o",
+        "--output",
+        default=".",
+        metavar="FOLDER",
+        help="where to put the modules, and the runtime beside them; - prints the modules alone",
+    )
     parser.add_argument(
         "--machine", action="append", default=[], metavar="NAME", help="only this machine, or the machines of this op"
     )
@@ -113,5 +120,6 @@ def emit(path: str, judged: list[Judged], output: str, output_format: str) -> st
         sys.stdout.write(text)
     else:
         write(target, text)
+        write(target.with_name(f"{runtime.NAME}.py"), runtime.text())
         print(f"{target}: {', '.join(j.machine.title for j in judged)}")
     return "unknown" if any(d.verdict == "unknown" for d in found) else "proved"

@@ -76,7 +76,7 @@ def kernel_name(program: Program, number: int) -> str:
 
 
 def cuda_source(program: Program) -> str:
-    """`program → source` of its kernels; `prelude_source(cuda_uses(program))` gives what they call. Raises ValueError for an ill-formed term."""
+    """`program → source` of its kernels; `makers(cuda_uses(program))` gives what they call. Raises ValueError for an ill-formed term."""
     return "\n\n".join(kernel_source(program, number)[0] for number in range(len(program.launches)))
 
 

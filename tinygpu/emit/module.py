@@ -1,49 +1,52 @@
 """The module that a build writes: every machine of a spec as kernels and a launcher, in one file that needs numpy and numba only.
 
 Comes in: machines with their programs, what was proved of them, and the limits of the 32-bit kernels. Goes out: Python source.
-The one idea: what people call stands first, what is the same in every module last; nothing in it depends on when or where it was made.
+The one idea: what is the same in every module is in the runtime beside it; nothing in it depends on when or where it was made.
 """
 
 from __future__ import annotations
 
-import ast
-import builtins
-import hashlib
-import inspect
 import re
 import sys
 from collections.abc import Sequence
 from functools import cache
-from types import ModuleType
 
 from tinygpu.category.term import Axis, Term, text
-from tinygpu.emit import support, support_call, support_cubin, support_cuda, support_data, support_number
 from tinygpu.emit.cpu import Kernels, cpu_kernels, cpu_support
 from tinygpu.emit.cpu_lanes import IMPORTS as LANES_IMPORTS
 from tinygpu.emit.cpu_lanes import OPERATIONS, lanes_source
 from tinygpu.emit.cpu_prelude import HEADER
 from tinygpu.emit.cpu_prelude import TEXT as CPU_NAMES
-from tinygpu.emit.cuda import block_threads, dynamic_bytes, kernel_name, kernel_source
-from tinygpu.emit.data import of_data, of_scalars, parts, promises
-from tinygpu.emit.data_text import paragraph
-from tinygpu.emit.launcher import cuda_object, launcher_source
+from tinygpu.emit.cuda import kernel_source
+from tinygpu.emit.launcher import launcher_source
 from tinygpu.emit.mathlib import errors
 from tinygpu.emit.naming import aliases, groups
-from tinygpu.emit.prelude import HELPERS, prelude_source
+from tinygpu.emit.prelude import HELPERS, makers
 from tinygpu.emit.python import Lines, docstring
-from tinygpu.emit.spelled import spell
 from tinygpu.hardware.arch import CPU
 from tinygpu.model.machine import Machine
 from tinygpu.model.op import Op
-from tinygpu.program.step import Launch, Program, Workspace
+from tinygpu.program.promises import of_data, promises, rows
+from tinygpu.program.step import Program, Workspace
 from tinygpu.program.unpack import unpack
 from tinygpu.record import dataclass, replace
+from tinygpu.runtime import NAME, VERSION
 
-SUPPORT = (support, support_number, support_call, support_cubin, support_cuda, support_data)
-IMPORTED = (
-    "contextlib", "ctypes", "functools", "hashlib", "importlib", "math", "operator", "os", "re", "struct", "sys", "tempfile", "threading",
-)  # fmt: skip
-MARK = "# ── support"
+BESIDE = f"""
+if __package__:
+    from . import {NAME} as runtime
+else:
+    try:
+        import {NAME} as runtime
+    except ModuleNotFoundError:  # this file is loaded by itself, from a folder that is not on the path
+        sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+        import {NAME} as runtime
+
+        del sys.path[0]
+
+if getattr(runtime, "VERSION", "") != "{VERSION}":
+    raise ImportError(f"TG819 {{__file__}} was built with another version of {{runtime.__file__}}: build them again, into one folder")
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,21 +78,18 @@ def emit(title: str, machines: Sequence[Built]) -> str:
     cuda = {name: cuda_kernels(program) for name, program in programs.items()}
     short = aliases(groups([b.machine for b in machines], reserved()), programs, reserved())
     lines = docstring(*opening(title, machines, set().union(*(k.needs for k in cpu.values()))))
-    lines += [*head(sorted([*programs, *(name for name, _ in short)]), support.imports), "", support.text, "", ""]
+    uses: frozenset[str] = frozenset().union(*(used for sources in cuda.values() for _, used in sources))
+    called = makers(uses) if any(cuda.values()) else ()
+    lines += [*head(sorted([*programs, *(name for name, _ in short)]), support.imports, called), "", support.text, "", ""]
     for built, (name, program) in zip(machines, programs.items(), strict=True):
-        launcher = launcher_source(program, built.limits, header(built), unpack(alone[name]).workspaces, built.cpu_limits)
+        kernels = [source for source, _ in cuda[name]]
+        spaces = unpack(alone[name]).workspaces
+        launcher = launcher_source(program, built.limits, header(built), spaces, built.cpu_limits, kernels)
         lines += [_rule(f"{built.machine.title} : {built.machine.op.name}"), ""]
-        for text_ in (cached(support.kernels(cpu[name])), *(source for source, _ in cuda[name]), launcher):
+        for text_ in (cached(support.kernels(cpu[name])), *kernels, launcher):
             lines += [text_.strip(), "", ""]
     for _, text_lines in short:
         lines += [*text_lines, "", ""]
-    uses: frozenset[str] = frozenset().union(*(used for sources in cuda.values() for _, used in sources))
-    if any(cuda.values()):
-        lines += [_rule("what CUDA kernels call"), "", prelude_source(uses).strip(), "", ""]
-    data = any(promises(p) for p in programs.values())
-    lines += [_rule("the same in every module"), "", support_text(SUPPORT if data else SUPPORT[:-1]), ""]
-    for name, program in programs.items():
-        lines += cuda_objects(program, cuda[name])
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
@@ -139,26 +139,6 @@ def cpu_support_text(kernels: tuple[Kernels, ...]) -> CpuSupport:
     return replace(support, text="\n\n\n".join(texts))
 
 
-def cuda_objects(program: Program, kernels: Sequence[tuple[str, frozenset[str]]]) -> Lines:
-    """The compiled kernels of each launch, keyed by all the text that one is made of: those of two launches are never the same."""
-    if not kernels:
-        return []
-    uses: frozenset[str] = frozenset().union(*(used for _, used in kernels))
-    prelude = prelude_source(uses)
-    keys = [hashlib.sha256((source + prelude).encode()).hexdigest() for source, _ in kernels]
-    least = re.fullmatch(r"sm_(\d+)(\d)[a-z]?", program.arch or "sm_00")
-    arch = f"({least[1]}, {least[2]})" if least else "(0, 0)"
-    return [
-        f"{cuda_object(program.name, program, number)} = _Cuda(\n"
-        f'    "{program.name}", {kernel_name(program, number)}, {block_threads(launch)}, {arch}, "{key}"{_dynamic(launch)}\n)  # fmt: skip'
-        for number, (launch, key) in enumerate(zip(program.launches, keys, strict=True))
-    ]
-
-
-def _dynamic(launch: Launch) -> str:
-    return f", {dynamic_bytes(launch)}" if dynamic_bytes(launch) else ""
-
-
 def launcher_names(machines: Sequence[Machine]) -> list[str]:
     """The name of each machine's launcher in a module of these machines."""
     names = {id(machine): name for group in groups(machines, reserved()) for name, machine in group.members}
@@ -168,12 +148,26 @@ def launcher_names(machines: Sequence[Machine]) -> list[str]:
 @cache
 def reserved() -> frozenset[str]:
     """The names that a module uses for itself, also Python's own."""
-    every = support_text() + lanes_source("f32", set(OPERATIONS)) + HEADER
-    ours = {"np", "njit", "prange", "get_num_threads", "ir", "types", "Array", "Any", *IMPORTED, *CPU_NAMES, *HELPERS}
-    ours |= {"annotations", "metadata", "Path", "NoReturn", "TypeAlias"}  # what is imported beside modules
-    ours |= {"abs", "bool", "float", "int", "len", "max", "min", "range", "tuple"}
-    ours |= {n.id for n in ast.walk(ast.parse(support_text())) if isinstance(n, ast.Name)} & set(dir(builtins))
-    return frozenset(ours.union(re.findall(r"^(?:def |class )?(\w+)(?= =|\(|:)", every, re.MULTILINE)))
+    ours = {
+        "np",
+        "njit",
+        "prange",
+        "get_num_threads",
+        "ir",
+        "types",
+        "math",
+        "Array",
+        "Any",
+        "TypeAlias",
+        "annotations",
+        "runtime",
+        "os",
+        "sys",
+    }
+    ours |= {*CPU_NAMES, *HELPERS, "abs", "bool", "float", "globals", "int", "len", "max", "min", "range", "tuple"}
+    return frozenset(
+        ours.union(re.findall(r"^(?:def |class )?(\w+)(?= =|\(|:)", lanes_source("f32", set(OPERATIONS)) + HEADER, re.MULTILINE))
+    )
 
 
 def header(built: Built) -> tuple[str, ...]:
@@ -184,11 +178,29 @@ def header(built: Built) -> tuple[str, ...]:
     paragraphs = ["\n".join(equations(op)), "\n".join(arrays)]
     if where:
         paragraphs.append("Only where " + " and ".join(map(text, where)) + "; anything else is refused.")
-    paragraphs.append(paragraph(spell(program)))
+    paragraphs.append(promised(program))
     paragraphs.append("\n".join(work(program)))
     if built.facts:
         paragraphs.append("\n".join(built.facts))
     return tuple(paragraphs)
+
+
+def promised(program: Program) -> str:
+    """What a docstring says of the promises; nothing where there are none."""
+    ways = {way for *_, way in rows(program)}
+    if not ways:
+        return ""
+    said = "Promised of the data: " + " and ".join(map(text, promises(program))) + ".\n"
+    if "scalars" in ways:
+        said += "What is said of scalars alone is checked at each call.\n"
+    if "nothing" in ways:
+        never = " and ".join(one for one, *_, way in rows(program) if way == "nothing")
+        return f"{said}Assumed: no call can check {never}, so check_data=True is refused."
+    asked = (
+        "Assumed, unless check_data=True: then it is checked before anything is launched. On a GPU that copies the inputs it\n"
+        "speaks of to the host, and waits for the stream."
+    )
+    return said + asked * ("arrays" in ways)
 
 
 def equations(op: Op) -> list[str]:
@@ -237,11 +249,6 @@ def cached(kernels: str) -> str:
     return kernels.replace("@njit(", "@njit(cache=True, ")
 
 
-def support_text(files: Sequence[ModuleType] = SUPPORT) -> str:
-    """The files of support from their marks on, as one text."""
-    return "\n\n".join(inspect.getsource(m).partition(MARK)[2].partition("\n")[2].strip("\n") + "\n" for m in files)
-
-
 def _rule(title: str) -> str:
     return f"# ── {title} " + "─" * max(3, 124 - len(title))
 
@@ -249,22 +256,21 @@ def _rule(title: str) -> str:
 def opening(title: str, machines: Sequence[Built], needs: set[str]) -> list[str]:
     """The module's docstring."""
     names = "\n".join(f"  {b.machine.title} : {b.machine.op.name}" for b in machines)
-    bounds, data = errors(needs), any(not of_scalars(part) for b in machines for p in promises(b.program) for part in parts(p))
+    bounds, data = errors(needs), any(way == "arrays" for b in machines for *_, way in rows(b.program))
     return [
         f"Kernels of {title}, emitted by tinygpu; every machine was proved for all sizes before it was written.",
         names,
-        "Needs numpy and numba; for arrays on a GPU also numba-cuda and cuda-core. Nothing of tinygpu. Kernels are compiled at\n"
-        "their first call and kept on disk. Arrays are never copied; a call on a GPU returns at once, on the caller's stream."
-        + (" With\ncheck_data=True it first copies what it checks to the host, and waits." if data else ""),
+        f"Needs {NAME}.py beside it, numpy and numba; for arrays on a GPU also numba-cuda and cuda-core. Nothing of tinygpu.\n"
+        "Kernels are compiled at their first call and kept on disk. Arrays are never copied; a call on a GPU returns at once, on the\n"
+        "caller's stream." + (" With\ncheck_data=True it first copies what it checks to the host, and waits." if data else ""),
         "Floating point: sums are in the order of the loops, products and sums may be fused or reassociated"
         + (f"; of the functions: {bounds}." if bounds else "."),
     ]
 
 
-def head(public: list[str], more: frozenset[str]) -> Lines:
-    """Imports and what the module offers."""
-    imports = {f"import {m}" for m in IMPORTED} | {"from importlib import metadata", "from pathlib import Path"}
-    imports |= {"from typing import Any, NoReturn, TypeAlias", "import numpy as np"} | more
+def head(public: list[str], more: frozenset[str], called: tuple[str, ...]) -> Lines:
+    """Imports, the runtime, and what the module offers; `called` are functions of the runtime that kernels call."""
+    imports = {"import os", "import sys", "from typing import Any, TypeAlias", "import numpy as np"} | more
     standard = sorted(
         (i for i in imports if i.split()[1].split(".")[0] in sys.stdlib_module_names), key=lambda i: (i.startswith("from"), i)
     )
@@ -276,8 +282,10 @@ def head(public: list[str], more: frozenset[str]) -> Lines:
         *standard,
         "",
         *others,
+        *BESIDE.rstrip("\n").split("\n"),
         "",
         f"__all__ = {public!r}".replace("'", '"'),
         "",
         "Array: TypeAlias = Any  # of numpy, torch, CuPy, numba, or with a CUDA array interface or DLPack",
+        *(f"{name} = runtime.{name}" for name in called),
     ]

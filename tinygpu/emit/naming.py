@@ -9,16 +9,24 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from itertools import count
 
-from tinygpu.emit.data import promises
 from tinygpu.emit.launcher import parameters, result_type
 from tinygpu.emit.python import Lines, block, docstring, identifier
 from tinygpu.emit.sizes import solve
 from tinygpu.emit.spelled import quoted, spell
 from tinygpu.model.machine import Machine
+from tinygpu.program.promises import promises
 from tinygpu.program.step import Program
 from tinygpu.record import dataclass
 
-PARTS = ("", "_cpu", "_kernel", "_work", "_parallel")  # what stands in a module beside a launcher is called after it
+PARTS = (
+    "",
+    "_cpu",
+    "_kernel",
+    "_work",
+    "_parallel",
+    "_spec",
+    "_launch",
+)  # what stands in a module beside a launcher is called after it
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +130,7 @@ def choice(group: Group, name: str, programs: dict[str, Program]) -> Lines:
     given += [f"{spelled.names[k]}={spelled.names[k]}" for k in solve(op)[1]] + ["out=out", "stream=stream"]
     given += ["workspace=workspace"] if spelled.program.workspaces else []
     given += ["check_data=check_data"] if promises(spelled.program) else []
-    picked = f"_by_dtype({quoted(name)}, {quoted(tensor.name)}, {spelled.names[tensor.name]}, {{{table}}})"
+    picked = f"runtime.by_dtype({quoted(name)}, {quoted(tensor.name)}, {spelled.names[tensor.name]}, {{{table}}})"
     dtypes = ", ".join(d[arrays[0]] for d in members)
     body = [*docstring(f"`{group.name}` for the dtype of {tensor.name}: {dtypes}."), f"return {picked}({', '.join(given)})"]
     return block(f"def {name}({parameters(spelled, solve(op)[1])}) -> {result_type(op)}", body)

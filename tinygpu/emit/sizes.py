@@ -1,15 +1,14 @@
 """How a launcher learns the sizes: every size solved from one extent of one input, and every other extent checked.
 
-Comes in: the tensors of an op. Goes out: for each size the place it is read from, as Python source, or a keyword to be given.
+Comes in: the tensors of an op. Goes out: for each size the place it is read from, or that it is a keyword to be given.
 The one idea: an extent that is affine in exactly one unknown size tells that size; a bare name is the best such extent.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
-from tinygpu.category.term import App, Const, Term, Var, apply, variables, walk
-from tinygpu.category.to_source import ATOM, Form, Source, plain
+from tinygpu.category.term import App, Const, Term, Var, apply, variables
 from tinygpu.model.op import Op, Tensor
 from tinygpu.record import dataclass
 
@@ -31,8 +30,8 @@ def solve(op: Op) -> tuple[tuple[Solved, ...], tuple[str, ...]]:
     >>> n, f = Var("n"), Tensor
     >>> op = Op("o", ("n", "m"), (f("x", "f32", (n * 2 + 1,), "input"),), (f("y", "f32", (n, Var("m")), "output"),), (), ())
     >>> solved, missing = solve(op)
-    >>> python(solved[0].factor), python(solved[0].offset), missing
-    ('2', '1', ('m',))
+    >>> solved[0].factor, solved[0].offset, missing
+    (Const(value=2, dtype='index'), Const(value=1, dtype='index'), ('m',))
     """
     found: list[Solved] = []
     known: set[str] = set()
@@ -61,8 +60,8 @@ def affine(term: Term, name: str) -> tuple[Term, Term] | None:
     """`(offset, factor)` with `term = offset + factor*name`, where the factor is a positive constant; None if it is not of that form.
 
     >>> n = Var("n")
-    >>> [python(t) for t in affine((n + 1) * 3 - n, "n")], affine(n // 2, "n")
-    (['3', '2'], None)
+    >>> [t.value for t in affine((n + 1) * 3 - n, "n")], affine(n // 2, "n")
+    ([3, 2], None)
     """
     split = _split(term, name)
     if split is None or not isinstance(split[1], Const) or split[1].value <= 0:
@@ -84,26 +83,3 @@ def _split(term: Term, name: str) -> tuple[Term, Term] | None:
             inner = _split(scaled, name)
             return None if inner is None or name in variables(other) else (inner[0] * other, inner[1] * other)
     return None
-
-
-def python(term: Term, names: Mapping[str, str] | None = None, level: int = 0) -> str:
-    """An index or guard over sizes and scalars as Python source; `names` says how these are spelled there.
-
-    >>> from tinygpu.category.term import ceildiv, equal
-    >>> n = Var("n")
-    >>> python(ceildiv(n + 1, 4)), python(equal(n % 4, 0), {"n": "n_"}), python(n * (n - 1) // 2)
-    ('-(-(n + 1) // 4)', 'n_ % 4 == 0', 'n*(n - 1) // 2')
-    """
-    spelled = names or {}
-    return Source(spelled, form=form, read=lambda scalar: spelled[scalar.tensor]).term(term, level)
-
-
-def form(term: App) -> Form:
-    """How a launcher writes an operation: a scalar of the call is a whole number of Python."""
-    return ("int({0})", ATOM, (0,)) if term.op == "cast" else plain(term)
-
-
-def divisors(term: Term) -> tuple[Term, ...]:
-    """The divisors in a term that may be zero, each once."""
-    found = [t.args[1] for t in walk(term) if isinstance(t, App) and t.op in ("floordiv", "mod", "ceildiv")]
-    return tuple(dict.fromkeys(d for d in found if not (isinstance(d, Const) and d.value > 0)))

@@ -10,9 +10,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tinygpu import runtime
 from tinygpu.category.term import reads
 from tinygpu.emit.cuda import block_threads, cuda_source, cuda_uses, kernel_name
-from tinygpu.emit.prelude import IMPORTS, prelude_source
+from tinygpu.emit.prelude import makers
 from tinygpu.hardware.loops import count, innermost, loops, plain_loads
 from tinygpu.hardware.machine_code import Arch, Report, assembled
 from tinygpu.program.arrays import arrays
@@ -72,10 +73,9 @@ def rewrites(program: Program, number: int) -> bool:
 
 
 def loaded(program: Program) -> Mapping[str, Any]:
-    """The names of a module that holds the prelude and the kernels."""
-    space: dict[str, Any] = {}
-    text = "\n".join(IMPORTS) + "\n\n\n" + prelude_source(cuda_uses(program)) + "\n\n" + cuda_source(program)
-    exec(compile(text, f"<kernels of {program.name}>", "exec"), space)
+    """The names of a module that holds the kernels, and what they take of the runtime."""
+    space: dict[str, Any] = {"Any": Any} | {name: getattr(runtime.loaded(), name) for name in makers(cuda_uses(program))}
+    exec(compile(cuda_source(program), f"<kernels of {program.name}>", "exec"), space)
     return space
 
 

@@ -11,9 +11,18 @@ import sys
 import threading
 from types import ModuleType
 
+from tinygpu import runtime
 from tinygpu.run.cache import digest, keep
 
 _LOCK = threading.Lock()
+
+
+def _package() -> ModuleType:
+    """The package of all modules that are loaded here: the runtime is in it, as it is beside modules that are built into a folder."""
+    made = sys.modules.setdefault("tinygpu_loaded", ModuleType("tinygpu_loaded"))
+    made.__path__ = []
+    setattr(made, runtime.NAME, runtime.loaded())
+    return made
 
 
 def load(text: str, name: str = "kernels") -> ModuleType:
@@ -22,7 +31,7 @@ def load(text: str, name: str = "kernels") -> ModuleType:
     >>> load("answer = 42").answer
     42
     """
-    title = f"tinygpu_{name}_{digest(text)}"
+    title = f"{_package().__name__}.{name}_{digest(text)}"
     with _LOCK:
         if title in sys.modules:
             return sys.modules[title]

@@ -12,18 +12,16 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from tinygpu.diagnostic import Diagnostic, Label, Span
-from tinygpu.hardware.arch import CPU
-from tinygpu.obligations.width import cpu_limits
 from tinygpu.program.step import Program
 from tinygpu.program.unpack import unpack
 from tinygpu.record import dataclass, replace
 from tinygpu.validate.dispatch import dispatched
+from tinygpu.validate.form import formed
 from tinygpu.validate.kernel import kernel
-from tinygpu.validate.launcher import read as read_launcher
 from tinygpu.validate.module import Module, read
-from tinygpu.validate.objects import Object, compiled, keyed
 from tinygpu.validate.shipped import check as check_helpers
 from tinygpu.validate.shipped import missing
+from tinygpu.validate.table import given, keyed, passed, table
 from tinygpu.validate.typed import Differs
 
 
@@ -51,8 +49,7 @@ def validate(text: str, machines: Sequence[Expected], file: str = "") -> tuple[D
         label = Label(Span(file, 0, 0, line, 1, line, 1), error.msg)
         return (Diagnostic("TG823", "the module could not be read back", (label,), "error"),)
     programs = {m.name: m.program for m in machines}
-    own = {*programs, *dispatched(module, programs), *(f"_{name}_cuda" for name in programs)}
-    own |= {f"_{name}_cuda_{n}" for name, program in programs.items() for n in range(len(program.launches))}
+    own = {name + part for name in programs for part in ("", "_spec", "_launch")} | {*dispatched(module, programs)}
     found = [diagnostic(module, "TG821", "the module", d) for d in check_helpers(module, own)]
     found += [d for expected in machines for d in launcher(module, expected)]
     return tuple(found) or tuple(diagnostic(module, "TG821", "the module", d) for d in missing(module))
@@ -65,30 +62,23 @@ def launcher(module: Module, expected: Expected) -> Iterator[Diagnostic]:
     if function is None:
         yield module.wrong("TG822", f"there is no {expected.name}", ast.Pass(lineno=1, col_offset=0), "in this module")
         return
-    objects: dict[str, Object] = {}
     try:
-        called = read_launcher(function, program, module.names)
-        called.counted(cpu_limits(expected.on_cpu), function)
-        if program.arch == CPU and not called.calls:
-            return
-        if len(called.calls) != len(program.launches):
-            raise Differs(function, f"makes {len(called.calls)} launches", f"the program has {len(program.launches)}")
-        for call, launch in zip(called.calls, program.launches, strict=True):
-            called.grid(call, launch)
-            objects[call.name] = compiled(module, call.name, program, launch, call.node)
+        found = table(module, expected.name, function)
+        formed(module, function, program, found.missing)
+        facts, makers = given(module, expected.name, program, expected.on_cpu, found)
     except Differs as difference:
         yield diagnostic(module, "TG822", expected.name, difference)
         return
     wrong = False
-    for (name, made), launch in zip(objects.items(), program.launches, strict=True):
+    for made, launch, here in zip(makers, program.launches, facts, strict=False):
         try:
-            kernel(made.function, program, launch, called.passed, called.given_to(made.bytes))
+            kernel(made, program, launch, passed(program), here)
         except Differs as difference:
             wrong = True
-            yield diagnostic(module, "TG820", name.strip("_"), difference)
+            yield diagnostic(module, "TG820", made.name.replace("_kernel", ""), difference)
     if not wrong:
         try:
-            keyed(module, objects)
+            keyed(module, makers, found)
         except Differs as difference:
             yield diagnostic(module, "TG822", expected.name, difference)
 

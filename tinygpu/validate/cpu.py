@@ -22,7 +22,6 @@ from tinygpu.program.step import Program
 from tinygpu.program.unpack import unpack
 from tinygpu.proof.kernel import Open, Theorem, discharge
 from tinygpu.record import dataclass, replace
-from tinygpu.validate.bits import LARGEST_ON_CPU
 from tinygpu.validate.check import Expected
 from tinygpu.validate.cpu_follow import Long, execute
 from tinygpu.validate.cpu_launch import Done, Text, functions_of, program_of
@@ -36,6 +35,8 @@ LANES = {"f32": (16, 8), "f64": (8, 4)}  # numbers in a vector register, with an
 BUDGET = 4_000_000  # solver steps for one claim: less than for a proof that somebody waits for
 HARDWARE = ("limits", "alignment", "width", "storage")  # what is said of a GPU
 NEVER = "TG512"  # a store that is never reached: a border that is empty at all sizes is not wrong
+
+LARGEST_ON_CPU = 2**63 - 2**32  # so that a loop may count beyond its end, by a strip, a tile or a piece of a thread
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Short names of a module: the usual machine of an op, and the launcher for the dtype of the first array.
 
-    relu = relu_v4        def relu(x, *, out=None, stream=None): return _by_dtype("relu", "x", x, {"f32": relu_f32, …})(x, out=out, stream=stream)
+    relu = relu_v4        def relu(x, *, out=None, stream=None): return runtime.by_dtype("relu", "x", x, {"f32": relu_f32, …})(x, out=out, stream=stream)
 
 Comes in: a module and the programs of its launchers. Goes out: the short names that do nothing but hand on. The one idea: such a name
 adds nothing: it passes what it gets, and each launcher in its table is of the dtype that it stands by.
@@ -39,7 +39,9 @@ def _hands_on(function: ast.FunctionDef, call: ast.Call, programs: Mapping[str, 
         return False
     match call.func:
         case ast.Call(
-            func=ast.Name(id="_by_dtype"), args=[_, _, ast.Name(id=given), ast.Dict(keys=keys, values=values)], keywords=[]
+            func=ast.Attribute(ast.Name("runtime"), "by_dtype"),
+            args=[_, _, ast.Name(id=given), ast.Dict(keys=keys, values=values)],
+            keywords=[],
         ):
             if given not in places:
                 return False

@@ -1,7 +1,7 @@
-"""What is the same in every module: the helpers, compared word for word with the files that they are copies of.
+"""What stands at the top of a module: imports, the runtime, launchers; nothing that runs when it is imported.
 
-Comes in: a module. Goes out: each helper that is not what this toolchain ships, and each line at the top that is none of a module's.
-The one idea: a kernel calls helpers by name, and they are atoms of its proof; so each name has one meaning, which is known.
+Comes in: a module. Goes out: each line at the top that is none of a module's. The one idea: a kernel calls what the runtime gives, and its
+text is known by its version; so each name has one meaning.
 """
 
 from __future__ import annotations
@@ -10,56 +10,44 @@ import ast
 import builtins
 import re
 from collections.abc import Collection, Iterator
-from functools import cache
-from importlib.resources import files
 
+from tinygpu.runtime import NAME, VERSION
 from tinygpu.validate.module import Module, names_of
 from tinygpu.validate.typed import Differs, unread
 
-FILES = (
-    "prelude",
-    "constant",
-    "cooperation",
-    "counted",
-    "division",
-    "wide_access",
-    "trigonometry",
-    "conversion",
-    "support",
-    "support_number",
-    "support_call",
-    "support_cubin",
-    "support_cuda",
-    "support_data",
-)
 IMPORTED = frozenset(  # `import m`, and `from m import n` as "m.n"
-    {"contextlib", "ctypes", "functools", "hashlib", "importlib", "math", "operator", "os", "re", "struct", "sys", "tempfile", "threading"}
-    | {"numpy as np", "importlib.metadata", "pathlib.Path", "typing.Any", "typing.NoReturn", "typing.TypeAlias"}
+    {"math", "os", "sys", "numpy as np", "typing.Any", "typing.TypeAlias", "__future__.annotations"}
     | {"numba.get_num_threads", "numba.njit", "numba.prange", "numba.types", "numba.extending.intrinsic", "numba.extending.models"}
-    | {"numba.extending.register_model", "llvmlite.ir", "llvmlite.binding.get_host_cpu_features", "__future__.annotations"}
-)  # fmt: skip
+    | {"numba.extending.register_model", "llvmlite.ir", "llvmlite.binding.get_host_cpu_features"}
+)
+HELPERS = frozenset(  # of the runtime, that kernels take their names from
+    {"cuda_names", "constant_memory", "counted", "division", "wide_load", "wide_store", "shared_memory", "shuffle", "atomic"}
+    | {"conversion", "angle_function"}
+)
 QUIET = frozenset(  # calls and decorators that only make something
     {"njit", "inlined", "intrinsic", "register_model", "get_host_cpu_features", "get_host_cpu_features().get", "Lanes"}
-    | {"lanes_operation", "lanes_choice", "functools.cache", "ir.VectorType", "ir.FloatType", "ir.DoubleType", "ir.IntType"}
-    | {"np.float32", "np.float64"}
+    | {
+        "lanes_operation",
+        "lanes_choice",
+        "ir.VectorType",
+        "ir.FloatType",
+        "ir.DoubleType",
+        "ir.IntType",
+        "np.float32",
+        "np.float64",
+    }
 )
-
-
-@cache
-def helpers() -> dict[str, ast.stmt]:
-    """The helpers of this toolchain: their names, and what stands behind each."""
-    found: dict[str, ast.stmt] = {}
-    for file in FILES:  # what else is in `prelude` puts these together, and stands in no module
-        source = (files("tinygpu") / "emit" / f"{file}.py").read_text(encoding="utf-8")
-        for node in ast.parse(source).body:
-            if not isinstance(node, ast.Import | ast.ImportFrom) and (file != "prelude" or names_of(node) == ["cuda_names"]):
-                found |= dict.fromkeys(names_of(node), node)
-    return found
+BESIDE = (  # where the runtime is, and which
+    f"if __package__:\n    from . import {NAME} as runtime\nelse:\n    try:\n        import {NAME} as runtime\n    except ModuleNotFoundError:\n"
+    f"        sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))\n        import {NAME} as runtime\n        del sys.path[0]",
+    f"if getattr(runtime, 'VERSION', '') != '{VERSION}':\n    raise ImportError(f'TG819 {{__file__}} was built with another version of {{runtime.__file__}}: "
+    "build them again, into one folder')",
+)
 
 
 def check(module: Module, others: Collection[str]) -> Iterator[Differs]:
     """What at the top of a module is not as it is shipped. `others` are names that are looked at elsewhere."""
-    known, seen = helpers(), set[str]()
+    seen, beside = {"runtime"}, [*BESIDE]
     for number, node in enumerate(module.tree.body):
         names = names_of(node)
         for name in names:
@@ -71,43 +59,26 @@ def check(module: Module, others: Collection[str]) -> Iterator[Differs]:
         match node:
             case ast.Expr(value=ast.Constant(value=str())) if number == 0:
                 continue
+            case ast.If() if beside:
+                if ast.unparse(node) != beside.pop(0):
+                    yield Differs(node, "takes another runtime", "a module takes the one that it is built with, from beside it")
             case ast.Import() | ast.ImportFrom():
                 yield from _imported(node)
+            case ast.Assign(value=value) if HELPERS & {*names}:
+                if ast.unparse(value) != f"runtime.{names[0]}":
+                    yield Differs(node, f"{names[0]} is not the helper of that name", "it is the runtime's")
             case ast.Assign() if names == ["__all__"]:
                 yield from _offered(node, others)
             case ast.AnnAssign() if names == ["Array"]:
                 if ast.unparse(node) != "Array: TypeAlias = Any":
                     yield unread(node, "Array is Any")
             case ast.FunctionDef() | ast.ClassDef() | ast.Assign() | ast.AnnAssign() if names:
-                for name in names:
-                    if name in known and ast.dump(node) != ast.dump(known[name]):
-                        yield Differs(
-                            first_difference(node, known[name]),
-                            f"{name} is not the helper of that name",
-                            "it is the same in every module",
-                        )
-                if not set(names) & (known.keys() | set(others)) and not quiet(node):
+                if HELPERS & {*names} or (not set(names) & set(others) and not quiet(node)):
                     yield unread(node, f"{', '.join(names)} is nothing of a module")
             case _:
                 yield unread(node, "is no statement of a module")
-    if len(module.tree.body) < 2 or ast.unparse(module.tree.body[1]) != "from __future__ import annotations":
-        yield unread(module.tree.body[0], "annotations are to be postponed, so that none of them is run")
-    for name in sorted({*needed(module)} - seen):
-        if name in known:
-            yield Differs(module.tree.body[-1], f"{name} is missing", "a helper that is called is there")
-
-
-def first_difference(node: ast.AST, other: ast.AST) -> ast.AST:
-    """The innermost place of a tree from which on it is another one."""
-    if type(node) is type(other):
-        for name, mine in ast.iter_fields(node):
-            theirs = getattr(other, name, None)
-            pairs = zip(mine, theirs, strict=False) if isinstance(mine, list) and isinstance(theirs, list) else ((mine, theirs),)
-            for a, b in pairs:
-                if isinstance(a, ast.AST) and isinstance(b, ast.AST) and ast.dump(a) != ast.dump(b):
-                    inner = first_difference(a, b)
-                    return inner if hasattr(inner, "lineno") else node
-    return node
+    if beside or ast.unparse(module.tree.body[1]) != "from __future__ import annotations":
+        yield unread(module.tree.body[0], "annotations are to be postponed, and a module takes the runtime from beside it")
 
 
 def quiet(node: ast.stmt) -> bool:
@@ -152,9 +123,9 @@ def _offered(node: ast.Assign, launchers: Collection[str]) -> Iterator[Differs]:
 
 
 def missing(module: Module) -> Iterator[Differs]:
-    """Names that nothing gives a meaning, and that are no helper's."""
+    """Names that nothing gives a meaning."""
     for name, node in needed(module).items():
-        if name not in module.names and name not in helpers():
+        if name not in module.names and name != "runtime":
             yield Differs(node, f"uses {name}, which has no meaning here", "what a module uses is in it")
 
 

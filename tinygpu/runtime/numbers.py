@@ -1,4 +1,4 @@
-"""What every emitted module does with the numbers it is given: their kind and range, and how they are rounded.
+"""What emitted modules do with the numbers it is given: their kind and range, and how they are rounded.
 
 Comes in: Python's and numpy's numbers. Goes out: numpy scalars.
 The one idea: a number that a kernel could not hold is refused, and never changed.
@@ -13,9 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tinygpu.emit.support import _HELD, _article, _fail
-
-# ── support: numbers ───────────────────────────────────────────────────────────────────────────────────────────────
+from tinygpu.runtime.views import _HELD, _article, _fail
 
 _BEYOND = {"f64": math.inf, "f32": 2.0**128 - 2.0**103, "f16": 65520.0, "bf16": 2.0**128 - 2.0**119}  # these round to infinity
 _PLAIN: dict[str, Any] = {  # Python's numbers that are taken as they are: their type, what they are between, and what they become

@@ -1,4 +1,4 @@
-"""What every emitted module does around a call: sizes against shapes, preconditions, outputs made or checked, the CPU's lock.
+"""What emitted modules do around a call: sizes against shapes, preconditions, outputs made or checked, the CPU's lock.
 
 Comes in: `_View` values of `support`. Goes out: errors that name the argument, and arrays for the kernel to write.
 The one idea: what the proof assumed is checked here, each assumption once, before anything is written.
@@ -15,10 +15,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from tinygpu.emit.support import _HELD, _article, _fail, _View, _view
-from tinygpu.emit.support_cuda import _stream_of
-
-# ── support: calls ─────────────────────────────────────────────────────────────────────────────────────────────────
+from tinygpu.runtime.cuda import _stream_of
+from tinygpu.runtime.views import _HELD, _article, _fail, _View, _view
 
 
 def _shape_error(function: str, view: _View, shape: str, expected: tuple[int, ...], sizes: dict[str, int]) -> NoReturn:
@@ -148,7 +146,7 @@ def _numpy_dtype(kind: str) -> Any:
     return np.dtype(ml_dtypes.bfloat16)
 
 
-def _by_dtype(function: str, name: str, value: Any, launchers: dict[str, Any]) -> Any:
+def by_dtype(function: str, name: str, value: Any, launchers: dict[str, Any]) -> Any:
     """The launcher for the dtype of `value`; the first one, whose error says more, for what is no array or has another dtype."""
     kind = str(getattr(value, "dtype", "")).removeprefix("torch.")
     for dtype, launcher in launchers.items():
@@ -193,15 +191,15 @@ def _on_cpu(kernel: Any, *arguments: Any) -> None:
     try:
         _in_turn(kernel, *arguments)
     except Exception:
-        if not _emptied():
+        if not _emptied(kernel):
             raise
         _in_turn(kernel, *arguments)
     _CALLED.add(kernel)
 
 
-def _emptied() -> bool:
-    """Forget what numba has kept of this module's kernels; says whether there was anything to forget."""
-    made = [one for one in globals().values() if hasattr(one, "py_func") and hasattr(one, "_cache")]
+def _emptied(kernel: Any) -> bool:
+    """Forget what numba has kept of the kernels in this one's module; says whether there was anything to forget."""
+    made = [one for one in kernel.__globals__.values() if hasattr(one, "py_func") and hasattr(one, "_cache")]
     for one in made:
         one._cache.flush()
     return bool(made)

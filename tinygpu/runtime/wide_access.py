@@ -4,7 +4,7 @@ Comes in: how many elements, and of which memory; the dtype is the pointer's. Go
 `store(pointer, offset, cells)`. The one idea: an access is a vector of words, and elements are the bits of words, so one text serves all
 dtypes; the compiler knows vectors, and moves and merges them. Only a `streaming` store, of what is touched once in global memory and is to
 leave the caches first (`.cs`), is assembly, as the compiler has no word for it.
-This file is pasted into emitted modules, function by function: each imports what it needs when it is called.
+Each function imports what it needs when it is called.
 """
 
 from __future__ import annotations

@@ -2,7 +2,6 @@
 
 Comes in: a name, `sinf cosf sin cos`. Goes out: a numba intrinsic of one argument.
 The one idea: take off the nearest multiple of π/2 in f64 with fused multiply-adds, then sum the series on [−π/4, π/4].
-This file is pasted into emitted modules.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What every emitted module does to have machine code: what makes it, and the folder in which it is kept.
+"""What emitted modules do to have machine code: what makes it, and the folder in which it is kept.
 
 Comes in: names of libraries, bytes. Goes out: versions, paths, and the bytes of an earlier process.
 The one idea: a cubin is keyed by everything that made it (source, architecture, versions), so a cache is never wrong, only cold.
@@ -16,9 +16,7 @@ import tempfile
 from importlib import metadata
 from pathlib import Path
 
-from tinygpu.emit.support import _fail, _importing
-
-# ── support: machine code ──────────────────────────────────────────────────────────────────────────────────────────
+from tinygpu.runtime.views import _fail, _importing
 
 
 def _cache_folder() -> Path:

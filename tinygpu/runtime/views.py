@@ -1,7 +1,7 @@
-"""What every emitted module does with the arrays it is given: look at them without copying, and refuse what was not proved.
+"""What emitted modules do with the arrays it is given: look at them without copying, and refuse what was not proved.
 
 Comes in: arrays of numpy, torch, CuPy, numba, or anything with a CUDA array interface or DLPack. Goes out: `_View` values.
-The one idea: this file is itself copied into each emitted module, so the module needs no tinygpu, and what ships is what is tested.
+The one idea: nothing is copied or converted; what could not be passed as it is is refused, with what to do about it.
 """
 
 from __future__ import annotations
@@ -13,8 +13,6 @@ import threading
 from typing import Any, NoReturn
 
 import numpy as np
-
-# ── support: arguments ─────────────────────────────────────────────────────────────────────────────────────────────
 
 _HELD = {  # dtype of the language: what may hold it, and its bytes
     "f64": (("float64",), 8), "f32": (("float32",), 4), "f16": (("float16",), 2), "bf16": (("bfloat16", "uint16"), 2),

@@ -1,7 +1,6 @@
 """What an emitted module does when it is asked to check data: evaluate what the op promises of its inputs, at every index.
 
-Comes in: `_View` values and numbers, and a promise as a function of index arrays. Goes out: nothing, or an error with the first element
-that breaks it. The one idea: numpy evaluates a promise for many indices at a time, and once more where it fails, to say what was read.
+Comes in: `_View` values and numbers, and promises. Goes out: nothing, or an error with the first element that breaks one. The one idea: numpy evaluates a promise for many indices at a time, and once more where it fails, to say what was read.
 """
 
 from __future__ import annotations
@@ -11,10 +10,14 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from tinygpu.emit.support import _HELD, _driver, _fail, _View
-from tinygpu.emit.support_cuda import _stream_of
+from tinygpu.runtime.cuda import _stream_of
+from tinygpu.runtime.truth import _kept, _Point
+from tinygpu.runtime.views import _HELD, _driver, _fail, _View
+from tinygpu.runtime.words import _python
 
-# ── support: data ──────────────────────────────────────────────────────────────────────────────────────────────────
+_Promise = tuple[
+    str, dict[str, str], str, tuple[str, ...], str
+]  # in words; binders and how far; what holds; what it reads; who asks
 
 _AT_ONCE = 1 << 20  # indices for which a promise is evaluated together
 
@@ -23,8 +26,8 @@ class _Data:
     """An input as a promise reads it: integers as they are, floats as f64, which holds them all. An index outside reads the nearest
     element; a promise does not hold by what it reads there. `seen` are the reads of one evaluation, if anybody wants to know."""
 
-    def __init__(self, name: str, values: Any):
-        self.name, self.values, self.seen = name, values, {}  # type: ignore[var-annotated]
+    def __init__(self, name: str, values: Any, dtype: str):
+        self.name, self.values, self.dtype, self.seen = name, values, dtype, {}  # type: ignore[var-annotated]
 
     def __getitem__(self, index: Any) -> Any:
         places = index if isinstance(index, tuple) else (index,)
@@ -58,7 +61,7 @@ def _data(function: str, name: str, value: Any, dtype: str, stream: Any) -> _Dat
     values = np.asarray(values)
     if dtype == "bf16" and values.dtype == np.uint16:
         values = (values.astype(np.uint32) << 16).view(np.float32)
-    return _Data(name, values)
+    return _Data(name, values, dtype)
 
 
 def _to_host(function: str, view: _View, dtype: str, stream: Any) -> Any:
@@ -82,34 +85,31 @@ def _to_host(function: str, view: _View, dtype: str, stream: Any) -> Any:
     return made
 
 
-def _cast(value: Any, dtype: Any) -> Any:
-    """Integers in another width: they wrap; `object` are Python's, which have none."""
-    array = np.asarray(value, object) if isinstance(value, int) else np.asarray(value)
-    return (
-        np.asarray(array % 2**64).astype(np.uint64).astype(dtype)
-        if array.dtype == object and dtype is not object
-        else array.astype(dtype)
-    )
-
-
-def _promised(
-    function: str, promise: str, holds: Any, extents: tuple[int, ...], data: tuple[_Data, ...], sizes: dict[str, int]
-) -> None:
-    """Whether `holds` of all indices below the extents; the error names the first of them, in the order of the promise, that breaks it."""
-    points = math.prod(max(0, extent) for extent in extents)
+def _promises(function: str, promises: list[_Promise], data: dict[str, _Data], sizes: dict[str, int]) -> None:
+    """Whether promises are kept; the error names the first point, in the order of a promise, at which one is broken."""
     with np.errstate(all="ignore"):
-        if not extents and holds(*data):
-            return  # of scalars, in every call
-        for low in range(0, points, _AT_ONCE):
-            flat = np.arange(low, min(low + _AT_ONCE, points))
-            places = np.unravel_index(flat, extents) if extents else ()
-            kept = np.broadcast_to(holds(*places, *data), flat.shape)
-            if not kept.all():
-                first = int(np.argmin(kept))
-                for one in data:
-                    one.seen.clear()
-                holds(*(int(place[first]) for place in places), *data)
-                _promise_broken(function, promise, data, sizes)
+        for promise in promises:
+            _promised(function, promise, data, sizes)
+
+
+def _promised(function: str, promise: _Promise, data: dict[str, _Data], sizes: dict[str, int]) -> None:
+    said, over, holds, read, _ = promise
+    names = {f"n_{name}": value for name, value in sizes.items()}
+    extents = tuple(max(0, eval(_python(extent), {}, names)) for extent in over.values())
+    used, tree = {name: data[name] for name in read}, _kept(holds)
+    binders = [f"n_{name}" for name in over]
+    points = math.prod(extents)
+    for low in range(0, points, _AT_ONCE):
+        flat = np.arange(low, min(low + _AT_ONCE, points))
+        places = np.unravel_index(flat, extents) if extents else ()
+        kept = _Point(names | dict(zip(binders, places, strict=True)), used).truth(tree)[0]
+        kept = np.broadcast_to(kept, flat.shape)
+        if not kept.all():
+            first = int(np.argmin(kept))
+            for one in used.values():
+                one.seen.clear()
+            _Point(names | {name: int(place[first]) for name, place in zip(binders, places, strict=True)}, used).truth(tree)
+            _promise_broken(function, said, tuple(used.values()), sizes)
 
 
 def _promise_broken(function: str, promise: str, data: tuple[_Data, ...], sizes: dict[str, int]) -> NoReturn:

@@ -2,7 +2,7 @@
 
 Comes in: nothing. Goes out: the numba type `constant(dtype)`, a pointer that is only read. The one idea: the type says it, so `x[i]` stays
 `x[i]`, and the compiler may fetch it before stores and barriers that stand in front of it.
-This file is pasted into emitted modules, function by function: each imports what it needs when it is called.
+Each function imports what it needs when it is called.
 """
 
 from __future__ import annotations

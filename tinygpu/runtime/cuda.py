@@ -1,4 +1,4 @@
-"""What every emitted module does for a GPU: compile a kernel at its first call, and launch it on the caller's stream.
+"""What emitted modules do for a GPU: compile a kernel at its first call, and launch it on the caller's stream.
 
 Comes in: a kernel function with its signature, pointers and sizes. Goes out: one launch through `cuda.core`; nothing waits.
 The one idea: all that takes long is done at a first call, so that a call is one call of the driver.
@@ -17,10 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from tinygpu.emit.support import _driver, _fail
-from tinygpu.emit.support_cubin import _cache_folder, _for_linker, _need_cuda, _store, _stored, _toolchain
-
-# ── support: CUDA ──────────────────────────────────────────────────────────────────────────────────────────────────
+from tinygpu.runtime import VERSION
+from tinygpu.runtime.cubins import _cache_folder, _for_linker, _need_cuda, _store, _stored, _toolchain
+from tinygpu.runtime.views import _driver, _fail
 
 
 def _stream_of(function: str, stream: Any, *views: Any) -> int:
@@ -78,7 +77,7 @@ class _Cuda:
         versions = _toolchain()
         if not versions:
             return self.compile(arch, bits, wide)
-        key = "\n".join([self.key, self.name, str(arch), str(bits), str(wide), str(self.threads), *versions])
+        key = "\n".join([VERSION, self.key, self.name, str(arch), str(bits), str(wide), str(self.threads), *versions])
         path = _cache_folder() / "cubin" / (hashlib.sha256(key.encode()).hexdigest() + ".cubin")
         held = _stored(path)
         if held is None:

@@ -2,7 +2,7 @@
 
 Comes in: a conversion's name. Goes out: a numba intrinsic of one argument that is one PTX instruction, or a few.
 The one idea: each rounds once, to nearest even, from whatever it is given: where PTX has no instruction, it first rounds to odd, which
-a later rounding cannot tell from the exact value. This file is pasted into emitted modules.
+a later rounding cannot tell from the exact value.
 """
 
 from __future__ import annotations

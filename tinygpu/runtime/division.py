@@ -2,7 +2,7 @@
 
 Comes in: which of the three. Goes out: a numba intrinsic of two indices. The one idea: what is divided is not negative and a divisor is
 positive, which is proved, so numba's own `//` has nothing to ask: its question is a branch, out of which no compiler takes a division.
-This file is pasted into emitted modules, function by function: each imports what it needs when it is called.
+Each function imports what it needs when it is called.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Comes in: sizes and names. Goes out: numba intrinsics, `shared(dtype, bytes)`, `shuffle_xor(value, lanes)`, `atomic_sum(pointer, offset, value)`.
 The one idea: each is one PTX instruction for every dtype; a shuffle moves words of 32 bits, and narrower or wider values are words.
-This file is pasted into emitted modules, function by function: each imports what it needs when it is called.
+Each function imports what it needs when it is called.
 """
 
 from __future__ import annotations

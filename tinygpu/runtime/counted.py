@@ -2,7 +2,7 @@
 
 Comes in: nothing. Goes out: the numba intrinsic `upto(stop)`. The one idea: a counter that is compared and then raised by one in every case
 is the form in which compilers know a loop; numba's own keeps a second count under a condition, which stays in the machine code.
-This file is pasted into emitted modules, function by function: each imports what it needs when it is called.
+Each function imports what it needs when it is called.
 """
 
 from __future__ import annotations

@@ -1,0 +1,61 @@
+"""What emitted modules call: one file, `tinygpu_runtime.py`, that is written beside them.
+
+Comes in: the files of this folder. Goes out: the text of that file, and its version.
+The one idea: a generated file is what its reader came for; what is the same for all of them is here, so what ships is what is tested, and a
+module says which text it was built with.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from functools import cache
+from importlib.resources import files
+from types import ModuleType
+
+NAME = "tinygpu_runtime"
+FILES = (
+    "launch", "words", "views", "numbers", "calls", "data", "truth", "cubins", "cuda",
+    "names", "constant", "counted", "division", "wide_access", "cooperation", "conversion", "trigonometry",
+)  # fmt: skip
+OPENING = '''"""What modules emitted by tinygpu call: their launchers, and names of their kernels. Needs numpy and numba, and nothing of tinygpu.
+
+It is written beside the modules, by the tinygpu that they were built with; VERSION is the hash of this text.
+"""'''
+
+
+@cache
+def text() -> str:
+    """The runtime as one file: the imports of these files, then what follows them in each."""
+    parts = [_parted((files(__name__) / f"{name}.py").read_text(encoding="utf-8")) for name in FILES]
+    imports = {line for lines, _ in parts for line in lines}
+    future, ours = "from __future__ import annotations", "import numpy as np"
+    standard = sorted(imports - {future, ours}, key=lambda line: (line.startswith("from"), line))
+    body = "\n\n\n".join(rest for _, rest in parts) + "\n"
+    version = hashlib.sha256(("\n".join(standard) + body).encode()).hexdigest()[:16]
+    return "\n".join([OPENING, "", future, "", *standard, "", ours, "", f'VERSION = "{version}"', "", "", body])
+
+
+def _parted(source: str) -> tuple[set[str], str]:
+    """The imports at the top of a file, but for our own, and the text behind them."""
+    tree = ast.parse(source)
+    found = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
+    own = {ast.unparse(node) for node in found if not (isinstance(node, ast.ImportFrom) and str(node.module).startswith("tinygpu"))}
+    return own, "\n".join(source.split("\n")[max(node.end_lineno or 0 for node in found) :]).strip("\n")
+
+
+def version() -> str:
+    """The version of the runtime: a hash of its text."""
+    return text().partition('\nVERSION = "')[2].partition('"')[0]
+
+
+@cache
+def loaded() -> ModuleType:
+    """The runtime as a module, for modules that are loaded without a file of it beside them."""
+    made = ModuleType(NAME, OPENING.strip('"'))
+    made.__file__ = f"<{NAME} of tinygpu>"
+    exec(compile(text(), made.__file__, "exec"), vars(made))
+    return made
+
+
+VERSION = version()

@@ -1,0 +1,247 @@
+"""What an emitted module's tables of launches become: for each a function, compiled once, in which each check is a line.
+
+Comes in: a table (`NAME_spec`: a literal of names, dtypes, and conditions in the words of the language), and the module that it stands in.
+Goes out: the function that looks at a call's arrays, refuses what was not proved, and runs the kernels. The one idea: what differs between
+launchers is data, so a reader compares it with the program; what they do with it is the same text, tested once.
+"""
+
+from __future__ import annotations
+
+import linecache
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from tinygpu.runtime.calls import (  # noqa: F401  # by the text of launchers
+    _allocate,
+    _distinct,
+    _given,
+    _no_stream,
+    _on_cpu,
+    _precondition,
+    _same_device,
+    _shape_error,
+    _size_given,
+    _too_large,
+    _writable,
+)
+from tinygpu.runtime.cuda import _aligned, _Cuda, _memory, _stream_of  # noqa: F401
+from tinygpu.runtime.data import _data, _promises, _unchecked  # noqa: F401
+from tinygpu.runtime.numbers import _scalar  # noqa: F401
+from tinygpu.runtime.views import _fail, _view  # noqa: F401
+from tinygpu.runtime.words import _divisors, _minus, _python, _surely
+
+_INT32, _INT64 = 2**31 - 1, 2**63 - 1
+_COUNTED = 2**63 - 2**32  # a CPU kernel has indices of 64 bits, and loops that count beyond their ends
+_ELSEWHERE = "is written for a CPU, and these arrays are on a GPU: copy them to the CPU, or build a machine for a GPU"
+_Spec = Mapping[str, Any]
+
+
+def launcher(spec: _Spec, home: dict[str, Any]) -> Callable[..., Any]:
+    """The launcher of a table, for the module whose names are `home`: made at its first call, after which the module calls it itself."""
+    name, cuda = spec["name"], [_Cuda(spec["name"], home[m], *rest) for m, _, *rest in spec["launches"]]
+
+    def first(*given: Any) -> Any:
+        text, file, made = "\n".join(_source(spec)), f"<the launcher {name}>", dict[str, Any]()
+        linecache.cache[file] = (len(text), None, text.splitlines(True), file)  # so that a traceback shows the check
+        exec(compile(text, file, "exec"), globals(), made)
+        home[f"{name}_launch"] = call = made["made"](home[f"{name}_cpu"], spec["promises"], *cuda)
+        call.cuda = cuda
+        return call(*given)
+
+    first.cuda = cuda  # type: ignore[attr-defined]
+    return first
+
+
+def _source(spec: _Spec) -> Iterator[str]:
+    """The text of a launcher: `in_` are arguments, `v_` what is seen of them, `n_` sizes; so no name of a user's is in the way."""
+    arguments = [f"in_{name}" for name in spec["inputs"]] + [f"n_{s}" for s in spec["sizes"] if s not in spec["solved"]]
+    arguments += ["out", "stream", *["workspace"] * bool(spec["workspaces"]), *["check_data"] * bool(spec["promises"])]
+    yield f"def made({', '.join(['cpu', 'promises', *(f'cuda_{n}' for n in range(len(spec['launches'])))])}):"
+    yield f"    def launch({', '.join(arguments)}):"
+    for part in (_inputs, _sizes, _conditions, _outputs, _workspaces, _on_cpus, _on_gpus):
+        yield from ("        " + line for line in part(spec))
+    yield f"        return {_result(spec)}"
+    yield "    return launch"
+
+
+def _inputs(spec: _Spec) -> Iterator[str]:
+    for name, (dtype, shape) in spec["inputs"].items():
+        look = "_scalar" if shape is None else "_view"
+        more = "" if shape is None else f", {_shown(shape)!r}, {len(shape)}"
+        yield f"v_{name} = {look}({spec['name']!r}, {name!r}, in_{name}, {dtype!r}{more})"
+
+
+def _sizes(spec: _Spec) -> Iterator[str]:
+    """Every size from a shape or a keyword, then every extent against the sizes."""
+    for size in (s for s in spec["sizes"] if s not in spec["solved"]):
+        yield f"n_{size} = _size_given({spec['name']!r}, {size!r}, n_{size})"
+    plain = set()
+    for size, (name, axis, offset, factor) in spec["solved"].items():
+        if spec["inputs"][name][1][axis] == size:
+            plain.add((name, axis))
+            yield f"n_{size} = v_{name}.shape[{axis}]"
+        else:
+            yield f"n_{size} = (v_{name}.shape[{axis}] - ({_python(offset)})) // {_python(factor)}"
+    for name, (_, shape) in spec["inputs"].items():
+        if shape is None or all((name, axis) in plain for axis in range(len(shape))):
+            continue
+        solved = ((size, place[:2]) for size, place in spec["solved"].items())
+        signs = [f"n_{size} < 0" for size, place in solved if place[0] == name and place not in plain]
+        yield from _fits(spec, name, shape, signs)
+
+
+def _fits(spec: _Spec, name: str, shape: tuple[str, ...], signs: list[str]) -> Iterator[str]:
+    """The shape of an array against its extents."""
+    yield f"if {' or '.join([*signs, f'v_{name}.shape != {_extents(shape)}'])}:"
+    yield f"    _shape_error({spec['name']!r}, v_{name}, {_shown(shape)!r}, {_extents(shape)}, {_known(spec)})"
+
+
+def _conditions(spec: _Spec) -> Iterator[str]:
+    """Every precondition. A divisor that is 0 counts as one that does not hold; so does an extent that comes out negative."""
+    for said in spec["where"]:
+        tests = [f"({divisor}) == 0" for divisor in _divisors(said)]
+        yield f"if {' or '.join([*tests, f'not ({_python(said)})'])}:"
+        yield f"    _precondition({spec['name']!r}, {said!r}, {_known(spec)})"
+    for name, (_, shape) in spec["outputs"].items():
+        risky = [f"({_python(extent)}) < 0" for extent in shape if _minus(extent)]
+        if risky:
+            said = f"{name} of shape {_shown(shape)} exists, so every extent is at least 0"
+            yield f"if {' or '.join(risky)}:"
+            yield f"    _precondition({spec['name']!r}, {said!r}, {_known(spec)})"
+
+
+def _outputs(spec: _Spec) -> Iterator[str]:
+    """Outputs made, or those of `out=` checked; data, where that is asked for; then the early return, if all outputs are empty."""
+    inputs = _views(name for name, (_, shape) in spec["inputs"].items() if shape is not None)
+    yield f"first = _same_device({spec['name']!r}, {inputs})"
+    yield from _arrays(spec, "out", spec["outputs"], "first", inputs)
+    yield from _data_checked(spec)
+    yield f"if {' and '.join(f'not v_{name}.nbytes' for name in spec['outputs'])}:"
+    yield f"    return {_result(spec)}"
+
+
+def _workspaces(spec: _Spec) -> Iterator[str]:
+    """Workspaces made, or those of `workspace=` checked: they live where the outputs do, and share no memory with anything."""
+    if spec["workspaces"]:
+        yield from _arrays(spec, "workspace", spec["workspaces"], _first(spec), _views(_with_memory(spec)))
+
+
+def _arrays(spec: _Spec, keyword: str, arrays: Mapping[str, Any], like: str, others: str) -> Iterator[str]:
+    """The arrays of a keyword: made where `like` is, or looked at; those given share no memory with `others`."""
+    title, mine = repr(spec["name"]), _views(arrays)
+    yield f"if {keyword} is None:"
+    for name, (dtype, shape) in arrays.items():
+        yield f"    v_{name} = _allocate({title}, {name!r}, {like}, {dtype!r}, {_extents(shape)}, stream)"
+    yield "else:"
+    yield f"    {mine} = _given({title}, {keyword}, {len(arrays)}, {keyword!r})"
+    for number, (name, (dtype, shape)) in enumerate(arrays.items()):
+        said = keyword if len(arrays) == 1 else f"{keyword}[{number}]"
+        yield f"    v_{name} = _writable({title}, {said!r}, v_{name}, {dtype!r}, {_shown(shape)!r}, {len(shape)})"
+        yield from ("    " + line for line in _fits(spec, name, shape, []))
+    yield f"    _same_device({title}, {others} + {mine})"
+    yield f"    _distinct({title}, {mine}, {others})"
+
+
+def _data_checked(spec: _Spec) -> Iterator[str]:
+    """What is promised of scalars, in every call; of arrays, where it is asked for; a promise that no call can check is refused."""
+    for word, test in (("scalars", "True"), ("arrays", "check_data"), ("nothing", "check_data")):
+        chosen = [n for n, (_, _, _, _, way) in enumerate(spec["promises"]) if way == word]
+        if not chosen:
+            continue
+        if word == "scalars":  # most calls keep them, which is quick to see
+            dtypes = {name: dtype for name, (dtype, shape) in spec["inputs"].items() if shape is None}
+            test = f"not ({' and '.join(_surely(spec['promises'][n][2], dtypes) for n in chosen)})"
+        yield f"if {test}:"
+        if word == "nothing":
+            yield f"    _unchecked({spec['name']!r}, {spec['promises'][chosen[0]][0]!r})"
+            continue
+        names = {name for n in chosen for name in spec["promises"][n][3]}
+        held = [
+            f"{n!r}: _data({spec['name']!r}, {n!r}, v_{n}, {d!r}, stream)" for n, (d, _) in spec["inputs"].items() if n in names
+        ]
+        yield f"    _promises({spec['name']!r}, [{', '.join(f'promises[{n}]' for n in chosen)}], {{{', '.join(held)}}}, {_known(spec)})"
+
+
+def _on_cpus(spec: _Spec) -> Iterator[str]:
+    yield f"if {_first(spec)}.device < 0:"
+    if spec["counted"]:
+        yield from ("    " + line for line in _refused(spec, spec["counted"], _COUNTED))
+    arguments = [f"v_{n}" + (".base" if shape is not None else "") for n, (_, shape) in spec["inputs"].items()]
+    arguments += [f"v_{name}.base" for name in spec["outputs"]]
+    for name, (dtype, shape) in spec["cpu"].items():
+        made = f"_allocate({spec['name']!r}, {name!r}, {_first(spec)}, {dtype!r}, {_extents(shape)}, None).base"
+        arguments.append(f"v_{name}.base" if spec["workspaces"].get(name) == (dtype, shape) else made)
+    yield f"    _no_stream({spec['name']!r}, stream)"
+    yield f"    _on_cpu({', '.join(['cpu', *arguments, *(f'n_{s}' for s in spec['sizes'])])})"
+
+
+def _on_gpus(spec: _Spec) -> Iterator[str]:
+    """One call for each launch: the device's view, the stream, the variant, the blocks, then the kernel's own arguments."""
+    yield "else:"
+    if not spec["launches"]:
+        yield f"    _fail(TypeError, 'TG818', {spec['name']!r}, {_ELSEWHERE!r})"
+        return
+    fits = " and ".join(f"{_term(spec, limit)} <= {_INT32}" for limit in spec["limits"])
+    yield f"    bits = {f'32 if {fits} else 64' if fits else '32'}"
+    if fits:
+        yield "    if bits == 64:"
+        yield from ("        " + line for line in _refused(spec, spec["limits"], _INT64))
+    yield f"    stream = _stream_of({spec['name']!r}, stream, {', '.join(f'v_{name}' for name in _with_memory(spec))})"
+    asks, aligned = spec["wide"]
+    pairs = ", ".join(f"(v_{name}, {size})" for name, size in aligned.items())
+    yield f"    wide = {' and '.join([*(f'({_python(a)})' for a in asks), f'_aligned({pairs})']) if aligned else 'False'}"
+    yield "    index = np.int32 if bits == 32 else np.int64"
+    arguments = [f"v_{n}.pointer" for n in _with_memory(spec)] + [f"v_{n}.pointer" for n in spec["workspaces"]]
+    arguments += [f"_memory(v_{n}, {dtype!r})" for n, (dtype, shape) in spec["inputs"].items() if shape is None]
+    arguments += [f"index(n_{size})" for size in spec["sizes"]]
+    for number, (_, blocks, *_) in enumerate(spec["launches"]):
+        yield f"    blocks = {_python(blocks)}"
+        if not blocks.isdigit():
+            yield f"    if blocks > {_INT32}:"
+            said = f"the number of blocks, {blocks},"
+            yield f"        _too_large({spec['name']!r}, {said!r}, {_INT32}, {_known(spec)})"
+        yield f"    cuda_{number}({_first(spec)}, stream, bits, wide, blocks, {', '.join(arguments)})"
+
+
+def _refused(spec: _Spec, limits: tuple[str, ...], largest: int) -> Iterator[str]:
+    """Calls with so large sizes that an index does not fit."""
+    yield f"if {' or '.join(f'{_term(spec, limit)} > {largest}' for limit in limits)}:"
+    yield f"    _too_large({spec['name']!r}, {' and '.join(limits)!r}, {largest}, {_known(spec)})"
+
+
+def _term(spec: _Spec, limit: str) -> str:
+    """A limit, which may speak of scalars too: each is a whole number of Python."""
+    scalars = "|".join(name for name, (_, shape) in spec["inputs"].items() if shape is None)
+    made = f"({_python(limit)})"
+    return re.sub(rf"\bn_({scalars})\b", r"int(v_\1)", made) if scalars else made
+
+
+def _first(spec: _Spec) -> str:
+    """The first output: what the call is made for is where it is."""
+    return f"v_{next(iter(spec['outputs']))}"
+
+
+def _with_memory(spec: _Spec) -> list[str]:
+    return [name for name, (_, shape) in (spec["inputs"] | spec["outputs"]).items() if shape is not None]
+
+
+def _views(names: Any) -> str:
+    return "(" + "".join(f"v_{name}, " for name in names) + ")"
+
+
+def _extents(shape: tuple[str, ...]) -> str:
+    return "(" + "".join(f"{_python(extent)}, " for extent in shape) + ")"
+
+
+def _shown(shape: tuple[str, ...]) -> str:
+    return f"[{', '.join(shape)}]"
+
+
+def _known(spec: _Spec) -> str:
+    return "{" + ", ".join(f"{size!r}: n_{size}" for size in spec["sizes"]) + "}"
+
+
+def _result(spec: _Spec) -> str:
+    owners = [f"v_{name}.owner" for name in spec["outputs"]]
+    return owners[0] if len(owners) == 1 else f"({', '.join(owners)})"
