@@ -1,6 +1,6 @@
 """Real numbers as they are: fractions, the two infinities, what is undefined, and bounds for what no fraction is.
 
-Comes in: what the plain interpreter computes with (`to_lists`). Goes out: numbers with Python's operators that never round a fraction, and
+Comes in: numbers of the dtype `real`. Goes out: numbers with Python's operators that never round a fraction, and
 of which two are told apart only where they differ. The one idea: a value is an interval; of a fraction both ends are the same, of `exp(x)`
 they are 200 bits apart, and a question that an interval leaves open is `Beyond`.
 
@@ -15,13 +15,27 @@ import math
 from fractions import Fraction
 from typing import Any, TypeAlias
 
-from tinygpu.category.listed import Beyond, Undecided, Undefined
+from tinygpu.category.term import FLOATS
 
+REAL = "real"  # the dtype of numbers that are not rounded, which no program of a user has
+FLOATING = (*FLOATS, REAL)
 BITS = 256  # of what is computed from an interval, and of functions that have no fraction
 LONG = 1 << 13  # bits of a fraction that becomes an interval
 FAR = 1 << 16  # bits before or after the point, of the largest and the smallest that is computed with
 
 Given: TypeAlias = "Real | Fraction | int | float"
+
+
+class Beyond(Exception):
+    """Something that is not computed of real numbers, or takes too long."""
+
+
+class Undecided(Beyond):
+    """Two real numbers that are the same as far as bounds tell: rounding would decide between them."""
+
+
+class Undefined(Beyond):
+    """A comparison of what has no value: either answer would do."""
 
 
 class Real:
