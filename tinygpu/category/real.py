@@ -64,6 +64,11 @@ class Real:
         """Whether it is a number."""
         return not isinstance(self.low, float)
 
+    @property
+    def exact(self) -> bool:
+        """Whether it is known to be one fraction."""
+        return self.low is self.high
+
     def apart(self, other: Real) -> bool:
         """Whether the two are certainly not the same value."""
         if not (self.finite and other.finite):
@@ -75,13 +80,15 @@ class Real:
     def __add__(self, other: Given) -> Real:
         other = of(other)
         if self.finite and other.finite:
-            return between(self.low + other.low, self.high + other.high)
+            low = self.low + other.low
+            return between(low, low if self.exact and other.exact else self.high + other.high)
         if self.undefined or other.undefined or self.infinite * other.infinite < 0:
             return UNDEFINED
         return self if self.infinite else other
 
     def __neg__(self) -> Real:
-        return Real(-self.high, -self.low)
+        high = -self.low
+        return Real(high if self.exact else -self.high, high)
 
     def __sub__(self, other: Given) -> Real:
         return self + -of(other)
@@ -89,7 +96,7 @@ class Real:
     def __mul__(self, other: Given) -> Real:
         other = of(other)
         if self.finite and other.finite:
-            if self.low == self.high and other.low == other.high:
+            if self.exact and other.exact:
                 product = self.low * other.low
                 return between(product, product)
             ends = [a * b for a in (self.low, self.high) for b in (other.low, other.high)]
@@ -108,7 +115,8 @@ class Real:
             return UNDEFINED
         if self.infinite:
             return of(math.inf * self.infinite * sign)
-        return self * Real(1 / other.high, 1 / other.low)
+        low = 1 / other.high
+        return self * Real(low, low if other.exact else 1 / other.low)
 
     def __radd__(self, other: Given) -> Real:
         return of(other) + self
@@ -210,7 +218,7 @@ def stored(value: float) -> Real:
 
 def between(low: Fraction, high: Fraction) -> Real:
     """What lies between two fractions; bounds, and fractions that are very long, are cut to fewer bits, outwards."""
-    if low == high and low.denominator.bit_length() + low.numerator.bit_length() < LONG:
+    if low is high and low.denominator.bit_length() + low.numerator.bit_length() < LONG:
         return Real(low, high)
     return Real(cut(low), -cut(-high))
 

@@ -129,9 +129,14 @@ def combined(monoid: str, a: Any, b: Any, mask: Array | None = None) -> Any:
     return pointwise(COMBINE[monoid], OBJECT, mask, 1, a, b)
 
 
-def folded(monoid: str, total: Any, values: Array) -> Any:
-    """The total so far, combined with the values along their first axis, in order."""
-    return reduce(partial(combined, monoid), values, total)
+def folded(monoid: str, total: Any, values: Any, mask: Array | None, shape: tuple[int, ...]) -> Any:
+    """The total so far, combined with the values of the mask along the first axis of that shape, in order."""
+    shape = np.broadcast_shapes(np.shape(values), np.shape(mask) if mask is not None else (), shape)
+    places = np.broadcast_to(True if mask is None else mask, shape)
+    for value, here in zip(np.broadcast_to(values, shape), places, strict=True):
+        if here.any():
+            total = np.where(here, combined(monoid, total, value, here), total)[()]
+    return total
 
 
 def accumulate(monoid: str, values: Array, address: Array, given: Array) -> None:

@@ -287,11 +287,11 @@ def _fold(fold: Fold, env: Mapping[str, Value], mask: Mask, c: _Context) -> Valu
 
 def _combine(fold: Fold, total: Value, values: Value, held: Mask, shape: tuple[int, ...], c: _Context) -> Value:
     """The total so far, combined with the values along their first axis; outside `held` a value is the unit."""
+    if fold.dtype == REAL:
+        return reals.folded(fold.monoid, total, values, held, shape)
     nothing = unit(fold.monoid, fold.dtype, c.exact)
     values = rounded(values if held is None else np.where(held, values, nothing), fold.dtype, c.exact)
     values = np.broadcast_to(values, np.broadcast_shapes(np.shape(values), shape))
-    if fold.dtype == REAL:
-        return reals.folded(fold.monoid, total, values)
     ufunc = UFUNC[fold.monoid]
     if fold.dtype == "bf16" and not c.exact:
         return reduce(lambda a, b: rounded(ufunc(a, b), "bf16"), values, total)

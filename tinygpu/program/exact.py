@@ -27,9 +27,9 @@ from tinygpu.program.tolerance import Mismatch
 from tinygpu.program.unpack import unpack
 from tinygpu.record import replace
 
-POINTS = 1 << 20  # of an exact run, in points of all operations: some seconds
+POINTS = 1 << 18  # of an exact run, in points of all operations: a second or two
 MOST = 1 << 12  # elements of an input
-COST = 1 << 5  # lane-steps that take as long as one of them
+COST = 1 << 7  # lane-steps that take as long as one of them
 
 
 def run(
