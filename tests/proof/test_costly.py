@@ -8,8 +8,7 @@ from __future__ import annotations
 import pytest
 
 from tinygpu import pipeline
-from tinygpu.category.listed import Beyond
-from tinygpu.category.real import of
+from tinygpu.category.real import Beyond, of
 from tinygpu.diagnostic import TinygpuError
 from tinygpu.proof.check import Refutation, Unknown
 from tinygpu.proof.kernel import FACTORS, affordable

@@ -16,11 +16,11 @@ from tinygpu.category.term import Read, Term, Var
 from tinygpu.obligations import state
 from tinygpu.obligations.obligation import Claim, Obligation
 from tinygpu.program.fault import OutOfBounds
+from tinygpu.program.inputs import edge_inputs
 from tinygpu.proof import kernel
 from tinygpu.proof.check import Refutation, Unknown, check
 from tinygpu.proof.counterexample import find, search, small
 from tinygpu.proof.kernel import Open, Theorem, prove
-from tinygpu.proof.large_replay import edge_inputs
 from tinygpu.proof.replay import admitted, evaluates_false, replay
 from tinygpu.proof.suggestion import suggested
 

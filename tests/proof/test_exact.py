@@ -7,20 +7,24 @@ The one idea: the same run, on numbers that are not rounded.
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from fractions import Fraction
 
 import pytest
 
+from tests.conftest import ROOT
 from tests.obligations.texts import COPY, SUM, program
-from tinygpu.category.listed import Beyond
-from tinygpu.category.real import UNDEFINED, Real, of, stored
+from tinygpu import pipeline
+from tinygpu.category.number import FUNCTION
+from tinygpu.category.real import UNDEFINED, Beyond, Real, of, stored
 from tinygpu.category.real_functions import FUNCTIONS
-from tinygpu.program import exact, small, small_inputs
+from tinygpu.program import exact
 from tinygpu.program.fault import HoldsViolated
+from tinygpu.program.inputs import random_inputs
 from tinygpu.program.tolerance import Mismatch
 from tinygpu.program.turns import lane_steps
 from tinygpu.proof.check import Refutation, check
-from tinygpu.proof.replay import _small, misbehaviour, replay
+from tinygpu.proof.replay import Trial, misbehaviour, replay
 
 ROUNDED = {
     "a sum that drowns": (COPY, "s[ROW] = (x[ROW] + 100000000) - 100000000"),
@@ -53,7 +57,8 @@ def test_what_is_only_rounded_is_no_counterexample(name: str) -> None:
 def test_in_floats_they_differ(name: str) -> None:
     op, body = ROUNDED[name]
     made = program(op, body)
-    assert isinstance(_small(made, dict.fromkeys(made.op.sizes, 40), 0, False, False, None), Mismatch)
+    sizes = dict.fromkeys(made.op.sizes, 40)
+    assert isinstance(Trial(made, sizes, 0, False, random_inputs(made.op, sizes), 1.0, None).seen(), Mismatch)
 
 
 @pytest.mark.parametrize("name", WRONG)
@@ -78,8 +83,46 @@ def test_what_is_too_large_for_fractions_is_run_in_twice_the_bits() -> None:
 
 def test_where_the_equation_is_undefined_any_value_may_stand() -> None:
     made = program("op f(x: f32[R]) -> (s: f32[R]) { s[r] = log(x[r] - x[r]) }", "s[ROW] = 7")
-    inputs = small_inputs.random_inputs(made.op, {"R": 3})
+    inputs = random_inputs(made.op, {"R": 3})
     assert exact.run(made, {"R": 3}, inputs)[0] is None
+
+
+LIBRARY = {  # shared arrays, shuffles, workspaces, carriers, conditions, staged tiles
+    "row_sum": {"R": 2, "N": 40}, "softmax": {"R": 2, "N": 37}, "scan": {"n": 35}, "argmax": {"R": 2, "N": 33}, "welford": {"R": 2, "N": 9},
+    "matmul_shared": {"M": 3, "N": 2, "K": 5}, "logsumexp": {"R": 1, "N": 40}, "transpose": {"M": 3, "N": 33}, "gelu": {"n": 5},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LIBRARY)
+def test_machines_are_their_equations_on_real_numbers_in_any_order(name: str) -> None:
+    ended = 0
+    for number, machine in enumerate(pipeline.load(ROOT / "specs" / f"{name}.tgpu").machines):
+        made = pipeline.program(machine)
+        if set(made.op.sizes) == set(LIBRARY[name]):
+            with suppress(Beyond):
+                found, taken = exact.run(made, LIBRARY[name], random_inputs(made.op, LIBRARY[name]), number or None, 1 << 15)
+                assert found is None and taken
+                ended += 1
+    assert ended
+
+
+ATOMIC = """
+op total(x: f32[n]) -> (s: f32[]) { s[] = sum[i] x[i] }
+machine m : total {
+  program {
+    launch (grid = (), block = (t: 32)) { s[] = 0 if t == 0 }
+    launch (grid = (), block = (t: 32)) { atomic s[] += x[t] if t < n }
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(("old", "new"), [("", ""), ("x[t] if", "2*x[t] if")])
+def test_atomic_updates_of_real_numbers_meet(old: str, new: str) -> None:
+    made, sizes = pipeline.program(pipeline.load_text(ATOMIC.replace(old, new)).machines[0]), {"n": 20}
+    for order in (None, 3):
+        found, _ = exact.run(made, sizes, random_inputs(made.op, sizes), order)
+        assert isinstance(found, Mismatch) if old else found is None
 
 
 def test_numbers_without_a_value() -> None:
@@ -106,10 +149,8 @@ def test_numbers_without_a_value() -> None:
 
 @pytest.mark.parametrize("name", ["exp", "exp2", "log", "sqrt", "rsqrt", "tanh", "sigmoid", "erf", "sin", "cos"])
 def test_bounds_of_functions_hold_what_floats_say(name: str) -> None:
-    from tinygpu.category.listed import EXACT, ROUGH
-
     for x in (0.25, 0.3, 1.0, 1.7, 12.5):
-        found, near = FUNCTIONS[name](stored(x)), {**EXACT, **ROUGH}[name](x)
+        found, near = FUNCTIONS[name](stored(x)), float(FUNCTION[name](x))
         assert found.high - found.low <= Fraction(1, 1 << 150)
         assert abs(float(found) - near) <= 1e-14 * abs(near)
 
@@ -121,14 +162,15 @@ def test_bounds_of_functions_hold_what_floats_say(name: str) -> None:
 def test_a_loop_without_an_end_in_sight_is_not_run(body: str, monkeypatch: pytest.MonkeyPatch) -> None:
     made = program(COPY, body)
     assert lane_steps(made, {"R": 1}) == 32 * (1 << 31 if "+=" in body else 1 << 32) - (32 if "+=" in body else 0)
-    monkeypatch.setattr("tinygpu.program.small.simulate", lambda *_: pytest.fail("it is run"))
+    monkeypatch.setattr("tinygpu.proof.replay.simulate", lambda *_: pytest.fail("it is run"))
     assert misbehaviour(made, {"R": 1}) is None
 
 
-def test_lists_of_a_small_run_are_made_only_where_they_fit() -> None:
-    made = program(COPY, "local a: f32[]\nfor k < 2147483647 { a[] = x[ROW] }\ns[ROW] = a[]")
+@pytest.mark.parametrize("body", ["a[] = x[ROW]", "a[] += x[ROW]", "a[] = exp(a[])"])
+def test_an_exact_run_takes_no_more_than_it_may(body: str) -> None:
+    made = program(COPY, f"local a: f32[]\na[] = 0\nfor k < 2147483647 {{ {body} }}\ns[ROW] = a[]")
     with pytest.raises(Beyond):
-        small.simulate(made, {"R": 1}, {"x": [1.0]})
+        exact.run(made, {"R": 1}, random_inputs(made.op, {"R": 1}), points=1 << 12)
 
 
 def test_an_equation_with_a_fold_without_an_end_in_sight_is_not_compared() -> None:

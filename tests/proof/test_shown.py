@@ -12,15 +12,14 @@ import pytest
 from tests.conftest import ROOT
 from tests.obligations.texts import COPY, SUM, program
 from tinygpu import pipeline
-from tinygpu.category.listed import Beyond
 from tinygpu.category.term import App, Axis, Const, Term, Var
 from tinygpu.diagnostic import NOWHERE, Label
 from tinygpu.obligations.obligation import Obligation
-from tinygpu.program import small, small_inputs
 from tinygpu.program.fault import At, SimulationBudget
+from tinygpu.program.inputs import ends_inputs
 from tinygpu.program.step import Barrier, For, If, Program
 from tinygpu.program.tolerance import Mismatch
-from tinygpu.proof import large_replay, law, mend, replay, summary, tally
+from tinygpu.proof import law, mend, replay, summary, tally
 from tinygpu.proof.kernel import Proof, prove
 from tinygpu.proof.numerics import numerics_of
 from tinygpu.proof.rows import _thread, by_hand, named, rows, said
@@ -71,11 +70,7 @@ def test_where_nothing_can_be_run_nothing_is_said(raised: Exception, monkeypatch
 
     made, seen = program(SUM, "s[ROW] = x[ROW, 0]"), Mismatch("s", (0,), 1.0, 2.0)
 
-    def beyond(*_: object, **__: object) -> None:
-        raise Beyond("too many")
-
-    monkeypatch.setattr(large_replay, "simulate", fails)
-    monkeypatch.setattr(small, "simulate", beyond)
+    monkeypatch.setattr(replay, "simulate", fails)
     assert tally.fitting(made, {"R": 1, "N": 2}, seen, ("TG505", "TG504")) == ("TG505", "TG504")
     assert replay.replay(made, {"R": 1, "N": 2}) is None
     assert mend._faults(made, {"R": 1, "N": 2}) == ()
@@ -99,9 +94,7 @@ def test_sizes_at_which_a_precondition_has_no_value_are_not_admitted() -> None:
 def test_a_boolean_input_stands_out_at_its_end() -> None:
     text = "op any_of(x: bool[n]) -> (y: bool[]) { y[] = any[i] x[i] }\nmachine m : any_of { work grid = (), block = (t: 32)\n compute i = (c, t)\n time c }"
     op = pipeline.load_text(text).machines[0].op
-    assert (
-        large_replay.ends_inputs(op, {"n": 5})["x"].tolist() == small_inputs.ends_inputs(op, {"n": 5})["x"] == [False] * 4 + [True]
-    )
+    assert ends_inputs(op, {"n": 5})["x"].tolist() == [False] * 4 + [True]
 
 
 def test_a_law_that_numbers_do_not_break_is_not_refuted() -> None:

@@ -13,7 +13,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tinygpu.category.term import BOOL, FLOATS, INDEX
+from tinygpu.category import reals
+from tinygpu.category.real import FLOATING, REAL, UNDEFINED, of
+from tinygpu.category.term import BOOL, FLOATS, INDEX, App
 
 Array: TypeAlias = np.ndarray[Any, Any]
 Value: TypeAlias = Any  # an int or a bool, a numpy scalar, or an array of them
@@ -30,6 +32,7 @@ HELD: Mapping[str, np.dtype[Any]] = {
     "i8": np.dtype(np.int8),
     "u32": np.dtype(np.uint32),
     "u8": np.dtype(np.uint8),
+    REAL: np.dtype(object),
 }
 
 
@@ -88,6 +91,8 @@ def rounded(values: Value, dtype: str, exact: bool = False) -> Value:
     """Values of the right kind, rounded (floats) or wrapped (integers) to `dtype`. Index values may stay Python integers."""
     if dtype == INDEX and isinstance(values, int):
         return values
+    if dtype == REAL:
+        return reals.made(values)
     target = held(dtype, exact)
     if not isinstance(values, np.ndarray | np.generic):
         values = np.asarray(values)
@@ -120,6 +125,8 @@ def constant(value: int | float | bool, dtype: str, exact: bool = False) -> Valu
 def load(array: Any, dtype: str, exact: bool = False) -> Array:
     """An array of the outside, held as `dtype`: also ml_dtypes' bfloat16, and 16-bit floats given as their bits in uint16."""
     outside = np.asarray(array)
+    if dtype == REAL:
+        return outside
     if outside.dtype == np.uint16 and dtype == "bf16":
         outside = (outside.astype(np.uint32) << np.uint32(16)).view(np.float32)
     elif outside.dtype == np.uint16 and dtype == "f16":
@@ -127,6 +134,28 @@ def load(array: Any, dtype: str, exact: bool = False) -> Array:
     elif outside.dtype.kind not in "biuf":
         outside = outside.astype(np.float32)
     return np.asarray(rounded(rounded(outside, dtype), dtype, exact))
+
+
+def zeros(shape: tuple[int, ...] | int, dtype: np.dtype[Any]) -> Array:
+    """An array of nothing but 0."""
+    return np.full(shape, of(0), dtype) if dtype == np.object_ else np.zeros(shape, dtype)
+
+
+def unwritten(size: int, dtype: str) -> Array:
+    """An array that nobody has written: floats have no value, the others are 0."""
+    return np.full(size, UNDEFINED if dtype == REAL else np.nan if dtype in FLOATS else 0, held(dtype))
+
+
+def combined(monoid: str, dtype: str, a: Value, b: Value, mask: Array | None) -> Value:
+    """`a ⊕ b` of numbers, where the mask holds."""
+    return reals.combined(monoid, a, b, mask) if dtype == REAL else UFUNC[monoid](a, b)
+
+
+def real(term: App, args: list[Value], mask: Array | None) -> Value:
+    """What real numbers are made of, or what is asked of them."""
+    if term.op != "cast":
+        return reals.apply(term.op, args, mask)
+    return reals.made(args[0]) if term.dtype == REAL else reals.cast(args[0], held(term.dtype), mask)
 
 
 def outside_dtype(dtype: str) -> np.dtype[Any]:
@@ -142,7 +171,7 @@ def outside_dtype(dtype: str) -> np.dtype[Any]:
 
 def unit(monoid: str, dtype: str, exact: bool = False) -> Value:
     """What a fold over nothing gives; an integer minimum or maximum gives the end of its range, which changes nothing either."""
-    if monoid in ("min", "max") and dtype not in FLOATS:
+    if monoid in ("min", "max") and dtype not in FLOATING:
         limits = np.iinfo(held(dtype))
         return held(dtype).type(limits.max if monoid == "min" else limits.min)
     plain = {"sum": 0, "prod": 1, "min": math.inf, "max": -math.inf, "any": False, "all": True}

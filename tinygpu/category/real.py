@@ -1,6 +1,6 @@
 """Real numbers as they are: fractions, the two infinities, what is undefined, and bounds for what no fraction is.
 
-Comes in: what the plain interpreter computes with (`to_lists`). Goes out: numbers with Python's operators that never round a fraction, and
+Comes in: numbers of the dtype `real`. Goes out: numbers with Python's operators that never round a fraction, and
 of which two are told apart only where they differ. The one idea: a value is an interval; of a fraction both ends are the same, of `exp(x)`
 they are 200 bits apart, and a question that an interval leaves open is `Beyond`.
 
@@ -15,13 +15,27 @@ import math
 from fractions import Fraction
 from typing import Any, TypeAlias
 
-from tinygpu.category.listed import Beyond, Undecided, Undefined
+from tinygpu.category.term import FLOATS
 
+REAL = "real"  # the dtype of numbers that are not rounded, which no program of a user has
+FLOATING = (*FLOATS, REAL)
 BITS = 256  # of what is computed from an interval, and of functions that have no fraction
 LONG = 1 << 13  # bits of a fraction that becomes an interval
 FAR = 1 << 16  # bits before or after the point, of the largest and the smallest that is computed with
 
 Given: TypeAlias = "Real | Fraction | int | float"
+
+
+class Beyond(Exception):
+    """Something that is not computed of real numbers, or takes too long."""
+
+
+class Undecided(Beyond):
+    """Two real numbers that are the same as far as bounds tell: rounding would decide between them."""
+
+
+class Undefined(Beyond):
+    """A comparison of what has no value: either answer would do."""
 
 
 class Real:
@@ -50,6 +64,11 @@ class Real:
         """Whether it is a number."""
         return not isinstance(self.low, float)
 
+    @property
+    def exact(self) -> bool:
+        """Whether it is known to be one fraction."""
+        return self.low is self.high
+
     def apart(self, other: Real) -> bool:
         """Whether the two are certainly not the same value."""
         if not (self.finite and other.finite):
@@ -61,13 +80,15 @@ class Real:
     def __add__(self, other: Given) -> Real:
         other = of(other)
         if self.finite and other.finite:
-            return between(self.low + other.low, self.high + other.high)
+            low = self.low + other.low
+            return between(low, low if self.exact and other.exact else self.high + other.high)
         if self.undefined or other.undefined or self.infinite * other.infinite < 0:
             return UNDEFINED
         return self if self.infinite else other
 
     def __neg__(self) -> Real:
-        return Real(-self.high, -self.low)
+        high = -self.low
+        return Real(high if self.exact else -self.high, high)
 
     def __sub__(self, other: Given) -> Real:
         return self + -of(other)
@@ -75,7 +96,7 @@ class Real:
     def __mul__(self, other: Given) -> Real:
         other = of(other)
         if self.finite and other.finite:
-            if self.low == self.high and other.low == other.high:
+            if self.exact and other.exact:
                 product = self.low * other.low
                 return between(product, product)
             ends = [a * b for a in (self.low, self.high) for b in (other.low, other.high)]
@@ -94,7 +115,8 @@ class Real:
             return UNDEFINED
         if self.infinite:
             return of(math.inf * self.infinite * sign)
-        return self * Real(1 / other.high, 1 / other.low)
+        low = 1 / other.high
+        return self * Real(low, low if other.exact else 1 / other.low)
 
     def __radd__(self, other: Given) -> Real:
         return of(other) + self
@@ -196,7 +218,7 @@ def stored(value: float) -> Real:
 
 def between(low: Fraction, high: Fraction) -> Real:
     """What lies between two fractions; bounds, and fractions that are very long, are cut to fewer bits, outwards."""
-    if low == high and low.denominator.bit_length() + low.numerator.bit_length() < LONG:
+    if low is high and low.denominator.bit_length() + low.numerator.bit_length() < LONG:
         return Real(low, high)
     return Real(cut(low), -cut(-high))
 

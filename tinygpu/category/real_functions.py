@@ -16,8 +16,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from tinygpu.category.listed import Beyond, Undecided
-from tinygpu.category.real import BITS, LONG, UNDEFINED, Given, Real, between, of
+from tinygpu.category.real import BITS, LONG, UNDEFINED, Beyond, Given, Real, Undecided, between, of
 
 MARGIN = Fraction(1, 1 << 200)  # how far, relatively, a function may be from what mpmath says of it
 FAR = 1 << 14  # where functions are not asked

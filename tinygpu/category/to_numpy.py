@@ -14,9 +14,11 @@ from typing import TypeAlias
 
 import numpy as np
 
+from tinygpu.category import reals
 from tinygpu.category.dtype import SIGNED
 from tinygpu.category.monoid import LEFT, MONOIDS, RIGHT, Definition
-from tinygpu.category.number import BINARY, FUNCTION, UFUNC, Array, Value, cast, constant, quiet, rounded, unit
+from tinygpu.category.number import BINARY, FUNCTION, UFUNC, Array, Value, cast, constant, quiet, real, rounded, unit
+from tinygpu.category.real import REAL
 from tinygpu.category.term import BOOL, COMPARISONS, FLOATS, SHUFFLES, TRUE, App, Const, Fold, Read, Term, Var, variables
 from tinygpu.category.tuples import Tuple, chosen, folded, spread, unit_of
 from tinygpu.record import dataclass, replace
@@ -26,11 +28,8 @@ Reader: TypeAlias = Callable[[Read, tuple[Value, ...], Mask], Value]
 Exchange: TypeAlias = Callable[[App, Value, Value, Mask], Value]
 CHUNK = 1 << 20  # points of a fold that are held at once
 
-BEGINS = {
-    "log": np.greater,
-    "rsqrt": np.greater,
-    "sqrt": np.greater_equal,
-}  # where a function of a real has a value, compared with 0
+# where a function of a real has a value, compared with 0
+BEGINS = {"log": np.greater, "rsqrt": np.greater, "sqrt": np.greater_equal}
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +190,8 @@ def _table(place: Value, entries: list[Value]) -> Value:
 
 
 def _apply(term: App, args: list[Value], mask: Mask, c: _Context) -> Value:
+    if term.dtype == REAL or term.args[0].dtype == REAL:
+        return real(term, args, mask)
     match term.op:
         case "not":
             return np.logical_not(args[0])
@@ -286,6 +287,8 @@ def _fold(fold: Fold, env: Mapping[str, Value], mask: Mask, c: _Context) -> Valu
 
 def _combine(fold: Fold, total: Value, values: Value, held: Mask, shape: tuple[int, ...], c: _Context) -> Value:
     """The total so far, combined with the values along their first axis; outside `held` a value is the unit."""
+    if fold.dtype == REAL:
+        return reals.folded(fold.monoid, total, values, held, shape)
     nothing = unit(fold.monoid, fold.dtype, c.exact)
     values = rounded(values if held is None else np.where(held, values, nothing), fold.dtype, c.exact)
     values = np.broadcast_to(values, np.broadcast_shapes(np.shape(values), shape))

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from tinygpu.category.term import SHUFFLES, App, Term, reads, walk
 from tinygpu.program.fault import READ, STORE
-from tinygpu.program.step import Assign, For, If, Launch, Program, Step, steps
-
-BRANCHES = ("select", "and", "or")  # what is read after the first argument depends on it
+from tinygpu.program.step import Assign, For, If, Launch, Step, steps
 
 
 def terms(step: Step) -> tuple[Term, ...]:
@@ -42,18 +40,3 @@ def accesses(launch: Launch) -> dict[str, frozenset[str]]:
                 (step.update,) if step.atomic else (STORE, READ) if step.update else (STORE,)
             )
     return {name: frozenset(kinds) for name, kinds in found.items()}
-
-
-def deciding(step: Step) -> list[Term]:
-    """The terms that say what is done, other than to what values: indices, guards, extents, conditions around reads, lanes."""
-    out = [*getattr(step, "index", ()), *(t for t in (getattr(step, "guard", None),) if t is not None)]
-    for term in terms(step):
-        out += [i for r in reads(term) for i in r.index]
-        out += [n.args[0] for n in walk(term) if isinstance(n, App) and n.op in BRANCHES and any(map(reads, n.args[1:]))]
-        out += [n.args[1] for n in walk(term) if isinstance(n, App) and n.op in SHUFFLES]
-    return out + ([step.axis.extent] if isinstance(step, For) else [])
-
-
-def by_data(program: Program) -> bool:
-    """Whether what is done depends on data."""
-    return any(reads(t) for launch in program.launches for step in steps(launch.body) for t in deciding(step))

@@ -1,8 +1,8 @@
 """A run in exact arithmetic: the program and its equation at given sizes and inputs, with floats that are real numbers.
 
-Comes in: a program, sizes, inputs as flat lists. Goes out: what goes wrong even so: faults, or the first element that is another value.
-The one idea: the small run takes any numbers that Python adds, so the program with `real` for every dtype of floats is run as it is; with
-`f64` for them, what is too large for that is run in numpy at twice the bits.
+Comes in: a program, sizes, inputs. Goes out: what goes wrong even so: faults, or the first element that is another value.
+The one idea: `real` is one more dtype, so the program with it for every dtype of floats is run as it is; with `f64` for them, what is too
+large for that is run at twice the bits.
 """
 
 from __future__ import annotations
@@ -10,61 +10,68 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
+import numpy as np
+
+from tinygpu.category import reals
 from tinygpu.category.carrier import CARRIERS
-from tinygpu.category.listed import REAL, Undefined
 from tinygpu.category.monoid import MONOIDS
-from tinygpu.category.real import Real, of, stored
+from tinygpu.category.number import Array, Value, load
+from tinygpu.category.real import REAL, Beyond, Real, Undefined
 from tinygpu.category.term import FLOATS, App, Axis, Const, Fold, Read, Term, Var, walk
 from tinygpu.model.op import Op
-from tinygpu.program import small, small_inputs
-from tinygpu.program.fault import Fault, NeverStored, unflat
-from tinygpu.program.small import Lists
+from tinygpu.program.fault import Fault, NeverStored, SimulationBudget
+from tinygpu.program.reference import reference
+from tinygpu.program.simulate import simulate
 from tinygpu.program.step import Assign, For, Holds, If, Local, Program, Shared, Step, steps
 from tinygpu.program.tolerance import Mismatch
 from tinygpu.program.unpack import unpack
 from tinygpu.record import replace
 
-POINTS = 1 << 20  # of an exact run, in points of all operations: some seconds
-COST = 1 << 5  # lane-steps that take as long as one of them
+POINTS = 1 << 18  # of an exact run, in points of all operations: a second or two
+MOST = 1 << 12  # elements of an input
+COST = 1 << 7  # lane-steps that take as long as one of them
 
 
 def run(
-    program: Program, sizes: Mapping[str, int], inputs: Lists, points: int = POINTS
+    program: Program, sizes: Mapping[str, int], inputs: Mapping[str, Array], order: int | None = None, points: int = POINTS
 ) -> tuple[tuple[Fault, ...] | Mismatch | None, int]:
-    """What goes wrong in a run in lockstep on real numbers, and the lane-steps that it took. Raises Beyond for what takes more than so
-    many points, or where bounds leave it open; IndexError and ZeroDivisionError where the equation has no value."""
-    made = retyped(program, REAL)
-    given = {t.name: [*map(stored, inputs[t.name])] if t.dtype in FLOATS else inputs[t.name] for t in program.op.inputs}
+    """What goes wrong in a run on real numbers, and how many points it took. Raises Beyond for what takes more than so many, or where
+    bounds leave it open; IndexError and ZeroDivisionError where the equation has no value."""
+    work = [points * COST]
+    with reals.limited(points) as left:
+        if any(np.size(values) > MOST for values in inputs.values()):
+            raise Beyond("an input is large")
+        given = {t.name: load(inputs[t.name], t.dtype, exact=True) for t in program.op.inputs}
+        given |= {t.name: reals.held(given[t.name]) for t in program.op.inputs if t.dtype in FLOATS}
+        found = _wrong(retyped(program, REAL), sizes, given, order, work)
+    return found, points - left[0] + (points * COST - work[0]) // COST
+
+
+def _wrong(
+    made: Program, sizes: Mapping[str, int], inputs: Mapping[str, Array], order: int | None, work: list[int]
+) -> tuple[Fault, ...] | Mismatch | None:
     try:
-        wanted = small_inputs.reference(made.op, sizes, given)
+        wanted = reference(made.op, sizes, inputs)
     except Undefined:
         raise ZeroDivisionError("the equation has no value") from None
-    outcome = small.simulate(made, sizes, given, work=points)
-    faults = tuple(f for f in outcome.faults if not (isinstance(f, NeverStored) and _nothing(made.op, sizes, f, wanted)))
-    if faults:
-        return faults, outcome.taken
-    if outcome.faults:
-        return None, outcome.taken
-    differing = (wrong for t in made.op.outputs for wrong in _differing(made.op, sizes, t.name, outcome.outputs, wanted))
-    return next(differing, None), outcome.taken
+    try:
+        outcome = simulate(made, sizes, inputs, order=order, work=work)
+    except SimulationBudget as error:
+        raise Beyond(str(error)) from None
+    faults = tuple(f for f in outcome.faults if not (isinstance(f, NeverStored) and _nothing(wanted[f.array][f.index])))
+    if faults or outcome.faults:
+        return faults or None
+    for tensor in made.op.outputs:
+        got, want = outcome.outputs[tensor.name], wanted[tensor.name]
+        for spot in np.argwhere(reals.apart(got, want)):
+            at = tuple(map(int, spot))
+            return Mismatch(tensor.name, at, float(got[at]), float(want[at]))
+    return None
 
 
-def _nothing(op: Op, sizes: Mapping[str, int], fault: NeverStored, wanted: Lists) -> bool:
+def _nothing(value: Value) -> bool:
     """Whether the equation has no value there: then nothing need be stored."""
-    address = 0
-    for place, extent in zip(fault.index, small_inputs.shape_of(op.tensor(fault.array), sizes), strict=True):
-        address = address * extent + place
-    value = wanted[fault.array][address]
     return isinstance(value, Real) and value.undefined
-
-
-def _differing(op: Op, sizes: Mapping[str, int], name: str, got: Lists, want: Lists) -> list[Mismatch]:
-    """The first element that is another value, where the equation has one."""
-    for address, (a, b) in enumerate(zip(got[name], want[name], strict=True)):
-        a, b = (v if isinstance(v, Real) else of(v) for v in (a, b))
-        if not b.undefined and a.apart(b):
-            return [Mismatch(name, unflat(address, small_inputs.shape_of(op.tensor(name), sizes)), float(a), float(b))]
-    return []
 
 
 def retyped(program: Program, dtype: str) -> Program:

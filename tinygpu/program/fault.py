@@ -12,7 +12,7 @@ from tinygpu.diagnostic import Span
 from tinygpu.program.step import Step
 from tinygpu.record import dataclass, field
 
-if TYPE_CHECKING:  # a fault is also what a run without numpy reports
+if TYPE_CHECKING:  # who shows a fault need not load numpy
     from tinygpu.category.number import Array
 
 Point: TypeAlias = tuple[tuple[str, int], ...]

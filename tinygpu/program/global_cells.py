@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tinygpu.category.number import Array, Value
+from tinygpu.category.number import Array, Value, zeros
 from tinygpu.program.fault import EACH, READ, STORE, At, DoubleStore, Faults, ReadOutput, Uninitialised, unflat
 from tinygpu.program.memory import Place, flat, inside, offenders
 from tinygpu.program.shadow import Access, Shadow
@@ -54,7 +54,7 @@ class Global:
     def peek(self, index: tuple[Value, ...]) -> Value:
         """The values at an index that is inside."""
         if self.values.size == 0:
-            return np.zeros(np.broadcast_shapes(*map(np.shape, index)), self.values.dtype)
+            return zeros(np.broadcast_shapes(*map(np.shape, index)), self.values.dtype)
         return self.values[flat(index, self.shape)]
 
     def read(self, index: tuple[Value, ...], mask: Array, place: Place, faults: Faults) -> Value:

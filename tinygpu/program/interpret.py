@@ -13,7 +13,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from tinygpu.category.number import UFUNC, Array, Value, quiet, rounded
+from tinygpu.category import reals
+from tinygpu.category.number import Array, Value, combined, quiet, rounded
+from tinygpu.category.real import REAL
 from tinygpu.category.term import FLOATS, TRUE, App, Read, Term, reads, text
 from tinygpu.category.to_numpy import evaluate
 from tinygpu.program.clock import Clock
@@ -177,7 +179,7 @@ def _assign(run: Run, step: Assign, mask: Array, box: tuple[int, ...] = ()) -> N
         return
     if step.update:
         with quiet():
-            value = UFUNC[step.update](target.read(index, mask, place, run.faults), value)
+            value = combined(step.update, step.value.dtype, target.read(index, mask, place, run.faults), value, mask)
     target.store(index, rounded(value, step.value.dtype), mask, place, run.faults)
 
 
@@ -247,19 +249,22 @@ def _holds(run: Run, step: Holds, mask: Array) -> None:
         for truth in ((None,) if run.undefined is None else (False, True))
     )  # what is another value where undefined comparisons have the other truth has none
     run.ghost = False
-    with quiet():
+    if dtype == REAL:
+        differ = reals.apart(got, want)
+    else:
         rtol, atol = tolerances(dtype, fold_length(step.value, run.env))
-        near = np.less_equal(np.abs(rounded(got, dtype, True) - want), atol + rtol * np.abs(want)) if dtype in FLOATS else False
-        same = (
-            near
-            | np.equal(got, want)
-            | (np.not_equal(got, got) & np.not_equal(want, want))
-            | (np.not_equal(want, *other) if other else False)
-        )
-    bad = np.logical_and(mask, np.logical_not(same))
+        differ = np.logical_not(_same(dtype, got, want, rtol, atol) | (np.not_equal(want, *other) if other else False))
+    bad = np.logical_and(mask, differ)
     if not bad.any():
         return
     shape = np.broadcast_shapes(bad.shape, (run.group.lanes,))
     for at, full, position in offenders(bad, index, place):
-        values = (np.broadcast_to(v, shape).reshape(-1)[position].item() for v in (got, want))
-        run.faults.add(HoldsViolated(at, step.target, full, *values), place.span)
+        values = (np.broadcast_to(v, shape).reshape(-1)[position] for v in (got, want))
+        run.faults.add(HoldsViolated(at, step.target, full, *(float(v) if dtype == REAL else v.item() for v in values)), place.span)
+
+
+def _same(dtype: str, got: Value, want: Value, rtol: float, atol: float) -> Value:
+    """Where two numbers are near, or both are none."""
+    with quiet():
+        near = np.less_equal(np.abs(rounded(got, dtype, True) - want), atol + rtol * np.abs(want)) if dtype in FLOATS else False
+        return near | np.equal(got, want) | (np.not_equal(got, got) & np.not_equal(want, want))

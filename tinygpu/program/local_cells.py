@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tinygpu.category.number import Array, Value
+from tinygpu.category.number import Array, Value, zeros
 from tinygpu.program.fault import Faults, Uninitialised
 from tinygpu.program.memory import Place, flat, inside, offenders
 from tinygpu.record import dataclass
@@ -41,7 +41,7 @@ class Cells:
         """The lanes' own cells; a cell that is not written yet is a fault."""
         kept, points = inside(self.name, self.extents, index, mask, place, faults)
         if self.values.shape[0] == 0:
-            return np.zeros(self.values.shape[1], self.values.dtype)
+            return zeros(self.values.shape[1], self.values.dtype)
         values, written = self.peek(kept)
         bad = np.logical_and(points, np.logical_not(written))
         if bad.any():

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tinygpu.category.number import Array, Value
+from tinygpu.category.number import Array, Value, zeros
 from tinygpu.diagnostic import Span
 from tinygpu.program.fault import EACH, At, Faults, OutOfBounds, Point
 from tinygpu.program.group import Group
@@ -109,5 +109,5 @@ class Input:
         """The elements at the index; 0 where that is outside."""
         kept, _ = inside(self.name, self.values.shape, index, mask, place, faults)
         if self.values.size == 0:
-            return np.zeros(np.broadcast_shapes(*map(np.shape, kept)), self.values.dtype)
+            return zeros(np.broadcast_shapes(*map(np.shape, kept)), self.values.dtype)
         return self.values[kept]

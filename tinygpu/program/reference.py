@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tinygpu.category.number import Array, Value, held, load
+from tinygpu.category.number import Array, Value, held, load, zeros
 from tinygpu.category.term import Read, Term
 from tinygpu.category.to_numpy import Mask, evaluate
 from tinygpu.model.op import Equation, Op
@@ -46,7 +46,7 @@ class _Values:
                 return self.at(equation, index, mask)
             self.arrays[node.tensor] = self.whole(node.tensor)
         array = self.arrays[node.tensor]
-        return array[index] if array.size else np.zeros(np.broadcast_shapes(*map(np.shape, index)), array.dtype)
+        return array[index] if array.size else zeros(np.broadcast_shapes(*map(np.shape, index)), array.dtype)
 
     def _inside(self, node: Read, axis: int, index: Value, extent: int, mask: Mask) -> Value:
         out = np.logical_or(np.less(index, 0), np.greater_equal(index, extent))

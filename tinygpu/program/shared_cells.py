@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tinygpu.category.number import Array, Value
+from tinygpu.category.number import Array, Value, zeros
 from tinygpu.program.fault import READ, STORE, Faults, Uninitialised
 from tinygpu.program.memory import Place, flat, inside, offenders
 from tinygpu.program.shadow import Access, Shadow
@@ -29,13 +29,13 @@ class SharedCells:
 
     def peek(self, index: tuple[Value, ...]) -> Value:
         """The values at an index that is inside, unseen by the shadow."""
-        return self.values[flat(index, self.extents) + self.offset] if self.values.size else np.zeros(1, self.values.dtype)
+        return self.values[flat(index, self.extents) + self.offset] if self.values.size else zeros(1, self.values.dtype)
 
     def read(self, index: tuple[Value, ...], mask: Array, place: Place, faults: Faults) -> Value:
         """The elements at the index; one that no thread of the block has written is a fault."""
         kept, points = inside(self.name, self.extents, index, mask, place, faults)
         if self.values.size == 0:
-            return np.zeros(1, self.values.dtype)
+            return zeros(1, self.values.dtype)
         address = flat(kept, self.extents) + self.offset
         self._written(address, points, index, place, faults)
         self.shadow.touch(READ, _access(place, address, points), faults)

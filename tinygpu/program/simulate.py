@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from tinygpu.category.number import Value, held, load, outside_dtype
-from tinygpu.category.term import FLOATS, Term
+from tinygpu.category.number import Value, held, load, outside_dtype, unwritten, zeros
+from tinygpu.category.term import Term
 from tinygpu.category.to_numpy import evaluate
 from tinygpu.program.access import accesses
 from tinygpu.program.clock import Clock, Moments
@@ -145,20 +145,19 @@ def _inputs(program: Program, env: Mapping[str, Value], inputs: Mapping[str, Any
 
 
 def _global(name: str, dtype: str, output: bool, shape: tuple[int, ...]) -> Global:
-    values = np.full(math.prod(shape), np.nan if dtype in FLOATS else 0, held(dtype))
-    return Global.of(name, dtype, output, shape, values)
+    return Global.of(name, dtype, output, shape, unwritten(math.prod(shape), dtype))
 
 
 def _local(local: Local, env: Mapping[str, Value], group: Group) -> Cells:
     extents = _shape(local.extents, env)
     shape = (math.prod(extents), group.lanes)
-    return Cells(local.name, extents, np.zeros(shape, held(local.dtype)), np.zeros(shape, np.bool_))
+    return Cells(local.name, extents, zeros(shape, held(local.dtype)), np.zeros(shape, np.bool_))
 
 
 def _shared(shared: Shared, env: Mapping[str, Value], group: Group, clock: Clock) -> SharedCells:
     extents = _shape(shared.extents, env)
     each = math.prod(extents)
     size = each * len(group.blocks)
-    values, written = np.zeros(size, held(shared.dtype)), np.zeros(size, np.bool_)
+    values, written = zeros(size, held(shared.dtype)), np.zeros(size, np.bool_)
     shadow = Shadow(shared.name, extents, size, each, clock)
     return SharedCells(shared.name, extents, values, written, shadow, group.block * each)

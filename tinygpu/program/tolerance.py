@@ -60,7 +60,7 @@ def _most(extent: Term, env: Mapping[str, Any]) -> int:
     """The largest of an extent's values."""
     if all(isinstance(env[name], int) for name in variables(extent)) and not reads(extent):
         return evaluate(extent, env)
-    import numpy as np  # only a run in numpy has extents that are arrays
+    import numpy as np  # only a run has extents that are arrays
 
     from tinygpu.category.to_numpy import evaluate as in_numpy
 

@@ -5,6 +5,7 @@ Comes in: addresses, of which several may be one, and values. Goes out: the arra
 
 from __future__ import annotations
 
+from tinygpu.category import reals
 from tinygpu.category.number import UFUNC, Array, quiet
 
 
@@ -16,5 +17,8 @@ def combine(monoid: str, values: Array, address: Array, given: Array) -> None:
     >>> combine("sum", cells, np.array([1, 1, 0]), np.array([3, 4, 5], np.int32)); cells.tolist()
     [5, 7]
     """
+    if values.dtype == reals.OBJECT:
+        reals.accumulate(monoid, values, address, given)
+        return
     with quiet():
         UFUNC[monoid].at(values, address, given)

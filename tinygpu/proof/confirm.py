@@ -1,19 +1,18 @@
 """A value that is wrong in floats is wrong only if it is in exact arithmetic.
 
-Comes in: a program, sizes, the seed of a run, and the element that it got wrong. Goes out: what goes wrong on real numbers, or None where
+Comes in: a program, sizes, the inputs of a run, and the element that it got wrong. Goes out: what goes wrong on real numbers, or None where
 nothing does or nobody knows. The one idea: rounding makes no counterexample, and neither does a number that a dtype has no room for;
 what is too large for fractions is run in f64, where only what is beyond the tolerance of the program's own dtypes is wrong.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from math import isfinite
-from typing import Any, TypeAlias
 
-from tinygpu.category.listed import Beyond, Undecided
+from tinygpu.category.number import Array
+from tinygpu.category.real import Beyond, Undecided
 from tinygpu.category.term import FLOATS, Const, Term, total, walk
-from tinygpu.model.op import Op
 from tinygpu.obligations.store import inlined
 from tinygpu.program import exact
 from tinygpu.program.fault import Fault, NeverStored
@@ -22,41 +21,39 @@ from tinygpu.program.tolerance import Mismatch
 
 LARGEST = 1 << 20  # of a constant beside which f64 still has digits for numbers of order one
 
-Draw: TypeAlias = Callable[[Op, dict[str, int], int], dict[str, list[Any]]]
-
 
 def confirmed(
     program: Program,
     sizes: dict[str, int],
-    seed: int,
-    draw: Draw,
+    inputs: Mapping[str, Array],
+    order: int | None,
     found: Mismatch | tuple[Fault, ...],
     work: list[int] | None,
     again: Callable[[], Mismatch | None],
 ) -> tuple[Fault, ...] | Mismatch | None:
-    """What is wrong on real numbers, of the inputs that `draw` gives for the seed. `again` runs it in f64, for what is too large, and for
-    another order of the threads."""
+    """What is wrong on real numbers, in that order of the threads. `again` runs it in f64, for what is too large."""
     if not exact.with_fractions(program):
         return found
     limit = min(exact.POINTS, max(1, (work[0] if work else exact.POINTS * exact.COST) // exact.COST))
+    taken = limit // 4
+    wrong: tuple[Fault, ...] | Mismatch | None = None
     try:
-        inputs = draw(program.op, sizes, seed)
-        wrong, taken = exact.run(program, sizes, inputs, limit)
-        if work:
-            work[0] -= taken * exact.COST
-        if wrong is not None or not seed:
-            return wrong
-    except Undecided:
-        return None
+        wrong, taken = exact.run(program, sizes, inputs, order, limit)
+    except (Undecided, IndexError, ZeroDivisionError):
+        return None  # nobody knows, or the equation has no value
     except Beyond:
-        if work:
-            work[0] -= limit * exact.COST // 4
-    except (IndexError, ZeroDivisionError):
-        return None  # the equation has no value
-    if not isinstance(found, Mismatch):
-        everywhere = all(total(inlined(program.op, e.value)) for e in program.op.equations)
-        return found if everywhere and all(isinstance(f, NeverStored) for f in found) else None
-    return _plain(again()) if all(map(_moderate, _terms(program))) else None
+        if isinstance(found, Mismatch) and all(map(_moderate, _terms(program))):
+            wrong = _plain(again())
+    if work:
+        work[0] -= taken * exact.COST
+    return wrong or _unstored(program, found)
+
+
+def _unstored(program: Program, found: Mismatch | tuple[Fault, ...]) -> tuple[Fault, ...] | None:
+    """Elements that floats leave out, of an equation that has a value everywhere: a guard that rounding decides is no guard."""
+    if isinstance(found, Mismatch) or not all(isinstance(f, NeverStored) for f in found):
+        return None
+    return found if all(total(inlined(program.op, e.value)) for e in program.op.equations) else None
 
 
 def _plain(seen: Mismatch | None) -> Mismatch | None:

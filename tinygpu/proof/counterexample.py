@@ -33,7 +33,6 @@ from tinygpu.record import dataclass, replace
 
 TRIED = 48  # assignments of sizes that are tried when the solver has no suggestion
 WORK = 1 << 28  # lane-steps of all runs of one search, each step counted as 1024 more: about a quarter of a minute
-SMALL_WORK = 1 << 22  # of them in plain Python: then numpy, which a long search is faster with, is loaded
 LEAST_WORK = 1 << 22  # of a search with a small budget
 LARGE = 600  # what all sizes are in the last one: there an 8-bit counter has run over
 EXPLAINS = {  # what a misbehaviour is a case of, most telling code first
@@ -79,7 +78,7 @@ class Counterexample:
 
 @dataclass(slots=True, eq=False, repr=False)
 class Search:
-    """What is known of a program before the next search: the lane-steps that are left, in all and in plain Python, and the sizes at which nothing went wrong."""
+    """What is known of a program before the next search: the lane-steps that are left, and the sizes at which nothing went wrong."""
 
     work: list[int]
     clean: set[tuple[int, ...]]
@@ -87,7 +86,7 @@ class Search:
 
 def search(budget: int = BUDGET) -> Search:
     """One that has not begun. The budget is the solver's for one claim; the work of all runs together has a bound in proportion."""
-    return Search([max(LEAST_WORK, WORK * min(budget, BUDGET) // BUDGET), SMALL_WORK], set())
+    return Search([max(LEAST_WORK, WORK * min(budget, BUDGET) // BUDGET)], set())
 
 
 def find(

@@ -21,12 +21,11 @@ from tinygpu.category.term import FLOATS
 from tinygpu.model.op import Tensor
 from tinygpu.program.exact import retyped
 from tinygpu.program.fault import Fault, NeverStored, SimulationBudget
-from tinygpu.program.inputs import promised, random_inputs
+from tinygpu.program.inputs import ends_inputs, promised, random_inputs
 from tinygpu.program.reference import reference
 from tinygpu.program.simulate import simulate
 from tinygpu.program.step import Program
 from tinygpu.program.tolerance import Mismatch
-from tinygpu.proof.large_replay import ends_inputs
 from tinygpu.recheck.agreement import Agreement, Disagreement
 from tinygpu.recheck.data import nasty_inputs
 from tinygpu.recheck.sizes import edges, large, small

@@ -1,0 +1,151 @@
+"""Arrays of real numbers: object arrays of `real.Real`, and what is computed with them point by point.
+
+Comes in: an operation, its operands, the mask of the points that count. Goes out: an array, as numpy gives it of floats. The one idea: a point
+that does not count is not computed, since what is a question of a real number (which one is greater, which integer it is) may have no answer.
+
+    >>> third = made(np.array([1, 2])) / of(3)
+    >>> apply("add", [third, third[::-1]], None).tolist() == [1, 1], apply("lt", [third, of(0.5)], None).tolist()
+    (True, [True, False])
+    >>> apply("log", [made(np.array([1, 0]))], np.array([True, False])).tolist()
+    [0.0, undefined]
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import partial, reduce
+from math import prod
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from tinygpu.category.real import UNDEFINED, Beyond, Real, of, stored
+from tinygpu.category.real_functions import FUNCTIONS, greatest, least
+from tinygpu.category.term import COMPARISONS
+
+Array: TypeAlias = np.ndarray[Any, Any]
+TRUTH, OBJECT = np.dtype(np.bool_), np.dtype(object)
+DEEP = 1 << 5  # points that take as long as one function of a number that is not rounded
+PLAIN = ("div", "min", "max", "abs", "floor", "sqrt")  # of the functions those that are fractions of fractions
+OPERATIONS: Mapping[str, Callable[..., Any]] = {
+    **FUNCTIONS,
+    **{name: getattr(operator, name) for name in ("add", "sub", "mul", "neg", *COMPARISONS)},
+}
+COMBINE: Mapping[str, Callable[[Real, Real], Real]] = {"sum": operator.add, "prod": operator.mul, "min": least, "max": greatest}
+
+_left: ContextVar[list[int]] = ContextVar("points that may still be computed")
+
+
+@contextmanager
+def limited(points: int) -> Iterator[list[int]]:
+    """Within it at most so many points are computed; gives what is left."""
+    left = [points]
+    token = _left.set(left)
+    try:
+        yield left
+    finally:
+        _left.reset(token)
+
+
+def spend(points: int) -> None:
+    """Takes so many points. Raises Beyond where that is too much."""
+    left = _left.get(None)
+    if left is not None:
+        left[0] -= points
+        if left[0] < 0:
+            raise Beyond("more points than a run on real numbers may take")
+
+
+def made(values: Any) -> Any:
+    """Numbers as reals; of a float that was written, what was written."""
+    return _each(of, values)
+
+
+def held(values: Any) -> Any:
+    """Numbers of an array as reals: the binary fractions that they are."""
+    return _each(stored, values)
+
+
+def _each(function: Callable[[Any], Real], values: Any) -> Any:
+    if isinstance(values, Real) or getattr(values, "dtype", None) == OBJECT:
+        return values
+    array = np.asarray(values)
+    spend(array.size)
+    return np.frompyfunc(function, 1, 1)(array) if array.ndim else function(array.item())
+
+
+def apply(op: str, args: list[Any], mask: Array | None) -> Any:
+    """An operation that gives reals, or compares them. Raises Beyond for what real numbers do not have."""
+    if op not in OPERATIONS:
+        raise Beyond(op)
+    cost = DEEP if op in FUNCTIONS and op not in PLAIN else 1
+    function = partial(pointwise, OPERATIONS[op], TRUTH if op in COMPARISONS else OBJECT, mask, cost)
+    return reduce(function, args) if len(args) > 1 else function(*args)
+
+
+def cast(values: Any, dtype: np.dtype[Any], mask: Array | None) -> Any:
+    """Reals as truth values, or as integers: truncated towards zero, and saturated."""
+    if dtype == TRUTH:
+        return pointwise(bool, dtype, mask, 1, values)
+    low, high = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+    return pointwise(lambda v: low if v <= low else high if v >= high else int(v), dtype, mask, 1, values)
+
+
+def pointwise(function: Callable[..., Any], dtype: np.dtype[Any], mask: Array | None, cost: int, *args: Any) -> Any:
+    """The function at the points that count; what else there is has no value, or is 0."""
+    args = tuple(map(made, args))
+    shape = np.broadcast_shapes(*map(np.shape, args))
+    where = needed(mask, shape)
+    every = np.frompyfunc(function, len(args), 1)
+    if where is None:
+        spend(cost * prod(shape))
+        return np.asarray(every(*args)).astype(dtype)[()]
+    out = np.full(shape, UNDEFINED if dtype == OBJECT else 0, dtype)
+    spend(cost * int(where.sum()))
+    if where.any():
+        out[where] = every(*(np.broadcast_to(a, shape)[where] for a in args))
+    return out[()]
+
+
+def needed(mask: Array | None, shape: tuple[int, ...]) -> Array | None:
+    """The points of an array of that shape that count for some point of the mask; None is all.
+
+    >>> needed(np.array([[True, False], [False, False]]), (1, 2)), needed(np.array([True, False]), (3, 1))
+    (array([[ True, False]]), None)
+    """
+    if mask is None:
+        return None
+    inner = np.asarray(mask.any(tuple(range(max(0, mask.ndim - len(shape))))))
+    own = shape[len(shape) - inner.ndim :]
+    inner = np.asarray(inner.any(tuple(n for n, extent in enumerate(own) if extent == 1), keepdims=True))
+    return None if inner.all() else np.broadcast_to(inner, shape)
+
+
+def combined(monoid: str, a: Any, b: Any, mask: Array | None = None) -> Any:
+    """`a ⊕ b`."""
+    return pointwise(COMBINE[monoid], OBJECT, mask, 1, a, b)
+
+
+def folded(monoid: str, total: Any, values: Any, mask: Array | None, shape: tuple[int, ...]) -> Any:
+    """The total so far, combined with the values of the mask along the first axis of that shape, in order."""
+    shape = np.broadcast_shapes(np.shape(values), np.shape(mask) if mask is not None else (), shape)
+    places = np.broadcast_to(True if mask is None else mask, shape)
+    for value, here in zip(np.broadcast_to(values, shape), places, strict=True):
+        if here.any():
+            total = np.where(here, combined(monoid, total, value, here), total)[()]
+    return total
+
+
+def accumulate(monoid: str, values: Array, address: Array, given: Array) -> None:
+    """`values[address] ⊕= given`, where several addresses may be one."""
+    spend(len(address))
+    for place, value in zip(address.tolist(), given.tolist(), strict=True):
+        values[place] = COMBINE[monoid](values[place], value)
+
+
+def apart(got: Any, want: Any) -> Array:
+    """Where two are certainly not the same, and the second has a value."""
+    return np.asarray(pointwise(lambda a, b: not b.undefined and a.apart(b), TRUTH, None, 1, got, want))
