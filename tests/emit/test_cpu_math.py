@@ -10,7 +10,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from tinygpu.emit.cpu_prelude import HEADER, HEADER_IMPORTS, RANGES, prelude
+from tinygpu.category.dtype import RANGE
+from tinygpu.emit.cpu_prelude import HEADER, HEADER_IMPORTS, prelude
 from tinygpu.emit.mathlib import APPROXIMATIONS, errors
 
 STEP = 1021  # a prime: the sweep meets every exponent and every low digit
@@ -151,9 +152,9 @@ def test_f64_is_rounded_once(dtype: str, kind: Any) -> None:
     assert np.isnan(odd(np.array([np.nan]))).all() and np.array_equal(odd(np.array([np.inf, 0.0, 1.5])), [np.inf, 0.0, 1.5])
 
 
-@pytest.mark.parametrize("dtype", sorted(RANGES))
+@pytest.mark.parametrize("dtype", sorted(RANGE))
 def test_float_to_integer_truncates_and_saturates(dtype: str) -> None:
-    low, high = RANGES[dtype]
+    low, high = RANGE[dtype]
     kind = {"u8": "u1", "i8": "i1", "u32": "u4", "i32": "i4", "i64": "i8"}[dtype]
     x = np.array([0.9, -0.9, 1.5, -1.5, low, float(low) - 0.5, high, high + 0.5, 1e30, -1e30, np.inf, -np.inf, np.nan])
     want = [0 if v != v else low if v <= low else high if v >= high else math.trunc(v) for v in x.tolist()]
