@@ -11,12 +11,13 @@ import ast
 from functools import reduce
 
 from tinygpu.category.dtype import HALVES
+from tinygpu.category.names import unused
 from tinygpu.category.term import Axis, Const, text
 from tinygpu.emit.cuda_body import Build, body_lines
 from tinygpu.emit.cuda_names import first_names, index_names
 from tinygpu.emit.cuda_text import Scope, stored
 from tinygpu.emit.prelude import ANGLES, CONVERSIONS, MOVES, SHUFFLED, UPDATED, made_by
-from tinygpu.emit.python import Lines, block, docstring, fresh, identifier, python_names, source
+from tinygpu.emit.python import Lines, block, docstring, identifier, python_names, source
 from tinygpu.program.arrays import STATIC_BYTES, arrays, shared_places
 from tinygpu.program.step import Assign, For, Launch, Local, Program, Shared, steps
 from tinygpu.program.streaming import once
@@ -101,7 +102,7 @@ def kernel_source(program: Program, number: int) -> tuple[str, frozenset[str]]:
     build.swizzled = {name: s for name, s in program.shared.items() if s.layout.swizzle}
     decoded = thread_lines(launch, scope)
     lines = body_lines(build, launch.body, scope, launch.grid + launch.block)
-    name = fresh(identifier(program.name), OURS)
+    name = unused(identifier(program.name), OURS)
     parameters = kernel_parameters(program)
     inner = block(f"def {name}({', '.join(scope.names[p.name] for p in parameters)})", [*decoded, *build.declared, *lines])
     kept = unwritten(program, launch)

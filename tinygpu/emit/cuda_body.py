@@ -10,12 +10,13 @@ from collections.abc import Mapping
 
 from tinygpu.category.dtype import HALVES
 from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.names import unused
 from tinygpu.category.node import SHUFFLES
 from tinygpu.category.term import FLOATS, TRUE, App, Axis, Const, Read, Term, conjuncts, reads, rebuild, text, variables, walk
-from tinygpu.emit.cuda_names import numbered, occurs
+from tinygpu.emit.cuda_names import occurs
 from tinygpu.emit.cuda_text import Scope, held, stored
 from tinygpu.emit.cuda_wide import Move, fast
-from tinygpu.emit.python import Lines, block, choice, comment, fresh
+from tinygpu.emit.python import Lines, block, choice, comment
 from tinygpu.program.arrays import arrays
 from tinygpu.program.step import Assign, Barrier, For, If, Local, Program, Shared, Step
 from tinygpu.program.wide import Wide, hoisted, wide_in
@@ -128,7 +129,7 @@ def vector_lines(build: Build, loop: For, scope: Scope, axes: tuple[Axis, ...]) 
 
 def cells_of(build: Build, wide: Wide, axis: Axis, scope: Scope) -> str:
     """Declares the cells that hold what moves in one wide access; their name is the tensor's and the axis's."""
-    name = fresh(f"{scope.names[wide.tensor]}_{scope.names[axis.name]}", build.taken)
+    name = unused(f"{scope.names[wide.tensor]}_{scope.names[axis.name]}", build.taken)
     build.taken.add(name)
     kind = stored(arrays(build.program)[wide.tensor].dtype)
     build.declared.append(f"{name} = cuda.local.array({wide.count}, {kind})")
@@ -199,7 +200,7 @@ def shuffled_first(build: Build, step: Assign, scope: Scope) -> tuple[Lines, Ass
         if not isinstance(inner, App) or inner.op not in SHUFFLES:
             return inner
         if inner not in kept:
-            name = numbered("other", build.taken)
+            name = unused("other", build.taken, "_")
             build.taken.add(name)
             lines.append(f"{name} = {scope.to_store(inner) if inner.dtype == 'bool' else scope.text(inner)}")
             kept[inner] = Read(f"shuffled {name}", (), inner.dtype)

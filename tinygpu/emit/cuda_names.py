@@ -13,9 +13,10 @@ from collections.abc import Collection, Iterator, Mapping
 from tinygpu.category.affine import linear
 from tinygpu.category.known import Known
 from tinygpu.category.linear import polynomial
+from tinygpu.category.names import unused
 from tinygpu.category.settle import nonnegative
 from tinygpu.category.term import App, Axis, Const, Read, Term, Var, reads, walk
-from tinygpu.emit.python import fresh, identifier
+from tinygpu.emit.python import identifier
 from tinygpu.program.layout import Layout, address
 from tinygpu.program.step import Assign, For, If, Launch, Program, Shared, Step, steps
 
@@ -49,7 +50,7 @@ def index_names(program: Program, launch: Launch, taken: Collection[str]) -> dic
     wanted = {term: name for term, name in wanted.items() if isinstance(term, App) and not reads(term) and anywhere(term, box)}
     names: dict[Term, str] = {}
     for term, name in wanted.items():
-        names[term] = numbered(identifier(name), {*taken, *names.values()})
+        names[term] = unused(identifier(name), {*taken, *names.values()}, "_")
     return names
 
 
@@ -74,7 +75,7 @@ def first_names(firsts: Mapping[Term, Term], labels: Mapping[Term, str], taken: 
     names: dict[Term, str] = {}
     for first, each in firsts.items():
         if isinstance(first, App) and first not in labels and each in labels:
-            names[first] = numbered(labels[each] + "0", {*taken, *labels.values(), *names.values()})
+            names[first] = unused(labels[each] + "0", {*taken, *labels.values(), *names.values()}, "_")
     return names
 
 
@@ -92,19 +93,6 @@ def flat_thread(launch: Launch, counted: Collection[Term]) -> Term | None:
     for axis in launch.block:
         number = number * axis.extent + Var(axis.name)
     return next((t for t in counted if isinstance(t, App) and t.op == "add" and polynomial(t) == polynomial(number)), None)
-
-
-def numbered(name: str, used: Collection[str]) -> str:
-    """The name, with a number where it is used already.
-
-    >>> numbered("i", {"i", "i_2"}), numbered("j", {"i"})
-    ('i_3', 'j')
-    """
-    number = 2
-    free = name
-    while free in used:
-        free, number = f"{name}_{number}", number + 1
-    return fresh(free, used)
 
 
 def accesses_of(step: Assign) -> tuple[Read, ...]:

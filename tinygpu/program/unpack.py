@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 
 from tinygpu.category.carrier import CARRIERS
 from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.names import claimed
 from tinygpu.category.term import SHUFFLES, TRUE, App, Const, Fold, Read, Term, Var, pack, reads, rebuild, select, walk
 from tinygpu.diagnostic import Span
 from tinygpu.program.access import terms
@@ -43,20 +44,13 @@ def components_of(program: Program) -> tuple[Mapping[str, tuple[str, ...]], set[
         taken |= {a.name for a in launch.grid + launch.block}
         for step in steps(launch.body):
             taken |= {step.axis.name} if isinstance(step, For) else {step.name} if isinstance(step, Local | Shared) else set()
-    names = {a.name: tuple(_fresh(f"{a.name}_{n}", taken) for n, _ in CARRIERS[a.dtype].components) for a in declared}
+    names = {a.name: tuple(claimed(f"{a.name}_{n}", taken) for n, _ in CARRIERS[a.dtype].components) for a in declared}
     return names, taken
 
 
 def array_of(program: Program, cell: str) -> str:
     """The array of a program that a cell of the unpacked one is a component of; else its own name."""
     return next((array for array, cells in components_of(program)[0].items() if cell in cells), cell)
-
-
-def _fresh(name: str, taken: set[str]) -> str:
-    while name in taken:
-        name += "_"
-    taken.add(name)
-    return name
 
 
 @dataclass(slots=True)
@@ -175,7 +169,7 @@ class Unpacker:
         pool = self.spare.setdefault((kind, dtype), [])
         name = next((n for n in pool if n not in used), "")
         if not name:
-            name = _fresh(kind, self.taken)
+            name = claimed(kind, self.taken)
             pool.append(name)
             self.locals[name] = dtype
         used.add(name)
