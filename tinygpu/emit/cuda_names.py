@@ -18,15 +18,14 @@ from tinygpu.category.settle import nonnegative
 from tinygpu.category.term import App, Axis, Const, Read, Term, Var, reads, walk
 from tinygpu.emit.python import identifier
 from tinygpu.program.layout import Layout, address
-from tinygpu.program.step import Assign, For, If, Launch, Program, Shared, Step, steps
+from tinygpu.program.step import Assign, For, Launch, Program, Shared, Step, steps
+from tinygpu.program.traverse import terms
 
 
 def index_names(program: Program, launch: Launch, taken: Collection[str]) -> dict[Term, str]:
     """Names for index terms of a launch: Python names that are not taken, no two the same."""
     wanted: dict[Term, str] = {}
-    counted = Counter(
-        part for step in steps(launch.body) for term in terms_of(step) for part in walk(term) if isinstance(part, App)
-    )
+    counted = Counter(part for step in steps(launch.body) for term in terms(step) for part in walk(term) if isinstance(part, App))
     accesses = [access for step in steps(launch.body) if isinstance(step, Assign) for access in accesses_of(step)]
     flat = flat_thread(launch, counted)
     if flat is not None:
@@ -130,22 +129,10 @@ def unswizzled(shared: Shared, index: tuple[Term, ...]) -> Term:
 
 def occurs(term: Term, body: tuple[Step, ...], swizzled: Mapping[str, Shared]) -> bool:
     """Whether the term stands somewhere in the steps, or is the address of a cell that does."""
-    return any(term in walk(t) for step in steps(body) for t in (*terms_of(step), *addresses(step, swizzled)))
+    return any(term in walk(t) for step in steps(body) for t in (*terms(step), *addresses(step, swizzled)))
 
 
 def addresses(step: Step, swizzled: Mapping[str, Shared]) -> tuple[Term, ...]:
     """The addresses before the swizzle of what a step accesses."""
     found = accesses_of(step) if isinstance(step, Assign) and swizzled else ()
     return tuple(unswizzled(swizzled[a.tensor], a.index) for a in found if a.tensor in swizzled)
-
-
-def terms_of(step: Step) -> tuple[Term, ...]:
-    """The terms that are evaluated at a step itself."""
-    match step:
-        case Assign(_, at, term, _, condition):
-            return (*at, term, condition)
-        case For(axis):
-            return (axis.extent,)
-        case If(condition):
-            return (condition,)
-    return ()

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tinygpu.category.region import Region
 from tinygpu.category.settle import settle
 from tinygpu.category.term import INDEX, App, Fold, Read, Term, fresh, negation, reads, rebuild, tensors, variables, whole
 from tinygpu.diagnostic import NOWHERE, Span
 from tinygpu.obligations.cells import Cells, State
 from tinygpu.obligations.made import View, single
-from tinygpu.obligations.obligation import Point
 from tinygpu.obligations.recurrence import UNSOLVED as UNSOLVED
 from tinygpu.program.step import Assign
 from tinygpu.record import dataclass, field, replace
@@ -39,7 +39,7 @@ class Store:
     tensor: str
     index: tuple[Term, ...]
     value: Term
-    point: Point
+    point: Region
     step: Assign
     update: str = ""
     launch: int = 0
@@ -52,7 +52,7 @@ class Access:
     array: str
     index: tuple[Term, ...]
     extents: tuple[Term, ...]
-    point: Point
+    point: Region
     span: Span
     write: bool = False
     atomic: str = ""
@@ -65,7 +65,7 @@ class Meeting:
 
     array: str
     apart: Term
-    point: Point
+    point: Region
     span: Span
 
 
@@ -75,7 +75,7 @@ class Collective:
 
     scope: str
     word: str
-    point: Point
+    point: Region
     span: Span = field(default=NOWHERE)
     launch: int = 0
     lanes: tuple[Term, ...] = ()
@@ -87,7 +87,7 @@ class Ghost:
 
     value: Term
     claim: Term
-    point: Point
+    point: Region
     span: Span
 
 
@@ -102,8 +102,8 @@ class Trace:
     stores: tuple[Store, ...] = ()
     accesses: tuple[Access, ...] = ()
     ghosts: tuple[Ghost, ...] = ()
-    values: tuple[tuple[Term, Point, Span], ...] = ()
-    computed: tuple[tuple[Term, Point, Span], ...] = ()
+    values: tuple[tuple[Term, Region, Span], ...] = ()
+    computed: tuple[tuple[Term, Region, Span], ...] = ()
     meetings: tuple[Meeting, ...] = ()
     collectives: tuple[Collective, ...] = ()
     final: tuple[Cells, ...] = ()
@@ -123,10 +123,10 @@ class Trace:
     def seen(self, view: View, guards: View) -> Trace:
         """The trace with every value seen from one side, and every guard from that or another."""
 
-        def at(point: Point) -> Point:
+        def at(point: Region) -> Region:
             if all(single(a.extent) for a in point.axes) and all(map(single, point.guard)):
                 return point
-            return Point(tuple(replace(a, extent=guards(a.extent)) for a in point.axes)).under(*map(guards, point.guard))
+            return Region(tuple(replace(a, extent=guards(a.extent)) for a in point.axes)).under(*map(guards, point.guard))
 
         def several(terms: tuple[Term, ...]) -> tuple[Term, ...]:
             return tuple(map(view, terms))
@@ -147,12 +147,12 @@ class Trace:
         )
 
 
-def guarded_reads(term: Term, point: Point) -> list[tuple[Read, Point]]:
+def guarded_reads(term: Term, point: Region) -> list[tuple[Read, Region]]:
     """Every read of a term, with the point at which it is really evaluated: only the branch that is taken, inside its folds."""
     return [(t, where) for t, where in evaluated_in(term, point) if isinstance(t, Read)]
 
 
-def evaluated_in(term: Term, point: Point) -> Iterator[tuple[Term, Point]]:
+def evaluated_in(term: Term, point: Region) -> Iterator[tuple[Term, Region]]:
     """What is read and computed of values in a term, the innermost first, each at the point where it is evaluated."""
     if whole(term):
         return
@@ -176,7 +176,7 @@ def evaluated_in(term: Term, point: Point) -> Iterator[tuple[Term, Point]]:
     yield term, point
 
 
-def in_order(term: App, point: Point) -> Iterator[tuple[Term, Point]]:
+def in_order(term: App, point: Region) -> Iterator[tuple[Term, Region]]:
     """The operands of an operation where they are evaluated: `and` and `or` from the left, and no further than they must."""
     for arg in term.args:
         yield arg, point
@@ -184,7 +184,7 @@ def in_order(term: App, point: Point) -> Iterator[tuple[Term, Point]]:
             point = point.under(arg if term.op == "and" else negation(arg))
 
 
-def index_terms(term: Term, point: Point) -> Iterator[tuple[Term, Point]]:
+def index_terms(term: Term, point: Region) -> Iterator[tuple[Term, Region]]:
     """The largest index terms of an expression, each where it is computed."""
     if term.dtype == INDEX:
         yield term, point
@@ -217,11 +217,11 @@ def replaced(term: Term, cells: State) -> Term:
 def started(trace: Trace, starts: State) -> Trace:
     """A body's trace with the values at the start of an iteration put in for their placeholders."""
 
-    def put(term: Term, point: Point) -> Term:
+    def put(term: Term, point: Region) -> Term:
         return settle(replaced(term, starts), point.extents, frozenset(point.guard))
 
-    def at(point: Point) -> Point:
-        bare = Point(point.axes)
+    def at(point: Region) -> Region:
+        bare = Region(point.axes)
         return bare.under(*(g if replaced(g, starts) == g else put(g, bare) for g in point.guard))
 
     if not starts:

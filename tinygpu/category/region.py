@@ -1,0 +1,58 @@
+"""Regions: where something happens, as the axes around it and the guards it is under.
+
+Comes in: axes, outermost first, and guards. Goes out: what is known there. The one idea: whoever goes through a program, a claim or a text
+goes into regions, so that what is known at a place is collected in one way.
+"""
+
+from __future__ import annotations
+
+from tinygpu.category.box import box_facts
+from tinygpu.category.term import Axis, Fold, Term, conjuncts, fresh, variables
+from tinygpu.record import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """The axes around a place (grid, block, loops, folds) and the guards under which it is reached, each once."""
+
+    axes: tuple[Axis, ...] = ()
+    guard: tuple[Term, ...] = ()
+
+    def under(self, *guards: Term) -> Region:
+        """The same place under more guards."""
+        more = tuple(part for g in guards for part in conjuncts(g) if part not in self.guard)
+        return Region(self.axes, self.guard + more)
+
+    def inside(self, *axes: Axis) -> Region:
+        """The same place inside more loops."""
+        return Region(self.axes + axes, self.guard)
+
+    @property
+    def facts(self) -> tuple[Term, ...]:
+        """Everything known there."""
+        return box_facts(self.axes) + self.guard
+
+    @property
+    def extents(self) -> dict[str, Term]:
+        """Of its axes, by name."""
+        return {a.name: a.extent for a in self.axes}
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Of its axes."""
+        return frozenset(a.name for a in self.axes)
+
+    def opened(self, fold: Fold) -> tuple[Fold, Region]:
+        """A fold and the region inside of it, without its guard. Its binders are new to all that is known: of a name that is known already
+        more would be known than is true.
+
+        >>> from tinygpu.category.term import TRUE, Const, Var
+        >>> k = Axis("k", Var("n"))
+        >>> fold, inner = Region((k,), (Var("k") >= 3,)).opened(Fold("sum", (Axis("k", Const(3)),), TRUE, Var("k", "f32"), "f32"))
+        >>> [a.name for a in inner.axes]
+        ['k', 'k_']
+        """
+        known = [self.names, *map(variables, self.guard), *(variables(a.extent) for a in self.axes)]
+        if any(axis.name in names for axis in fold.axes for names in known):
+            fold = fresh(fold, frozenset().union(*known))
+        return fold, self.inside(*fold.axes)
