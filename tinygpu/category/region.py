@@ -6,8 +6,10 @@ goes into regions, so that what is known at a place is collected in one way.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from tinygpu.category.box import box_facts
-from tinygpu.category.term import Axis, Fold, Term, conjuncts, fresh, variables
+from tinygpu.category.term import App, Axis, Fold, Term, children, conjuncts, fresh, negation, variables
 from tinygpu.record import dataclass
 
 
@@ -56,3 +58,27 @@ class Region:
         if any(axis.name in names for axis in fold.axes for names in known):
             fold = fresh(fold, frozenset().union(*known))
         return fold, self.inside(*fold.axes)
+
+
+def operands(term: Term, here: Region) -> Iterator[tuple[Term, Region]]:
+    """The terms directly inside of a term, each where it is evaluated: of a choice the branch that is taken, of `and` and `or` from the left
+    and no further than it must, of a fold inside of its axes.
+
+    >>> from tinygpu.category.term import BOOL, App, Var
+    >>> i, n = Var("i"), Var("n")
+    >>> [where.guard for _, where in operands(App("and", (i > 0, n // i < 4), BOOL), Region())]
+    [(), (App(op='gt', args=(Var(name='i', dtype='index'), Const(value=0, dtype='index')), dtype='bool'),)]
+    """
+    match term:
+        case App("select", (condition, then, otherwise)):
+            yield from ((condition, here), (then, here.under(condition)), (otherwise, here.under(negation(condition))))
+        case App("and" | "or" as op, args):
+            for arg in args:
+                yield arg, here
+                here = here.under(arg if op == "and" else negation(arg))
+        case Fold(_, axes):
+            yield from ((axis.extent, here) for axis in axes)
+            fold, inner = here.opened(term)
+            yield from ((fold.guard, inner), (fold.body, inner.under(fold.guard)))
+        case _:
+            yield from ((child, here) for child in children(term))

@@ -19,8 +19,9 @@ from tinygpu.emit.cuda_text import Scope, stored
 from tinygpu.emit.prelude import ANGLES, CONVERSIONS, MOVES, SHUFFLED, UPDATED, made_by
 from tinygpu.emit.python import Lines, block, docstring, identifier, python_names, source
 from tinygpu.program.arrays import STATIC_BYTES, arrays, shared_places
-from tinygpu.program.step import Assign, For, Launch, Local, Program, Shared, steps
+from tinygpu.program.step import For, Launch, Local, Program, Shared, steps
 from tinygpu.program.streaming import once
+from tinygpu.program.traverse import written
 from tinygpu.program.unpack import unpack
 from tinygpu.program.wide import wide_accesses
 from tinygpu.record import dataclass
@@ -116,8 +117,8 @@ def kernel_source(program: Program, number: int) -> tuple[str, frozenset[str]]:
 
 def unwritten(program: Program, launch: Launch) -> frozenset[str]:
     """The arrays in global memory that nobody writes during a launch."""
-    written = {s.target for s in steps(launch.body) if isinstance(s, Assign)}
-    return frozenset(p.name for p in kernel_parameters(program) if p.kind == "pointer" and p.name not in written)
+    changed = written(launch.body)
+    return frozenset(p.name for p in kernel_parameters(program) if p.kind == "pointer" and p.name not in changed)
 
 
 def called(text: str) -> set[str]:

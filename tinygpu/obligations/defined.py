@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tinygpu.category.dtype import SIGNED
-from tinygpu.category.region import Region
+from tinygpu.category.region import Region, operands
 from tinygpu.category.term import (
     BOOL,
     FALSE,
@@ -23,6 +23,7 @@ from tinygpu.category.term import (
     App,
     Const,
     Fold,
+    Read,
     Term,
     conjunction,
     negation,
@@ -33,7 +34,7 @@ from tinygpu.category.total import blending, failing, literal, mixing
 from tinygpu.diagnostic import Label, Span
 from tinygpu.obligations.finite import Ends, blended, finite
 from tinygpu.obligations.obligation import Claim, Obligation
-from tinygpu.obligations.trace import Trace, in_order
+from tinygpu.obligations.trace import Trace
 from tinygpu.program.step import Program
 
 Partial = App | Fold
@@ -155,25 +156,18 @@ def partial(
     Of `and` and `or` one operand may be enough: where those of `known` are such a term it is the same as theirs; with None each is one operation.
     """
     match term:
-        case App("select", (condition, then, otherwise)):
-            yield from partial(condition, point, folds, known)
-            yield from partial(then, point.under(condition), folds, known)
-            yield from partial(otherwise, point.under(negation(condition)), folds, known)
+        case Read():
+            return
         case App("and" | "or") if not total(term) and (known is None or among(term, point, known)):
             if known is None:
                 yield term, point
-        case App(op):
-            if op in PARTIAL or mixing(term):
-                yield term, point
-            for a, where in in_order(term, point):
-                yield from partial(a, where, folds, known)
+            return
+        case App(op) if op in PARTIAL or (op != "select" and mixing(term)):
+            yield term, point
         case Fold():
             if blending(term):
                 yield term, point
             if not folds:
                 return
-            for axis in term.axes:
-                yield from partial(axis.extent, point, folds, known)
-            fold, inner = point.opened(term)
-            yield from partial(fold.guard, inner, folds, known)
-            yield from partial(fold.body, inner.under(fold.guard), folds, known)
+    for part, where in operands(term, point):
+        yield from partial(part, where, folds, known)

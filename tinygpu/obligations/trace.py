@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tinygpu.category.region import Region
+from tinygpu.category.region import Region, operands
 from tinygpu.category.settle import settle
-from tinygpu.category.term import INDEX, App, Fold, Read, Term, fresh, negation, reads, rebuild, tensors, variables, whole
+from tinygpu.category.term import INDEX, Fold, Read, Term, fresh, reads, rebuild, tensors, variables, whole
 from tinygpu.diagnostic import NOWHERE, Span
 from tinygpu.obligations.cells import Cells, State
 from tinygpu.obligations.made import View, single
@@ -156,32 +156,9 @@ def evaluated_in(term: Term, point: Region) -> Iterator[tuple[Term, Region]]:
     """What is read and computed of values in a term, the innermost first, each at the point where it is evaluated."""
     if whole(term):
         return
-    match term:
-        case App("select", (condition, then, otherwise)):
-            yield from evaluated_in(condition, point)
-            yield from evaluated_in(then, point.under(condition))
-            yield from evaluated_in(otherwise, point.under(negation(condition)))
-        case Fold(_, axes):
-            for axis in axes:
-                yield from evaluated_in(axis.extent, point)
-            fold, inner = point.opened(term)
-            yield from evaluated_in(fold.guard, inner)
-            yield from evaluated_in(fold.body, inner.under(fold.guard))
-        case Read(_, index):
-            for i in index:
-                yield from evaluated_in(i, point)
-        case App():
-            for arg, where in in_order(term, point):
-                yield from evaluated_in(arg, where)
+    for part, where in operands(term, point):
+        yield from evaluated_in(part, where)
     yield term, point
-
-
-def in_order(term: App, point: Region) -> Iterator[tuple[Term, Region]]:
-    """The operands of an operation where they are evaluated: `and` and `or` from the left, and no further than they must."""
-    for arg in term.args:
-        yield arg, point
-        if term.op in ("and", "or"):
-            point = point.under(arg if term.op == "and" else negation(arg))
 
 
 def index_terms(term: Term, point: Region) -> Iterator[tuple[Term, Region]]:
@@ -189,16 +166,8 @@ def index_terms(term: Term, point: Region) -> Iterator[tuple[Term, Region]]:
     if term.dtype == INDEX:
         yield term, point
         return
-    match term:
-        case Read(_, index):
-            yield from ((i, point) for i in index)
-        case App("select", (condition, then, otherwise)):
-            yield from index_terms(condition, point)
-            yield from index_terms(then, point.under(condition))
-            yield from index_terms(otherwise, point.under(negation(condition)))
-        case App():
-            for arg, where in in_order(term, point):
-                yield from index_terms(arg, where)
+    for part, where in () if isinstance(term, Fold) else operands(term, point):
+        yield from index_terms(part, where)
 
 
 def replaced(term: Term, cells: State) -> Term:

@@ -16,7 +16,7 @@ from functools import cache
 from tinygpu.category.affine import linear
 from tinygpu.category.box import Box
 from tinygpu.category.interval import lower, upper
-from tinygpu.category.region import Region
+from tinygpu.category.region import Region, operands
 from tinygpu.category.settle import settle
 from tinygpu.category.term import (
     FALSE,
@@ -27,9 +27,7 @@ from tinygpu.category.term import (
     Read,
     Term,
     Var,
-    children,
     conjunction,
-    negation,
     reads,
     text,
     variables,
@@ -39,7 +37,7 @@ from tinygpu.diagnostic import Label, Span
 from tinygpu.obligations.dataflow import execute, preconditions
 from tinygpu.obligations.limits import product
 from tinygpu.obligations.obligation import Claim, Obligation
-from tinygpu.obligations.trace import Trace, in_order
+from tinygpu.obligations.trace import Trace
 from tinygpu.program.address import address
 from tinygpu.program.step import Program
 
@@ -123,17 +121,8 @@ def divisions(term: Term, point: Region, labels: tuple[Label, ...]) -> Iterator[
 def parts(term: Term, point: Region) -> Iterator[tuple[Term, Region]]:
     """The term and everything inside of it, each at the point where it is evaluated: of a choice only the branch that is taken."""
     yield term, point
-    match term:
-        case App("select", (condition, then, otherwise)):
-            yield from parts(condition, point)
-            yield from parts(then, point.under(condition))
-            yield from parts(otherwise, point.under(negation(condition)))
-        case App():
-            for arg, where in in_order(term, point):
-                yield from parts(arg, where)
-        case _:
-            for inner in children(term):
-                yield from parts(inner, point)
+    for part, where in operands(term, point):
+        yield from parts(part, where)
 
 
 def evaluated(trace: Trace) -> Iterator[tuple[Term, Region, Span]]:

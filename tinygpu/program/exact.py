@@ -17,7 +17,7 @@ from tinygpu.category.carrier import CARRIERS
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.number import Array, Value, load
 from tinygpu.category.real import REAL, Beyond, Real, Undefined
-from tinygpu.category.term import FLOATS, App, Axis, Const, Fold, Read, Term, Var, walk
+from tinygpu.category.term import FLOATS, App, Fold, Term, rebuild, walk
 from tinygpu.model.op import Op
 from tinygpu.program.fault import Fault, NeverStored, SimulationBudget
 from tinygpu.program.reference import reference
@@ -102,20 +102,17 @@ def _op(op: Op, dtype: str) -> Op:
 def with_floats(term: Term, dtype: str) -> Term:
     """The term with one dtype for all floats.
 
+    >>> from tinygpu.category.term import Const
     >>> with_floats(App("exp", (Const(0.5, "f16"),), "f16"), "f64")
     App(op='exp', args=(Const(value=0.5, dtype='f64'),), dtype='f64')
     """
-    change, own = partial(with_floats, dtype=dtype), _float(term.dtype, dtype)
-    match term:
-        case Const() | Var():
-            return term if own == term.dtype else replace(term, dtype=own)
-        case App(op, args):
-            return App(_float(op, dtype), tuple(map(change, args)), own)
-        case Read(tensor, index, _, span):
-            return Read(tensor, tuple(map(change, index)), own, span)
-        case Fold(monoid, axes, guard, body, _, span):
-            axes = tuple(Axis(a.name, change(a.extent), a.sort, a.span) for a in axes)
-            return Fold(_float(monoid, dtype), axes, change(guard), change(body), own, span)
+    inside, own = rebuild(term, partial(with_floats, dtype=dtype), written=True), _float(term.dtype, dtype)
+    match inside:
+        case App(op):
+            return replace(inside, op=_float(op, dtype), dtype=own)
+        case Fold(monoid):
+            return replace(inside, monoid=_float(monoid, dtype), dtype=own)
+    return inside if own == inside.dtype else replace(inside, dtype=own)
 
 
 def _float(old: str, dtype: str) -> str:

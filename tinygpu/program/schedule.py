@@ -13,8 +13,8 @@ import numpy as np
 
 from tinygpu.category.number import Array
 from tinygpu.program.group import Group
-from tinygpu.program.step import Assign, Barrier, Step, steps
-from tinygpu.program.traverse import meets, reads_of
+from tinygpu.program.step import Barrier, Step, steps
+from tinygpu.program.traverse import meets, reads_of, written
 from tinygpu.record import dataclass, field
 
 LEVELS = ("block", "warp", "thread")
@@ -68,6 +68,6 @@ class Schedule:
                 scope = "block"
             elif any(meets(s) for s in inner):
                 scope = "warp"
-            names = {s.target for s in inner if isinstance(s, Assign)} | {r.tensor for s in inner for r in reads_of(s)}
+            names = written(inner) | {r.tensor for s in inner for r in reads_of(s)}
             self.known[id(step)] = scope, not self.shared.isdisjoint(names)
         return self.known[id(step)]

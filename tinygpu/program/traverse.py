@@ -11,7 +11,7 @@ from typing import TypeAlias, TypeVar
 
 from tinygpu.category.region import Region
 from tinygpu.category.term import Read, Term, reads, shuffled
-from tinygpu.program.step import Assign, Barrier, For, Holds, If, Step, body_of
+from tinygpu.program.step import Assign, Barrier, For, Holds, If, Step, body_of, steps
 from tinygpu.record import replace
 
 Body: TypeAlias = tuple[Step, ...]
@@ -92,6 +92,11 @@ def walk_steps(body: Body, region: Region = ANYWHERE, path: Path = ()) -> Iterat
 def reads_of(step: Step) -> tuple[Read, ...]:
     """Every element that a step itself reads, in order."""
     return tuple(read for term in terms(step) for read in reads(term))
+
+
+def written(body: Iterable[Step]) -> set[str]:
+    """The arrays that the steps of a body write."""
+    return {step.target for step in steps(tuple(body)) if isinstance(step, Assign)}
 
 
 def shuffles(step: Step) -> bool:
