@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tinygpu.category.box import box_facts
-from tinygpu.category.term import App, Axis, Fold, Term, children, conjuncts, fresh, negation, variables
+from tinygpu.category.box import Box, box_facts
+from tinygpu.category.settle import settle
+from tinygpu.category.term import App, Axis, Fold, Term, children, conjunction, conjuncts, fresh, negation, variables
 from tinygpu.record import dataclass
 
 
@@ -43,6 +44,20 @@ class Region:
     def names(self) -> frozenset[str]:
         """Of its axes."""
         return frozenset(a.name for a in self.axes)
+
+    @property
+    def box(self) -> Box:
+        """The same as a box."""
+        return Box(self.axes, conjunction(*self.guard))
+
+    def settled(self, term: Term) -> Term:
+        """The term with every condition that is decided there replaced by its value.
+
+        >>> from tinygpu.category.term import Var
+        >>> Region((Axis("i", Var("n")),)).settled(Var("i") < Var("n"))
+        Const(value=True, dtype='bool')
+        """
+        return settle(term, self.extents, frozenset(self.guard))
 
     def opened(self, fold: Fold) -> tuple[Fold, Region]:
         """A fold and the region inside of it, without its guard. Its binders are new to all that is known: of a name that is known already

@@ -7,6 +7,7 @@ The one idea: one walk over the steps. What is in scope grows on the way down, a
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import assert_never
 
 from tinygpu.category.dtype import HALVES
 from tinygpu.category.monoid import MONOIDS
@@ -18,7 +19,7 @@ from tinygpu.emit.cuda_text import Scope, held, stored
 from tinygpu.emit.cuda_wide import Move, fast
 from tinygpu.emit.python import Lines, block, choice, comment
 from tinygpu.program.arrays import arrays
-from tinygpu.program.step import Assign, Barrier, For, If, Local, Program, Shared, Step
+from tinygpu.program.step import Assign, Barrier, For, Holds, If, Local, Program, Shared, Step
 from tinygpu.program.wide import Wide, hoisted, wide_in
 from tinygpu.record import dataclass, field, replace
 
@@ -78,7 +79,9 @@ def step_lines(build: Build, step: Step, scope: Scope, axes: tuple[Axis, ...]) -
             return vector_lines(build, step, scope, axes)
         case For(axis, body):
             return loop_lines(build, axis, body, scope, axes)
-    return []  # what holds is proved, and never emitted
+        case Holds():
+            return []  # it is proved, and never emitted
+    assert_never(step)
 
 
 def declaration(python: str, kind: str, local: Local) -> Lines:

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tinygpu.category.region import Region
-from tinygpu.category.settle import settle
 from tinygpu.category.term import conjunction, text
 from tinygpu.diagnostic import Label
 from tinygpu.obligations.dataflow import preconditions
@@ -31,5 +30,5 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
         element = f"{wide.tensor}[{', '.join(map(text, wide.first))}]"
         sentence = f"the wide access at {element} is aligned to {wide.bytes} bytes"
         title = f"the wide access at {element} may not be aligned"
-        goal = settle(wide.aligned, point.extents, frozenset(point.guard))
+        goal = point.settled(wide.aligned)
         yield Obligation("alignment", "TG405", title, sentence, point.facts, goal, labels)

@@ -107,7 +107,7 @@ def restored(part: Part, context: Region) -> Term:
     back = dict(zip((i.name for i in image), part.terms, strict=True))
     known = context.inside(*part.axes).under(*part.guard)
     goal = conjunction(*(equal(substitute(witness[a.name], back), Var(a.name)) for a in part.axes))
-    left = settle(goal, known.extents, frozenset(known.guard))
+    left = known.settled(goal)
     return left if left == TRUE else simplify(goal, Box(known.axes, conjunction(*known.guard)))
 
 

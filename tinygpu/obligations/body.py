@@ -166,7 +166,7 @@ def numbered(
 
 def surely(fold: Fold, point: Region) -> tuple[Term, Term]:
     """Where a fold is not −∞, and where not +∞."""
-    low, high = (settle(apart(fold, sign, point, {}), point.extents, frozenset(point.guard)) for sign in (LOW, HIGH))
+    low, high = (point.settled(apart(fold, sign, point, {})) for sign in (LOW, HIGH))
     return low, high
 
 

@@ -181,7 +181,7 @@ def by_axes(cells: Cells, index: tuple[Term, ...], writers: tuple[Axis, ...], tu
     turn = [equal(Var(a.name), writer[a.name]) for a in turns]
     lands = [substitute(equal(i, f), writer) for i, f in zip(index, cells.place, strict=True)]
     condition = conjunction(*turn, *inside, *(substitute(g, writer) for g in point.guard), *lands)
-    claim = settle(conjunction(*back), point.extents, frozenset(point.guard)) if told(writer, axes) else FALSE
+    claim = point.settled(conjunction(*back)) if told(writer, axes) else FALSE
     return Published(condition, writer, claim)
 
 

@@ -14,7 +14,6 @@ from itertools import count, islice, product
 
 from tinygpu.category.cancel import cancel
 from tinygpu.category.region import Region
-from tinygpu.category.settle import settle
 from tinygpu.category.term import (
     FALSE,
     FLOATS,
@@ -122,11 +121,11 @@ def _with_infinities(term: Term, point: Region, ends: Ends) -> bool:
         return True
     for part, where in partial(term, point):
         if isinstance(part, Fold):
-            if settle(blended(part, where, ends), where.extents, frozenset(where.guard)) != TRUE:
+            if where.settled(blended(part, where, ends)) != TRUE:
                 return True
         elif mixing(part):
             for arg in (a for a in part.args if a.dtype in FLOATS):
-                if settle(finite(arg, where, ends), where.extents, frozenset(where.guard)) != TRUE:
+                if where.settled(finite(arg, where, ends)) != TRUE:
                     return True
     return False
 

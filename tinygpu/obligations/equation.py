@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tinygpu.category.region import Region
-from tinygpu.category.settle import settle, within
+from tinygpu.category.settle import within
 from tinygpu.category.term import INDEX, TRUE, App, Const, Fold, Read, Term, Var, conjunction, conjuncts, substitute, text, walk
 from tinygpu.diagnostic import Label
 from tinygpu.model.op import Equation, Op
@@ -55,7 +55,7 @@ def _inside(op: Op, read: Read, point: Region, where: Label) -> Obligation:
 
 def settled(goal: Term, point: Region) -> Term:
     """The goal where it is asked, decided if bounds decide it."""
-    return settle(goal, point.extents, frozenset(point.guard))
+    return point.settled(goal)
 
 
 def indices(term: Term, point: Region) -> Iterator[tuple[App, Region]]:

@@ -9,6 +9,8 @@ Inputs are uninterpreted; a cell that nobody wrote is a fresh symbol `cell?`.
 
 from __future__ import annotations
 
+from typing import assert_never
+
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.region import Region
 from tinygpu.category.settle import settle
@@ -83,7 +85,7 @@ class Execution:
         value = replaced(term, {**self.memory, **self.state})
         if shuffled(value):
             value = exchanged(value, Threads(self.launch.block), point.names)
-        return settle(self.followed(value), point.extents, frozenset(point.guard))
+        return point.settled(self.followed(value))
 
     def followed(self, value: Term) -> Term:
         """The value, or an unknown one in its place where it is too large: copies of copies grow as powers of two."""
@@ -143,6 +145,8 @@ class Execution:
                     self.add(Trace(collectives=(Collective(scope, "barrier", point, span, self.place.launch),)))
                 case Holds(name, index, claim, span):
                     self.holds(name, index, claim, point, span)
+                case _:
+                    assert_never(step)
         self.place = around
 
     def assign(self, step: Assign, point: Region) -> None:

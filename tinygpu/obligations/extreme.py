@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.region import Region
-from tinygpu.category.settle import settle, within
+from tinygpu.category.settle import within
 from tinygpu.category.term import BOOL, TRUE, App, Const, Fold, Read, Term, Var, conjunction, equal, reads, substitute, variables
 from tinygpu.category.total import INFINITE
 from tinygpu.obligations.promise import instances
@@ -60,7 +60,7 @@ def empty(meant: Mapping[str, Term], asked: tuple[Term, ...]) -> Iterator[Term]:
 def _attained(symbol: Var, fold: Fold, point: Region) -> Iterator[Term]:
     first: dict[str, Term] = {a.name: Const(0) for a in fold.axes}
     some = conjunction(*(a.extent >= 1 for a in fold.axes), substitute(fold.guard, first))
-    if settle(some, point.extents, frozenset(point.guard)) == TRUE:
+    if point.settled(some) == TRUE:
         there: dict[str, Term] = {a.name: Var(f"{a.name} of {symbol.name}") for a in fold.axes}
         inside = (within(there[a.name], a.extent) for a in fold.axes)
         yield conjunction(*inside, substitute(fold.guard, there))

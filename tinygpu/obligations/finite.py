@@ -12,7 +12,6 @@ from collections.abc import Mapping
 
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.region import Region
-from tinygpu.category.settle import settle
 from tinygpu.category.term import BOOL, FALSE, FLOATS, TRUE, App, Const, Fold, Term, Var, conjunction, negation, substitute
 from tinygpu.category.total import DAMPED, INFINITE, limited
 
@@ -89,9 +88,8 @@ def allowed(term: Term, point: Region, ends: Ends) -> bool:
             fold, inner = point.opened(term)
             return allowed(fold.body, inner.under(fold.guard), ends)
         case App("pack", args, carrier):
-            known = point.extents, frozenset(point.guard)
             return all(
-                settle(apart(a, sign, point, ends), *known) == TRUE
+                point.settled(apart(a, sign, point, ends)) == TRUE
                 for place, a in enumerate(args)
                 for sign in (LOW, HIGH)
                 if a.dtype in FLOATS and _bounded(carrier, place, sign)
@@ -112,12 +110,10 @@ def _fold(fold: Fold, sign: int, point: Region, ends: Ends) -> Term:
     if unit is not None and apart(unit, sign, point, {}) == FALSE:
         first: dict[str, Term] = {a.name: Const(0) for a in fold.axes}
         there = (*(a.extent >= 1 for a in fold.axes), substitute(fold.guard, first))
-        return settle(
-            conjunction(*there, substitute(apart(fold.body, sign, inner, ends), first)), point.extents, frozenset(point.guard)
-        )
+        return point.settled(conjunction(*there, substitute(apart(fold.body, sign, inner, ends), first)))
     alone = unit is not None or fold.monoid == "sum"  # a sum is one infinity where a term is it
     one = apart(fold.body, sign, inner, ends) if alone else finite(fold.body, inner, ends)
-    return TRUE if settle(one, inner.extents, frozenset(inner.guard)) == TRUE else FALSE
+    return TRUE if inner.settled(one) == TRUE else FALSE
 
 
 def _chosen(condition: Term, then: Term, otherwise: Term) -> Term:

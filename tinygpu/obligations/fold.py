@@ -211,7 +211,7 @@ def _lands(m: Matched, wanted: Fold) -> Term:
 def _body(m: Matched, wanted: Fold, point: Region, labels: tuple[Label, ...], same: Same) -> Iterator[Claim]:
     around = point.inside(*m.fold.axes)
     inner = around.under(m.fold.guard)
-    lands = settle(_lands(m, wanted), inner.extents, frozenset(inner.guard))
+    lands = inner.settled(_lands(m, wanted))
     bind = {a.name: term for a, term in zip(wanted.axes, m.arrow, strict=True)}
     image = tuple(substitute(t, bind) for t in (wanted.guard, wanted.body))
     theirs: Term = App("select", (*image, Const(0, wanted.dtype)), wanted.dtype)  # the equation evaluates its body under its guard

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tinygpu.category.region import Region
-from tinygpu.category.settle import settle
 from tinygpu.category.term import FALSE, Axis, Read, Term, rebuild, substitute
 from tinygpu.diagnostic import Label
 from tinygpu.model.op import Op
@@ -56,7 +55,7 @@ def element(op: Op, tensor: str, index: tuple[Term, ...], point: Region) -> Term
     """The equation at an element."""
     equation = op.equation(tensor)
     bind = {a.name: i for a, i in zip(equation.axes, index, strict=True)}
-    return settle(inlined(op, substitute(equation.value, bind)), point.extents, frozenset(point.guard))
+    return point.settled(inlined(op, substitute(equation.value, bind)))
 
 
 def inlined(op: Op, value: Term) -> Term:

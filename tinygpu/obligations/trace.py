@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tinygpu.category.region import Region, operands
-from tinygpu.category.settle import settle
 from tinygpu.category.term import INDEX, Fold, Read, Term, fresh, reads, rebuild, tensors, variables, whole
 from tinygpu.diagnostic import NOWHERE, Span
 from tinygpu.obligations.cells import Cells, State
@@ -187,7 +186,7 @@ def started(trace: Trace, starts: State) -> Trace:
     """A body's trace with the values at the start of an iteration put in for their placeholders."""
 
     def put(term: Term, point: Region) -> Term:
-        return settle(replaced(term, starts), point.extents, frozenset(point.guard))
+        return point.settled(replaced(term, starts))
 
     def at(point: Region) -> Region:
         bare = Region(point.axes)

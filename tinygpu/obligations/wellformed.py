@@ -7,6 +7,7 @@ nothing else is asked, because a meaning that names or types do not have cannot 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import assert_never
 
 from tinygpu.category.atomic import has_atomic
 from tinygpu.category.carrier import CARRIERS
@@ -122,6 +123,8 @@ def _body(body: tuple[Step, ...], place: Place) -> Iterator[Gap]:
             case Barrier(scope, span):
                 if scope not in SCOPES:
                     yield gap(f"a barrier of a {scope}: there are those of a block and of a warp", span)
+            case _:
+                assert_never(step)
 
 
 def _cells(step: Local | Shared, place: Place) -> Iterator[Gap]:

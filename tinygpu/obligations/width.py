@@ -14,10 +14,8 @@ from collections.abc import Iterator
 from functools import cache
 
 from tinygpu.category.affine import linear
-from tinygpu.category.box import Box
 from tinygpu.category.interval import lower, upper
 from tinygpu.category.region import Region, operands
-from tinygpu.category.settle import settle
 from tinygpu.category.term import (
     FALSE,
     INDEX,
@@ -86,7 +84,7 @@ def fits(
     """That the parts of a term fit, where the sizes are as the launcher asks for that kernel: `most` are at most `asked`, or the largest."""
     bits = 32 if largest == INT32 else 64
     ends = [e for t in parts for e in (t <= largest, t >= -largest - 1)]
-    goal = settle(conjunction(*ends), point.extents, frozenset(point.guard))
+    goal = point.settled(conjunction(*ends))
     sentence = f"{text(term)} fits {bits} bits wherever the launcher takes the {bits}-bit kernel"
     title = f"{text(term)} may not fit its integer type"
     help = (
@@ -100,7 +98,7 @@ def fits(
 
 def bounded(part: Term, program: Program, point: Region) -> bool:
     """Whether the limits of the sizes say that a term fits 64 bits: it has a bound over them, and a least value that is a number."""
-    box = Box(point.axes, conjunction(*point.guard))
+    box = point.box
     high, low = upper(part, box), lower(part, box)
     if high is None or not isinstance(low, Const) or (isinstance(high, Const) and high.value > INT64):
         return False
@@ -112,7 +110,7 @@ def divisions(term: Term, point: Region, labels: tuple[Label, ...]) -> Iterator[
     for part, where in parts(term, point):
         match part:
             case App("floordiv" | "mod" | "ceildiv", (a, b), "index"):
-                goal = settle(conjunction(a >= 0, b >= 1), where.extents, frozenset(where.guard))
+                goal = where.settled(conjunction(a >= 0, b >= 1))
                 title = f"{text(part)} divides a negative number, or by less than 1"
                 sentence = f"in {text(part)} nothing is negative"
                 yield Obligation("width", "TG404", title, sentence, where.facts, goal, labels)
@@ -159,7 +157,7 @@ def size_limits(program: Program, trace: Trace) -> tuple[Term, ...]:
     out.update(dict.fromkeys(product(w.extents) for w in program.workspaces))
     out.update(dict.fromkeys(launch.blocks for launch in program.launches))
     for term, point, _ in evaluated(trace):
-        box = Box(point.axes, conjunction(*point.guard))
+        box = point.box
         for part in subterms(term):
             bound, least = upper(part, box), lower(part, box)
             if isinstance(bound, Const) and bound.value > INT64 and reads(part):

@@ -33,7 +33,7 @@ def prefixed(own: Term, value: Term, guard: Term, update: str, point: Region) ->
     match value:
         case _ if update:
             form, value = windowed(MONOIDS[update].op, own, guard, value, point), MONOIDS[update].combine(own, value)
-        case App(op, (other, last)) if last == settle(own, point.extents, frozenset((*point.guard, *conjuncts(guard)))):
+        case App(op, (other, last)) if last == point.under(guard).settled(own):
             form = windowed(op, own, guard, other, point, ordered=True)
     return None if form is None else known_as(form, select(guard, value, own), point.names)
 

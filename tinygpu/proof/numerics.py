@@ -13,7 +13,6 @@ from z3 import unsat
 
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.region import Region
-from tinygpu.category.settle import settle
 from tinygpu.category.term import BOOL, FALSE, FLOATS, FUNCTIONS, INDEX, TRUE, App, Axis, Fold, Read, Term, negation, walk
 from tinygpu.obligations.dataflow import execute, preconditions
 from tinygpu.obligations.equation import where_defined
@@ -124,7 +123,7 @@ def in_cases(condition: Term, value: Term, claim: Term, point: Region, depth: in
     """The same of a choice that one of them has: where its condition holds, and where it does not."""
     for case, truth in ((condition, TRUE), (negation(condition), FALSE)):
         there = point.under(case)
-        ours, theirs = (settle(put(t, condition, truth), there.extents, frozenset(there.guard)) for t in (value, claim))
+        ours, theirs = (there.settled(put(t, condition, truth)) for t in (value, claim))
         if not as_written(ours, theirs, there, depth) and ask(there.facts, FALSE, STEPS)[0] != unsat:
             return False  # and there is such a case
     return True
