@@ -4,6 +4,8 @@ Comes in: `pytest`'s own objects. Goes out: the fixture `golden`, which compares
 are `sampled`. The ideas: a test never writes a golden file unless it was asked to; and what runs a whole library is worth most by its shapes:
 
     a run  =  one spec of each shape  +  a tenth of the others, which is another one with each commit          (`--all` is all)
+
+Of a spec that is run, `share` takes the machines in the same way, where a proof covers what is asked of them.
 """
 
 from __future__ import annotations
@@ -11,8 +13,10 @@ from __future__ import annotations
 import os
 import subprocess
 from binascii import crc32
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import cache
 from pathlib import Path
+from typing import Protocol, TypeVar
 
 import hypothesis
 import pytest
@@ -25,6 +29,16 @@ SHAPES = (  # elementwise, staged, tiles in registers, rings, halves, on cpu, ro
     "causal", "stencil_shared",
 )  # fmt: skip
 PARTS = 10
+
+
+class HasName(Protocol):
+    """A machine or a program."""
+
+    name: str
+
+
+Named = TypeVar("Named", bound=HasName)
+Share = Callable[[Iterable[Named]], list[Named]]
 
 hypothesis.settings.register_profile("tinygpu", derandomize=True, deadline=None, database=None, print_blob=False)
 hypothesis.settings.register_profile("deep", derandomize=True, deadline=None, database=None, max_examples=2000)
@@ -44,17 +58,32 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Leaves out what is sampled and not of this run; what is named on the command line is not left out."""
     if config.getoption("--all") or any("::" in argument for argument in config.args):
         return
-    counted = subprocess.run(["git", "rev-list", "--count", "HEAD"], cwd=ROOT, capture_output=True, text=True)
-    turn = int(counted.stdout or 0) % PARTS
-    out = [item for item in items if item.get_closest_marker("sampled") and not drawn(item, turn)]
+    out = [item for item in items if item.get_closest_marker("sampled") and not drawn(item.nodeid.partition("[")[2].rstrip("]"))]
     config.hook.pytest_deselected(items=out)
     items[:] = [item for item in items if item not in set(out)]
 
 
-def drawn(item: pytest.Item, turn: int) -> bool:
-    """Whether a sampled test is of this run."""
-    name = item.nodeid.partition("[")[2].rstrip("]")
-    return name in SHAPES or crc32(name.encode()) % PARTS == turn
+@cache
+def turn() -> int:
+    """Which tenth is of this run: another one with each commit."""
+    counted = subprocess.run(["git", "rev-list", "--count", "HEAD"], cwd=ROOT, capture_output=True, text=True)
+    return int(counted.stdout or 0) % PARTS
+
+
+def drawn(name: str) -> bool:
+    """Whether what is sampled and called so is of this run."""
+    return name in SHAPES or crc32(name.encode()) % PARTS == turn()
+
+
+@pytest.fixture
+def share(request: pytest.FixtureRequest) -> Share:
+    """`share(machines)`: the first of them, and a tenth of the others; all with --all. For what a proof covers too."""
+
+    def some(named: Iterable[Named]) -> list[Named]:
+        every = request.config.getoption("--all")
+        return [one for number, one in enumerate(named) if every or not number or drawn(one.name)]
+
+    return some
 
 
 @pytest.fixture

@@ -195,7 +195,7 @@ def test_the_hash_of_a_spec_is_that_of_its_own_text(run: Run) -> None:
     assert run("replay", "scale.tgpu", "--quick")[0] == 0
 
 
-LARGE = """op copy(x: f32[n]) -> (y: f32[n]) where n >= 100000000 { y[i] = x[i] }
+LARGE = """op copy(x: f32[n]) -> (y: f32[n]) where n >= 2000000000 { y[i] = x[i] }
 machine copy_m : copy {
   work grid = (g: ceil(n / 64)), block = (t: 64)
   compute i = (g, t)

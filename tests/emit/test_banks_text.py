@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.conftest import ROOT, Share
 from tests.emit import interpreter
 from tests.emit.hand_programs import PROGRAMS, transpose
 from tests.emit.interpreter import BlockMemory, Pointer
@@ -155,8 +155,8 @@ def test_wide_accesses_are_counted_as_they_are_emitted(monkeypatch: pytest.Monke
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("spec", sorted(path.stem for path in (ROOT / "specs").glob("*.tgpu")))
-def test_no_shipped_text_has_a_conflict(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for machine in load(ROOT / "specs" / f"{spec}.tgpu").machines:
+def test_no_shipped_text_has_a_conflict(spec: str, monkeypatch: pytest.MonkeyPatch, share: Share) -> None:
+    for machine in share(load(ROOT / "specs" / f"{spec}.tgpu").machines):
         made = unpack(program(machine))
         if any(isinstance(s, Shared) for launch in made.launches for s in steps(launch.body)):
             sizes = SIZES.get(made.op.name, {name: FEW if name == "K" else SIZE for name in made.op.sizes})

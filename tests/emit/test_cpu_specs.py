@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.conftest import Share
 from tests.emit.cpu_harness import run
 from tinygpu import pipeline
 from tinygpu.category.to_numpy import evaluate
@@ -64,8 +65,8 @@ def judged(title: str, built: Program) -> int:
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("spec", sorted(path.stem for path in SPECS.glob("*.tgpu")))
-def test_every_machine_computes_its_equation(spec: str) -> None:
-    for machine in pipeline.load(SPECS / f"{spec}.tgpu").machines:
+def test_every_machine_computes_its_equation(spec: str, share: Share) -> None:
+    for machine in share(pipeline.load(SPECS / f"{spec}.tgpu").machines):
         assert judged(machine.title, shipped(machine)) >= 3, f"{machine.title}: too few sizes are admitted"
 
 

@@ -12,7 +12,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from tests.conftest import ROOT
+from tests.conftest import ROOT, Share
 from tests.emit.interpreter import run
 from tests.program.library import edges, machines
 from tinygpu.category.evaluate import evaluate
@@ -40,8 +40,8 @@ def programs(spec: str) -> tuple[Program, ...]:
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("spec", SPECS)
-def test_text_does_what_the_program_does(spec: str) -> None:
-    for program in programs(spec):
+def test_text_does_what_the_program_does(spec: str, share: Share) -> None:
+    for program in share(programs(spec)):
         for number, sizes in enumerate(few(program)):
             agrees(program, sizes, bits=(32, 64)[number % 2])
 
@@ -89,14 +89,15 @@ def agrees(program: Program, sizes: dict[str, int], bits: int) -> None:
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("spec", SPECS)
-def test_every_machine_passes_the_gate(spec: str) -> None:
+def test_every_machine_passes_the_gate(spec: str, share: Share) -> None:
+    some = share(programs(spec))
     pytest.importorskip("numba_cuda", reason="numba-cuda is not installed: pip install 'tinygpu[cuda]'")
     from tinygpu.hardware.gate import gates, missing, slow
     from tinygpu.hardware.machine_code import disassembler
 
-    for found in gates(programs(spec), ((8, 0), (9, 0, "a"))).values():
+    for found in gates(some, ((8, 0), (9, 0, "a"))).values():
         reports = iter(found)
-        for program in programs(spec):
+        for program in some:
             mine = [next(reports) for _ in program.launches]
             for report in mine:
                 assert not report.refused(), f"{program.name}: {report.refused()}"

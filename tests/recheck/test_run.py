@@ -57,9 +57,14 @@ def stem(path: Path) -> str:
 
 @pytest.mark.parametrize(("name", "old", "new"), WRONG, ids=lambda part: part[:40])
 def test_a_changed_machine_goes_wrong(name: str, old: str, new: str) -> None:
-    right, wrong = program_of(text_of(name)), program_of(changed(text_of(name), old, new, 1))
-    assert right is not None and isinstance(rerun(right, sizes=6), Agreement)
+    wrong = program_of(changed(text_of(name), old, new, 1))
     assert wrong is None or isinstance(rerun(wrong), Disagreement)
+
+
+@pytest.mark.parametrize("name", sorted({name for name, _, _ in WRONG}))
+def test_the_machines_that_are_changed_do_not(name: str) -> None:
+    right = program_of(text_of(name))
+    assert right is not None and isinstance(rerun(right, sizes=6), Agreement)
 
 
 @pytest.mark.parametrize(("op", "work", "right", "wrong"), TRAPS, ids=map(str, range(len(TRAPS))))

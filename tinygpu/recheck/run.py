@@ -13,9 +13,11 @@ the numbers of the text. A comparison of what has no value is true in every othe
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from math import prod
 
 import numpy as np
 
+from tinygpu.category.evaluate import evaluate
 from tinygpu.category.number import Array, quiet
 from tinygpu.category.term import FLOATS
 from tinygpu.model.op import Tensor
@@ -46,6 +48,8 @@ def rerun(program: Program, sizes: int = SIZES, work: int = WORK) -> Agreement |
         (large(program, sizes), draws, [work]),
     ):
         for number, row in enumerate(rows):
+            if any(prod(max(0, int(evaluate(e, row))) for e in t.shape) > LONGEST for t in program.op.tensors):
+                continue  # too large to be drawn
             before = runs
             for turn, inputs in drawn(real, row, number):
                 try:
