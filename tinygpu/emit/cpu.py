@@ -12,19 +12,19 @@ from collections.abc import Iterable, Mapping
 
 from tinygpu.category.term import FLOATS, conjunction, text
 from tinygpu.emit.cpu_block import block_count, block_lines, block_steps, cooperates
-from tinygpu.emit.cpu_cells import without_copies
+from tinygpu.schedule.copies import without_copies
 from tinygpu.emit.cpu_driver import Call, arguments, driver_lines, entry_lines
 from tinygpu.emit.cpu_exchange import without_shuffles
-from tinygpu.emit.cpu_flat import in_rows
+from tinygpu.schedule.rows import in_rows
 from tinygpu.emit.cpu_lanes import IMPORTS as LANES_IMPORTS
 from tinygpu.emit.cpu_lanes import lanes_source
-from tinygpu.emit.cpu_lift import lift, sites
-from tinygpu.emit.cpu_merge import Nest, bound, merge, merge_loops
-from tinygpu.emit.cpu_names import renamed
+from tinygpu.schedule.lift import lift, sites
+from tinygpu.schedule.merge import Nest, bound, merge, merge_loops
+from tinygpu.schedule.names import renamed
 from tinygpu.emit.cpu_nest import innermost, inside, item_count, nest_lines, step_count
 from tinygpu.emit.cpu_pieces import carried, temporaries
 from tinygpu.emit.cpu_prelude import HEADER, HEADER_IMPORTS, prelude
-from tinygpu.emit.cpu_split import split
+from tinygpu.schedule.split import split
 from tinygpu.emit.cpu_steps import indent, is_long
 from tinygpu.emit.cpu_strip import strips
 from tinygpu.emit.cpu_text import Writer

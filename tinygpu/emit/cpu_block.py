@@ -10,10 +10,10 @@ from __future__ import annotations
 from tinygpu.category.term import SHUFFLES, TRUE, App, Axis, Term, conjunction, variables, walk
 from tinygpu.emit.cpu_cut import Choice, Cutter, Part, Region, Repeat, kept, regions
 from tinygpu.emit.cpu_exchange import flat_thread, threads_of
-from tinygpu.emit.cpu_lift import sites
-from tinygpu.emit.cpu_merge import Nest, assume, common
+from tinygpu.schedule.lift import sites
+from tinygpu.schedule.merge import Nest, assume, common
 from tinygpu.emit.cpu_nest import among, decode, lengths, point
-from tinygpu.emit.cpu_polynomial import coefficient, plus, positive, term, without
+from tinygpu.schedule.polynomial import coefficient, plus, positive, term, without
 from tinygpu.emit.cpu_steps import cell_arrays, extent_text, fold_arrays, indent, is_long
 from tinygpu.emit.cpu_text import Writer, mangle
 from tinygpu.program.step import Assign, Barrier, If, Launch, Local, Shared, steps

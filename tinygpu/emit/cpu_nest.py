@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tinygpu.category.term import App, Axis, Const, Read, Term, conjunction, variables, walk
-from tinygpu.emit.cpu_border import interior
-from tinygpu.emit.cpu_lift import sites
-from tinygpu.emit.cpu_merge import Nest
-from tinygpu.emit.cpu_polynomial import coefficient, plus, polynomial, positive, term, without
+from tinygpu.schedule.border import interior
+from tinygpu.schedule.lift import sites
+from tinygpu.schedule.merge import Nest
+from tinygpu.schedule.polynomial import coefficient, plus, polynomial, positive, term, without
 from tinygpu.emit.cpu_steps import arrays, extent_text, fold_arrays, indent, is_long, step_lines
 from tinygpu.emit.cpu_strip import STRIP, kept, strip_arrays, strip_lines, strips
 from tinygpu.emit.cpu_text import Writer, flat, mangle

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from tinygpu.category.monoid import MONOIDS, Definition
 from tinygpu.category.term import TRUE, Read, Term, Var, pack, reads, rebuild
-from tinygpu.emit.cpu_polynomial import coefficient, polynomial
+from tinygpu.schedule.polynomial import coefficient, polynomial
 from tinygpu.emit.cpu_text import REGISTER, Carried, Writer, constant, flat, mangle
 from tinygpu.program.step import Assign, For, Launch, Local, Program, steps
 from tinygpu.program.unpack import components_of

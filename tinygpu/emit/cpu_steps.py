@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from tinygpu.category.term import FLOATS, TRUE, App, Axis, Const, Read, Var, substitute, walk
 from tinygpu.emit.cpu_pieces import fold_of, piece_arrays, piece_lines
-from tinygpu.emit.cpu_polynomial import coefficient, polynomial
+from tinygpu.schedule.polynomial import coefficient, polynomial
 from tinygpu.emit.cpu_text import REGISTER, Writer, flat, mangle
 from tinygpu.program.step import Assign, For, If, Local, Shared, Step, steps
 

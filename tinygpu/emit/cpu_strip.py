@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from tinygpu.category.term import TRUE, Axis, Read, Term, conjunction, variables, walk
-from tinygpu.emit.cpu_lift import sites, tensor_reads
-from tinygpu.emit.cpu_polynomial import coefficient, polynomial
+from tinygpu.schedule.lift import sites, tensor_reads
+from tinygpu.schedule.polynomial import coefficient, polynomial
 from tinygpu.emit.cpu_steps import indent, is_long, step_lines
 from tinygpu.emit.cpu_text import REGISTER, Writer, flat, mangle
 from tinygpu.program.step import For, If, Local, Step, steps

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from tinygpu.category.term import TRUE, App, Axis, Read, Term, rebuild, variables, walk
 from tinygpu.emit.cpu_lanes import OPERATIONS, SIZES
-from tinygpu.emit.cpu_merge import Nest
+from tinygpu.schedule.merge import Nest
 from tinygpu.emit.cpu_nest import contiguity, innermost
-from tinygpu.emit.cpu_polynomial import coefficient, polynomial
-from tinygpu.emit.cpu_shape import Shape, shape_of
+from tinygpu.schedule.polynomial import coefficient, polynomial
+from tinygpu.schedule.shape import Shape, shape_of
 from tinygpu.emit.cpu_steps import UPDATE, is_long
 from tinygpu.emit.cpu_text import Writer, flat
 from tinygpu.model.op import Op

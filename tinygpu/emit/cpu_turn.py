@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tinygpu.category.term import TRUE, App, Axis, Const, Read, Term, Var, rebuild
-from tinygpu.emit.cpu_merge import Nest
+from tinygpu.schedule.merge import Nest
 from tinygpu.emit.cpu_nest import digit_lines
-from tinygpu.emit.cpu_polynomial import coefficient, polynomial
+from tinygpu.schedule.polynomial import coefficient, polynomial
 from tinygpu.emit.cpu_steps import extent_text, indent, step_lines
 from tinygpu.emit.cpu_text import MEMORY, Writer, flat, mangle
 from tinygpu.model.op import Tensor

@@ -9,8 +9,8 @@ from __future__ import annotations
 from functools import partial
 
 from tinygpu.category.term import App, Axis, Term, Var, rebuild
-from tinygpu.emit.cpu_merge import Nest, change_terms, terms_of
-from tinygpu.emit.cpu_polynomial import divided, polynomial, term, uses
+from tinygpu.schedule.merge import Nest, change_terms, terms_of
+from tinygpu.schedule.polynomial import divided, polynomial, term, uses
 from tinygpu.record import replace
 
 

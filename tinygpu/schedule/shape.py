@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from math import prod
 
 from tinygpu.category.term import Axis, Const, variables
-from tinygpu.emit.cpu_lift import Site, sites
+from tinygpu.schedule.lift import Site, sites
 from tinygpu.model.op import Op
 from tinygpu.program.step import Launch
 from tinygpu.record import dataclass

@@ -8,12 +8,12 @@ factors they were cut into.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 from tinygpu.category.term import TRUE, App, Axis, Const, Read, Term, Var, conjunction, conjuncts, rebuild, select, variables, walk
-from tinygpu.emit.cpu_lift import Site, sites, tensor_reads
-from tinygpu.emit.cpu_polynomial import coefficient, direct, normal, plus, polynomial, positive, rewrite, term, times, uses, without
-from tinygpu.emit.cpu_steps import is_long
+from tinygpu.schedule.lift import Site, sites, tensor_reads
+from tinygpu.schedule.polynomial import coefficient, direct, normal, plus, polynomial, positive, rewrite, term, times, uses, without
+from tinygpu.schedule.access import is_long
 from tinygpu.program.step import Assign, For, Holds, If, Local, Step, steps
 from tinygpu.record import dataclass, replace
 
@@ -150,7 +150,8 @@ def bound(axes: tuple[Axis, ...], body: tuple[Step, ...], outputs: frozenset[str
         else:
             name, top = limit
             new[name] = replace(new[name], extent=smaller(new[name].extent, top))
-    return Nest(tuple(new[a.name] for a in axes), tuple(guards), bound_loops(assume(body, facts)))
+    around = {a.name for a in axes} | {s.axis.name for s in steps(body) if isinstance(s, For)}
+    return Nest(tuple(new[a.name] for a in axes), tuple(guards), bound_loops(assume(body, facts), around))
 
 
 def common(body: tuple[Step, ...], outputs: frozenset[str]) -> tuple[Term, ...]:
@@ -261,20 +262,26 @@ def passing(loop: For, around: tuple[Step, ...]) -> frozenset[str]:
     return frozenset(out)
 
 
-def bound_loops(body: tuple[Step, ...], whole: tuple[Step, ...] = ()) -> tuple[Step, ...]:
-    """Loops whose every assignment has the guard `k < top` end there; a loop that does nothing beyond may stop."""
+def _over_sizes(fact: Term, axis: Axis, around: Collection[str]) -> bool:
+    limit = _limit(fact, {axis.name: axis})
+    return limit is not None and not variables(limit[1]) & {*around}
+
+
+def bound_loops(body: tuple[Step, ...], around: Collection[str], whole: tuple[Step, ...] = ()) -> tuple[Step, ...]:
+    """Loops whose every assignment has the guard `k < top` end there, if top is over the sizes: no axis `around` stands in it. A loop that
+    does nothing beyond may stop."""
     out: list[Step] = []
     for step in body:
         match step:
             case For(axis, inner):
                 targets = frozenset(s.target for s in steps(inner) if isinstance(s, Assign)) - passing(step, whole or body)
-                facts = [f for f in common(inner, targets) if axis.name in variables(f) and _limit(f, {axis.name: axis})]
+                facts = [f for f in common(inner, targets) if axis.name in variables(f) and _over_sizes(f, axis, around)]
                 for fact in facts:
                     top = _limit(fact, {axis.name: axis})
                     axis = replace(axis, extent=smaller(axis.extent, top[1])) if top else axis
-                out.append(replace(step, axis=axis, body=bound_loops(assume(inner, facts), whole or body)))
+                out.append(replace(step, axis=axis, body=bound_loops(assume(inner, facts), around, whole or body)))
             case If(_, inner):
-                out.append(replace(step, body=bound_loops(inner, whole or body)))
+                out.append(replace(step, body=bound_loops(inner, around, whole or body)))
             case _:
                 out.append(step)
     return tuple(out)

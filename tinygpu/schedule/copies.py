@@ -8,7 +8,7 @@ memory would only keep the compiler from making vectors.
 from __future__ import annotations
 
 from tinygpu.category.term import TRUE, Read, Term, Var, rebuild, substitute
-from tinygpu.emit.cpu_lift import Site, sites, tensor_reads
+from tinygpu.schedule.lift import Site, sites, tensor_reads
 from tinygpu.program.step import Assign, For, If, Local, Step, steps
 from tinygpu.record import replace
 

@@ -1,0 +1,92 @@
+"""What a CPU runs for a program: a program of items, each of which one core runs alone, for the same op.
+
+    program → programs        best first; each is proved before it is used, and the last one is the program itself
+
+Comes in: a program of any machine. Goes out: programs whose launches have items for a grid and no threads.
+The one idea: threads that do not cooperate are points of a nest, so the loops may be ordered and cut as the memory likes it; what is made so
+is a program like every other, so it is shown, proved, and printed one line a step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from tinygpu.category.term import SHUFFLES, App, conjunction, walk
+from tinygpu.hardware.arch import CPU
+from tinygpu.model.op import Op
+from tinygpu.program.arrays import arrays
+from tinygpu.program.step import Assign, Barrier, For, If, Launch, Local, Program, Shared, steps
+from tinygpu.record import replace
+from tinygpu.schedule.access import Shapes
+from tinygpu.schedule.copies import without_copies
+from tinygpu.schedule.lift import lift, sites
+from tinygpu.schedule.merge import Nest, bound, merge, merge_loops
+from tinygpu.schedule.names import renamed
+from tinygpu.schedule.points import Points, inside
+from tinygpu.schedule.rows import in_rows
+from tinygpu.schedule.split import split
+from tinygpu.schedule.turn import turn_of, turned
+
+
+def on_cpu(program: Program) -> Iterator[Program]:
+    """Programs that do the same on a CPU, best first."""
+    launches = tuple(laid_out(program, launch) for launch in program.launches)
+    if launches != program.launches:
+        yield replace(program, launches=launches, arch=CPU)
+    yield program
+
+
+def laid_out(program: Program, launch: Launch) -> Launch:
+    """One launch; itself where its threads cooperate."""
+    if cooperates(launch):
+        return launch
+    shapes = {name: a.shape for name, a in arrays(program).items() if a.space != "local" and a.space != "shared"}
+    nest = nest_of(program.op, launch, shapes, program.arch == CPU)
+    taken = {*program.op.sizes, *shapes, *(a.name for a in nest.axes)}
+    taken |= {s.axis.name if isinstance(s, For) else s.name for s in steps(nest.body) if isinstance(s, For | Local)}
+    fresh = supply(taken)
+    if turn := turn_of(nest, shapes):
+        return turned(nest, turn, fresh)
+    return Points(shapes, fresh).launch(nest)
+
+
+def supply(taken: set[str]) -> Callable[[str], str]:
+    """Names that nothing has yet."""
+
+    def fresh(name: str) -> str:
+        while name in taken:
+            name += "_"
+        taken.add(name)
+        return name
+
+    return fresh
+
+
+def cooperates(launch: Launch) -> bool:
+    """Whether the threads of a launch know of each other: through shared memory, shuffles or updates that may meet."""
+    if any(isinstance(s, Shared | Barrier) or (isinstance(s, Assign) and s.atomic) for s in steps(launch.body)):
+        return True
+    return any(isinstance(t, App) and t.op in SHUFFLES for site in sites(launch.body) for t in walk(site.step.value))
+
+
+def stored(launch: Launch) -> frozenset[str]:
+    """The global arrays that a launch writes."""
+    own = {s.name for s in steps(launch.body) if isinstance(s, Local | Shared)}
+    return frozenset(site.step.target for site in sites(launch.body)) - own
+
+
+def nest_of(op: Op, launch: Launch, shapes: Shapes, core: bool = False) -> Nest:
+    """The launch in normal form: own loops lifted, factors merged, guards made bounds; axes bear the names of the op's indices. The cells
+    of a core are in one row."""
+    outputs = stored(launch)
+    taken = frozenset(op.sizes) | set(shapes) | {s.name for s in steps(launch.body) if isinstance(s, Local)}
+    taken |= {s.axis.name for s in steps(launch.body) if isinstance(s, For)} | {a.name for a in launch.grid + launch.block}
+    lifted, body = lift(launch.body, outputs)
+    body = without_copies(body, frozenset(shapes) - outputs)
+    axes, body = merge((*launch.grid, *launch.block, *lifted), in_rows(body) if core else body, taken)
+    body = merge_loops(body, taken | {a.name for a in axes})
+    nest = split(bound(axes, body, outputs), taken | {a.name for a in axes})
+    body = (If(conjunction(*nest.guards), nest.body),) if nest.guards else nest.body
+    nest = bound(*merge(nest.axes, body, taken | {a.name for a in nest.axes}), outputs)
+    nest = inside(nest, shapes)
+    return renamed(op, nest, frozenset(op.sizes) | set(shapes))
