@@ -24,6 +24,7 @@ from tinygpu.schedule.merge import Nest, bound, merge, merge_loops
 from tinygpu.schedule.names import renamed
 from tinygpu.schedule.points import Points, inside
 from tinygpu.schedule.rows import in_rows
+from tinygpu.schedule.scope import declared
 from tinygpu.schedule.split import split
 from tinygpu.schedule.turn import turn_of, turned
 
@@ -45,9 +46,9 @@ def laid_out(program: Program, launch: Launch) -> Launch:
     taken = {*program.op.sizes, *shapes, *(a.name for a in nest.axes)}
     taken |= {s.axis.name if isinstance(s, For) else s.name for s in steps(nest.body) if isinstance(s, For | Local)}
     fresh = supply(taken)
-    if turn := turn_of(nest, shapes):
-        return turned(nest, turn, fresh)
-    return Points(shapes, fresh).launch(nest)
+    turn = turn_of(nest, shapes)
+    made = turned(nest, turn, fresh) if turn else Points(shapes, fresh).launch(nest)
+    return replace(made, body=declared(made.body, fresh), span=launch.span)
 
 
 def supply(taken: set[str]) -> Callable[[str], str]:

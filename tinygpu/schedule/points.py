@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tinygpu.category.term import TRUE, App, Axis, Const, Term, Var, ceildiv, conjunction, negation, substitute
-from tinygpu.program.step import For, Launch, Local, Step, steps
+from tinygpu.program.step import For, If, Launch, Local, Step, steps
 from tinygpu.record import dataclass, replace
 from tinygpu.schedule.access import Shapes, contiguity, heavy, innermost
 from tinygpu.schedule.border import interior
 from tinygpu.schedule.merge import Nest
 from tinygpu.schedule.pieces import Pieces, substituted
-from tinygpu.schedule.strip import STRIP, Strip, lasting, strips, under
+from tinygpu.schedule.strip import STRIP, Strip, lasting, strips
 
 CHUNK = 8192  # points that are one item: enough to be worth its decoding, few enough to share out
 HEAVY_CHUNK = 4  # of points that run long loops
@@ -52,7 +52,7 @@ class Points:
         guard = conjunction(*nest.guards)
         lane = innermost(nest.axes, nest.body, self.shapes)
         if lane is None:
-            return Launch((), (), under(guard, self._pieces(nest.body)))
+            return Launch((), (), self._where(guard, self._pieces(nest.body)))
         outer = tuple(replace(a, sort="grid") for a in nest.axes if a != lane)
         in_strips = strips(nest.body, lane, self.shapes)
         size = STRIP if in_strips else HEAVY_CHUNK if heavy(nest.body) else CHUNK
@@ -71,7 +71,7 @@ class Points:
             if in_strips:
                 body += Strip(run, there, cells).steps(point)
             else:
-                body.append(For(run, under(there, self._pieces(point, nest))))
+                body.append(For(run, self._where(there, self._pieces(point, nest))))
         return Launch((*outer, chunk) if own else outer, (), tuple(body))
 
     def _parts(self, nest: Nest, lane: Axis) -> list[tuple[Term, tuple[Step, ...]]]:
@@ -91,6 +91,9 @@ class Points:
         if high is not None:
             parts.append((conjunction(outer, *(x >= t for t in found.lows), x >= high), nest.body))
         return parts
+
+    def _where(self, guard: Term, body: tuple[Step, ...]) -> tuple[Step, ...]:
+        return (If(guard, body),) if guard != TRUE else body
 
     def _pieces(self, body: tuple[Step, ...], nest: Nest | None = None) -> tuple[Step, ...]:
         cells = {s.name: s for s in steps((*body, *(nest.body if nest else ()))) if isinstance(s, Local) and not s.extents}

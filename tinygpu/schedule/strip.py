@@ -9,9 +9,11 @@ The one idea: points are independent, so the long loop may be outermost and the 
 from __future__ import annotations
 
 from tinygpu.category.term import TRUE, Axis, Const, Read, Term, Var, conjunction, rebuild, variables
+from tinygpu.diagnostic import NOWHERE
 from tinygpu.program.step import Assign, For, If, Local, Step, steps
 from tinygpu.record import dataclass, replace
 from tinygpu.schedule.access import SIDE_BY_SIDE, Shapes, heavy, is_long, memory_reads, pace
+from tinygpu.schedule.scope import guarded
 from tinygpu.schedule.lift import sites, tensor_reads
 
 STRIP = 64
@@ -39,13 +41,12 @@ class Strip:
 
     def steps(self, body: tuple[Step, ...]) -> tuple[Step, ...]:
         """Long loops around loops over the strip; what runs short stands together in one."""
-        declared = [s for s in body if isinstance(s, Local)]
-        out: list[Step] = [replace(s, extents=(Const(STRIP),)) if s.name in self.cells else s for s in declared]
+        out: list[Step] = []
         together: list[Step] = []
 
         def close() -> None:
             if any(isinstance(s, Assign | For | If) for s in together):
-                out.append(For(self.lane, under(self.guard, tuple(map(self._own, together)))))
+                out.append(For(self.lane, guarded(self.guard, tuple(map(self._own, together)), self.cells, NOWHERE)))
             together.clear()
 
         for step in body:
@@ -78,24 +79,6 @@ class Strip:
     def _term(self, term: Term) -> Term:
         term = rebuild(term, self._term)
         return replace(term, index=(Var(self.lane.name),)) if isinstance(term, Read) and term.tensor in self.cells else term
-
-
-def under(guard: Term, body: tuple[Step, ...]) -> tuple[Step, ...]:
-    """The steps where a condition of indices holds: assignments bear it themselves, which a prover follows more easily."""
-    if guard == TRUE:
-        return body
-    return tuple(_under(guard, step) for step in body)
-
-
-def _under(guard: Term, step: Step) -> Step:
-    match step:
-        case Assign():
-            return replace(step, guard=conjunction(guard, step.guard))
-        case For(_, body):
-            return replace(step, body=under(guard, body))
-        case If(condition, body):
-            return replace(step, guard=conjunction(guard, condition))
-    return step
 
 
 def lasting(body: tuple[Step, ...]) -> frozenset[str]:

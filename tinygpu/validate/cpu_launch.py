@@ -20,7 +20,7 @@ from tinygpu.validate.cpu_driver import DIVISIONS, after_doc, calls, decorated, 
 from tinygpu.validate.cpu_names import Digits, Global, Meaning, Number, Unread
 from tinygpu.validate.cpu_phases import blocks
 from tinygpu.validate.cpu_read import Reader
-from tinygpu.validate.cpu_scope import scoped
+from tinygpu.schedule.scope import scoped
 from tinygpu.validate.module import Module
 
 SCALAR = {"f64": "np.float64", "f32": "np.float32", "i64": "np.int64", "i32": "np.int32", "u32": "np.uint32", "u8": "np.uint8",

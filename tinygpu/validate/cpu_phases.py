@@ -19,7 +19,7 @@ from tinygpu.category.term import TRUE, Axis, Const, Term, Var, conjunction, rea
 from tinygpu.program.step import Assign, Barrier, For, If, Launch, Local, Shared, Step
 from tinygpu.record import dataclass, field, replace
 from tinygpu.validate.cpu_exchange import shuffled
-from tinygpu.validate.cpu_scope import changed, scoped, used
+from tinygpu.schedule.scope import changed, scoped, used
 
 
 class Apart(Exception):

@@ -20,7 +20,7 @@ from tinygpu.obligations.recurrence import flatten
 from tinygpu.program.step import Assign, For, If, Step
 from tinygpu.record import dataclass, field, replace
 from tinygpu.validate.cpu_names import Unread
-from tinygpu.validate.cpu_scope import used
+from tinygpu.schedule.scope import used
 
 CLOSED, OPEN, JOINING = "closed", "open", "joining"
 

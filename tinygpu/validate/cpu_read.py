@@ -19,7 +19,7 @@ from tinygpu.validate.cpu_loop import loop
 from tinygpu.validate.cpu_names import Cell, Cells, Component, Digits, Global, Lost, Meaning, Unread
 from tinygpu.validate.cpu_number import widened
 from tinygpu.validate.cpu_rows import Grouped
-from tinygpu.validate.cpu_scope import guarded
+from tinygpu.schedule.scope import guarded
 from tinygpu.validate.cpu_state import factors, given_names
 from tinygpu.validate.cpu_tile import is_group
 

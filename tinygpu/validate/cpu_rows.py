@@ -17,7 +17,7 @@ from tinygpu.program.step import For, Step
 from tinygpu.validate.cpu_loop import loop
 from tinygpu.validate.cpu_names import Cells, Unread, Vector
 from tinygpu.validate.cpu_number import widened
-from tinygpu.validate.cpu_scope import guarded
+from tinygpu.schedule.scope import guarded
 from tinygpu.validate.cpu_state import State, given_names
 from tinygpu.validate.cpu_tile import Register, Rows, Update, steps, stored
 

@@ -12,13 +12,23 @@ from typing import TypeAlias
 
 from tinygpu.category.term import Axis, Read, Term, conjunction, reads, rebuild
 from tinygpu.diagnostic import Span
-from tinygpu.program.step import Assign, For, If, Local, Step
+from tinygpu.program.step import Assign, For, If, Local, Step, steps
 from tinygpu.record import replace
 
 Rename: TypeAlias = Callable[[str, tuple[Term, ...]], tuple[str, tuple[Term, ...]]]
 
 
-def scoped(cells: dict[str, Local], body: tuple[Step, ...]) -> tuple[Step, ...]:
+def declared(body: tuple[Step, ...], fresh: Callable[[str], str]) -> tuple[Step, ...]:
+    """`body → body` with each of its cells declared where all of its uses are."""
+    cells = {s.name: s for s in steps(body) if isinstance(s, Local)}
+    return scoped(cells, _bare(body), fresh)
+
+
+def _bare(body: tuple[Step, ...]) -> tuple[Step, ...]:
+    return tuple(replace(s, body=_bare(s.body)) if isinstance(s, For | If) else s for s in body if not isinstance(s, Local))
+
+
+def scoped(cells: dict[str, Local], body: tuple[Step, ...], fresh: Callable[[str], str] = lambda name: name) -> tuple[Step, ...]:
     """Each array declared where all of its uses are: what it held before, nobody sees, which is proved of a declared one.
 
     One that several loops use, each for itself, is declared in each of them, under names of their own.
@@ -28,7 +38,7 @@ def scoped(cells: dict[str, Local], body: tuple[Step, ...]) -> tuple[Step, ...]:
     for name in cells:
         users = [n for n, step in enumerate(body) if name in used(step) or name in _named(step)]
         if len(users) > 1 and all(begins(body[n], name) for n in users):
-            body, more = _each_its_own(name, users, body, here)
+            body, more = _each_its_own(name, users, body, here, fresh)
             here |= more
     for number, step in enumerate(body):
         if isinstance(step, For | If):
@@ -36,7 +46,7 @@ def scoped(cells: dict[str, Local], body: tuple[Step, ...]) -> tuple[Step, ...]:
             elsewhere |= _named(step)
             inside = {n: c for n, c in here.items() if n in set(used(step)) and n not in elsewhere}
             here = {n: c for n, c in here.items() if n not in inside}
-            step = replace(step, body=scoped(inside, step.body))
+            step = replace(step, body=scoped(inside, step.body, fresh))
         out.append(step)
     return (*here.values(), *out)
 
@@ -62,12 +72,12 @@ def begins(step: Step, name: str) -> bool:
 
 
 def _each_its_own(
-    name: str, users: list[int], body: tuple[Step, ...], cells: dict[str, Local]
+    name: str, users: list[int], body: tuple[Step, ...], cells: dict[str, Local], fresh: Callable[[str], str]
 ) -> tuple[tuple[Step, ...], dict[str, Local]]:
     """The body in which each user but the first has an array of its own in the place of one that they all use."""
     out, more = list(body), {}
     for count, number in enumerate(users[1:], 2):
-        own = f"{name} {count}"
+        own = fresh(f"{name}{count}") if fresh(name) != name else f"{name} {count}"
         while own in cells or own in more:
             own += "'"
         more[own] = replace(cells[name], name=own)
