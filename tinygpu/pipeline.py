@@ -136,7 +136,14 @@ def _built(machine: Machine, proof: Proof, alone: Proof | None) -> Built:
     beside = (alone,) if alone else ()
     said = (*facts(proof), *map(on_cpu, beside), *spelled_out(proof, *beside))
     single = alone.program if alone else proof.program
-    return Built(machine, numbers, said, sizes, single, cpu_limits(single))
+    return Built(machine, numbers, said, sizes, on_core(single), cpu_limits(single))
+
+
+def on_core(program: Program) -> Program:
+    """What a CPU runs for a proved program: of the programs that it may run as, the best one that is proved."""
+    from tinygpu.schedule.cpu import instances, on_cpu
+
+    return next(p for p in on_cpu(program) if p is program or all(_proved(one) for one in instances(p)))
 
 
 def _alone(machine: Machine, program: Program) -> Proof | None:
@@ -155,7 +162,7 @@ def _proved(program: Program) -> Proof | None:
 def singles(machine: Machine) -> Iterator[Program]:
     """Programs for the same op whose threads do not work together, best first: the same owners with their work one after the other, then
     the op itself where it is a tile of products. None where no thread works with another."""
-    from tinygpu.emit.cpu import tiled
+    from tinygpu.schedule.cpu import tiled
     from tinygpu.program.pointwise import pointwise
     from tinygpu.program.sequential import sequential
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import keyword
 import math
 import re
+from collections.abc import Mapping
 
 from tinygpu.category.dtype import HALVES
 from tinygpu.category.term import BOOL, FLOATS, FUNCTIONS, INDEX, INTEGERS, App, Const, Read, Term, Var
@@ -52,30 +53,21 @@ def mangle(name: str) -> str:
     return name + "_" if name.rstrip("_") in RESERVED else name  # also of `min_`, which would else meet `min`
 
 
-@dataclass(frozen=True, slots=True)
-class Carried:
-    """The cells of a value with components, one for each, that is folded with a monoid."""
-
-    monoid: str
-    cells: tuple[str, ...]
-
-
 @dataclass(slots=True)
 class Writer:
     """Names in scope and what was called: `tensors` and `locals` by name; `needs` grows with every prelude function used, `vectors`
-    with the vector operations of each dtype; cells in `strip` have an element for each of `parts` lanes or threads,
-    of which `part` is the one at hand; `carried` are the values that are folded, `temporaries` are written wherever they are read."""
+    with the vector operations of each dtype; of cells in `strip` each of `parts` threads has one, and `thread` is the one at hand.
+    `bound` are the names of index terms, `held` those of accumulators in vector registers, by their first lane."""
 
     tensors: dict[str, Tensor]
     locals: dict[str, Local]
     needs: set[str] = field(default_factory=set)
     vectors: dict[str, set[str]] = field(default_factory=dict)
     strip: set[str] = field(default_factory=set)
-    part: str = "part"
+    thread: Term = Const(0)
     parts: int = 1
-    sizes: frozenset[str] = frozenset()
-    carried: tuple[Carried, ...] = ()
-    temporaries: frozenset[str] = frozenset()
+    bound: Mapping[Term, str] = field(default_factory=dict)
+    held: Mapping[tuple[str, tuple[Term, ...]], str] = field(default_factory=dict)
 
     def call(self, function: str, *args: str) -> str:
         self.needs.add(function)
@@ -84,7 +76,7 @@ class Writer:
     def text(self, t: Term, level: int = 0) -> str:
         """An index term as int64, a condition, or a value in the type of its register; parentheses where what stands around it binds
         more tightly than `level`."""
-        return Source(lower=self.lower, form=self.form, read=self.read, literal=constant).term(t, level)
+        return Source(bound=self.bound, lower=self.lower, form=self.form, read=self.read, literal=constant).term(t, level)
 
     index = guard = value = text  # one functor: the names only say what is written
 
@@ -100,13 +92,13 @@ class Writer:
 
     def address(self, name: str, index: tuple[Term, ...]) -> str:
         """The flat element number, unsigned: row-major, the last axis fastest."""
-        return f"at({self.index(flat(index, self.tensors[name].shape))})"
+        shape = self.locals[name].extents if name in self.locals else self.tensors[name].shape
+        return f"at({self.index(flat(index, shape))})"
 
     def cell(self, name: str, index: tuple[Term, ...]) -> str:
         """A local: a variable, or an element of a small flat array."""
         if name in self.strip:
-            place = flat(index, self.locals[name].extents) * self.parts
-            return f"{mangle(name)}[at({self.index(place)} + {self.part})]" if index else f"{mangle(name)}[at({self.part})]"
+            return f"{mangle(name)}[at({self.index(flat(index, self.locals[name].extents) * self.parts + self.thread)})]"
         return f"{mangle(name)}[at({self.index(flat(index, self.locals[name].extents))})]" if index else mangle(name)
 
     def lower(self, t: Term) -> Term:

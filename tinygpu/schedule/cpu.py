@@ -9,23 +9,26 @@ is a program like every other, so it is shown, proved, and printed one line a st
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
-from tinygpu.category.term import SHUFFLES, App, conjunction, walk
+from tinygpu.category.term import SHUFFLES, App, Axis, Const, Term, conjunction, substitute, variables, walk
 from tinygpu.hardware.arch import CPU
 from tinygpu.model.op import Op
 from tinygpu.program.arrays import arrays
-from tinygpu.program.step import Assign, Barrier, For, If, Launch, Local, Program, Shared, steps
+from tinygpu.program.step import Assign, Barrier, For, If, Launch, Local, Program, Shared, Step, steps
 from tinygpu.record import replace
 from tinygpu.schedule.access import Shapes
 from tinygpu.schedule.copies import without_copies
 from tinygpu.schedule.lift import lift, sites
 from tinygpu.schedule.merge import Nest, bound, merge, merge_loops
 from tinygpu.schedule.names import renamed
+from tinygpu.schedule.pieces import substituted
 from tinygpu.schedule.points import Points, inside
 from tinygpu.schedule.rows import in_rows
 from tinygpu.schedule.scope import declared
 from tinygpu.schedule.split import split
+from tinygpu.schedule.tile import tile_of
+from tinygpu.schedule.tiled import LANES, WIDTHS, Tiled
 from tinygpu.schedule.turn import turn_of, turned
 
 
@@ -37,6 +40,49 @@ def on_cpu(program: Program) -> Iterator[Program]:
     yield program
 
 
+def instances(program: Program) -> tuple[Program, ...]:
+    """The programs that one stands for: one for each number of lanes that a vector register may have."""
+    vectors = {a.name: a for launch in program.launches for a in launch.grid if LANES.name in variables(a.extent)}
+    if not vectors:
+        return (program,)
+    dtype = next(
+        s.dtype
+        for launch in program.launches
+        for s in steps(launch.body)
+        if isinstance(s, Local) and LANES.name in _names(s.extents)
+    )
+    return tuple(_instance(program, width) for width in WIDTHS[dtype])
+
+
+def _names(terms: Iterable[Term]) -> frozenset[str]:
+    return frozenset().union(*map(variables, terms))
+
+
+def _instance(program: Program, width: int) -> Program:
+    lanes = {LANES.name: Const(width)}
+
+    def at(axis: Axis) -> Axis:
+        return replace(axis, extent=substitute(axis.extent, lanes))
+
+    def body(steps_: tuple[Step, ...]) -> tuple[Step, ...]:
+        return tuple(
+            replace(s, extents=tuple(substitute(e, lanes) for e in s.extents))
+            if isinstance(s, Local)
+            else replace(substituted(s, lanes), body=body(s.body))
+            if isinstance(s, For | If)
+            else substituted(s, lanes)
+            for s in steps_
+        )
+
+    launches = (replace(one, grid=tuple(map(at, one.grid)), body=body(one.body)) for one in program.launches)
+    return replace(program, launches=tuple(launches))
+
+
+def tiled(program: Program) -> bool:
+    """Whether all launches are tiles: products, of which the machine's own order would only be in the way."""
+    return all(LANES.name in _names(a.extent for a in laid_out(program, launch).grid) for launch in program.launches)
+
+
 def laid_out(program: Program, launch: Launch) -> Launch:
     """One launch; itself where its threads cooperate."""
     if cooperates(launch):
@@ -46,8 +92,12 @@ def laid_out(program: Program, launch: Launch) -> Launch:
     taken = {*program.op.sizes, *shapes, *(a.name for a in nest.axes)}
     taken |= {s.axis.name if isinstance(s, For) else s.name for s in steps(nest.body) if isinstance(s, For | Local)}
     fresh = supply(taken)
-    turn = turn_of(nest, shapes)
-    made = turned(nest, turn, fresh) if turn else Points(shapes, fresh).launch(nest)
+    if tile := tile_of(nest, shapes, program.op, launch if program.arch == CPU else None):
+        made = Tiled(tile, fresh).launch()
+    elif turn := turn_of(nest, shapes):
+        made = turned(nest, turn, fresh)
+    else:
+        made = Points(shapes, fresh).launch(nest)
     return replace(made, body=declared(made.body, fresh), span=launch.span)
 
 

@@ -11,11 +11,11 @@ import math
 from collections.abc import Callable, Collection, Iterable
 
 from tinygpu.category.term import TRUE, App, Axis, Const, Read, Term, Var, conjunction, conjuncts, rebuild, select, variables, walk
-from tinygpu.schedule.lift import Site, sites, tensor_reads
-from tinygpu.schedule.polynomial import coefficient, direct, normal, plus, polynomial, positive, rewrite, term, times, uses, without
-from tinygpu.schedule.access import is_long
 from tinygpu.program.step import Assign, For, Holds, If, Local, Step, steps
 from tinygpu.record import dataclass, replace
+from tinygpu.schedule.access import is_long
+from tinygpu.schedule.lift import Site, sites, tensor_reads
+from tinygpu.schedule.polynomial import coefficient, direct, normal, plus, polynomial, positive, rewrite, term, times, uses, without
 
 
 @dataclass(frozen=True, slots=True)

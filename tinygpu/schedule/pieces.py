@@ -54,7 +54,9 @@ class Pieces:
 
     def _folds(self, axis: Axis, body: tuple[Step, ...]) -> Cut | None:
         """How to cut a loop; None for one that does anything but fold, at every point, elements that lie side by side into single cells."""
-        folds = [s for s in body if isinstance(s, Assign) and s.update and s.guard == TRUE and not s.index and s.target in self.cells]
+        folds = [
+            s for s in body if isinstance(s, Assign) and s.update and s.guard == TRUE and not s.index and s.target in self.cells
+        ]
         targets = {s.target for s in folds}
         if not folds or len(folds) != len(body) or len(targets) != len(folds):
             return None
@@ -83,17 +85,21 @@ class Pieces:
             part = Read(parts, (Var(turn.name) * LAST + Var(c.name),), s.value.dtype)
             together += [Assign(rest, (Var(c.name),), part, s.update)]
             end += [replace(s, value=Read(rest, (Var(c.name),), s.value.dtype))]
-        done, blocks, first = list[Step](), extent, Const(0)
+        done, first = list[Step](), Const(0)
         for turns in dict.fromkeys((cut.turns, 1)):
             many, b = few * turns, Axis(self.fresh("block"), extent, "time")
             b = replace(b, extent=(extent - first) // many)
             at = first + Var(b.name) * many + Var(c.name)
-            done.append(For(b, (For(c, tuple(self._folded(s, axis, held[s.target][0], Var(c.name), at, turns, few) for s in folds)),)))
+            done.append(
+                For(b, (For(c, tuple(self._folded(s, axis, held[s.target][0], Var(c.name), at, turns, few) for s in folds)),))
+            )
             first = extent // many * many
         rest_axis = replace(axis, extent=extent - first)
         tail = For(rest_axis, tuple(substituted(s, {axis.name: first + Var(axis.name)}) for s in folds))
         body = (*start, *done, tail, For(turn, (For(last, tuple(together)),)), For(last, tuple(end)))
-        arrays = tuple(Local(n, self.cells[t].dtype, (Const(k),)) for t, names in held.items() for n, k in zip(names, (few, LAST), strict=True))
+        arrays = tuple(
+            Local(n, self.cells[t].dtype, (Const(k),)) for t, names in held.items() for n, k in zip(names, (few, LAST), strict=True)
+        )
         if not cut.worth:
             return (*arrays, *body)
         worth = extent >= cut.worth
@@ -119,5 +125,3 @@ def substituted(step: Step, mapping: Mapping[str, Term]) -> Step:
         case If(guard, body):
             return replace(step, guard=substitute(guard, mapping), body=tuple(substituted(s, mapping) for s in body))
     return step
-
-

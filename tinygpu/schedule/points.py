@@ -29,7 +29,10 @@ def inside(nest: Nest, shapes: Shapes) -> Nest:
     few = [
         a
         for a in nest.axes
-        if isinstance(a.extent, Const) and 1 < a.extent.value <= FEW and contiguity(nest.body, a.name, shapes) > 0 and len(nest.axes) > 1
+        if isinstance(a.extent, Const)
+        and 1 < a.extent.value <= FEW
+        and contiguity(nest.body, a.name, shapes) > 0
+        and len(nest.axes) > 1
     ]
     if nest.guards or any(isinstance(s, Local | For) for s in nest.body):
         return nest

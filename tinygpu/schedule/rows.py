@@ -9,10 +9,10 @@ from __future__ import annotations
 from math import prod
 
 from tinygpu.category.term import Const, Read, Term, rebuild
-from tinygpu.schedule.merge import change_terms
 from tinygpu.program.address import address
 from tinygpu.program.step import Assign, For, If, Local, Step, steps
 from tinygpu.record import replace
+from tinygpu.schedule.merge import change_terms
 
 
 def in_rows(body: tuple[Step, ...]) -> tuple[Step, ...]:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from functools import partial
 
 from tinygpu.category.term import App, Axis, Term, Var, rebuild
+from tinygpu.record import replace
 from tinygpu.schedule.merge import Nest, change_terms, terms_of
 from tinygpu.schedule.polynomial import divided, polynomial, term, uses
-from tinygpu.record import replace
 
 
 def split(nest: Nest, taken: frozenset[str]) -> Nest:

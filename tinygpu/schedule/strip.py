@@ -8,13 +8,13 @@ The one idea: points are independent, so the long loop may be outermost and the 
 
 from __future__ import annotations
 
-from tinygpu.category.term import TRUE, Axis, Const, Read, Term, Var, conjunction, rebuild, variables
+from tinygpu.category.term import TRUE, Axis, Read, Term, Var, conjunction, rebuild, variables
 from tinygpu.diagnostic import NOWHERE
 from tinygpu.program.step import Assign, For, If, Local, Step, steps
 from tinygpu.record import dataclass, replace
 from tinygpu.schedule.access import SIDE_BY_SIDE, Shapes, heavy, is_long, memory_reads, pace
-from tinygpu.schedule.scope import guarded
 from tinygpu.schedule.lift import sites, tensor_reads
+from tinygpu.schedule.scope import guarded
 
 STRIP = 64
 

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
 from tinygpu.category.term import BOOL, TRUE, Axis, Read, Term, conjunction, variables, walk
-from tinygpu.schedule.lift import sites, tensor_reads
-from tinygpu.schedule.polynomial import coefficient, polynomial
 from tinygpu.emit.cpu_text import flat
 from tinygpu.program.step import Assign, Barrier, For, Holds, If, Local, Shared, Step, steps
 from tinygpu.record import dataclass
+from tinygpu.schedule.lift import sites, tensor_reads
+from tinygpu.schedule.polynomial import coefficient, polynomial
 
 FAR = 1 << 20  # the distance of neighbours that are a size apart
 
