@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from tinygpu.category.term import FLOATS, Axis, Const, Term, conjunction, text, variables
+from tinygpu.category.interval import natural
+from tinygpu.category.term import FLOATS, Axis, Const, Term, conjunction, conjuncts, text, variables
 from tinygpu.emit.cpu_body import Body, shared
 from tinygpu.emit.cpu_driver import Call, arguments, driver_lines, entry_lines
 from tinygpu.emit.cpu_lanes import IMPORTS as LANES_IMPORTS
@@ -27,9 +28,11 @@ from tinygpu.program.unpack import unpack
 from tinygpu.record import dataclass, replace
 from tinygpu.schedule.access import is_long
 from tinygpu.schedule.exchange import flat_thread, threads_of
-from tinygpu.schedule.lift import sites
+from tinygpu.schedule.lift import Site, sites
 from tinygpu.schedule.merge import assume
+from tinygpu.schedule.polynomial import positive, term, without
 from tinygpu.schedule.threads import in_turn
+from tinygpu.schedule.tiled import LANES
 
 
 def cpu_name(program: Program) -> str:
@@ -98,7 +101,7 @@ def work_function(program: Program, name: str, launch: Launch, writer: Writer) -
     writer.strip, writer.thread, writer.parts = set(alone.lasting), flat_thread(launch.block), threads_of(launch.block)
     launch = replace(launch, body=alone.body)
     labels = labelled(program, launch, writer)
-    known = frozenset(program.op.sizes) | {a.name for a in launch.grid} | {"LANES"}
+    known = frozenset(program.op.sizes) | {a.name for a in launch.grid} | {LANES.name}
     facts = [f for f in shared(launch.body) if variables(f) <= known]
     lines = Body(writer, labels, known).lines(assume(launch.body, facts))
     lines = block(f"if {writer.guard(conjunction(*facts))}", lines) if facts else lines
@@ -150,8 +153,7 @@ def decoded(grid: tuple[Axis, ...], writer: Writer) -> list[str]:
 
 def extent_text(writer: Writer, axis: Axis) -> str:
     """The extent, never negative."""
-    source = writer.index(axis.extent)
-    return source if not any(op in source for op in (" - ", "min(")) or source.startswith("max(0, ") else f"max(0, {source})"
+    return writer.index(natural(axis.extent))
 
 
 def item_count(launch: Launch, writer: Writer) -> str:
@@ -160,12 +162,29 @@ def item_count(launch: Launch, writer: Writer) -> str:
 
 
 def work_count(launch: Launch, sizes: Collection[str], writer: Writer) -> str:
-    """About how many steps all items take together: the points of the loops around the deepest assignment."""
-    around = [[loop.axis for loop in site.loops] for site in sites(launch.body)]
-    loops = max(around, key=lambda axes: (sum(map(is_long, axes)), len(axes)), default=[])
-    known = {*sizes, "LANES"}
-    parts = [extent_text(writer, a) for a in (*launch.grid, *loops) if variables(a.extent) <= known and a.extent != Const(1)]
-    return product(parts) or "1"
+    """About how many steps all items take together: the points of the loops around the deepest assignment. Where a condition says how many
+    points there are of a factor of the grid and the loops that it is cut into, it is so many."""
+    known = {*sizes, LANES.name}
+
+    def depth(site: Site) -> tuple[int, int]:
+        return sum(bool(variables(loop.axis.extent)) for loop in site.loops), -len(site.loops)
+
+    site = max(sites(launch.body), key=depth, default=None)
+    axes = [*launch.grid, *(loop.axis for loop in site.loops if loop.axis.sort != "register")] if site else [*launch.grid]
+    guards = conjuncts(conjunction(*site.guards, site.step.guard)) if site else ()
+    parts: list[Term] = []
+    for factor in launch.grid:
+        for guard in guards:
+            inside = [a for a in axes if a.name in variables(guard)]
+            p = positive(guard)
+            if p is not None and factor in inside and not any(a in launch.grid for a in inside if a != factor):
+                for axis in inside:
+                    p = without(p, axis.name)
+                axes = [a for a in axes if a not in inside]
+                parts.append(term(p))
+                break
+    parts += [a.extent for a in axes if variables(a.extent) <= known and a.extent != Const(1)]
+    return product([writer.index(natural(t)) for t in parts]) or "1"
 
 
 def product(parts: list[str]) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import keyword
 import math
-import re
 from collections.abc import Mapping
 
 from tinygpu.category.dtype import HALVES
@@ -23,11 +22,8 @@ from tinygpu.record import dataclass, field
 RESERVED = frozenset(keyword.kwlist) | {
     "__debug",  # with its underscores the one name that Python lets nobody give
     "np", "math", "numba", "njit", "prange", "range", "min", "max", "abs", "at", "first", "last", "items", "parts", "part", "item",
-    "rest", "start", "thread", "across", "nought", "row", "row_start", "row_stop",
-    "done", "lane", "lane_start", "lane_count", "cell", "block", "block_end", "LANES", "strip", "width", "low", "high",
-    "inner_low", "inner_high", "side", "inlined", "get_num_threads", *PRELUDE,
+    "rest", "thread", "nought", "cell", "LANES", "inlined", "get_num_threads", *PRELUDE,
 }  # fmt: skip
-NUMBERED = re.compile(r"(panel|spread|tile)[_\d]*")
 REGISTER = {
     "f64": "np.float64", "f32": "np.float32", "f16": "np.float32", "bf16": "np.float32", "i64": "np.int64", "i32": "np.int32",
     "u32": "np.uint32", "u8": "np.uint8", "i8": "np.int8", "bool": "np.bool_",
@@ -43,13 +39,11 @@ def mangle(name: str) -> str:
 
     >>> mangle("x"), mangle("lambda"), mangle("min"), mangle("min_")
     ('x', 'lambda_', 'min_', 'min__')
-    >>> mangle("@start"), mangle("start"), mangle("tile_0")  # an emitter's own names begin with @
-    ('start', 'start_', 'tile_0_')
+    >>> mangle("@LANES"), mangle("LANES")  # an emitter's own names begin with @
+    ('LANES', 'LANES_')
     """
     if name.startswith("@"):
         return name[1:]
-    if NUMBERED.fullmatch(name):
-        return name + "_"
     return name + "_" if name.rstrip("_") in RESERVED else name  # also of `min_`, which would else meet `min`
 
 

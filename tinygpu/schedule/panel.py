@@ -8,6 +8,8 @@ The one idea: a panel has room for so many steps; loops that are known to be sho
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tinygpu.category.term import App, Axis, Const, Term, Var, ceildiv
 from tinygpu.program.step import For, Step
 from tinygpu.record import dataclass, replace
@@ -20,12 +22,13 @@ class Panel:
     outside: tuple[Axis, ...]
     cut: Axis | None
     blocks: Axis | None
+    turn: str
     count: int
     inside: tuple[tuple[Axis, int], ...]
 
     def place(self) -> Term:
         """The number of a step in the panel, of the digits of its loops."""
-        out: Term = Const(0) if self.cut is None else Var(self.cut.name)
+        out: Term = Const(0) if self.cut is None else Var(self.turn)
         for axis, most_ in self.inside:
             out = out * most_ + Var(axis.name)
         return out
@@ -34,9 +37,7 @@ class Panel:
     def own(self) -> dict[str, Term]:
         """The turn of the loop that is cut, by those of its pieces."""
         return (
-            {}
-            if self.cut is None or self.blocks is None
-            else {self.cut.name: Var(self.blocks.name) * self.count + Var(self.cut.name)}
+            {} if self.cut is None or self.blocks is None else {self.cut.name: Var(self.blocks.name) * self.count + Var(self.turn)}
         )
 
     @property
@@ -48,7 +49,7 @@ class Panel:
         """The loops of the panel around a body."""
         for axis, _ in reversed(self.inside):
             body = (For(axis, body),)
-        return (For(replace(self.cut, extent=Const(self.count)), body),) if self.cut is not None else body
+        return (For(replace(self.cut, name=self.turn, extent=Const(self.count)), body),) if self.cut is not None else body
 
     def around(self, body: tuple[Step, ...]) -> tuple[Step, ...]:
         """What is around the panel: the blocks, and the loops outside."""
@@ -57,15 +58,15 @@ class Panel:
         return body
 
 
-def panel_of(loops: tuple[Axis, ...], room: int = 512, block: str = "block") -> Panel:
+def panel_of(loops: tuple[Axis, ...], fresh: Callable[[str], str] = str, room: int = 512) -> Panel:
     """`loops of a tile → what one panel serves`, if it is laid out for `room` steps.
 
     >>> from tinygpu.category.term import text
     >>> c, r, few = Axis("c", Var("C")), Axis("r", Const(3)), Axis("k", App("min", (Const(8), Var("K"))))
     >>> [a.name for a in panel_of((c, r, few)).outside], panel_of((c, r, few)).count, text(panel_of((c, r, few)).place())
-    ([], 21, '(c*3 + r)*8 + k')
+    ([], 21, '(c_in*3 + r)*8 + k')
     >>> [a.name for a in panel_of((r, c)).outside], text(panel_of((r, c)).place())
-    (['r'], 'c')
+    (['r'], 'c_in')
     """
     inside: list[tuple[Axis, int]] = []
     for number in reversed(range(len(loops))):
@@ -73,11 +74,12 @@ def panel_of(loops: tuple[Axis, ...], room: int = 512, block: str = "block") -> 
         turns = most(axis.extent)
         if turns is None or turns > room:
             if room <= 1:
-                return Panel(loops[: number + 1], None, None, 0, tuple(inside))
-            return Panel(loops[:number], axis, Axis(block, ceildiv(axis.extent, room), "time"), room, tuple(inside))
+                return Panel(loops[: number + 1], None, None, "", 0, tuple(inside))
+            block = Axis(fresh(f"{axis.name}_block"), ceildiv(axis.extent, room), "time")
+            return Panel(loops[:number], axis, block, fresh(f"{axis.name}_in"), room, tuple(inside))
         inside.insert(0, (axis, turns))
         room //= max(1, turns)
-    return Panel((), None, None, 0, tuple(inside))
+    return Panel((), None, None, "", 0, tuple(inside))
 
 
 def most(extent: Term) -> int | None:

@@ -73,7 +73,7 @@ class Pieces:
     def _pieces(self, axis: Axis, folds: tuple[Assign, ...], cut: Cut) -> tuple[Step, ...]:
         few, extent = cut.pieces, axis.extent
         held = {s.target: (self.fresh(f"{s.target}_parts"), self.fresh(f"{s.target}_rest")) for s in folds}
-        c = Axis(self.fresh("part"), Const(few), "time")
+        c = Axis(self.fresh("piece"), Const(few), "time")
         last = replace(c, extent=Const(LAST))
         start, together, end = list[Step](), list[Step](), list[Step]()
         turn = Axis(self.fresh("turn"), Const(few // LAST), "time")

@@ -60,9 +60,9 @@ class Points:
         in_strips = strips(nest.body, lane, self.shapes)
         size = STRIP if in_strips else HEAVY_CHUNK if heavy(nest.body) else CHUNK
         chunk = Axis(self.fresh(f"{lane.name}_chunk"), ceildiv(lane.extent, size), "grid")
-        own = {lane.name: Var(chunk.name) * size + Var(lane.name)}
+        run = Axis(self.fresh(f"{lane.name}_in"), Const(size), "time")
+        own = {lane.name: Var(chunk.name) * size + Var(run.name)}
         here = conjunction(own[lane.name] < lane.extent, substitute(guard, own))
-        run = replace(lane, extent=Const(size), sort="time")
         if not in_strips and isinstance(lane.extent, Const) and lane.extent.value <= size:  # one chunk is no axis
             own, here, run = {}, guard, replace(lane, sort="time")
         cells = lasting(nest.body) if in_strips else frozenset()

@@ -37,7 +37,10 @@ def term(p: Mapping[Monomial, int]) -> Term:
     'i*n - n + 1'
     """
     out: Term | None = None
-    for monomial, c in sorted(p.items(), key=lambda item: (not item[0], item[1] < 0, -len(item[0]), repr(item[0]))):
+    for monomial, c in sorted(
+        p.items(),
+        key=lambda item: (not item[0] and any(c > 0 for m, c in p.items() if m), item[1] < 0, -len(item[0]), repr(item[0])),
+    ):
         piece: Term = Const(abs(c))
         if monomial:
             piece = monomial[0]

@@ -19,7 +19,7 @@ from tinygpu.schedule.pieces import substituted
 from tinygpu.schedule.scope import guarded
 from tinygpu.schedule.tile import Tile
 
-LANES = Var("LANES")  # numbers in a vector register of the machine that runs it
+LANES = Var("@LANES")  # numbers in a vector register of the machine that runs it
 WIDTHS = {"f32": (16, 8), "f64": (8, 4)}  # with and without AVX-512
 
 
@@ -35,16 +35,16 @@ class Tiled:
         """`tile → launch`."""
         tile, fresh = self.tile, self.fresh
         shape, row, lane = tile.shape, tile.row, tile.lane
-        block, width = shape.rows * shape.groups, LANES * shape.vectors
+        block, width = shape.rows * shape.groups, shape.vectors * LANES
         down = Axis(fresh(f"{row.name}_tile"), ceildiv(row.extent, block), "grid")
-        across = Axis(fresh(f"{lane.name}_tile"), App("floordiv", (lane.extent + width - 1, width)), "grid")
-        own = {row.name: Var(down.name) * block + Var(row.name), lane.name: Var(across.name) * width + Var(lane.name)}
+        across = Axis(fresh(f"{lane.name}_tile"), App("ceildiv", (lane.extent, width)), "grid")
+        rows, lanes = Axis(fresh(f"{row.name}_in"), Const(block), "time"), Axis(fresh(f"{lane.name}_in"), width, "time")
+        own = {row.name: Var(down.name) * block + Var(rows.name), lane.name: Var(across.name) * width + Var(lanes.name)}
         inside = own[row.name] < row.extent, own[lane.name] < lane.extent
-        rows, lanes = Axis(row.name, Const(block), "time"), Axis(lane.name, width, "time")
         cells = {c.name: fresh(f"{c.name}_cells") for c in tile.cells}
-        here = (Var(row.name), Var(lane.name))
+        here = (Var(rows.name), Var(lanes.name))
         start = tuple(Assign(cells[c.name], here, c.start) for c in tile.cells)
-        panel = panel_of((*tile.around, tile.loop), shape.block, fresh("block"))
+        panel = panel_of((*tile.around, tile.loop), fresh, shape.block)
         fold = self._fold(panel, down, cells)
         body = (*self._fill(panel, lanes, own[lane.name]), *fold)
         arrays = [Local(cells[c.name], tile.dtype, (Const(block), width)) for c in tile.cells]

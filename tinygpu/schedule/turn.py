@@ -64,9 +64,10 @@ def _always(t: Term) -> Iterator[Read]:
 def turned(nest: Nest, turn: Turn, fresh: Callable[[str], str]) -> Launch:
     """The launch over squares."""
     sides = [(axis, Axis(fresh(f"{axis.name}_tile"), ceildiv(axis.extent, SIDE), "grid")) for axis in (turn.across, turn.lane)]
-    own = {axis.name: Var(square.name) * SIDE + Var(axis.name) for axis, square in sides}
+    runs = [Axis(fresh(f"{axis.name}_in"), Const(SIDE), "time") for axis, _ in sides]
+    own = {axis.name: Var(square.name) * SIDE + Var(run.name) for (axis, square), run in zip(sides, runs, strict=True)}
     inside = conjunction(*(own[axis.name] < axis.extent for axis, _ in sides))
-    across, lane = (replace(axis, extent=Const(SIDE), sort="time") for axis, _ in sides)
+    across, lane = runs
     arrays: list[Local] = []
     places: dict[Term, Read] = {}
     for number, read in enumerate(turn.reads):
