@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from tinygpu.category.interval import natural
-from tinygpu.category.term import FLOATS, Axis, Const, Term, conjunction, conjuncts, text, variables
+from tinygpu.category.term import FLOATS, Axis, Const, Term, conjunction, conjuncts, size, text, variables
 from tinygpu.emit.cpu_body import Body, shared
 from tinygpu.emit.cpu_driver import Call, arguments, driver_lines, entry_lines
 from tinygpu.emit.cpu_lanes import IMPORTS as LANES_IMPORTS
@@ -112,7 +112,11 @@ def work_function(program: Program, name: str, launch: Launch, writer: Writer) -
     free = reassociates(launch.body)
     note = f"Items [first, last) of {', '.join(f'{a.name} < {text(a.extent)}' for a in launch.grid) or '()'}."
     note += " Sums are reassociated." if free else ""
-    met = {s.target: (writer.tensors[s.target], s.update) for s in steps(launch.body) if isinstance(s, Assign) and s.atomic}
+    met = {
+        s.target: (writer.tensors[s.target], s.update)
+        for s in steps(launch.body)
+        if isinstance(s, Assign) and s.atomic and s.target in writer.tensors
+    }
     call = Call(name, item_count(launch, writer), work_count(launch, program.op.sizes, writer), tuple(met.values()))
     writer.strip, writer.locals = set(), {}
     return work_lines(program.op, name, note, free, [*arrays, *lines], writer), call
@@ -166,16 +170,18 @@ def work_count(launch: Launch, sizes: Collection[str], writer: Writer) -> str:
     points there are of a factor of the grid and the loops that it is cut into, it is so many."""
     known = {*sizes, LANES.name}
 
-    def depth(site: Site) -> tuple[int, int]:
-        return sum(bool(variables(loop.axis.extent)) for loop in site.loops), -len(site.loops)
+    def depth(site: Site) -> tuple[int, ...]:
+        extents = [loop.axis.extent for loop in site.loops]
+        return sum(bool(variables(e)) for e in extents), -len(extents), -sum(size(e)[0] for e in extents)
 
     site = max(sites(launch.body), key=depth, default=None)
-    axes = [*launch.grid, *(loop.axis for loop in site.loops if loop.axis.sort != "register")] if site else [*launch.grid]
+    loops = tuple(loop.axis for loop in site.loops) if site else ()
+    axes = [a for a in (*launch.grid, *loops) if a.sort != "register"]
     guards = conjuncts(conjunction(*site.guards, site.step.guard)) if site else ()
     parts: list[Term] = []
     for factor in launch.grid:
         for guard in guards:
-            inside = [a for a in axes if a.name in variables(guard)]
+            inside = [a for a in (*launch.grid, *loops) if a.name in variables(guard)]
             p = positive(guard)
             if p is not None and factor in inside and not any(a in launch.grid for a in inside if a != factor):
                 for axis in inside:

@@ -86,11 +86,11 @@ def _taken(t: Term, step: Assign, exchange: _Exchange, before: list[Step]) -> Te
         case App(op, (value, lane), dtype) if op in SHUFFLES:
             name = exchange.array(dtype)
             before += [Assign(name, (flat_thread(exchange.block),), value, guard=step.guard), Barrier("warp")]
-            return Read(name, (_source(op, lane, exchange.block),), dtype)
+            return Read(name, (source(op, lane, exchange.block),), dtype)
     return t
 
 
-def _source(op: str, lane: Term, block: tuple[Axis, ...]) -> Term:
+def source(op: str, lane: Term, block: tuple[Axis, ...]) -> Term:
     """The thread whose value is taken: the own one, where the other lane is outside the warp or the block."""
     thread = flat_thread(block)
     own, start = thread % WARP, thread // WARP * WARP
