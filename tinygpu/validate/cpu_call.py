@@ -84,6 +84,17 @@ class Values(Expressions):
                 return self.function(node, kind, arg, dtype)
         raise unread(node, f"{ast.unparse(node)} is no call that kernels make")
 
+    def digits(self, node: ast.expr) -> Digits | None:
+        """The leading digits of a number, where an expression is that."""
+        match node:
+            case ast.Call(ast.Name("quotient"), [ast.Name(name), divisor], []) if isinstance(found := self.names.get(name), Digits):
+                if found.axes and self.here.same(natural(found.axes[-1].extent), self.index(divisor)):
+                    self.called.add("quotient")
+                    return Digits(found.axes[:-1]) if len(found.axes) > 2 else None
+            case ast.Name(name) if isinstance(found := self.names.get(name), Digits):
+                return found if len(found.axes) > 1 else None
+        return None
+
     def division(self, node: ast.Call, name: str, left: ast.expr, right: ast.expr) -> Term:
         """Euclidean division of natural numbers: of digits it is a digit."""
         a = self.names.get(left.id) if isinstance(left, ast.Name) else None

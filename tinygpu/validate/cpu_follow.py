@@ -39,11 +39,14 @@ from tinygpu.program.step import Assign, Barrier, For, If, Launch, Local, Shared
 from tinygpu.record import dataclass, field, replace
 from tinygpu.schedule.exchange import flat_thread, source, threads_of
 from tinygpu.validate.cpu_call import Values
-from tinygpu.validate.cpu_names import Array, Cell, Global, Held, Mask
+from tinygpu.validate.cpu_names import Array, Cell, Digits, Global, Held, Mask
 from tinygpu.validate.cpu_vector import held
 from tinygpu.validate.due import shown
 from tinygpu.validate.same import Here, canonical
 from tinygpu.validate.typed import Differs, unread
+
+
+INDICES = (Const, Var, App, Read, Digits)  # what a name of an index stands for
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +87,12 @@ class Follower:
     def block(self, body: Sequence[ast.stmt], queue: deque[Due], here: Here) -> None:
         """Statements that are the next of these steps. What is given a name in them is not known behind them."""
         lost = given(body)
-        kept = {n: m for n, m in self.values.names.items() if n not in lost or not isinstance(m, Const | Var | App | Read)}
+        kept = {n: m for n, m in self.values.names.items() if n not in lost or not isinstance(m, INDICES)}
         self.values.names = dict(kept)
         position = 0
         while position < len(body):
             position += self.statement(body[position:], queue, here)
-        more = {n: m for n, m in self.values.names.items() if not isinstance(m, Const | Var | App | Read)}
+        more = {n: m for n, m in self.values.names.items() if not isinstance(m, INDICES)}
         self.values.names = {**kept, **more}
 
     def statement(self, rest: Sequence[ast.stmt], queue: deque[Due], here: Here) -> int:
@@ -101,6 +104,8 @@ class Follower:
                 return 1
             case ast.Assign([ast.Name()], ast.Call(ast.Name("lanes_load"))):
                 return held(self, rest, queue, here)
+            case ast.Assign([ast.Name(name)], value) if (digits := self.values.digits(value)) is not None:
+                self.values.names[name] = digits
             case ast.Assign([ast.Name(name)], value) if (index := self.alias(name, value)) is not None:
                 self.values.names[name] = index
             case ast.Assign([target], value):
@@ -141,6 +146,8 @@ class Follower:
         block = self.launch.block
         if self.threads < len(block) and name in (block[self.threads].name, block[self.threads].name + "_"):
             axis = block[self.threads]
+            if not self.threads and (due := self.due(queue, here)) is not None:  # what a barrier is in front of, all come to
+                queue.appendleft(due)
             self.values.names[name] = Var(axis.name)
             self.threads, self.region = self.threads + 1, self.region + (self.threads == 0)
             self.block(body, queue, self.inside(here, axis, low, high))
