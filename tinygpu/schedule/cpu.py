@@ -34,7 +34,8 @@ from tinygpu.schedule.turn import turn_of, turned
 
 def on_cpu(program: Program) -> Iterator[Program]:
     """Programs that do the same on a CPU, best first."""
-    launches = tuple(laid_out(program, launch) for launch in program.launches)
+    fresh = supply(program)
+    launches = tuple(laid_out(program, launch, fresh) for launch in program.launches)
     if launches != program.launches:
         yield replace(program, launches=launches, arch=CPU)
     yield program
@@ -83,15 +84,13 @@ def tiled(program: Program) -> bool:
     return all(LANES.name in _names(a.extent for a in laid_out(program, launch).grid) for launch in program.launches)
 
 
-def laid_out(program: Program, launch: Launch) -> Launch:
-    """One launch; itself where its threads cooperate."""
+def laid_out(program: Program, launch: Launch, fresh: Callable[[str], str] | None = None) -> Launch:
+    """One launch; itself where its threads cooperate. Cells get names that are `fresh` in the program."""
     if cooperates(launch):
         return launch
-    shapes = {name: a.shape for name, a in arrays(program).items() if a.space != "local" and a.space != "shared"}
+    fresh = fresh or supply(program)
+    shapes = {name: a.shape for name, a in arrays(program).items() if a.space not in ("local", "shared")}
     nest = nest_of(program.op, launch, shapes, program.arch == CPU)
-    taken = {*program.op.sizes, *shapes, *(a.name for a in nest.axes)}
-    taken |= {s.axis.name if isinstance(s, For) else s.name for s in steps(nest.body) if isinstance(s, For | Local)}
-    fresh = supply(taken)
     if tile := tile_of(nest, shapes, program.op, launch if program.arch == CPU else None):
         made = Tiled(tile, fresh).launch()
     elif turn := turn_of(nest, shapes):
@@ -101,8 +100,11 @@ def laid_out(program: Program, launch: Launch) -> Launch:
     return replace(made, body=declared(made.body, fresh), span=launch.span)
 
 
-def supply(taken: set[str]) -> Callable[[str], str]:
-    """Names that nothing has yet."""
+def supply(program: Program) -> Callable[[str], str]:
+    """Names that nothing in a program has yet."""
+    taken = {*program.op.sizes, *arrays(program), *(a.name for e in program.op.equations for a in e.axes)}
+    for launch in program.launches:
+        taken |= {a.name for a in (*launch.grid, *launch.block)} | {s.axis.name for s in steps(launch.body) if isinstance(s, For)}
 
     def fresh(name: str) -> str:
         while name in taken:

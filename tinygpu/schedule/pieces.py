@@ -8,13 +8,14 @@ taken in any order; that it is taken whole is proved of the program that comes o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from tinygpu.category.monoid import MONOIDS
-from tinygpu.category.term import FLOATS, TRUE, Axis, Const, Read, Term, Var, negation, reads, substitute
+from tinygpu.category.term import FLOATS, TRUE, App, Axis, Const, Read, Term, Var, negation, reads, substitute
 from tinygpu.program.step import Assign, For, If, Local, Step
 from tinygpu.record import dataclass, replace
 from tinygpu.schedule.access import SIDE_BY_SIDE, Shapes, is_long, pace
+from tinygpu.schedule.polynomial import coefficient, positive, term, without
 
 LAST = 16  # so many pieces are left before they are taken one by one
 
@@ -28,7 +29,7 @@ class Cut:
     worth: int
 
 
-EXTREME = Cut(128, 4, 0)  # a maximum or minimum of floats
+EXTREME = Cut(64, 4, 0)  # a maximum or minimum of floats
 VALUE = Cut(64, 1, 256)  # a value with components, which costs more to put together
 
 
@@ -47,18 +48,18 @@ class Pieces:
     def _step(self, step: Step) -> tuple[Step, ...]:
         match step:
             case For(axis, inner) if is_long(axis) and (found := self._folds(axis, inner)):
-                return self._pieces(axis, inner, found)  # type: ignore[arg-type]
+                return self._pieces(axis, *found)
             case For(_, inner) | If(_, inner):
                 return (replace(step, body=self.cut(inner)),)
         return (step,)
 
-    def _folds(self, axis: Axis, body: tuple[Step, ...]) -> Cut | None:
-        """How to cut a loop; None for one that does anything but fold, at every point, elements that lie side by side into single cells."""
-        folds = [
-            s for s in body if isinstance(s, Assign) and s.update and s.guard == TRUE and not s.index and s.target in self.cells
-        ]
+    def _folds(self, axis: Axis, body: tuple[Step, ...]) -> tuple[tuple[Assign, ...], Term, Cut] | None:
+        """What a loop folds, up to where, and how to cut it; None for one that does anything but fold elements that lie side by side into
+        single cells, at every point or at all below an end."""
+        folds = [s for s in body if isinstance(s, Assign) and s.update and not s.index and s.target in self.cells]
         targets = {s.target for s in folds}
-        if not folds or len(folds) != len(body) or len(targets) != len(folds):
+        end = self._end(axis, folds) if folds and len(folds) == len(body) and len(targets) == len(folds) else None
+        if end is None:
             return None
         read = dict.fromkeys(r for s in folds for r in reads(s.value) if r.index)
         paces = [pace(r, axis.name, self.shapes) for r in read if r.tensor in self.shapes]
@@ -66,51 +67,70 @@ class Pieces:
             return None
         if SIDE_BY_SIDE not in paces or any(p not in ({}, SIDE_BY_SIDE) for p in paces):
             return None
+        plain = tuple(replace(s, guard=TRUE) for s in folds)
         if all(s.update in ("max", "min") and s.value.dtype in FLOATS for s in folds):
-            return EXTREME
-        return VALUE if all(MONOIDS[s.update].definition and MONOIDS[s.update].commutative for s in folds) else None
+            return plain, end, EXTREME
+        return (plain, end, VALUE) if all(MONOIDS[s.update].definition and MONOIDS[s.update].commutative for s in folds) else None
 
-    def _pieces(self, axis: Axis, folds: tuple[Assign, ...], cut: Cut) -> tuple[Step, ...]:
-        few, extent = cut.pieces, axis.extent
-        held = {s.target: (self.fresh(f"{s.target}_parts"), self.fresh(f"{s.target}_rest")) for s in folds}
-        c = Axis(self.fresh("piece"), Const(few), "time")
-        last = replace(c, extent=Const(LAST))
-        start, together, end = list[Step](), list[Step](), list[Step]()
+    def _end(self, axis: Axis, folds: Sequence[Assign]) -> Term | None:
+        """Where a loop ends: its extent, or before it, where all folds have one condition that says so."""
+        (guard, *others) = {s.guard for s in folds}
+        if others or guard == TRUE:
+            return None if others else axis.extent
+        p = positive(guard)
+        if p is None or coefficient(p, axis.name) != {(): -1} or any(reads(guard)):
+            return None
+        return App("min", (axis.extent, term(without(p, axis.name))))
+
+    def _pieces(self, axis: Axis, folds: tuple[Assign, ...], end: Term, cut: Cut) -> tuple[Step, ...]:
+        few, whole = cut.pieces, end == axis.extent
+        piece = Axis(self.fresh("piece"), Const(few), "time")
+        at, last = Var(piece.name), replace(piece, extent=Const(LAST))
+        parts = {s.target: self.fresh(f"{s.target}_parts") for s in folds}
+        rest = {s.target: self.fresh(f"{s.target}_rest") for s in folds}
+        units = [MONOIDS[s.update].unit(s.value.dtype) or Const(0) for s in folds]
+        body: list[Step] = [For(piece, tuple(Assign(parts[s.target], (at,), u) for s, u in zip(folds, units, strict=True)))]
+        body += [For(last, tuple(Assign(rest[s.target], (at,), u) for s, u in zip(folds, units, strict=True)))]
+        done: Term = Const(0)
+        for turns in dict.fromkeys((cut.turns, 1)):
+            many = few * turns
+            block = Axis(self.fresh("block"), (axis.extent if whole else end) // many, "time")
+            k = done + Var(block.name) * many + at
+            inner: Step = For(piece, tuple(self._folded(s, axis, parts[s.target], at, k, turns, few) for s in folds))
+            if whole:
+                block = replace(block, extent=(end - done) // many)
+            else:  # how many turns a loop has is a matter of the sizes
+                block = replace(block, extent=axis.extent // many if done == Const(0) else Const(cut.turns))
+                inner = If(done + Var(block.name) * many + many <= end, (inner,))
+            body.append(For(block, (inner,)))
+            done = end // many * many
+        left = replace(axis, extent=end - done) if whole else replace(axis, extent=Const(few))
+        tail = tuple(substituted(s, {axis.name: done + Var(axis.name)}) for s in folds)
+        body.append(For(left, tail if whole else (If(done + Var(axis.name) < end, tail),)))
         turn = Axis(self.fresh("turn"), Const(few // LAST), "time")
         for s in folds:
-            parts, rest = held[s.target]
-            unit = MONOIDS[s.update].unit(s.value.dtype)
-            assert unit is not None, "such monoids have units"
-            start += [For(c, (Assign(parts, (Var(c.name),), unit),)), For(last, (Assign(rest, (Var(c.name),), unit),))]
-            part = Read(parts, (Var(turn.name) * LAST + Var(c.name),), s.value.dtype)
-            together += [Assign(rest, (Var(c.name),), part, s.update)]
-            end += [replace(s, value=Read(rest, (Var(c.name),), s.value.dtype))]
-        done, first = list[Step](), Const(0)
-        for turns in dict.fromkeys((cut.turns, 1)):
-            many, b = few * turns, Axis(self.fresh("block"), extent, "time")
-            b = replace(b, extent=(extent - first) // many)
-            at = first + Var(b.name) * many + Var(c.name)
-            done.append(
-                For(b, (For(c, tuple(self._folded(s, axis, held[s.target][0], Var(c.name), at, turns, few) for s in folds)),))
-            )
-            first = extent // many * many
-        rest_axis = replace(axis, extent=extent - first)
-        tail = For(rest_axis, tuple(substituted(s, {axis.name: first + Var(axis.name)}) for s in folds))
-        body = (*start, *done, tail, For(turn, (For(last, tuple(together)),)), For(last, tuple(end)))
-        arrays = tuple(
-            Local(n, self.cells[t].dtype, (Const(k),)) for t, names in held.items() for n, k in zip(names, (few, LAST), strict=True)
-        )
+            part = Read(parts[s.target], (Var(turn.name) * LAST + at,), s.value.dtype)
+            body.append(For(turn, (For(last, (Assign(rest[s.target], (at,), part, s.update),)),)))
+        body += [For(last, (replace(s, value=Read(rest[s.target], (at,), s.value.dtype)),)) for s in folds]
+        sizes = ((names, count) for names, count in ((parts, few), (rest, LAST)))
+        arrays = tuple(Local(names[s.target], self.cells[s.target].dtype, (Const(n),)) for names, n in sizes for s in folds)
         if not cut.worth:
             return (*arrays, *body)
-        worth = extent >= cut.worth
-        return (*arrays, If(worth, body), If(negation(worth), (For(axis, folds),)))
+        worth = end >= cut.worth
+        alone = For(axis, tuple(replace(s, guard=TRUE if whole else Var(axis.name) < end) for s in folds))
+        return (*arrays, If(worth, tuple(body)), If(negation(worth), (alone,)))
 
-    def _folded(self, fold: Assign, axis: Axis, parts: str, part: Term, at: Term, turns: int, few: int) -> Assign:
-        """`parts[part] ⊕= f(at) ⊕ f(at + P) ⊕ …`"""
+    def _folded(self, fold: Assign, axis: Axis, parts: str, piece: Term, at: Term, turns: int, few: int) -> Assign:
+        """`parts[piece] ⊕= f(at) ⊕ f(at + P) ⊕ …`"""
         values = [substitute(fold.value, {axis.name: at + few * t}) for t in range(turns)]
-        while len(values) > 1:
-            values = [MONOIDS[fold.update].combine(a, b) for a, b in zip(values[::2], values[1::2], strict=True)]
-        return replace(fold, target=parts, index=(part,), value=values[0])
+        return replace(fold, target=parts, index=(piece,), value=_tree(fold.update, values))
+
+
+def _tree(update: str, values: Sequence[Term]) -> Term:
+    """All values combined, two and two."""
+    while len(values) > 1:
+        values = [MONOIDS[update].combine(a, b) for a, b in zip(values[::2], values[1::2], strict=True)]
+    return values[0]
 
 
 def substituted(step: Step, mapping: Mapping[str, Term]) -> Step:

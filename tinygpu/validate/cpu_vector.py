@@ -19,6 +19,7 @@ from tinygpu.record import replace
 from tinygpu.schedule.pieces import substituted
 from tinygpu.schedule.tiled import LANES
 from tinygpu.validate.cpu_names import Array, Held
+from tinygpu.validate.cpu_number import widened
 from tinygpu.validate.same import Here, canonical
 from tinygpu.validate.typed import Differs, unread
 
@@ -153,7 +154,7 @@ def _value(follower: Follower, node: ast.expr, lane: Axis, here: Here) -> Term:
             return Read(register.array, (register.first + Var(lane.name),), register.dtype)
         case ast.Call(ast.Name("lanes_spread"), [number], []):
             values.called.add("lanes_spread")
-            return values.term(number)
+            return widened(values.term(number))
         case ast.Call(ast.Name("lanes_load"), [ast.Name(array), ast.Call(ast.Name("at"), [number])], []):
             values.called.add("lanes_load")
             meaning = values.names.get(array)
