@@ -201,13 +201,17 @@ def coarse(p: dict[tuple[Term, ...], int], axes: dict[str, Axis]) -> dict[tuple[
 
 
 def smaller(extent: Term, top: Term) -> Term:
-    """`min(extent, top)`, which is `top` where the extent is `⌈a/d⌉·d·s` and top is `a·s`."""
+    """`min(extent, top)`, which is `top` where the extent is `⌈a/d⌉·d·s` and top is `a·s`, or `⌈a/(d·e)⌉·d` and top `⌈a/e⌉`."""
     parts = polynomial(extent)
     if len(parts) == 1:
         ((monomial, c),) = parts.items()
         match monomial:
             case (App("ceildiv", (a, Const(d))),) if c % int(d) == 0 and times(polynomial(a), {(): c // int(d)}) == polynomial(top):
                 return top
+            case (App("ceildiv", (a, Const(d))),) if isinstance(top, App) and top.op == "ceildiv":
+                b, e = top.args
+                if polynomial(a) == polynomial(b) and isinstance(e, Const) and int(d) == c * int(e.value):
+                    return top
     if polynomial(extent) == polynomial(top):
         return top
     return App("min", (extent, top))

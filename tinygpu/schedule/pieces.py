@@ -11,11 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from tinygpu.category.monoid import MONOIDS
-from tinygpu.category.term import FLOATS, TRUE, App, Axis, Const, Read, Term, Var, negation, reads, substitute
+from tinygpu.category.term import FLOATS, TRUE, Axis, Const, Read, Term, Var, ceildiv, conjunction, negation, reads, substitute
 from tinygpu.program.step import Assign, For, If, Local, Step
 from tinygpu.record import dataclass, replace
 from tinygpu.schedule.access import SIDE_BY_SIDE, Shapes, is_long, pace
-from tinygpu.schedule.polynomial import coefficient, positive, term, without
 
 LAST = 16  # so many pieces are left before they are taken one by one
 
@@ -46,84 +45,101 @@ class Pieces:
         return tuple(new for step in body for new in self._step(step))
 
     def _step(self, step: Step) -> tuple[Step, ...]:
+        loops, inner = _perfect(step)
+        match inner:
+            case For(axis, body) if is_long(axis) and (cut := self._worth(axis, body)):
+                return self._pieces(step, loops, axis, body, cut)  # type: ignore[arg-type]
         match step:
-            case For(axis, inner) if is_long(axis) and (found := self._folds(axis, inner)):
-                return self._pieces(axis, *found)
-            case For(_, inner) | If(_, inner):
-                return (replace(step, body=self.cut(inner)),)
+            case For(_, body) | If(_, body):
+                return (replace(step, body=self.cut(body)),)
         return (step,)
 
-    def _folds(self, axis: Axis, body: tuple[Step, ...]) -> tuple[tuple[Assign, ...], Term, Cut] | None:
-        """What a loop folds, up to where, and how to cut it; None for one that does anything but fold elements that lie side by side into
-        single cells, at every point or at all below an end."""
+    def _worth(self, axis: Axis, body: tuple[Step, ...]) -> Cut | None:
+        """How to cut a loop; None for one that does anything but fold, into single cells, elements that lie side by side."""
         folds = [s for s in body if isinstance(s, Assign) and s.update and not s.index and s.target in self.cells]
         targets = {s.target for s in folds}
-        end = self._end(axis, folds) if folds and len(folds) == len(body) and len(targets) == len(folds) else None
-        if end is None:
+        if not folds or len(folds) != len(body) or len(targets) != len(folds):
             return None
         read = dict.fromkeys(r for s in folds for r in reads(s.value) if r.index)
         paces = [pace(r, axis.name, self.shapes) for r in read if r.tensor in self.shapes]
-        if any(r.tensor in targets for s in folds for r in reads(s.value)) or any(r.tensor in self.cells for r in read):
+        if any(r.tensor in targets for s in folds for t in (s.value, s.guard) for r in reads(t)):
             return None
-        if SIDE_BY_SIDE not in paces or any(p not in ({}, SIDE_BY_SIDE) for p in paces):
+        if (
+            any(r.tensor in self.cells for r in read)
+            or SIDE_BY_SIDE not in paces
+            or any(p not in ({}, SIDE_BY_SIDE) for p in paces)
+        ):
             return None
-        plain = tuple(replace(s, guard=TRUE) for s in folds)
         if all(s.update in ("max", "min") and s.value.dtype in FLOATS for s in folds):
-            return plain, end, EXTREME
-        return (plain, end, VALUE) if all(MONOIDS[s.update].definition and MONOIDS[s.update].commutative for s in folds) else None
+            return EXTREME
+        return VALUE if all(MONOIDS[s.update].definition and MONOIDS[s.update].commutative for s in folds) else None
 
-    def _end(self, axis: Axis, folds: Sequence[Assign]) -> Term | None:
-        """Where a loop ends: its extent, or before it, where all folds have one condition that says so."""
-        (guard, *others) = {s.guard for s in folds}
-        if others or guard == TRUE:
-            return None if others else axis.extent
-        p = positive(guard)
-        if p is None or coefficient(p, axis.name) != {(): -1} or any(reads(guard)):
-            return None
-        return App("min", (axis.extent, term(without(p, axis.name))))
-
-    def _pieces(self, axis: Axis, folds: tuple[Assign, ...], end: Term, cut: Cut) -> tuple[Step, ...]:
-        few, whole = cut.pieces, end == axis.extent
+    def _pieces(self, step: Step, loops: Sequence[Axis], axis: Axis, folds: tuple[Assign, ...], cut: Cut) -> tuple[Step, ...]:
+        few = cut.pieces
         piece = Axis(self.fresh("piece"), Const(few), "time")
         at, last = Var(piece.name), replace(piece, extent=Const(LAST))
         parts = {s.target: self.fresh(f"{s.target}_parts") for s in folds}
         rest = {s.target: self.fresh(f"{s.target}_rest") for s in folds}
         units = [MONOIDS[s.update].unit(s.value.dtype) or Const(0) for s in folds]
-        body: list[Step] = [For(piece, tuple(Assign(parts[s.target], (at,), u) for s, u in zip(folds, units, strict=True)))]
-        body += [For(last, tuple(Assign(rest[s.target], (at,), u) for s, u in zip(folds, units, strict=True)))]
-        done: Term = Const(0)
-        for turns in dict.fromkeys((cut.turns, 1)):
-            many = few * turns
-            block = Axis(self.fresh("block"), (axis.extent if whole else end) // many, "time")
-            k = done + Var(block.name) * many + at
-            inner: Step = For(piece, tuple(self._folded(s, axis, parts[s.target], at, k, turns, few) for s in folds))
-            if whole:
-                block = replace(block, extent=(end - done) // many)
-            else:  # how many turns a loop has is a matter of the sizes
-                block = replace(block, extent=axis.extent // many if done == Const(0) else Const(cut.turns))
-                inner = If(done + Var(block.name) * many + many <= end, (inner,))
-            body.append(For(block, (inner,)))
-            done = end // many * many
-        left = replace(axis, extent=end - done) if whole else replace(axis, extent=Const(few))
-        tail = tuple(substituted(s, {axis.name: done + Var(axis.name)}) for s in folds)
-        body.append(For(left, tail if whole else (If(done + Var(axis.name) < end, tail),)))
+        body: list[Step] = [For(a, tuple(Assign(names[s.target], (at,), u) for s, u in zip(folds, units, strict=True)))
+                            for a, names in ((piece, parts), (last, rest))]  # fmt: skip
+        if loops or any(s.guard != TRUE for s in folds):
+            body.append(self._guarded(loops, axis, folds, piece, parts))
+        else:
+            body += self._whole(axis, folds, piece, parts, cut)
         turn = Axis(self.fresh("turn"), Const(few // LAST), "time")
         for s in folds:
             part = Read(parts[s.target], (Var(turn.name) * LAST + at,), s.value.dtype)
             body.append(For(turn, (For(last, (Assign(rest[s.target], (at,), part, s.update),)),)))
-        body += [For(last, (replace(s, value=Read(rest[s.target], (at,), s.value.dtype)),)) for s in folds]
+        body += [For(last, (replace(s, value=Read(rest[s.target], (at,), s.value.dtype), guard=TRUE),)) for s in folds]
         sizes = ((names, count) for names, count in ((parts, few), (rest, LAST)))
         arrays = tuple(Local(names[s.target], self.cells[s.target].dtype, (Const(n),)) for names, n in sizes for s in folds)
         if not cut.worth:
             return (*arrays, *body)
-        worth = end >= cut.worth
-        alone = For(axis, tuple(replace(s, guard=TRUE if whole else Var(axis.name) < end) for s in folds))
-        return (*arrays, If(worth, tuple(body)), If(negation(worth), (alone,)))
+        worth = axis.extent >= cut.worth
+        return (*arrays, If(worth, tuple(body)), If(negation(worth), (step,)))
+
+    def _guarded(self, loops: Sequence[Axis], axis: Axis, folds: tuple[Assign, ...], piece: Axis, parts: Mapping[str, str]) -> Step:
+        """All of the elements, each into its piece where its condition holds."""
+        few = int(piece.extent.value)  # type: ignore[union-attr]
+        block = Axis(self.fresh("block"), ceildiv(axis.extent, few), "time")
+        at = Var(block.name) * few + Var(piece.name)
+        inner = []
+        for s in folds:
+            own = self._folded(s, axis, parts[s.target], Var(piece.name), at, 1, few)
+            inner.append(replace(own, guard=conjunction(at < axis.extent, substitute(s.guard, {axis.name: at}))))
+        out: Step = For(block, (For(piece, tuple(inner)),))
+        for around in reversed(loops):
+            out = For(around, (out,))
+        return out
+
+    def _whole(self, axis: Axis, folds: tuple[Assign, ...], piece: Axis, parts: Mapping[str, str], cut: Cut) -> list[Step]:
+        """As many elements as fill all pieces, a few of them at a time, and then the others into the cell itself."""
+        done: Term = Const(0)
+        body: list[Step] = []
+        for turns in dict.fromkeys((cut.turns, 1)):
+            many = cut.pieces * turns
+            block = Axis(self.fresh("block"), (axis.extent - done) // many, "time")
+            k = done + Var(block.name) * many + Var(piece.name)
+            values = (self._folded(s, axis, parts[s.target], Var(piece.name), k, turns, cut.pieces) for s in folds)
+            body.append(For(block, (For(piece, tuple(values)),)))
+            done = axis.extent // many * many
+        tail = tuple(substituted(s, {axis.name: done + Var(axis.name)}) for s in folds)
+        return [*body, For(replace(axis, extent=axis.extent - done), tail)]
 
     def _folded(self, fold: Assign, axis: Axis, parts: str, piece: Term, at: Term, turns: int, few: int) -> Assign:
         """`parts[piece] ⊕= f(at) ⊕ f(at + P) ⊕ …`"""
         values = [substitute(fold.value, {axis.name: at + few * t}) for t in range(turns)]
         return replace(fold, target=parts, index=(piece,), value=_tree(fold.update, values))
+
+
+def _perfect(step: Step) -> tuple[list[Axis], Step]:
+    """Loops that hold nothing but each other, and the innermost one."""
+    loops: list[Axis] = []
+    while isinstance(step, For) and len(step.body) == 1 and isinstance(step.body[0], For):
+        loops.append(step.axis)
+        step = step.body[0]
+    return loops, step
 
 
 def _tree(update: str, values: Sequence[Term]) -> Term:
