@@ -130,13 +130,15 @@ def _built(machine: Machine, proof: Proof, alone: Proof | None) -> Built:
     from tinygpu.obligations.width import cpu_limits, limits
     from tinygpu.program.unpack import unpack
     from tinygpu.proof.summary import facts, on_cpu, spelled_out
+    from tinygpu.schedule.cpu import instances
 
     numbers = unpack(proof.program)  # what runs has a cell for each component of a value
     sizes = limits(proof.program)  # the same as those of its components, whose values take longer to follow
     beside = (alone,) if alone else ()
     said = (*facts(proof), *map(on_cpu, beside), *spelled_out(proof, *beside))
     single = alone.program if alone else proof.program
-    return Built(machine, numbers, said, sizes, on_core(single), cpu_limits(single))
+    core = on_core(single)
+    return Built(machine, numbers, said, sizes, core, cpu_limits(instances(core)[0]))
 
 
 def on_core(program: Program) -> Program:
@@ -162,9 +164,9 @@ def _proved(program: Program) -> Proof | None:
 def singles(machine: Machine) -> Iterator[Program]:
     """Programs for the same op whose threads do not work together, best first: the same owners with their work one after the other, then
     the op itself where it is a tile of products. None where no thread works with another."""
-    from tinygpu.schedule.cpu import tiled
     from tinygpu.program.pointwise import pointwise
     from tinygpu.program.sequential import sequential
+    from tinygpu.schedule.cpu import tiled
 
     single = sequential(machine)
     together = single != machine
@@ -201,7 +203,7 @@ def validate(text: str, machines: Sequence[Built], file: str = "") -> tuple[Diag
 
 
 def validate_cpu(text: str, machines: Sequence[Built], file: str = "") -> tuple[Diagnostic, ...]:
-    """`text of a module → what is to be said of its CPU kernels`: nothing of one that is proved; a note of one that nobody knows is right."""
+    """`text of a module → what is wrong with its CPU kernels`: nothing where they do what these machines say, for all sizes."""
     from tinygpu.validate.cpu import findings
 
     return stage("validate", lambda: findings(text, expected(machines), file))

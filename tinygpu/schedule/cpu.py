@@ -65,17 +65,17 @@ def _instance(program: Program, width: int) -> Program:
     def at(axis: Axis) -> Axis:
         return replace(axis, extent=substitute(axis.extent, lanes))
 
-    def body(steps_: tuple[Step, ...]) -> tuple[Step, ...]:
-        return tuple(
-            replace(s, extents=tuple(substitute(e, lanes) for e in s.extents))
-            if isinstance(s, Local)
-            else replace(substituted(s, lanes), body=body(s.body))
-            if isinstance(s, For | If)
-            else substituted(s, lanes)
-            for s in steps_
-        )
+    def each(step: Step) -> Step:
+        match step:
+            case Local(_, _, extents):
+                return replace(step, extents=tuple(substitute(e, lanes) for e in extents))
+            case For(axis, body):
+                return replace(step, axis=at(axis), body=tuple(map(each, body)))
+            case If(guard, body):
+                return replace(step, guard=substitute(guard, lanes), body=tuple(map(each, body)))
+        return substituted(step, lanes)
 
-    launches = (replace(one, grid=tuple(map(at, one.grid)), body=body(one.body)) for one in program.launches)
+    launches = (replace(one, grid=tuple(map(at, one.grid)), body=tuple(map(each, one.body))) for one in program.launches)
     return replace(program, launches=tuple(launches))
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
 from tinygpu.category.term import BOOL, TRUE, Axis, Read, Term, conjunction, variables, walk
-from tinygpu.emit.cpu_text import flat
+from tinygpu.program.address import address
 from tinygpu.program.step import Assign, Barrier, For, Holds, If, Local, Shared, Step, steps
 from tinygpu.record import dataclass
 from tinygpu.schedule.lift import sites, tensor_reads
@@ -100,7 +100,7 @@ class Cutter:
         score = 0
         for site in sites(step.body):
             accesses = [(site.step.target, site.step.index), *((r.tensor, r.index) for r in tensor_reads(site))]
-            for address in (polynomial(flat(index, self.shapes[name])) for name, index in accesses if name in self.shapes):
+            for address in (polynomial(address(self.shapes[name], index)) for name, index in accesses if name in self.shapes):
                 near, far = (_distance(coefficient(address, name)) for name in (self.fastest, step.axis.name))
                 score += (near < far) - (near > far)
         return score > 0

@@ -28,7 +28,7 @@ class Cut:
     worth: int
 
 
-EXTREME = Cut(64, 4, 0)  # a maximum or minimum of floats
+EXTREME = Cut(128, 4, 0)  # a maximum or minimum of floats
 VALUE = Cut(64, 1, 256)  # a value with components, which costs more to put together
 
 

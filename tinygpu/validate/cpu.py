@@ -18,6 +18,7 @@ from tinygpu.model.op import Tensor
 from tinygpu.obligations.width import cpu_limits
 from tinygpu.program.step import Launch, Program
 from tinygpu.program.unpack import unpack
+from tinygpu.schedule.cpu import instances
 from tinygpu.schedule.tiled import LANES
 from tinygpu.validate.check import Expected, diagnostic
 from tinygpu.validate.cpu_call import Values
@@ -30,7 +31,7 @@ from tinygpu.validate.same import Here, canonical
 from tinygpu.validate.typed import Differs, unread
 from tinygpu.validate.width import Width
 
-LARGEST_ON_CPU = 2**63 - 2**32  # so that a loop may count beyond its end, by a strip, a tile or a piece of a thread
+LARGEST_ON_CPU = 2**63 - 2**32  # so that a loop may count a little beyond what the program counts to
 SCALAR = {"f64": "np.float64", "f32": "np.float32", "i64": "np.int64", "i32": "np.int32", "u32": "np.uint32", "u8": "np.uint8",
           "i8": "np.int8", "bool": "np.bool_"}  # fmt: skip
 DTYPES = {text: dtype for dtype, text in SCALAR.items()}
@@ -50,7 +51,7 @@ def findings(text: str, machines: Sequence[Expected], file: str = "") -> tuple[D
 
 def validate(module: Module, name: str, program: Program) -> None:
     """That `NAME_cpu` of a module is a program. Raises Differs."""
-    limits = cpu_limits(program)
+    limits = cpu_limits(instances(program)[0])
     program = unpack(program)
     entry = function(module, f"{name}_cpu", ast.Pass(lineno=1, col_offset=0))
     supported(module, functions_of(module, name, entry))
@@ -139,6 +140,7 @@ def one_launch(program: Program, launch: Launch, work: ast.FunctionDef, given: l
     grid = tuple(Axis(a.name, natural(a.extent), a.sort) for a in launch.grid)
     written = {t.name: t for t in globals_of(program)}
     follower = Follower(values, launch, written, arrays)
+    values.shown = set(follower.computed(launch.body))
     follower.whole(body, tuple(Due(s) for s in launch.body), Here(grid, (), facts))
 
 

@@ -8,7 +8,7 @@ a 16-bit float is a number that was widened, or an operation in f32 that was rou
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from tinygpu.category.dtype import HALVES
 from tinygpu.category.term import (
@@ -31,7 +31,7 @@ from tinygpu.record import replace
 from tinygpu.validate.cpu_names import Array, Cell, Digits, Global, Mask, Meaning, Number
 from tinygpu.validate.cpu_number import fits, widened
 from tinygpu.validate.module import Module
-from tinygpu.validate.same import Here
+from tinygpu.validate.same import Here, canonical
 from tinygpu.validate.typed import Differs, unread
 from tinygpu.validate.width import Width
 
@@ -55,6 +55,7 @@ class Expressions:
 
     def __init__(self, module: Module, names: Mapping[str, Meaning], width: Width) -> None:
         self.module, self.names, self.called, self.width = module, dict(names), set[str](), width
+        self.shown: Collection[Term] = ()  # index terms that the proof of the program has shown to fit
         self.here = Here()  # what is known where an expression stands
 
     # ── names and literals ─────────────────────────────────────────────────────────────────────────────────────
@@ -218,7 +219,7 @@ class Expressions:
             if op in ("floordiv", "mod") and not self.here.holds(b >= 1):
                 raise unread(node, "a division by what may be less than 1")
             made = apply(op, a, b)
-            if not self.width.fits(made, "cpu", self.here):
+            if canonical(made) not in self.shown and not self.width.fits(made, "cpu", self.here):
                 raise Differs(node, f"{text(made)} is computed here, and may not fit 64 bits", "every index fits", open_=True)
             return made
         if a.dtype in FLOATS and op in ("add", "sub", "mul", "div"):

@@ -125,6 +125,7 @@ def _operation(follower: Follower, stmt: ast.stmt, due: Due, here: Here, registe
     """`acc = lanes_add(acc, value)`: every lane of a register."""
     step, lane = due.step, due.lane
     assert isinstance(step, Assign) and lane is not None
+    follower.values.shown = {*follower.values.shown, *follower.computed((step,))}
     match stmt:
         case ast.Assign([ast.Name(name)], value) if name in registers:
             register = registers[name]
