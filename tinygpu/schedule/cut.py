@@ -100,8 +100,8 @@ class Cutter:
         score = 0
         for site in sites(step.body):
             accesses = [(site.step.target, site.step.index), *((r.tensor, r.index) for r in tensor_reads(site))]
-            for address in (polynomial(address(self.shapes[name], index)) for name, index in accesses if name in self.shapes):
-                near, far = (_distance(coefficient(address, name)) for name in (self.fastest, step.axis.name))
+            for place in (polynomial(address(self.shapes[name], index)) for name, index in accesses if name in self.shapes):
+                near, far = (_distance(coefficient(place, name)) for name in (self.fastest, step.axis.name))
                 score += (near < far) - (near > far)
         return score > 0
 

@@ -80,20 +80,23 @@ class Pieces:
         at, last = Var(piece.name), replace(piece, extent=Const(LAST))
         parts = {s.target: self.fresh(f"{s.target}_parts") for s in folds}
         rest = {s.target: self.fresh(f"{s.target}_rest") for s in folds}
+        each = {s.target: self.fresh(f"{s.target}_column") for s in folds}
         units = [MONOIDS[s.update].unit(s.value.dtype) or Const(0) for s in folds]
-        body: list[Step] = [For(a, tuple(Assign(names[s.target], (at,), u) for s, u in zip(folds, units, strict=True)))
-                            for a, names in ((piece, parts), (last, rest))]  # fmt: skip
+        body: list[Step] = [For(piece, tuple(Assign(parts[s.target], (at,), u) for s, u in zip(folds, units, strict=True)))]
         if loops or any(s.guard != TRUE for s in folds):
             body.append(self._guarded(loops, axis, folds, piece, parts))
         else:
             body += self._whole(axis, folds, piece, parts, cut)
         turn = Axis(self.fresh("turn"), Const(few // LAST), "time")
-        for s in folds:
+        for s, unit in zip(folds, units, strict=True):
             part = Read(parts[s.target], (Var(turn.name) * LAST + at,), s.value.dtype)
-            body.append(For(turn, (For(last, (Assign(rest[s.target], (at,), part, s.update),)),)))
+            column = Read(each[s.target], (), s.value.dtype)
+            down = For(turn, (Assign(column.tensor, (), part, s.update),))
+            body.append(For(last, (Assign(column.tensor, (), unit), down, Assign(rest[s.target], (at,), column))))
         body += [For(last, (replace(s, value=Read(rest[s.target], (at,), s.value.dtype), guard=TRUE),)) for s in folds]
         sizes = ((names, count) for names, count in ((parts, few), (rest, LAST)))
         arrays = tuple(Local(names[s.target], self.cells[s.target].dtype, (Const(n),)) for names, n in sizes for s in folds)
+        arrays += tuple(Local(each[s.target], self.cells[s.target].dtype, ()) for s in folds)
         if not cut.worth:
             return (*arrays, *body)
         worth = axis.extent >= cut.worth
