@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from tinygpu.validate.check import Expected
 
 T = TypeVar("T")
+LAID_OUT = 4_000_000  # solver steps for a claim of a program that is laid out for a CPU: there is always another one
 seconds: dict[str, float] = {}  # spent in each stage by this process
 watchers: list[Callable[[str, object], None]] = []  # called with each stage's name and result
 
@@ -145,7 +146,7 @@ def on_core(program: Program) -> Program:
     """What a CPU runs for a proved program: of the programs that it may run as, the best one that is proved."""
     from tinygpu.schedule.cpu import instances, on_cpu
 
-    return next(p for p in on_cpu(program) if p is program or all(_proved(one) for one in instances(p)))
+    return next(p for p in on_cpu(program) if p is program or all(_proved(one, LAID_OUT) for one in instances(p)))
 
 
 def _alone(machine: Machine, program: Program) -> Proof | None:
@@ -154,10 +155,10 @@ def _alone(machine: Machine, program: Program) -> Proof | None:
     return next((proof for single in singles(machine) if single.serves(program) and (proof := _proved(single))), None)
 
 
-def _proved(program: Program) -> Proof | None:
+def _proved(program: Program, budget: int = BUDGET) -> Proof | None:
     from tinygpu.proof.kernel import prove
 
-    found = stage("check", partial(prove, program))
+    found = stage("check", partial(prove, program, budget))
     return found if isinstance(found, Proof) else None
 
 

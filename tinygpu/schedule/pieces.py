@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from tinygpu.category.monoid import MONOIDS
-from tinygpu.category.term import FLOATS, TRUE, Axis, Const, Read, Term, Var, ceildiv, conjunction, negation, reads, substitute
+from tinygpu.category.term import FLOATS, TRUE, App, Axis, Const, Read, Term, Var, ceildiv, conjunction, negation, reads, substitute
 from tinygpu.program.step import Assign, For, If, Local, Step
 from tinygpu.record import dataclass, replace
-from tinygpu.schedule.access import SIDE_BY_SIDE, Shapes, is_long, pace
+from tinygpu.schedule.access import LONG, SIDE_BY_SIDE, Shapes, is_long, pace
+from tinygpu.schedule.polynomial import coefficient, positive, term, without
 
 LAST = 16  # so many pieces are left before they are taken one by one
 
@@ -83,10 +84,11 @@ class Pieces:
         each = {s.target: self.fresh(f"{s.target}_column") for s in folds}
         units = [MONOIDS[s.update].unit(s.value.dtype) or Const(0) for s in folds]
         body: list[Step] = [For(piece, tuple(Assign(parts[s.target], (at,), u) for s, u in zip(folds, units, strict=True)))]
-        if loops or any(s.guard != TRUE for s in folds):
+        end = None if loops else _end(axis, folds)
+        if end is None:
             body.append(self._guarded(loops, axis, folds, piece, parts))
         else:
-            body += self._whole(axis, folds, piece, parts, cut)
+            body += self._whole(axis, folds, end, piece, parts, cut)
         turn = Axis(self.fresh("turn"), Const(few // LAST), "time")
         for s, unit in zip(folds, units, strict=True):
             part = Read(parts[s.target], (Var(turn.name) * LAST + at,), s.value.dtype)
@@ -97,9 +99,10 @@ class Pieces:
         sizes = ((names, count) for names, count in ((parts, few), (rest, LAST)))
         arrays = tuple(Local(names[s.target], self.cells[s.target].dtype, (Const(n),)) for names, n in sizes for s in folds)
         arrays += tuple(Local(each[s.target], self.cells[s.target].dtype, ()) for s in folds)
-        if not cut.worth:
+        least = cut.worth or (0 if end in (None, axis.extent) else few)  # an end that is none of the sizes may be below 0
+        if not least:
             return (*arrays, *body)
-        worth = axis.extent >= cut.worth
+        worth = (axis.extent if end is None else end) >= least
         return (*arrays, If(worth, tuple(body)), If(negation(worth), (step,)))
 
     def _guarded(self, loops: Sequence[Axis], axis: Axis, folds: tuple[Assign, ...], piece: Axis, parts: Mapping[str, str]) -> Step:
@@ -116,24 +119,47 @@ class Pieces:
             out = For(around, (out,))
         return out
 
-    def _whole(self, axis: Axis, folds: tuple[Assign, ...], piece: Axis, parts: Mapping[str, str], cut: Cut) -> list[Step]:
-        """As many elements as fill all pieces, a few of them at a time, and then the others into the cell itself."""
-        done: Term = Const(0)
+    def _whole(
+        self, axis: Axis, folds: tuple[Assign, ...], end: Term, piece: Axis, parts: Mapping[str, str], cut: Cut
+    ) -> list[Step]:
+        """As many elements as fill all pieces, a few of them at a time, and then the others into the cell itself. How many turns a loop has
+        is a matter of the sizes: where the end is none, conditions say it."""
         body: list[Step] = []
+        done: Term = Const(0)
+        whole = end == axis.extent
         for turns in dict.fromkeys((cut.turns, 1)):
             many = cut.pieces * turns
-            block = Axis(self.fresh("block"), (axis.extent - done) // many, "time")
-            k = done + Var(block.name) * many + Var(piece.name)
-            values = (self._folded(s, axis, parts[s.target], Var(piece.name), k, turns, cut.pieces) for s in folds)
-            body.append(For(block, (For(piece, tuple(values)),)))
-            done = axis.extent // many * many
-        tail = tuple(substituted(s, {axis.name: done + Var(axis.name)}) for s in folds)
-        return [*body, For(replace(axis, extent=axis.extent - done), tail)]
+            most = (end - done) // many if whole else axis.extent // many if done == Const(0) else Const(cut.turns)
+            block = Axis(self.fresh("block"), most, "time")
+            k = done + Var(block.name) * many
+            values = (
+                replace(self._folded(s, axis, parts[s.target], Var(piece.name), k + Var(piece.name), turns, cut.pieces), guard=TRUE)
+                for s in folds
+            )
+            inner: Step = For(piece, tuple(values))
+            body.append(For(block, (inner if whole else If(k + many <= end, (inner,)),)))
+            done = end // many * many
+        tail = tuple(substituted(replace(s, guard=TRUE), {axis.name: done + Var(axis.name)}) for s in folds)
+        if whole:
+            return [*body, For(replace(axis, extent=end - done), tail)]
+        return [*body, For(replace(axis, extent=Const(cut.pieces)), (If(done + Var(axis.name) < end, tail),))]
 
     def _folded(self, fold: Assign, axis: Axis, parts: str, piece: Term, at: Term, turns: int, few: int) -> Assign:
         """`parts[piece] ⊕= f(at) ⊕ f(at + P) ⊕ …`"""
         values = [substitute(fold.value, {axis.name: at + few * t}) for t in range(turns)]
         return replace(fold, target=parts, index=(piece,), value=_tree(fold.update, values))
+
+
+def _end(axis: Axis, folds: Sequence[Assign]) -> Term | None:
+    """Where a loop ends: its extent, or before it, where all folds are under one condition that says so, near
+    to that of the next point; None where conditions say more."""
+    (guard, *others) = {s.guard for s in folds}
+    if others or guard == TRUE:
+        return None if others else axis.extent
+    p = positive(guard)
+    if p is None or coefficient(p, axis.name) != {(): -1} or any(reads(guard)) or any(abs(c) > LONG for m, c in p.items() if m):
+        return None
+    return App("min", (axis.extent, term(without(p, axis.name))))
 
 
 def _perfect(step: Step) -> tuple[list[Axis], Step]:
