@@ -214,6 +214,7 @@ class Follower(Cells):
         wanted = self.flat(combined(step))
         if not here.same(found, wanted):
             raise Differs(value, f"gives {text(found)}", f"the program's value is {text(wanted)}")
+        self.shuffled.clear()  # what was left for a step is left for it alone
 
     def points(self, node: ast.AST, guards: Sequence[Term], here: Here, lanes: tuple[Axis, ...] = ()) -> None:
         """That the text is here at the points at which the program is."""
