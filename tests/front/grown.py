@@ -12,7 +12,7 @@ from typing import Any
 
 from lark import Lark
 
-from tinygpu.syntax.tables import read_grammar_file
+from tinygpu.syntax.grammar import read_grammar_file
 
 POOL = {
     "NAME": (*"nmkijxyzgtruv", "f32", "f32", "f16", "i32", "bool", "grid", "block", "acc", "saxpy", "matmul", "A", "B", "C", "exp", "cast", "ceil"),

@@ -23,8 +23,8 @@ from tests.meaning.oracle import paths
 from tests.meaning.samples import inputs_to_try, sizes_to_try
 from tests.meaning.values import UNDEFINED, CannotJudge, TooLarge
 from tinygpu.category.node import FLOATS, App, Fold, Read, Term
-from tinygpu.program.access import terms
 from tinygpu.program.step import Local, Program, Shared, steps
+from tinygpu.program.traverse import terms
 
 RIGHT, WRONG, LOOSE, CANNOT, SKIPPED = "right", "wrong", "loose", "cannot", "skipped"
 BUILT_IN = re.compile("(argmax|argmin|logsumexp|welford)_[a-z]+[0-9]+|sum|prod|max|min|any|all")

@@ -13,9 +13,9 @@ from math import prod
 
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.preimage import preimage
+from tinygpu.category.region import Region
 from tinygpu.category.term import TRUE, Axis, Const, Term, Var, conjunction, lift
 from tinygpu.obligations.bijection import Part, collisions, onto
-from tinygpu.obligations.obligation import Point
 
 
 def _points(axes: tuple[Axis, ...], guard: tuple[Term, ...]) -> Iterator[dict[str, int]]:
@@ -98,7 +98,7 @@ def test_two_points_collide_where_they_do() -> None:
         really = {(p, p) for p, found in enumerate(images) if len(set(found)) < len(found)}
         really |= {(1, 0)} if len(images) == 2 and set(images[0]) & set(images[1]) else set()
         found = set()
-        for p, q, hypotheses, goal in collisions(parts, Point(())):
+        for p, q, hypotheses, goal in collisions(parts, Region(())):
             names = sorted(set("ab") | {n + "~" for n in "ab"})
             envs = (dict(zip(names, values, strict=True)) for values in product(range(5), repeat=4))
             if any(all(evaluate(h, env) for h in hypotheses) and not evaluate(goal, env) for env in envs):
@@ -112,6 +112,6 @@ def test_axes_of_one_name_in_both_points_stay_apart() -> None:
     # k and k' are two axes of one part; the second point may not share either
     axes = (Axis("k", Const(3)), Axis("k'", Const(8)))
     part = Part(axes, (Var("k'") > 4,), (Var("k'"),))
-    ((_, _, hypotheses, goal),) = collisions((part,), Point(()))
+    ((_, _, hypotheses, goal),) = collisions((part,), Region(()))
     env = {"k": 0, "k'": 5, "k~": 1, "k'~": 5}
     assert all(evaluate(h, env) for h in hypotheses) and not evaluate(goal, env)

@@ -12,12 +12,13 @@ import pytest
 
 from tests.obligations.test_wellformed import CASES, reasons, with_body
 from tests.obligations.texts import program
+from tinygpu.category.region import Region
 from tinygpu.category.term import BOOL, TRUE, App, Axis, Const, Fold, Read, Term, Var, text
 from tinygpu.obligations.cells import merged
 from tinygpu.obligations.defined import decided, defined, partial, valued
 from tinygpu.obligations.finite import finite
 from tinygpu.obligations.made import is_made, value_of
-from tinygpu.obligations.obligation import Gap, Inhabited, Obligation, Point
+from tinygpu.obligations.obligation import Gap, Inhabited, Obligation
 from tinygpu.obligations.promise import instances, promised
 from tinygpu.obligations.shape import expand
 from tinygpu.obligations.window import stepped
@@ -103,7 +104,7 @@ def test_a_table_of_one_dtype_is_a_value() -> None:
 
 
 X, Y = Var("x", F), Var("y", F)
-POINT = Point((Axis("t", Const(32), "block"),))
+POINT = Region((Axis("t", Const(32), "block"),))
 
 
 def at(t: Term) -> Read:
@@ -185,7 +186,7 @@ def test_where_a_value_is_a_number() -> None:
         Fold("sum", (Axis("k", N),), TRUE, X, F): "true",
         Fold("sum", (Axis("k", N),), TRUE, low, F): "false",
     }
-    assert {t: text(finite(t, Point(()), {})) for t in rows} == rows
+    assert {t: text(finite(t, Region(()), {})) for t in rows} == rows
 
 
 def test_operations_inside_of_folds() -> None:

@@ -6,14 +6,14 @@ other and neither to the image.
 
 from __future__ import annotations
 
+from tinygpu.category.region import Region
 from tinygpu.category.term import FALSE, TRUE, Axis, Const, Term, Var, equal, variables
 from tinygpu.obligations.bijection import Part, collisions, restored
 from tinygpu.obligations.cells import told
-from tinygpu.obligations.obligation import Point
 
 T, U = Axis("t", Const(2)), Axis("u", Const(2))
 t, u, E = Var("t"), Var("u"), Var("E")
-NOWHERE = Point((), ())
+NOWHERE = Region((), ())
 
 
 def part(terms: tuple[Term, ...], *guard: Term, axes: tuple[Axis, ...] = (T, U)) -> Part:

@@ -125,9 +125,6 @@ def test_values_of_several_components() -> None:
 
 def test_an_iteration_keeps_what_threads_do_together() -> None:
     update = Assign("s", (Var("k"),), shuffle(V, Var("k")), "sum", Var("k") < 2, atomic=True)
-    assert bound(update, "k", 1) == Assign(
-        "s", (Const(1),), shuffle(V, Const(1)), "sum", App("lt", (Const(1), Const(2)), "bool"), atomic=True
-    )
-    for step in (SHARED, LOCAL, Barrier("warp")):
-        assert bound(step, "k", 1) == step
+    turn = Assign("s", (Const(1),), shuffle(V, Const(1)), "sum", App("lt", (Const(1), Const(2)), "bool"), atomic=True)
+    assert bound((update, SHARED, LOCAL, Barrier("warp")), "k", 1) == (turn, SHARED, LOCAL, Barrier("warp"))
     assert assigned_in((SHARED, Barrier(), If(TRUE, (update,)))) == {"s"}

@@ -1,6 +1,6 @@
-"""The grammar has no conflict, the shipped tables are its tables, and the automaton reads as Lark reads.
+"""The grammar has no conflict, the shipped parser is Lark's parser of it, and it reads as Lark reads with words of its own.
 
-Comes in: `grammar/`. Goes out: nothing, or the difference. The one idea: Lark is the judge, the shipped reader is the accused.
+Comes in: `grammar/`. Goes out: nothing, or the difference. The one idea: Lark is the judge; the file, the lexer and the words are the accused.
 """
 
 from __future__ import annotations
@@ -13,61 +13,52 @@ from typing import Any
 import pytest
 
 from tests.syntax.examples import EXAMPLES
-from tinygpu.syntax.automaton import run
-from tinygpu.syntax.build import BUILD
-from tinygpu.syntax.generate import generate, lark_parser
-from tinygpu.syntax.lexer import Token, scan, significant
-from tinygpu.syntax.tables import from_json, load, made_of, read_grammar_file, to_json
+from tinygpu.syntax.build import BUILD, LISTS, ONLY
+from tinygpu.syntax.compile import compiled, made_of, to_json
+from tinygpu.syntax.grammar import LEVELLESS, load, read_grammar_file
+from tinygpu.syntax.lexer import scan, significant
+from tinygpu.syntax.reader import at_start, run
 
 SPECS = sorted((Path(__file__).resolve().parents[2] / "specs").glob("*.tgpu"))
 TEXTS = {**EXAMPLES, **{path.stem: path.read_text(encoding="utf-8") for path in SPECS}}
 
 
-def test_tables_survive_their_text() -> None:
-    import json
-
-    assert from_json(json.loads(to_json(load()))) == load()
-
-
 def test_every_rule_has_a_function_and_every_function_a_rule() -> None:
-    named = {rule.name for rule in load().rules if rule.name} | {"expr", "disjunction", "conjunction", "negation", "comparison"}
-    single = {rule.name for rule in load().rules if rule.single}
-    helpers = {"texts", "rules_of", "several", "only"}
-    assert {rule.name for rule in load().rules if rule.name and not rule.single} <= set(BUILD)
-    assert set(BUILD) - helpers <= named | single
+    rules = {(rule.alias or str(rule.origin.name), rule.options.expand1 and not rule.alias) for rule in load().lark.rules}
+    named = {name for name, _ in rules if name[0] != "_"}
+    helpers = {"rules_of", "several", "only"}
+    assert {name for name, single in rules if name in named and not single} <= set(BUILD)
+    assert set(BUILD) - helpers <= named
+
+
+def test_what_makes_no_level_is_a_tuple() -> None:
+    """The depth of a text is counted in nodes of `tree`."""
+    assert set(LISTS) <= LEVELLESS
+    others = {name for name, rule in BUILD.items() if rule.__annotations__["return"].startswith("tuple")} - {*LISTS, *ONLY}
+    assert others - {"several"} == LEVELLESS - set(LISTS)
 
 
 def test_every_word_of_the_grammar_is_read_as_itself() -> None:
-    tables = load()
-    for word in tables.literals:
+    for word in load().literals:
         kinds = [token.kind if token.kind != "WORD" else token.text for token in scan(word)]
         assert kinds == [word, "$END"]
 
 
-def test_the_tables_are_those_of_the_grammar() -> None:
-    """They depend on nothing else, so their hash is enough. If it differs: python -m tinygpu.syntax.tables."""
-    assert f'"made of":"{made_of()}"' in read_grammar_file("tables.json")
+def test_the_shipped_parser_is_that_of_the_grammar() -> None:
+    """It depends on nothing else, so their hash is enough. If it differs: python -m tinygpu.syntax.compile."""
+    assert f'"made of":"{made_of()}"' in read_grammar_file("tgpu.json")
 
 
 @pytest.mark.sampled
-def test_lark_has_these_tables_and_reads_so_too() -> None:
+def test_lark_makes_this_parser_and_reads_so_too() -> None:
     """Strict Lark also refuses conflicts, and words that it cannot tell apart.
 
-    One test, and not of every run, since Lark needs a minute for its tables. Its sets have another order in each process, and the tables must not.
+    One test, and not of every run, since Lark needs half a minute. Its sets have another order in each process, and the file must not.
     """
-    lark = lark_parser(Newlines())
-    assert to_json(generate(lark)) == read_grammar_file("tables.json")
+    lark = compiled(Newlines())
     for name, text in TEXTS.items():
-        ours = run(significant(scan(text), []), load(), lambda rule, parts, start, end: (rule, [_plain(p) for p in parts]))
-        assert ours == _plain(lark.parse(_without_idle_newlines(text))), name
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Token):
-        return value.text
-    if hasattr(value, "children"):
-        return (str(value.data), [_plain(child) for child in value.children])
-    return str(value) if hasattr(value, "type") else value
+        assert run(significant(scan(text), []), at_start()) == lark.parse(_without_idle_newlines(text)), name
+    assert to_json(lark) == read_grammar_file("tgpu.json")
 
 
 class Newlines:

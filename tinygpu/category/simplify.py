@@ -24,7 +24,6 @@ from tinygpu.category.term import (
     Axis,
     Const,
     Fold,
-    Read,
     Term,
     Var,
     apply,
@@ -32,6 +31,7 @@ from tinygpu.category.term import (
     conjuncts,
     equal,
     negation,
+    rebuild,
     select,
     substitute,
     variables,
@@ -51,12 +51,8 @@ def simplify(term: Term, box: Box = UNIT) -> Term:
     ('i', 'true')
     """
     match term:
-        case Const():
-            return term
         case Var(name):
             return Const(0) if name in box.names and number(polynomial(box.axis(name).extent)) == 1 else term
-        case Read(tensor, index, dtype, span):
-            return Read(tensor, tuple(simplify(t, box) for t in index), dtype, span)
         case Fold():
             return _fold(term, box)
         case App("select", (condition, then, otherwise)):
@@ -73,6 +69,7 @@ def simplify(term: Term, box: Box = UNIT) -> Term:
             if dtype != INDEX or op in ("cast", "table"):
                 return App(op, new, dtype)
             return _index(op, new, box)
+    return rebuild(term, lambda part: simplify(part, box))
 
 
 def _index(op: str, args: tuple[Term, ...], box: Box) -> Term:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 from tinygpu.category.carrier import pack, part
+from tinygpu.category.names import unused
 from tinygpu.category.node import (
     ARITHMETIC,
     BOOL,
@@ -218,9 +219,7 @@ def _renamed(fold: Fold, taken: Collection[str], more: Collection[str] = ()) -> 
         used = {*taken, *more, *variables(fold.guard), *variables(fold.body), *(a.name for a in fold.axes)}
         used.update(name for a in fold.axes for name in variables(a.extent))
         for name in (a.name for a in fold.axes if a.name in taken):
-            new = name
-            while new in used:
-                new += "_"
+            new = unused(name, used)
             renamed[name] = Var(new)
             used.add(new)
     return renamed

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tinygpu.commands.common import PROVED, write
 from tinygpu.diagnostic import Diagnostic, TinygpuError
-from tinygpu.syntax.tables import load
+from tinygpu.syntax.grammar import load
 
 EXAMPLE = "tinygpu new my_op --kind elementwise"
 

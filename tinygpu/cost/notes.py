@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from math import prod
 
 from tinygpu.category.evaluate import evaluate
-from tinygpu.category.term import Axis, Const, text, variables
+from tinygpu.category.region import Region
+from tinygpu.category.term import Const, text, variables
 from tinygpu.cost.counted import Count
 from tinygpu.cost.figures import amount, bytes_of
 from tinygpu.cost.measure import SECTOR, Cost, Line
@@ -19,7 +20,8 @@ from tinygpu.cost.reuse import asked_again
 from tinygpu.cost.sites import Access, sites
 from tinygpu.diagnostic import Diagnostic, Label, Span
 from tinygpu.hardware.device import Device
-from tinygpu.program.step import For, If, Launch, Step
+from tinygpu.program.step import For, Launch, Program
+from tinygpu.program.traverse import walk_steps
 from tinygpu.program.wide import Wide, hoisted, wide_accesses, wide_in
 from tinygpu.record import dataclass
 
@@ -134,26 +136,23 @@ def narrow(seen: Seen) -> Iterator[Diagnostic]:
 
 
 def _all_narrow(seen: Seen) -> Iterator[tuple[For, Wide]]:
-    for number, launch in enumerate(seen.cost.program.launches):
-        yield from _could_be_wide(seen, number, launch, launch.body, ())
-
-
-def _could_be_wide(
-    seen: Seen, number: int, launch: Launch, body: tuple[Step, ...], axes: tuple[Axis, ...]
-) -> Iterator[tuple[For, Wide]]:
-    """Loops over a thread's own neighbours that are not declared to be vectors, with an access that then would be wide."""
     program = seen.cost.program
-    for step in body:
-        match step:
-            case For(axis, inner) if axis.sort == "register" and isinstance(axis.extent, Const):
-                around = (*launch.grid, *launch.block, *axes)
-                _, loop = hoisted(step, {a.name for a in around} | set(program.op.sizes))
-                yield from ((step, w) for w in wide_in(program, number, loop, around) if not w.shared)
-                yield from _could_be_wide(seen, number, launch, inner, (*axes, axis))
-            case For(axis, inner) if axis.sort != "vector":
-                yield from _could_be_wide(seen, number, launch, inner, (*axes, axis))
-            case If(_, inner):
-                yield from _could_be_wide(seen, number, launch, inner, axes)
+    for number, launch in enumerate(program.launches):
+        yield from _could_be_wide(program, number, launch)
+
+
+def _could_be_wide(program: Program, number: int, launch: Launch) -> Iterator[tuple[For, Wide]]:
+    """Loops over a thread's own neighbours that are not declared to be vectors, with an access that then would be wide."""
+    for step, here, _ in walk_steps(launch.body, Region(launch.grid + launch.block)):
+        if (
+            not isinstance(step, For)
+            or step.axis.sort != "register"
+            or not isinstance(step.axis.extent, Const)
+            or any(a.sort == "vector" for a in here.axes)
+        ):
+            continue
+        _, loop = hoisted(step, here.names | set(program.op.sizes))
+        yield from ((step, w) for w in wide_in(program, number, loop, here.axes) if not w.shared)
 
 
 def not_taken(seen: Seen) -> Iterator[Diagnostic]:

@@ -7,7 +7,7 @@ and a guard. The one idea: a choice evaluates one side and `and` stops early, so
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TypeAlias
+from typing import TypeAlias, assert_never
 
 from tinygpu.category.dtype import BYTES
 from tinygpu.category.term import (
@@ -28,7 +28,7 @@ from tinygpu.category.term import (
 from tinygpu.cost.operations import kind_of, update_kind
 from tinygpu.diagnostic import Span
 from tinygpu.program.arrays import Array, arrays
-from tinygpu.program.step import Assign, Barrier, For, If, Launch, Program, Step
+from tinygpu.program.step import Assign, Barrier, For, Holds, If, Launch, Local, Program, Shared, Step
 from tinygpu.program.wide import Wide, hoisted, wide_in
 from tinygpu.record import dataclass, replace
 
@@ -144,6 +144,10 @@ def _body(walk: _Walk, body: tuple[Step, ...], axes: tuple[Axis, ...], guard: Te
             case Barrier(scope):
                 kind = "barrier" if scope == "block" else "warp barrier"
                 yield Meeting(walk.here(axes, guard, step.span), kind)
+            case Local() | Shared() | Holds():
+                pass  # nothing is done
+            case _:
+                assert_never(step)
 
 
 def _vector(walk: _Walk, loop: For, axes: tuple[Axis, ...], guard: Term) -> Iterator[Site]:

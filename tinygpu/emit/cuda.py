@@ -11,15 +11,17 @@ import ast
 from functools import reduce
 
 from tinygpu.category.dtype import HALVES
+from tinygpu.category.names import unused
 from tinygpu.category.term import Axis, Const, text
 from tinygpu.emit.cuda_body import Build, body_lines
 from tinygpu.emit.cuda_names import first_names, index_names
 from tinygpu.emit.cuda_text import Scope, stored
 from tinygpu.emit.prelude import ANGLES, CONVERSIONS, MOVES, SHUFFLED, UPDATED, made_by
-from tinygpu.emit.python import Lines, block, docstring, fresh, identifier, python_names, source
+from tinygpu.emit.python import Lines, block, docstring, identifier, python_names, source
 from tinygpu.program.arrays import STATIC_BYTES, arrays, shared_places
-from tinygpu.program.step import Assign, For, Launch, Local, Program, Shared, steps
+from tinygpu.program.step import For, Launch, Local, Program, Shared, steps
 from tinygpu.program.streaming import once
+from tinygpu.program.traverse import written
 from tinygpu.program.unpack import unpack
 from tinygpu.program.wide import wide_accesses
 from tinygpu.record import dataclass
@@ -101,7 +103,7 @@ def kernel_source(program: Program, number: int) -> tuple[str, frozenset[str]]:
     build.swizzled = {name: s for name, s in program.shared.items() if s.layout.swizzle}
     decoded = thread_lines(launch, scope)
     lines = body_lines(build, launch.body, scope, launch.grid + launch.block)
-    name = fresh(identifier(program.name), OURS)
+    name = unused(identifier(program.name), OURS)
     parameters = kernel_parameters(program)
     inner = block(f"def {name}({', '.join(scope.names[p.name] for p in parameters)})", [*decoded, *build.declared, *lines])
     kept = unwritten(program, launch)
@@ -115,8 +117,8 @@ def kernel_source(program: Program, number: int) -> tuple[str, frozenset[str]]:
 
 def unwritten(program: Program, launch: Launch) -> frozenset[str]:
     """The arrays in global memory that nobody writes during a launch."""
-    written = {s.target for s in steps(launch.body) if isinstance(s, Assign)}
-    return frozenset(p.name for p in kernel_parameters(program) if p.kind == "pointer" and p.name not in written)
+    changed = written(launch.body)
+    return frozenset(p.name for p in kernel_parameters(program) if p.kind == "pointer" and p.name not in changed)
 
 
 def called(text: str) -> set[str]:

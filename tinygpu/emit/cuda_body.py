@@ -7,17 +7,19 @@ The one idea: one walk over the steps. What is in scope grows on the way down, a
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import assert_never
 
 from tinygpu.category.dtype import HALVES
 from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.names import unused
 from tinygpu.category.node import SHUFFLES
 from tinygpu.category.term import FLOATS, TRUE, App, Axis, Const, Read, Term, conjuncts, reads, rebuild, text, variables, walk
-from tinygpu.emit.cuda_names import numbered, occurs
+from tinygpu.emit.cuda_names import occurs
 from tinygpu.emit.cuda_text import Scope, held, stored
 from tinygpu.emit.cuda_wide import Move, fast
-from tinygpu.emit.python import Lines, block, choice, comment, fresh
+from tinygpu.emit.python import Lines, block, choice, comment
 from tinygpu.program.arrays import arrays
-from tinygpu.program.step import Assign, Barrier, For, If, Local, Program, Shared, Step
+from tinygpu.program.step import Assign, Barrier, For, Holds, If, Local, Program, Shared, Step
 from tinygpu.program.wide import Wide, hoisted, wide_in
 from tinygpu.record import dataclass, field, replace
 
@@ -77,7 +79,9 @@ def step_lines(build: Build, step: Step, scope: Scope, axes: tuple[Axis, ...]) -
             return vector_lines(build, step, scope, axes)
         case For(axis, body):
             return loop_lines(build, axis, body, scope, axes)
-    return []  # what holds is proved, and never emitted
+        case Holds():
+            return []  # it is proved, and never emitted
+    assert_never(step)
 
 
 def declaration(python: str, kind: str, local: Local) -> Lines:
@@ -128,7 +132,7 @@ def vector_lines(build: Build, loop: For, scope: Scope, axes: tuple[Axis, ...]) 
 
 def cells_of(build: Build, wide: Wide, axis: Axis, scope: Scope) -> str:
     """Declares the cells that hold what moves in one wide access; their name is the tensor's and the axis's."""
-    name = fresh(f"{scope.names[wide.tensor]}_{scope.names[axis.name]}", build.taken)
+    name = unused(f"{scope.names[wide.tensor]}_{scope.names[axis.name]}", build.taken)
     build.taken.add(name)
     kind = stored(arrays(build.program)[wide.tensor].dtype)
     build.declared.append(f"{name} = cuda.local.array({wide.count}, {kind})")
@@ -199,7 +203,7 @@ def shuffled_first(build: Build, step: Assign, scope: Scope) -> tuple[Lines, Ass
         if not isinstance(inner, App) or inner.op not in SHUFFLES:
             return inner
         if inner not in kept:
-            name = numbered("other", build.taken)
+            name = unused("other", build.taken, "_")
             build.taken.add(name)
             lines.append(f"{name} = {scope.to_store(inner) if inner.dtype == 'bool' else scope.text(inner)}")
             kept[inner] = Read(f"shuffled {name}", (), inner.dtype)

@@ -13,19 +13,19 @@ from collections.abc import Collection, Iterator, Mapping
 from tinygpu.category.affine import linear
 from tinygpu.category.known import Known
 from tinygpu.category.linear import polynomial
+from tinygpu.category.names import unused
 from tinygpu.category.settle import nonnegative
 from tinygpu.category.term import App, Axis, Const, Read, Term, Var, reads, walk
-from tinygpu.emit.python import fresh, identifier
+from tinygpu.emit.python import identifier
 from tinygpu.program.layout import Layout, address
-from tinygpu.program.step import Assign, For, If, Launch, Program, Shared, Step, steps
+from tinygpu.program.step import Assign, For, Launch, Program, Shared, Step, steps
+from tinygpu.program.traverse import terms
 
 
 def index_names(program: Program, launch: Launch, taken: Collection[str]) -> dict[Term, str]:
     """Names for index terms of a launch: Python names that are not taken, no two the same."""
     wanted: dict[Term, str] = {}
-    counted = Counter(
-        part for step in steps(launch.body) for term in terms_of(step) for part in walk(term) if isinstance(part, App)
-    )
+    counted = Counter(part for step in steps(launch.body) for term in terms(step) for part in walk(term) if isinstance(part, App))
     accesses = [access for step in steps(launch.body) if isinstance(step, Assign) for access in accesses_of(step)]
     flat = flat_thread(launch, counted)
     if flat is not None:
@@ -49,7 +49,7 @@ def index_names(program: Program, launch: Launch, taken: Collection[str]) -> dic
     wanted = {term: name for term, name in wanted.items() if isinstance(term, App) and not reads(term) and anywhere(term, box)}
     names: dict[Term, str] = {}
     for term, name in wanted.items():
-        names[term] = numbered(identifier(name), {*taken, *names.values()})
+        names[term] = unused(identifier(name), {*taken, *names.values()}, "_")
     return names
 
 
@@ -74,7 +74,7 @@ def first_names(firsts: Mapping[Term, Term], labels: Mapping[Term, str], taken: 
     names: dict[Term, str] = {}
     for first, each in firsts.items():
         if isinstance(first, App) and first not in labels and each in labels:
-            names[first] = numbered(labels[each] + "0", {*taken, *labels.values(), *names.values()})
+            names[first] = unused(labels[each] + "0", {*taken, *labels.values(), *names.values()}, "_")
     return names
 
 
@@ -92,19 +92,6 @@ def flat_thread(launch: Launch, counted: Collection[Term]) -> Term | None:
     for axis in launch.block:
         number = number * axis.extent + Var(axis.name)
     return next((t for t in counted if isinstance(t, App) and t.op == "add" and polynomial(t) == polynomial(number)), None)
-
-
-def numbered(name: str, used: Collection[str]) -> str:
-    """The name, with a number where it is used already.
-
-    >>> numbered("i", {"i", "i_2"}), numbered("j", {"i"})
-    ('i_3', 'j')
-    """
-    number = 2
-    free = name
-    while free in used:
-        free, number = f"{name}_{number}", number + 1
-    return fresh(free, used)
 
 
 def accesses_of(step: Assign) -> tuple[Read, ...]:
@@ -142,22 +129,10 @@ def unswizzled(shared: Shared, index: tuple[Term, ...]) -> Term:
 
 def occurs(term: Term, body: tuple[Step, ...], swizzled: Mapping[str, Shared]) -> bool:
     """Whether the term stands somewhere in the steps, or is the address of a cell that does."""
-    return any(term in walk(t) for step in steps(body) for t in (*terms_of(step), *addresses(step, swizzled)))
+    return any(term in walk(t) for step in steps(body) for t in (*terms(step), *addresses(step, swizzled)))
 
 
 def addresses(step: Step, swizzled: Mapping[str, Shared]) -> tuple[Term, ...]:
     """The addresses before the swizzle of what a step accesses."""
     found = accesses_of(step) if isinstance(step, Assign) and swizzled else ()
     return tuple(unswizzled(swizzled[a.tensor], a.index) for a in found if a.tensor in swizzled)
-
-
-def terms_of(step: Step) -> tuple[Term, ...]:
-    """The terms that are evaluated at a step itself."""
-    match step:
-        case Assign(_, at, term, _, condition):
-            return (*at, term, condition)
-        case For(axis):
-            return (axis.extent,)
-        case If(condition):
-            return (condition,)
-    return ()

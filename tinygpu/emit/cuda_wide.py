@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from tinygpu.category.term import BOOL, TRUE, Read, Term, Var, conjuncts, rebuild
 from tinygpu.program.lanes import all_lanes
-from tinygpu.program.step import Assign, For, If, Step
+from tinygpu.program.step import Assign, For, Step
+from tinygpu.program.traverse import map_steps, map_terms
 from tinygpu.program.wide import Wide
 from tinygpu.record import dataclass, replace
 
@@ -50,16 +51,9 @@ def with_cells(loop: For, moves: tuple[Move, ...]) -> tuple[Step, ...]:
             return TRUE
         return rebuild(t, term)
 
-    def step(s: Step) -> Step:
-        match s:
-            case Assign(_, index, value, _, guard):
-                if s in cells:
-                    return replace(s, target=cells[s], index=lane, value=term(value), guard=term(guard))
-                return replace(s, index=tuple(map(term, index)), value=term(value), guard=term(guard))
-            case If(guard, body):
-                return replace(s, guard=term(guard), body=tuple(map(step, body)))
-            case For(_, body):
-                return replace(s, body=tuple(map(step, body)))
-        return s
+    def step(s: Step) -> tuple[Step, ...]:
+        if isinstance(s, Assign) and s in cells:
+            return (replace(map_terms(s, term), target=cells[s], index=lane),)
+        return (map_terms(s, term),)
 
-    return tuple(map(step, loop.body))
+    return map_steps(loop.body, step)

@@ -7,8 +7,8 @@ machine for the dtype of its argument. The one idea: a variant's name says only 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from itertools import count
 
+from tinygpu.category.names import unused
 from tinygpu.emit.launcher import parameters, result_type
 from tinygpu.emit.python import Lines, block, docstring, identifier
 from tinygpu.emit.sizes import solve
@@ -54,11 +54,11 @@ def groups(machines: Sequence[Machine], taken: Collection[str]) -> tuple[Group, 
     used = set(taken) | {a for a in arguments if a.endswith(PARTS[1:])}  # an argument that would hide the kernel it is given to
     found: list[Group] = []
     for (name, op), members in sorted_out.items():
-        group = unused(identifier(name if len(served[name]) == 1 else f"{name}_{op}"), used)
+        group = beside(identifier(name if len(served[name]) == 1 else f"{name}_{op}"), used)
         used |= parts(group)
         names: list[tuple[str, Machine]] = []
         for machine in members:
-            own = group if len(members) == 1 else unused(identifier("_".join([group, *_choices(machine, members)])), used)
+            own = group if len(members) == 1 else beside(identifier("_".join([group, *_choices(machine, members)])), used)
             used |= parts(own)
             names.append((own, machine))
         found.append(Group(group, op, tuple(names)))
@@ -70,14 +70,13 @@ def parts(name: str) -> set[str]:
     return {name + part for part in PARTS}
 
 
-def unused(name: str, used: set[str]) -> str:
+def beside(name: str, used: set[str]) -> str:
     """The name, with a number where it or a name of its kernels is used already.
 
-    >>> unused("at", {"at"}), unused("at_2", {"at"}), unused("m", {"m_cpu"})
+    >>> beside("at", {"at"}), beside("at_2", {"at"}), beside("m", {"m_cpu"})
     ('at_2', 'at_2', 'm_2')
     """
-    candidates = (name if number == 1 else f"{name}_{number}" for number in count(1))
-    return next(c for c in candidates if not parts(c) & used)
+    return unused(name, {one.removesuffix(part) for one in used for part in PARTS if one.endswith(part)}, "_")
 
 
 def _choices(machine: Machine, sisters: Sequence[Machine]) -> list[str]:

@@ -11,6 +11,8 @@ import re
 import textwrap
 from collections.abc import Collection, Iterable
 
+from tinygpu.category.names import unused
+
 Lines = list[str]
 WIDTH = 132
 TAKEN = frozenset(keyword.kwlist) | {"__debug__"}  # the one name that is no word of the language and cannot be given
@@ -83,14 +85,7 @@ def python_names(names: Iterable[str], reserved: Collection[str] = ()) -> dict[s
     out: dict[str, str] = {}
     used = set(kept) | set(reserved)
     for name in wanted:
-        new = name if name in kept else fresh(identifier(name), used)
+        new = name if name in kept else unused(identifier(name), used)
         used.add(new)
         out[name] = new
     return out
-
-
-def fresh(name: str, used: Collection[str]) -> str:
-    """The name, with underscores at its end until it is not used."""
-    while name in used:
-        name += "_"
-    return name

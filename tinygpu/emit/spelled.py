@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import keyword
 
-from tinygpu.emit.python import fresh, identifier
+from tinygpu.category.names import unused
+from tinygpu.emit.python import identifier
 from tinygpu.program.promises import promises
 from tinygpu.program.step import Program
 from tinygpu.record import dataclass
@@ -33,7 +34,7 @@ def spell(program: Program) -> Spelled:
     taken |= {"check_data"} if promises(program) else set()
     names: dict[str, str] = {}
     for name in dict.fromkeys([*(t.name for t in program.op.tensors), *program.op.sizes]):
-        names[name] = fresh(name, taken)
+        names[name] = unused(name, taken)
         taken |= {names[name]}
     return Spelled(program, function, names)
 

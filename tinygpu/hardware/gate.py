@@ -11,13 +11,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tinygpu import runtime
-from tinygpu.category.term import reads
 from tinygpu.emit.cuda import block_threads, cuda_source, cuda_uses, kernel_name
 from tinygpu.emit.prelude import makers
 from tinygpu.hardware.loops import count, innermost, loops, plain_loads
 from tinygpu.hardware.machine_code import Arch, Report, assembled
 from tinygpu.program.arrays import arrays
 from tinygpu.program.step import Assign, Program, steps
+from tinygpu.program.traverse import reads_of
 from tinygpu.program.wide import wide_accesses
 
 
@@ -68,7 +68,7 @@ def rewrites(program: Program, number: int) -> bool:
     """Whether a launch reads an array in global memory that it writes too."""
     inside = [s for s in steps(program.launches[number].body) if isinstance(s, Assign)]
     far = {a.name for a in arrays(program).values() if a.space in ("input", "output", "workspace")}
-    read = {r.tensor for s in inside for t in (*s.index, s.value, s.guard) for r in reads(t)}
+    read = {r.tensor for s in inside for r in reads_of(s)}
     return bool(far & ({s.target for s in inside} & read | {s.target for s in inside if s.update and not s.atomic}))
 
 

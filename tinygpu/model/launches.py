@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from tinygpu.category.names import claimed
 from tinygpu.category.term import Read, Term, rebuild, substitute, walk
 from tinygpu.diagnostic import Label, Span
 from tinygpu.model.across import (
@@ -62,12 +63,7 @@ class Course:
 
     def fresh(self, base: str) -> str:
         """A name for a workspace that nothing else has."""
-        name, count = base, 1
-        while name in self.taken:
-            count += 1
-            name = f"{base}{count}"
-        self.taken.add(name)
-        return name
+        return claimed(base, self.taken, "")
 
 
 def several(

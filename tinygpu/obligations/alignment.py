@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tinygpu.category.settle import settle
+from tinygpu.category.region import Region
 from tinygpu.category.term import conjunction, text
 from tinygpu.diagnostic import Label
 from tinygpu.obligations.dataflow import preconditions
-from tinygpu.obligations.obligation import Claim, Obligation, Point
+from tinygpu.obligations.obligation import Claim, Obligation
 from tinygpu.obligations.trace import Trace
 from tinygpu.program.step import Program
 from tinygpu.program.wide import wide_accesses
@@ -25,10 +25,10 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
     wides = wide_accesses(program)
     for wide in wides:
         asked = conjunction(*(w.asks for w in wides))
-        point = Point(wide.axes, preconditions(program)).under(wide.outer, wide.condition, asked)
+        point = Region(wide.axes, preconditions(program)).under(wide.outer, wide.condition, asked)
         labels = (Label(wide.access.span, f"{wide.lanes} elements at once"),)
         element = f"{wide.tensor}[{', '.join(map(text, wide.first))}]"
         sentence = f"the wide access at {element} is aligned to {wide.bytes} bytes"
         title = f"the wide access at {element} may not be aligned"
-        goal = settle(wide.aligned, point.extents, frozenset(point.guard))
+        goal = point.settled(wide.aligned)
         yield Obligation("alignment", "TG405", title, sentence, point.facts, goal, labels)

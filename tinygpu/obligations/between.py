@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from tinygpu.category.cancel import cancel
 from tinygpu.category.term import FLOATS, TRUE, Axis, Term, Var, conjunction, equal, lift, reads, substitute, variables, walk
 from tinygpu.program.step import Barrier, For, If, Step, steps
+from tinygpu.program.traverse import at
 from tinygpu.record import dataclass
 
 LATER = "~"  # marks the second of two points, as `bijection.PRIME` does
@@ -79,14 +80,6 @@ def one_turn(body: tuple[Step, ...], path: tuple[int, ...]) -> bool:
     """Whether every loop around a place keeps the threads together, so that any two that are there are in one turn."""
     around = (inner[position] for inner, position in at(body, path))
     return all(together(step) for step in around if isinstance(step, For))
-
-
-def at(body: tuple[Step, ...], path: tuple[int, ...]) -> Iterator[tuple[tuple[Step, ...], int]]:
-    """The bodies around a place, outermost first, and the position in each."""
-    for position in path:
-        yield body, position
-        step = body[position]
-        body = step.body if isinstance(step, For | If) else ()
 
 
 def leaving(body: tuple[Step, ...], path: tuple[int, ...], depth: int) -> Met:

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 
 from tinygpu.category.box import Box, box_facts
 from tinygpu.category.preimage import preimage
+from tinygpu.category.region import Region
 from tinygpu.category.settle import settle, within
 from tinygpu.category.simplify import simplify
 from tinygpu.category.term import (
@@ -32,7 +33,6 @@ from tinygpu.category.term import (
     variables,
     walk,
 )
-from tinygpu.obligations.obligation import Point
 from tinygpu.record import dataclass
 
 PRIME = "~"  # marks the second of two points; no name of a program or of an earlier iteration ends in it
@@ -71,7 +71,7 @@ def onto(parts: tuple[Part, ...], target: tuple[Term, ...], extents: dict[str, T
     return ways[0] if len(ways) == 1 else App("or", tuple(ways), BOOL)
 
 
-def collisions(parts: tuple[Part, ...], context: Point) -> Iterator[tuple[int, int, tuple[Term, ...], Term]]:
+def collisions(parts: tuple[Part, ...], context: Region) -> Iterator[tuple[int, int, tuple[Term, ...], Term]]:
     """For each pair of parts `(p, q, hypotheses, goal)`: two points with one image are one point of one part.
 
     Where strides depend on the sizes, which is hard for solvers, and an inverse is seen to be one, it is that: `φ⁻¹(φ(d)) = d`.
@@ -98,7 +98,7 @@ def stretched(term: Term) -> bool:
     return any(not any(isinstance(a, Const) for a in t.args) for t in products)
 
 
-def restored(part: Part, context: Point) -> Term:
+def restored(part: Part, context: Region) -> Term:
     """The goal that an arrow is undone: its image alone tells the point. Then no two points have one image."""
     image = tuple(Var(f"{n}{PRIME}") for n in range(len(part.terms)))
     witness = preimage(part.terms, part.axes, image, conjunction(*part.guard))
@@ -107,7 +107,7 @@ def restored(part: Part, context: Point) -> Term:
     back = dict(zip((i.name for i in image), part.terms, strict=True))
     known = context.inside(*part.axes).under(*part.guard)
     goal = conjunction(*(equal(substitute(witness[a.name], back), Var(a.name)) for a in part.axes))
-    left = settle(goal, known.extents, frozenset(known.guard))
+    left = known.settled(goal)
     return left if left == TRUE else simplify(goal, Box(known.axes, conjunction(*known.guard)))
 
 
@@ -120,13 +120,13 @@ def before(here: tuple[Term, ...], there: tuple[Term, ...]) -> Term:
     return found
 
 
-def first(part: Part, other: Part, context: Point) -> tuple[tuple[Term, ...], Term]:
+def first(part: Part, other: Part, context: Region) -> tuple[tuple[Term, ...], Term]:
     """`(hypotheses, goal)`: every point of `part` has its image before those of `other`."""
     later = other.renamed(PRIME)
     return context.facts + part.facts + later.facts, before(part.terms, later.terms)
 
 
-def monotone(part: Part, context: Point) -> Iterator[tuple[tuple[Term, ...], Term]]:
+def monotone(part: Part, context: Region) -> Iterator[tuple[tuple[Term, ...], Term]]:
     """For each axis `(hypotheses, goal)`: of two points that differ first in it, the later one's image comes later."""
     other = part.renamed(PRIME)
     goal = before(part.terms, other.terms)

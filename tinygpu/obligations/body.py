@@ -14,6 +14,7 @@ from itertools import count
 from tinygpu.category.cancel import cancel
 from tinygpu.category.carrier import CARRIERS
 from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.region import Region
 from tinygpu.category.settle import settle
 from tinygpu.category.term import (
     FALSE,
@@ -37,7 +38,7 @@ from tinygpu.obligations.endless import at_infinity, computes, written
 from tinygpu.obligations.extreme import empty, extremes
 from tinygpu.obligations.finite import HIGH, LOW, Ends, allowed, apart
 from tinygpu.obligations.fold import match
-from tinygpu.obligations.obligation import Claim, Obligation, Point
+from tinygpu.obligations.obligation import Claim, Obligation
 from tinygpu.obligations.pieces import parts_of
 from tinygpu.obligations.recurrence import combine, flatten
 from tinygpu.obligations.shape import OPENED, expand, met, neat, one_fold, outside, put
@@ -52,7 +53,9 @@ class Symbols:
     meant: dict[str, Term] = field(default_factory=dict)
 
 
-def same(value: Term, claim: Term, point: Point, labels: tuple[Label, ...] = (), symbols: Symbols | None = None) -> Iterator[Claim]:
+def same(
+    value: Term, claim: Term, point: Region, labels: tuple[Label, ...] = (), symbols: Symbols | None = None
+) -> Iterator[Claim]:
     """The formulas that say `value = claim` at a point."""
     symbols = symbols or Symbols()
     value, claim = map(cancel, united(value, claim))
@@ -86,7 +89,9 @@ def united(value: Term, claim: Term) -> tuple[Term, Term]:
     return value, claim
 
 
-def _split(value: Term, claim: Term, condition: Term, point: Point, labels: tuple[Label, ...], symbols: Symbols) -> Iterator[Claim]:
+def _split(
+    value: Term, claim: Term, condition: Term, point: Region, labels: tuple[Label, ...], symbols: Symbols
+) -> Iterator[Claim]:
     """The formulas for both cases of a condition."""
     if condition in outside(value):
         yield from evaluated(condition, claim, point, labels, symbols.ends)
@@ -97,7 +102,7 @@ def _split(value: Term, claim: Term, condition: Term, point: Point, labels: tupl
         yield from same(ours, theirs, there, labels, symbols)
 
 
-def shared(value: Term, claim: Term, point: Point, symbols: Symbols) -> tuple[Term, Term]:
+def shared(value: Term, claim: Term, point: Region, symbols: Symbols) -> tuple[Term, Term]:
     """Both with a symbol for each fold that stands in both and has a value whatever the data is: then no case is split for its sake."""
     theirs = frozenset(outer_folds(claim))
     for fold in (f for f in outer_folds(value) if f in theirs and f.dtype in FLOATS and total(f) and find_region(value, f) == f):
@@ -120,7 +125,7 @@ def alone(wanted: Fold, value: Term, claim: Term) -> bool:
 
 
 def named(
-    value: Term, claim: Term, wanted: Fold, point: Point, labels: tuple[Label, ...], symbols: Symbols
+    value: Term, claim: Term, wanted: Fold, point: Region, labels: tuple[Label, ...], symbols: Symbols
 ) -> Generator[Claim, None, tuple[Term, Term]]:
     """The formulas that say that a fold of the claim is what the value has for it, and both with a symbol in its place."""
     region = find_region(value, wanted)
@@ -145,7 +150,7 @@ def named(
 
 
 def numbered(
-    value: Term, claim: Term, point: Point, labels: tuple[Label, ...], symbols: Symbols
+    value: Term, claim: Term, point: Region, labels: tuple[Label, ...], symbols: Symbols
 ) -> Generator[Claim, None, tuple[Term, Term]]:
     """Both with a symbol for each fold that is a number there, and in one of them only; that the program's have a value is said here."""
     theirs = {neat(f, OPENED) for f in outer_folds(claim)}
@@ -159,14 +164,14 @@ def numbered(
     return value, claim
 
 
-def surely(fold: Fold, point: Point) -> tuple[Term, Term]:
+def surely(fold: Fold, point: Region) -> tuple[Term, Term]:
     """Where a fold is not −∞, and where not +∞."""
-    low, high = (settle(apart(fold, sign, point, {}), point.extents, frozenset(point.guard)) for sign in (LOW, HIGH))
+    low, high = (point.settled(apart(fold, sign, point, {})) for sign in (LOW, HIGH))
     return low, high
 
 
 def _finished(
-    value: Term, claim: Term, point: Point, labels: tuple[Label, ...], ends: Ends, meant: Mapping[str, Term]
+    value: Term, claim: Term, point: Region, labels: tuple[Label, ...], ends: Ends, meant: Mapping[str, Term]
 ) -> Iterator[Claim]:
     """The formulas about two values without folds; of values of several components one for each, where one may be infinite."""
     if value.dtype in CARRIERS and computes(value, claim, point, ends):
@@ -187,7 +192,7 @@ def _finished(
     yield from at_infinity(value, claim, point.under(*empty(meant, (value, claim))), ends, labels, meant)
 
 
-def unused(what: str, dtype: str, value: Term, claim: Term, point: Point, symbols: Symbols) -> Var:
+def unused(what: str, dtype: str, value: Term, claim: Term, point: Region, symbols: Symbols) -> Var:
     """A symbol for a fold whose number no other symbol has there, whatever it stands for: the number of one that may be infinite is asked of too."""
     taken = frozenset(symbols.meant).union(*map(variables, (value, claim, *point.guard)))
     numbers = (f"{len(point.axes)}.{number}" for number in count())

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tinygpu.category.settle import settle, within
+from tinygpu.category.settle import within
 from tinygpu.category.term import conjunction, reads, text
 from tinygpu.diagnostic import Label
 from tinygpu.obligations.obligation import Claim, Obligation
@@ -23,7 +23,7 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
         if not access.index:
             continue
         inside = conjunction(*(within(i, e) for i, e in zip(access.index, access.extents, strict=True)))
-        goal = settle(inside, access.point.extents, frozenset(access.point.guard))
+        goal = access.point.settled(inside)
         verb = "written" if access.write else "read"
         element = f"{access.array}[{', '.join(map(text, access.index))}]"
         shape = " × ".join(map(text, access.extents))

@@ -17,6 +17,7 @@ from tinygpu.category.affine import linear
 from tinygpu.category.box import Box
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.preimage import preimage
+from tinygpu.category.region import Region
 from tinygpu.category.settle import settle, within
 from tinygpu.category.term import (
     FALSE,
@@ -37,7 +38,6 @@ from tinygpu.category.term import (
 )
 from tinygpu.model.op import Op
 from tinygpu.obligations.exchange import Threads
-from tinygpu.obligations.obligation import Point
 from tinygpu.obligations.recurrence import combine, one_point
 from tinygpu.program.step import Assign, Local, Shared, Workspace
 from tinygpu.record import dataclass, replace
@@ -144,7 +144,9 @@ class Published:
     claim: Term
 
 
-def published(cells: Cells, index: tuple[Term, ...], writers: tuple[Axis, ...], loops: tuple[Axis, ...], point: Point) -> Published:
+def published(
+    cells: Cells, index: tuple[Term, ...], writers: tuple[Axis, ...], loops: tuple[Axis, ...], point: Region
+) -> Published:
     """Who writes the cell at the formals. `loops` are those around: where iterations write distinct cells, the cell tells the iteration too."""
     found: Published | None = None
     for way in ways(cells, index, writers, loops, point):
@@ -156,7 +158,7 @@ def published(cells: Cells, index: tuple[Term, ...], writers: tuple[Axis, ...], 
 
 
 def ways(
-    cells: Cells, index: tuple[Term, ...], writers: tuple[Axis, ...], loops: tuple[Axis, ...], point: Point
+    cells: Cells, index: tuple[Term, ...], writers: tuple[Axis, ...], loops: tuple[Axis, ...], point: Region
 ) -> Iterator[Published]:
     """Writers of a cell and the turns that they write it in: all threads, and turns, as one number; or axis by axis."""
     walked = tuple(a for a in loops if any(a.name in variables(i) for i in index))
@@ -170,7 +172,7 @@ def ways(
     yield by_axes(cells, index, writers, (), point)
 
 
-def by_axes(cells: Cells, index: tuple[Term, ...], writers: tuple[Axis, ...], turns: tuple[Axis, ...], point: Point) -> Published:
+def by_axes(cells: Cells, index: tuple[Term, ...], writers: tuple[Axis, ...], turns: tuple[Axis, ...], point: Region) -> Published:
     """The writer axis by axis."""
     axes = writers + turns
     writer = preimage(index, axes, cells.place, conjunction(*point.guard))
@@ -179,12 +181,12 @@ def by_axes(cells: Cells, index: tuple[Term, ...], writers: tuple[Axis, ...], tu
     turn = [equal(Var(a.name), writer[a.name]) for a in turns]
     lands = [substitute(equal(i, f), writer) for i, f in zip(index, cells.place, strict=True)]
     condition = conjunction(*turn, *inside, *(substitute(g, writer) for g in point.guard), *lands)
-    claim = settle(conjunction(*back), point.extents, frozenset(point.guard)) if told(writer, axes) else FALSE
+    claim = point.settled(conjunction(*back)) if told(writer, axes) else FALSE
     return Published(condition, writer, claim)
 
 
 def by_number(
-    cells: Cells, index: tuple[Term, ...], axes: tuple[Axis, ...], outer: tuple[Axis, ...], rest: tuple[Axis, ...], point: Point
+    cells: Cells, index: tuple[Term, ...], axes: tuple[Axis, ...], outer: tuple[Axis, ...], rest: tuple[Axis, ...], point: Region
 ) -> Published:
     """The writer where the index is made of digits of one number, `Σ strideₐ · a`, as of a thread's: numbers and points are one to one."""
     number = Axis(" number", Box(axes).size)

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tinygpu.category.region import Region
 from tinygpu.category.term import Axis, Read, Var
 from tinygpu.obligations.cells import State, itself
-from tinygpu.obligations.obligation import Point
 from tinygpu.obligations.recurrence import UNSOLVED, close, mentions
 from tinygpu.obligations.trace import replaced
 from tinygpu.record import replace
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tinygpu.obligations.execution import Execution
 
 
-def closed(run: Execution, axis: Axis, previous: dict[str, str], before: State, point: Point) -> tuple[State, State, bool]:
+def closed(run: Execution, axis: Axis, previous: dict[str, str], before: State, point: Region) -> tuple[State, State, bool]:
     """The cells before an iteration and after the loop, each solved once those that it reads are, and whether all were."""
     begin: State = {}
     after: State = {}

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tinygpu.category.region import Region
 from tinygpu.category.term import Axis, Var
 from tinygpu.diagnostic import Label
 from tinygpu.obligations.bijection import Part, onto
 from tinygpu.obligations.dataflow import preconditions
-from tinygpu.obligations.obligation import Claim, Obligation, Point
+from tinygpu.obligations.obligation import Claim, Obligation
 from tinygpu.obligations.trace import Store, Trace
 from tinygpu.program.step import Program
 
@@ -24,7 +25,7 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
     for output in (t for t in program.op.outputs if t.name not in made):
         parts = stores_of(trace, output.name)
         element = tuple(Axis(f"{output.name}.{axis}", extent) for axis, extent in enumerate(output.shape))
-        point = Point(element, preconditions(program))
+        point = Region(element, preconditions(program))
         goal = onto(tuple(part(s) for s in parts), tuple(Var(a.name) for a in element), point.extents)
         labels = tuple(Label(s.step.span, f"the store to {output.name}") for s in parts) or (Label(program.span, "no store"),)
         title = f"some elements of {output.name} are never stored"

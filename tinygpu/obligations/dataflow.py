@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tinygpu.category.region import Region
 from tinygpu.category.settle import settle
 from tinygpu.category.term import Read, substitute, walk
 from tinygpu.diagnostic import Label
 from tinygpu.obligations.cells import State, contributed, published, unstored, unwritten, written
 from tinygpu.obligations.execution import FOLLOWED, LARGE, Execution, preconditions
 from tinygpu.obligations.made import made, reordered
-from tinygpu.obligations.obligation import Gap, Point
+from tinygpu.obligations.obligation import Gap
 from tinygpu.obligations.trace import UNSOLVED, Meeting, Place, Store, Trace
 from tinygpu.program.step import Program
 from tinygpu.record import replace
@@ -29,7 +30,7 @@ def execute(program: Program, follow: type[Execution] = Execution) -> Trace:
     memory: State = {w.name: unwritten(w) for w in program.workspaces}
     for number, launch in enumerate(program.launches):
         run = follow(program, launch, memory, place=Place(number))
-        run.run(launch.body, Point(launch.grid + launch.block, preconditions(program)))
+        run.run(launch.body, Region(launch.grid + launch.block, preconditions(program)))
         trace = trace.plus(run.trace)
         if len(program.launches) > 1 or any(s.step.atomic for s in run.trace.stores):
             memory, meetings = left(program, run.trace.stores, memory)

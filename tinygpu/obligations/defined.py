@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tinygpu.category.dtype import SIGNED
+from tinygpu.category.region import Region, operands
 from tinygpu.category.term import (
     BOOL,
     FALSE,
@@ -22,6 +23,7 @@ from tinygpu.category.term import (
     App,
     Const,
     Fold,
+    Read,
     Term,
     conjunction,
     negation,
@@ -31,8 +33,8 @@ from tinygpu.category.term import (
 from tinygpu.category.total import blending, failing, literal, mixing
 from tinygpu.diagnostic import Label, Span
 from tinygpu.obligations.finite import Ends, blended, finite
-from tinygpu.obligations.obligation import Claim, Obligation, Point
-from tinygpu.obligations.trace import Trace, in_order
+from tinygpu.obligations.obligation import Claim, Obligation
+from tinygpu.obligations.trace import Trace
 from tinygpu.program.step import Program
 
 Partial = App | Fold
@@ -40,9 +42,9 @@ PARTIAL = ("div", "floordiv", "mod", "log", "sqrt", "rsqrt")
 PROMISE = "promise it of the data: where all[i] (x[i] >= 1), or guard it"
 
 
-def defined(value: Term, claim: Term, point: Point, labels: tuple[Label, ...], ends: Ends | None = None) -> Iterator[Claim]:
+def defined(value: Term, claim: Term, point: Region, labels: tuple[Label, ...], ends: Ends | None = None) -> Iterator[Claim]:
     """The claims of this property for one value, where all in it are numbers."""
-    theirs = tuple(partial(claim, Point(point.axes), known=None))
+    theirs = tuple(partial(claim, Region(point.axes), known=None))
     for term, where in partial(value, point, known=theirs):
         if isinstance(term, App) and term.op in PARTIAL:
             yield from _has_value(term, where, theirs, condition(term), labels)
@@ -50,27 +52,27 @@ def defined(value: Term, claim: Term, point: Point, labels: tuple[Label, ...], e
         yield from evaluated(fold, claim, point, labels, ends)
 
 
-def evaluated(term: Term, claim: Term, point: Point, labels: tuple[Label, ...], ends: Ends | None = None) -> Iterator[Claim]:
+def evaluated(term: Term, claim: Term, point: Region, labels: tuple[Label, ...], ends: Ends | None = None) -> Iterator[Claim]:
     """The claims of this property for what decides: a guard, a condition. There nobody computes with infinities."""
     if total(term):
         return
-    theirs = tuple(partial(claim, Point(point.axes), known=None))
+    theirs = tuple(partial(claim, Region(point.axes), known=None))
     for part, where in partial(term, point.under(*valued(claim, point)), folds=True, known=theirs):
         if part.dtype != INDEX:  # as it is written it is a claim of `width`
             yield from _has_value(part, where, theirs, decided(part, where, ends or {}), labels)
 
 
-def valued(claim: Term, point: Point) -> tuple[Term, ...]:
+def valued(claim: Term, point: Region) -> tuple[Term, ...]:
     """That the equation has a value, as far as numbers go: elsewhere nothing is asked of the program. `a or b` may be true where a has none."""
     found = []
-    for term, where in partial(claim, Point(point.axes), known=None):
+    for term, where in partial(claim, Region(point.axes), known=None):
         if isinstance(term, App) and term.dtype != INDEX and failing(term):
             found.append(App("or", (*map(negation, where.guard), condition(term)), BOOL) if where.guard else condition(term))
     return tuple(dict.fromkeys(found))
 
 
 def _has_value(
-    term: Partial, where: Point, theirs: tuple[tuple[Partial, Point], ...], needed: Term, labels: tuple[Label, ...]
+    term: Partial, where: Region, theirs: tuple[tuple[Partial, Region], ...], needed: Term, labels: tuple[Label, ...]
 ) -> Iterator[Claim]:
     """That an operation has a value, unless the equation evaluates the same."""
     if not among(term, where, theirs):
@@ -79,7 +81,7 @@ def _has_value(
         yield Obligation("defined", "TG510", title, sentence, where.facts, needed, labels)
 
 
-def decided(term: Partial, point: Point, ends: Ends) -> Term:
+def decided(term: Partial, point: Region, ends: Ends) -> Term:
     """Where an operation has a value that decides something: its operands are numbers, and it is defined for them."""
     if isinstance(term, Fold):
         return blended(term, point, ends)
@@ -104,7 +106,7 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
                     yield Obligation("defined", "TG510", title, sentence, point.facts, condition(term), labels, PROMISE)
 
 
-def natural(term: App, point: Point, span: Span) -> Obligation:
+def natural(term: App, point: Region, span: Span) -> Obligation:
     """Signed integers are divided only where the mathematics and every machine agree: nothing negative, by 1 or more."""
     title, sentence = f"{text(term)} divides a negative number, or by less than 1", f"in {text(term)} nothing is negative"
     return Obligation("defined", "TG404", title, sentence, point.facts, condition(term), (Label(span, "computed here"),), PROMISE)
@@ -140,39 +142,32 @@ def outer_folds(term: Term) -> tuple[Fold, ...]:
     return ()
 
 
-def among(term: Partial, point: Point, known: tuple[tuple[Partial, Point], ...]) -> bool:
+def among(term: Partial, point: Region, known: tuple[tuple[Partial, Region], ...]) -> bool:
     """Whether the same is evaluated there too, at least wherever it is here."""
     return any(term == t and set(there.guard) <= set(point.guard) for t, there in known)
 
 
 def partial(
-    term: Term, point: Point, folds: bool = False, known: tuple[tuple[Partial, Point], ...] | None = ()
-) -> Iterator[tuple[Partial, Point]]:
+    term: Term, point: Region, folds: bool = False, known: tuple[tuple[Partial, Region], ...] | None = ()
+) -> Iterator[tuple[Partial, Region]]:
     """The partial operations of a value, each at the point where it is evaluated; with `folds` those inside of folds too. Folds that compute
     with what may be infinite are such.
 
     Of `and` and `or` one operand may be enough: where those of `known` are such a term it is the same as theirs; with None each is one operation.
     """
     match term:
-        case App("select", (condition, then, otherwise)):
-            yield from partial(condition, point, folds, known)
-            yield from partial(then, point.under(condition), folds, known)
-            yield from partial(otherwise, point.under(negation(condition)), folds, known)
+        case Read():
+            return
         case App("and" | "or") if not total(term) and (known is None or among(term, point, known)):
             if known is None:
                 yield term, point
-        case App(op):
-            if op in PARTIAL or mixing(term):
-                yield term, point
-            for a, where in in_order(term, point):
-                yield from partial(a, where, folds, known)
+            return
+        case App(op) if op in PARTIAL or (op != "select" and mixing(term)):
+            yield term, point
         case Fold():
             if blending(term):
                 yield term, point
             if not folds:
                 return
-            for axis in term.axes:
-                yield from partial(axis.extent, point, folds, known)
-            fold, inner = point.opened(term)
-            yield from partial(fold.guard, inner, folds, known)
-            yield from partial(fold.body, inner.under(fold.guard), folds, known)
+    for part, where in operands(term, point):
+        yield from partial(part, where, folds, known)

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from itertools import count, islice, product
 
 from tinygpu.category.cancel import cancel
-from tinygpu.category.settle import settle
+from tinygpu.category.region import Region
 from tinygpu.category.term import (
     FALSE,
     FLOATS,
@@ -36,7 +36,7 @@ from tinygpu.diagnostic import Label
 from tinygpu.obligations.defined import partial, valued
 from tinygpu.obligations.extended import NOTHING, Unfollowed, infinite, several
 from tinygpu.obligations.finite import HIGH, LOW, Ends, apart, blended, finite
-from tinygpu.obligations.obligation import Claim, Obligation, Point
+from tinygpu.obligations.obligation import Claim, Obligation
 
 MOST = 4  # symbols that may be infinite, beyond which nothing is asked case by case
 BOTH = (LOW, HIGH)
@@ -44,18 +44,18 @@ CASES = 256  # of one choice of infinities, each a question
 Values = tuple[Term, Term]
 
 
-def written(value: Term, claim: Term, point: Point, ends: Ends) -> bool:
+def written(value: Term, claim: Term, point: Region, ends: Ends) -> bool:
     """Whether something computes with an infinity that is written there, so that reals say nothing of it."""
     return computes(value, claim, point, dict.fromkeys(ends, (TRUE, TRUE)))
 
 
-def computes(value: Term, claim: Term, point: Point, ends: Ends) -> bool:
+def computes(value: Term, claim: Term, point: Region, ends: Ends) -> bool:
     """Whether something computes with what may be infinite there, and is not the same in both."""
     return value != claim and any(_with_infinities(t, point, ends) for t in (value, claim))
 
 
 def at_infinity(
-    value: Term, claim: Term, point: Point, ends: Ends, labels: tuple[Label, ...], meant: Mapping[str, Term]
+    value: Term, claim: Term, point: Region, ends: Ends, labels: tuple[Label, ...], meant: Mapping[str, Term]
 ) -> Iterator[Claim]:
     """The claims of this property for one value; in messages stands what the symbols are `meant` for."""
     if not computes(value, claim, point, ends):
@@ -90,7 +90,7 @@ def at_infinity(
 
 
 def _case(
-    names: _Names, pair: Values, shown: tuple[str, str], chosen: dict[str, int], point: Point, labels: tuple[Label, ...]
+    names: _Names, pair: Values, shown: tuple[str, str], chosen: dict[str, int], point: Region, labels: tuple[Label, ...]
 ) -> Iterator[Claim]:
     """Where these symbols are infinite, and no others."""
     env: dict[str, Term] = {n: Const(sign * INFINITE[0], names.dtypes[n]) if sign else NOTHING for n, sign in chosen.items()}
@@ -108,24 +108,24 @@ def _case(
             yield Obligation("body", "TG502", "the value stored is not the equation's", sentence, there.facts, goal, labels)
 
 
-def _wrong(shown: tuple[str, str], point: Point, what: str, labels: tuple[Label, ...]) -> Obligation:
+def _wrong(shown: tuple[str, str], point: Region, what: str, labels: tuple[Label, ...]) -> Obligation:
     title = f"{shown[0]} {what}"
     sentence = f"{shown[0]} has the value {shown[1]} where infinities are computed with"
     help = "a fold over nothing gives its unit, -inf of a maximum: guard it, or say in `where` that there is something"
     return Obligation("defined", "TG510", title, sentence, point.facts, FALSE, labels, help)
 
 
-def _with_infinities(term: Term, point: Point, ends: Ends) -> bool:
+def _with_infinities(term: Term, point: Region, ends: Ends) -> bool:
     """Whether something outside of folds computes with what is not seen to be a number, or a fold does."""
     if any(TRUE not in ends[name] for name in variables(term) if name in ends):
         return True
     for part, where in partial(term, point):
         if isinstance(part, Fold):
-            if settle(blended(part, where, ends), where.extents, frozenset(where.guard)) != TRUE:
+            if where.settled(blended(part, where, ends)) != TRUE:
                 return True
         elif mixing(part):
             for arg in (a for a in part.args if a.dtype in FLOATS):
-                if settle(finite(arg, where, ends), where.extents, frozenset(where.guard)) != TRUE:
+                if where.settled(finite(arg, where, ends)) != TRUE:
                     return True
     return False
 
@@ -142,7 +142,7 @@ def _mentions(term: Term, name: str) -> bool:
 class _Names:
     """Symbols for what is looked at as a whole: folds and components that may be infinite, and numbers."""
 
-    def __init__(self, point: Point, ends: dict[str, tuple[Term, Term]]) -> None:
+    def __init__(self, point: Region, ends: dict[str, tuple[Term, Term]]) -> None:
         self.point, self.ends, self.put, self.count = point, ends, dict[str, Term](), count()
         self.known: dict[Term, Var] = {}
         self.dtypes: dict[str, str] = {}

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tinygpu.category.settle import settle, within
+from tinygpu.category.region import Region
+from tinygpu.category.settle import within
 from tinygpu.category.term import INDEX, TRUE, App, Const, Fold, Read, Term, Var, conjunction, conjuncts, substitute, text, walk
 from tinygpu.diagnostic import Label
 from tinygpu.model.op import Equation, Op
 from tinygpu.obligations.defined import PARTIAL, condition, partial
-from tinygpu.obligations.obligation import Claim, Obligation, Point
+from tinygpu.obligations.obligation import Claim, Obligation
 from tinygpu.obligations.trace import Trace, guarded_reads
 from tinygpu.program.step import Program
 
@@ -36,13 +37,13 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
             yield Obligation("equation", "TG514", title, sentence, point.facts, settled(term.args[1] >= 1, point), label, help)
 
 
-def start(op: Op, equation: Equation) -> Point:
+def start(op: Op, equation: Equation) -> Region:
     """Every element of an equation's tensor, under the op's own preconditions."""
     known = (*(Var(s) >= 0 for s in op.sizes), *(c for w in op.where for c in conjuncts(w)))
-    return Point(equation.axes, known)
+    return Region(equation.axes, known)
 
 
-def _inside(op: Op, read: Read, point: Point, where: Label) -> Obligation:
+def _inside(op: Op, read: Read, point: Region, where: Label) -> Obligation:
     shape = op.tensor(read.tensor).shape
     goal = settled(conjunction(*(within(i, e) for i, e in zip(read.index, shape, strict=True))), point)
     size = " × ".join(map(text, shape))
@@ -52,12 +53,12 @@ def _inside(op: Op, read: Read, point: Point, where: Label) -> Obligation:
     return Obligation("equation", "TG514", title, f"{text(read)} is inside {size}", point.facts, goal, labels, help)
 
 
-def settled(goal: Term, point: Point) -> Term:
+def settled(goal: Term, point: Region) -> Term:
     """The goal where it is asked, decided if bounds decide it."""
-    return settle(goal, point.extents, frozenset(point.guard))
+    return point.settled(goal)
 
 
-def indices(term: Term, point: Point) -> Iterator[tuple[App, Point]]:
+def indices(term: Term, point: Region) -> Iterator[tuple[App, Region]]:
     """The divisions of indices in an equation that are not by a number, each where it is evaluated."""
     for part, where in partial(term, point, folds=True):
         if isinstance(part, App) and part.dtype == INDEX and not isinstance(part.args[1], Const):
@@ -79,19 +80,19 @@ def where_defined(op: Op) -> tuple[str, ...]:
     return tuple(found)
 
 
-def surely(term: App, op: Op, point: Point) -> bool:
+def surely(term: App, op: Op, point: Region) -> bool:
     """Whether signs alone say that a partial operation has a value."""
     least = sign(term.args[-1] if term.op in ("div", "floordiv", "mod") else term.args[0], op, point)
     return least > 0 or (least == 0 and term.op == "sqrt")
 
 
-def sign(term: Term, op: Op, point: Point) -> int:
+def sign(term: Term, op: Op, point: Region) -> int:
     """1 where a value is surely positive, 0 where it is surely not negative, else -1.
 
     >>> from tinygpu.category.term import TRUE
     >>> x, op = Read("x", (), "f32"), Op("o", (), (), (), (), ())
     >>> square = App("mul", (x, x), "f32")
-    >>> [sign(t, op, Point(())) for t in (x, square, App("add", (square, Const(1.0, "f32")), "f32"), App("exp", (x,), "f32"))]
+    >>> [sign(t, op, Region(())) for t in (x, square, App("add", (square, Const(1.0, "f32")), "f32"), App("exp", (x,), "f32"))]
     [-1, 0, 1, 1]
     """
     match term:
@@ -122,7 +123,7 @@ def sign(term: Term, op: Op, point: Point) -> int:
     return -1
 
 
-def filled(fold: Fold, point: Point) -> bool:
+def filled(fold: Fold, point: Region) -> bool:
     """Whether a fold surely has its first term."""
     first: dict[str, Term] = {a.name: Const(0) for a in fold.axes}
     return settled(conjunction(*(a.extent >= 1 for a in fold.axes), substitute(fold.guard, first)), point) == TRUE

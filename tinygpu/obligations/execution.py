@@ -9,7 +9,10 @@ Inputs are uninterpreted; a cell that nobody wrote is a fresh symbol `cell?`.
 
 from __future__ import annotations
 
+from typing import assert_never
+
 from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.region import Region
 from tinygpu.category.settle import settle
 from tinygpu.category.term import (
     FLOATS,
@@ -37,7 +40,6 @@ from tinygpu.obligations.closing import closed
 from tinygpu.obligations.exact import compared
 from tinygpu.obligations.exchange import Threads, distances, exchanged
 from tinygpu.obligations.made import FORM, SAID, carried, is_made, made, number_of, reordered
-from tinygpu.obligations.obligation import Point
 from tinygpu.obligations.trace import (
     HERE,
     UNSOLVED,
@@ -78,12 +80,12 @@ class Execution:
 
     # ── values ─────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def resolve(self, term: Term, point: Point) -> Term:
+    def resolve(self, term: Term, point: Region) -> Term:
         """The term with every read of a cell replaced by what the cell holds, and every shuffle by the other lane's value."""
         value = replaced(term, {**self.memory, **self.state})
         if shuffled(value):
             value = exchanged(value, Threads(self.launch.block), point.names)
-        return settle(self.followed(value), point.extents, frozenset(point.guard))
+        return point.settled(self.followed(value))
 
     def followed(self, value: Term) -> Term:
         """The value, or an unknown one in its place where it is too large: copies of copies grow as powers of two."""
@@ -93,7 +95,7 @@ class Execution:
         self.loops += 1
         return Read(f"{LARGE}{self.loops}{UNSOLVED}", tuple(map(Var, sorted(variables(value)))), value.dtype)
 
-    def observe(self, term: Term, point: Point, span: Span) -> Term:
+    def observe(self, term: Term, point: Region, span: Span) -> Term:
         """`resolve`, with every access of the term recorded under the conditions that guard it."""
         for read, place in guarded_reads(term, point):
             where = self.seen(place, point)
@@ -110,13 +112,13 @@ class Execution:
             self.add(Trace(collectives=(Collective("warp", "shuffle", point, span, self.place.launch, lanes),)))
         return value
 
-    def seen(self, place: Point, point: Point) -> Point:
+    def seen(self, place: Region, point: Region) -> Region:
         """A place inside a term at a point, with what the cells in its further guards hold."""
         return point.inside(*place.axes[len(point.axes) :]).under(
             *(self.resolve(g, point) for g in place.guard[len(point.guard) :])
         )
 
-    def access(self, name: str, index: tuple[Term, ...], point: Point, span: Span, write: bool = False, atomic: str = "") -> None:
+    def access(self, name: str, index: tuple[Term, ...], point: Region, span: Span, write: bool = False, atomic: str = "") -> None:
         cells = self.state.get(name) or self.memory.get(name)
         extents = cells.local.extents if cells else self.program.op.tensor(name).shape
         self.add(Trace(accesses=(Access(name, index, extents, point, span, write, atomic, self.place),)))
@@ -126,7 +128,7 @@ class Execution:
 
     # ── steps ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def run(self, body: tuple[Step, ...], point: Point) -> None:
+    def run(self, body: tuple[Step, ...], point: Region) -> None:
         around = self.place
         for number, step in enumerate(body):
             self.place = replace(around, path=(*around.path, number))
@@ -143,9 +145,11 @@ class Execution:
                     self.add(Trace(collectives=(Collective(scope, "barrier", point, span, self.place.launch),)))
                 case Holds(name, index, claim, span):
                     self.holds(name, index, claim, point, span)
+                case _:
+                    assert_never(step)
         self.place = around
 
-    def assign(self, step: Assign, point: Point) -> None:
+    def assign(self, step: Assign, point: Region) -> None:
         guard = self.observe(step.guard, point, step.span)
         inner = point.under(guard)
         index = tuple(self.observe(i, inner, step.span) for i in step.index)
@@ -172,7 +176,7 @@ class Execution:
         here = conjunction(guard, *(equal(Var(f), i) for f, i in zip(cells.formals, index, strict=True)))
         self.keep(cells, written(cells, value, here, step.update), point)
 
-    def publish(self, cells: Cells, index: tuple[Term, ...], value: Term, point: Point, step: Assign) -> None:
+    def publish(self, cells: Cells, index: tuple[Term, ...], value: Term, point: Region, step: Assign) -> None:
         """What all threads make of shared cells in one step."""
         around = self.launch.grid + point.axes[len(self.launch.grid) + len(self.launch.block) :]
         if step.atomic:
@@ -188,16 +192,16 @@ class Execution:
                 new = select(condition, self.named(cells, near, around), cells.value)
             else:
                 new = written(cells, substitute(value, write.writer), condition, step.update)
-        self.keep(cells, new, Point(around, preconditions(self.program)))
+        self.keep(cells, new, Region(around, preconditions(self.program)))
 
-    def resolved_index(self, step: Assign, point: Point) -> tuple[Term, ...]:
+    def resolved_index(self, step: Assign, point: Region) -> tuple[Term, ...]:
         """The index at which an update reads its own array, if its value is that and nothing else."""
         match step.value:
             case Read(name, index) if name == step.target:
                 return tuple(self.resolve(i, point) for i in index)
         return ()
 
-    def branch(self, step: If, point: Point) -> None:
+    def branch(self, step: If, point: Region) -> None:
         """A conditional body: afterwards a cell is what the body made of it where the guard held, else what it was."""
         guard = self.observe(step.guard, point, step.span)
         before = dict(self.state)
@@ -209,7 +213,7 @@ class Execution:
             else:  # a write to shared cells knows its guards itself
                 self.state[name] = inside[name]
 
-    def joined(self, cells: Cells, guard: Term, new: Term, point: Point) -> Term:
+    def joined(self, cells: Cells, guard: Term, new: Term, point: Region) -> Term:
         """What a private cell is after a conditional body that made it `new`."""
         if is_made(new) and new != cells.value:
             assert isinstance(new, App)
@@ -218,7 +222,7 @@ class Execution:
                 return self.named(cells, both, point.axes)
         return merged(guard, new, cells.value)
 
-    def holds(self, name: str, index: tuple[Term, ...], claim: Term, point: Point, span: Span) -> None:
+    def holds(self, name: str, index: tuple[Term, ...], claim: Term, point: Region, span: Span) -> None:
         """What is said of a cell is its value; the number that is held stays what it is, unless what is said is an integer made of such."""
         cells = self.state[name]
         index = tuple(self.resolve(i, point) for i in index)
@@ -244,11 +248,11 @@ class Execution:
         place = (*cells.formals, *(self.threads if cells.private else ()), *(a.name for a in axes))
         return Read(f"{cells.local.name}{what}{self.loops}", tuple(map(Var, dict.fromkeys(place))), cells.local.dtype)
 
-    def keep(self, cells: Cells, value: Term, point: Point) -> None:
+    def keep(self, cells: Cells, value: Term, point: Region) -> None:
         """The new value of a cell. Only the preconditions may settle it: the guards around a write end before the value does."""
         self.state[cells.local.name] = replace(cells, value=self.settled(cells, value, point))
 
-    def settled(self, cells: Cells, value: Term, point: Point) -> Term:
+    def settled(self, cells: Cells, value: Term, point: Region) -> Term:
         return settle(self.followed(value), self.extents(cells, point), self.always)
 
     @property
@@ -256,7 +260,7 @@ class Execution:
         return frozenset(preconditions(self.program))
 
     @staticmethod
-    def extents(cells: Cells, point: Point) -> dict[str, Term]:
+    def extents(cells: Cells, point: Region) -> dict[str, Term]:
         """The ranges of a point's axes and of a cell's index."""
         return {**point.extents, **cells.extents}
 
@@ -267,7 +271,7 @@ class Execution:
 
     # ── loops ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def loop(self, step: For, point: Point) -> None:
+    def loop(self, step: For, point: Region) -> None:
         axis = Axis(step.axis.name, self.observe(step.axis.extent, point, step.span), step.axis.sort, step.axis.span)
         before, seen, self.trace = dict(self.state), self.trace, Trace()
         self.loops += 1
@@ -282,7 +286,7 @@ class Execution:
             self.state, self.trace, around = before, seen, self.place
             for value in range(int(axis.extent.value)):
                 self.place = replace(around, turns=(*around.turns, (axis.name, value)))
-                self.run(tuple(bound(s, axis.name, value) for s in step.body), point)
+                self.run(bound(step.body, axis.name, value), point)
             self.place = around
             return
         inside, self.trace = self.trace, seen

@@ -11,22 +11,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from tinygpu.category.monoid import MONOIDS
-from tinygpu.category.settle import settle, within
+from tinygpu.category.region import Region
+from tinygpu.category.settle import within
 from tinygpu.category.term import BOOL, TRUE, App, Const, Fold, Read, Term, Var, conjunction, equal, reads, substitute, variables
 from tinygpu.category.total import INFINITE
-from tinygpu.obligations.obligation import Point
 from tinygpu.obligations.promise import instances
 
 BOUND = {"max": "le", "min": "ge"}
 
 
-def extremes(meant: Mapping[str, Term], asked: tuple[Term, ...], point: Point) -> Iterator[Term]:
+def extremes(meant: Mapping[str, Term], asked: tuple[Term, ...], point: Region) -> Iterator[Term]:
     """What is known of each symbol of a maximum or minimum that is asked of.
 
     >>> from tinygpu.category.term import Axis, text
     >>> x = lambda k: Read("x", (k,), "f32")
     >>> meant = {"number 0": Fold("max", (Axis("k", Var("K")),), TRUE, x(Var("k")), "f32")}
-    >>> for fact in extremes(meant, (Var("number 0", "f32") - x(Const(2)),), Point((), (Var("K") >= 1,))):
+    >>> for fact in extremes(meant, (Var("number 0", "f32") - x(Const(2)),), Region((), (Var("K") >= 1,))):
     ...     print(text(fact))
     0 <= k of number 0 and k of number 0 < K
     number 0 == x[k of number 0]
@@ -57,10 +57,10 @@ def empty(meant: Mapping[str, Term], asked: tuple[Term, ...]) -> Iterator[Term]:
             yield App("or", (conjunction(*some), equal(Var(name, fold.dtype), unit)), BOOL)
 
 
-def _attained(symbol: Var, fold: Fold, point: Point) -> Iterator[Term]:
+def _attained(symbol: Var, fold: Fold, point: Region) -> Iterator[Term]:
     first: dict[str, Term] = {a.name: Const(0) for a in fold.axes}
     some = conjunction(*(a.extent >= 1 for a in fold.axes), substitute(fold.guard, first))
-    if settle(some, point.extents, frozenset(point.guard)) == TRUE:
+    if point.settled(some) == TRUE:
         there: dict[str, Term] = {a.name: Var(f"{a.name} of {symbol.name}") for a in fold.axes}
         inside = (within(there[a.name], a.extent) for a in fold.axes)
         yield conjunction(*inside, substitute(fold.guard, there))

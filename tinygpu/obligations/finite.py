@@ -11,23 +11,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tinygpu.category.monoid import MONOIDS
-from tinygpu.category.settle import settle
+from tinygpu.category.region import Region
 from tinygpu.category.term import BOOL, FALSE, FLOATS, TRUE, App, Const, Fold, Term, Var, conjunction, negation, substitute
 from tinygpu.category.total import DAMPED, INFINITE, limited
-from tinygpu.obligations.obligation import Point
 
 Ends = Mapping[str, tuple[Term, Term]]  # where a symbol is not −∞, and where not +∞
 LOW, HIGH = -1, 1
 SIGNED = ("part", "select", "min", "max", "neg", "abs", "exp", "exp2")  # may be the one infinity and not the other
 
 
-def finite(term: Term, point: Point, ends: Ends) -> Term:
+def finite(term: Term, point: Region, ends: Ends) -> Term:
     """Where a value is neither infinity.
 
     >>> from tinygpu.category.term import Axis, Read, text
     >>> low, x = Const(float("-inf"), "f32"), Read("x", (Var("k"),), "f32")
     >>> most = Fold("max", (Axis("k", Var("K")),), TRUE, x, "f32")
-    >>> [text(finite(t, Point(()), {})) for t in (low, x, most, App("max", (low, x), "f32"))]
+    >>> [text(finite(t, Region(()), {})) for t in (low, x, most, App("max", (low, x), "f32"))]
     ['false', 'true', 'K >= 1', 'true']
     """
     if isinstance(term, App) and term.op not in SIGNED and not limited(term):  # one look, as what is inside may be as deep
@@ -35,12 +34,12 @@ def finite(term: Term, point: Point, ends: Ends) -> Term:
     return conjunction(apart(term, LOW, point, ends), apart(term, HIGH, point, ends))
 
 
-def _numbers(term: App, point: Point, ends: Ends) -> Term:
+def _numbers(term: App, point: Region, ends: Ends) -> Term:
     """Where an operation that asks for numbers has some."""
     return TRUE if term.op in DAMPED else conjunction(*(finite(a, point, ends) for a in term.args if a.dtype in FLOATS))
 
 
-def apart(term: Term, sign: int, point: Point, ends: Ends) -> Term:
+def apart(term: Term, sign: int, point: Region, ends: Ends) -> Term:
     """Where a value is not the infinity of a sign."""
     if limited(term) and not isinstance(term, Var):
         return TRUE
@@ -69,7 +68,7 @@ def apart(term: Term, sign: int, point: Point, ends: Ends) -> Term:
     return TRUE
 
 
-def blended(fold: Fold, point: Point, ends: Ends) -> Term:
+def blended(fold: Fold, point: Region, ends: Ends) -> Term:
     """Where a sum or a product of what may be infinite has a value: not both infinities are in it."""
     return _some(*(apart(fold, sign, point, ends) for sign in (LOW, HIGH)))
 
@@ -77,10 +76,10 @@ def blended(fold: Fold, point: Point, ends: Ends) -> Term:
 def _bounded(carrier: str, place: int, sign: int) -> bool:
     """Whether a component is not the infinity of a sign in any value of a carrier: its unit is not (`laws`)."""
     definition = MONOIDS[carrier].definition if carrier in MONOIDS else None
-    return definition is not None and apart(definition.unit[place], sign, Point(()), {}) == TRUE
+    return definition is not None and apart(definition.unit[place], sign, Region(()), {}) == TRUE
 
 
-def allowed(term: Term, point: Point, ends: Ends) -> bool:
+def allowed(term: Term, point: Region, ends: Ends) -> bool:
     """Whether each component of what is combined is a number, or the infinity that is its unit; then so is what they combine to (`laws`)."""
     match term:
         case Var(name):
@@ -89,9 +88,8 @@ def allowed(term: Term, point: Point, ends: Ends) -> bool:
             fold, inner = point.opened(term)
             return allowed(fold.body, inner.under(fold.guard), ends)
         case App("pack", args, carrier):
-            known = point.extents, frozenset(point.guard)
             return all(
-                settle(apart(a, sign, point, ends), *known) == TRUE
+                point.settled(apart(a, sign, point, ends)) == TRUE
                 for place, a in enumerate(args)
                 for sign in (LOW, HIGH)
                 if a.dtype in FLOATS and _bounded(carrier, place, sign)
@@ -104,7 +102,7 @@ def allowed(term: Term, point: Point, ends: Ends) -> bool:
     return False
 
 
-def _fold(fold: Fold, sign: int, point: Point, ends: Ends) -> Term:
+def _fold(fold: Fold, sign: int, point: Region, ends: Ends) -> Term:
     """A maximum or minimum has its first term, and one that is not its unit is enough; else no term may be infinite."""
     fold, inner = point.opened(fold)
     inner = inner.under(fold.guard, *(a.extent >= 1 for a in fold.axes))  # where there is a term, there is something
@@ -112,12 +110,10 @@ def _fold(fold: Fold, sign: int, point: Point, ends: Ends) -> Term:
     if unit is not None and apart(unit, sign, point, {}) == FALSE:
         first: dict[str, Term] = {a.name: Const(0) for a in fold.axes}
         there = (*(a.extent >= 1 for a in fold.axes), substitute(fold.guard, first))
-        return settle(
-            conjunction(*there, substitute(apart(fold.body, sign, inner, ends), first)), point.extents, frozenset(point.guard)
-        )
+        return point.settled(conjunction(*there, substitute(apart(fold.body, sign, inner, ends), first)))
     alone = unit is not None or fold.monoid == "sum"  # a sum is one infinity where a term is it
     one = apart(fold.body, sign, inner, ends) if alone else finite(fold.body, inner, ends)
-    return TRUE if settle(one, inner.extents, frozenset(inner.guard)) == TRUE else FALSE
+    return TRUE if inner.settled(one) == TRUE else FALSE
 
 
 def _chosen(condition: Term, then: Term, otherwise: Term) -> Term:

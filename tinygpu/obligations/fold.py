@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 
 from tinygpu.category.affine import linear, solve
 from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.region import Region
 from tinygpu.category.settle import settle, within
 from tinygpu.category.term import (
     FALSE,
@@ -37,11 +38,11 @@ from tinygpu.category.term import (
 from tinygpu.diagnostic import Label
 from tinygpu.obligations.bijection import Part, collisions, first, monotone, onto
 from tinygpu.obligations.defined import evaluated
-from tinygpu.obligations.obligation import Claim, Gap, Obligation, Point
+from tinygpu.obligations.obligation import Claim, Gap, Obligation
 from tinygpu.obligations.pieces import guarded, spread
 from tinygpu.record import dataclass, replace
 
-Same = Callable[[Term, Term, Point], Iterator[Claim]]
+Same = Callable[[Term, Term, Region], Iterator[Claim]]
 
 
 def arrow(part: Fold, wanted: Fold) -> tuple[Term, ...] | None:
@@ -127,7 +128,7 @@ class Matched:
     arrow: tuple[Term, ...]
 
 
-def match(parts: tuple[Term, ...], wanted: Fold, point: Point, labels: tuple[Label, ...], same: Same) -> Iterator[Claim]:
+def match(parts: tuple[Term, ...], wanted: Fold, point: Region, labels: tuple[Label, ...], same: Same) -> Iterator[Claim]:
     """The formulas that say `⊕ parts = wanted` at a point."""
     wanted, inner = point.opened(guarded(wanted))
     matched, laid = [], lift(0)
@@ -207,10 +208,10 @@ def _lands(m: Matched, wanted: Fold) -> Term:
     return conjunction(*inside, substitute(wanted.guard, bind))
 
 
-def _body(m: Matched, wanted: Fold, point: Point, labels: tuple[Label, ...], same: Same) -> Iterator[Claim]:
+def _body(m: Matched, wanted: Fold, point: Region, labels: tuple[Label, ...], same: Same) -> Iterator[Claim]:
     around = point.inside(*m.fold.axes)
     inner = around.under(m.fold.guard)
-    lands = settle(_lands(m, wanted), inner.extents, frozenset(inner.guard))
+    lands = inner.settled(_lands(m, wanted))
     bind = {a.name: term for a, term in zip(wanted.axes, m.arrow, strict=True)}
     image = tuple(substitute(t, bind) for t in (wanted.guard, wanted.body))
     theirs: Term = App("select", (*image, Const(0, wanted.dtype)), wanted.dtype)  # the equation evaluates its body under its guard
@@ -232,7 +233,7 @@ def _body(m: Matched, wanted: Fold, point: Point, labels: tuple[Label, ...], sam
             yield claim
 
 
-def _ordered(matched: tuple[Matched, ...], wanted: Fold, point: Point, labels: tuple[Label, ...]) -> Iterator[Claim]:
+def _ordered(matched: tuple[Matched, ...], wanted: Fold, point: Region, labels: tuple[Label, ...]) -> Iterator[Claim]:
     """Where the monoid does not commute, the program combines the terms in the order of the equation."""
     title, sentence = "a fold changes the order of its terms", f"the terms of {text(wanted)} are combined in its order"
     help = f"{wanted.monoid} is not commutative: let the loops run in the order of the index, slowest factor outermost"
@@ -246,7 +247,7 @@ def _ordered(matched: tuple[Matched, ...], wanted: Fold, point: Point, labels: t
             yield Obligation("fold", "TG508", title, sentence, hypotheses, goal, labels, help)
 
 
-def _bijection(matched: tuple[Matched, ...], wanted: Fold, point: Point, labels: tuple[Label, ...]) -> Iterator[Claim]:
+def _bijection(matched: tuple[Matched, ...], wanted: Fold, point: Region, labels: tuple[Label, ...]) -> Iterator[Claim]:
     parts = tuple(Part(m.fold.axes, conjuncts(m.fold.guard), m.arrow) for m in matched)
     inner = point.inside(*wanted.axes).under(wanted.guard)
     goal = onto(parts, tuple(Var(a.name) for a in wanted.axes), inner.extents)

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tinygpu.category.region import Region
 from tinygpu.category.term import FALSE, Axis
 from tinygpu.diagnostic import Label
 from tinygpu.obligations.cells import FRESH
 from tinygpu.obligations.dataflow import preconditions
 from tinygpu.obligations.execution import FOLLOWED, LARGE
-from tinygpu.obligations.obligation import Claim, Gap, Obligation, Point
+from tinygpu.obligations.obligation import Claim, Gap, Obligation
 from tinygpu.obligations.store import made_by
 from tinygpu.obligations.trace import UNSOLVED, Trace, guarded_reads
 from tinygpu.program.step import Program
@@ -24,7 +25,7 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
     """The claims of this property."""
     for store in trace.stores:
         guards, axes = store.point.guard, store.point.axes
-        seen = [pair for n, guard in enumerate(guards) for pair in guarded_reads(guard, Point(axes, guards[:n]))]
+        seen = [pair for n, guard in enumerate(guards) for pair in guarded_reads(guard, Region(axes, guards[:n]))]
         for read, point in seen + guarded_reads(store.value, store.point):
             if read.tensor.endswith(FRESH):
                 name = read.tensor.removesuffix(FRESH)
@@ -34,7 +35,7 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
                 help = f"give {name} a value before"
                 yield Obligation("initialised", "TG301", title, sentence, point.facts, FALSE, labels, help)
     for cells in trace.final:
-        place = Point(tuple(Axis(f, e) for f, e in cells.extents.items()), preconditions(program))
+        place = Region(tuple(Axis(f, e) for f, e in cells.extents.items()), preconditions(program))
         for read, point in guarded_reads(cells.value, place):
             if read.tensor.endswith(FRESH):
                 name = read.tensor.removesuffix(FRESH)

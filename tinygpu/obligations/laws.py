@@ -16,6 +16,7 @@ from tinygpu.category.cancel import cancel
 from tinygpu.category.carrier import shown
 from tinygpu.category.flips import flips
 from tinygpu.category.monoid import LEFT, MONOIDS, RIGHT, Definition, Monoid
+from tinygpu.category.region import Region
 from tinygpu.category.sample import number
 from tinygpu.category.term import (
     BOOL,
@@ -40,11 +41,11 @@ from tinygpu.obligations.equation import settled
 from tinygpu.obligations.execution import preconditions
 from tinygpu.obligations.extended import NOTHING, Path, Unfollowed, infinite, several, truths
 from tinygpu.obligations.finite import HIGH, LOW, apart
-from tinygpu.obligations.obligation import Claim, Obligation, Point
+from tinygpu.obligations.obligation import Claim, Obligation
 from tinygpu.obligations.store import inlined
 from tinygpu.obligations.trace import Trace, evaluated_in
-from tinygpu.program.access import terms as evaluates
-from tinygpu.program.step import Assign, Holds, Local, Program, Shared, steps
+from tinygpu.program.step import Assign, Local, Program, Shared
+from tinygpu.program.traverse import terms as stated
 
 KIND, CODE = "monoid", "TG520"
 THIRD = "c"
@@ -84,26 +85,26 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
 
 def folded_with(program: Program) -> frozenset[str]:
     """The monoids with components that a program or its equations speak of."""
-    found = {a.dtype for launch in program.launches for a in steps(launch.body) if isinstance(a, Local | Shared)}
+    found = {a.dtype for a in program.steps if isinstance(a, Local | Shared)}
     found |= {w.dtype for w in program.workspaces}
     terms = [*(e.value for e in program.op.equations), *program.op.promises, *program.where]
-    for step in (s for launch in program.launches for s in steps(launch.body)):
-        terms += (*step.index, step.value) if isinstance(step, Holds) else evaluates(step)
+    for step in program.steps:
+        terms += stated(step, ghosts=True)
     found |= {t.monoid if isinstance(t, Fold) else t.dtype for term in terms for t in walk(term)}
     return frozenset(name for name in found if name in MONOIDS and MONOIDS[name].definition is not None)
 
 
-def in_equations(program: Program) -> Iterator[tuple[Point, Fold]]:
+def in_equations(program: Program) -> Iterator[tuple[Region, Fold]]:
     """The folds of the equations."""
     for equation in program.op.equations:
-        yield from ((Point(equation.axes, preconditions(program)), t) for t in walk(equation.value) if isinstance(t, Fold))
+        yield from ((Region(equation.axes, preconditions(program)), t) for t in walk(equation.value) if isinstance(t, Fold))
 
 
 def _elements(program: Program, trace: Trace, name: str) -> Iterator[Obligation]:
     """What is put together of components is a value of the carrier, wherever that is done: the laws are those of such values."""
     d = MONOIDS[name].definition
     assert d is not None
-    said = [(inlined(program.op, e.value), Point(e.axes, preconditions(program)), e.span) for e in program.op.equations]
+    said = [(inlined(program.op, e.value), Region(e.axes, preconditions(program)), e.span) for e in program.op.equations]
     for value, place, span in (*said, *trace.values):
         for term, point in evaluated_in(value, place):
             if not isinstance(term, App) or (term.op, term.dtype) != ("pack", name):
@@ -118,7 +119,7 @@ def _elements(program: Program, trace: Trace, name: str) -> Iterator[Obligation]
                 )
 
 
-def _of_carrier(d: Definition, parts: tuple[Term, ...], point: Point) -> Iterator[Term]:
+def _of_carrier(d: Definition, parts: tuple[Term, ...], point: Region) -> Iterator[Term]:
     """That components put together at a point are a value of the carrier: each is a number, or the infinity that is its unit."""
     ways: list[tuple[Term, ...]] = []
     for part, unit in zip(parts, d.unit, strict=True):
@@ -149,7 +150,7 @@ def _some_element(program: Program, name: str) -> Iterator[Obligation]:
 def endless(program: Program, name: str) -> frozenset[float]:
     """The infinities that are written in what is folded with a monoid."""
     values = [t.body for e in program.op.equations for t in walk(e.value) if isinstance(t, Fold) and t.monoid == name]
-    values += [s.value for launch in program.launches for s in steps(launch.body) if isinstance(s, Assign) and s.update == name]
+    values += [s.value for s in program.steps if isinstance(s, Assign) and s.update == name]
     return frozenset(t.value for v in values for t in walk(cancel(v)) if infinite(t) and isinstance(t, Const))
 
 

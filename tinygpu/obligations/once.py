@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tinygpu.category.region import Region
 from tinygpu.category.term import variables
 from tinygpu.diagnostic import Label
 from tinygpu.obligations.bijection import collisions
 from tinygpu.obligations.cover import part, stores_of
 from tinygpu.obligations.dataflow import preconditions
-from tinygpu.obligations.obligation import Claim, Obligation, Point
+from tinygpu.obligations.obligation import Claim, Obligation
 from tinygpu.obligations.trace import Store, Trace
 from tinygpu.program.step import Program
 
@@ -40,7 +41,7 @@ def plain(trace: Trace, tensor: str) -> Iterator[Store]:
 
 
 def _twice(program: Program, output: str, stores: tuple[Store, ...], alone: bool) -> Iterator[Claim]:
-    for p, q, hypotheses, goal in collisions(tuple(map(part, stores)), Point((), preconditions(program))):
+    for p, q, hypotheses, goal in collisions(tuple(map(part, stores)), Region((), preconditions(program))):
         if p == q and not alone:
             continue
         labels = [Label(stores[p].step.span, "stored here")]

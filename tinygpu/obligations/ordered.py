@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tinygpu.category.region import Region
 from tinygpu.category.settle import settle
 from tinygpu.category.term import BOOL, TRUE, App, Term, Var, conjunction, equal, negation, substitute, text
 from tinygpu.diagnostic import Label
 from tinygpu.obligations.between import LATER, Way, one_turn, ways
 from tinygpu.obligations.exchange import Threads
-from tinygpu.obligations.obligation import Claim, Obligation, Point
+from tinygpu.obligations.obligation import Claim, Obligation
 from tinygpu.obligations.trace import Access, Trace
 from tinygpu.program.step import Launch, Program
 
@@ -54,7 +55,7 @@ def race(launch: Launch, first: Access, second: Access, way: Way) -> Obligation:
     carried = {a.name for a in launch.grid}
     names: dict[str, Term] = {a.name: Var(a.name + LATER) for a in second.point.axes if a.name not in carried}
     axes = tuple(type(a)(a.name + LATER, substitute(a.extent, names), a.sort, a.span) for a in second.point.axes if a.name in names)
-    there = Point(axes, tuple(substitute(g, names) for g in second.point.guard))
+    there = Region(axes, tuple(substitute(g, names) for g in second.point.guard))
     turns = [equal(Var(n), v) for n, v in first.place.turns] + [equal(Var(n + LATER), v) for n, v in second.place.turns]
     apart = [negation(c) for c in way.block]
     meeting = [equal(i, substitute(j, names)) for i, j in zip(first.index, second.index, strict=True)]

@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
+from tinygpu.category.region import Region
 from tinygpu.category.term import BOOL, Axis, Const, Term, Var, conjunction, equal, lift
 from tinygpu.diagnostic import Label
-from tinygpu.obligations.obligation import Claim, Obligation, Point
+from tinygpu.obligations.obligation import Claim, Obligation
 from tinygpu.obligations.trace import Trace
 from tinygpu.program.arrays import CARVE_BYTES, shared_bytes, shared_places
 from tinygpu.program.layout import Layout, address, elements, fault
@@ -44,12 +45,12 @@ def _layout(array: Shared) -> Iterator[Claim]:
     one, two = (tuple(Axis(f"{array.name}.{a}{mark}", e) for a, e in enumerate(array.extents)) for mark in ("", "~"))
     first, second = (address(array.extents, plain, tuple(Var(a.name) for a in axes)) for axes in (one, two))
     same = conjunction(*(equal(Var(a.name), Var(b.name)) for a, b in zip(one, two, strict=True)))
-    hypotheses = (*Point((*one, *two)).facts, equal(first, second))
+    hypotheses = (*Region((*one, *two)).facts, equal(first, second))
     sentence = f"two cells of {array.name} have two addresses"
     yield Obligation("storage", "TG307", title, sentence, hypotheses, same, label, help)
     inside = conjunction(first >= 0, first < elements(array.extents, array.layout))
     title, sentence = f"a cell of {array.name} lies outside of it", f"the cells of {array.name} lie inside of it"
-    yield Obligation("storage", "TG307", title, sentence, Point(one).facts, inside, label, help)
+    yield Obligation("storage", "TG307", title, sentence, Region(one).facts, inside, label, help)
 
 
 def _apart(launch: Launch, arrays: tuple[Shared, ...]) -> Iterator[Claim]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tinygpu.category.settle import settle
+from tinygpu.category.region import Region
 from tinygpu.category.term import FALSE, Axis, Read, Term, rebuild, substitute
 from tinygpu.diagnostic import Label
 from tinygpu.model.op import Op
@@ -17,7 +17,7 @@ from tinygpu.obligations.body import same
 from tinygpu.obligations.dataflow import preconditions
 from tinygpu.obligations.defined import evaluated
 from tinygpu.obligations.memory import stored_before
-from tinygpu.obligations.obligation import Claim, Obligation, Point
+from tinygpu.obligations.obligation import Claim, Obligation
 from tinygpu.obligations.trace import Trace
 from tinygpu.program.step import Program
 
@@ -28,7 +28,7 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
     made = {cells.local.name for cells in trace.final}
     for cells in trace.final:
         axes = tuple(Axis(f, e) for f, e in cells.extents.items())
-        point = Point(axes, preconditions(program))
+        point = Region(axes, preconditions(program))
         equation = Label(program.op.equation(cells.local.name).span, "the equation")
         steps = [label for label in made_by(trace, cells.local.name) if label.span != equation.span]  # a derived step has its place
         yield from same(cells.value, element(program.op, cells.local.name, cells.place, point), point, (*steps, equation))
@@ -37,7 +37,7 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
         claim = element(program.op, store.tensor, store.index, store.point)
         yield from same(store.value, claim, store.point, labels)
         for number, guard in enumerate(store.point.guard):  # the first of which are preconditions
-            yield from evaluated(guard, claim, Point(store.point.axes, store.point.guard[:number]), labels)
+            yield from evaluated(guard, claim, Region(store.point.axes, store.point.guard[:number]), labels)
     for access in trace.accesses:
         if access.array in outputs and not access.write and not stored_before(trace, access.array, access.place.launch):
             sentence = f"{access.array} is not read"
@@ -51,11 +51,11 @@ def made_by(trace: Trace, name: str) -> tuple[Label, ...]:
     return tuple(Label(span, f"{verb} here") for span, verb in reversed(verbs.items()))
 
 
-def element(op: Op, tensor: str, index: tuple[Term, ...], point: Point) -> Term:
+def element(op: Op, tensor: str, index: tuple[Term, ...], point: Region) -> Term:
     """The equation at an element."""
     equation = op.equation(tensor)
     bind = {a.name: i for a, i in zip(equation.axes, index, strict=True)}
-    return settle(inlined(op, substitute(equation.value, bind)), point.extents, frozenset(point.guard))
+    return point.settled(inlined(op, substitute(equation.value, bind)))
 
 
 def inlined(op: Op, value: Term) -> Term:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tinygpu.category.cancel import KNOWN
+from tinygpu.category.region import Region
 from tinygpu.category.term import (
     BOOL,
     COMPARISONS,
@@ -31,7 +32,7 @@ from tinygpu.category.term import (
 )
 from tinygpu.category.total import INFINITE, limited, total
 from tinygpu.obligations.finite import HIGH, LOW, apart
-from tinygpu.obligations.obligation import Claim, Obligation, Point
+from tinygpu.obligations.obligation import Claim, Obligation
 from tinygpu.record import replace
 
 LARGEST = 2**63 - 1
@@ -74,7 +75,7 @@ def _infinities(terms: dict[Term, None]) -> Iterator[Term]:
             for sign, end in ((LOW, low), (HIGH, high)):
                 ordered = (end, term) if sign == LOW else (term, end)
                 yield App("le", ordered, BOOL)
-                there = apart(term, sign, Point(()), {}) if isinstance(term, Fold) else FALSE
+                there = apart(term, sign, Region(()), {}) if isinstance(term, Fold) else FALSE
                 if there != FALSE:
                     less = App("lt", ordered, BOOL)
                     yield less if there == TRUE else App("or", (negation(there), less), BOOL)

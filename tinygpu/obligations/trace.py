@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tinygpu.category.settle import settle
-from tinygpu.category.term import INDEX, App, Fold, Read, Term, fresh, negation, reads, rebuild, tensors, variables, whole
+from tinygpu.category.region import Region, operands
+from tinygpu.category.term import INDEX, Fold, Read, Term, fresh, reads, rebuild, tensors, variables, whole
 from tinygpu.diagnostic import NOWHERE, Span
 from tinygpu.obligations.cells import Cells, State
 from tinygpu.obligations.made import View, single
-from tinygpu.obligations.obligation import Point
 from tinygpu.obligations.recurrence import UNSOLVED as UNSOLVED
 from tinygpu.program.step import Assign
 from tinygpu.record import dataclass, field, replace
@@ -39,7 +38,7 @@ class Store:
     tensor: str
     index: tuple[Term, ...]
     value: Term
-    point: Point
+    point: Region
     step: Assign
     update: str = ""
     launch: int = 0
@@ -52,7 +51,7 @@ class Access:
     array: str
     index: tuple[Term, ...]
     extents: tuple[Term, ...]
-    point: Point
+    point: Region
     span: Span
     write: bool = False
     atomic: str = ""
@@ -65,7 +64,7 @@ class Meeting:
 
     array: str
     apart: Term
-    point: Point
+    point: Region
     span: Span
 
 
@@ -75,7 +74,7 @@ class Collective:
 
     scope: str
     word: str
-    point: Point
+    point: Region
     span: Span = field(default=NOWHERE)
     launch: int = 0
     lanes: tuple[Term, ...] = ()
@@ -87,7 +86,7 @@ class Ghost:
 
     value: Term
     claim: Term
-    point: Point
+    point: Region
     span: Span
 
 
@@ -102,8 +101,8 @@ class Trace:
     stores: tuple[Store, ...] = ()
     accesses: tuple[Access, ...] = ()
     ghosts: tuple[Ghost, ...] = ()
-    values: tuple[tuple[Term, Point, Span], ...] = ()
-    computed: tuple[tuple[Term, Point, Span], ...] = ()
+    values: tuple[tuple[Term, Region, Span], ...] = ()
+    computed: tuple[tuple[Term, Region, Span], ...] = ()
     meetings: tuple[Meeting, ...] = ()
     collectives: tuple[Collective, ...] = ()
     final: tuple[Cells, ...] = ()
@@ -123,10 +122,10 @@ class Trace:
     def seen(self, view: View, guards: View) -> Trace:
         """The trace with every value seen from one side, and every guard from that or another."""
 
-        def at(point: Point) -> Point:
+        def at(point: Region) -> Region:
             if all(single(a.extent) for a in point.axes) and all(map(single, point.guard)):
                 return point
-            return Point(tuple(replace(a, extent=guards(a.extent)) for a in point.axes)).under(*map(guards, point.guard))
+            return Region(tuple(replace(a, extent=guards(a.extent)) for a in point.axes)).under(*map(guards, point.guard))
 
         def several(terms: tuple[Term, ...]) -> tuple[Term, ...]:
             return tuple(map(view, terms))
@@ -147,58 +146,27 @@ class Trace:
         )
 
 
-def guarded_reads(term: Term, point: Point) -> list[tuple[Read, Point]]:
+def guarded_reads(term: Term, point: Region) -> list[tuple[Read, Region]]:
     """Every read of a term, with the point at which it is really evaluated: only the branch that is taken, inside its folds."""
     return [(t, where) for t, where in evaluated_in(term, point) if isinstance(t, Read)]
 
 
-def evaluated_in(term: Term, point: Point) -> Iterator[tuple[Term, Point]]:
+def evaluated_in(term: Term, point: Region) -> Iterator[tuple[Term, Region]]:
     """What is read and computed of values in a term, the innermost first, each at the point where it is evaluated."""
     if whole(term):
         return
-    match term:
-        case App("select", (condition, then, otherwise)):
-            yield from evaluated_in(condition, point)
-            yield from evaluated_in(then, point.under(condition))
-            yield from evaluated_in(otherwise, point.under(negation(condition)))
-        case Fold(_, axes):
-            for axis in axes:
-                yield from evaluated_in(axis.extent, point)
-            fold, inner = point.opened(term)
-            yield from evaluated_in(fold.guard, inner)
-            yield from evaluated_in(fold.body, inner.under(fold.guard))
-        case Read(_, index):
-            for i in index:
-                yield from evaluated_in(i, point)
-        case App():
-            for arg, where in in_order(term, point):
-                yield from evaluated_in(arg, where)
+    for part, where in operands(term, point):
+        yield from evaluated_in(part, where)
     yield term, point
 
 
-def in_order(term: App, point: Point) -> Iterator[tuple[Term, Point]]:
-    """The operands of an operation where they are evaluated: `and` and `or` from the left, and no further than they must."""
-    for arg in term.args:
-        yield arg, point
-        if term.op in ("and", "or"):
-            point = point.under(arg if term.op == "and" else negation(arg))
-
-
-def index_terms(term: Term, point: Point) -> Iterator[tuple[Term, Point]]:
+def index_terms(term: Term, point: Region) -> Iterator[tuple[Term, Region]]:
     """The largest index terms of an expression, each where it is computed."""
     if term.dtype == INDEX:
         yield term, point
         return
-    match term:
-        case Read(_, index):
-            yield from ((i, point) for i in index)
-        case App("select", (condition, then, otherwise)):
-            yield from index_terms(condition, point)
-            yield from index_terms(then, point.under(condition))
-            yield from index_terms(otherwise, point.under(negation(condition)))
-        case App():
-            for arg, where in in_order(term, point):
-                yield from index_terms(arg, where)
+    for part, where in () if isinstance(term, Fold) else operands(term, point):
+        yield from index_terms(part, where)
 
 
 def replaced(term: Term, cells: State) -> Term:
@@ -217,11 +185,11 @@ def replaced(term: Term, cells: State) -> Term:
 def started(trace: Trace, starts: State) -> Trace:
     """A body's trace with the values at the start of an iteration put in for their placeholders."""
 
-    def put(term: Term, point: Point) -> Term:
-        return settle(replaced(term, starts), point.extents, frozenset(point.guard))
+    def put(term: Term, point: Region) -> Term:
+        return point.settled(replaced(term, starts))
 
-    def at(point: Point) -> Point:
-        bare = Point(point.axes)
+    def at(point: Region) -> Region:
+        bare = Region(point.axes)
         return bare.under(*(g if replaced(g, starts) == g else put(g, bare) for g in point.guard))
 
     if not starts:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tinygpu.category.settle import settle
 from tinygpu.category.term import BOOL, TRUE, App, Axis, Term, Var, conjunction, equal, negation, substitute, text
 from tinygpu.diagnostic import Label
 from tinygpu.obligations.between import LATER
@@ -35,7 +34,7 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
             help = f"let the extents of the block multiply to a multiple of {WARP}"
             yield Obligation("uniform", "TG304", title, sentence, known, equal(threads % WARP, 0), label, help)
         for far in collective.lanes:  # of other distances the hardware takes the lowest 5 bits
-            goal = settle(conjunction(far >= 0, far < WARP), collective.point.extents, frozenset(collective.point.guard))
+            goal = collective.point.settled(conjunction(far >= 0, far < WARP))
             title, sentence = (
                 f"a shuffle by {text(far)} reaches outside of the warp",
                 f"{text(far)} is one of 0 to {WARP - 1} lanes",
@@ -57,7 +56,7 @@ def _same(launch: Launch, collective: Collective, guard: Term) -> Iterator[Claim
     there = point.inside(*axes)
     warp = Threads(launch.block).warps[0]
     facts = (*there.facts, *((equal(warp, substitute(warp, names)),) if collective.scope == "warp" else ()))
-    goal = settle(App("or", (negation(guard), other), BOOL), there.extents, frozenset(there.guard))
+    goal = there.settled(App("or", (negation(guard), other), BOOL))
     who = "block" if collective.scope == "block" else "warp"
     title = f"a {collective.word} that not all threads of the {who} reach"
     sentence = f"if one thread of a {who} reaches the {collective.word}, all do"

@@ -7,6 +7,7 @@ nothing else is asked, because a meaning that names or types do not have cannot 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import assert_never
 
 from tinygpu.category.atomic import has_atomic
 from tinygpu.category.carrier import CARRIERS
@@ -16,7 +17,7 @@ from tinygpu.diagnostic import Span
 from tinygpu.obligations.obligation import Gap
 from tinygpu.obligations.welltyped import Names, condition, gap, term
 from tinygpu.program.layout import fault
-from tinygpu.program.step import Assign, Barrier, For, Holds, If, Launch, Local, Program, Shared, Step, Workspace, steps
+from tinygpu.program.step import Assign, Barrier, For, Holds, If, Launch, Local, Program, Shared, Step, Workspace
 from tinygpu.record import dataclass
 
 KINDS = {Local: "local", Shared: "shared array", Workspace: "workspace"}
@@ -64,7 +65,7 @@ def gaps(program: Program) -> Iterator[Gap]:
     for launch in program.launches:
         yield from _launch(launch, Place(outer, outer, writable))
     arrays: list[Local | Shared | Workspace] = list(program.workspaces)
-    arrays += [s for launch in program.launches for s in steps(launch.body) if isinstance(s, Local | Shared)]
+    arrays += [s for s in program.steps if isinstance(s, Local | Shared)]
     declared = [(a.name, KINDS[type(a)]) for a in arrays]
     names = [name for name, _ in declared]
     for name, kind in sorted({one for one in declared if names.count(one[0]) > 1}):
@@ -122,6 +123,8 @@ def _body(body: tuple[Step, ...], place: Place) -> Iterator[Gap]:
             case Barrier(scope, span):
                 if scope not in SCOPES:
                     yield gap(f"a barrier of a {scope}: there are those of a block and of a warp", span)
+            case _:
+                assert_never(step)
 
 
 def _cells(step: Local | Shared, place: Place) -> Iterator[Gap]:

@@ -14,9 +14,8 @@ from collections.abc import Iterator
 from functools import cache
 
 from tinygpu.category.affine import linear
-from tinygpu.category.box import Box
 from tinygpu.category.interval import lower, upper
-from tinygpu.category.settle import settle
+from tinygpu.category.region import Region, operands
 from tinygpu.category.term import (
     FALSE,
     INDEX,
@@ -26,9 +25,7 @@ from tinygpu.category.term import (
     Read,
     Term,
     Var,
-    children,
     conjunction,
-    negation,
     reads,
     text,
     variables,
@@ -37,8 +34,8 @@ from tinygpu.category.term import (
 from tinygpu.diagnostic import Label, Span
 from tinygpu.obligations.dataflow import execute, preconditions
 from tinygpu.obligations.limits import product
-from tinygpu.obligations.obligation import Claim, Obligation, Point
-from tinygpu.obligations.trace import Trace, in_order
+from tinygpu.obligations.obligation import Claim, Obligation
+from tinygpu.obligations.trace import Trace
 from tinygpu.program.address import address
 from tinygpu.program.step import Program
 
@@ -56,7 +53,7 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
         yield Obligation("width", "TG403", title, sentence, (), FALSE, (Label(program.span, "which this machine needs"),))
     extents = [a.extent for launch in program.launches for a in launch.grid + launch.block]
     for extent in dict.fromkeys((*extents, *(e for w in program.workspaces for e in w.extents))):
-        yield from divisions(extent, Point((), preconditions(program)), (Label(program.span, f"{text(extent)} is an extent"),))
+        yield from divisions(extent, Region((), preconditions(program)), (Label(program.span, f"{text(extent)} is an extent"),))
     for term, point, span in evaluated(trace):
         labels = (Label(span, "computed here"),)
         if narrow:
@@ -69,7 +66,7 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
         if len(shape) > 1:
             axes = tuple(Axis(f"{name}.{a}", e) for a, e in enumerate(shape))
             offset = address(shape, tuple(Var(a.name) for a in axes))
-            point = Point(axes, tuple(Var(size) >= 0 for size in program.op.sizes))  # of every shape, whatever was promised
+            point = Region(axes, tuple(Var(size) >= 0 for size in program.op.sizes))  # of every shape, whatever was promised
             sentence = f"an address in {name} is less than its number of elements"
             goal = conjunction(offset >= 0, offset < product(shape))
             yield Obligation("width", "TG403", f"an address in {name} may not fit", sentence, point.facts, goal)
@@ -80,14 +77,14 @@ def fits(
     parts: tuple[Term, ...],
     largest: int,
     most: tuple[Term, ...],
-    point: Point,
+    point: Region,
     labels: tuple[Label, ...],
     asked: int = 0,
 ) -> Obligation:
     """That the parts of a term fit, where the sizes are as the launcher asks for that kernel: `most` are at most `asked`, or the largest."""
     bits = 32 if largest == INT32 else 64
     ends = [e for t in parts for e in (t <= largest, t >= -largest - 1)]
-    goal = settle(conjunction(*ends), point.extents, frozenset(point.guard))
+    goal = point.settled(conjunction(*ends))
     sentence = f"{text(term)} fits {bits} bits wherever the launcher takes the {bits}-bit kernel"
     title = f"{text(term)} may not fit its integer type"
     help = (
@@ -99,55 +96,46 @@ def fits(
     return Obligation("width", "TG403", title, sentence, hypotheses, goal, labels, help)
 
 
-def bounded(part: Term, program: Program, point: Point) -> bool:
+def bounded(part: Term, program: Program, point: Region) -> bool:
     """Whether the limits of the sizes say that a term fits 64 bits: it has a bound over them, and a least value that is a number."""
-    box = Box(point.axes, conjunction(*point.guard))
+    box = point.box
     high, low = upper(part, box), lower(part, box)
     if high is None or not isinstance(low, Const) or (isinstance(high, Const) and high.value > INT64):
         return False
     return variables(high) <= set(program.op.sizes) and not reads(high)
 
 
-def divisions(term: Term, point: Point, labels: tuple[Label, ...]) -> Iterator[Claim]:
+def divisions(term: Term, point: Region, labels: tuple[Label, ...]) -> Iterator[Claim]:
     """That every whole division inside of a term is of what is not negative, by at least 1."""
     for part, where in parts(term, point):
         match part:
             case App("floordiv" | "mod" | "ceildiv", (a, b), "index"):
-                goal = settle(conjunction(a >= 0, b >= 1), where.extents, frozenset(where.guard))
+                goal = where.settled(conjunction(a >= 0, b >= 1))
                 title = f"{text(part)} divides a negative number, or by less than 1"
                 sentence = f"in {text(part)} nothing is negative"
                 yield Obligation("width", "TG404", title, sentence, where.facts, goal, labels)
 
 
-def parts(term: Term, point: Point) -> Iterator[tuple[Term, Point]]:
+def parts(term: Term, point: Region) -> Iterator[tuple[Term, Region]]:
     """The term and everything inside of it, each at the point where it is evaluated: of a choice only the branch that is taken."""
     yield term, point
-    match term:
-        case App("select", (condition, then, otherwise)):
-            yield from parts(condition, point)
-            yield from parts(then, point.under(condition))
-            yield from parts(otherwise, point.under(negation(condition)))
-        case App():
-            for arg, where in in_order(term, point):
-                yield from parts(arg, where)
-        case _:
-            for inner in children(term):
-                yield from parts(inner, point)
+    for part, where in operands(term, point):
+        yield from parts(part, where)
 
 
-def evaluated(trace: Trace) -> Iterator[tuple[Term, Point, Span]]:
+def evaluated(trace: Trace) -> Iterator[tuple[Term, Region, Span]]:
     """Every index term that a kernel computes, as written, at the point where it does: indices under their guards, guards without.
 
     A term that is also computed under fewer guards is left to that place, where more has to be shown. What the accesses of the trace
     have as indices is not asked: no kernel computes a normal form.
     """
-    places: dict[tuple[Term, tuple[str, ...]], list[tuple[Point, Span]]] = {}
+    places: dict[tuple[Term, tuple[str, ...]], list[tuple[Region, Span]]] = {}
     for term, point, span in trace.computed:
         if any(True for _ in subterms(term)):
             around = tuple(a.name for a in point.axes if a.name in variables(term))
             places.setdefault((term, around), []).append((point, span))
     for (term, _), where in places.items():
-        kept: list[Point] = []
+        kept: list[Region] = []
         for point, span in sorted(where, key=lambda w: len(w[0].guard)):
             if not any(set(k.guard) <= set(point.guard) and k.extents.items() <= point.extents.items() for k in kept):
                 kept.append(point)
@@ -169,7 +157,7 @@ def size_limits(program: Program, trace: Trace) -> tuple[Term, ...]:
     out.update(dict.fromkeys(product(w.extents) for w in program.workspaces))
     out.update(dict.fromkeys(launch.blocks for launch in program.launches))
     for term, point, _ in evaluated(trace):
-        box = Box(point.axes, conjunction(*point.guard))
+        box = point.box
         for part in subterms(term):
             bound, least = upper(part, box), lower(part, box)
             if isinstance(bound, Const) and bound.value > INT64 and reads(part):

@@ -15,30 +15,30 @@ from collections.abc import Mapping
 
 from tinygpu.category.affine import linear
 from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.region import Region
 from tinygpu.category.settle import settle
 from tinygpu.category.term import INDEX, App, Axis, Const, Fold, Term, Var, conjunction, conjuncts, rebuild, select, substitute
 from tinygpu.obligations.made import known_as
-from tinygpu.obligations.obligation import Point
 
 
-def stepped(value: Term, point: Point) -> Term:
+def stepped(value: Term, point: Region) -> Term:
     """`v ⊕ w if t >= d else v` as a fold over two, else the value."""
     form = _stepped(value, point)
     return value if form is None else known_as(form, value, point.names)
 
 
-def prefixed(own: Term, value: Term, guard: Term, update: str, point: Point) -> Term | None:
+def prefixed(own: Term, value: Term, guard: Term, update: str, point: Region) -> Term | None:
     """A guarded update of a cell by the value of a thread before, or an assignment of it and the own one in order, as a fold over two."""
     form: Term | None = None
     match value:
         case _ if update:
             form, value = windowed(MONOIDS[update].op, own, guard, value, point), MONOIDS[update].combine(own, value)
-        case App(op, (other, last)) if last == settle(own, point.extents, frozenset((*point.guard, *conjuncts(guard)))):
+        case App(op, (other, last)) if last == point.under(guard).settled(own):
             form = windowed(op, own, guard, other, point, ordered=True)
     return None if form is None else known_as(form, select(guard, value, own), point.names)
 
 
-def _stepped(value: Term, point: Point) -> Term | None:
+def _stepped(value: Term, point: Region) -> Term | None:
     match value:
         case App("select", (condition, App(op, (own, other)), alone)) if own == alone:
             return windowed(op, own, condition, other, point)
@@ -66,7 +66,7 @@ def units(op: str, dtype: str) -> tuple[Term | None, ...]:
     return tuple(m.unit(dtype) for m in MONOIDS.values() if m.op == op)
 
 
-def windowed(op: str, own: Term, condition: Term, other: Term, point: Point, ordered: bool = False) -> Term | None:
+def windowed(op: str, own: Term, condition: Term, other: Term, point: Region, ordered: bool = False) -> Term | None:
     """`own ⊕ (other if condition)` as a fold over two, where `other` is `own` of an axis's point before, or after.
 
     `ordered`: it is `other ⊕ own`, so that `other` comes first. Where the monoid does not commute, the first one is the earlier point.

@@ -44,12 +44,11 @@ def _arrays(program: Program) -> Iterator[Array]:
         yield Array(tensor.name, tensor.dtype, tensor.shape, tensor.role)
     for space in program.workspaces:
         yield Array(space.name, space.dtype, space.extents, "workspace")
-    for launch in program.launches:
-        for step in steps(launch.body):
-            if isinstance(step, Shared):
-                yield Array(step.name, step.dtype, step.extents, "shared", step.layout)
-            elif isinstance(step, Local):
-                yield Array(step.name, step.dtype, step.extents, "local")
+    for step in program.steps:
+        if isinstance(step, Shared):
+            yield Array(step.name, step.dtype, step.extents, "shared", step.layout)
+        elif isinstance(step, Local):
+            yield Array(step.name, step.dtype, step.extents, "local")
 
 
 def shared_bytes(array: Shared) -> int:

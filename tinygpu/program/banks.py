@@ -19,7 +19,8 @@ import numpy as np
 
 from tinygpu.category.dtype import BYTES
 from tinygpu.category.evaluate import evaluate as number
-from tinygpu.category.term import Axis, Read, Term, conjunction, conjuncts, reads, variables
+from tinygpu.category.region import Region
+from tinygpu.category.term import Read, Term, conjunction, reads, variables
 from tinygpu.category.to_numpy import evaluate
 from tinygpu.program.layout import address
 from tinygpu.program.step import Assign, For, If, Launch, Program, Shared, Step, steps
@@ -55,8 +56,7 @@ class Place:
     array: Shared
     index: tuple[Term, ...]
     lanes: int
-    axes: tuple[Axis, ...]
-    guard: tuple[Term, ...]
+    here: Region
 
     @property
     def bytes(self) -> int:
@@ -70,9 +70,12 @@ class Around:
 
     program: Program
     number: int
-    axes: tuple[Axis, ...] = ()
-    guard: tuple[Term, ...] = ()
+    here: Region = Region()
     wide: tuple[Wide, ...] = ()
+
+    def under(self, guard: Term) -> Around:
+        """The same under one more condition."""
+        return replace(self, here=self.here.under(guard))
 
     @property
     def launch(self) -> Launch:
@@ -99,29 +102,28 @@ def _places(body: tuple[Step, ...], around: Around) -> Iterator[Place]:
     for step in body:
         match step:
             case For(axis, inner) if axis.sort == "vector":
-                launch = around.launch
-                axes = (*launch.grid, *launch.block, *around.axes)
+                axes = (*around.launch.grid, *around.launch.block, *around.here.axes)
                 outer, loop = hoisted(step, {a.name for a in axes} | set(around.program.op.sizes))
                 wide = tuple(w for w in wide_in(around.program, around.number, loop, axes) if w.shared)
-                guard = (*around.guard, *conjuncts(outer))
-                yield from _places(loop.body, replace(around, axes=(*around.axes, axis), guard=guard, wide=wide))
+                yield from _places(loop.body, replace(around, here=around.here.inside(axis).under(outer), wide=wide))
             case For(axis, inner):
-                yield from _places(inner, replace(around, axes=(*around.axes, axis), wide=()))
+                yield from _places(inner, replace(around, here=around.here.inside(axis), wide=()))
             case If(condition, inner):
                 yield from _accesses((condition,), None, around)
-                yield from _places(inner, replace(around, guard=(*around.guard, *conjuncts(condition))))
+                yield from _places(inner, around.under(condition))
             case Assign(_, index, value, _, condition):
                 yield from _accesses((*index, condition), None, around)
-                yield from _accesses((value,), step, replace(around, guard=(*around.guard, *conjuncts(condition))))
+                yield from _accesses((value,), step, around.under(condition))
 
 
 def _accesses(values: Sequence[Term], store: Assign | None, around: Around) -> Iterator[Place]:
     """The reads of shared arrays in values, each with the conditions under which it is made, and the store."""
     shared = {s.name: s for s in steps(around.launch.body) if isinstance(s, Shared)}
     for value in values:
-        for read, path in conditional_reads(value, around.guard):
+        for read, path in conditional_reads(value, around.here.guard):
             if read.tensor in shared:
-                yield from _widths(read, shared[read.tensor], replace(around, guard=around.guard if path is None else path))
+                here = around.here if path is None else Region(around.here.axes, path)
+                yield from _widths(read, shared[read.tensor], replace(around, here=here))
     if store is not None and store.target in shared:
         yield from _widths(store, shared[store.target], around)
 
@@ -130,20 +132,20 @@ def _widths(access: Read | Assign, array: Shared, around: Around) -> Iterator[Pl
     """The access as it is emitted: wide where it is promised, element by element where it is not or not always."""
     wide = next((w for w in around.wide if w.access == access and w.stores == isinstance(access, Assign)), None)
     if wide is not None:
-        free = tuple(c for c in around.guard if wide.axis.name not in variables(c))
-        axes = tuple(a for a in around.axes if a != wide.axis)
-        yield Place(access, array, wide.first, wide.lanes, axes, (*free, *conjuncts(wide.condition)))
+        free = tuple(c for c in around.here.guard if wide.axis.name not in variables(c))
+        axes = tuple(a for a in around.here.axes if a != wide.axis)
+        yield Place(access, array, wide.first, wide.lanes, Region(axes, free).under(wide.condition))
     if wide is None or not wide.always:
-        yield Place(access, array, access.index, 1, around.axes, around.guard)
+        yield Place(access, array, access.index, 1, around.here)
 
 
 def _most(launch: Launch, place: Place, sizes: Mapping[str, int]) -> int | None:
     """The most turns over all warps of a block and all points of the loops."""
     flat = address(place.array.extents, place.array.layout, place.index)
-    near = {a.name for a in (*launch.block, *place.axes)}
-    guard = conjunction(*(c for c in place.guard if not reads(c) and variables(c) <= near))
+    near = {a.name for a in (*launch.block, *place.here.axes)}
+    guard = conjunction(*(c for c in place.here.guard if not reads(c) and variables(c) <= near))
     wanted = variables(flat) | variables(guard)
-    turning = [a for a in (*launch.grid, *place.axes) if a.name in wanted]
+    turning = [a for a in (*launch.grid, *place.here.axes) if a.name in wanted]
     if reads(flat) or not wanted <= near | sizes.keys() | {a.name for a in launch.grid}:
         return None
     try:

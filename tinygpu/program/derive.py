@@ -25,8 +25,9 @@ from tinygpu.program.derive_scan import begun, scanned
 from tinygpu.program.derive_split import halved
 from tinygpu.program.derive_stage import copy, declare, read_at_all
 from tinygpu.program.derive_tile import check, placed
-from tinygpu.program.step import Assign, Barrier, For, If, Launch, Program, Step, Workspace
-from tinygpu.record import dataclass, replace
+from tinygpu.program.step import Assign, Barrier, Launch, Program, Step, Workspace
+from tinygpu.program.traverse import map_steps
+from tinygpu.record import dataclass
 
 
 def derive(machine: model.Machine) -> Program:
@@ -67,8 +68,7 @@ def launched(build: Build, machine: model.Machine, launch: model.Launch) -> Laun
 
 def in_order_alone(body: tuple[Step, ...]) -> tuple[Step, ...]:
     """The steps of one thread: what it does is in order without barriers."""
-    kept = (s for s in body if not isinstance(s, Barrier))
-    return tuple(replace(s, body=in_order_alone(s.body)) if isinstance(s, For | If) else s for s in kept)
+    return map_steps(body, lambda step: () if isinstance(step, Barrier) else (step,))
 
 
 def factors(launch: model.Launch) -> tuple[Axis, ...]:

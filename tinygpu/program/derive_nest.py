@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from tinygpu.category.linear import polynomial
+from tinygpu.category.names import claimed
 from tinygpu.category.term import FLOATS, App, Axis, Const, Term, Var, conjunction, reads, rebuild, substitute, variables
 from tinygpu.diagnostic import Span
 from tinygpu.program.derive_tile import Tile
@@ -50,12 +51,7 @@ class Build:
 
     def fresh(self, base: str) -> str:
         """A name not taken yet, as close to `base` as can be; it is taken from now on."""
-        name, count = base, 1
-        while name in self.taken:
-            count += 1
-            name = f"{base}{count}"
-        self.taken.add(name)
-        return name
+        return claimed(base, self.taken, "")
 
     def digit(self, factor: str) -> str:
         """The name of the loop over the entries that a factor leaves in a shared array: one for each factor."""

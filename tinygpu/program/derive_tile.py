@@ -31,6 +31,7 @@ from tinygpu.category.term import (
 from tinygpu.diagnostic import Label, Span, TinygpuError
 from tinygpu.model.tile import BLOCK, Stage
 from tinygpu.program.step import Assign, Barrier, For, If, Step, steps
+from tinygpu.program.traverse import reads_of, terms
 from tinygpu.record import dataclass
 
 
@@ -177,29 +178,18 @@ def read_last(body: Sequence[Step], arrays: set[str]) -> bool:
 
 def touches(body: Iterable[Step], arrays: set[str]) -> bool:
     """Whether a body reads one of the arrays."""
-    for step in steps(tuple(body)):
-        match step:
-            case Assign(_, index, value, _, guard):
-                found = any(r.tensor in arrays for t in (*index, value, guard) for r in reads(t))
-            case If(guard, _):
-                found = any(r.tensor in arrays for r in reads(guard))
-            case _:
-                found = False
-        if found:
-            return True
-    return False
+    return any(read.tensor in arrays for step in steps(tuple(body)) for read in reads_of(step))
 
 
 def check(tiles: Tiles, body: Iterable[Step], names: frozenset[str], there: frozenset[str] = frozenset()) -> frozenset[str]:
     """The tiles that are there after a body: all that is read of one stands behind its copy, in the same turn. Raises TG546."""
     for step in body:
         match step:
-            case Assign(target, index, value, _, guard):
-                terms = (*index, value, guard)
-                for read in (r for t in terms for r in reads(t) if r.tensor in tiles and r.tensor not in there):
+            case Assign(target):
+                for read in (r for r in reads_of(step) if r.tensor in tiles and r.tensor not in there):
                     raise outside(tiles[read.tensor], read)
                 if target in tiles:
-                    strange = sorted(frozenset().union(*map(variables, terms)) - names)
+                    strange = sorted(frozenset().union(*map(variables, terms(step))) - names)
                     if strange:
                         raise unknown(tiles[target], strange[0])
                     there |= {target}

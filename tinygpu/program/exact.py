@@ -17,13 +17,14 @@ from tinygpu.category.carrier import CARRIERS
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.number import Array, Value, load
 from tinygpu.category.real import REAL, Beyond, Real, Undefined
-from tinygpu.category.term import FLOATS, App, Axis, Const, Fold, Read, Term, Var, walk
+from tinygpu.category.term import FLOATS, App, Fold, Term, rebuild, walk
 from tinygpu.model.op import Op
 from tinygpu.program.fault import Fault, NeverStored, SimulationBudget
 from tinygpu.program.reference import reference
 from tinygpu.program.simulate import simulate
-from tinygpu.program.step import Assign, For, Holds, If, Local, Program, Shared, Step, steps
+from tinygpu.program.step import Assign, Local, Program, Shared, Step
 from tinygpu.program.tolerance import Mismatch
+from tinygpu.program.traverse import map_steps, map_terms
 from tinygpu.program.unpack import unpack
 from tinygpu.record import replace
 
@@ -79,21 +80,10 @@ def retyped(program: Program, dtype: str) -> Program:
     program = unpack(program)
     of_term = partial(with_floats, dtype=dtype)
 
-    def of_step(step: Step) -> Step:
-        match step:
-            case Assign():
-                return replace(step, index=tuple(map(of_term, step.index)), value=of_term(step.value), guard=of_term(step.guard))
-            case For():
-                return replace(step, body=tuple(map(of_step, step.body)))
-            case If():
-                return replace(step, guard=of_term(step.guard), body=tuple(map(of_step, step.body)))
-            case Holds():
-                return replace(step, index=tuple(map(of_term, step.index)), value=of_term(step.value))
-            case Local() | Shared():
-                return replace(step, dtype=_float(step.dtype, dtype))
-        return step
+    def of_step(step: Step) -> tuple[Step, ...]:
+        return (replace(step, dtype=_float(step.dtype, dtype)) if isinstance(step, Local | Shared) else map_terms(step, of_term),)
 
-    launches = tuple(replace(launch, body=tuple(map(of_step, launch.body))) for launch in program.launches)
+    launches = tuple(replace(launch, body=map_steps(launch.body, of_step)) for launch in program.launches)
     workspaces = tuple(replace(w, dtype=_float(w.dtype, dtype)) for w in program.workspaces)
     return replace(program, op=_op(program.op, dtype), launches=launches, workspaces=workspaces)
 
@@ -112,20 +102,17 @@ def _op(op: Op, dtype: str) -> Op:
 def with_floats(term: Term, dtype: str) -> Term:
     """The term with one dtype for all floats.
 
+    >>> from tinygpu.category.term import Const
     >>> with_floats(App("exp", (Const(0.5, "f16"),), "f16"), "f64")
     App(op='exp', args=(Const(value=0.5, dtype='f64'),), dtype='f64')
     """
-    change, own = partial(with_floats, dtype=dtype), _float(term.dtype, dtype)
-    match term:
-        case Const() | Var():
-            return term if own == term.dtype else replace(term, dtype=own)
-        case App(op, args):
-            return App(_float(op, dtype), tuple(map(change, args)), own)
-        case Read(tensor, index, _, span):
-            return Read(tensor, tuple(map(change, index)), own, span)
-        case Fold(monoid, axes, guard, body, _, span):
-            axes = tuple(Axis(a.name, change(a.extent), a.sort, a.span) for a in axes)
-            return Fold(_float(monoid, dtype), axes, change(guard), change(body), own, span)
+    inside, own = rebuild(term, partial(with_floats, dtype=dtype), written=True), _float(term.dtype, dtype)
+    match inside:
+        case App(op):
+            return replace(inside, op=_float(op, dtype), dtype=own)
+        case Fold(monoid):
+            return replace(inside, monoid=_float(monoid, dtype), dtype=own)
+    return inside if own == inside.dtype else replace(inside, dtype=own)
 
 
 def _float(old: str, dtype: str) -> str:
@@ -153,8 +140,8 @@ def with_fractions(program: Program) -> bool:
     """Whether anything that a program or its op computes is a float: integers and truth values are exact in every run."""
     dtypes = {t.dtype for t in (*program.op.tensors, *program.op.intermediates)}
     dtypes |= {w.dtype for w in program.workspaces}
-    dtypes |= {s.dtype for launch in program.launches for s in steps(launch.body) if isinstance(s, Local | Shared)}
+    dtypes |= {s.dtype for s in program.steps if isinstance(s, Local | Shared)}
     if any(dtype in FLOATS or dtype in CARRIERS for dtype in dtypes):
         return True
-    terms = (t for launch in program.launches for s in steps(launch.body) if isinstance(s, Assign) for t in (s.value, s.guard))
+    terms = (t for s in program.steps if isinstance(s, Assign) for t in (s.value, s.guard))
     return any(part.dtype in FLOATS for term in (*terms, *(e.value for e in program.op.equations)) for part in walk(term))

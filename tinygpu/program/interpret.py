@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TypeAlias
+from typing import TypeAlias, assert_never
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from tinygpu.program.memory import Input, Place, flat, inside, offenders
 from tinygpu.program.nest import Nest, find_nest
 from tinygpu.program.schedule import Schedule
 from tinygpu.program.shared_cells import SharedCells
-from tinygpu.program.step import Assign, Barrier, For, Holds, If, Local, Step
+from tinygpu.program.step import Assign, Barrier, For, Holds, If, Local, Shared, Step
 from tinygpu.program.tolerance import fold_length, tolerances
 from tinygpu.record import dataclass, field
 
@@ -145,6 +145,10 @@ def run_steps(run: Run, body: tuple[Step, ...], mask: Array) -> None:
             case Holds():
                 run.spend()
                 _holds(run, step, mask)
+            case Shared():
+                pass  # its cells are there when the block begins
+            case _:
+                assert_never(step)
 
 
 def _for(run: Run, step: For, mask: Array) -> None:

@@ -20,7 +20,8 @@ from tinygpu.model.scope import Scope
 from tinygpu.model.value import condition, index
 from tinygpu.program.read_array import laid_out, misplaced
 from tinygpu.program.read_cell import assign, folding, holds
-from tinygpu.program.step import Assign, Barrier, For, If, Launch, Local, Program, Shared, Step, Workspace, steps
+from tinygpu.program.step import Barrier, For, If, Launch, Local, Program, Shared, Step, Workspace
+from tinygpu.program.traverse import written
 from tinygpu.record import dataclass, field, replace
 from tinygpu.syntax import tree
 from tinygpu.syntax.target import common
@@ -112,7 +113,7 @@ class Reader:
         for position, axis in enumerate(axes):
             self.scope(axes[:position]).hides(axis.name, axis.span, "the factor")
         body = self.inner(statement.body, axes)
-        self.stored |= {s.target for s in steps(body) if isinstance(s, Assign)} & {t.name for t in self.op.outputs}
+        self.stored |= written(body) & {t.name for t in self.op.outputs}
         return Launch(levels["grid"], levels["block"], body, statement.span)
 
     def carried(self, item: tree.Expr, level: str) -> Axis | None:

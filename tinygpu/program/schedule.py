@@ -12,10 +12,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from tinygpu.category.number import Array
-from tinygpu.category.term import reads
-from tinygpu.program.access import shuffles, terms
 from tinygpu.program.group import Group
-from tinygpu.program.step import Assign, Barrier, Step, steps
+from tinygpu.program.step import Barrier, Step, steps
+from tinygpu.program.traverse import meets, reads_of, written
 from tinygpu.record import dataclass, field
 
 LEVELS = ("block", "warp", "thread")
@@ -67,10 +66,8 @@ class Schedule:
             scope = "thread"
             if any(isinstance(s, Barrier) and s.scope == "block" for s in inner):
                 scope = "block"
-            elif any(isinstance(s, Barrier) or shuffles(s) for s in inner):
+            elif any(meets(s) for s in inner):
                 scope = "warp"
-            names = {s.target for s in inner if isinstance(s, Assign)} | {
-                r.tensor for s in inner for t in terms(s) for r in reads(t)
-            }
+            names = written(inner) | {r.tensor for s in inner for r in reads_of(s)}
             self.known[id(step)] = scope, not self.shared.isdisjoint(names)
         return self.known[id(step)]

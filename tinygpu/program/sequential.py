@@ -13,6 +13,7 @@ from math import prod
 from tinygpu.category.arrow import Arrow
 from tinygpu.category.box import Box
 from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.names import claimed
 from tinygpu.category.term import Axis, Const, Fold, Var, variables, walk
 from tinygpu.hardware.arch import CPU
 from tinygpu.model.across import atomic, continued, folded, left, outermost, partial, workspaces
@@ -35,26 +36,12 @@ def sequential(machine: Machine) -> Machine:
     launches: list[Launch] = []
     more: list[Tensor] = []
     for launch in machine.launches:
-        parts, last, arrays = split(outside(launch) if core else launch, fresh(taken))
+        parts, last, arrays = split(outside(launch) if core else launch, lambda base: claimed(base, taken, ""))
         more.extend(arrays)
         launches.append(alone(parts))
         if last is not None:
             launches.append(alone(last))
     return replace(machine, launches=tuple(launches), workspaces=(*machine.workspaces, *more))
-
-
-def fresh(taken: set[str]) -> Callable[[str], str]:
-    """Names that nothing has yet."""
-
-    def name(base: str) -> str:
-        found, count = base, 1
-        while found in taken:
-            count += 1
-            found = f"{base}{count}"
-        taken.add(found)
-        return found
-
-    return name
 
 
 def factors(launch: Launch) -> Iterable[Axis]:

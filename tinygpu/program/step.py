@@ -152,23 +152,32 @@ class Program:
     machine: Machine | None = field(default=None, compare=False, repr=False)
 
     @property
+    def steps(self) -> Iterator[Step]:
+        """Every step of all launches, in order."""
+        return (step for launch in self.launches for step in steps(launch.body))
+
+    @property
     def locals(self) -> dict[str, Local]:
         """Every local array, by name (names are unique in a program)."""
-        return {s.name: s for launch in self.launches for s in steps(launch.body) if isinstance(s, Local)}
+        return {s.name: s for s in self.steps if isinstance(s, Local)}
 
     @property
     def shared(self) -> dict[str, Shared]:
         """Every shared array, by name."""
-        return {s.name: s for launch in self.launches for s in steps(launch.body) if isinstance(s, Shared)}
+        return {s.name: s for s in self.steps if isinstance(s, Shared)}
 
     def serves(self, other: Program) -> bool:
         """Whether this may run wherever `other` may: it is for the same op, promises included, and has no precondition of its own."""
         return self.op == other.op and {*self.where} <= {*other.where}
 
 
+def body_of(step: Step) -> tuple[Step, ...]:
+    """The steps inside of a step."""
+    return step.body if isinstance(step, For | If) else ()
+
+
 def steps(body: tuple[Step, ...]) -> Iterator[Step]:
     """Every step of a body and of the bodies inside it, in order."""
     for step in body:
         yield step
-        if isinstance(step, For | If):
-            yield from steps(step.body)
+        yield from steps(body_of(step))

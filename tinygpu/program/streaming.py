@@ -7,13 +7,12 @@ text, with the index of such a store and in the same loops, is touched no more o
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from tinygpu.category.term import Axis, Term, reads
-from tinygpu.program.access import accesses, terms
+from tinygpu.category.term import Axis, Term
+from tinygpu.program.access import accesses
 from tinygpu.program.arrays import arrays
 from tinygpu.program.fault import STORE
-from tinygpu.program.step import Assign, For, If, Program, Step
+from tinygpu.program.step import Assign, Program
+from tinygpu.program.traverse import reads_of, walk_steps
 
 Place = tuple[tuple[Axis, ...], tuple[Term, ...]]  # the loops around an access, and its index
 
@@ -25,22 +24,14 @@ def once(program: Program, number: int) -> frozenset[str]:
     here = {name for name in touched[number] if sum(name in one for one in touched) == 1}
     outputs = {t.name for t in program.op.outputs if t.name in here and touched[number][t.name] == {STORE}}
     body = program.launches[number].body
-    stored = {(loops, step.index) for step, loops in sites(body) if isinstance(step, Assign) and step.target in outputs}
+    stored = {
+        (where.axes, step.index) for step, where, _ in walk_steps(body) if isinstance(step, Assign) and step.target in outputs
+    }
     looked: dict[str, list[Place]] = {}
-    for step, loops in sites(body):
-        for tensor, index in {(read.tensor, read.index) for term in terms(step) for read in reads(term)}:
-            looked.setdefault(tensor, []).append((loops, index))
+    for step, where, _ in walk_steps(body):
+        for tensor, index in {(read.tensor, read.index) for read in reads_of(step)}:
+            looked.setdefault(tensor, []).append((where.axes, index))
     inputs = {t.name for t in program.op.inputs if t.name in here and len(looked[t.name]) == 1 and looked[t.name][0] in stored}
     found = frozenset(outputs | inputs)
     again = {a.name for a in arrays(program).values() if a.is_global and a.shape and a.name in touched[number]} - found
     return found if again else frozenset()
-
-
-def sites(body: tuple[Step, ...], loops: tuple[Axis, ...] = ()) -> Iterator[tuple[Step, tuple[Axis, ...]]]:
-    """Every step, with the loops around it."""
-    for step in body:
-        yield step, loops
-        if isinstance(step, For):
-            yield from sites(step.body, (*loops, step.axis))
-        elif isinstance(step, If):
-            yield from sites(step.body, loops)

@@ -6,32 +6,25 @@ thread, whether or not a guard holds.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from math import prod
 
 from tinygpu.category.evaluate import evaluate
+from tinygpu.category.region import Region
 from tinygpu.category.term import Term, variables
-from tinygpu.program.step import Assign, For, If, Launch, Program, Step
+from tinygpu.program.step import Assign, Program
+from tinygpu.program.traverse import walk_steps
 
 
 def lane_steps(program: Program, sizes: Mapping[str, int]) -> int:
     """The lane-steps of the assignment that is made most often; a loop whose extent is no number at these sizes counts once."""
-    return max((_extents(launch, sizes) * most for launch in program.launches for most in _turns(launch.body, sizes)), default=0)
-
-
-def _extents(launch: Launch, sizes: Mapping[str, int]) -> int:
-    return prod(_extent(axis.extent, sizes) for axis in launch.grid + launch.block)
-
-
-def _turns(body: tuple[Step, ...], sizes: Mapping[str, int]) -> Iterator[int]:
-    for step in body:
-        match step:
-            case Assign():
-                yield 1
-            case If(_, inner):
-                yield from _turns(inner, sizes)
-            case For(axis, inner):
-                yield _extent(axis.extent, sizes) * max(_turns(inner, sizes), default=0)
+    every = (
+        prod(_extent(axis.extent, sizes) for axis in here.axes)
+        for launch in program.launches
+        for step, here, _ in walk_steps(launch.body, Region(launch.grid + launch.block))
+        if isinstance(step, Assign)
+    )
+    return max(every, default=0)
 
 
 def _extent(extent: Term, sizes: Mapping[str, int]) -> int:

@@ -9,23 +9,22 @@ the guard and the index, where they read these cells:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from tinygpu.category.carrier import CARRIERS
 from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.names import claimed
 from tinygpu.category.term import SHUFFLES, TRUE, App, Const, Fold, Read, Term, Var, pack, reads, rebuild, select, walk
 from tinygpu.diagnostic import Span
-from tinygpu.program.access import terms
-from tinygpu.program.step import Assign, For, Holds, If, Launch, Local, Program, Shared, Step, Workspace, steps
+from tinygpu.program.step import Assign, For, Holds, Launch, Local, Program, Shared, Step, Workspace, steps
+from tinygpu.program.traverse import map_steps, map_terms, terms
 from tinygpu.record import dataclass, field, replace
 
 
 def unpack(program: Program) -> Program:
     """`program → program` without carriers. A program that has none is itself."""
     names, taken = components_of(program)
-    if not names and not any(
-        t.dtype in CARRIERS for launch in program.launches for s in steps(launch.body) for v in terms(s) for t in walk(v)
-    ):
+    if not names and not any(t.dtype in CARRIERS for s in program.steps for v in terms(s) for t in walk(v)):
         return program
     unpacker = Unpacker(names, taken)
     launches = tuple(unpacker.launch(launch) for launch in program.launches)
@@ -35,7 +34,7 @@ def unpack(program: Program) -> Program:
 
 def components_of(program: Program) -> tuple[Mapping[str, tuple[str, ...]], set[str]]:
     """The names of the cells of each array of a carrier, and all names that are taken then."""
-    inner = (s for launch in program.launches for s in steps(launch.body) if isinstance(s, Local | Shared))
+    inner = (s for s in program.steps if isinstance(s, Local | Shared))
     declared = [a for a in (*program.workspaces, *inner) if a.dtype in CARRIERS]
     op = program.op
     taken = {*op.sizes, *(t.name for t in (*op.tensors, *op.intermediates)), *(w.name for w in program.workspaces)}
@@ -43,20 +42,13 @@ def components_of(program: Program) -> tuple[Mapping[str, tuple[str, ...]], set[
         taken |= {a.name for a in launch.grid + launch.block}
         for step in steps(launch.body):
             taken |= {step.axis.name} if isinstance(step, For) else {step.name} if isinstance(step, Local | Shared) else set()
-    names = {a.name: tuple(_fresh(f"{a.name}_{n}", taken) for n, _ in CARRIERS[a.dtype].components) for a in declared}
+    names = {a.name: tuple(claimed(f"{a.name}_{n}", taken) for n, _ in CARRIERS[a.dtype].components) for a in declared}
     return names, taken
 
 
 def array_of(program: Program, cell: str) -> str:
     """The array of a program that a cell of the unpacked one is a component of; else its own name."""
     return next((array for array, cells in components_of(program)[0].items() if cell in cells), cell)
-
-
-def _fresh(name: str, taken: set[str]) -> str:
-    while name in taken:
-        name += "_"
-    taken.add(name)
-    return name
 
 
 @dataclass(slots=True)
@@ -82,12 +74,8 @@ class Unpacker:
     def launch(self, launch: Launch) -> Launch:
         """The launch with its temporaries declared first."""
         self.locals, self.spare = {}, {}
-        body = self.body(launch.body)
+        body = map_steps(launch.body, self.step)
         return replace(launch, body=(*(Local(name, dtype, ()) for name, dtype in self.locals.items()), *body))
-
-    def body(self, body: Iterable[Step]) -> tuple[Step, ...]:
-        """Steps in order."""
-        return tuple(one for step in body for one in self.step(step))
 
     def step(self, step: Step) -> tuple[Step, ...]:
         """The steps that a step stands for."""
@@ -96,14 +84,10 @@ class Unpacker:
                 return tuple(one for one in self.declared(step) if not isinstance(one, Workspace))
             case Assign():
                 return self.assign(step)
-            case For(axis, body, span):
-                return (For(replace(axis, extent=self.term(axis.extent)), self.body(body), span),)
-            case If(guard, body, span):
-                return (If(self.term(guard), self.body(body), span),)
             case Holds(target, index, value, span):
                 index, parts = tuple(map(self.term, index)), self.split(value)
                 return tuple(Holds(name, index, v, span) for name, v in zip(self.names.get(target, (target,)), parts, strict=True))
-        return (step,)
+        return (map_terms(step, self.term),)
 
     def declared(self, array: Local | Shared | Workspace) -> tuple[Local | Shared | Workspace, ...]:
         """An array for each component."""
@@ -175,7 +159,7 @@ class Unpacker:
         pool = self.spare.setdefault((kind, dtype), [])
         name = next((n for n in pool if n not in used), "")
         if not name:
-            name = _fresh(kind, self.taken)
+            name = claimed(kind, self.taken)
             pool.append(name)
             self.locals[name] = dtype
         used.add(name)

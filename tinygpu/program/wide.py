@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Set
 
 from tinygpu.category.dtype import BYTES
-from tinygpu.category.node import SHUFFLES
-from tinygpu.category.term import TRUE, App, Axis, Const, Read, Term, conjunction, conjuncts, lift, reads, variables, walk
+from tinygpu.category.region import Region
+from tinygpu.category.term import TRUE, App, Axis, Const, Read, Term, conjunction, conjuncts, lift, reads, variables
 from tinygpu.program.arrays import Array, arrays
 from tinygpu.program.lanes import MOST_LANES, all_lanes_of, divisible, first_of, lanes_of, multiple
 from tinygpu.program.layout import strides as strides_of
-from tinygpu.program.step import Assign, Barrier, For, If, Program, Step, steps
+from tinygpu.program.step import Assign, For, If, Program, Step, steps
+from tinygpu.program.traverse import map_steps, meets, reads_of, walk_steps
 from tinygpu.program.unpack import unpack
 from tinygpu.record import dataclass, replace
 
@@ -84,25 +85,21 @@ def wide_accesses(program: Program) -> tuple[Wide, ...]:
 
 
 def vector_loops(body: tuple[Step, ...], axes: tuple[Axis, ...]) -> Iterator[tuple[For, tuple[Axis, ...]]]:
-    """Every vector loop of a body that holds no other loop's access, with the axes around it."""
-    for step in body:
-        match step:
-            case For(axis, inner) if axis.sort == "vector":
-                yield step, axes
-                yield from vector_loops(inner, (*axes, axis))
-            case For(axis, inner):
-                yield from vector_loops(inner, (*axes, axis))
-            case If(_, inner):
-                yield from vector_loops(inner, axes)
+    """Every vector loop of a body, with the axes around it."""
+    for step, here, _ in walk_steps(body, Region(axes)):
+        if isinstance(step, For) and step.axis.sort == "vector":
+            yield step, here.axes
 
 
 def wide_in(program: Program, launch: int, loop: For, axes: tuple[Axis, ...]) -> tuple[Wide, ...]:
     """The wide accesses of one vector loop: those of shared arrays that are always wide, the others under the condition that they share."""
-    if not isinstance(loop.axis.extent, Const) or _exchanges(loop):
+    if not isinstance(loop.axis.extent, Const) or any(
+        map(meets, steps(loop.body))
+    ):  # where threads meet nothing may move to the start or the end
         return ()
     known = arrays(program)
     touched = [s.target for s in steps(loop.body) if isinstance(s, Assign)]
-    looked = {r.tensor for s in steps(loop.body) for r in _reads(s)}
+    looked = {r.tensor for s in steps(loop.body) for r in reads_of(s)}
     sure: list[tuple[Read | Assign, Term]] = []
     unsure: list[Read] = []
     for assign, around in assigns(loop.body):
@@ -132,13 +129,6 @@ def _named(access: Read | Assign) -> str:
     return access.tensor if isinstance(access, Read) else access.target
 
 
-def _exchanges(loop: For) -> bool:
-    """Whether threads meet inside the loop; then nothing may move to its start or its end."""
-    values = (s.value for s in steps(loop.body) if isinstance(s, Assign))
-    shuffled = any(isinstance(t, App) and t.op in SHUFFLES for value in values for t in walk(value))
-    return shuffled or any(isinstance(s, Barrier) for s in steps(loop.body))
-
-
 def hoisted(loop: For, known: Set[str]) -> tuple[Term, For]:
     """The conditions that all assignments of a loop share and that no lane changes, and the loop without them."""
     shared: list[Term] | None = None
@@ -152,34 +142,15 @@ def hoisted(loop: For, known: Set[str]) -> tuple[Term, For]:
     def without(guard: Term) -> Term:
         return conjunction(*(c for c in conjuncts(guard) if c not in shared))
 
-    def step(s: Step) -> Step:
-        match s:
-            case Assign():
-                return replace(s, guard=without(s.guard))
-            case If(guard, body):
-                return If(without(guard), tuple(map(step, body)), s.span)
-        return s
+    def outside(step: Step) -> tuple[Step, ...]:
+        return (replace(step, guard=without(step.guard)) if isinstance(step, Assign | If) else step,)
 
-    return conjunction(*shared), For(loop.axis, tuple(map(step, loop.body)), loop.span)
+    return conjunction(*shared), replace(loop, body=map_steps(loop.body, outside))
 
 
-def assigns(body: tuple[Step, ...], path: tuple[Term, ...] = ()) -> Iterator[tuple[Assign, tuple[Term, ...]]]:
+def assigns(body: tuple[Step, ...]) -> Iterator[tuple[Assign, tuple[Term, ...]]]:
     """Every assignment of a body that stands in no further loop, with the conditions around it."""
-    for step in body:
-        match step:
-            case Assign():
-                yield step, path
-            case If(guard, inner):
-                yield from assigns(inner, (*path, *conjuncts(guard)))
-
-
-def _reads(step: Step) -> tuple[Read, ...]:
-    match step:
-        case Assign(_, index, value, _, guard):
-            return tuple(r for t in (*index, value, guard) for r in reads(t))
-        case If(guard, _):
-            return reads(guard)
-    return ()
+    return ((step, here.guard) for step, here, _ in walk_steps(body) if isinstance(step, Assign) and not here.axes)
 
 
 def conditional_reads(value: Term, path: tuple[Term, ...] | None) -> Iterator[tuple[Read, tuple[Term, ...] | None]]:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.term import FUNCTIONS, SHUFFLES, App, Fold, Term, walk
-from tinygpu.program.step import Assign, Barrier, Program, Shared, steps
+from tinygpu.program.step import Assign, Barrier, Program, Shared
 from tinygpu.record import dataclass
 
 PTX, GUIDE = "PTX ISA", "CUDA C++ Programming Guide"
@@ -58,16 +58,15 @@ AXIOMS: Mapping[str, Axiom] = {
 def axioms(program: Program) -> tuple[str, ...]:
     """The names of the assumptions that a program makes, in the order of the table."""
     found = {"launches in order"} if len(program.launches) > 1 else set()
-    for launch in program.launches:
-        for step in steps(launch.body):
-            match step:
-                case Barrier(scope):
-                    found.add("barrier" if scope == "block" else "warp barrier")
-                case Shared():
-                    found.add("shared memory")
-                case Assign(value=value):
-                    found |= {"atomic update"} if step.atomic else set()
-                    found |= _of_value(value)
+    for step in program.steps:
+        match step:
+            case Barrier(scope):
+                found.add("barrier" if scope == "block" else "warp barrier")
+            case Shared():
+                found.add("shared memory")
+            case Assign(value=value):
+                found |= {"atomic update"} if step.atomic else set()
+                found |= _of_value(value)
     if found & {"shuffle", "warp barrier"}:
         found.add("lanes")
     if wide(program):
@@ -77,7 +76,7 @@ def axioms(program: Program) -> tuple[str, ...]:
 
 def wide(program: Program) -> bool:
     """Whether a loop permits wide accesses."""
-    return any(getattr(getattr(s, "axis", None), "sort", "") == "vector" for launch in program.launches for s in steps(launch.body))
+    return any(getattr(getattr(s, "axis", None), "sort", "") == "vector" for s in program.steps)
 
 
 def _of_value(value: Term) -> set[str]:

@@ -16,7 +16,7 @@ from tinygpu.category.term import FLOATS, Const, Term, total, walk
 from tinygpu.obligations.store import inlined
 from tinygpu.program import exact
 from tinygpu.program.fault import Fault, NeverStored
-from tinygpu.program.step import Assign, Program, steps
+from tinygpu.program.step import Assign, Program
 from tinygpu.program.tolerance import Mismatch
 
 LARGEST = 1 << 20  # of a constant beside which f64 still has digits for numbers of order one
@@ -62,7 +62,7 @@ def _plain(seen: Mismatch | None) -> Mismatch | None:
 
 
 def _terms(program: Program) -> tuple[Term, ...]:
-    own = (s.value for launch in program.launches for s in steps(launch.body) if isinstance(s, Assign))
+    own = (s.value for s in program.steps if isinstance(s, Assign))
     return (*own, *(e.value for e in program.op.equations))
 
 

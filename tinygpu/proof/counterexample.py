@@ -194,7 +194,7 @@ def _diagnose(program: Program, left: tuple[Open, ...], sizes: dict[str, int], s
     if isinstance(seen, DoubleStore):  # of several, the one about this step
         claims.sort(key=lambda claim: all(label.span != seen.at.span for label in claim.labels))
     if isinstance(seen, Mismatch):  # of several, the one about this array
-        places = [s for launch in program.launches for s in steps(launch.body) if isinstance(s, Assign) and s.target == seen.tensor]
+        places = [s for s in program.steps if isinstance(s, Assign) and s.target == seen.tensor]
         claims.sort(key=lambda claim: all(label.span != s.span for label in claim.labels for s in places))
     case = Case(tuple(rows(program, sizes, seen)))
     if isinstance(seen, Race):

@@ -8,22 +8,18 @@ two steps are run, until one is clean, and every race on the way is one more tha
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TypeAlias
 
 from tinygpu.category.atomic import has_atomic
-from tinygpu.category.term import reads
 from tinygpu.obligations.between import loops, ways
 from tinygpu.program.fault import Divergent, Race, SimulationBudget
-from tinygpu.program.step import Assign, Barrier, For, If, Program, Step
+from tinygpu.program.step import Assign, Barrier, For, If, Program, Step, body_of
+from tinygpu.program.traverse import Body, Path, at, reads_of, walk_steps, with_body
 from tinygpu.proof.replay import admitted, meetings
 from tinygpu.proof.rows import by_hand, named
 from tinygpu.record import replace
 
 BUDGET = 1 << 18  # lane-steps of one trial
 LARGER = 33  # what all sizes are set to in the trial that follows: more than one block, more than one turn, and a tail
-
-Path: TypeAlias = tuple[int, ...]
-Body: TypeAlias = tuple[Step, ...]
 
 
 def mend(program: Program, sizes: dict[str, int], seen: Race) -> str:
@@ -47,7 +43,7 @@ def _counts(step: Step) -> bool:
     """Whether a step is an update that reads nothing of its target by itself, and that may be atomic."""
     if not isinstance(step, Assign) or step.atomic or not has_atomic(step.update, step.value.dtype):
         return False
-    return all(read.tensor != step.target for term in (step.value, step.guard, *step.index) for read in reads(term))
+    return all(read.tensor != step.target for read in reads_of(step))
 
 
 def _parted(program: Program, seen: Race) -> bool:
@@ -114,11 +110,9 @@ def _with(program: Program, seen: Race, paths: set[Path]) -> Program:
 
 def _paths(body: Body, step: Step | None, copies: bool) -> Iterator[Path]:
     """Where a step stands: in several places, where a loop over listed values has become copies of its body."""
-    for number, one in enumerate(body):
+    for one, _, path in walk_steps(body):
         if one is step or (step is not None and copies and one.span == step.span):
-            yield (number,)
-        if isinstance(one, For | If):
-            yield from ((number, *rest) for rest in _paths(one.body, step, copies))
+            yield path
 
 
 def _named(program: Program, step: Step) -> str:
@@ -138,8 +132,8 @@ def _common(a: Path, b: Path) -> int:
 
 
 def _at(body: Body, path: Path) -> Step:
-    step = body[path[0]]
-    return step if len(path) == 1 else _at(step.body, path[1:])  # type: ignore[union-attr]
+    *_, (inner, position) = at(body, path)
+    return inner[position]
 
 
 def _next(path: Path) -> Path:
@@ -151,7 +145,5 @@ def _insert(body: Body, path: Path) -> Body:
     here, *rest = path
     if not rest:
         return (*body[:here], Barrier(), *body[here:])
-    step = body[here]
-    assert isinstance(step, For | If), "a path goes through steps with bodies"
-    inner = replace(step, body=_insert(step.body, tuple(rest)))
+    inner = with_body(body[here], _insert(body_of(body[here]), tuple(rest)))
     return (*body[:here], inner, *body[here + 1 :])

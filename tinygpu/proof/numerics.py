@@ -12,15 +12,14 @@ from functools import lru_cache
 from z3 import unsat
 
 from tinygpu.category.monoid import MONOIDS
-from tinygpu.category.settle import settle
+from tinygpu.category.region import Region
 from tinygpu.category.term import BOOL, FALSE, FLOATS, FUNCTIONS, INDEX, TRUE, App, Axis, Fold, Read, Term, negation, walk
 from tinygpu.obligations.dataflow import execute, preconditions
 from tinygpu.obligations.equation import where_defined
-from tinygpu.obligations.obligation import Point
 from tinygpu.obligations.shape import put
 from tinygpu.obligations.store import element, inlined
 from tinygpu.obligations.trace import Trace
-from tinygpu.program.step import Assign, Program, steps
+from tinygpu.program.step import Assign, Program
 from tinygpu.proof.kernel import ask, evident
 from tinygpu.record import dataclass
 
@@ -74,7 +73,7 @@ def word(program: Program, tensor: str) -> str:
 
 def rounding(program: Program) -> bool:
     """Whether any step rounds, for whatever it is used."""
-    every = [s for launch in program.launches for s in steps(launch.body) if isinstance(s, Assign)]
+    every = [s for s in program.steps if isinstance(s, Assign)]
     updated = any(combining_rounds(s.update, s.value.dtype) for s in every if s.update)
     return updated or any(rounds(t) or rounds_in(t) for s in every for t in walk(s.value))
 
@@ -85,21 +84,21 @@ def executed(program: Program) -> Trace:
     return execute(program)
 
 
-def stored(program: Program, tensor: str) -> tuple[tuple[Term, Term, Point], ...]:
+def stored(program: Program, tensor: str) -> tuple[tuple[Term, Term, Region], ...]:
     """What is stored in an output, over the inputs alone, with what the equation says of that element, and where."""
     trace = executed(program)
     found = [(s.value, s.index, s.point) for s in trace.stores if s.tensor == tensor]
     for cells in (c for c in trace.final if c.local.name == tensor):
         axes = tuple(Axis(name, extent) for name, extent in cells.extents.items())
-        found = [(cells.value, cells.place, Point(axes, preconditions(program)))]
+        found = [(cells.value, cells.place, Region(axes, preconditions(program)))]
     return tuple((value, element(program.op, tensor, index, point), point) for value, index, point in found)
 
 
-def as_written(value: Term, claim: Term, point: Point, depth: int = CASES) -> bool:
+def as_written(value: Term, claim: Term, point: Region, depth: int = CASES) -> bool:
     """Whether two values are the same operations in the same order, of elements that bounds show to be the same.
 
     >>> from tinygpu.category.term import Const, Var
-    >>> i, one, point = Var("i"), Const(1.0, "f32"), Point((Axis("i", Const(4)),))
+    >>> i, one, point = Var("i"), Const(1.0, "f32"), Region((Axis("i", Const(4)),))
     >>> x, y = Read("x", (i,), "f32"), Read("x", (i * 2 - i,), "f32")
     >>> [as_written(App("add", ours, "f32"), App("add", (x, one), "f32"), point) for ours in ((y, one), (one, y))]
     [True, False]
@@ -120,11 +119,11 @@ def as_written(value: Term, claim: Term, point: Point, depth: int = CASES) -> bo
     return choice is not None and depth > 0 and in_cases(choice.args[0], value, claim, point, depth - 1)
 
 
-def in_cases(condition: Term, value: Term, claim: Term, point: Point, depth: int) -> bool:
+def in_cases(condition: Term, value: Term, claim: Term, point: Region, depth: int) -> bool:
     """The same of a choice that one of them has: where its condition holds, and where it does not."""
     for case, truth in ((condition, TRUE), (negation(condition), FALSE)):
         there = point.under(case)
-        ours, theirs = (settle(put(t, condition, truth), there.extents, frozenset(there.guard)) for t in (value, claim))
+        ours, theirs = (there.settled(put(t, condition, truth)) for t in (value, claim))
         if not as_written(ours, theirs, there, depth) and ask(there.facts, FALSE, STEPS)[0] != unsat:
             return False  # and there is such a case
     return True
@@ -163,7 +162,7 @@ def parts_of(monoid: str) -> tuple[Term, ...]:
 
 def atomic(program: Program) -> bool:
     """Whether atomic updates add floats."""
-    every = (s for launch in program.launches for s in steps(launch.body) if isinstance(s, Assign))
+    every = (s for s in program.steps if isinstance(s, Assign))
     return any(s.atomic and s.update in ("sum", "prod") and s.value.dtype in FLOATS for s in every)
 
 
@@ -173,7 +172,7 @@ def sentence(program: Program, words: set[str]) -> str:
         return "Integers are exact, modulo the width of their type."
     if words <= {BITWISE}:
         return "Nothing is rounded on the way: every output is the equation's to the bit. NaN is outside of the statement."
-    ours = [s.value for launch in program.launches for s in steps(launch.body) if isinstance(s, Assign)]
+    ours = [s.value for s in program.steps if isinstance(s, Assign)]
     folds = any(rounds_in(t) for e in program.op.equations for t in walk(e.value))
     order = (
         "folds may be reassociated"

@@ -22,7 +22,7 @@ from tinygpu.program.fault import (
     Uninitialised,
     element,
 )
-from tinygpu.program.step import WARP, Assign, For, If, Program, Step, steps
+from tinygpu.program.step import WARP, Assign, For, If, Program, Step
 from tinygpu.program.tolerance import Mismatch
 from tinygpu.proof.replay import Misbehaviour
 
@@ -84,7 +84,7 @@ def _where(*places: At) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 def by_hand(program: Program) -> bool:
     """Whether the steps stand in a text; those of a derived program have the places of what they come from, equations among it."""
-    every = [step.span for launch in program.launches for step in steps(launch.body)]
+    every = [step.span for step in program.steps]
     home = program.span
     return all(span.file == home.file and home.start <= span.start and span.end <= home.end and span.line for span in every)
 

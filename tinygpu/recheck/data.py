@@ -15,7 +15,8 @@ import numpy as np
 from tinygpu.category.number import Array, outside_dtype
 from tinygpu.category.term import BOOL, FLOATS, Const, Term, walk
 from tinygpu.program.inputs import random_inputs
-from tinygpu.program.step import Assign, For, Holds, If, Program, Step, steps
+from tinygpu.program.step import Program
+from tinygpu.program.traverse import terms as stated
 
 PLAIN = (0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -1.5, 300.0)
 MOST = 4  # numbers of the text that are tried, with their differences
@@ -59,20 +60,5 @@ def literals(term: Term) -> Iterator[float]:
 def terms(program: Program) -> Iterator[Term]:
     """The terms of the equations and of the steps."""
     yield from (equation.value for equation in program.op.equations)
-    for launch in program.launches:
-        for step in steps(launch.body):
-            yield from terms_of(step)
-
-
-def terms_of(step: Step) -> tuple[Term, ...]:
-    """The terms that stand in a step itself."""
-    match step:
-        case Assign(_, index, value, _, guard):
-            return (*index, value, guard)
-        case If(guard):
-            return (guard,)
-        case For(axis):
-            return (axis.extent,)
-        case Holds(_, index, value):
-            return (*index, value)
-    return ()
+    for step in program.steps:
+        yield from stated(step, ghosts=True)

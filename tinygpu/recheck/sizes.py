@@ -11,9 +11,9 @@ from itertools import permutations
 
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.term import INDEX, Const, walk
-from tinygpu.program.access import terms
 from tinygpu.program.sizes import sizes_to_try
-from tinygpu.program.step import Program, steps
+from tinygpu.program.step import Program
+from tinygpu.program.traverse import terms
 
 VOLUME = 1 << 14  # the largest product of small sizes
 SMALL = 9  # every size below it is among them, whatever the program's tiles are
@@ -45,7 +45,7 @@ def edges(program: Program) -> Iterator[dict[str, int]]:
 
 def numbers(program: Program) -> frozenset[int]:
     """The numbers of a program's index terms."""
-    every = (term for launch in program.launches for step in steps(launch.body) for term in terms(step))
+    every = (term for step in program.steps for term in terms(step))
     extents = (axis.extent for launch in program.launches for axis in launch.grid + launch.block)
     return frozenset(
         int(node.value)

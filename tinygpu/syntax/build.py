@@ -1,6 +1,6 @@
 """One function for each rule of the grammar, each building one node of `tree`: declarations and clauses, and the table of all.
 
-Comes in: a span and the parts of the rule, in order (words as `Token`, absent parts as None). Goes out: the node.
+Comes in: a span and the parts of the rule, in order (words as text, absent parts as None). Goes out: the node.
 The one idea: the grammar decides; nothing here looks at anything but its own parts.
 """
 
@@ -11,8 +11,7 @@ from typing import Any
 from tinygpu.diagnostic import Span, TinygpuError
 from tinygpu.record import replace
 from tinygpu.syntax import program_rules, tree
-from tinygpu.syntax.lexer import Token
-from tinygpu.syntax.program_rules import rules_of, texts
+from tinygpu.syntax.program_rules import rules_of
 from tinygpu.syntax.tree import Cell, Expr
 
 # Every function below is the rule of its name.
@@ -25,46 +24,46 @@ def start(span: Span, *declarations: tree.Declaration) -> tree.File:
     return tree.File(declarations, (), span)
 
 
-def import_(span: Span, path: Token) -> tree.Import:
-    return tree.Import(path.text[1:-1], span)
+def import_(span: Span, path: str) -> tree.Import:
+    return tree.Import(path[1:-1], span)
 
 
-def param(span: Span, name: Token, value: Expr) -> tree.Param:
-    return tree.Param(name.text, value, (), span)
+def param(span: Span, name: str, value: Expr) -> tree.Param:
+    return tree.Param(name, value, (), span)
 
 
-def param_choice(span: Span, name: Token, choices: tuple[Expr, ...]) -> tree.Param:
-    return tree.Param(name.text, None, choices, span)
+def param_choice(span: Span, name: str, choices: tuple[Expr, ...]) -> tree.Param:
+    return tree.Param(name, None, choices, span)
 
 
 def op(
     span: Span,
-    name: Token,
+    name: str,
     family: tree.Family | None,
     inputs: tuple[tree.TensorDecl, ...] | None,
     outputs: tuple[tree.TensorDecl, ...],
     where: tree.Where | None,
     *equations: tree.Equation,
 ) -> tree.Op:
-    return tree.Op(name.text, inputs or (), outputs, equations, where.conditions if where else (), family, span)
+    return tree.Op(name, inputs or (), outputs, equations, where.conditions if where else (), family, span)
 
 
 def monoid(
-    span: Span, name: Token, components: tuple[tree.TensorDecl, ...], where: tree.Where | None, *parts: tree.MonoidPart
+    span: Span, name: str, components: tuple[tree.TensorDecl, ...], where: tree.Where | None, *parts: tree.MonoidPart
 ) -> tree.Monoid:
-    return tree.Monoid(name.text, components, parts, where.conditions if where else (), span)
+    return tree.Monoid(name, components, parts, where.conditions if where else (), span)
 
 
-def monoid_part(span: Span, kind: Token, *parts: Any) -> tree.MonoidPart:
-    return tree.MonoidPart(kind.text, parts[-1], parts[0] if len(parts) > 1 else None, span)
+def monoid_part(span: Span, kind: str, *parts: Any) -> tree.MonoidPart:
+    return tree.MonoidPart(kind, parts[-1], parts[0] if len(parts) > 1 else None, span)
 
 
-def family(span: Span, variable: Token, *dtypes: Token) -> tree.Family:
-    return tree.Family(variable.text, texts(dtypes), span)
+def family(span: Span, variable: str, *dtypes: str) -> tree.Family:
+    return tree.Family(variable, dtypes, span)
 
 
-def tensor(span: Span, name: Token, dtype: Token, shape: tuple[Expr, ...] | None) -> tree.TensorDecl:
-    return tree.TensorDecl(name.text, dtype.text, shape, span)
+def tensor(span: Span, name: str, dtype: str, shape: tuple[Expr, ...] | None) -> tree.TensorDecl:
+    return tree.TensorDecl(name, dtype, shape, span)
 
 
 def several(span: Span, *parts: Any) -> tuple[Any, ...]:
@@ -93,10 +92,10 @@ def equation_tuple(span: Span, *parts: Any) -> tree.Equation:
     return tree.Equation(parts[:-1], parts[-1], span)
 
 
-def machine(span: Span, name: Token, *parts: Any) -> tree.Machine:
+def machine(span: Span, name: str, *parts: Any) -> tree.Machine:
     *ops, arch, where, clauses = parts
     names = tuple(ops)
-    return tree.Machine(name.text, names, clauses, arch.text if arch else None, where.conditions if where else (), span)
+    return tree.Machine(name, names, clauses, arch, where.conditions if where else (), span)
 
 
 # ── clauses ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -123,53 +122,53 @@ def work(span: Span, *levels: tree.Level) -> tree.Work:
     return tree.Work(levels, span)
 
 
-def level(span: Span, name: Token, factors: tree.Group) -> tree.Level:
-    return tree.Level(name.text, factors, span)
+def level(span: Span, name: str, factors: tree.Group) -> tree.Level:
+    return tree.Level(name, factors, span)
 
 
-def compute(span: Span, equation: Token | None, *bindings: tree.Binding) -> tree.Compute:
-    return tree.Compute(bindings, equation.text if equation else None, span)
+def compute(span: Span, equation: str | None, *bindings: tree.Binding) -> tree.Compute:
+    return tree.Compute(bindings, equation, span)
 
 
-def binding(span: Span, name: Token, value: Expr) -> tree.Binding:
-    return tree.Binding((name.text,), value, span)
+def binding(span: Span, name: str, value: Expr) -> tree.Binding:
+    return tree.Binding((name,), value, span)
 
 
 def merged(span: Span, *parts: Any) -> tree.Binding:
-    return tree.Binding(texts(parts[:-1]), parts[-1], span)
+    return tree.Binding(parts[:-1], parts[-1], span)
 
 
-def own(span: Span, sort: Token, *factors: tree.Factor) -> tree.Own:
-    return tree.Own(sort.text, factors, span)
+def own(span: Span, sort: str, *factors: tree.Factor) -> tree.Own:
+    return tree.Own(sort, factors, span)
 
 
-def factor(span: Span, name: Token, extent: Expr | None) -> tree.Factor:
-    return tree.Factor(name.text, extent, span)
+def factor(span: Span, name: str, extent: Expr | None) -> tree.Factor:
+    return tree.Factor(name, extent, span)
 
 
-def launch(span: Span, name: Token, clauses: tuple[tree.Clause, ...]) -> tree.LaunchClause:
-    return tree.LaunchClause(name.text, clauses, span)
+def launch(span: Span, name: str, clauses: tuple[tree.Clause, ...]) -> tree.LaunchClause:
+    return tree.LaunchClause(name, clauses, span)
 
 
-def equations(span: Span, *names: Token) -> tree.Equations:
-    return tree.Equations(texts(names), span)
+def equations(span: Span, *names: str) -> tree.Equations:
+    return tree.Equations(names, span)
 
 
-def for_equation(span: Span, name: Token, clauses: tuple[tree.Clause, ...]) -> tree.ForEquation:
-    return tree.ForEquation(name.text, clauses, span)
+def for_equation(span: Span, name: str, clauses: tuple[tree.Clause, ...]) -> tree.ForEquation:
+    return tree.ForEquation(name, clauses, span)
 
 
 def stage(
     span: Span,
     access: Cell,
-    at: Token,
-    space: Token,
+    at: str,
+    space: str,
     ring: Expr | None,
-    asynchronous: Token | None,
-    by: Token | None,
+    asynchronous: str | None,
+    by: str | None,
     clauses: tuple[tree.Clause, ...] | None,
 ) -> tree.Stage:
-    return tree.Stage(access, at.text, space.text, clauses or (), ring, asynchronous is not None, by.text if by else None, span)
+    return tree.Stage(access, at, space, clauses or (), ring, asynchronous is not None, by, span)
 
 
 def layout(span: Span, order: tuple[str, ...], place: tree.Place | None) -> tree.Layout:
@@ -180,8 +179,8 @@ def layout_place(span: Span, place: tree.Place) -> tree.Layout:
     return tree.Layout((), place, span)
 
 
-def order(span: Span, *names: Token) -> tuple[str, ...]:
-    return texts(names)
+def order(span: Span, *names: str) -> tuple[str, ...]:
+    return names
 
 
 def pad(span: Span, amount: Expr) -> tree.Place:
@@ -192,12 +191,12 @@ def swizzle(span: Span, args: tuple[Expr, ...] | None) -> tree.Place:
     return tree.Place("swizzle", args or (), span)
 
 
-def reduce(span: Span, equation: Token, *words: Token) -> tree.Reduce:
-    return tree.Reduce(equation.text, texts(words[:-1]), words[-1].text, span)
+def reduce(span: Span, equation: str, *words: str) -> tree.Reduce:
+    return tree.Reduce(equation, words[:-1], words[-1], span)
 
 
-def keep(span: Span, tensor: Token, space: Token) -> tree.Keep:
-    return tree.Keep(tensor.text, space.text, span)
+def keep(span: Span, tensor: str, space: str) -> tree.Keep:
+    return tree.Keep(tensor, space, span)
 
 
 def program(span: Span, body: tuple[tree.Statement, ...]) -> tree.ProgramClause:

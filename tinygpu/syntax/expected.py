@@ -1,18 +1,20 @@
-"""What could stand at a place of a text: the automaton asked, and its answer in the user's words.
+"""What could stand at a place of a text: the parser asked, and its answer in the user's words.
 
-Comes in: the states of the automaton before a word. Goes out: the symbols it would take, a sentence part that names them,
-and the one word whose absence would explain the error. The one idea: nothing is guessed, every answer is tried on the automaton.
+Comes in: the parser before a word. Goes out: the symbols it would take, a sentence part that names them,
+and the one word whose absence would explain the error. The one idea: nothing is guessed, every answer is tried on the parser.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tinygpu.syntax.automaton import symbol
-from tinygpu.syntax.lexer import NEWLINE, STRAY, Token
-from tinygpu.syntax.tables import END, Tables
+from lark import Token as Terminal
+from lark import UnexpectedToken
 
-Stack = list[int]
+from tinygpu.syntax.grammar import END, load
+from tinygpu.syntax.lexer import NEWLINE, STRAY, Token
+from tinygpu.syntax.reader import Parser, at_start, symbol
+
 CLAUSES = (
     "work",
     "compute",
@@ -42,59 +44,52 @@ OPERATORS = {"+", "-", "*", "/", "//", "%", "^", "<", "<=", ">", ">=", "==", "!=
 INSERTABLE = (NEWLINE, ")", "]", "}", ",", ":", "=", "(", "[", "{", "->", "else", "in", "at", "by", "over")
 
 
-def step(stack: Stack, name: str, tables: Tables) -> bool:
-    """Move the stack over a symbol; False where it cannot stand. The end of a text leads to the state of a whole file."""
-    while True:
-        action = tables.rows[stack[-1]].get(name)
-        if action is None:
-            return False
-        if action >= 0:
-            stack.append(action)
-            return True
-        rule = tables.rules[-1 - action]
-        del stack[len(stack) - rule.size :]
-        stack.append(tables.rows[stack[-1]][rule.head])
-        if name == END and stack[-1] == tables.end:
-            return True
+def advance(parser: Parser, name: str) -> Parser | None:
+    """The parser after a symbol, or None where it cannot stand."""
+    after = parser.copy(deepcopy_values=False)
+    try:
+        after.feed_token(Terminal(load().terminal(name), ""))
+    except UnexpectedToken:
+        return None
+    return after
 
 
-def advance(stack: Stack, name: str, tables: Tables) -> Stack | None:
-    """The states after a symbol, or None where it cannot stand."""
-    after = list(stack)
-    return after if step(after, name, tables) else None
+def follow(parser: Parser, token: Token) -> Parser | None:
+    """The parser after a word, or None where it cannot stand."""
+    return None if token.kind == STRAY else advance(parser, symbol(token, parser, load()))
 
 
-def trace(tokens: Sequence[Token], tables: Tables) -> Stack:
-    """The states after words that are known to be accepted."""
-    stack = [0]
+def trace(tokens: Sequence[Token]) -> Parser:
+    """The parser after words that are known to be accepted. It builds nothing, and so do its copies."""
+    parser = at_start()
+    parser.parser_state.parse_conf.callbacks = {}
     for token in tokens:
-        known = step(stack, symbol(token, tables.rows[stack[-1]], tables), tables)
-        assert known, "the words before an error are accepted"
-    return stack
+        parser.feed_token(Terminal(load().terminal(symbol(token, parser, load())), ""))
+    return parser
 
 
-def accepted(stack: Stack, tables: Tables) -> frozenset[str]:
+def accepted(parser: Parser) -> frozenset[str]:
     """Every symbol that could stand next."""
-    return frozenset(name for name in tables.rows[stack[-1]] if name[0] != ":" or name == ":" if advance(stack, name, tables))
+    return load().symbols(parser.accepts())
 
 
-def reach(stack: Stack, tokens: Sequence[Token], tables: Tables) -> int:
+def reach(parser: Parser, tokens: Sequence[Token]) -> int:
     """How many of the words can follow."""
     for count, token in enumerate(tokens):
-        after = None if token.kind == STRAY else advance(stack, symbol(token, tables.rows[stack[-1]], tables), tables)
+        after = follow(parser, token)
         if after is None:
             return count
-        stack = after
+        parser = after
     return len(tokens)
 
 
-def missing(stack: Stack, rest: Sequence[Token], tables: Tables) -> str | None:
+def missing(parser: Parser, rest: Sequence[Token]) -> str | None:
     """The one symbol after which the text goes on for four words more (or to its end), if there is one."""
     ahead = rest[:12]
     best, wanted = 0, None
     for name in INSERTABLE:
-        after = advance(stack, name, tables)
-        if after is not None and (count := reach(after, ahead, tables)) > best:
+        after = advance(parser, name)
+        if after is not None and (count := reach(after, ahead)) > best:
             best, wanted = count, name
     return wanted if best >= min(4, len(ahead)) else None
 

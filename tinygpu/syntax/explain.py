@@ -1,6 +1,6 @@
 """Why a text is not a program of the language, in the user's words.
 
-Comes in: the word at which the automaton stopped. Goes out: one diagnostic with a place, a reason and a fix.
+Comes in: the word at which the parser stopped. Goes out: one diagnostic with a place, a reason and a fix.
 The one idea: first what is surely wrong (a bracket never closed), then the known mistakes of `grammar/mistakes.toml`, then a
 single missing word, then what could stand there.
 """
@@ -11,18 +11,18 @@ import unicodedata
 from difflib import get_close_matches
 
 from tinygpu.diagnostic import Diagnostic, Label
-from tinygpu.syntax.automaton import DEPTH, Unexpected, symbol
-from tinygpu.syntax.expected import advance, describe, in_words, missing, trace
+from tinygpu.syntax.expected import advance, describe, follow, in_words, missing, trace
+from tinygpu.syntax.grammar import DEPTH, END, load
 from tinygpu.syntax.lexer import NEWLINE, STRAY, WORD, Source, Token
 from tinygpu.syntax.mistakes import known
 from tinygpu.syntax.place import CLOSERS, Place, after_previous, at_word, name_of, place_of
-from tinygpu.syntax.tables import END, Tables, load
+from tinygpu.syntax.reader import Unexpected
 
 DECLARATIONS = ("op", "machine", "monoid", "param", "import")
 
 
 def explain(unexpected: Unexpected, source: Source, begin: int = 0) -> Diagnostic:
-    """The diagnostic of a word that cannot stand where it stands, in a text that the automaton reads from `begin` on."""
+    """The diagnostic of a word that cannot stand where it stands, in a text that the parser reads from `begin` on."""
     token = unexpected.token
     if unexpected.too_deep:
         help = "give parts names of their own, as intermediates of the op"
@@ -90,27 +90,26 @@ def _opener(token: Token) -> str:
 
 def _keyword(place: Place, source: Source) -> Diagnostic | None:
     """A word of the language where a name is wanted."""
-    tables = load()
     token, previous = place.token, place.previous
-    if _is_keyword(token, tables) and "NAME" in place.accepted and not _may_follow_a_name(place, tables):
+    if _is_keyword(token) and "NAME" in place.accepted and not _may_follow_a_name(place):
         title = f"`{token.text}` is a word of the language and cannot be a name here"
         return at_word(source, "TG006", title, token, help="choose another name")
-    if previous and _is_keyword(previous, tables):
-        stack = advance(trace(place.words[: place.at - 1], tables), "NAME", tables)
-        if stack and advance(stack, symbol(token, tables.rows[stack[-1]], tables), tables):
+    if previous and _is_keyword(previous):
+        after = advance(trace(place.words[: place.at - 1]), "NAME")
+        if after and follow(after, token):
             title = f"`{previous.text}` is a word of the language and cannot be a name here"
             return at_word(source, "TG006", title, previous, help="choose another name")
     return None
 
 
-def _may_follow_a_name(place: Place, tables: Tables) -> bool:
+def _may_follow_a_name(place: Place) -> bool:
     """Is it rather that something is missing before the word?"""
-    stack = advance(list(place.stack), "NAME", tables)
-    return stack is not None and advance(stack, symbol(place.token, tables.rows[stack[-1]], tables), tables) is not None
+    after = advance(place.before, "NAME")
+    return after is not None and follow(after, place.token) is not None
 
 
-def _is_keyword(token: Token, tables: Tables) -> bool:
-    return token.kind == WORD and (token.text in tables.literals or token.text in tables.folds)
+def _is_keyword(token: Token) -> bool:
+    return token.kind == WORD and (token.text in load().literals or token.text in load().folds)
 
 
 def _stray(place: Place, source: Source) -> Diagnostic | None:
@@ -130,7 +129,7 @@ def _stray(place: Place, source: Source) -> Diagnostic | None:
 
 def _missing(place: Place, source: Source) -> Diagnostic | None:
     """One word whose absence explains the error."""
-    wanted = missing(list(place.stack), place.words[place.at :], load())
+    wanted = missing(place.before, place.words[place.at :])
     if wanted is None:
         return None
     either = "an operator or " if wanted in (NEWLINE, ",") and "*" in place.accepted else ""

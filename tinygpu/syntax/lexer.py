@@ -13,7 +13,7 @@ from functools import cache
 from typing import NamedTuple
 
 from tinygpu.diagnostic import Span
-from tinygpu.syntax.tables import END, load
+from tinygpu.syntax.grammar import END, load
 
 NEWLINE, WORD, STRAY = "_NL", "WORD", "STRAY"
 # what a writer of another language may type: read as one word, so that the message can speak of it
@@ -53,16 +53,16 @@ class Source:
 @cache
 def _scanner() -> re.Pattern[str]:
     """One pattern for every word; the longest literal first."""
-    tables = load()
-    signs = sorted((w for w in (*tables.literals, *FOREIGN) if not w[0].isalpha()), key=lambda w: (-len(w), w))
-    number = tables.patterns["NUMBER"] + r"(?!\w)"
+    grammar = load()
+    signs = sorted((w for w in (*grammar.literals, *FOREIGN) if not w[0].isalpha()), key=lambda w: (-len(w), w))
+    number = grammar.patterns["NUMBER"] + r"(?!\w)"
     kinds = [
-        rf"(?P<{NEWLINE}>{tables.patterns[NEWLINE]})",
+        rf"(?P<{NEWLINE}>{grammar.patterns[NEWLINE]})",
         r"(?P<SPACE>[ \t]+|\A\ufeff)",  # some editors open a file with a mark
         r"(?P<COMMENT>\#[^\n]*)",
         rf"(?P<{WORD}>[A-Za-z_][A-Za-z0-9_]*(?!\w))",
         rf"(?P<NUMBER>{number})",
-        rf"(?P<STRING>{tables.patterns['STRING']})",
+        rf"(?P<STRING>{grammar.patterns['STRING']})",
         rf"(?P<SIGN>{'|'.join(map(re.escape, signs))})",
         rf"(?P<{STRAY}>\w+|\"[^\"\n]*|.)",
     ]

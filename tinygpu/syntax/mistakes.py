@@ -1,7 +1,7 @@
 """The known mistakes: `grammar/mistakes.toml`, and which of them a place of a text meets.
 
-Comes in: the place where the automaton stopped. Goes out: the diagnostic of the first entry that meets, or None.
-The one idea: a mistake is learned from its examples, by the state of the automaton in which they fail.
+Comes in: the place where the parser stopped. Goes out: the diagnostic of the first entry that meets, or None.
+The one idea: a mistake is learned from its examples, by the state of the parser in which they fail.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import Any
 
 from tinygpu.diagnostic import Diagnostic
 from tinygpu.record import dataclass, replace
-from tinygpu.syntax.automaton import Unexpected, run
+from tinygpu.syntax.grammar import END, read_grammar_file
 from tinygpu.syntax.lexer import NEWLINE, STRAY, WORD, Source, Token, scan, significant
 from tinygpu.syntax.place import Place, after_previous, at_word
-from tinygpu.syntax.tables import END, load, read_grammar_file
+from tinygpu.syntax.reader import Unexpected, at_start, run
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +59,9 @@ def _mistake(entry: dict[str, Any]) -> Mistake:
 def _state(text: str) -> int:
     """The state in which a malformed text fails."""
     try:
-        run(significant(scan(text), []), load(), lambda rule, parts, start, end: parts)
+        run(significant(scan(text), []), at_start())
     except Unexpected as unexpected:
-        return unexpected.stack[-1]
+        return unexpected.state
     raise ValueError(f"an example of a mistake parses: {text!r}")
 
 

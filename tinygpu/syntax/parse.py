@@ -1,7 +1,7 @@
 """`parse : text → tree.File`, or a `TinygpuError` with code TG0xx that points at the place and says what could stand there.
 
 Comes in: a text, and the name it is to be called by. Goes out: a tree whose nodes all carry their span.
-The one idea: words, automaton, nodes; and only when that fails does `mistakes` ask why.
+The one idea: words, Lark's parser, nodes; and only when that fails does `mistakes` ask why.
 """
 
 from __future__ import annotations
@@ -9,15 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from tinygpu.diagnostic import Diagnostic, TinygpuError
 from tinygpu.syntax import tree
-from tinygpu.syntax.automaton import Unexpected, run
-from tinygpu.syntax.build import BUILD
 from tinygpu.syntax.lexer import WORD, Source, Token, scan, significant
 from tinygpu.syntax.place import at_word
-from tinygpu.syntax.tables import load
+from tinygpu.syntax.reader import Unexpected, read
 
 ENOUGH = 20  # mistakes told of one text
 LONGEST = 100  # characters of a name
@@ -35,7 +32,7 @@ def parse(text: str, file: str = "") -> tree.File:
     begin = 0
     while True:
         try:
-            result = _read(source, begin, comments)
+            result: tree.File = read(significant(_bearable(source, begin), comments), source)
             break
         except Unexpected as unexpected:
             from tinygpu.syntax.explain import explain  # late: a text without mistakes does not need it
@@ -52,16 +49,6 @@ def parse(text: str, file: str = "") -> tree.File:
     if problems:
         raise TinygpuError(*problems)
     return tree.File(result.declarations, tuple(_comment(c, source) for c in comments), source.span(0, len(text)))
-
-
-def _read(source: Source, begin: int, comments: list[Token]) -> tree.File:
-    """The declarations of a text from an offset on."""
-
-    def build(rule: str, parts: list[Any], start: int, end: int) -> Any:
-        return BUILD[rule](source.span(start, end), *parts)
-
-    result: tree.File = run(significant(_bearable(source, begin), comments), load(), build)
-    return result
 
 
 def _bearable(source: Source, begin: int) -> Iterator[Token]:

@@ -1,4 +1,4 @@
-"""Where the automaton stopped, and how a diagnostic points there.
+"""Where the parser stopped, and how a diagnostic points there.
 
 Comes in: the word that could not stand, and the text. Goes out: a `Place`, and diagnostics at a word or behind the one before.
 The one idea: an error is found at a word, but made just behind the word before; that is where the message points.
@@ -8,22 +8,22 @@ from __future__ import annotations
 
 from tinygpu.diagnostic import Diagnostic, Label, Span
 from tinygpu.record import dataclass
-from tinygpu.syntax.automaton import Unexpected
 from tinygpu.syntax.expected import accepted, trace
+from tinygpu.syntax.grammar import END
 from tinygpu.syntax.lexer import NEWLINE, Source, Token, scan, significant
-from tinygpu.syntax.tables import END, load
+from tinygpu.syntax.reader import Parser, Unexpected
 
 CLOSERS = {"(": ")", "[": "]", "{": "}"}
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where the automaton stopped: at a word of all words, in a state, with the states before the word; the open brackets, what could stand."""
+    """Where the parser stopped: at a word of all words, in a state; the parser before the word, the open brackets, what could stand."""
 
     words: tuple[Token, ...]
     at: int
     state: int
-    stack: tuple[int, ...]
+    before: Parser
     open: tuple[Token, ...]
     accepted: frozenset[str]
 
@@ -50,8 +50,8 @@ def place_of(unexpected: Unexpected, source: Source, begin: int) -> Place:
             brackets.append(word)
         elif word.kind in CLOSERS.values():
             brackets.pop()
-    stack = trace(words[:at], load())
-    return Place(words, at, unexpected.stack[-1], tuple(stack), tuple(brackets), accepted(stack, load()))
+    before = trace(words[:at])
+    return Place(words, at, unexpected.state, before, tuple(brackets), accepted(before))
 
 
 def name_of(token: Token) -> str:

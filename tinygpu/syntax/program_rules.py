@@ -1,6 +1,6 @@
 """One function for each rule of the grammar that makes a step of a program or an expression.
 
-Comes in: a span and the parts of the rule, in order (words as `Token`, absent parts as None). Goes out: the node.
+Comes in: a span and the parts of the rule, in order (words as text, absent parts as None). Goes out: the node.
 The one idea: the functions bear the names of the rules, so the module is the table.
 """
 
@@ -12,16 +12,10 @@ from typing import Any
 
 from tinygpu.diagnostic import Span
 from tinygpu.syntax import tree
-from tinygpu.syntax.lexer import Token
 from tinygpu.syntax.tree import Cell, Expr
 
 PREFIX = "scan_"
 UPDATES = {"=": "", "+=": "sum", "*=": "prod"}
-
-
-def texts(words: tuple[Token, ...]) -> tuple[str, ...]:
-    """Words as text."""
-    return tuple(word.text for word in words)
 
 
 def rules_of(module: str, names: dict[str, Any]) -> dict[str, Callable[..., Any]]:
@@ -34,42 +28,42 @@ def rules_of(module: str, names: dict[str, Any]) -> dict[str, Callable[..., Any]
 
 def array(
     span: Span,
-    space: Token,
-    name: Token,
-    dtype: Token,
+    space: str,
+    name: str,
+    dtype: str,
     extents: tuple[Expr, ...],
     order: tuple[str, ...] | None,
     place: tree.Place | None,
 ) -> tree.Array:
-    return tree.Array(space.text, name.text, dtype.text, extents, order or (), place, span)
+    return tree.Array(space, name, dtype, extents, order or (), place, span)
 
 
-def assign(span: Span, atomic: Token | None, target: Cell, update: str, value: Expr, guard: Expr | None = None) -> tree.Assign:
+def assign(span: Span, atomic: str | None, target: Cell, update: str, value: Expr, guard: Expr | None = None) -> tree.Assign:
     return tree.Assign(target, value, update, guard, atomic is not None, span)
 
 
-def update(span: Span, word: Token, equals: Token | None = None) -> str:
-    return UPDATES.get(word.text, word.text)
+def update(span: Span, word: str, equals: str | None = None) -> str:
+    return UPDATES.get(word, word)
 
 
 def holds(span: Span, target: Cell, value: Expr) -> tree.Holds:
     return tree.Holds(target, value, span)
 
 
-def for_extent(span: Span, name: Token, extent: Expr, sort: Token | None, body: tuple[tree.Statement, ...]) -> tree.For:
-    return tree.For(name.text, extent, body, sort.text if sort else "time", (), span)
+def for_extent(span: Span, name: str, extent: Expr, sort: str | None, body: tuple[tree.Statement, ...]) -> tree.For:
+    return tree.For(name, extent, body, sort or "time", (), span)
 
 
-def for_values(span: Span, name: Token, values: tree.Group, body: tuple[tree.Statement, ...]) -> tree.For:
-    return tree.For(name.text, None, body, "time", values.items, span)
+def for_values(span: Span, name: str, values: tree.Group, body: tuple[tree.Statement, ...]) -> tree.For:
+    return tree.For(name, None, body, "time", values.items, span)
 
 
 def if_(span: Span, guard: Expr, body: tuple[tree.Statement, ...]) -> tree.If:
     return tree.If(guard, body, span)
 
 
-def sync(span: Span, *words: Token) -> tree.Sync:
-    return tree.Sync(" ".join(texts(words)), None, span)
+def sync(span: Span, *words: str) -> tree.Sync:
+    return tree.Sync(" ".join(words), None, span)
 
 
 def wait(span: Span, count: Expr) -> tree.Sync:
@@ -87,61 +81,61 @@ def conditional(span: Span, value: Expr, condition: Expr, otherwise: Expr) -> tr
     return tree.IfElse(value, condition, otherwise, span)
 
 
-def binary(span: Span, left: Expr, op: Token, right: Expr) -> tree.Binary:
-    return tree.Binary(op.text, left, right, span)
+def binary(span: Span, left: Expr, op: str, right: Expr) -> tree.Binary:
+    return tree.Binary(op, left, right, span)
 
 
-def unary(span: Span, op: Token, operand: Expr) -> tree.Unary:
-    return tree.Unary(op.text, operand, span)
+def unary(span: Span, op: str, operand: Expr) -> tree.Unary:
+    return tree.Unary(op, operand, span)
 
 
-def fold(span: Span, monoid: Token, binders: tuple[tree.Binder, ...], body: Expr) -> tree.FoldExpr:
-    prefix, name = monoid.text.startswith(PREFIX), monoid.text.removeprefix(PREFIX)
+def fold(span: Span, monoid: str, binders: tuple[tree.Binder, ...], body: Expr) -> tree.FoldExpr:
+    prefix, name = monoid.startswith(PREFIX), monoid.removeprefix(PREFIX)
     return tree.FoldExpr(name, binders, body, False, prefix, span)
 
 
-def fold_named(span: Span, monoid: Token, binders: tuple[tree.Binder, ...], body: Expr) -> tree.FoldExpr:
-    return tree.FoldExpr(monoid.text, binders, body, True, False, span)
+def fold_named(span: Span, monoid: str, binders: tuple[tree.Binder, ...], body: Expr) -> tree.FoldExpr:
+    return tree.FoldExpr(monoid, binders, body, True, False, span)
 
 
-def scan_named(span: Span, monoid: Token, binders: tuple[tree.Binder, ...], body: Expr) -> tree.FoldExpr:
-    return tree.FoldExpr(monoid.text, binders, body, True, True, span)
+def scan_named(span: Span, monoid: str, binders: tuple[tree.Binder, ...], body: Expr) -> tree.FoldExpr:
+    return tree.FoldExpr(monoid, binders, body, True, True, span)
 
 
-def binder(span: Span, name: Token, relation: Token | None, bound: Expr | None) -> tree.Binder:
-    return tree.Binder(name.text, relation.text if relation else "", bound, span)
+def binder(span: Span, name: str, relation: str | None, bound: Expr | None) -> tree.Binder:
+    return tree.Binder(name, relation or "", bound, span)
 
 
-def number(span: Span, word: Token) -> tree.Number:
-    return tree.Number(word.text, span)
+def number(span: Span, word: str) -> tree.Number:
+    return tree.Number(word, span)
 
 
-def name(span: Span, word: Token) -> tree.Name:
-    return tree.Name(word.text, span)
+def name(span: Span, word: str) -> tree.Name:
+    return tree.Name(word, span)
 
 
-def field(span: Span, value: Expr, name: Token) -> tree.Field:
-    return tree.Field(value, name.text, span)
+def field(span: Span, value: Expr, name: str) -> tree.Field:
+    return tree.Field(value, name, span)
 
 
-def cell(span: Span, name: Token, index: tuple[Expr, ...] | None) -> Cell:
-    return Cell(name.text, index or (), None, span)
+def cell(span: Span, name: str, index: tuple[Expr, ...] | None) -> Cell:
+    return Cell(name, index or (), None, span)
 
 
-def padded(span: Span, name: Token, index: tuple[Expr, ...], fill: Expr) -> Cell:
-    return Cell(name.text, index, fill, span)
+def padded(span: Span, name: str, index: tuple[Expr, ...], fill: Expr) -> Cell:
+    return Cell(name, index, fill, span)
 
 
-def call(span: Span, function: Token, args: tuple[Expr, ...]) -> tree.Call:
-    return tree.Call(function.text, args, span)
+def call(span: Span, function: str, args: tuple[Expr, ...]) -> tree.Call:
+    return tree.Call(function, args, span)
 
 
 def group(span: Span, items: tuple[Expr, ...] | None) -> tree.Group:
     return tree.Group(items or (), span)
 
 
-def sized(span: Span, name: Token, extent: Expr) -> tree.Sized:
-    return tree.Sized(name.text, extent, span)
+def sized(span: Span, name: str, extent: Expr) -> tree.Sized:
+    return tree.Sized(name, extent, span)
 
 
 RULES = rules_of(__name__, globals()) | {"assign_guarded": assign}

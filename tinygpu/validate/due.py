@@ -9,9 +9,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from tinygpu.category.node import SHUFFLES
-from tinygpu.category.term import TRUE, App, text, walk
+from tinygpu.category.term import TRUE, text
 from tinygpu.program.step import Assign, Barrier, For, Holds, If, Local, Shared, Step, steps
+from tinygpu.program.traverse import meets
 from tinygpu.record import replace
 from tinygpu.validate.typed import Differs
 
@@ -43,13 +43,7 @@ def due(wanted: Sequence[Step]) -> list[Step]:
 
 def collective(step: Step) -> bool:
     """Whether threads do something together in a step."""
-    return any(_meets(s) for s in (step, *(steps(step.body) if isinstance(step, For | If) else ())))
-
-
-def _meets(step: Step) -> bool:
-    if isinstance(step, Barrier):
-        return True
-    return isinstance(step, Assign) and any(isinstance(t, App) and t.op in SHUFFLES for t in walk(step.value))
+    return any(map(meets, steps((step,))))
 
 
 def shown(step: Step) -> str:

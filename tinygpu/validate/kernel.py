@@ -13,7 +13,8 @@ from collections.abc import Mapping, Sequence
 
 from tinygpu.category.term import BOOL, Read, Term, Var, reads
 from tinygpu.program.arrays import Array, arrays
-from tinygpu.program.step import Assign, Launch, Program, steps
+from tinygpu.program.step import Launch, Program
+from tinygpu.program.traverse import written
 from tinygpu.record import dataclass, field
 from tinygpu.validate.declared import carved, declarations, own, type_of
 from tinygpu.validate.flat import Flat
@@ -161,7 +162,7 @@ def parameters(
     arguments = [a.arg for a in inner.args.args]
     if not len(arguments) == len(types) == len(passed) == len(set(arguments)):
         raise Differs(inner, f"has {len(arguments)} parameters and {len(types)} types", f"the launcher passes {len(passed)}")
-    found, written = dict[str, Thing](), {s.target for s in steps(launch.body) if isinstance(s, Assign)}
+    found, changed = dict[str, Thing](), written(launch.body)
     for name, kind, given in zip(arguments, types, passed, strict=True):
         if name in names or name in KEPT:
             raise unread(inner, f"the parameter {name} hides a name of the prelude")
@@ -172,7 +173,7 @@ def parameters(
             wanted = f"pointer {item}" if given.kind == "pointer" else item
             found[name] = Pointer(given.name, item) if given.kind == "pointer" else Value(Read(given.name, (), item), item)
         if given.kind == "pointer" and kind == f"constant {item}":
-            if given.name in written:
+            if given.name in changed:
                 raise Differs(
                     function.body[-1], f"says that nobody writes {name}", f"the program writes {given.name} in this launch"
                 )

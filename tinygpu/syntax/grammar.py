@@ -1,0 +1,96 @@
+"""The grammar as Lark's parser of it: `grammar/tgpu.lark`, compiled by Lark to LALR(1) and kept serialised as `grammar/tgpu.json`.
+
+Comes in: the serialised grammar, which `compile` writes. Goes out: `load() → Grammar`, Lark's parser and the words of the language.
+The one idea: compiling takes Lark half a minute, reading what it compiled some milliseconds.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from lark import Lark, Tree
+
+from tinygpu.record import dataclass
+
+FOLDERS = tuple(folder / "grammar" for folder in Path(__file__).resolve().parents[1:3])  # of an installed tinygpu, of a checkout
+END = "$END"
+DEPTH = 120  # what every later stage may descend into by recursion
+LEVELLESS = frozenset(("tensors", "exprs", "items", "binders", "block", "clauses", "order", "shape"))  # rules that make no level
+
+
+class TooDeep(Exception):
+    """A part with more levels than `DEPTH`."""
+
+
+class Node(Tree):  # type: ignore[misc]
+    """What a rule was read as: its name, its parts, where it stands, and how many levels it has.
+
+    >>> Node("sum", [Node("product", [Node("exprs", [])]), None]).depth
+    2
+    """
+
+    def __init__(self, data: str, children: list[Any], meta: Any = None):
+        super().__init__(data, children, meta)
+        below = max((part.depth for part in children if isinstance(part, Node)), default=0)
+        self.depth: int = below + (data not in LEVELLESS and data[0] != "_")
+        if self.depth > DEPTH:
+            raise TooDeep
+
+
+@dataclass(frozen=True, slots=True)
+class Grammar:
+    """Lark's parser, its name of every literal (`"->"`, `"by"`), the literals that are no names anywhere, and the names of folds."""
+
+    lark: Any
+    literals: dict[str, str]
+    patterns: dict[str, str]
+    reserved: frozenset[str]
+    folds: frozenset[str]
+
+    def terminal(self, symbol: str) -> str:
+        """What Lark calls a literal or a kind of word."""
+        return self.literals.get(symbol, symbol)
+
+    def symbols(self, terminals: set[str]) -> frozenset[str]:
+        """What Lark calls so, as it is written."""
+        written = {name: text for text, name in self.literals.items()}
+        return frozenset(written.get(name, name) for name in terminals)
+
+
+def read_grammar_file(name: str) -> str:
+    """The text of a file of `grammar/`. Raises OSError."""
+    return (source() / name).read_text(encoding="utf-8")
+
+
+def source() -> Path:
+    """The folder of the grammar."""
+    return next((folder for folder in FOLDERS if (folder / "tgpu.lark").is_file()), FOLDERS[-1])
+
+
+@cache
+def load() -> Grammar:
+    """The shipped parser."""
+    shipped = json.loads(read_grammar_file("tgpu.json"))
+    shipped["memo"] = _by_number(shipped["memo"])
+    table = shipped["data"]["parser"]["parser"]
+    table["tokens"] = _by_number(table["tokens"])
+    table["states"] = {int(state): _by_number(row) for state, row in table["states"].items()}
+    shipped["data"]["options"] |= {"tree_class": Node, "propagate_positions": True}
+    return of_lark(Lark.load(shipped))
+
+
+def _by_number(numbered: dict[str, Any]) -> dict[int, Any]:
+    """The keys that JSON made texts."""
+    return {int(number): value for number, value in numbered.items()}
+
+
+def of_lark(lark: Any) -> Grammar:
+    """The words of the language, from what Lark says of its terminals."""
+    literals = {t.pattern.value: t.name for t in lark.terminals if t.pattern.type == "str"}
+    patterns = {t.name: t.pattern.value for t in lark.terminals if t.pattern.type == "re"}
+    reserved, folds = (frozenset(re.findall("[a-z_]+", patterns[kind].partition(")")[0])) for kind in ("NAME", "FOLD"))
+    return Grammar(lark, literals, patterns, reserved & set(literals), folds)

@@ -1,0 +1,81 @@
+"""Words to a tree: Lark's LALR(1) parser, fed word by word, and the tree's nodes by their rules.
+
+Comes in: words. Goes out: what the function of the whole file's rule gave, or `Unexpected`.
+The one idea: the parser's state decides what a word is, so a word is a keyword only where one may stand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from lark import Token as Terminal
+from lark import UnexpectedToken
+
+from tinygpu.syntax.build import BUILD
+from tinygpu.syntax.grammar import DEPTH, Grammar, Node, TooDeep, load
+from tinygpu.syntax.lexer import WORD, Source, Token
+
+OPEN = 8 * DEPTH  # what is begun and not ended; a level of nesting begins at most eight parts
+
+Parser = Any  # Lark's parser of this grammar at a place of a text: an `InteractiveParser`
+
+
+class Unexpected(Exception):
+    """A word that cannot stand where it stands, and the state in which the parser refused it."""
+
+    def __init__(self, token: Token, state: int, too_deep: bool = False):
+        super().__init__(token.text)
+        self.token, self.state, self.too_deep = token, state, too_deep
+
+
+def at_start() -> Parser:
+    """The parser before the first word."""
+    return load().lark.parse_interactive()
+
+
+def symbol(token: Token, parser: Parser, grammar: Grammar) -> str:
+    """The grammar's symbol of a word: a word is a keyword where its text may stand, and always if it is reserved."""
+    if token.kind != WORD:
+        return token.kind
+    if token.text in grammar.reserved or grammar.literals.get(token.text) in parser.choices():
+        return token.text
+    return "FOLD" if token.text in grammar.folds else "NAME"
+
+
+def run(tokens: Iterable[Token], parser: Parser) -> Any:
+    """The tree of a text, every rule a `Node`."""
+    grammar, state = load(), parser.parser_state
+    result: Any = None
+    for token in tokens:
+        name = grammar.terminal(symbol(token, parser, grammar))
+        try:
+            result = parser.feed_token(Terminal(name, token.text, token.start, 1, 1, 1, 1, token.end))
+            if len(state.state_stack) > OPEN:
+                raise TooDeep
+        except (UnexpectedToken, TooDeep) as refusal:
+            raise Unexpected(token, state.position, isinstance(refusal, TooDeep)) from None
+    return result
+
+
+def read(tokens: Iterable[Token], source: Source) -> Any:
+    """What the whole text means. Of two mistakes the first is told: what was read before a refusal is built all the same."""
+    parser = at_start()
+    try:
+        whole = run(tokens, parser)
+    except Exception:
+        for part in parser.parser_state.value_stack:
+            build(part, source)
+        raise
+    return build(whole, source)
+
+
+def build(part: Any, source: Source) -> Any:
+    """The value of a part of the tree: what the function of its rule gives, or the text of a word, or None."""
+    if not isinstance(part, Node):
+        return part and part.value
+    values = [build(below, source) for below in part.children]
+    if part.data[0] == "_":
+        return values
+    meta = part.meta
+    return BUILD[part.data](source.span(0, 0) if meta.empty else source.span(meta.start_pos, meta.end_pos), *values)
