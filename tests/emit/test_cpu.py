@@ -324,7 +324,8 @@ def test_a_vector_kernel_is_one_loop_over_the_index() -> None:
         op
         + "machine a : made {\n  work grid = (g: 264), block = (t: 256)\n  compute i = (c, g, t, v: 4)\n  time c\n  vector v\n}\n"
     )
-    assert "for i in range(start, min(start + 8192, n)):\n            z[at(i)] = x[at(i)] + y[at(i)]" in lines(vector)
+    loop = "for i_in in range(min(8192, n - i_chunk * 8192)):\n            i = i_chunk * 8192 + i_in\n            z[at(i)] = x[at(i)] + y[at(i)]"
+    assert loop in lines(vector)
     assert lines(vector) == lines(stride)
 
 
@@ -342,7 +343,7 @@ def test_a_flattened_range_is_taken_apart() -> None:
         "op made(x: f32[A, B, C]) -> (y: f32[A, B, C]) {\n  y[i, j, k] = x[i, j, k] * 2\n}\n"
         "machine flat : made {\n  work grid = (g), block = (t: 128)\n  compute (i, j, k) = (g, t)\n}\n"
     )
-    assert "i < A, j < B, k < C" in lines(built)
+    assert "i < A, j < B, k_chunk < ceil(C / 8192)" in lines(built)
     for sizes in ((0, 2, 3), (2, 3, 0), (3, 5, 7), (1, 64, 33)):
         agree(built, dict(zip("ABC", sizes, strict=True)))
 
@@ -352,8 +353,8 @@ def test_borders_are_cut_off() -> None:
         "op made(x: f32[n]) -> (y: f32[n]) {\n  y[i] = x[i - 1 | 0] + x[i + 1 | 0]\n}\n"
         "machine a : made {\n  work grid = (g), block = (t: 256)\n  compute i = (g, t)\n}\n"
     )
-    inner = lines(built).partition("range(inner_low, inner_high)")[2].splitlines()[1]
-    assert "if" not in inner and "x[at(i - 1)] + x[at(i + 1)]" in inner
+    inner = lines(built).partition("range(max(0, 1 - i_chunk * 8192), min(8192, n - i_chunk * 8192 - 1))")[2].splitlines()[4]
+    assert "if" not in inner and "x[at(x0)] + x[at(x0_2)]" in inner
 
 
 def test_sums_are_reassociated_only_where_a_point_has_a_long_one() -> None:

@@ -122,7 +122,7 @@ def test_threads_are_the_inner_loop_where_they_are_closer_in_memory() -> None:
     """`x[…, c*32 + lane]`: the loop over c is taken out of the threads, and the tail bounds the lanes."""
     text = laid_kernels(program(TEXTS["row_max_warp"])).text
     assert "        for c in range((N + 31) // 32):\n            for w in range(min(4, R - g * 4)):\n" in text
-    assert "for lane_ in range(min(32, N - c * 32)):\n" in text
+    assert "for lane in range(min(32, N - c * 32)):\n" in text
 
 
 def test_a_condition_of_data_that_the_body_changes() -> None:

@@ -18,7 +18,7 @@ from tinygpu.program.step import Assign, For, If, Step, steps
 from tinygpu.record import dataclass, replace
 from tinygpu.schedule.merge import assume, common
 from tinygpu.schedule.pieces import substituted
-from tinygpu.schedule.polynomial import coefficient, plus, polynomial, positive, term, without
+from tinygpu.schedule.polynomial import coefficient, plus, positive, telling, term, without
 from tinygpu.schedule.tiled import LANES
 
 UPDATE = {"sum": "add", "prod": "mul", "max": "max", "min": "min", "any": "or", "all": "and"}
@@ -94,18 +94,7 @@ def bounds(axis: Axis, facts: Collection[Term]) -> tuple[list[Term], list[Term],
             lows.append(term(plus({(): 1}, without(p, axis.name), -1)))
         else:
             stay.append(fact)
-    return stay, _least(lows, 1), _least(highs, -1)
-
-
-def _least(terms: list[Term], sign: int) -> list[Term]:
-    """The terms without those that another one makes idle: it is smaller by a number, or larger."""
-
-    def idle(t: Term, other: Term) -> bool:
-        apart = plus(polynomial(other), polynomial(t), -1)
-        return t is not other and set(apart) <= {()} and sign * apart.get((), 0) >= 0
-
-    found = list(dict.fromkeys(terms))
-    return [t for t in found if not any(idle(t, other) for other in found)]
+    return stay, telling(lows, 1), telling(highs, -1)
 
 
 def among(function: str, parts: Sequence[str]) -> str:

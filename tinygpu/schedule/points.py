@@ -17,6 +17,7 @@ from tinygpu.schedule.access import Shapes, contiguity, heavy, innermost
 from tinygpu.schedule.border import interior
 from tinygpu.schedule.merge import Nest
 from tinygpu.schedule.pieces import Pieces, substituted
+from tinygpu.schedule.polynomial import telling
 from tinygpu.schedule.strip import STRIP, Strip, lasting, strips
 
 CHUNK = 8192  # points that are one item: enough to be worth its decoding, few enough to share out
@@ -83,7 +84,7 @@ class Points:
         if found is None:
             return [(TRUE, nest.body)]
         x, outer = Var(lane.name), conjunction(*found.outer)
-        low, high = _extreme("max", found.lows), _extreme("min", found.highs)
+        low, high = _extreme("max", telling(found.lows, 1)), _extreme("min", telling(found.highs, -1))
         parts: list[tuple[Term, tuple[Step, ...]]] = []
         if found.outer:
             parts.append((negation(outer), nest.body))
@@ -103,7 +104,7 @@ class Points:
         return Pieces(self.shapes, cells, self.fresh).cut(body)
 
 
-def _extreme(op: str, terms: tuple[Term, ...]) -> Term | None:
+def _extreme(op: str, terms: list[Term]) -> Term | None:
     """The largest or smallest of some terms."""
     out: Term | None = None
     for t in terms:

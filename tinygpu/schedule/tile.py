@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tinygpu.category.term import TRUE, App, Axis, Read, Term, rebuild, variables, walk
+from tinygpu.category.term import TRUE, App, Axis, Read, Term, reads, rebuild, variables, walk
 from tinygpu.model.op import Op
 from tinygpu.program.step import Assign, For, If, Launch, Local, Step, steps
 from tinygpu.record import dataclass
@@ -35,7 +35,8 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """The axes of rows and of lanes, the others, the loops, the accumulators of one dtype, the steps after the loops, and the shape."""
+    """The axes of rows and of lanes, the others, the loops, the accumulators of one dtype, the steps after the loops, the shape, and the condition
+    that the loops have."""
 
     row: Axis
     lane: Axis
@@ -46,6 +47,7 @@ class Tile:
     cells: tuple[Cell, ...]
     after: tuple[Step, ...]
     shape: Shape
+    guard: Term = TRUE
 
 
 def tile_of(nest: Nest, shapes: Shapes, op: Op, given: Launch | None = None) -> Tile | None:
@@ -56,8 +58,10 @@ def tile_of(nest: Nest, shapes: Shapes, op: Op, given: Launch | None = None) -> 
     if nest.guards or lane is None or parts is None or contiguity(nest.body, lane.name, shapes) <= 0:
         return None
     before, around, loop, after = parts
-    cells = _cells(before, loop, own)
-    if not cells or not is_long(loop.axis) or {c.name for c in cells} < _locals_read(after, own):
+    loops = (*around, loop.axis)
+    guard = _guard(loop, {a.name for a in nest.axes})
+    cells = _cells(before, loop, own) if guard is not None else ()
+    if guard is None or not cells or not any(map(is_long, loops)) or {c.name for c in cells} < _locals_read(after, own):
         return None
     dtypes = {own[c.name].dtype for c in cells}
     if len(dtypes) != 1 or not dtypes <= {*VECTORS} or any(variables(c.start) & {a.name for a in nest.axes} for c in cells):
@@ -73,15 +77,15 @@ def tile_of(nest: Nest, shapes: Shapes, op: Op, given: Launch | None = None) -> 
             outer = tuple(a for a in nest.axes if a not in (row, lane))
             said = shape_of(given, op, row.name, lane.name, dtype) if given else None
             usual = Shape(block=FEW) if _far(cells, row, lane, loop.axis, shapes) else Shape()
-            return Tile(row, lane, outer, around, loop.axis, dtype, cells, after, said or usual.shared_by(len(cells)))
+            return Tile(row, lane, outer, around, loop.axis, dtype, cells, after, said or usual.shared_by(len(cells)), guard)
     return None
 
 
 def _far(cells: tuple[Cell, ...], row: Axis, lane: Axis, loop: Axis, shapes: Shapes) -> bool:
     """Whether a row reads elsewhere in every turn of the loop: a line of memory for each number, of which the next rows need the rest, so
     there may only be as many turns as the cache holds lines at such a distance."""
-    reads = dict.fromkeys(memory_reads([c.value for c in cells], shapes))
-    alone = [r for r in reads if row.name in variables(r) and lane.name not in variables(r)]
+    found = dict.fromkeys(memory_reads([c.value for c in cells], shapes))
+    alone = [r for r in found if row.name in variables(r) and lane.name not in variables(r)]
     return any(pace(r, loop.name, shapes) not in ({}, SIDE_BY_SIDE) for r in alone)
 
 
@@ -113,7 +117,7 @@ def _cells(before: tuple[Assign, ...], loop: For, own: Mapping[str, Local]) -> t
     cells: dict[str, Cell] = {}
     for step in (s for s in loop.body if isinstance(s, Assign)):
         value = _inlined(step.value, known)
-        if step.target not in own or step.index or step.guard != TRUE:
+        if step.target not in own or step.index:
             return ()
         if any(isinstance(t, Read) and t.tensor in own for t in walk(value)):
             return ()
@@ -124,6 +128,12 @@ def _cells(before: tuple[Assign, ...], loop: For, own: Mapping[str, Local]) -> t
         else:
             return ()
     return tuple(cells.values()) if set(cells) == set(starts) else ()
+
+
+def _guard(loop: For, points: set[str]) -> Term | None:
+    """The condition of the loops that all steps inside are under, which is none of the points' own; None where they have others."""
+    (guard, *others) = {s.guard for s in loop.body if isinstance(s, Assign)} or {TRUE}
+    return None if others or variables(guard) & points or any(reads(guard)) else guard
 
 
 def _plain(step: Assign, own: Mapping[str, Local]) -> bool:

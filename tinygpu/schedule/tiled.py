@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from tinygpu.category.term import App, Axis, Const, Read, Term, Var, ceildiv, conjunction, rebuild, substitute, variables
+from tinygpu.category.term import App, Axis, Const, Read, Term, Var, ceildiv, conjunction, conjuncts, rebuild, substitute, variables
 from tinygpu.diagnostic import NOWHERE
 from tinygpu.program.step import Assign, For, If, Launch, Local, Step
 from tinygpu.record import dataclass, field
@@ -67,7 +67,9 @@ class Tiled:
         at = {**panel.own, tile.row.name: row}
         each = tuple(Assign(cells[c.name], place, self._value(c.value, at, (panel.place(), column)), c.update) for c in tile.cells)
         body: tuple[Step, ...] = (For(r, (For(v, (For(Axis(lane.name, LANES, "vector"), each),)),)),)
-        body = guarded(conjunction(first < tile.row.extent, *panel.guards), panel.within(body), {*cells.values()}, NOWHERE)
+        body = guarded(
+            conjunction(first < tile.row.extent, *self._conditions(panel)), panel.within(body), {*cells.values()}, NOWHERE
+        )
         return (For(group, body),)
 
     def _value(self, t: Term, at: Mapping[str, Term], place: tuple[Term, ...]) -> Term:
@@ -80,6 +82,10 @@ class Tiled:
             return Read(name, place, self.tile.dtype)
         return rebuild(t, lambda c: self._value(c, at, place))
 
+    def _conditions(self, panel: Panel) -> tuple[Term, ...]:
+        """Where the loops of a panel do something: before the loop that is cut ends, and where the tile's own condition holds."""
+        return (*panel.guards, *conjuncts(substitute(self.tile.guard, panel.own)))
+
     def _fill(self, panel: Panel, lanes: Axis, lane: Term) -> tuple[Step, ...]:
         """The panels of one block; lanes beyond the edge are 0, and are never written out."""
         place, edge = (panel.place(), Var(lanes.name)), lane < self.tile.lane.extent
@@ -89,7 +95,7 @@ class Tiled:
         beyond = tuple(Assign(name, place, nothing) for name in self.panels.values())
         out: list[Step] = []
         for values, guard in ((inside, edge), (beyond, lane >= self.tile.lane.extent)):
-            whole = conjunction(*panel.guards, guard)
+            whole = conjunction(*self._conditions(panel), guard)
             out += guarded(whole, panel.within((For(lanes, values),)), {*self.panels.values()}, NOWHERE)
         return tuple(out)
 
