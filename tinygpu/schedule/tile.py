@@ -117,7 +117,7 @@ def _cells(before: tuple[Assign, ...], loop: For, own: Mapping[str, Local]) -> t
     cells: dict[str, Cell] = {}
     for step in (s for s in loop.body if isinstance(s, Assign)):
         value = _inlined(step.value, known)
-        if step.target not in own or step.index:
+        if step.target not in own or step.index or (step.guard != TRUE and not step.update):
             return ()
         if any(isinstance(t, Read) and t.tensor in own for t in walk(value)):
             return ()
@@ -131,8 +131,8 @@ def _cells(before: tuple[Assign, ...], loop: For, own: Mapping[str, Local]) -> t
 
 
 def _guard(loop: For, points: set[str]) -> Term | None:
-    """The condition of the loops that all steps inside are under, which is none of the points' own; None where they have others."""
-    (guard, *others) = {s.guard for s in loop.body if isinstance(s, Assign)} or {TRUE}
+    """The condition of the loops that all updates inside are under, which is none of the points' own; None where they have others."""
+    (guard, *others) = {s.guard for s in loop.body if isinstance(s, Assign) and s.update} or {TRUE}
     return None if others or variables(guard) & points or any(reads(guard)) else guard
 
 
