@@ -86,7 +86,7 @@ EDITS = {  # kind, what is changed, to what
     "a lane too many": ("tiles in vectors", "for j_in in range(min(2 * LANES, N - LANES * j_tile * 2)):", "for j_in in range(min(2 * LANES, N + 1 - LANES * j_tile * 2)):"),
     "a tile's pitch": ("a turned tile", "i_in * 65", "i_in * 64"),
     "a row of a tile": ("threads in phases", "h_tile[at(ty * 16 + li)]", "h_tile[at(li * 16 + tx)]"),
-    "a tile before it is there": ("a ring of tiles", "sA[at((remainder(ko, 3) * 16", "sA[at((remainder(ko + 2, 3) * 16"),
+    "a tile before it is there": ("a ring of tiles", "sA0_2 = remainder(ko, 3)", "sA0_2 = remainder(ko + 2, 3)"),
     "another lane": ("lanes that hand values on", "remainder(thread, 32) ^ 8", "remainder(thread, 32) ^ 4"),
     "a value of before": ("lanes that hand values on", "exchange_1[at(thread)] = acc[at(thread)]", "exchange_1[at(thread)] = exchange_0[at(thread)]"),
     "a part twice": ("a maximum of maxima", "for turn in range(8):", "for turn in range(9):"),

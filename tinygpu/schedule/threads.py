@@ -27,7 +27,7 @@ class InTurn:
 
 def in_turn(launch: Launch, shapes: Mapping[str, tuple[Term, ...]], sizes: Collection[str]) -> InTurn:
     """`launch → steps of one core`."""
-    if not launch.block:
+    if not launch.block and not any(isinstance(s, Shared) for s in steps(launch.body)):
         return InTurn(launch.body, tuple(s for s in steps(launch.body) if isinstance(s, Local)), frozenset())
     taken = {*sizes, *shapes, *(a.name for a in launch.grid + launch.block)}
     taken |= {s.axis.name if isinstance(s, For) else s.name for s in steps(launch.body) if isinstance(s, For | Local | Shared)}
@@ -42,17 +42,17 @@ def in_turn(launch: Launch, shapes: Mapping[str, tuple[Term, ...]], sizes: Colle
 
 
 def _around(parts: tuple[Part, ...], launch: Launch) -> tuple[Step, ...]:
-    return tuple(_part(part, launch) for part in parts)
+    return tuple(step for part in parts for step in _part(part, launch))
 
 
-def _part(part: Part, launch: Launch) -> Step:
+def _part(part: Part, launch: Launch) -> tuple[Step, ...]:
     match part:
         case Region(body, guard):
             inner = (If(guard, body),) if guard != TRUE else body
             for axis in reversed(launch.block):
                 inner = (For(axis, inner),)
-            return inner[0]
+            return inner
         case Repeat(axis, inner):
-            return For(axis, _around(inner, launch))
+            return (For(axis, _around(inner, launch)),)
         case Choice(guard, inner):
-            return If(guard, _around(inner, launch))
+            return (If(guard, _around(inner, launch)),)

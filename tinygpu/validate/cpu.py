@@ -44,6 +44,9 @@ def findings(text: str, machines: Sequence[Expected], file: str = "") -> tuple[D
     for machine in machines:
         try:
             validate(module, machine.name, machine.on_cpu)
+            if machine.cpu is not None and not {*machine.cpu.where} <= {*machine.program.where}:
+                entry = function(module, f"{machine.name}_cpu", module.tree.body[0])
+                raise Differs(entry, "is proved only where its own preconditions hold", "the launcher checks those of the machine")
         except Differs as difference:
             out.append(diagnostic(module, "TG820", f"{machine.name}_cpu", difference))
     return tuple(out)
