@@ -1,22 +1,20 @@
 """What the prover says of mutants, against what a run of them says.
 
-Comes in: mutants, by chance or layer by layer. Goes out: for each one of `refuted` (the counterexample was replayed), `equivalent` (proved, and the simulator agrees),
+Comes in: mutants, by chance. Goes out: for each one of `refuted` (the counterexample was replayed), `equivalent` (proved, and the simulator agrees),
 `unknown`, `unsound`. The one idea: the simulator shares nothing with the prover, so where a proof and a run disagree, the proof is wrong.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.mutants.kinds import kind
 from tests.mutants.mutate import Mutant, mutants
 from tests.program.agree import disagreements
 from tinygpu import pipeline
 from tinygpu.program.fault import SimulationBudget
-from tinygpu.program.render import render
 from tinygpu.program.sizes import sizes_to_try, text_of
 from tinygpu.program.step import Program
 from tinygpu.proof.check import Refutation, check
@@ -39,56 +37,6 @@ class Found:
     mutant: Mutant
     kind: str
     why: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class One:
-    """A mutant of the whole, with the file and the machine that it comes from and its kind of mutation."""
-
-    source: str
-    machine: str
-    kind: str
-    mutant: Mutant
-
-    @property
-    def text(self) -> tuple[Hashable, ...]:
-        """What mutants that are the same program have in common, whatever was done to make them."""
-        program = self.mutant.program
-        return program.op, program.arch, program.where, render(program)
-
-
-LAYERS: dict[str, Callable[[One], Hashable]] = {  # each is finer than the ones before it
-    "kinds of mutation": lambda one: one.kind,
-    "machines": lambda one: (one.source, one.machine),
-    "kinds of each file": lambda one: (one.source, one.kind),
-    "kinds of each machine": lambda one: (one.source, one.machine, one.kind),
-    "sentences of each machine": lambda one: (one.source, one.machine, one.mutant.done),
-}
-
-
-def every(given: Sequence[tuple[str, Program]]) -> list[One]:
-    """Every mutant of every program."""
-    return [One(source, program.name, kind(mutant.done), mutant) for source, program in given for mutant in mutants(program)]
-
-
-def by_layers(whole: Sequence[One], seed: int) -> Iterator[One]:
-    """The whole in an order of which every beginning is spread as well as can be: first one mutant of each kind of mutation, then one
-    of each machine, and so on down the layers, and then the rest; inside a layer by chance."""
-    waiting = list(whole)
-    random.Random(seed).shuffle(waiting)
-    taken: list[One] = []
-    for layer in LAYERS.values():
-        met = set(map(layer, taken))
-        left: list[One] = []
-        for one in waiting:
-            if layer(one) in met:
-                left.append(one)
-            else:
-                met.add(layer(one))
-                taken.append(one)
-                yield one
-        waiting = left
-    yield from waiting
 
 
 def programs() -> list[tuple[str, Program]]:

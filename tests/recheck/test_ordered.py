@@ -13,8 +13,7 @@ from tests.recheck.changes import changed
 from tinygpu import pipeline
 from tinygpu.program.standalone import standalone
 from tinygpu.program.step import Program
-from tinygpu.proof.check import check
-from tinygpu.proof.kernel import Proof
+from tinygpu.proof.kernel import Proof, prove
 from tinygpu.recheck.agreement import Agreement, Disagreement
 from tinygpu.recheck.run import rerun
 
@@ -63,11 +62,19 @@ def program_of(text: str) -> Program:
     return pipeline.program(pipeline.load_text(text).machines[0])
 
 
-@pytest.mark.parametrize(("name", "why", "old", "new"), WRONG, ids=[f"{w[0]}: {w[1]}" for w in WRONG])
-def test_what_breaks_the_order_goes_wrong_and_is_not_proved(name: str, why: str, old: str, new: str) -> None:
-    program = program_of(changed(TEXTS[name], old, new))
-    assert isinstance(rerun(program), Disagreement)
-    assert not isinstance(check(program, BUDGET), Proof)
+FAR = "recurrence_block"  # goes wrong at sizes of which a run takes a minute
+TITLES = [f"{w[0]}: {w[1]}" for w in WRONG]
+RUN = [pytest.param(*w, id=f"{w[0]}: {w[1]}", marks=[pytest.mark.sampled] if w[0] == FAR else []) for w in WRONG]
+
+
+@pytest.mark.parametrize(("name", "why", "old", "new"), RUN)
+def test_what_breaks_the_order_goes_wrong(name: str, why: str, old: str, new: str) -> None:
+    assert isinstance(rerun(program_of(changed(TEXTS[name], old, new))), Disagreement)
+
+
+@pytest.mark.parametrize(("name", "why", "old", "new"), WRONG, ids=TITLES)
+def test_what_breaks_the_order_is_not_proved(name: str, why: str, old: str, new: str) -> None:
+    assert not isinstance(prove(program_of(changed(TEXTS[name], old, new)), BUDGET, hasty=True), Proof)
 
 
 @pytest.mark.parametrize(("name", "why", "old", "new"), RIGHT, ids=[f"{w[0]}: {w[1]}" for w in RIGHT])
