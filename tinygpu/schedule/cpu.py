@@ -11,11 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from tinygpu.category.term import SHUFFLES, App, Axis, Const, Term, conjunction, substitute, variables, walk
+from tinygpu.category.box import Box
+from tinygpu.category.decide import holds
+from tinygpu.category.term import SHUFFLES, App, Axis, Const, Term, conjunction, conjuncts, reads, substitute, variables, walk
 from tinygpu.hardware.arch import CPU
 from tinygpu.model.op import Op
 from tinygpu.program.arrays import arrays
 from tinygpu.program.step import Assign, Barrier, For, If, Launch, Local, Program, Shared, Step, steps
+from tinygpu.program.traverse import map_steps
 from tinygpu.record import replace
 from tinygpu.schedule.access import Shapes
 from tinygpu.schedule.copies import without_copies
@@ -90,7 +93,7 @@ def laid_out(program: Program, launch: Launch, fresh: Callable[[str], str] | Non
         return launch
     fresh = fresh or supply(program)
     shapes = {name: a.shape for name, a in arrays(program).items() if a.space not in ("local", "shared")}
-    nest = nest_of(program.op, launch, shapes, program.arch == CPU)
+    nest = ended(nest_of(program.op, launch, shapes, program.arch == CPU), program.where)
     if tile := tile_of(nest, shapes, program.op, launch if program.arch == CPU else None):
         made = Tiled(tile, fresh).launch()
     elif turn := turn_of(nest, shapes):
@@ -113,6 +116,20 @@ def supply(program: Program) -> Callable[[str], str]:
         return name
 
     return fresh
+
+
+def ended(nest: Nest, where: tuple[Term, ...]) -> Nest:
+    """The nest with loops to `min(a, b)` that run to the one of both that the preconditions say is the smaller."""
+    box = Box((), conjunction(*(c for w in where for c in conjuncts(w) if not reads(c))))
+
+    def each(step: Step) -> tuple[Step, ...]:
+        match step:
+            case For(Axis(extent=App("min", (a, b)))):
+                least = b if holds(b <= a, box) else a if holds(a <= b, box) else step.axis.extent
+                return (replace(step, axis=replace(step.axis, extent=least)),)
+        return (step,)
+
+    return replace(nest, body=map_steps(nest.body, each))
 
 
 def cooperates(launch: Launch) -> bool:

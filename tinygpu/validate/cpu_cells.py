@@ -57,7 +57,9 @@ class Cells:
                     self.bind(node, step.target, name, self.own[step.target].extents)
                 meaning = self.values.names.get(name)
                 if not isinstance(meaning, Array | Global):
-                    raise Differs(target, f"writes {name}, which is no array", f"the program writes {step.target} here: {shown(step)}")
+                    raise Differs(
+                        target, f"writes {name}, which is no array", f"the program writes {step.target} here: {shown(step)}"
+                    )
                 mine = self.values.index(number)
                 (theirs,) = self.flat(Read(step.target, step.index, "")).index  # type: ignore[union-attr]
                 array = meaning.tensor.name if isinstance(meaning, Global) else meaning.name if isinstance(meaning, Array) else ""
