@@ -216,8 +216,3 @@ class Vectors:
     def first(self, name: str, index: tuple[Term, ...]) -> str:
         """The number of the element in the first lane."""
         return self.body.writer.address(name, index)
-
-
-def holds_vectors(body: tuple[Step, ...]) -> bool:
-    """Whether something is done in vector registers."""
-    return any(isinstance(s, For) and _lanes(s.axis) for s in steps(body))

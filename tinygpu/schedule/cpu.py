@@ -10,9 +10,11 @@ is a program like every other, so it is shown, proved, and printed one line a st
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
 from tinygpu.category.box import Box
 from tinygpu.category.decide import holds
+from tinygpu.category.names import claimed
 from tinygpu.category.term import SHUFFLES, App, Axis, Const, Term, conjunction, conjuncts, reads, substitute, variables, walk
 from tinygpu.hardware.arch import CPU
 from tinygpu.model.op import Op
@@ -109,13 +111,7 @@ def supply(program: Program) -> Callable[[str], str]:
     for launch in program.launches:
         taken |= {a.name for a in (*launch.grid, *launch.block)} | {s.axis.name for s in steps(launch.body) if isinstance(s, For)}
 
-    def fresh(name: str) -> str:
-        while name in taken:
-            name += "_"
-        taken.add(name)
-        return name
-
-    return fresh
+    return partial(claimed, taken=taken)
 
 
 def ended(nest: Nest, where: tuple[Term, ...]) -> Nest:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
+from tinygpu.category.names import claimed
 from tinygpu.category.term import BOOL, TRUE, Axis, Read, Term, conjunction, variables, walk
 from tinygpu.program.address import address
 from tinygpu.program.step import Assign, Barrier, For, Holds, If, Local, Shared, Step, steps
@@ -109,10 +110,7 @@ class Cutter:
         """The guard of the regions inside: the condition itself, or what it was at the start, where it reads cells that may change."""
         if not any(isinstance(t, Read) for t in walk(condition)):
             return conjunction(guard, condition)
-        name = f"mask_{len(self.masks)}"
-        while name in self.taken:
-            name += "_"
-        self.taken.add(name)
+        name = claimed(f"mask_{len(self.masks)}", self.taken)
         self.own.add(name)
         self.masks.append(Local(name, BOOL, ()))
         alone += [self.masks[-1], Assign(name, (), condition)]

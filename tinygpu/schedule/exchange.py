@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from tinygpu.category.names import claimed
 from tinygpu.category.term import SHUFFLES, App, Axis, Const, Read, Term, Var, conjunction, rebuild, select, walk
 from tinygpu.program.step import Assign, Barrier, For, If, Launch, Shared, Step
 from tinygpu.record import dataclass, field, replace
@@ -44,10 +45,7 @@ class _Exchange:
 
     def array(self, dtype: str) -> str:
         number = len(self.made)
-        name = f"exchange_{number}"
-        while name in self.taken:
-            name += "_"
-        self.taken.add(name)
+        name = claimed(f"exchange_{number}", self.taken)
         self.made.append(Shared(name, dtype, (Const(threads_of(self.block)),)))
         return name
 

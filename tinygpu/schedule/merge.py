@@ -10,8 +10,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable
 
+from tinygpu.category.names import unused
 from tinygpu.category.term import TRUE, App, Axis, Const, Read, Term, Var, conjunction, conjuncts, rebuild, select, variables, walk
-from tinygpu.program.step import Assign, For, Holds, If, Local, Step, steps
+from tinygpu.program.step import Assign, For, Holds, If, Step, steps
+from tinygpu.program.traverse import map_steps, map_terms
 from tinygpu.record import dataclass, replace
 from tinygpu.schedule.access import is_long
 from tinygpu.schedule.lift import Site, sites, tensor_reads
@@ -33,21 +35,8 @@ def terms_of(body: tuple[Step, ...]) -> list[Term]:
 
 
 def change_terms(body: tuple[Step, ...], change: Callable[[Term], Term]) -> tuple[Step, ...]:
-    """The body with `change` applied to every index, guard, value and extent of a loop."""
-    out: list[Step] = []
-    for step in body:
-        match step:
-            case Assign(_, index, value, _, guard):
-                out.append(replace(step, index=tuple(map(change, index)), value=change(value), guard=change(guard)))
-            case For(axis, inner):
-                out.append(replace(step, axis=replace(axis, extent=change(axis.extent)), body=change_terms(inner, change)))
-            case If(guard, inner):
-                out.append(replace(step, guard=change(guard), body=change_terms(inner, change)))
-            case Local():
-                out.append(step)
-            case Holds():
-                pass
-    return tuple(out)
+    """The body with `change` applied to every index, guard, value and extent of a loop; without ghost facts."""
+    return map_steps(body, lambda step: () if isinstance(step, Holds) else (map_terms(step, change),))
 
 
 def merge(axes: tuple[Axis, ...], body: tuple[Step, ...], taken: frozenset[str]) -> tuple[tuple[Axis, ...], tuple[Step, ...]]:
@@ -66,7 +55,7 @@ def merge(axes: tuple[Axis, ...], body: tuple[Step, ...], taken: frozenset[str])
         if pair is None:
             return axes, body
         slow, fast = pair
-        name = _fresh(f"{slow.name}_{fast.name}", taken | {a.name for a in axes})
+        name = unused(f"{slow.name}_{fast.name}", taken | {a.name for a in axes})
         merged = Axis(name, term(times(polynomial(slow.extent), polynomial(fast.extent))), slow.sort)
         body = _merged(body, slow, fast, name)
         axes = tuple(merged if a == slow else a for a in axes if a != fast)
@@ -93,12 +82,6 @@ def _pair(axes: tuple[Axis, ...], polynomials: list[dict[tuple[Term, ...], int]]
             if all(a == times(b or {}, extent) for a, b in both) and any(table[fast.name]):
                 return slow, fast
     return None
-
-
-def _fresh(name: str, taken: frozenset[str] | set[str]) -> str:
-    while name in taken:
-        name += "_"
-    return name
 
 
 def merge_loops(body: tuple[Step, ...], taken: frozenset[str]) -> tuple[Step, ...]:

@@ -9,7 +9,6 @@ The one idea: points are independent, so the long loop may be outermost and the 
 from __future__ import annotations
 
 from tinygpu.category.term import TRUE, Axis, Read, Term, Var, conjunction, rebuild, variables
-from tinygpu.diagnostic import NOWHERE
 from tinygpu.program.step import Assign, For, If, Local, Step, steps
 from tinygpu.record import dataclass, replace
 from tinygpu.schedule.access import SIDE_BY_SIDE, Shapes, heavy, is_long, memory_reads, pace
@@ -46,7 +45,7 @@ class Strip:
 
         def close() -> None:
             if any(isinstance(s, Assign | For | If) for s in together):
-                out.append(For(self.lane, guarded(self.guard, tuple(map(self._own, together)), self.cells, NOWHERE)))
+                out.append(For(self.lane, guarded(self.guard, tuple(map(self._own, together)), self.cells)))
             together.clear()
 
         for step in body:

@@ -58,10 +58,14 @@ def tile_of(nest: Nest, shapes: Shapes, op: Op, given: Launch | None = None) -> 
     if nest.guards or lane is None or parts is None or contiguity(nest.body, lane.name, shapes) <= 0:
         return None
     before, around, loop, after = parts
-    loops = (*around, loop.axis)
     guard = _guard(loop, {a.name for a in nest.axes})
     cells = _cells(before, loop, own) if guard is not None else ()
-    if guard is None or not cells or not any(map(is_long, loops)) or {c.name for c in cells} < _locals_read(after, own):
+    if (
+        guard is None
+        or not cells
+        or not (is_long(loop.axis) or guard != TRUE)
+        or {c.name for c in cells} < _locals_read(after, own)
+    ):
         return None
     dtypes = {own[c.name].dtype for c in cells}
     if len(dtypes) != 1 or not dtypes <= {*VECTORS} or any(variables(c.start) & {a.name for a in nest.axes} for c in cells):

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from tinygpu.category.term import App, Axis, Const, Read, Term, Var, ceildiv, conjunction, conjuncts, rebuild, substitute, variables
-from tinygpu.diagnostic import NOWHERE
 from tinygpu.program.step import Assign, For, If, Launch, Local, Step
 from tinygpu.record import dataclass, field
 from tinygpu.schedule.panel import Panel, panel_of
@@ -67,9 +66,7 @@ class Tiled:
         at = {**panel.own, tile.row.name: row}
         each = tuple(Assign(cells[c.name], place, self._value(c.value, at, (panel.place(), column)), c.update) for c in tile.cells)
         body: tuple[Step, ...] = (For(r, (For(v, (For(Axis(lane.name, LANES, "vector"), each),)),)),)
-        body = guarded(
-            conjunction(first < tile.row.extent, *self._conditions(panel)), panel.within(body), {*cells.values()}, NOWHERE
-        )
+        body = guarded(conjunction(first < tile.row.extent, *self._conditions(panel)), panel.within(body), {*cells.values()})
         return (For(group, body),)
 
     def _value(self, t: Term, at: Mapping[str, Term], place: tuple[Term, ...]) -> Term:
@@ -96,7 +93,7 @@ class Tiled:
         out: list[Step] = []
         for values, guard in ((inside, edge), (beyond, lane >= self.tile.lane.extent)):
             whole = conjunction(*self._conditions(panel), guard)
-            out += guarded(whole, panel.within((For(lanes, values),)), {*self.panels.values()}, NOWHERE)
+            out += guarded(whole, panel.within((For(lanes, values),)), {*self.panels.values()})
         return tuple(out)
 
 
