@@ -17,8 +17,8 @@ import z3
 from tinygpu.category.box import Box, box
 from tinygpu.category.decide import holds
 from tinygpu.category.evaluate import evaluate
-from tinygpu.category.facts import facts
 from tinygpu.category.interval import range_of
+from tinygpu.category.known import Known
 from tinygpu.category.linear import divide, polynomial, term_of
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.nearest import nearest
@@ -42,7 +42,7 @@ TWO = box(i=20, d=6).guarded(D >= 1)
     "term", [I // D, (I + 3) // D, (I - 5) // D, I // (D + 2), I % D, (I + N) // D, I // 3, (I - 30) // D], ids=str
 )
 def test_a_quotient_by_what_varies_is_in_its_range(term: Term) -> None:
-    low, high = range_of(polynomial(term), facts(TWO))
+    low, high = range_of(polynomial(term), Known.at(TWO))
     for n in (0, 7):
         found = [int(evaluate(term, {"n": n, **TWO.at(p, {})})) for p in TWO.points({})]
         assert low is None or int(evaluate(term_of(low), {"n": n})) <= min(found)
@@ -50,15 +50,15 @@ def test_a_quotient_by_what_varies_is_in_its_range(term: Term) -> None:
 
 
 def test_a_quotient_by_what_varies_has_a_range() -> None:
-    assert range_of(polynomial(I // (D + 2)), facts(TWO)) == ({}, polynomial(lift(9)))  # 19 // 2, as the divisor is 2 or more
-    assert range_of(polynomial((I - 5) // D), facts(TWO)) == (None, None)
-    assert range_of(polynomial(I // (D - 3)), facts(TWO)) == (None, None)
+    assert range_of(polynomial(I // (D + 2)), Known.at(TWO)) == ({}, polynomial(lift(9)))  # 19 // 2, as the divisor is 2 or more
+    assert range_of(polynomial((I - 5) // D), Known.at(TWO)) == (None, None)
+    assert range_of(polynomial(I // (D - 3)), Known.at(TWO)) == (None, None)
 
 
 @pytest.mark.parametrize("op", ["min", "max"])
 def test_an_extreme_of_what_is_not_known(op: str) -> None:
     """Of two values one of which has no bounds, the least is at most the other, and the largest at least."""
-    low, high = range_of(polynomial(App(op, (I, I // (D - 3)))), facts(TWO))
+    low, high = range_of(polynomial(App(op, (I, I // (D - 3)))), Known.at(TWO))
     assert (low, high) == ((None, polynomial(lift(19))) if op == "min" else ({}, None))
 
 

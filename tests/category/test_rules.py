@@ -21,10 +21,10 @@ from typing import Any
 import pytest
 import z3
 
-from tinygpu.category import affine, decide, facts, interval, known, node, settle, simplify, term
-from tinygpu.category.affine import joined, linear
+from tinygpu.category import corner, decide, interval, known, linear, node, settle, simplify, term
 from tinygpu.category.box import Box, box_facts
 from tinygpu.category.known import Known
+from tinygpu.category.linear import as_written, joined, polynomial
 from tinygpu.category.term import BOOL, FALSE, FOLDED, TRUE, App, Axis, Const, Term, Var, apply, equal, lift, text, walk
 from tinygpu.proof.kernel import ask
 
@@ -70,6 +70,7 @@ SUMS = (
     i * 32 + t, i * 64 + r * 8 + r, g * 32 + t - 1, g * 32 + t + 1, n - i, n - i - 1, i + j - j, 3 + i, i * (2 + lift(1)), i * j, n * m,
     App("mul", (lift(3), i)), i * 4 + r // 2, t // 8 * 8 + t % 8, t // 8 * 8 + t // 4 % 2 * 4 + t % 4, t // 8 % 4 * 8 + t % 8, t // 4 % 2 * 4 + t % 4,
     i // 8 % 4 * 16 + i // 4 % 2 * 8, i % 8 + i, i % 32, i % 32 + 8, i // 4, i // 4 - 1, i % n, i // n, i % 1, t % 32 * 8 + r,
+    (i * 4 + r) * n - j, j - (i + r) * n * m,
 )  # fmt: skip
 GIVEN: tuple[tuple[Term, ...], ...] = (
     (),
@@ -105,10 +106,10 @@ def functions(module: ModuleType) -> tuple[Callable[..., Any], ...]:
 
 
 RULE_MAKERS: tuple[Callable[..., Any], ...] = (
-    *(f for module in (affine, settle, known, decide, interval) for f in functions(module)),
+    *(f for module in (linear, corner, settle, decide, interval) for f in functions(module)),
     node.apply, term.conjunction, term.conjuncts, term.negation, term.select,
     simplify._index, simplify._joined, simplify._comparison, simplify._logic, simplify._complement,
-    facts.nonnegatives, facts._least,
+    known.nonnegatives, known._compared, known._least,
 )  # fmt: skip
 NO_INDEX = ("Fold(", "Read(")  # arms about values: tests/laws/test_simplify.py runs them
 
@@ -197,14 +198,14 @@ def settled(claims: Claims) -> None:
     for given in GIVEN:
         here = Known.of({a.name: a.extent for a in AXES}, frozenset(given))
         for x in (*SUMS, *choices, App("and", (i < n, r < 7), BOOL)):
-            changed(x, linear(x).term(), given, claims)
-            changed(x, joined(linear(x)).term(), given, claims)
+            changed(x, as_written(polynomial(x)), given, claims)
+            changed(x, as_written(joined(polynomial(x))), given, claims)
             changed(x, settle._settle(x, here), given, claims)
             for op, by in product(("floordiv", "mod"), (2, 4, 8, 32)):
                 if x.dtype != BOOL:
                     changed(App(op, (x, lift(by))), settle.divided(op, x, by, here), given, claims)
         for condition in compared():
-            verdict(condition, settle.decide(condition, here), given, claims)
+            verdict(condition, settle._compared(condition, here), given, claims)
             changed(condition, settle._settle(condition, here), given, claims)
         for fact in given:
             assert settle._settle(fact, here) == TRUE and settle._settle(negated(fact), here) == FALSE
@@ -216,10 +217,10 @@ def settled(claims: Claims) -> None:
     inside = settle.within(i, n)
     claims.append((equal(inside, App("and", (i >= 0, i < n), BOOL)), (), text(inside)))
     literals = App("lt", (Const(1.0, "f32"), Const(2.0, "f32")), BOOL)
-    verdict(literals, settle.decide(literals, Known.of({})), (), claims)
+    verdict(literals, decide.decide(literals, Known.of({})), (), claims)
     chain = (q >= 0, q < g)
-    verdict(q <= 0, settle.decide(q <= 0, Known.of({"q": g, "g": n})), chain, claims)
-    verdict(q < n, settle.decide(q < n, Known.of({"q": g, "g": n})), chain, claims)
+    verdict(q <= 0, decide.decide(q <= 0, Known.of({"q": g, "g": n})), chain, claims)
+    verdict(q < n, decide.decide(q < n, Known.of({"q": g, "g": n})), chain, claims)
     for a, b, name in (
         (i + r - 1, j, "r"),
         (i * 2, j * 4 + 6, "i"),
@@ -229,7 +230,7 @@ def settled(claims: Claims) -> None:
         (i, j, "r"),
         (i * 2, lift(3), "i"),
     ):
-        if (found := affine.solve(a, b, name)) is not None:
+        if (found := linear.solve(a, b, name)) is not None:
             claims.append((equal(equal(a, b), equal(Var(name), found)), (), f"{text(a)} = {text(b)} for {name}"))
 
 
@@ -267,7 +268,13 @@ def simplified(claims: Claims) -> None:
             App(op, (x, lift(b)), BOOL) for op, b in (("le", 9), ("lt", 0), ("eq", 0)) for x in (*EXTREMES, *CEILINGS, *SYMBOLIC)
         )
         sides = (App("le", pair, BOOL) for pair in MOVED)
-        multiples = (equal(n % 4, 0), equal((n * 2) % 8, 0), equal((i * 4 + r) % 4, 0), equal(apply("mod", n * m, 4), 0))
+        multiples = (
+            equal(n % 4, 0),
+            equal((n * 2) % 8, 0),
+            equal((i * 4 + r) % 4, 0),
+            equal(apply("mod", n * m, 4), 0),
+            equal(apply("mod", i, 0), 0),
+        )
         for condition in (*compared(), *BOTH, *map(negated, BOTH), *ends, *sides, *multiples):
             verdict(condition, decide.holds(condition, box), given, claims)
         for condition in (i < n, equal(i, j), r >= 8, *BOTH, *map(negated, BOTH)):
@@ -290,7 +297,8 @@ def everything() -> tuple[Claims, frozenset[tuple[str, int]]]:
     """What the rules say of the pool, and the lines that said it."""
     claims: Claims = []
     reached = Reached()
-    facts.facts.cache_clear()
+    known._known.cache_clear()
+    known._at.cache_clear()
     with reached.watching():
         for part in (smart_constructors, settled, simplified):
             part(claims)

@@ -18,8 +18,8 @@ import pytest
 
 from tests.conftest import ROOT
 from tests.emit import interpreter
+from tests.emit.hand_programs import PROGRAMS, transpose
 from tests.emit.interpreter import BlockMemory, Pointer
-from tests.emit.together_programs import PROGRAMS, transpose
 from tinygpu.emit.cuda import cuda_source
 from tinygpu.pipeline import load, program
 from tinygpu.program.arrays import shared_places

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.emit.cpu_harness import kernel, laid, laid_kernels, program, run
-from tests.emit.hand_programs import matmul as hand_matmul
+from tests.emit.hand_programs import PROGRAMS
 from tinygpu.category.term import TRUE, App, Axis, Const, Read, Var, ceildiv
 from tinygpu.emit.cpu import cpu_name, cpu_source
 from tinygpu.model.op import Equation, Op, Tensor
@@ -303,7 +303,7 @@ def test_one_point_and_no_axes() -> None:
 
 def test_the_parallel_driver_gives_what_one_thread_gives() -> None:
     names: dict[str, Any] = {}
-    built = hand_matmul()
+    built = PROGRAMS["matmul_tile"]
     exec(cpu_source(laid(built)), names)
     for sizes in ({"M": 70, "N": 300, "K": 19}, {"M": 0, "N": 3, "K": 1}, {"M": 3, "N": 2, "K": 0}):
         sizes = {name: sizes[name] for name in built.op.sizes}
@@ -367,14 +367,14 @@ def test_sums_are_reassociated_only_where_a_point_has_a_long_one() -> None:
 
 
 def test_the_text_imports_nothing_of_ours_and_is_the_same_every_time() -> None:
-    source = cpu_source(laid(hand_matmul()))
+    source = cpu_source(laid(PROGRAMS["matmul_tile"]))
     modules = {
         n.module if isinstance(n, ast.ImportFrom) else n.names[0].name
         for n in ast.walk(ast.parse(source))
         if isinstance(n, ast.Import | ast.ImportFrom)
     }
     assert {m.split(".")[0] for m in modules if m} <= {"math", "numpy", "numba", "llvmlite"}
-    assert source == cpu_source(laid(hand_matmul()))
+    assert source == cpu_source(laid(PROGRAMS["matmul_tile"]))
 
 
 def test_names_of_the_spec_hide_nothing() -> None:

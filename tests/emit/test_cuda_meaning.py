@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.emit.hand_programs import PROGRAMS
+from tests.emit.hand_programs import ALONE, PROGRAMS
 from tests.emit.interpreter import run
 from tinygpu.category.evaluate import evaluate
 from tinygpu.program.inputs import random_inputs
@@ -28,7 +28,7 @@ EDGES = {
 
 
 def cases() -> list[tuple[str, dict[str, int]]]:
-    return [(name, sizes) for name, program in PROGRAMS.items() for sizes in EDGES[program.op.sizes]]
+    return [(name, sizes) for name, program in ALONE.items() for sizes in EDGES[program.op.sizes]]
 
 
 @pytest.mark.parametrize(

@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.emit.hand_programs import at, i, loop, t, tensor, v
+from tests.emit.hand_programs import PROGRAMS, TOGETHER, at, i, loop, t, tensor, threads, transpose, v
 from tests.emit.interpreter import ORDERS, run
 from tests.emit.test_cuda import ARCHITECTURES, needs_cuda, seen
-from tests.emit.together_programs import PROGRAMS, threads, transpose
 from tests.program.cooperation_texts import TEXTS
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.term import TRUE, App, Axis, Const, Term, Var
@@ -59,7 +58,7 @@ def texts() -> dict[str, Program]:
 
 
 def every() -> dict[str, Program]:
-    return {**PROGRAMS, **texts()}
+    return {**TOGETHER, **texts()}
 
 
 def cases() -> list[tuple[str, dict[str, int]]]:
@@ -70,19 +69,10 @@ def cases() -> list[tuple[str, dict[str, int]]]:
     ]
 
 
-def arrays_for(made: Program, sizes: dict[str, int]) -> dict[str, Any]:
-    """Inputs; where an input is an address, it is in range."""
-    inputs = dict(random_inputs(made.op, sizes, seed=1))
-    if made.op.name == "histogram":
-        chance = np.random.default_rng(1)
-        inputs["x"] = chance.integers(0, sizes.get("m", 64), sizes["n"]).astype(np.int32)
-    return inputs
-
-
 @pytest.mark.parametrize(("name", "sizes"), cases(), ids=str)
 def test_text_computes_the_equation_in_every_order(name: str, sizes: dict[str, int]) -> None:
     made = every()[name]
-    inputs = arrays_for(made, sizes)
+    inputs = random_inputs(made.op, sizes, seed=1)
     want = reference(made.op, sizes, inputs)
     rtol, atol = tolerance(made.op, sizes)
     wide = all(evaluate(w.asks, sizes) for w in wide_accesses(made))
@@ -98,7 +88,7 @@ def test_text_computes_the_equation_in_every_order(name: str, sizes: dict[str, i
 def test_text_and_simulator_agree_bit_for_bit(name: str) -> None:
     made = every()[name]
     sizes = SIZES_OF.get(name.removeprefix("text "), SIZES.get(made.op.sizes, []))[-1]
-    inputs = arrays_for(made, sizes)
+    inputs = random_inputs(made.op, sizes, seed=1)
     same = simulate(made, sizes, inputs).outputs
     for output, values in run(made, sizes, inputs, order="mixed", wide=False).items():
         np.testing.assert_array_equal(np.asarray(values, np.float64), np.asarray(same[output], np.float64))

@@ -9,7 +9,6 @@ from __future__ import annotations
 import pytest
 
 from tests.emit.hand_programs import PROGRAMS
-from tests.emit.together_programs import PROGRAMS as TOGETHER
 from tinygpu import pipeline
 from tinygpu.emit.cuda import cuda_source
 from tinygpu.hardware.gate import rewrites, slow
@@ -47,7 +46,7 @@ def test_loads_have_to_say_that_nobody_writes() -> None:
     plain = report(["LDG.E", "LDG.E.128.CONSTANT", "EXIT"])
     assert plain_loads(plain.instructions) == 1
     assert slow(plain, PROGRAMS["gelu"], 0) == ("1 loads from memory that nobody writes, not as such",)
-    assert not rewrites(PROGRAMS["gelu"], 0) and not rewrites(TOGETHER["total_two"], 0)
+    assert not rewrites(PROGRAMS["gelu"], 0) and not rewrites(PROGRAMS["total_two"], 0)
 
 
 def test_counts_are_of_kinds() -> None:

@@ -13,10 +13,11 @@ import z3
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tinygpu.category.affine import solve
+from tinygpu.category.decide import decide
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.known import Known
-from tinygpu.category.settle import decide, settle
+from tinygpu.category.linear import solve
+from tinygpu.category.settle import settle
 from tinygpu.category.smtlib import Writer
 from tinygpu.category.term import BOOL, TRUE, App, Axis, Const, Fold, Read, Term, Var, equal, negation, select, variables, walk
 from tinygpu.proof.kernel import ask, evident

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.program.hard_folds import TEXT
+from tests.program.library import here
 from tinygpu import pipeline
 from tinygpu.proof.kernel import Proof, prove
 
@@ -17,5 +17,4 @@ NAMES = ("nested_both", "two_warp", "causal_split", "causal_two", "stats_launche
 
 @pytest.mark.parametrize("name", NAMES)
 def test_it_is_proved(name: str) -> None:
-    machine = next(m for m in pipeline.load_text(TEXT).machines if m.name == name)
-    assert isinstance(prove(pipeline.program(machine)), Proof)
+    assert isinstance(prove(pipeline.program(here("hard_folds")[name])), Proof)

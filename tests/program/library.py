@@ -10,6 +10,7 @@ import math
 import random
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.term import Const
@@ -31,6 +32,11 @@ MOST = 1 << 14  # points that the sizes of one run may have together
 def machines(text: str) -> dict[str, Machine]:
     """The machines of a text, by title."""
     return {m.title: m for m in elaborate(parse(text)).machines}
+
+
+def here(name: str) -> dict[str, Machine]:
+    """The machines of a file of this folder."""
+    return machines((Path(__file__).parent / f"{name}.tgpu").read_text(encoding="utf-8"))
 
 
 def reread(program: Program, machine: Machine, change: Callable[[str], str] = str) -> Program:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import ROOT
-from tests.emit.together_programs import PROGRAMS, transpose
+from tests.emit.hand_programs import PROGRAMS, transpose
 from tests.program.cooperation_texts import TEXTS
 from tinygpu.pipeline import load, load_text, program
 from tinygpu.program.banks import conflicts, turns

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from tests.program.hard import TEXT
-from tests.program.library import agrees, edges, machines, reread
+from tests.program.library import agrees, edges, here, machines, reread
 from tinygpu.category.term import Var
 from tinygpu.diagnostic import TinygpuError
 from tinygpu.program.derive import derive
 from tinygpu.program.render import render
 from tinygpu.program.step import For, If, steps
 
-HARD = machines(TEXT)
+HARD = here("hard")
 MATMUL = "op matmul(A: f32[M, K], B: f32[K, N]) -> (C: f32[M, N]) { C[i, j] = sum[k] A[i, k] * B[k, j] }\n"
 SAXPY = "op saxpy(a: f32, x: f32[n], y: f32[n]) -> (z: f32[n]) { z[i] = a * x[i] + y[i] }\n"
 

@@ -6,8 +6,7 @@ import re
 
 import pytest
 
-from tests.program.hard_folds import TEXT
-from tests.program.library import agrees, edges, machines, reread
+from tests.program.library import agrees, edges, here, machines, reread
 from tinygpu.category.term import TRUE, App, Var, variables, walk
 from tinygpu.diagnostic import TinygpuError
 from tinygpu.program.banks import conflicts
@@ -16,7 +15,7 @@ from tinygpu.program.render import render
 from tinygpu.program.sequential import sequential
 from tinygpu.program.step import Assign, Barrier, For, If, Shared, Step, steps
 
-HARD = machines(TEXT)
+HARD = here("hard_folds")
 ROWS = "op rows(x: f32[R, N]) -> (s: f32[R]) { s[r] = sum[j] x[r, j] }\n"
 TOTAL = "op total(x: f32[n]) -> (s: f32[]) { s[] = sum[i] x[i] }\n"
 

@@ -1,4 +1,4 @@
-"""Linear forms: index terms as `constant + Σ coefficient · atom`, an atom being whatever is not linear.
+"""Linear forms, as the reader of CPU kernels has them; everything else has polynomials (`linear`).
 
 Comes in: index terms. Goes out: their linear forms, sums of them, and terms again. The one idea: two index terms that differ in how they
 are written have one form.
@@ -6,7 +6,7 @@ are written have one form.
 
 from __future__ import annotations
 
-from tinygpu.category.term import App, Const, Term, Var, variables
+from tinygpu.category.term import App, Const, Term
 from tinygpu.record import dataclass
 
 
@@ -61,10 +61,7 @@ def linear(term: Term) -> Linear:
         case Const(int(value), "index"):
             return Linear((), value)
         case App("add" | "sub" | "mul" as op, (a, b), "index"):
-            found: Linear | None = getattr(term, "_form", None)
-            if found is None and (found := _combined(op, linear(a), linear(b))) is not None:
-                object.__setattr__(term, "_form", found)
-            if found is not None:
+            if (found := _combined(op, linear(a), linear(b))) is not None:
                 return found
     return Linear(((term, 1),))
 
@@ -81,46 +78,3 @@ def _combined(op: str, x: Linear, y: Linear) -> Linear | None:
         case _ if not y.parts:
             return x.scaled(y.constant)
     return None
-
-
-def joined(form: Linear) -> Linear:
-    """The same number with digits put together: `m·(e // (a·m)) + (e // a) % m` is `e // a`, for numbers a and m above 0; of only some of
-    the higher digits, `m·(e // (a·m) % k) + (e // a) % m` is `(e // a) % (m·k)`.
-
-    >>> from tinygpu.category.term import Var
-    >>> i = Var("i")
-    >>> joined(linear(i // 8 * 8 + i // 4 % 2 * 4 + i % 4))
-    Linear(parts=((Var(name='i', dtype='index'), 1),), constant=0)
-    """
-    for atom, c in form.parts:
-        match atom:
-            case App("mod", (App("floordiv", (e, Const(int(a)))) as inner, Const(int(m)))) if a > 0 and m > 0:
-                above = e // (a * m)
-            case App("mod", (inner, Const(int(m)))) if m > 0:
-                above = inner // m
-            case _:
-                continue
-        if form.coefficient(above) == c * m:
-            return joined(form.without(atom, above).plus(linear(inner), c))
-        for other, k in form.parts:
-            match other:
-                case App("mod", (whole, Const(int(r)))) if whole == above and k == c * m and r > 0:
-                    return joined(form.without(atom, other).plus(Linear(((inner % (m * r), 1),)), c))
-    return form
-
-
-def solve(left: Term, right: Term, name: str) -> Term | None:
-    """The term `s` with `left = right ⇔ name = s`, when `name` stands once and its coefficient divides the rest.
-
-    >>> from tinygpu.category.term import Var, text
-    >>> text(solve(Var("p") + Var("r") - 1, Var("q"), "r"))
-    'q - p + 1'
-    >>> text(solve(Var("c") * 2, Var("k") * 4 + 6, "c")), solve(Var("c") * 2, Var("k"), "c")
-    ('k*2 + 3', None)
-    """
-    difference = linear(left).plus(linear(right), -1)
-    c = difference.coefficient(Var(name))
-    rest = difference.without(Var(name))
-    if not c or any(name in variables(atom) for atom, _ in rest.parts) or any(k % c for _, k in rest.parts) or rest.constant % c:
-        return None
-    return Linear(tuple((atom, -k // c) for atom, k in rest.parts), -rest.constant // c).term()

@@ -1,26 +1,29 @@
-"""Guards that bounds alone decide: side conditions of simplification, redundant guards, covers of constant tiles.
+"""Conditions that are decided without a solver: what a program does, side conditions of simplification, redundant guards, covers of tiles.
 
-Comes in: a guard and a box. Goes out: true at every point of it, false at every one, or None where it is not seen.
-The one idea: a few exact moves (use a known fact, move a division across, name a remainder) and then bounds. The rest is the solver's.
+Comes in: a condition and what is known where it stands. Goes out: true at every point, false at every one, or None where it is not seen.
+The one idea: `a < b` is `b − a − 1 ≥ 0`, which is seen at a corner of the box, or else by a few exact moves (use a known fact, move a
+division across, name a remainder) and bounds. The rest is the solver's.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from math import inf
 
+from tinygpu.category import corner
 from tinygpu.category.box import Box
-from tinygpu.category.facts import Facts, facts
 from tinygpu.category.interval import least_positive, range_of
-from tinygpu.category.linear import Polynomial, constant, divide, plus, polynomial, term_of, times
-from tinygpu.category.term import INDEX, App, Const, Term, apply, conjuncts, text
+from tinygpu.category.known import Known
+from tinygpu.category.linear import ONE, Polynomial, constant, divide, joined, plus, polynomial, scaled, term_of, times
+from tinygpu.category.term import COMPARISONS, FLOATS, FOLDED, INDEX, App, Const, Term, apply, text, total
 
-DEPTH = 3  # moves made one after the other
+MOVES = 3  # moves made one after the other
 
 
 @lru_cache(maxsize=4096)
 def holds(guard: Term, box: Box) -> bool | None:
-    """Whether a guard is seen to hold at every point of the box (True), at none (False), or neither (None).
+    """Whether a guard is seen to hold at every point of the box (True), at none (False), or neither (None), with `MOVES`.
 
     >>> from tinygpu.category.box import box as a_box
     >>> from tinygpu.category.term import Var, ceildiv, equal
@@ -33,35 +36,50 @@ def holds(guard: Term, box: Box) -> bool | None:
     >>> holds(ceildiv(n, 4) * 4 <= n, Box()), holds(ceildiv(n, 4) * 4 <= n, Box((), equal(n % 4, 0)))
     (None, True)
     """
-    match guard:
+    return decide(guard, Known.at(box), MOVES)
+
+
+def decide(condition: Term, known: Known, moves: int = 0) -> bool | None:
+    """Whether a condition holds everywhere (True), nowhere (False), or neither is seen (None), after at most so many moves.
+
+    >>> from tinygpu.category.term import Var
+    >>> i, box = Var("i"), Known.of({"i": Const(4)})
+    >>> decide(i < 4, box), decide(i < 0, box), decide(App("eq", (i + 1, i), "bool"), box), decide(i < 3, box)
+    (True, False, False, None)
+    """
+    match condition:
         case Const(bool(value)):
             return value
-        case _ if guard in conjuncts(box.guard):
+        case _ if condition in known.given:
             return True
         case App("and" | "or" as op, args):
-            found = [holds(arg, box) for arg in args]
+            found = [decide(arg, known, moves) for arg in args]
             decisive = op == "or"
             return decisive if decisive in found else None if None in found else not decisive
         case App("not", (arg,)):
-            inner = holds(arg, box)
+            inner = decide(arg, known, moves)
             return None if inner is None else not inner
-        case App("eq", (App("mod", (x, by)), Const(0))) if multiple(polynomial(x), polynomial(by), facts(box)):
+        case App(op, (Const(a), Const(b))) if op in COMPARISONS and all(abs(n) in (0, 1, 2, inf) for n in (a, b)):
+            return bool(FOLDED[op](a, b))  # type: ignore[arg-type]  # what every dtype has
+        case App("eq" | "le" | "ge", (a, b)) if a == b and a.dtype not in FLOATS and total(a):
+            return True  # of floats it is a question about the data
+        case App("eq", (App("mod", (x, by)), Const(0))) if moves and multiple(polynomial(x), polynomial(by), known):
             return True
-        case App("lt" | "le" | "gt" | "ge" | "eq" | "ne" as op, (a, b)) if a.dtype == b.dtype == INDEX:
-            return _compare(op, polynomial(a), polynomial(b), facts(box))
+        case App(op, (a, b)) if op in COMPARISONS and a.dtype == INDEX == b.dtype:
+            return _sign(op, joined(plus(polynomial(b), polynomial(a), -1)), known, moves)
     return None
 
 
-def multiple(p: Polynomial, d: Polynomial, known: Facts) -> bool:
+def multiple(p: Polynomial, d: Polynomial, known: Known) -> bool:
     """Whether d is seen to divide p: each monomial, where the facts say what divides its atoms.
 
     >>> from tinygpu.category.term import Const, Var, equal
     >>> n = Var("n")
-    >>> multiple(polynomial(n * 2), polynomial(Const(8)), facts(Box((), equal(n % 4, 0))))
+    >>> multiple(polynomial(n * 2), polynomial(Const(8)), Known.of({}, frozenset({equal(n % 4, 0)})))
     True
     """
     _, rest = divide(p, d)
-    divisors = {z.args[0]: polynomial(z.args[1]) for z in sorted(known.zeros, key=text) if isinstance(z, App)}
+    divisors = {z.args[0]: polynomial(z.args[1]) for z in sorted(known.sizes.zeros, key=text) if isinstance(z, App)}
     return all(any(not divide(part, d)[1] for part in _divisors(m, c, divisors)) for m, c in rest.items())
 
 
@@ -72,35 +90,38 @@ def _divisors(monomial: tuple[Term, ...], c: int, divisors: Mapping[Term, Polyno
             yield times({_others(monomial, atom): c}, divisors[atom])
 
 
-def _compare(op: str, a: Polynomial, b: Polynomial, known: Facts) -> bool | None:
-    if op in ("gt", "ge"):
-        return _compare("lt" if op == "gt" else "le", b, a, known)
-    up, down = plus(b, a, -1), plus(a, b, -1)
-    above, below = plus(up, constant(-1)), plus(down, constant(-1))
+def _sign(op: str, rise: Polynomial, known: Known, moves: int) -> bool | None:
+    """What is known of `a op b` from the form `b − a`."""
+    fall = scaled(rise, -1)
     match op:
+        case "gt" | "ge":
+            return _sign({"gt": "lt", "ge": "le"}[op], fall, known, moves)
         case "lt":
-            return True if nonnegative(above, known) else False if nonnegative(down, known) else None
+            return True if nonnegative(plus(rise, ONE, -1), known, moves) else False if nonnegative(fall, known, moves) else None
         case "le":
-            return True if nonnegative(up, known) else False if nonnegative(below, known) else None
-    same = False if nonnegative(above, known) or nonnegative(below, known) else None
-    if same is None and (not up or (nonnegative(up, known) and nonnegative(down, known))):
-        same = True
-    return same if op == "eq" or same is None else not same
+            return True if nonnegative(rise, known, moves) else False if nonnegative(plus(fall, ONE, -1), known, moves) else None
+    least, most = nonnegative(rise, known, moves), nonnegative(fall, known, moves)
+    if least and most:
+        return op == "eq"
+    apart = (least and nonnegative(plus(rise, ONE, -1), known, moves)) or (most and nonnegative(plus(fall, ONE, -1), known, moves))
+    return op == "ne" if apart else None
 
 
-def nonnegative(p: Polynomial, known: Facts, depth: int = DEPTH) -> bool:
-    """Whether `p ≥ 0` is seen to hold at every point of the box."""
-    if least_positive(p, known):
-        return True
-    return depth > 0 and any(nonnegative(q, known, depth - 1) for q in _sufficient(p, known))
+def nonnegative(p: Polynomial, known: Known, moves: int = 0) -> bool:
+    """Whether `p ≥ 0` is seen to hold at every point: at a corner, or by bounds of what moves make of it."""
+    return corner.nonnegative(p, known) or (moves > 0 and _bounded(p, known, moves))
 
 
-def _sufficient(p: Polynomial, known: Facts) -> Iterator[Polynomial]:
+def _bounded(p: Polynomial, known: Known, moves: int) -> bool:
+    return least_positive(p, known) or (moves > 0 and any(_bounded(q, known, moves - 1) for q in _sufficient(p, known)))
+
+
+def _sufficient(p: Polynomial, known: Known) -> Iterator[Polynomial]:
     """Polynomials of which each, where not negative, shows that p is not negative."""
     low, _ = range_of(p, known)
     if low is not None and low != p:
         yield low
-    for fact in known.known:
+    for fact in known.sizes.facts:
         if m := next((m for m in fact if m and p.get(m, 0) * fact[m] > 0), None):
             yield plus(p, fact, -max(1, p[m] // fact[m]))
     for monomial, c in p.items():
@@ -118,7 +139,7 @@ def _sufficient(p: Polynomial, known: Facts) -> Iterator[Polynomial]:
                     yield from (plus(rest, polynomial(arg), c) for arg in args)
 
 
-def _divides(divisor: Term, known: Facts) -> bool:
+def _divides(divisor: Term, known: Known) -> bool:
     return least_positive(plus(polynomial(divisor), constant(-1)), known)
 
 
@@ -127,14 +148,14 @@ def _others(monomial: tuple[Term, ...], atom: Term) -> tuple[Term, ...]:
     return monomial[:position] + monomial[position + 1 :]
 
 
-def _named(op: str, a: Term, b: Term, scale: Polynomial, rest: Polynomial, known: Facts) -> Iterator[Polynomial]:
+def _named(op: str, a: Term, b: Term, scale: Polynomial, rest: Polynomial, known: Known) -> Iterator[Polynomial]:
     """`k·b·(a // b)` written as `k·(a − a % b)`, and `k·b·⌈a / b⌉` as `k·(a + (−a) % b)`: only the remainder is to be bounded."""
     k, left = divide(scale, polynomial(b))
     if left or not k:
         return
     x, sign = polynomial(a), -1 if op == "floordiv" else 1
     part = x
-    if apply("mod", a, b) not in known.zeros:
+    if apply("mod", a, b) not in known.sizes.zeros:
         part = plus(x, polynomial(apply("mod", term_of(plus({}, x, -sign)), b)), sign)
     yield plus(rest, times(k, part))
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from functools import reduce
 from typing import TypeAlias
 
-from tinygpu.category.box import UNIT, Box
+from tinygpu.category.box import Box
 from tinygpu.category.dtype import RANGE
-from tinygpu.category.facts import Facts, facts
-from tinygpu.category.linear import Polynomial, constant, divide, number, plus, polynomial, term_of, times
+from tinygpu.category.known import Known
+from tinygpu.category.linear import ONE, Polynomial, constant, divide, number, plus, polynomial, term_of, times
 from tinygpu.category.term import INDEX, App, Const, Term, Var, apply, negation
 
 Range: TypeAlias = tuple[Polynomial | None, Polynomial | None]
@@ -29,7 +29,7 @@ def lower(term: Term, box: Box) -> Term | None:
     >>> text(lower(i - 1, a_box(i=Var("n")))), lower(i - Var("m") * i, a_box(i=Var("n"))) is None
     ('-1', False)
     """
-    low = range_of(polynomial(term), facts(box))[0]
+    low = range_of(polynomial(term), Known.at(box))[0]
     return None if low is None else term_of(low)
 
 
@@ -44,7 +44,7 @@ def upper(term: Term, box: Box) -> Term | None:
     >>> text(upper(e // Var("N"), a_box(e=Var("M") * Var("N")))), text(upper(e % Var("N"), a_box(e=Var("M") * Var("N"))))
     ('M - 1', 'N - 1')
     """
-    high = range_of(polynomial(term), facts(box))[1]
+    high = range_of(polynomial(term), Known.at(box))[1]
     return None if high is None else term_of(high)
 
 
@@ -56,13 +56,13 @@ def natural(extent: Term) -> Term:
     >>> text(natural(ceildiv(n, 256) * 4)), text(natural(n - 1)), text(natural(natural(n - 1)))
     ('ceil(n / 256)*4', 'max(n - 1, 0)', 'max(n - 1, 0)')
     """
-    natural = least_positive(polynomial(extent), facts(UNIT)) or (
+    natural = least_positive(polynomial(extent), Known.of({})) or (
         isinstance(extent, App) and extent == apply("max", extent.args[0], 0)
     )
     return extent if natural else apply("max", extent, Const(0))
 
 
-def range_of(p: Polynomial, known: Facts) -> Range:
+def range_of(p: Polynomial, known: Known) -> Range:
     """Bounds of a polynomial: monomial by monomial, None where one of them has none."""
     low: Polynomial | None = {}
     high: Polynomial | None = {}
@@ -73,13 +73,13 @@ def range_of(p: Polynomial, known: Facts) -> Range:
     return low, high
 
 
-def least_positive(p: Polynomial, known: Facts) -> bool:
+def least_positive(p: Polynomial, known: Known) -> bool:
     """Whether the lower bound of a polynomial is seen to be not negative."""
     low, _ = range_of(p, known)
     return low is not None and known.positive(low)
 
 
-def _product(monomial: tuple[Term, ...], known: Facts) -> Range:
+def _product(monomial: tuple[Term, ...], known: Known) -> Range:
     """Bounds of a product of atoms: of its factors, where none of them is negative."""
     ranges = [_atom(a, known) for a in monomial]
     if len(ranges) == 1:
@@ -90,11 +90,11 @@ def _product(monomial: tuple[Term, ...], known: Facts) -> Range:
     return reduce(times, lows, constant(1)), reduce(times, highs, constant(1)) if len(highs) == len(ranges) else None
 
 
-def _atom(atom: Term, known: Facts) -> Range:
+def _atom(atom: Term, known: Known) -> Range:
     """Bounds of what is no sum or product. What no axis occurs in bounds itself."""
     match atom:
         case Var(name) if name in known.extents:
-            return {}, range_of(plus(known.extents[name], constant(-1)), known)[1]
+            return {}, range_of(plus(polynomial(known.extents[name]), ONE, -1), known)[1]
         case _ if known.constant(atom):
             return {(atom,): 1}, {(atom,): 1}
         case App("floordiv" | "ceildiv" as op, (a, b)):
@@ -104,7 +104,7 @@ def _atom(atom: Term, known: Facts) -> Range:
         case App("min" | "max" as op, (a, b)):
             return _extreme(op, range_of(polynomial(a), known), range_of(polynomial(b), known), known)
         case App("select", (condition, a, b)) if atom.dtype == INDEX:
-            then, otherwise = (facts(known.box.guarded(c)) for c in (condition, negation(condition)))
+            then, otherwise = (known.under(c) for c in (condition, negation(condition)))
             return _either(range_of(polynomial(a), then), range_of(polynomial(b), otherwise), known)
         case App("xor", (a, b)):
             return _xor(range_of(polynomial(a), known), range_of(polynomial(b), known), known)
@@ -116,8 +116,8 @@ def _atom(atom: Term, known: Facts) -> Range:
     return NOTHING
 
 
-def _quotient(op: str, a: Polynomial, b: Polynomial, known: Facts) -> Range:
-    if not least_positive(plus(b, constant(-1)), known):
+def _quotient(op: str, a: Polynomial, b: Polynomial, known: Known) -> Range:
+    if not least_positive(plus(b, ONE, -1), known):
         return NOTHING
     low, high = range_of(a, known)
     if number(b) is not None or all(known.constant(atom) for m in b for atom in m):
@@ -126,22 +126,22 @@ def _quotient(op: str, a: Polynomial, b: Polynomial, known: Facts) -> Range:
         return NOTHING
     # the divisor varies: it is least where its bound is, and at least 1
     least = range_of(b, known)[0] or {}
-    by = least if known.positive(plus(least, constant(-1))) else constant(1)
+    by = least if known.positive(plus(least, ONE, -1)) else constant(1)
     return {}, None if high is None else divided(op, high, by)
 
 
-def _remainder(a: Polynomial, b: Polynomial, known: Facts) -> Range:
-    if not least_positive(plus(b, constant(-1)), known):
+def _remainder(a: Polynomial, b: Polynomial, known: Known) -> Range:
+    if not least_positive(plus(b, ONE, -1), known):
         return NOTHING
     low, high = range_of(a, known)
     most = range_of(b, known)[1]
-    below = None if most is None else plus(most, constant(-1))
+    below = None if most is None else plus(most, ONE, -1)
     if low is None or high is None or not known.positive(low):
         return {}, below
     return {}, high if below is None else _pick("min", high, below, known)
 
 
-def _extreme(op: str, a: Range, b: Range, known: Facts) -> Range:
+def _extreme(op: str, a: Range, b: Range, known: Known) -> Range:
     """For a minimum either upper bound is one, and the lower needs both; for a maximum the other way round."""
     ends = [_pick(op, p, q, known) if p is not None and q is not None else None for p, q in zip(a, b, strict=True)]
     loose = 1 if op == "min" else 0
@@ -150,12 +150,12 @@ def _extreme(op: str, a: Range, b: Range, known: Facts) -> Range:
     return ends[0], ends[1]
 
 
-def _either(a: Range, b: Range, known: Facts) -> Range:
+def _either(a: Range, b: Range, known: Known) -> Range:
     low = None if a[0] is None or b[0] is None else _pick("min", a[0], b[0], known)
     return low, None if a[1] is None or b[1] is None else _pick("max", a[1], b[1], known)
 
 
-def _xor(a: Range, b: Range, known: Facts) -> Range:
+def _xor(a: Range, b: Range, known: Known) -> Range:
     if any(low is None or not known.positive(low) for low, _ in (a, b)) or a[1] is None or b[1] is None:
         return NOTHING
     m, n = number(a[1]), number(b[1])
@@ -164,7 +164,7 @@ def _xor(a: Range, b: Range, known: Facts) -> Range:
     return {}, constant((1 << max(m.bit_length(), n.bit_length())) - 1)
 
 
-def _pick(op: str, p: Polynomial, q: Polynomial, known: Facts) -> Polynomial:
+def _pick(op: str, p: Polynomial, q: Polynomial, known: Known) -> Polynomial:
     """The smaller (or larger) of two polynomials over the sizes, a term for it where they cannot be compared."""
     small, large = (p, q) if known.positive(plus(q, p, -1)) else (q, p)
     if known.positive(plus(large, small, -1)):
@@ -187,5 +187,5 @@ def divided(op: str, p: Polynomial, d: Polynomial) -> Polynomial:
         # ⌈−1 / d⌉ is −1 for d = 1 and 0 beyond it, so it stays an atom
         return q if rest == 0 else plus(q, {(apply(op, Const(-1), term_of(d)),): 1})
     if rest == -1:
-        return plus(q, constant(-1))
+        return plus(q, ONE, -1)
     return plus(q, {(apply(op, term_of(r), term_of(d)),): 1})

@@ -1,35 +1,57 @@
-"""What is known where an index term stands: the box that it lives on, and facts as linear forms that are not negative.
+"""What is known where an index term stands: the box that it lives on, and facts as polynomials that are not negative.
 
-Comes in: extents of axes, and conditions that hold. Goes out: `Known`. The one idea: a comparison is a form that is at least 0.
+Comes in: extents of axes, and conditions that hold. Goes out: `Known`. The one idea: a comparison is a polynomial that is at least 0; every
+variable that is no axis is a size and not negative, and a polynomial over the sizes is seen to be not negative when it has no negative
+coefficient once each atom is written as its least value and a rest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
-from tinygpu.category.affine import Linear, linear
-from tinygpu.category.term import BOOL, COMPARISONS, INDEX, App, Const, Fold, Term, children, conjuncts, kept
+from tinygpu.category.box import Box
+from tinygpu.category.linear import ONE, Polynomial, constant, number, plus, polynomial, replace_atoms, scaled
+from tinygpu.category.term import BOOL, INDEX, App, Const, Fold, Term, Var, children, conjuncts, kept, variables
 from tinygpu.record import dataclass, field
 
 Extents = Mapping[str, Term]
+COMPLEMENT = {"lt": "ge", "ge": "lt", "le": "gt", "gt": "le", "ne": "eq", "eq": "ne"}
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """Polynomials that are not negative at any point, least values of atoms over the sizes, remainders that are 0."""
+
+    facts: tuple[Polynomial, ...]
+    least: Mapping[Term, int]
+    zeros: frozenset[Term]
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is known where a term stands: the extents of axes, facts, and those facts as linear forms that are not negative; and what terms
-    are there, by the term or, where it matters which of equal ones it is, by its identity."""
+    """What is known where a term stands: the extents of axes, facts, and those facts as polynomials that are not negative; and what terms
+    are there, by the term or, where it matters which of equal ones it is, by its identity.
+
+    All of it is so at the points of the box; an empty box has no points, so there anything may be said.
+    """
 
     extents: Extents
     given: frozenset[Term] = frozenset()
-    forms: tuple[Linear, ...] = ()
+    forms: tuple[Polynomial, ...] = ()
     settled: dict[Term | int, tuple[Term, Term]] = field(default_factory=dict, compare=False, repr=False)
     further: dict[Term, Known] = field(default_factory=dict, compare=False, repr=False)
+    looked: list[Sizes] = field(default_factory=list, compare=False, repr=False)
 
     @staticmethod
     def of(extents: Extents, given: frozenset[Term] = frozenset()) -> Known:
         """The same object where the same is known, as far as it is remembered."""
         return _known(tuple(extents.items()), given)
+
+    @staticmethod
+    def at(box: Box) -> Known:
+        """What a box says."""
+        return _at(box)
 
     def under(self, condition: Term) -> Known:
         """What is known where a condition holds too."""
@@ -37,39 +59,138 @@ class Known:
             self.further[condition] = Known.of(self.extents, self.given.union(conjuncts(condition)))
         return self.further[condition]
 
+    @property
+    def sizes(self) -> Sizes:
+        """What it says of the sizes, found when it is first asked."""
+        if not self.looked:
+            self.looked.append(_sizes(self))
+        return self.looked[0]
+
+    def constant(self, term: Term) -> bool:
+        """Whether no axis occurs in a term: it is one number, or a size."""
+        return variables(term).isdisjoint(self.extents)
+
+    def positive(self, p: Polynomial) -> bool:
+        """Whether a polynomial over the sizes is seen to be never negative.
+
+        >>> n = Var("n")
+        >>> Known.of({"i": n}).positive(polynomial(n - 1)), Known.of({}).positive(polynomial(n - 1))
+        (True, False)
+        """
+        least = {a: self.least(a) for m in p for a in m}
+        if None in least.values():
+            return False
+        shifted = replace_atoms(p, lambda a: plus({(a,): 1}, constant(least[a] or 0))) if any(least.values()) else p
+        return all(c >= 0 for c in shifted.values())
+
+    def least(self, atom: Term) -> int | None:
+        """The least value known of an atom over the sizes."""
+        if atom in self.sizes.least:
+            return self.sizes.least[atom]
+        match atom:
+            case Var(name):
+                return None if name in self.extents else 0
+            case App("mod", (_, b)):
+                return 0 if self.positive(plus(polynomial(b), ONE, -1)) else None
+            case App("floordiv" | "ceildiv" | "min" | "max" | "xor", (a, b)):
+                return 0 if self.positive(polynomial(a)) and self.positive(polynomial(b)) else None
+        return None
+
 
 @lru_cache(maxsize=512)
 def _known(extents: tuple[tuple[str, Term], ...], given: frozenset[Term]) -> Known:
-    return Known(dict(extents), given, tuple(form for fact in given for form in _forms(fact)))
+    return Known(dict(extents), given, tuple(form for fact in given for form in nonnegatives(fact)))
 
 
-def _forms(fact: Term) -> tuple[Linear, ...]:
-    """A comparison of index terms as linear forms that are at least 0; the fact keeps them, since it is given again and again."""
+@lru_cache(maxsize=512)
+def _at(box: Box) -> Known:
+    return Known.of({a.name: a.extent for a in box.axes}, frozenset(conjuncts(box.guard)))
+
+
+def _sizes(known: Known) -> Sizes:
+    ends = tuple(plus(polynomial(e), ONE, -1) for e in known.extents.values())
+    zeros = set()
+    for guard in known.given:
+        match guard:
+            case App("eq", (App("mod", _) as remainder, Const(0))) | App("eq", (Const(0), App("mod", _) as remainder)):
+                zeros.add(remainder)
+    least: dict[Term, int] = {}
+    for p in ends + known.forms:
+        for atom, value in _least(p):
+            if known.constant(atom):
+                least[atom] = max(least.get(atom, 0), value)
+    return Sizes(tuple(p for p in ends + known.forms if number(p) is None), least, frozenset(zeros))
+
+
+def nonnegatives(fact: Term) -> tuple[Polynomial, ...]:
+    """The polynomials that a comparison of indices, or the complement of one, says are not negative; the fact keeps them, since it is given
+    again and again.
+
+    >>> nonnegatives(Var("i") < Var("n")) == (polynomial(Var("n") - Var("i") - 1),)
+    True
+    """
     if not isinstance(fact, App) or fact.dtype != BOOL:
         return ()
-    found: tuple[Linear, ...] | None = getattr(fact, "_form", None)
+    found: tuple[Polynomial, ...] | None = getattr(fact, "_form", None)
     if found is None:
         found = _compared(fact)
         object.__setattr__(fact, "_form", found)
     return found
 
 
-def _compared(fact: App) -> tuple[Linear, ...]:
+def _compared(fact: App) -> tuple[Polynomial, ...]:
     match fact:
-        case App("not", (App("lt" | "le" | "gt" | "ge" as op, (a, b)),)):
-            return _forms(App({"lt": "ge", "le": "gt", "gt": "le", "ge": "lt"}[op], (a, b), BOOL))
-        case App(op, (a, b)) if op in COMPARISONS and op != "ne" and a.dtype == INDEX == b.dtype:
-            rise = linear(b).plus(linear(a), -1)
-            fall = rise.scaled(-1)
-            one = Linear((), 1)
-            return {
-                "lt": (rise.plus(one, -1),),
-                "le": (rise,),
-                "gt": (fall.plus(one, -1),),
-                "ge": (fall,),
-                "eq": (rise, fall),
-            }[op]
+        case App("not", (App(op, args),)) if op in COMPLEMENT:
+            return nonnegatives(App(COMPLEMENT[op], args, BOOL))
+        case App("lt" | "le" | "gt" | "ge" | "eq" as op, (a, b)) if a.dtype == INDEX == b.dtype:
+            rise = plus(polynomial(b), polynomial(a), -1)
+            fall = scaled(rise, -1)
+            match op:
+                case "lt" | "le":
+                    return (plus(rise, ONE, -1) if op == "lt" else rise,)
+                case "gt" | "ge":
+                    return (plus(fall, ONE, -1) if op == "gt" else fall,)
+            return rise, fall
     return ()
+
+
+def _least(p: Polynomial) -> Iterator[tuple[Term, int]]:
+    """Least values that a fact `c·m − d ≥ 0` with `d > 0` tells: of one atom exactly, of the factors of a product 1, where none is negative,
+    and of what is divided.
+
+    What variables take away from `c·m` is not negative, and `c·m` is as large without it.
+    """
+    p = {m: c for m, c in p.items() if c > 0 or not m or not all(isinstance(atom, Var) for atom in m)}
+    monomials = [m for m in p if m]
+    if len(monomials) != 1 or p[monomials[0]] < 0 or p.get((), 0) >= 0:
+        return
+    (monomial,) = monomials
+    for atom in monomial if len(monomial) == 1 or all(map(natural, monomial)) else ():
+        value = -(p[()] // p[monomial]) if len(monomial) == 1 else 1
+        yield atom, value
+        match atom:
+            case App("floordiv", (Var() as x, Const(int(by)))) if by > 0:
+                yield x, value * by
+            case App("ceildiv", (Var() as x, Const(int(by)))) if by > 0:
+                yield x, (value - 1) * by + 1
+            case App("floordiv" | "ceildiv", (Var() as x, Var())):
+                yield x, 1
+
+
+def natural(term: Term) -> bool:
+    """Whether an index is seen to be never negative: sizes and axes are not, an integer of the data may be.
+
+    >>> from tinygpu.category.term import Read
+    >>> n, k = Var("n"), App("cast", (Read("k", (), "i32"),))
+    >>> natural(n // 4 * n), natural(n * k)
+    (True, False)
+    """
+    match term:
+        case Const(value):
+            return value >= 0
+        case App("add" | "mul" | "mod" | "floordiv" | "ceildiv" | "min" | "max", args, "index"):
+            return all(map(natural, args))
+    return isinstance(term, Var)
 
 
 @kept

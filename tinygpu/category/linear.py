@@ -1,25 +1,26 @@
-"""Polynomials over the integers: the normal form of sums and products of index terms.
+"""Polynomials over the integers: the normal form of sums and products of index terms, and the only one.
 
 Comes in: a term. Goes out: its monomials with their coefficients, where what is no sum or product is an atom; and terms again.
-The one idea: `by*64 + ty*8 + ri` and `(by*8 + ty)*8 + ri` are one polynomial, so they are one term.
+The one idea: `by*64 + ty*8 + ri` and `(by*8 + ty)*8 + ri` are one polynomial, so they are one term. Monomials stay in the order in which
+they came, so that what is not changed can be written as it stood.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from functools import reduce
 from typing import TypeAlias
 
-from tinygpu.category.term import INDEX, App, Const, Term, apply, lift, text, variables
+from tinygpu.category.term import INDEX, App, Const, Term, Var, apply, lift, text, variables
 
 Monomial: TypeAlias = tuple[Term, ...]  # atoms, sorted by their text
-Polynomial: TypeAlias = dict[Monomial, int]  # no coefficient is 0
+Polynomial: TypeAlias = dict[Monomial, int]  # no coefficient is 0; terms keep theirs, so none is changed
+ONE: Polynomial = {(): 1}
 
 
 def polynomial(term: Term) -> Polynomial:
     """The term as a polynomial in its atoms.
 
-    >>> from tinygpu.category.term import Var
     >>> by, ty = Var("by"), Var("ty")
     >>> polynomial((by * 8 + ty) * 8) == polynomial(by * 64 + ty * 8) == {(by,): 64, (ty,): 8}
     True
@@ -27,15 +28,19 @@ def polynomial(term: Term) -> Polynomial:
     match term:
         case Const(int(value)):
             return constant(value)
-        case App("add", (a, b), "index"):
-            return plus(polynomial(a), polynomial(b))
-        case App("sub", (a, b), "index"):
-            return plus(polynomial(a), polynomial(b), -1)
-        case App("neg", (a,), "index"):
-            return plus({}, polynomial(a), -1)
-        case App("mul", (a, b), "index"):
-            return times(polynomial(a), polynomial(b))
+        case App("add" | "sub" | "mul" | "neg" as op, args, "index"):
+            found: Polynomial | None = getattr(term, "_form", None)
+            if found is None:
+                found = _combined(op, *map(polynomial, args))
+                object.__setattr__(term, "_form", found)
+            return found
     return {(term,): 1}
+
+
+def _combined(op: str, p: Polynomial, q: Polynomial | None = None) -> Polynomial:
+    if q is None:
+        return scaled(p, -1)
+    return times(p, q) if op == "mul" else plus(p, q, 1 if op == "add" else -1)
 
 
 def constant(value: int) -> Polynomial:
@@ -56,8 +61,16 @@ def plus(p: Polynomial, q: Polynomial, scale: int = 1) -> Polynomial:
     return {monomial: c for monomial, c in out.items() if c}
 
 
+def scaled(p: Polynomial, by: int) -> Polynomial:
+    """`by·p`."""
+    return {monomial: c * by for monomial, c in p.items()} if by else {}
+
+
 def times(p: Polynomial, q: Polynomial) -> Polynomial:
     """`p·q`."""
+    for one, other in ((p, q), (q, p)):
+        if (by := number(one)) is not None:
+            return scaled(other, by)
     out: Polynomial = {}
     for m, c in p.items():
         for n, d in q.items():
@@ -77,7 +90,6 @@ def replace_atoms(p: Polynomial, change: Callable[[Term], Polynomial]) -> Polyno
 def divide(p: Polynomial, d: Polynomial) -> tuple[Polynomial, Polynomial]:
     """`(q, r)` with `p = q·d + r`, where no monomial of r is a multiple of the leading one of d; constants leave `0 ≤ r < d`.
 
-    >>> from tinygpu.category.term import Var
     >>> i, j, W = Var("i"), Var("j"), Var("W")
     >>> divide(polynomial(i * (W - 2) + j), polynomial(W - 2)) == (polynomial(i), polynomial(j))
     True
@@ -87,18 +99,18 @@ def divide(p: Polynomial, d: Polynomial) -> tuple[Polynomial, Polynomial]:
     lead = max(d, key=_order)
     quotient: Polynomial = {}
     rest: Polynomial = {}
-    p = dict(p)
-    while p:
-        top = max(p, key=_order)
-        factor = _without(top, lead)
-        whole = None if factor is None else p[top] // d[lead]
-        if factor is None or not whole or (p[top] % d[lead] and top != ()) or (top == () and p[top] < 0 and p[top] % d[lead]):
-            rest[top] = p.pop(top)
+    left = dict(p)
+    while left:
+        top = max(left, key=_order)
+        factor, c = _without(top, lead), left[top]
+        whole = None if factor is None else c // d[lead]
+        if factor is None or not whole or (c % d[lead] and top != ()) or (top == () and c < 0 and c % d[lead]):
+            rest[top] = left.pop(top)
             continue
         quotient = plus(quotient, {factor: whole})
-        p = plus(p, times({factor: whole}, d), -1)
-        if top in p:
-            rest[top] = p.pop(top)
+        left = plus(left, times({factor: whole}, d), -1)
+        if top in left:
+            rest[top] = left.pop(top)
     return quotient, rest
 
 
@@ -107,7 +119,6 @@ def term_of(p: Polynomial, first: Collection[str] = ()) -> Term:
 
     `first` are names that stand to the left in products: axes before sizes.
 
-    >>> from tinygpu.category.term import Var
     >>> text(term_of(polynomial(Var("j") - 1 + Var("N") * Var("i") + Var("j")), ["i", "j"]))
     'i*N + j*2 - 1'
     """
@@ -123,6 +134,92 @@ def term_of(p: Polynomial, first: Collection[str] = ()) -> Term:
         else:
             out = apply("add" if p[monomial] > 0 else "sub", out, product)
     return lift(0) if out is None else out
+
+
+def as_written(p: Polynomial) -> Term:
+    """The polynomial as a term, in the order in which its monomials came, what is added before what is subtracted, the number last;
+    what several products share stands once.
+
+    >>> i, j, N = map(Var, "ijN")
+    >>> text(as_written(polynomial(j - 1 + N * i + j))), text(as_written(polynomial((i * 8 + 1) * N - j)))
+    ('j*2 + N*i - 1', '(i*8 + 1)*N - j')
+    """
+    pieces = list(_collected(p) if any(len(m) > 1 for m in p) else _products(p))
+    out: Term | None = None
+    for product, c in sorted(pieces, key=lambda piece: piece[1] < 0):
+        piece = product * abs(c)
+        if out is None:
+            out = piece if c > 0 else Const(0) - piece
+        else:
+            out = out + piece if c > 0 else out - piece
+    c = p.get((), 0)
+    return Const(c) if out is None else out + c if c >= 0 else out - (-c)
+
+
+def _products(p: Polynomial) -> Iterator[tuple[Term, int]]:
+    return ((reduce(lambda a, b: App("mul", (a, b)), m), c) for m, c in p.items() if m)
+
+
+def _collected(p: Polynomial) -> Iterator[tuple[Term, int]]:
+    """The polynomial's products, with their coefficients: those that differ in one factor as a sum times what they share."""
+    left = without(p, ())
+    while left:
+        first = next(iter(left))
+        shared = [m for place in range(len(first)) if (m := first[:place] + first[place + 1 :])]
+        groups = [({rest: c for m, c in left.items() if (rest := _without(m, s)) is not None and len(rest) < 2}, s) for s in shared]
+        group, common = max(groups, key=lambda g: len(g[0]), default=({}, ()))
+        if len(group) < 2:
+            group, common = {(): left[first]}, first
+        left = without(left, *(_sorted(rest + common) for rest in group))
+        (product, _), *_ = _products({common: 1})
+        sign = -1 if max(group.values()) < 0 else 1
+        inner = as_written(scaled(group, sign))
+        yield (product, sign * int(inner.value)) if isinstance(inner, Const) else (App("mul", (inner, product)), sign)
+
+
+def joined(p: Polynomial) -> Polynomial:
+    """The same number with digits put together: `m·(e // (a·m)) + (e // a) % m` is `e // a`, for numbers a and m above 0; of only some of
+    the higher digits, `m·(e // (a·m) % k) + (e // a) % m` is `(e // a) % (m·k)`.
+
+    >>> i = Var("i")
+    >>> joined(polynomial(i // 8 * 8 + i // 4 % 2 * 4 + i % 4)) == polynomial(i)
+    True
+    """
+    for monomial, c in p.items():
+        match monomial:
+            case (App("mod", (App("floordiv", (e, Const(int(a)))) as inner, Const(int(m)))),) if a > 0 and m > 0:
+                above = e // (a * m)
+            case (App("mod", (inner, Const(int(m)))),) if m > 0:
+                above = inner // m
+            case _:
+                continue
+        if p.get((above,), 0) == c * m:
+            return joined(plus(without(p, monomial, (above,)), polynomial(inner), c))
+        for other, k in p.items():
+            match other:
+                case (App("mod", (whole, Const(int(r)))),) if whole == above and k == c * m and r > 0:
+                    return joined(plus(without(p, monomial, other), {(inner % (m * r),): c}))
+    return p
+
+
+def without(p: Polynomial, *monomials: Monomial) -> Polynomial:
+    """The polynomial less some of its monomials."""
+    return {m: c for m, c in p.items() if m not in monomials}
+
+
+def solve(left: Term, right: Term, name: str) -> Term | None:
+    """The term `s` with `left = right ⇔ name = s`, when `name` stands once and its coefficient divides the rest.
+
+    >>> text(solve(Var("p") + Var("r") - 1, Var("q"), "r"))
+    'q - p + 1'
+    >>> text(solve(Var("c") * 2, Var("k") * 4 + 6, "c")), solve(Var("c") * 2, Var("k"), "c")
+    ('k*2 + 3', None)
+    """
+    difference, own = plus(polynomial(left), polynomial(right), -1), (Var(name),)
+    c, rest = difference.get(own, 0), without(difference, own)
+    if not c or any(k % c for k in rest.values()) or any(name in variables(atom) for m in rest for atom in m):
+        return None
+    return as_written({m: -k // c for m, k in rest.items()})
 
 
 def _negative(product: Term) -> Term:

@@ -56,7 +56,7 @@ class Algebra:
         "_total",
         "_variables",
         "_whole",
-    )  # of the functions that are `kept`; of `linear` of an index or `_forms` of a guard; and of `__hash__`
+    )  # of the functions that are `kept`; of `polynomial` of an index or `_forms` of a guard; and of `__hash__`
 
     def __add__(self, other: Term | int) -> Term:
         return apply("add", self, other)

@@ -13,8 +13,7 @@ from itertools import pairwise
 from math import gcd
 from operator import add
 
-from tinygpu.category.affine import linear, solve
-from tinygpu.category.linear import Polynomial, divide, number, plus, polynomial, term_of, times
+from tinygpu.category.linear import Polynomial, as_written, divide, number, plus, polynomial, scaled, solve, term_of, times
 from tinygpu.category.regroup import HIGH, halved, listed, merged, numbered, turned
 from tinygpu.category.term import (
     INDEX,
@@ -91,9 +90,9 @@ def _said(guard: Term, names: set[str]) -> Iterator[tuple[Term, Term]]:
 
 def turned_back(digit: Axis, own: Term, whole: Term, axes: dict[str, Axis], known: dict[str, Term]) -> dict[str, Term]:
     """The axes of `own` where `whole % n` is a digit: those of the digit less what else is in the rotation."""
-    rest = linear(whole).plus(linear(own), -1).term()
+    rest = as_written(plus(polynomial(whole), polynomial(own), -1))
     number = known.pop(digit.name, Const(0)) - substitute(rest, known)
-    if any(c < 0 for _, c in linear(own).parts):
+    if any(c < 0 for m, c in polynomial(own).items() if m):
         own, number = Const(0) - own, Const(0) - number
     return digits(own, number % digit.extent, axes)
 
@@ -113,14 +112,14 @@ def digits(term: Term, target: Term, axes: dict[str, Axis]) -> dict[str, Term]:
         case App("xor", (a, b)) if bool(own := variables(a) & set(axes)) != bool(variables(b) & set(axes)):
             return digits(a, target ^ b, axes) if own else digits(b, target ^ a, axes)
     strides, rest = split_strides(polynomial(term), axes)
-    value = linear(target).plus(linear(term_of(rest)), -1).term() if rest and not _a_digit(rest, strides, axes) else target
+    value = as_written(plus(polynomial(target), rest, -1)) if rest and not _a_digit(rest, strides, axes) else target
     down = [name for name, stride in strides.items() if all(c < 0 for c in stride.values())]
     if strides and len(down) == len(strides):
         strides = {name: plus({}, stride, -1) for name, stride in strides.items()}
-        value, down = linear(Const(0) - value).term(), []
+        value, down = as_written(scaled(polynomial(value), -1)), []
     for name in down:  # counted from the other end
         strides[name] = plus({}, strides[name], -1)
-        value = linear(value + term_of(strides[name]) * (axes[name].extent - 1)).term()
+        value = as_written(polynomial(value + term_of(strides[name]) * (axes[name].extent - 1)))
     # smallest stride first; of equal strides the one with the fewest values, which may be one
     places = sorted(strides, key=lambda name: (_rank(strides[name]), _rank(polynomial(axes[name].extent))))
     if (apart := _apart(value, [(axes[name], strides[name]) for name in places])) is not None:

@@ -10,9 +10,8 @@ from functools import reduce
 from math import gcd
 from operator import mul
 
-from tinygpu.category.affine import linear
 from tinygpu.category.evaluate import evaluate
-from tinygpu.category.linear import polynomial
+from tinygpu.category.linear import as_written, plus, polynomial, without
 from tinygpu.category.term import App, Axis, Const, Term, Var, ceildiv, reads, rebuild, text, variables, walk
 
 Equations = list[tuple[Term, Term]]
@@ -35,14 +34,14 @@ def turned(equations: Equations, axes: tuple[Axis, ...]) -> tuple[Equations, dic
         match turn:
             case App("mod", (whole, Const(int(n)) as places)) if not isinstance(whole, Var):
                 away = [(_exchanged(e, {turn: Var("")}), target) for e, target in equations]
-                form, elsewhere = linear(whole), frozenset[str]().union(*(variables(e) for e, _ in away))
-                own = [a for a in axes if form.coefficient(Var(a.name)) and a.name not in elsewhere]
-                rest = form.without(*(Var(a.name) for a in own))
+                form, elsewhere = polynomial(whole), frozenset[str]().union(*(variables(e) for e, _ in away))
+                own = [a for a in axes if (Var(a.name),) in form and a.name not in elsewhere]
+                rest = without(form, *((Var(a.name),) for a in own))
                 values = reduce(mul, (a.extent.value if isinstance(a.extent, Const) else n + 1 for a in own), 1)
-                if own and values <= n and not variables(rest.term()) & {a.name for a in own}:
+                if own and values <= n and not variables(as_written(rest)) & {a.name for a in own}:
                     digit = Axis(f"{' '.join(a.name for a in own)} turned", places)
                     equations = [(_exchanged(e, {turn: Var(digit.name)}), target) for e, target in equations]
-                    found[digit] = form.plus(rest, -1).term(), whole
+                    found[digit] = as_written(plus(form, rest, -1)), whole
     return equations, found
 
 
@@ -114,18 +113,15 @@ def listed(equations: Equations, axes: tuple[Axis, ...]) -> tuple[Equations, dic
     """
     lists: dict[str, tuple[tuple[Axis, ...], tuple[int, ...]]] = {}
     for axis in axes:
-        mine = [(place, linear(e)) for place, (e, _) in enumerate(equations) if axis.name in variables(e)]
-        owned = {place: [(atom, c) for atom, c in form.parts if axis.name in variables(atom)] for place, form in mine}
-        atoms = [atom for parts in owned.values() for atom, _ in parts]
+        mine = [(place, polynomial(e)) for place, (e, _) in enumerate(equations) if axis.name in variables(e)]
+        owned = {p: {m: c for m, c in form.items() if any(axis.name in variables(atom) for atom in m)} for p, form in mine}
+        parts = {place: as_written(form) for place, form in owned.items()}
         extent = int(axis.extent.value) if isinstance(axis.extent, Const) else 0
-        if (
-            not 1 < extent <= LISTED
-            or all(isinstance(a, Var) for a in atoms)
-            or any(len(variables(a)) > 1 or reads(a) for a in atoms)
-        ):
+        plain = all(m == (Var(axis.name),) for form in owned.values() for m in form)
+        if plain or not 1 < extent <= LISTED or any(len(variables(part)) > 1 or reads(part) for part in parts.values()):
             continue
         try:
-            found = {p: [sum(c * evaluate(atom, {axis.name: one}) for atom, c in owned[p]) for one in range(extent)] for p in owned}
+            found = {p: [int(evaluate(part, {axis.name: one})) for one in range(extent)] for p, part in parts.items()}
         except ZeroDivisionError:  # then some entry has no value
             continue
         new, digits, columns = list(equations), [], []
@@ -134,7 +130,7 @@ def listed(equations: Equations, axes: tuple[Axis, ...]) -> tuple[Equations, dic
             low, step = min(values), gcd(*(v - min(values) for v in values)) or 1
             column = [(v - low) // step for v in values]
             digit = Axis(f"{axis.name} listed {place}", Const(max(column) + 1))
-            rest = form.without(*(atom for atom, _ in owned[place])).term()
+            rest = as_written(without(form, *owned[place]))
             new[place] = rest + low + Var(digit.name) * step, equations[place][1]
             digits.append(digit)
             columns.append(column)

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from tinygpu.category.box import UNIT, Box
 from tinygpu.category.decide import holds as holds
-from tinygpu.category.facts import COMPLEMENT
 from tinygpu.category.interval import lower as lower
 from tinygpu.category.interval import upper as upper
+from tinygpu.category.known import COMPLEMENT
 from tinygpu.category.linear import Polynomial, divide, number, plus, polynomial, term_of, times
 from tinygpu.category.rules import HEADED, matches
 from tinygpu.category.term import (

@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 
-from tinygpu.category.affine import linear
+from tinygpu.category.corner import nonnegative
 from tinygpu.category.known import Known
 from tinygpu.category.linear import polynomial
 from tinygpu.category.names import unused
-from tinygpu.category.settle import nonnegative
 from tinygpu.category.term import App, Axis, Const, Read, Term, Var, reads, walk
 from tinygpu.emit.python import identifier
 from tinygpu.program.layout import Layout, address
@@ -66,7 +65,7 @@ def anywhere(term: Term, box: Known) -> bool:
     (True, False)
     """
     divisions = [part.args[0] for part in walk(term) if isinstance(part, App) and part.op in ("floordiv", "mod", "ceildiv")]
-    return all(nonnegative(linear(divided), box) for divided in divisions)
+    return all(nonnegative(polynomial(divided), box) for divided in divisions)
 
 
 def first_names(firsts: Mapping[Term, Term], labels: Mapping[Term, str], taken: Collection[str]) -> dict[Term, str]:

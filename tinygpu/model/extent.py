@@ -1,41 +1,13 @@
-"""Extents as polynomials over the sizes, so that `n + 2` and `2 + n` are one extent and their difference is a number.
+"""Extents compared: `n + 2` and `2 + n` are one extent, their difference is a number, and a shape tells its sizes.
 
-Comes in: index terms. Goes out: normal forms, differences, and which size a shape determines.
-The one idea: a polynomial is a map from monomials (sorted tuples of atoms) to integers; whatever is no polynomial is an atom.
+Comes in: index terms. Goes out: differences, and which sizes shapes determine.
+The one idea: an extent is the polynomial of its term.
 """
 
 from __future__ import annotations
 
-from tinygpu.category.term import App, Const, Term, Var, text
-
-Monomial = tuple[str, ...]
-
-
-def polynomial(term: Term) -> dict[Monomial, int]:
-    """The normal form of an index term.
-
-    >>> n = Var("n")
-    >>> polynomial((n + 2) * 3 - n) == {("n",): 2, (): 6}
-    True
-    """
-    match term:
-        case Const(int(value)):
-            return {(): value} if value else {}
-        case Var(name):
-            return {(name,): 1}
-        case App("add" | "sub", (a, b)):
-            total, sign = polynomial(a), 1 if term.op == "add" else -1
-            for monomial, factor in polynomial(b).items():
-                total[monomial] = total.get(monomial, 0) + sign * factor
-            return {m: f for m, f in total.items() if f}
-        case App("mul", (a, b)):
-            product: dict[Monomial, int] = {}
-            for m, f in polynomial(a).items():
-                for k, g in polynomial(b).items():
-                    key = tuple(sorted(m + k))
-                    product[key] = product.get(key, 0) + f * g
-            return {m: f for m, f in product.items() if f}
-    return {(text(term),): 1}
+from tinygpu.category.linear import Polynomial, number, plus, polynomial
+from tinygpu.category.term import Term, Var
 
 
 def difference(a: Term, b: Term) -> int | None:
@@ -44,8 +16,7 @@ def difference(a: Term, b: Term) -> int | None:
     >>> difference(Var("n") + 2, Var("n")), difference(Var("n"), Var("m"))
     (2, None)
     """
-    rest = polynomial(App("sub", (a, b)))
-    return rest.get((), 0) if set(rest) <= {()} else None
+    return number(plus(polynomial(a), polynomial(b), -1))
 
 
 def same(a: Term, b: Term) -> bool:
@@ -68,8 +39,8 @@ def determined(extents: list[Term], sizes: tuple[str, ...]) -> frozenset[str]:
         known |= found
 
 
-def _solvable(form: dict[Monomial, int], size: str, known: set[str]) -> bool:
+def _solvable(form: Polynomial, size: str, known: set[str]) -> bool:
     """Whether the extent is affine in `size`, with everything else in it known."""
-    with_size = [m for m in form if size in m]
-    others = {atom for m in form for atom in m} - {size}
-    return len(with_size) == 1 and with_size[0].count(size) == 1 and others <= known
+    with_size = [m for m in form if Var(size) in m]
+    others = {atom.name if isinstance(atom, Var) else None for m in form for atom in m} - {size}
+    return len(with_size) == 1 and with_size[0].count(Var(size)) == 1 and others <= known

@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from tinygpu.category.affine import linear
 from tinygpu.category.box import Box
+from tinygpu.category.linear import number, plus, polynomial
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.preimage import preimage
 from tinygpu.category.region import Region
@@ -223,11 +223,13 @@ def contributed(
 def neighbour(step: Assign, cells: Cells, index: tuple[Term, ...], other: tuple[Term, ...]) -> Term | None:
     """`s[i] ⊕= s[i + d]` as a fold over two cells, `⊕[e < 2] s[i + e·d]`, where d is a number: so a tree does not write its leaves out."""
     monoid = MONOIDS[step.update]
-    steps = [linear(j).plus(linear(i), -1) for i, j in zip(index, other, strict=False)]
-    moved = [(f, s.constant) for f, s in zip(cells.formals, steps, strict=False) if s.constant or s.parts]
-    if len(moved) != 1 or any(s.parts for s in steps) or not (monoid.commutative or moved[0][1] > 0):
+    steps = [plus(polynomial(j), polynomial(i), -1) for i, j in zip(index, other, strict=False)]
+    moved = [(f, number(s)) for f, s in zip(cells.formals, steps, strict=False) if s]
+    if len(moved) != 1:
         return None
-    formal, distance = moved[0]
+    ((formal, distance),) = moved
+    if distance is None or not (monoid.commutative or distance > 0):
+        return None
     e = Var(f"{formal}+{abs(distance)}")
     both = substitute(cells.value, {formal: Var(formal) + e * distance})
     return Fold(monoid.name, (Axis(e.name, Const(2), "block"),), TRUE, both, cells.local.dtype)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from tinygpu.category.affine import linear, solve
+from tinygpu.category.linear import polynomial, solve
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.region import Region
 from tinygpu.category.settle import settle, within
@@ -66,7 +66,7 @@ def arrow(part: Fold, wanted: Fold) -> tuple[Term, ...] | None:
                     point = like(there, here, unknown[0]) if point is None else point
                     if point is not None and not variables(point) & hidden:
                         found[unknown[0]] = point
-                elif linear(here) == linear(there):
+                elif polynomial(here) == polynomial(there):
                     agreed += 1
         if binders <= set(found) and (best is None or agreed > best[0]):
             best = agreed, tuple(found[a.name] for a in wanted.axes)
@@ -80,7 +80,7 @@ def arrow(part: Fold, wanted: Fold) -> tuple[Term, ...] | None:
 def _alike(part: Fold, wanted: Fold) -> bool:
     """Whether the axes of both run as far."""
     return len(part.axes) == len(wanted.axes) and all(
-        linear(a.extent) == linear(b.extent) for a, b in zip(part.axes, wanted.axes, strict=True)
+        polynomial(a.extent) == polynomial(b.extent) for a, b in zip(part.axes, wanted.axes, strict=True)
     )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tinygpu.category.affine import solve
+from tinygpu.category.linear import solve
 from tinygpu.category.settle import within
 from tinygpu.category.term import BOOL, App, Fold, Read, Term, conjunction, fresh, negation, reads, substitute, variables
 from tinygpu.obligations.obligation import Claim, Gap, Inhabited, Obligation

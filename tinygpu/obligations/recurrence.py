@@ -11,7 +11,7 @@ Only `previous(f)` at the cell's own index is the cell itself; its neighbour is 
 
 from __future__ import annotations
 
-from tinygpu.category.affine import linear, solve
+from tinygpu.category.linear import as_written, polynomial, solve, without
 from tinygpu.category.monoid import MONOIDS, Monoid
 from tinygpu.category.settle import within
 from tinygpu.category.term import (
@@ -85,10 +85,10 @@ def one_point(fold: Fold) -> Fold:
                         continue
                     return _at(fold, axis, point)
                 case App("lt", (a, Const(int(n)))) if App("le", (Const(0), a), part.dtype) in conjuncts(fold.guard):
-                    form = linear(a)
-                    others = form.without(Var(axis.name))
-                    if n > 0 and form.coefficient(Var(axis.name)) == -n and axis.name not in variables(others.term()):
-                        return _at(fold, axis, others.term() // n)  # 0 ≤ a − n·x < n
+                    form, own = polynomial(a), (Var(axis.name),)
+                    others = as_written(without(form, own))
+                    if n > 0 and form.get(own) == -n and axis.name not in variables(others):
+                        return _at(fold, axis, others // n)  # 0 ≤ a − n·x < n
     return fold
 
 
@@ -173,8 +173,8 @@ def _close_ring(axis: Axis, previous: Read, condition: Term, value: Term, old: T
     for part in conjuncts(condition):
         match part:
             case App("eq", (App("mod", (e, Const(int(n)))), f)) | App("eq", (f, App("mod", (e, Const(int(n)))))) if n > 0:
-                form = linear(e)
-                if form.coefficient(Var(x)) != 1 or x in variables(form.without(Var(x)).term()) | variables(f):
+                form, own = polynomial(e), (Var(x),)
+                if form.get(own) != 1 or x in variables(as_written(without(form, own))) | variables(f):
                     continue
                 others = [c for c in conjuncts(condition) if c != part and x in variables(c)]
                 # an iteration that others kept from writing leaves what an earlier one wrote, which is not followed

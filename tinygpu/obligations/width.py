@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
-from tinygpu.category.affine import linear
 from tinygpu.category.interval import lower, upper
+from tinygpu.category.linear import number, plus, polynomial
 from tinygpu.category.region import Region, operands
 from tinygpu.category.term import (
     FALSE,
@@ -187,8 +187,7 @@ def _always(limit: Term) -> bool:
 
 def _below(term: Term, other: Term) -> bool:
     """Whether `term < other` by a constant, so that a limit for `other` serves."""
-    difference = linear(other).plus(linear(term), -1)
-    return not difference.parts and difference.constant > 0
+    return (number(plus(polynomial(other), polynomial(term), -1)) or 0) > 0
 
 
 @cache

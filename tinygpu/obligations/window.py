@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tinygpu.category.affine import linear
+from tinygpu.category.linear import as_written, polynomial
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.region import Region
 from tinygpu.category.settle import settle
@@ -57,7 +57,7 @@ def straight(term: Term) -> Term:
     True
     """
     if isinstance(term, App) and term.op in ("add", "sub") and term.dtype == INDEX:
-        return linear(term).term()
+        return as_written(polynomial(term))
     return rebuild(term, straight)
 
 

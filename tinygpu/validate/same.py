@@ -14,13 +14,12 @@ from functools import lru_cache
 
 import z3
 
-from tinygpu.category.affine import Linear, linear
 from tinygpu.category.box import Box, box_facts
 from tinygpu.category.decide import holds as decide
-from tinygpu.category.facts import facts
 from tinygpu.category.interval import range_of
-from tinygpu.category.linear import polynomial, term_of
-from tinygpu.category.settle import settle
+from tinygpu.category.known import Known
+from tinygpu.category.linear import as_written, plus, polynomial, term_of
+from tinygpu.category.settle import settle, shared
 from tinygpu.category.term import (
     BOOL,
     FALSE,
@@ -150,10 +149,10 @@ class Here:
                 extents = {a.name: a.extent for a in self.axes}
                 mask = settle(mask, extents, frozenset(self.guards))
                 power = multiple(mask) & -multiple(mask)
-                form = linear(x)
-                low = Linear(tuple((atom, c) for atom, c in form.parts if c % power), form.constant % power) if power else form
-                if power and self.holds(conjunction(low.term() >= 0, low.term() < power)):
-                    return (canonical(form.plus(low, -1).term()) ^ canonical(mask)) + low.term()
+                form = polynomial(x)
+                low = as_written(shared(form, power)[1]) if power else x
+                if power and self.holds(conjunction(low >= 0, low < power)):
+                    return (canonical(as_written(plus(form, polynomial(low), -1))) ^ canonical(mask)) + low
                 return canonical(x) ^ canonical(mask)
             case same:
                 return same
@@ -210,7 +209,7 @@ def boxed(axes: tuple[Axis, ...], guards: tuple[Term, ...]) -> Box:
     """Axes and guards as a box. Where `0 ≤ x < E` the extent E is at least 1: said here, as bounds of products need it."""
     plain_ = tuple(g for g in guards if not reads(g))
     box = Box(axes, conjunction(*plain_))
-    known = facts(box)
+    known = Known.at(box)
     more = []
     for guard in plain_:
         match guard:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from tinygpu.category.affine import joined, linear
+from tinygpu.category.linear import as_written, joined, polynomial
 from tinygpu.category.term import App, Read, Term, reads, variables, walk
 from tinygpu.record import dataclass, field, replace
 from tinygpu.validate.effects import Effects, effects
@@ -106,7 +106,7 @@ class Scope:
 def simple(term: Term) -> Term:
     """An index term with its digits put together, where it has some."""
     if not isinstance(term, Read) and variables(term) and any(isinstance(t, App) and t.op == "mod" for t in walk(term)):
-        form = linear(term)
+        form = polynomial(term)
         whole = joined(form)
-        return term if whole == form else whole.term()
+        return term if whole == form else as_written(whole)
     return term

@@ -13,9 +13,9 @@ from functools import lru_cache, reduce
 
 import z3
 
-from tinygpu.category.facts import Facts, facts
 from tinygpu.category.interval import range_of
-from tinygpu.category.linear import Polynomial, constant, number, plus, polynomial, times
+from tinygpu.category.known import Known
+from tinygpu.category.linear import Polynomial, constant, number, plus, polynomial, times, without
 from tinygpu.category.term import BOOL, INDEX, App, Const, Term, Var, conjunction
 from tinygpu.proof.kernel import ask
 from tinygpu.record import dataclass, field
@@ -60,7 +60,7 @@ class Width:
 
     def inside(self, first: Term, last: Term, size: Term, here: Here) -> bool:
         """Whether `0 ≤ first` and `last < size` at every point of a place."""
-        ends = Ends(facts(here.box), upper_guards(here.guards))
+        ends = Ends(Known.at(here.box), upper_guards(here.guards))
         low, high = ends.low(first), ends.high(last)
         seen = low is not None and high is not None and ends.known.positive(low)
         if seen and high is not None and ends.known.positive(plus(plus(polynomial(size), constant(1), -1), high, -1)):
@@ -69,7 +69,7 @@ class Width:
 
     def seen(self, term: Term, kind: str, here: Here) -> bool:
         """By bounds."""
-        ends = Ends(facts(here.box), upper_guards(here.guards))
+        ends = Ends(Known.at(here.box), upper_guards(here.guards))
         least, most = RANGES[kind]
         low, high = ends.low(term), ends.high(term)
         if low is None or high is None:
@@ -80,13 +80,13 @@ class Width:
         """An end of a range where the largest index is the least that it may be."""
         return end[0] * self.least + end[1]
 
-    def _above(self, low: Polynomial, end: tuple[int, int], known: Facts) -> bool:
+    def _above(self, low: Polynomial, end: tuple[int, int], known: Known) -> bool:
         lowest = number(low)
         if lowest is not None:
             return lowest >= self._end_of(end)
         return known.positive(plus(low, constant(self._end_of(end)), -1))
 
-    def _below(self, high: Polynomial, end: tuple[int, int], known: Facts) -> bool:
+    def _below(self, high: Polynomial, end: tuple[int, int], known: Known) -> bool:
         """Whether `high ≤ a·W + b`: a number, or at most a limit and `b`, twice a limit."""
         highest = number(high)
         if highest is not None:
@@ -112,9 +112,9 @@ def upper_guards(guards: tuple[Term, ...]) -> tuple[tuple[Polynomial, Polynomial
     for guard in guards:
         match guard:
             case App("lt" | "le" as op, (a, b)) | App("not", (App("ge" | "gt" as op, (a, b)),)) if a.dtype == INDEX:
-                left = polynomial(a)
-                number_ = left.pop((), 0)
-                most = plus(polynomial(b), constant(number_ + (op in ("lt", "ge"))), -1)
+                form = polynomial(a)
+                left = without(form, ())
+                most = plus(polynomial(b), constant(form.get((), 0) + (op in ("lt", "ge"))), -1)
                 found.append((left, most))
     return tuple(found)
 
@@ -126,7 +126,7 @@ class Ends:
     `a·E + x` with `x < E` is less than `(a + 1)·E`: that is what an address is.
     """
 
-    known: Facts
+    known: Known
     below: tuple[tuple[Polynomial, Polynomial], ...]
 
     def high(self, term: Term) -> Polynomial | None:
@@ -162,8 +162,8 @@ class Ends:
                 inner = polynomial(a)
                 if (top := self.high(a)) is not None and (most_ := number(top)) is not None:
                     return constant(most_ // n)
-                over = inner.pop((), 0)
-                low, high = self._range(inner)
+                over = inner.get((), 0)
+                low, high = self._range(without(inner, ()))
                 if low is not None and self.known.positive(low) and 0 <= over < n:
                     return high  # (x + n − 1) // n is at most x
         return None
@@ -189,7 +189,7 @@ class Ends:
     def low(self, term: Term) -> Polynomial | None:
         """At most the term, or None."""
         value = polynomial(canonical(term))
-        for fact in self.known.known:
+        for fact in self.known.sizes.facts:
             if number(rest := plus(value, fact, -1)) is not None:
                 return rest
         match term:
@@ -214,7 +214,9 @@ class Ends:
         for monomial, count in (value or {}).items():
             for atom in monomial:
                 match atom:
-                    case App("ceildiv" | "floordiv", (n, Const(int(c)) as by)) if count % c == 0 and n % by in self.known.zeros:
+                    case App("ceildiv" | "floordiv", (n, Const(int(c)) as by)) if (
+                        count % c == 0 and n % by in self.known.sizes.zeros
+                    ):
                         others = [a for a in monomial if a != atom]
                         whole = polynomial(reduce(lambda a, b: a * b, others, n * (count // c)))
                         return self._tiled(plus(plus(value or {}, {monomial: count}, -1), whole))
