@@ -176,7 +176,10 @@ class Vectors:
         return lines
 
     def lines(self, body: tuple[Step, ...]) -> list[str]:
-        """Register loops turn by turn, one line for each vector."""
+        """Register loops turn by turn, one line for each vector; conditions that no loop has for a bound stand around them."""
+        facts = [f for f in shared(body) if variables(f) <= self.body.known]
+        if facts:
+            return block(f"if {self.body.writer.guard(conjunction(*facts))}", self.lines(assume(body, facts)))
         out: list[str] = []
         for step in body:
             match step:
@@ -191,6 +194,7 @@ class Vectors:
 
     def assigned(self, step: Assign, lane: str) -> str:
         """`acc = lanes_add(acc, value)`."""
+        assert step.guard == TRUE, "a register is changed in every lane"
         name = mangle(self.body.writer.held[step.target, _first(step, lane).index])
         return f"{name} = {self.operation(UPDATE[step.update], step.value.dtype, name, self.value(step.value, lane))}"
 

@@ -90,6 +90,10 @@ def _loop(follower: Follower, node: ast.For, due: Due, here: Here, registers: di
     around, follower.domain = follower.domain, (*follower.domain, axis)
     inside = follower.inside(here, axis, low, high)
     wanted = deque(_vectors(tuple(replace(due, step=s) for s in inner)))
+    match body:
+        case [ast.If(test, body, [])]:
+            follower.values.here = inside
+            inside = inside.under(follower.values.condition(test))
     for stmt in body:
         follower.values.here = inside
         one = wanted.popleft() if wanted else None
