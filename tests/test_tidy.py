@@ -33,6 +33,7 @@ ORDER = (  # an import may only point to an earlier row, or stay within its own 
     ("obligations",),
     ("proof",),
     ("recheck",),
+    ("schedule",),
     ("emit",),
     ("validate",),  # imports nothing of emit: a test of its own says so
     ("run",),

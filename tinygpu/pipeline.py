@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from tinygpu.validate.check import Expected
 
 T = TypeVar("T")
+LAID_OUT = 4_000_000  # solver steps for a claim of a program that is laid out for a CPU: there is always another one
 seconds: dict[str, float] = {}  # spent in each stage by this process
 watchers: list[Callable[[str, object], None]] = []  # called with each stage's name and result
 
@@ -130,13 +131,22 @@ def _built(machine: Machine, proof: Proof, alone: Proof | None) -> Built:
     from tinygpu.obligations.width import cpu_limits, limits
     from tinygpu.program.unpack import unpack
     from tinygpu.proof.summary import facts, on_cpu, spelled_out
+    from tinygpu.schedule.cpu import instances
 
     numbers = unpack(proof.program)  # what runs has a cell for each component of a value
     sizes = limits(proof.program)  # the same as those of its components, whose values take longer to follow
     beside = (alone,) if alone else ()
     said = (*facts(proof), *map(on_cpu, beside), *spelled_out(proof, *beside))
     single = alone.program if alone else proof.program
-    return Built(machine, numbers, said, sizes, single, cpu_limits(single))
+    core = on_core(single)
+    return Built(machine, numbers, said, sizes, core, cpu_limits(instances(core)[0]))
+
+
+def on_core(program: Program) -> Program:
+    """What a CPU runs for a proved program: of the programs that it may run as, the best one that is proved."""
+    from tinygpu.schedule.cpu import instances, on_cpu
+
+    return next(p for p in on_cpu(program) if p is program or all(_proved(one, LAID_OUT) for one in instances(p)))
 
 
 def _alone(machine: Machine, program: Program) -> Proof | None:
@@ -145,19 +155,19 @@ def _alone(machine: Machine, program: Program) -> Proof | None:
     return next((proof for single in singles(machine) if single.serves(program) and (proof := _proved(single))), None)
 
 
-def _proved(program: Program) -> Proof | None:
+def _proved(program: Program, budget: int = BUDGET) -> Proof | None:
     from tinygpu.proof.kernel import prove
 
-    found = stage("check", partial(prove, program))
+    found = stage("check", partial(prove, program, budget))
     return found if isinstance(found, Proof) else None
 
 
 def singles(machine: Machine) -> Iterator[Program]:
     """Programs for the same op whose threads do not work together, best first: the same owners with their work one after the other, then
     the op itself where it is a tile of products. None where no thread works with another."""
-    from tinygpu.emit.cpu import tiled
     from tinygpu.program.pointwise import pointwise
     from tinygpu.program.sequential import sequential
+    from tinygpu.schedule.cpu import tiled
 
     single = sequential(machine)
     together = single != machine
@@ -194,7 +204,7 @@ def validate(text: str, machines: Sequence[Built], file: str = "") -> tuple[Diag
 
 
 def validate_cpu(text: str, machines: Sequence[Built], file: str = "") -> tuple[Diagnostic, ...]:
-    """`text of a module → what is to be said of its CPU kernels`: nothing of one that is proved; a note of one that nobody knows is right."""
+    """`text of a module → what is wrong with its CPU kernels`: nothing where they do what these machines say, for all sizes."""
     from tinygpu.validate.cpu import findings
 
     return stage("validate", lambda: findings(text, expected(machines), file))

@@ -13,6 +13,7 @@ import pytest
 from tinygpu import cli
 from tinygpu.commands import rewritten
 from tinygpu.commands.subjects import launcher
+from tinygpu.pipeline import on_core
 from tinygpu.program.step import Program
 from tinygpu.proof.summary import INTRODUCES
 from tinygpu.validate.check import Expected
@@ -90,8 +91,8 @@ def test_the_kernel_of_a_cpu_is_proved_under_what_the_launcher_checks(monkeypatc
     text = forged((M,), COPY + SOME)
     monkeypatch.setattr(Program, "serves", lambda *_: True)
     said = launcher("m.py", "m", f"{INTRODUCES}\n\n{COPY + SOME}")
-    assert said.alone is not None and not findings(text, [Expected("m", said.alone)])
-    (found,) = findings(text, [Expected("m", said.program, said.alone)])
+    assert said.alone is not None and not findings(text, [Expected("m", said.alone, on_core(said.alone))])
+    (found,) = findings(text, [Expected("m", said.program, on_core(said.alone))])
     assert found.verdict == "error" and found.labels[0].span.line > 1
 
 

@@ -24,6 +24,7 @@ from tinygpu.model.elaborate import elaborate
 from tinygpu.program.derive import derive
 from tinygpu.program.step import Program
 from tinygpu.program.unpack import unpack
+from tinygpu.schedule.cpu import on_cpu
 from tinygpu.syntax.parse import parse
 
 Array = np.ndarray[Any, Any]
@@ -40,9 +41,19 @@ def program(text: str) -> Program:
     return found
 
 
+def laid(built: Program) -> Program:
+    """The best program that a CPU may run it as; that it is proved is for others to see."""
+    return next(on_cpu(built))
+
+
+def laid_kernels(built: Program) -> Kernels:
+    """The CPU kernels of a program that is laid out for a CPU first."""
+    return cpu_kernels(laid(built))
+
+
 def kernel(built: Program) -> Callable[..., None]:
     """`NAME_cpu` of the emitted text, with its items run in two parts by this thread."""
-    name, kernels = identifier(built.name), cpu_kernels(built)
+    name, kernels = identifier(built.name), laid_kernels(built)
     text = re.sub(rf"\b{re.escape(name)}(?=_)", "kernel", kernels.text)
     if text not in COMPILED:
         names = dict(support(tuple(dtype for dtype, _ in kernels.vectors)))

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.emit.cpu_harness import kernel, program, run
+from tests.emit.cpu_harness import kernel, laid, laid_kernels, program, run
 from tests.emit.hand_programs import PROGRAMS
 from tinygpu.category.term import TRUE, App, Axis, Const, Read, Var, ceildiv
-from tinygpu.emit.cpu import cpu_kernels, cpu_name, cpu_source
+from tinygpu.emit.cpu import cpu_name, cpu_source
 from tinygpu.model.op import Equation, Op, Tensor
 from tinygpu.program.inputs import random_inputs
 from tinygpu.program.simulate import simulate
@@ -163,7 +163,7 @@ EDGES = (
 def test_products_at_the_edges_of_tiles(name: str) -> None:
     dtype, b, fold = PRODUCTS[name]
     built = program(PRODUCT.format(t=dtype, b=b, fold=fold))
-    assert ("lanes_load" in cpu_source(built)) == (name != "i32")
+    assert ("lanes_load" in cpu_source(laid(built))) == (name != "i32")
     for m, n, k in EDGES:
         sizes = {"M": m, "N": n, "K": k}
         agree(built, sizes)
@@ -175,7 +175,7 @@ def test_what_follows_the_loop_of_a_tile() -> None:
         "  s[i, j] = sum[k] A[i, k] * B[k, j]\n  C[i, j] = a * s[i, j] + b[j]\n  D[i, j] = f16(max(a * s[i, j] + b[j], 0))\n}\n"
         "machine tile : made {\n  work grid = (by, bx), block = (ty: 8, tx: 8)\n  compute i = (by, ty), j = (bx, tx)\n  time k\n}\n"
     )
-    assert "lanes_load" in cpu_source(built)
+    assert "lanes_load" in cpu_source(laid(built))
     for m, n, k in EDGES[:8]:
         sizes = {"M": m, "N": n, "K": k}
         inputs = random_inputs(built.op, sizes)
@@ -304,7 +304,7 @@ def test_one_point_and_no_axes() -> None:
 def test_the_parallel_driver_gives_what_one_thread_gives() -> None:
     names: dict[str, Any] = {}
     built = PROGRAMS["matmul_tile"]
-    exec(cpu_source(built), names)
+    exec(cpu_source(laid(built)), names)
     for sizes in ({"M": 70, "N": 300, "K": 19}, {"M": 0, "N": 3, "K": 1}, {"M": 3, "N": 2, "K": 0}):
         sizes = {name: sizes[name] for name in built.op.sizes}
         inputs = random_inputs(built.op, sizes)
@@ -313,7 +313,7 @@ def test_the_parallel_driver_gives_what_one_thread_gives() -> None:
 
 
 def lines(built: Program) -> str:
-    return cpu_kernels(built).text
+    return laid_kernels(built).text
 
 
 def test_a_vector_kernel_is_one_loop_over_the_index() -> None:
@@ -324,7 +324,8 @@ def test_a_vector_kernel_is_one_loop_over_the_index() -> None:
         op
         + "machine a : made {\n  work grid = (g: 264), block = (t: 256)\n  compute i = (c, g, t, v: 4)\n  time c\n  vector v\n}\n"
     )
-    assert "for i in range(start, min(start + 8192, n)):\n            z[at(i)] = x[at(i)] + y[at(i)]" in lines(vector)
+    loop = "for i_in in range(min(8192, n - i_chunk * 8192)):\n            i = i_chunk * 8192 + i_in\n            z[at(i)] = x[at(i)] + y[at(i)]"
+    assert loop in lines(vector)
     assert lines(vector) == lines(stride)
 
 
@@ -342,7 +343,7 @@ def test_a_flattened_range_is_taken_apart() -> None:
         "op made(x: f32[A, B, C]) -> (y: f32[A, B, C]) {\n  y[i, j, k] = x[i, j, k] * 2\n}\n"
         "machine flat : made {\n  work grid = (g), block = (t: 128)\n  compute (i, j, k) = (g, t)\n}\n"
     )
-    assert "i < A, j < B, k < C" in lines(built)
+    assert "i < A, j < B, k_chunk < ceil(C / 8192)" in lines(built)
     for sizes in ((0, 2, 3), (2, 3, 0), (3, 5, 7), (1, 64, 33)):
         agree(built, dict(zip("ABC", sizes, strict=True)))
 
@@ -352,8 +353,8 @@ def test_borders_are_cut_off() -> None:
         "op made(x: f32[n]) -> (y: f32[n]) {\n  y[i] = x[i - 1 | 0] + x[i + 1 | 0]\n}\n"
         "machine a : made {\n  work grid = (g), block = (t: 256)\n  compute i = (g, t)\n}\n"
     )
-    inner = lines(built).partition("range(inner_low, inner_high)")[2].splitlines()[1]
-    assert "if" not in inner and "x[at(i - 1)] + x[at(i + 1)]" in inner
+    inner = lines(built).partition("range(max(0, 1 - i_chunk * 8192), min(8192, n - i_chunk * 8192 - 1))")[2].splitlines()[4]
+    assert "if" not in inner and "x[at(x0)] + x[at(x0_2)]" in inner
 
 
 def test_sums_are_reassociated_only_where_a_point_has_a_long_one() -> None:
@@ -366,14 +367,14 @@ def test_sums_are_reassociated_only_where_a_point_has_a_long_one() -> None:
 
 
 def test_the_text_imports_nothing_of_ours_and_is_the_same_every_time() -> None:
-    source = cpu_source(PROGRAMS["matmul_tile"])
+    source = cpu_source(laid(PROGRAMS["matmul_tile"]))
     modules = {
         n.module if isinstance(n, ast.ImportFrom) else n.names[0].name
         for n in ast.walk(ast.parse(source))
         if isinstance(n, ast.Import | ast.ImportFrom)
     }
     assert {m.split(".")[0] for m in modules if m} <= {"math", "numpy", "numba", "llvmlite"}
-    assert source == cpu_source(PROGRAMS["matmul_tile"])
+    assert source == cpu_source(laid(PROGRAMS["matmul_tile"]))
 
 
 def test_names_of_the_spec_hide_nothing() -> None:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.emit.cpu_harness import kernel, program, run
+from tests.emit.cpu_harness import kernel, laid, laid_kernels, program, run
 from tests.program.cooperation_texts import TEXTS
-from tinygpu.emit.cpu import cpu_kernels, cpu_name, cpu_source
+from tinygpu.emit.cpu import cpu_name, cpu_source
 
 Inputs = dict[str, Any]
 LINES = ({"n": 0}, {"n": 256}, {"n": 1024}, {"n": 256 * 300})
@@ -35,7 +35,7 @@ def test_what_cooperating_programs_compute(name: str) -> None:
     built = program(TEXTS[name])
     meaning, every = MEANING[name]
     names: dict[str, Any] = {}
-    exec(cpu_source(built), names)
+    exec(cpu_source(laid(built)), names)
     for sizes in every:
         given = {size: sizes[size] for size in built.op.sizes}
         shapes = {t.name: tuple(given[e.name] for e in t.shape) for t in built.op.inputs}  # type: ignore[union-attr]
@@ -114,15 +114,15 @@ def by_numpy(name: str, x: Any) -> Any:
 
 
 def test_copies_of_what_many_update_are_combined_in_order() -> None:
-    text = cpu_kernels(program(TEXTS["histogram_atomic"])).text
+    text = laid_kernels(program(TEXTS["histogram_atomic"])).text
     assert "h_copies = np.full(parts * h.size, np.int32(0))" in text and "prange(parts)" in text
 
 
 def test_threads_are_the_inner_loop_where_they_are_closer_in_memory() -> None:
     """`x[…, c*32 + lane]`: the loop over c is taken out of the threads, and the tail bounds the lanes."""
-    text = cpu_kernels(program(TEXTS["row_max_warp"])).text
+    text = laid_kernels(program(TEXTS["row_max_warp"])).text
     assert "        for c in range((N + 31) // 32):\n            for w in range(min(4, R - g * 4)):\n" in text
-    assert "for lane_ in range(min(32, N - c * 32)):\n" in text
+    assert "for lane in range(min(32, N - c * 32)):\n" in text
 
 
 def test_a_condition_of_data_that_the_body_changes() -> None:

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.emit.cpu_harness import program, programs
+from tests.emit.cpu_harness import laid_kernels, program, programs
 from tests.emit.test_cpu import agree
-from tinygpu.emit.cpu import cpu_kernels
 
 SPECS = Path(__file__).resolve().parents[2] / "specs"
 PRODUCT = """
@@ -36,15 +35,15 @@ machine direct : made {
 def test_a_loop_in_factors_ends_where_the_fold_ends() -> None:
     """`k = (ko, ki)` with a guard: one loop to K, and the tile of a plain product."""
     built = program(PRODUCT)
-    assert "lanes_load" in (text := cpu_kernels(built).text) and "range(0, K, 512)" in text
+    assert "lanes_load" in (text := laid_kernels(built).text) and "for k_block in range((K + 511) // 512):" in text
     for m, n, k in ((0, 3, 2), (3, 0, 2), (3, 2, 0), (1, 1, 1), (7, 33, 5), (13, 17, 513)):
         agree(built, {"M": m, "N": n, "K": k})
 
 
 def test_a_convolution_is_a_tile_around_loops() -> None:
     built = program(CONVOLUTION)
-    text = cpu_kernels(built).text
-    assert "lanes_load" in text and "for q in range(row_start, row_stop)" in text
+    text = laid_kernels(built).text
+    assert "lanes_load" in text and "for q_in in range(min(252, W - q_tile * 252))" in text
     for sizes in ((1, 1, 1, 1, 1), (2, 3, 7, 5, 33), (1, 2, 260, 3, 2), (2, 2, 2, 0, 4), (0, 2, 2, 2, 2)):
         agree(built, dict(zip("NHWCK", sizes, strict=True)))
 
@@ -52,8 +51,11 @@ def test_a_convolution_is_a_tile_around_loops() -> None:
 def test_a_panel_serves_all_short_loops_around_it() -> None:
     """`c = (co, ci: 8)` outside of the window: seven times 3 × 3 × 8 steps have room, and the accumulators are loaded once for all."""
     built = program(CONVOLUTION.replace("t)\n  time b,", "t), c = (co, ci: 8)\n  time b, co,").replace("r, s, c\n", "r, s, ci\n"))
-    text = cpu_kernels(built).text
-    assert "range(0, (C + 7) // 8, 7)" in text and "at(((((co - block)*3 + r)*3 + s)*8 + ci)*2*LANES" in text
+    text = laid_kernels(built).text
+    assert (
+        "for co_block in range(((C + 7) // 8 + 6) // 7)" in text
+        and "panel[at((((co_in * 3 + r) * 3 + s) * 8 + ci) * (2 * LANES) + k_in)]" in text
+    )
     for sizes in ((1, 1, 2, 57, 3), (2, 3, 7, 5, 33), (1, 2, 2, 56, 2), (1, 1, 3, 113, 1), (2, 2, 2, 0, 4)):
         agree(built, dict(zip("NHWCK", sizes, strict=True)))
 
@@ -75,8 +77,8 @@ def test_what_is_read_across_is_turned_in_tiles(name: str) -> None:
         f"op made({inputs}) -> (y: {dtype}[N, M]) {{ y[j, i] = {value} }}\n"
         "machine a : made {\n  work grid = (bi, bj), block = (ty: 8, tx: 32)\n  compute i = (bi, h: 4, ty), j = (bj, tx)\n  register h\n}\n"
     )
-    text = cpu_kernels(built).text
-    assert f"tile_{tiles - 1} = np.empty" in text and f"tile_{tiles} " not in text
+    text = laid_kernels(built).text
+    assert f"square_{tiles - 1} = np.empty" in text and f"square_{tiles} " not in text
     for m, n in ((0, 3), (3, 0), (1, 1), (63, 65), (64, 64), (130, 70)):
         agree(built, {"M": m, "N": n})
 
@@ -107,7 +109,7 @@ def test_a_row_in_factors_is_one_loop() -> None:
         + loop.format(f"y[g*4 + w, {j}] = exp(x[g*4 + w, {j}] - m[]) / s[]")
         + "    }\n  }\n}\n"
     )
-    assert cpu_kernels(built).text.count("for j in range(N):") == 2
+    assert laid_kernels(built).text.count("for j in range(N):") == 2
     for rows, n in ((0, 1), (1, 1), (5, 127), (4, 128), (3, 300)):
         agree(built, {"R": rows, "N": n})
 
@@ -120,7 +122,7 @@ def test_work_that_depends_on_the_point_counts() -> None:
         "for c < ceil(n / 8192) { for t < 1024 { a[] += x[(c*8 + g)*1024 + t] if (c*8 + g)*1024 + t < n } }\npart[g] = a[] }\n"
         "    launch (grid = (), block = ()) { local b: f32[]\nb[] = 0\nfor g < 8 { b[] += part[g] }\ns[] = b[] }\n  }\n}\n"
     )
-    assert "if 8 * ((n + 8191) // 8192) * 1024 < 65536" in cpu_kernels(built).text
+    assert "if 8 * ((n + 8191) // 8192) * 1024 < 65536" in laid_kernels(built).text
 
 
 def test_loops_whose_order_does_not_matter_become_one() -> None:
@@ -133,7 +135,7 @@ def test_loops_whose_order_does_not_matter_become_one() -> None:
         + loop.format("y[r, c*64 + t*2 + v] = x[r, c*64 + t*2 + v] - s[]")
         + "    }\n  }\n}\n"
     )
-    assert cpu_kernels(built).text.count("for j in range(min(256, N)):") == 2
+    assert laid_kernels(built).text.count("for j in range(N):") == 2
     for rows, n in ((0, 1), (3, 1), (1, 1), (5, 255), (4, 256)):
         agree(built, {"R": rows, "N": n})
 
@@ -145,6 +147,6 @@ def test_a_long_fold_of_components_is_taken_in_pieces(spec: str, machine: str) -
     """Shorter and longer than where pieces begin, and with what is left over."""
     found = programs((SPECS / f"{spec}.tgpu").read_text(encoding="utf-8"))
     built = next(p for title, p in found.items() if title.startswith(machine))
-    assert "for block in range(0, done, 64):" in cpu_kernels(built).text
+    assert "for piece in range(64):" in laid_kernels(built).text
     for rows, n in ((3, 1), (1, 255), (2, 256), (5, 300), (1, 640)):
         agree(built, {"R": rows, "N": n})

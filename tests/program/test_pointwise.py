@@ -9,11 +9,12 @@ import pytest
 
 from tests.program.library import agrees, edges
 from tinygpu import pipeline
-from tinygpu.emit.cpu import cpu_source, tiled
+from tinygpu.emit.cpu import cpu_source
 from tinygpu.model.machine import Machine
 from tinygpu.program.pointwise import pointwise
 from tinygpu.program.step import Barrier, Shared, steps
 from tinygpu.proof.kernel import Proof, prove
+from tinygpu.schedule.cpu import on_cpu, tiled
 
 SPECS = Path(__file__).resolve().parents[2] / "specs"
 MACHINES = {(path.stem, m.title): m for path in sorted(SPECS.glob("*.tgpu")) for m in pipeline.load(path).machines}
@@ -37,7 +38,7 @@ def test_products_that_give_their_program_are_tiles_on_a_cpu(spec: str, title: s
     machine = MACHINES[spec, title]
     (single,) = pipeline.singles(machine)
     assert not alone(machine) and tiled(single) and isinstance(prove(single), Proof)
-    assert "lanes_add(acc" in cpu_source(single)
+    assert "lanes_add(acc" in cpu_source(next(on_cpu(single)))
     assert single.op == machine.op and single.workspaces == pipeline.program(pointwise(machine)).workspaces
     for seed, sizes in enumerate(edges(single, 3)):
         assert not agrees(single, sizes, seed)

@@ -21,10 +21,12 @@ import numpy as np
 from tinygpu import pipeline
 from tinygpu.category.evaluate import evaluate
 from tinygpu.emit.cpu import cpu_name, cpu_source
+from tinygpu.emit.python import identifier
 from tinygpu.model.machine import Machine
 from tinygpu.program.inputs import random_inputs
 from tinygpu.program.step import Program
 from tinygpu.program.unpack import unpack
+from tinygpu.record import replace
 
 SPECS = Path(__file__).resolve().parents[2] / "specs"
 FLIPPED = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq}
@@ -41,7 +43,10 @@ def cpu_program(machine: Machine, given: bool = False) -> Program:
 @cache
 def kernel(spec: str, title: str, given: bool = False) -> tuple[str, str, Program]:
     """The text of a machine's CPU kernels, the name they have there, and their program."""
-    program = cpu_program(next(m for m in pipeline.load(SPECS / f"{spec}.tgpu").machines if m.title == title), given)
+    program = pipeline.on_core(
+        cpu_program(next(m for m in pipeline.load(SPECS / f"{spec}.tgpu").machines if m.title == title), given)
+    )
+    program = replace(program, name=identifier(program.name))
     return cpu_source(program), cpu_name(program).removesuffix("_cpu"), program
 
 

@@ -29,7 +29,7 @@ from tinygpu.proof.summary import NAMED
 from tinygpu.recheck.agreement import Agreement, Disagreement
 from tinygpu.recheck.run import rerun
 from tinygpu.recheck.solve import Answer, answer, numbered
-from tinygpu.record import dataclass, replace
+from tinygpu.record import dataclass
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -145,6 +145,7 @@ def states(program: Program) -> tuple[Stated, ...]:
 def validated(found: Sequence[Subject]) -> dict[str, tuple[Diagnostic, ...]]:
     """For each module what is wrong with it. It is what this version writes for the programs that it names, to the character, or it is not
     looked at further; then its launchers and kernels are followed along these programs."""
+    from tinygpu.pipeline import on_core
     from tinygpu.validate.check import Expected, validate
     from tinygpu.validate.cpu import findings
 
@@ -157,10 +158,10 @@ def validated(found: Sequence[Subject]) -> dict[str, tuple[Diagnostic, ...]]:
         if other := differs(several[0].module, path):
             out[path] = (other,)
             continue
-        text, expected = several[0].module, [Expected(s.machine, unpack(s.program), s.alone or s.program) for s in several]
+        text, expected = several[0].module, [Expected(s.machine, unpack(s.program), on_core(s.alone or s.program)) for s in several]
         on_gpu = (*beside(path), *validate(text, expected, path))
         on_cpu = findings(text, expected, path) if not on_gpu else ()
-        out[path] = (*on_gpu, *(replace(d, verdict="unknown") if d.verdict == "note" else d for d in on_cpu))
+        out[path] = (*on_gpu, *on_cpu)
     return out
 
 

@@ -1,43 +1,38 @@
 """The CPU kernel of a program, as the text of a module that needs numpy and numba and nothing of ours.
 
-Comes in: a program. Goes out: for each launch a work function over a range of items and a parallel
-driver over the threads of the machine, and `NAME_cpu(tensors…, workspaces…, sizes…)`, which runs the launches on C-contiguous numpy arrays.
-The one idea: threads that do not cooperate are points of a nest, so the loops may be ordered and cut as the memory likes it; a block of
-threads that do cooperate is run by one core.
+    program → text        for each launch a work function over a range of items and a driver over the threads of the machine
+
+Comes in: a program as `schedule/cpu.py` lays it out. Goes out: its functions, and `NAME_cpu(tensors…, workspaces…, sizes…)`, which runs the
+launches on C-contiguous numpy arrays. The one idea: an item is a point of the grid, which one core runs; threads of a block that work
+together it runs in turn, between barriers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable
 
-from tinygpu.category.term import FLOATS, conjunction, text
-from tinygpu.emit.cpu_block import block_count, block_lines, block_steps, cooperates
-from tinygpu.emit.cpu_cells import without_copies
+from tinygpu.category.interval import natural
+from tinygpu.category.term import FLOATS, Axis, Const, Term, conjunction, conjuncts, size, text, variables
+from tinygpu.emit.cpu_body import Body, shared
 from tinygpu.emit.cpu_driver import Call, arguments, driver_lines, entry_lines
-from tinygpu.emit.cpu_exchange import without_shuffles
-from tinygpu.emit.cpu_flat import in_rows
 from tinygpu.emit.cpu_lanes import IMPORTS as LANES_IMPORTS
 from tinygpu.emit.cpu_lanes import lanes_source
-from tinygpu.emit.cpu_lift import lift, sites
-from tinygpu.emit.cpu_merge import Nest, bound, merge, merge_loops
-from tinygpu.emit.cpu_names import renamed
-from tinygpu.emit.cpu_nest import innermost, inside, item_count, nest_lines, step_count
-from tinygpu.emit.cpu_pieces import carried, temporaries
 from tinygpu.emit.cpu_prelude import HEADER, HEADER_IMPORTS, prelude
-from tinygpu.emit.cpu_split import split
-from tinygpu.emit.cpu_steps import indent, is_long
-from tinygpu.emit.cpu_strip import strips
-from tinygpu.emit.cpu_text import Writer
-from tinygpu.emit.cpu_tile import tile_of
-from tinygpu.emit.cpu_tile_text import tile_count, tile_lines
-from tinygpu.emit.cpu_turn import turn_count, turn_lines, turn_of
+from tinygpu.emit.cpu_text import REGISTER, RESERVED, Writer, mangle
+from tinygpu.emit.cuda_names import index_names
 from tinygpu.emit.mathlib import errors
-from tinygpu.emit.python import identifier
-from tinygpu.hardware.arch import CPU
+from tinygpu.emit.python import block, identifier, indent
 from tinygpu.model.op import Op, Tensor
-from tinygpu.program.step import Assign, For, If, Launch, Local, Program, Shared, Step, steps
+from tinygpu.program.step import Assign, For, Launch, Local, Program, Step, steps
 from tinygpu.program.unpack import unpack
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, replace
+from tinygpu.schedule.access import is_long
+from tinygpu.schedule.exchange import flat_thread, threads_of
+from tinygpu.schedule.lift import Site, sites
+from tinygpu.schedule.merge import assume
+from tinygpu.schedule.polynomial import positive, term, without
+from tinygpu.schedule.threads import in_turn
+from tinygpu.schedule.tiled import LANES
 
 
 def cpu_name(program: Program) -> str:
@@ -76,19 +71,15 @@ def cpu_support(kernels: Iterable[Kernels]) -> str:
 
 def cpu_kernels(program: Program) -> Kernels:
     """The two functions of each launch, and `NAME_cpu`."""
-    packed, program = program, unpack(program)
+    program = unpack(program)
     globals_ = globals_of(program)
-    writer = Writer({t.name: t for t in globals_}, {}, sizes=frozenset(program.op.sizes), carried=carried(packed))
+    writer = Writer({t.name: t for t in globals_}, {})
     given = arguments(globals_, program.op.sizes)
     functions: list[str] = []
     calls: list[Call] = []
     for number, launch in enumerate(program.launches):
         name = f"{identifier(program.name)}_{number}" if len(program.launches) > 1 else identifier(program.name)
-        writer.temporaries = temporaries(packed, launch)
-        if cooperates(launch):
-            work, call = cooperating_launch(program.op, name, launch, writer)
-        else:
-            work, call = plain_launch(program.op, name, launch, writer, program.arch == CPU)
+        work, call = work_function(program, name, launch, writer)
         functions.append("\n".join(work))
         if not call.alone:
             functions.append("\n".join(driver_lines(call, given, writer)))
@@ -98,89 +89,113 @@ def cpu_kernels(program: Program) -> Kernels:
     return Kernels("\n\n\n".join(functions) + "\n", frozenset(writer.needs), vectors)
 
 
-def tiled(program: Program) -> bool:
-    """Whether all launches are tiles: products, of which the machine's own order would only be in the way."""
-    program = unpack(program)
-    tensors = {t.name: t for t in globals_of(program)}
-    return all(_tile(program.op, launch, Writer(tensors, {}, sizes=frozenset(program.op.sizes))) for launch in program.launches)
-
-
-def _tile(op: Op, launch: Launch, writer: Writer) -> bool:
-    if cooperates(launch):
-        return False
-    nest = nest_of(op, launch, writer.tensors)
-    writer.locals = {s.name: s for s in steps(nest.body) if isinstance(s, Local)}
-    return tile_of(nest, writer, op) is not None
-
-
 def globals_of(program: Program) -> tuple[Tensor, ...]:
     """The arrays and scalars that every function takes: inputs, outputs, workspaces."""
     return (*program.op.tensors, *(Tensor(w.name, w.dtype, w.extents, "workspace", w.span) for w in program.workspaces))
 
 
-def stored(launch: Launch) -> frozenset[str]:
-    """The global arrays that a launch writes."""
-    own = {s.name for s in steps(launch.body) if isinstance(s, Local | Shared)}
-    return frozenset(site.step.target for site in sites(launch.body)) - own
-
-
-def nest_of(op: Op, launch: Launch, tensors: Mapping[str, Tensor], core: bool = False) -> Nest:
-    """The launch in normal form: own loops lifted, factors merged, guards made bounds; axes bear the names of the op's indices. The cells
-    of a core are in one row."""
-    outputs = stored(launch)
-    taken = frozenset(op.sizes) | set(tensors) | {s.name for s in steps(launch.body) if isinstance(s, Local)}
-    taken |= {s.axis.name for s in steps(launch.body) if isinstance(s, For)} | {a.name for a in launch.grid + launch.block}
-    lifted, body = lift(launch.body, outputs)
-    body = without_copies(body, frozenset(tensors) - outputs)
-    axes, body = merge((*launch.grid, *launch.block, *lifted), in_rows(body) if core else body, taken)
-    body = merge_loops(body, taken | {a.name for a in axes})
-    nest = split(bound(axes, body, outputs), taken | {a.name for a in axes})
-    body = (If(conjunction(*nest.guards), nest.body),) if nest.guards else nest.body
-    nest = bound(*merge(nest.axes, body, taken | {a.name for a in nest.axes}), outputs)
-    nest = inside(nest, tensors)
-    return renamed(op, nest, frozenset(op.sizes) | set(tensors))
-
-
-def plain_launch(op: Op, name: str, launch: Launch, writer: Writer, core: bool = False) -> tuple[list[str], Call]:
-    """The work function of a launch whose threads do not cooperate; one on a `core` says the shape of its tiles."""
-    nest = nest_of(op, launch, writer.tensors, core)
-    writer.locals = {s.name: s for s in steps(nest.body) if isinstance(s, Local)}
-    lane = innermost(nest, writer)
-    tile = tile_of(nest, writer, op, launch if core else None)
-    tile = tile if tile and set(writer.vectors) <= {tile.dtype} else None  # a module has vectors of one dtype
-    if tile:
-        body, operations = tile_lines(tile, writer)
-        writer.vectors.setdefault(tile.dtype, set()).update(operations)
-        count = tile_count(tile, writer)
-    elif turn := turn_of(nest, writer):
-        body, count = turn_lines(turn, writer), turn_count(turn, writer)
-    else:
-        body, count = nest_lines(nest, writer), item_count(nest, lane, writer)
-    extents = ", ".join(f"{a.name} < {text(a.extent)}" for a in nest.axes)
-    free = reassociates(nest.body) and not tile and not (lane and strips(nest.body, lane, writer))
-    note = f"Items [first, last) of the points {extents or '()'}.{' Sums are reassociated.' if free else ''}"
-    pieces = any("done = 0" in line for line in body)
-    note += " Long folds are taken in pieces, which are combined in another order." if pieces else ""
-    return work_lines(op, name, note, free, body, writer), Call(name, count, step_count(nest, writer))
-
-
-def cooperating_launch(op: Op, name: str, launch: Launch, writer: Writer) -> tuple[list[str], Call]:
-    """The work function of a launch whose threads cooperate."""
-    taken = frozenset(op.sizes) | set(writer.tensors) | {a.name for a in launch.grid + launch.block}
-    taken |= {s.axis.name if isinstance(s, For) else s.name for s in steps(launch.body) if isinstance(s, For | Local | Shared)}
-    launch = without_shuffles(launch, taken)
-    taken |= {s.name for s in launch.body if isinstance(s, Shared)}
-    body = block_lines(launch, writer, taken)
+def work_function(program: Program, name: str, launch: Launch, writer: Writer) -> tuple[list[str], Call]:
+    """`NAME_work(first, last, …)`, which runs some items one after the other, and how it is called."""
+    alone = in_turn(launch, {t.name: t.shape for t in globals_of(program)}, program.op.sizes)
+    writer.locals = {s.name: s for s in alone.arrays}
+    writer.strip, writer.thread, writer.parts = set(alone.lasting), flat_thread(launch.block), threads_of(launch.block)
+    launch = replace(launch, body=alone.body)
+    labels = labelled(program, launch, writer)
+    known = frozenset(program.op.sizes) | {a.name for a in launch.grid} | {LANES.name}
+    facts = [f for f in shared(launch.body) if variables(f) <= known]
+    lines = Body(writer, labels, known).lines(assume(launch.body, facts))
+    lines = block(f"if {writer.guard(conjunction(*facts))}", lines) if facts else lines
+    lines = block("for item in range(first, last)", [*decoded(launch.grid, writer), *lines])
+    if any("nought" in line for line in lines):
+        lines.insert(0, "nought = min(0, first)  # 0, which the compiler does not know: it would unroll the loops around the tile")
+    arrays = [line for s in alone.arrays for line in declared(s, writer)]
+    free = reassociates(launch.body)
+    note = f"Items [first, last) of {', '.join(f'{a.name} < {text(a.extent)}' for a in launch.grid) or '()'}."
+    note += " Sums are reassociated." if free else ""
     met = {
         s.target: (writer.tensors[s.target], s.update)
         for s in steps(launch.body)
-        if isinstance(s, Assign) and s.target in writer.tensors and s.atomic
+        if isinstance(s, Assign) and s.atomic and s.target in writer.tensors
     }
-    extents = ", ".join(f"{a.name} < {text(a.extent)}" for a in launch.grid)
-    free = reassociates(launch.body)
-    note = f"Blocks [first, last) of {extents or '()'}, one after the other.{' Sums are reassociated.' if free else ''}"
-    call = Call(name, block_count(launch, writer), block_steps(launch, writer), tuple(met.values()))
-    return work_lines(op, name, note, free, body, writer), call
+    call = Call(name, item_count(launch, writer), work_count(launch, program.op.sizes, writer), tuple(met.values()))
+    writer.strip, writer.locals = set(), {}
+    return work_lines(program.op, name, note, free, [*arrays, *lines], writer), call
+
+
+def labelled(program: Program, launch: Launch, writer: Writer) -> dict[Term, str]:
+    """The names of index terms: the equation's own, and the number of a thread in its block."""
+    taken = {*writer.tensors, *writer.locals, *program.op.sizes, *(a.name for a in (*launch.grid, *launch.block))}
+    taken |= {s.axis.name for s in steps(launch.body) if isinstance(s, For)}
+    taken |= {*map(mangle, taken), *RESERVED}
+    labels = {t: mangle(n) for t, n in index_names(program, replace(launch, block=()), taken).items()}
+    return {writer.thread: "thread", **labels} if writer.strip and not isinstance(writer.thread, Const) else labels
+
+
+def declared(local: Local, writer: Writer) -> list[str]:
+    """An array for each cell that is none but one number, or for each at all, where every thread has it."""
+    size: Term = Const(writer.parts if local.name in writer.strip else 1)
+    for extent in local.extents:
+        size = size * extent
+    if not local.extents and local.name not in writer.strip:
+        return []
+    return [f"{mangle(local.name)} = np.empty({writer.index(size)}, {REGISTER[local.dtype]})"]
+
+
+def decoded(grid: tuple[Axis, ...], writer: Writer) -> list[str]:
+    """`item` as the digits of the grid, slowest first."""
+    lines, rest = list[str](), "item"
+    for position in reversed(range(len(grid))):
+        name, extent = mangle(grid[position].name), extent_text(writer, grid[position])
+        lines.append(f"{name} = {writer.call('remainder', rest, extent) if position else rest}")
+        if position > 1:
+            lines.append(f"rest = {writer.call('quotient', rest, extent)}")
+            rest = "rest"
+        elif position:
+            rest = writer.call("quotient", rest, extent)
+    return lines
+
+
+def extent_text(writer: Writer, axis: Axis) -> str:
+    """The extent, never negative."""
+    return writer.index(natural(axis.extent))
+
+
+def item_count(launch: Launch, writer: Writer) -> str:
+    """How many items a launch has."""
+    return product([extent_text(writer, a) for a in launch.grid]) or "1"
+
+
+def work_count(launch: Launch, sizes: Collection[str], writer: Writer) -> str:
+    """About how many steps all items take together: the points of the loops around the deepest assignment. Where a condition says how many
+    points there are of a factor of the grid and the loops that it is cut into, it is so many."""
+    known = {*sizes, LANES.name}
+
+    def depth(site: Site) -> tuple[int, ...]:
+        extents = [loop.axis.extent for loop in site.loops]
+        return sum(bool(variables(e)) for e in extents), -len(extents), -sum(size(e)[0] for e in extents)
+
+    site = max(sites(launch.body), key=depth, default=None)
+    loops = tuple(loop.axis for loop in site.loops) if site else ()
+    axes = [a for a in (*launch.grid, *loops) if a.sort != "register"]
+    guards = conjuncts(conjunction(*site.guards, site.step.guard)) if site else ()
+    parts: list[Term] = []
+    for factor in launch.grid:
+        for guard in guards:
+            inside = [a for a in (*launch.grid, *loops) if a.name in variables(guard)]
+            p = positive(guard)
+            if p is not None and factor in inside and not any(a in launch.grid for a in inside if a != factor):
+                for axis in inside:
+                    p = without(p, axis.name)
+                axes = [a for a in axes if a not in inside]
+                parts.append(term(p))
+                break
+    parts += [a.extent for a in axes if variables(a.extent) <= known and a.extent != Const(1)]
+    return product([writer.index(natural(t)) for t in parts]) or "1"
+
+
+def product(parts: list[str]) -> str:
+    """The text of a product."""
+    return " * ".join(f"({p})" if " " in p and len(parts) > 1 else p for p in parts)
 
 
 def work_lines(op: Op, name: str, note: str, free: bool, body: list[str], writer: Writer) -> list[str]:
@@ -197,5 +212,9 @@ def work_lines(op: Op, name: str, note: str, free: bool, body: list[str], writer
 def reassociates(body: tuple[Step, ...]) -> bool:
     """Whether a sum or product of floats runs in a long loop of one point; then its order is left to the compiler, which needs that
     to make vectors of it. Everything else keeps the program's order."""
-    folds = [site for site in sites(body) if site.step.update in ("sum", "prod") and any(is_long(loop.axis) for loop in site.loops)]
+    folds = [
+        site
+        for site in sites(body)
+        if site.step.update in ("sum", "prod") and not site.step.index and any(is_long(loop.axis) for loop in site.loops)
+    ]
     return any(site.step.value.dtype in FLOATS for site in folds)

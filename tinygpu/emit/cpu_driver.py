@@ -10,7 +10,7 @@ from __future__ import annotations
 from tinygpu.category.dtype import HALVES
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.term import INTEGERS, Const, text
-from tinygpu.emit.cpu_steps import UPDATE
+from tinygpu.emit.cpu_body import UPDATE
 from tinygpu.emit.cpu_text import REGISTER, Writer, constant, mangle, wrapping
 from tinygpu.model.op import Tensor
 from tinygpu.record import dataclass

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import keyword
 import math
-import re
+from collections.abc import Mapping
 
 from tinygpu.category.dtype import HALVES
 from tinygpu.category.term import BOOL, FLOATS, FUNCTIONS, INDEX, INTEGERS, App, Const, Read, Term, Var
@@ -22,11 +22,8 @@ from tinygpu.record import dataclass, field
 RESERVED = frozenset(keyword.kwlist) | {
     "__debug",  # with its underscores the one name that Python lets nobody give
     "np", "math", "numba", "njit", "prange", "range", "min", "max", "abs", "at", "first", "last", "items", "parts", "part", "item",
-    "rest", "start", "thread", "across", "nought", "row", "row_start", "row_stop",
-    "done", "lane", "lane_start", "lane_count", "cell", "block", "block_end", "LANES", "strip", "width", "low", "high",
-    "inner_low", "inner_high", "side", "inlined", "get_num_threads", *PRELUDE,
+    "rest", "thread", "nought", "cell", "LANES", "inlined", "get_num_threads", *PRELUDE,
 }  # fmt: skip
-NUMBERED = re.compile(r"(panel|spread|tile)[_\d]*")
 REGISTER = {
     "f64": "np.float64", "f32": "np.float32", "f16": "np.float32", "bf16": "np.float32", "i64": "np.int64", "i32": "np.int32",
     "u32": "np.uint32", "u8": "np.uint8", "i8": "np.int8", "bool": "np.bool_",
@@ -42,40 +39,29 @@ def mangle(name: str) -> str:
 
     >>> mangle("x"), mangle("lambda"), mangle("min"), mangle("min_")
     ('x', 'lambda_', 'min_', 'min__')
-    >>> mangle("@start"), mangle("start"), mangle("tile_0")  # an emitter's own names begin with @
-    ('start', 'start_', 'tile_0_')
+    >>> mangle("@LANES"), mangle("LANES")  # an emitter's own names begin with @
+    ('LANES', 'LANES_')
     """
     if name.startswith("@"):
         return name[1:]
-    if NUMBERED.fullmatch(name):
-        return name + "_"
     return name + "_" if name.rstrip("_") in RESERVED else name  # also of `min_`, which would else meet `min`
-
-
-@dataclass(frozen=True, slots=True)
-class Carried:
-    """The cells of a value with components, one for each, that is folded with a monoid."""
-
-    monoid: str
-    cells: tuple[str, ...]
 
 
 @dataclass(slots=True)
 class Writer:
     """Names in scope and what was called: `tensors` and `locals` by name; `needs` grows with every prelude function used, `vectors`
-    with the vector operations of each dtype; cells in `strip` have an element for each of `parts` lanes or threads,
-    of which `part` is the one at hand; `carried` are the values that are folded, `temporaries` are written wherever they are read."""
+    with the vector operations of each dtype; of cells in `strip` each of `parts` threads has one, and `thread` is the one at hand.
+    `bound` are the names of index terms, `held` those of accumulators in vector registers, by their first lane."""
 
     tensors: dict[str, Tensor]
     locals: dict[str, Local]
     needs: set[str] = field(default_factory=set)
     vectors: dict[str, set[str]] = field(default_factory=dict)
     strip: set[str] = field(default_factory=set)
-    part: str = "part"
+    thread: Term = Const(0)
     parts: int = 1
-    sizes: frozenset[str] = frozenset()
-    carried: tuple[Carried, ...] = ()
-    temporaries: frozenset[str] = frozenset()
+    bound: Mapping[Term, str] = field(default_factory=dict)
+    held: Mapping[tuple[str, tuple[Term, ...]], str] = field(default_factory=dict)
 
     def call(self, function: str, *args: str) -> str:
         self.needs.add(function)
@@ -84,7 +70,7 @@ class Writer:
     def text(self, t: Term, level: int = 0) -> str:
         """An index term as int64, a condition, or a value in the type of its register; parentheses where what stands around it binds
         more tightly than `level`."""
-        return Source(lower=self.lower, form=self.form, read=self.read, literal=constant).term(t, level)
+        return Source(bound=self.bound, lower=self.lower, form=self.form, read=self.read, literal=constant).term(t, level)
 
     index = guard = value = text  # one functor: the names only say what is written
 
@@ -100,13 +86,13 @@ class Writer:
 
     def address(self, name: str, index: tuple[Term, ...]) -> str:
         """The flat element number, unsigned: row-major, the last axis fastest."""
-        return f"at({self.index(flat(index, self.tensors[name].shape))})"
+        shape = self.locals[name].extents if name in self.locals else self.tensors[name].shape
+        return f"at({self.index(flat(index, shape))})"
 
     def cell(self, name: str, index: tuple[Term, ...]) -> str:
         """A local: a variable, or an element of a small flat array."""
         if name in self.strip:
-            place = flat(index, self.locals[name].extents) * self.parts
-            return f"{mangle(name)}[at({self.index(place)} + {self.part})]" if index else f"{mangle(name)}[at({self.part})]"
+            return f"{mangle(name)}[at({self.index(flat(index, self.locals[name].extents) * self.parts + self.thread)})]"
         return f"{mangle(name)}[at({self.index(flat(index, self.locals[name].extents))})]" if index else mangle(name)
 
     def lower(self, t: Term) -> Term:

@@ -1,173 +1,174 @@
-"""The text of a CPU kernel, proved against its equation: it is read back as a program, and that program is proved.
+"""The text of a CPU kernel against the program that was proved.
 
-    text ─read→ program ─prove→ proof        for all sizes, by the same obligations as the machine's own program
+    validate(module, name, program)        raises Differs where `NAME_cpu` does not do, for all sizes, what the program does
 
-Comes in: a module, the name of a launcher, and the program that it was made of, of which only the op, the preconditions and the workspaces
-are looked at. Goes out: that it is proved, that it is wrong with a diagnostic that names a line of the module, or why neither is known.
-The one idea: nothing of the emitter is trusted, since what is proved is the text.
+Comes in: a module, the name of a launcher, and the program that its CPU kernels were made of. Goes out: nothing, or a diagnostic that names a
+line of the module. The one idea: nothing of the emitter is trusted. Its text is read, and followed along the program, as that of CUDA is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TypeAlias
+import ast
+from collections.abc import Sequence
 
-from tinygpu.category.term import Term
-from tinygpu.diagnostic import Diagnostic, Label
-from tinygpu.obligations import of_trace, wellformed
-from tinygpu.obligations.made import number_of
-from tinygpu.obligations.obligation import Claim, Gap
-from tinygpu.obligations.width import INT64, cpu_limits, divisions, evaluated, fits, subterms
-from tinygpu.program.step import Program
+from tinygpu.category.interval import natural
+from tinygpu.category.term import Axis, Const, Read, Term, Var, conjuncts, reads
+from tinygpu.diagnostic import Diagnostic
+from tinygpu.model.op import Tensor
+from tinygpu.obligations.width import cpu_limits
+from tinygpu.program.step import Launch, Program
 from tinygpu.program.unpack import unpack
-from tinygpu.proof.kernel import Open, Theorem, discharge
-from tinygpu.record import dataclass, replace
-from tinygpu.validate.check import Expected
-from tinygpu.validate.cpu_follow import Long, execute
-from tinygpu.validate.cpu_launch import Done, Text, functions_of, program_of
-from tinygpu.validate.cpu_names import Unread
+from tinygpu.schedule.cpu import instances
+from tinygpu.schedule.tiled import LANES
+from tinygpu.validate.check import Expected, diagnostic
+from tinygpu.validate.cpu_call import Values
+from tinygpu.validate.cpu_driver import after_doc, calls, decorated, function, shared_out
+from tinygpu.validate.cpu_follow import Due, Follower
+from tinygpu.validate.cpu_names import Digits, Global, Meaning, Number
 from tinygpu.validate.cpu_support import supported
 from tinygpu.validate.module import Module, read
-from tinygpu.validate.same import Here
+from tinygpu.validate.same import Here, canonical
+from tinygpu.validate.typed import Differs, unread
 from tinygpu.validate.width import Width
 
-LANES = {"f32": (16, 8), "f64": (8, 4)}  # numbers in a vector register, with and without AVX-512
-BUDGET = 8_000_000  # solver steps for one claim: less than for a proof that somebody waits for
-HARDWARE = ("limits", "alignment", "width", "storage")  # what is said of a GPU
-NEVER = "TG512"  # a store that is never reached: a border that is empty at all sizes is not wrong
-
-LARGEST_ON_CPU = 2**63 - 2**32  # so that a loop may count beyond its end, by a strip, a tile or a piece of a thread
-
-
-@dataclass(frozen=True, slots=True)
-class Same:
-    """The text computes its equation, for all sizes."""
-
-    claims: int
-
-
-@dataclass(frozen=True, slots=True)
-class Wrong:
-    """The text does something else; the diagnostic names its line."""
-
-    diagnostic: Diagnostic
-
-
-@dataclass(frozen=True, slots=True)
-class Unsure:
-    """Neither is known; the diagnostic says what could not be read or proved."""
-
-    diagnostic: Diagnostic
-
-
-Validity: TypeAlias = Same | Wrong | Unsure
-Limits: TypeAlias = tuple[Term, ...]  # what the launcher compares with the largest index
-
-
-def validate(module: Module, name: str, program: Program, budget: int = BUDGET, search: bool = True) -> Validity:
-    """`NAME_cpu` of a module against the op of its program. `search`: whether a case is looked for in which it goes wrong."""
-    try:
-        dtype = supported(module, functions_of(module, name))
-        texts = tuple(Text(module, name, unpack(program), dtype, lanes) for lanes in LANES.get(dtype, (1,)))
-        limits = cpu_limits(program)
-        threads = _as_threads(texts, limits, budget)
-        return threads if threads is not None else _alone(texts, limits, budget, search)
-    except Unread as unread:
-        labels = (Label(module.span(unread.node), "here"),) if unread.node is not None else ()
-        return Unsure(Diagnostic("TG823", f"{name}_cpu could not be read", labels, "unknown", notes=(unread.reason,)))
-    except Long:
-        reason = "to follow it turn by turn takes too long: threads that cooperate, or strips with a border"
-        labels = (Label(module.span(module.functions[f"{name}_cpu"].args.args[0]), "the kernel of these"),)
-        return Unsure(Diagnostic("TG823", f"{name}_cpu is not proved", labels, "unknown", notes=(reason,)))
-
-
-def _as_threads(texts: Sequence[Text], limits: Limits, budget: int) -> Same | None:
-    """A kernel that runs the threads of blocks in phases, read as these threads; None where that is not proved.
-
-    A race of such threads is no fault of the text, which has an order: so nothing is found to be wrong here.
-    """
-    proved: set[Claim] = set()
-    try:
-        for text in texts:
-            made = program_of(replace(text, phases=True)) if any(launch.block for launch in text.program.launches) else None
-            if made is None or not made.blocks or discharged(made, limits, budget, proved):
-                return None
-    except (Unread, Long):
-        return None
-    return Same(len(proved))
-
-
-def _alone(texts: Sequence[Text], limits: Limits, budget: int, search: bool) -> Validity:
-    """A kernel whose items are threads."""
-    proved: set[Claim] = set()
-    for text in texts:
-        made = program_of(text)
-        if open_ := discharged(made, limits, budget, proved):
-            return _open(text.name, made.program, open_, search)
-    return Same(len(proved))
-
-
-def discharged(made: Done, limits: Limits, budget: int, proved: set[Claim]) -> list[Open]:
-    """The claims of a program that are left open; those that are proved are put to the others, and are not asked again."""
-    left: list[Open] = []
-    for claim in state(made, limits):
-        if claim in proved:
-            continue
-        match discharge(claim, budget):
-            case Theorem():
-                proved.add(claim)
-            case Open() as one:
-                left.append(one)
-                if one.model is None or len(left) >= 4:
-                    break
-    return left
-
-
-def state(made: Done, limits: Limits) -> Iterator[Claim]:
-    """What is to be proved of a program that a CPU runs, one thread for each item: all but what is said of a GPU, and that 64 bits are enough
-    where its launcher has seen that the limits are at most `LARGEST_ON_CPU`.
-
-    Lanes beyond an edge compute with what a panel of zeros held before. No result may depend on it; that it is computed with is no fault.
-    """
-    program = made.program
-    idle = {f"{name} is read, which nobody wrote" for name in made.filled}
-    wrong = tuple(wellformed.gaps(program))
-    if wrong:
-        yield from wrong
-        return
-    trace = execute(program)
-    yield from (c for _, c in of_trace(program, trace, HARDWARE) if isinstance(c, Gap) or (c.code != NEVER and c.title not in idle))
-    width = Width(limits, LARGEST_ON_CPU)
-    for term, point, span in evaluated(trace.seen(number_of, number_of)):
-        labels = (Label(span, "computed here"),)
-        yield from divisions(term, point, labels)
-        here = Here(point.axes, point.guard)
-        if wide := tuple(part for part in subterms(term) if not width.seen(part, "cpu", here)):
-            yield fits(term, wide, INT64, limits, point, labels, LARGEST_ON_CPU)
-
-
-def _open(name: str, program: Program, left: list[Open], search: bool) -> Validity:
-    from tinygpu.proof.counterexample import find
-
-    claim = left[0].claim
-    if search and (found := find(program, tuple(left))) is not None:
-        return Wrong(found.diagnostic)
-    why = left[0].reason or "the solver has a counterexample, but nothing goes wrong at the sizes that were run"
-    return Unsure(Diagnostic(claim.code, f"{name}_cpu: not proved: {claim.title}", claim.labels, "unknown", notes=(why,)))
+LARGEST_ON_CPU = 2**63 - 2**32  # so that a loop may count a little beyond what the program counts to
+SCALAR = {"f64": "np.float64", "f32": "np.float32", "i64": "np.int64", "i32": "np.int32", "u32": "np.uint32", "u8": "np.uint8",
+          "i8": "np.int8", "bool": "np.bool_"}  # fmt: skip
+DTYPES = {text: dtype for dtype, text in SCALAR.items()}
 
 
 def findings(text: str, machines: Sequence[Expected], file: str = "") -> tuple[Diagnostic, ...]:
-    """What is to be said of the CPU kernels of a module: an error for one that is wrong, a note for one that is not proved.
-
-    A kernel without a word here is proved. One with a note is what tests compare with the equation, and no more than that.
-    """
+    """What is wrong with the CPU kernels of a module; nothing where they do what the programs say."""
     module = read(text, file)
     out: list[Diagnostic] = []
-    for name, program in ((m.name, m.on_cpu) for m in machines):
-        match validate(module, name, program):
-            case Wrong(diagnostic):
-                out.append(replace(diagnostic, verdict="error"))
-            case Unsure(diagnostic):
-                title = f"{name}_cpu was compared with its equation, but is not proved"
-                out.append(replace(diagnostic, verdict="note", title=title, notes=(diagnostic.title, *diagnostic.notes)))
+    for machine in machines:
+        try:
+            validate(module, machine.name, machine.on_cpu)
+            if machine.cpu is not None and not {*machine.cpu.where} <= {*machine.program.where}:
+                entry = function(module, f"{machine.name}_cpu", module.tree.body[0])
+                raise Differs(entry, "is proved only where its own preconditions hold", "the launcher checks those of the machine")
+        except Differs as difference:
+            out.append(diagnostic(module, "TG820", f"{machine.name}_cpu", difference))
     return tuple(out)
+
+
+def validate(module: Module, name: str, program: Program) -> None:
+    """That `NAME_cpu` of a module is a program. Raises Differs."""
+    limits = cpu_limits(instances(program)[0])
+    program = unpack(program)
+    entry = function(module, f"{name}_cpu", ast.Pass(lineno=1, col_offset=0))
+    supported(module, functions_of(module, name, entry))
+    names, given = parameters(program, entry)
+    launches = list(program.launches)
+    items: ast.expr | None = None
+    waiting = {n for n in given if isinstance(names[n], Global | Number)}
+    for node in after_doc(entry.body):
+        match node:
+            case ast.Assign([ast.Name(one)], value) if one in waiting and items is None:
+                _argument(node, one, value, names[one])
+                waiting.remove(one)
+            case ast.Assign([ast.Name("items")], value) if not waiting:
+                items = value
+            case _ if items is not None and launches:
+                sizes = {n for n, m in names.items() if isinstance(m, Var)}
+                work, driver = calls(module, node, given, sizes)
+                launch = launches.pop(0)
+                values = Values(module, {**names, "LANES": LANES}, Width(limits, LARGEST_ON_CPU))
+                one_launch(program, launch, work, given, items, values)
+                if driver is not None:
+                    shared_out(driver, given, launch, values, names)
+            case _:
+                raise unread(node, "is a statement that no entry has")
+    if launches or waiting:
+        raise Differs(entry, "ends before all launches are done")
+
+
+def functions_of(module: Module, name: str, entry: ast.FunctionDef) -> list[ast.FunctionDef]:
+    """The entry of a kernel, its drivers and its work functions."""
+    called = {n.func.id for n in ast.walk(entry) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}
+    return [entry, *(function(module, c, entry) for c in sorted(called) if c.endswith(("_work", "_parallel")))]
+
+
+def globals_of(program: Program) -> tuple[Tensor, ...]:
+    """The arrays and numbers in the order of the parameters."""
+    return (*program.op.tensors, *(Tensor(w.name, w.dtype, w.extents, "workspace", w.span) for w in program.workspaces))
+
+
+def parameters(program: Program, entry: ast.FunctionDef) -> tuple[dict[str, Meaning], list[str]]:
+    """What the parameters stand for: arrays and numbers, then sizes, in order."""
+    given = [a.arg for a in entry.args.args]
+    meanings: list[Meaning] = []
+    for tensor in globals_of(program):
+        scalar = tensor.role == "input" and not tensor.shape
+        meanings.append(Number(Read(tensor.name, (), tensor.dtype)) if scalar else Global(tensor))
+    meanings += [Var(s) for s in program.op.sizes]
+    plain = ast.arguments([], [ast.arg(a) for a in given], None, [], [], None, [])
+    if len(given) != len(meanings) or ast.dump(plain) != ast.dump(entry.args) or len(set(given)) < len(given):
+        raise unread(entry, "the parameters are not the arrays, workspaces and sizes")
+    return dict(zip(given, meanings, strict=True)), given
+
+
+def _argument(node: ast.Assign, name: str, value: ast.expr, meaning: Meaning) -> None:
+    """`x = x.reshape(-1)`: flat views, bits of 16-bit floats, numbers in their dtype."""
+    match meaning:
+        case Global(tensor):
+            bits = ".view(np.uint16)" if tensor.dtype in ("f16", "bf16") else ""
+            wanted = f"{name}.reshape(-1){bits}"
+        case Number(term) if term.dtype in SCALAR:
+            wanted = f"{SCALAR[term.dtype]}({name})"
+        case Number(term):
+            wanted = f"round_{term.dtype}(narrow_to_odd(np.float64({name})))"
+        case _:
+            wanted = ""
+    if ast.unparse(value) != wanted:
+        raise unread(node, f"{name} is changed to something else")
+
+
+def one_launch(program: Program, launch: Launch, work: ast.FunctionDef, given: list[str], items: ast.expr, values: Values) -> None:
+    """That a work function does, for each item, what a block of the launch does."""
+    decorated(work)
+    if [a.arg for a in work.args.args] != ["first", "last", *given]:
+        raise unread(work, "the parameters are not first, last and those of the entry")
+    sizes = tuple(Var(s) >= 0 for s in program.op.sizes) + (LANES >= 1, LANES <= 64)
+    facts = tuple(map(canonical, (*sizes, *(c for w in program.where for c in conjuncts(w) if not reads(c)))))
+    values.here = Here((), (), facts)
+    _items(items, launch, values)
+    *made, last = after_doc(work.body) or [work]
+    arrays = dict(one for node in made if (one := _array(node, values)) is not None)
+    match last:
+        case ast.For(ast.Name(name), ast.Call(ast.Name("range"), [ast.Name("first"), ast.Name("last")], []), body, []):
+            values.names[name] = Digits(launch.grid)
+        case _:
+            raise unread(last, "is no loop over the items")
+    grid = tuple(Axis(a.name, natural(a.extent), a.sort) for a in launch.grid)
+    written = {t.name: t for t in globals_of(program)}
+    follower = Follower(values, launch, written, arrays)
+    values.shown = set(follower.computed(launch.body))
+    follower.whole(body, tuple(Due(s) for s in launch.body), Here(grid, (), facts))
+
+
+def _items(items: ast.expr, launch: Launch, values: Values) -> None:
+    """That there are as many items as blocks."""
+    found = [values.index(f) for f in _product(items, len(launch.grid))]
+    wanted = [natural(a.extent) for a in launch.grid] or [Const(1)]
+    if len(found) != len(wanted) or not all(map(values.here.same, found, wanted)):
+        raise Differs(items, "is not the number of blocks")
+
+
+def _product(items: ast.expr, count: int) -> Sequence[ast.expr]:
+    match items:
+        case ast.BinOp(left, ast.Mult(), right) if count > 1:
+            return [*_product(left, count - 1), right]
+    return [items]
+
+
+def _array(node: ast.stmt, values: Values) -> tuple[str, tuple[Term, str]] | None:
+    """An array of cells that a work function makes: its name, how many it has, of which dtype."""
+    match node:
+        case ast.Assign([ast.Name("nought")], value) if ast.unparse(value) == "min(0, first)":
+            values.names["nought"] = Const(0)  # items are numbered from 0
+            return None
+        case ast.Assign([ast.Name(name)], ast.Call(ast.Attribute(ast.Name("np"), "empty"), [size, kind], [])):
+            if ast.unparse(kind) in DTYPES and name not in values.names:
+                return name, (canonical(values.index(size)), DTYPES[ast.unparse(kind)])
+    raise unread(node, "is a statement in front of the loop over items that kernels do not have")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 
 from tinygpu.category.dtype import HALVES
+from tinygpu.category.interval import natural
 from tinygpu.category.term import (
     BOOL,
     FLOATS,
@@ -20,11 +21,10 @@ from tinygpu.category.term import (
     Var,
     apply,
 )
-from tinygpu.validate.cpu_address import same
-from tinygpu.validate.cpu_loop import proved
-from tinygpu.validate.cpu_names import Digits, Unread
+from tinygpu.validate.cpu_names import Digits
 from tinygpu.validate.cpu_number import fits, literal, narrow, widened
 from tinygpu.validate.cpu_value import DTYPE, Expressions
+from tinygpu.validate.typed import unread
 
 MATH = ("exp", "exp2", "log", "sqrt", "rsqrt", "tanh", "sigmoid", "erf", "sin", "cos")
 
@@ -41,7 +41,7 @@ class Values(Expressions):
 
     def call(self, node: ast.Call) -> Term:
         if node.keywords:
-            raise Unread(node, "keywords")
+            raise unread(node, "keywords")
         match node.func, node.args:
             case ast.Attribute(ast.Name("np"), name), [arg] if name in DTYPE:
                 return self.conversion(node, DTYPE[name], arg)
@@ -57,7 +57,7 @@ class Values(Expressions):
             case ast.Name(name), args if name not in self.names:
                 self.called.add(name)
                 return self.helper(node, name, args)
-        raise Unread(node, f"{ast.unparse(node)} is no call that kernels make")
+        raise unread(node, f"{ast.unparse(node)} is no call that kernels make")
 
     def helper(self, node: ast.Call, name: str, args: list[ast.expr]) -> Term:
         """A function of the module, whose text is known."""
@@ -82,18 +82,29 @@ class Values(Expressions):
                     return App("cast", (value,), dtype)
             case _, [arg] if kind in MATH and dtype in ("f32", "f64"):
                 return self.function(node, kind, arg, dtype)
-        raise Unread(node, f"{ast.unparse(node)} is no call that kernels make")
+        raise unread(node, f"{ast.unparse(node)} is no call that kernels make")
+
+    def digits(self, node: ast.expr) -> Digits | None:
+        """The leading digits of a number, where an expression is that."""
+        match node:
+            case ast.Call(ast.Name("quotient"), [ast.Name(name), divisor], []) if isinstance(found := self.names.get(name), Digits):
+                if found.axes and self.here.same(natural(found.axes[-1].extent), self.index(divisor)):
+                    self.called.add("quotient")
+                    return Digits(found.axes[:-1]) if len(found.axes) > 2 else None
+            case ast.Name(name) if isinstance(found := self.names.get(name), Digits):
+                return found if len(found.axes) > 1 else None
+        return None
 
     def division(self, node: ast.Call, name: str, left: ast.expr, right: ast.expr) -> Term:
         """Euclidean division of natural numbers: of digits it is a digit."""
         a = self.names.get(left.id) if isinstance(left, ast.Name) else None
         b = self.term(right)
-        if isinstance(a, Digits) and a.axes and same(a.axes[-1].extent, b):
+        if isinstance(a, Digits) and a.axes and self.here.same(natural(a.axes[-1].extent), b):
             rest = Digits(a.axes[:-1])
             return Var(a.axes[-1].name) if name == "remainder" else rest.term()
         x = self.term(left)
-        if x.dtype == INDEX and not proved(self.here, x >= 0):
-            raise Unread(node, "the quotient of what may be negative")
+        if x.dtype == INDEX and not self.here.holds(x >= 0):
+            raise unread(node, "the quotient of what may be negative")
         op = "floordiv" if name == "quotient" else "mod"
         return self.arithmetic(node, op, x, b)
 
@@ -101,7 +112,7 @@ class Values(Expressions):
         value = self.term(arg)
         value = value if op == "abs" else widened(value)
         if value.dtype not in FLOATS or (dtype and value.dtype != dtype):
-            raise Unread(node, f"{op} of {value.dtype}")
+            raise unread(node, f"{op} of {value.dtype}")
         return App(op, (value,), value.dtype)
 
     def conversion(self, node: ast.Call, dtype: str, arg: ast.expr) -> Term:
@@ -127,7 +138,7 @@ class Values(Expressions):
                 made = self.binary(arg)
                 if made.dtype in (dtype, INDEX):
                     return made if made.dtype == dtype else App("cast", (made,), dtype)
-                raise Unread(node, f"an operation on {made.dtype} in {dtype}")
+                raise unread(node, f"an operation on {made.dtype} in {dtype}")
             case ast.UnaryOp(ast.USub(), operand) if dtype in INTEGERS:
                 value = self.term(operand)
                 if value.dtype == dtype:
@@ -140,7 +151,7 @@ class Values(Expressions):
         if value.dtype == dtype or (value.dtype in HALVES and dtype == "f32"):
             return value
         if value.dtype in FLOATS and dtype in INTEGERS:
-            raise Unread(node, "a float that is cut without its range being looked at")
+            raise unread(node, "a float that is cut without its range being looked at")
         return App("cast", (value,), dtype)
 
     def rounded(self, arg: ast.expr, dtype: str) -> Term:

@@ -16,9 +16,10 @@ from tinygpu.category.term import Read
 from tinygpu.model.op import Tensor
 from tinygpu.program.step import Assign, Launch, steps
 from tinygpu.validate.cpu_call import Values
-from tinygpu.validate.cpu_names import Global, Meaning, Number, Unread
+from tinygpu.validate.cpu_names import Global, Meaning, Number
 from tinygpu.validate.cpu_support import APART
 from tinygpu.validate.module import Module
+from tinygpu.validate.typed import unread
 
 FLAGS = {"error_model": "'numpy'", "nogil": "True", "cache": "True", "parallel": "True"}
 FAST = {"contract", "reassoc"}
@@ -31,10 +32,10 @@ def {name}_parallel(items, parts, {given}):
 
 
 def function(module: Module, name: str, node: ast.AST | None) -> ast.FunctionDef:
-    """A function of the module. Raises Unread where there is none."""
+    """A function of the module. Raises Differs where there is none."""
     found = module.functions.get(name)
     if found is None:
-        raise Unread(node, f"the module has no function {name}")
+        raise unread(node or ast.Pass(lineno=1, col_offset=0), f"the module has no function {name}")
     found = copy.deepcopy(found)
     for inner in ast.walk(found):
         if isinstance(inner, ast.Name):
@@ -51,18 +52,18 @@ def calls(module: Module, node: ast.stmt, given: list[str], sizes: set[str]) -> 
         case ast.Expr(alone):
             parallel = None
         case _:
-            raise Unread(node, "a statement that no entry has")
+            raise unread(node, "a statement that no entry has")
     rest = ", ".join(given)
     match alone:
         case ast.Call(ast.Name(name)) if name.endswith("_work") and ast.unparse(alone) == f"{name}(0, items, {rest})":
             work = function(module, name, node)
         case _:
-            raise Unread(node, "no call of a work function for all items")
+            raise unread(node, "no call of a work function for all items")
     if parallel is None:
         return work, None
     driver = f"{name.removesuffix('_work')}_parallel"
     if ast.unparse(parallel) != f"{driver}(items, min(items, get_num_threads()), {rest})":
-        raise Unread(parallel, "no call of the parallel driver for all items")
+        raise unread(parallel, "no call of the parallel driver for all items")
     return work, function(module, driver, node)
 
 
@@ -87,7 +88,7 @@ def _pure(test: ast.expr, sizes: set[str]) -> None:
             case ast.Attribute(_, "size") | ast.expr_context():
                 pass
             case _:
-                raise Unread(test, "a condition that is no comparison of numbers")
+                raise unread(test, "a condition that is no comparison of numbers")
 
 
 def shared_out(driver: ast.FunctionDef, given: list[str], launch: Launch, reader: Values, names: Mapping[str, Meaning]) -> None:
@@ -106,9 +107,9 @@ def shared_out(driver: ast.FunctionDef, given: list[str], launch: Launch, reader
     first, last = body[: len(copies)], body[len(copies) + 1 :]
     shares = body[len(copies) : len(copies) + 1]
     if ast.dump(driver.args) != ast.dump(wanted.args) or [ast.unparse(s) for s in shares] != [ast.unparse(s) for s in wanted.body]:
-        raise Unread(driver, "this is not how items are shared out over parts")
+        raise unread(driver, "this is not how items are shared out over parts")
     if len(last) != len(copies):
-        raise Unread(driver, "the copies of the parts are not made and combined one by one")
+        raise unread(driver, "the copies of the parts are not made and combined one by one")
     for start, end, (array, tensor) in zip(first, last, copies.items(), strict=True):
         _copied(start, end, array, tensor, met[tensor.name], reader)
 
@@ -124,18 +125,18 @@ def _copied(start: ast.stmt, end: ast.stmt, array: str, tensor: Tensor, update: 
         ):
             pass
         case _:
-            raise Unread(start, "a copy for each part starts with the unit of the update")
+            raise unread(start, "a copy for each part starts with the unit of the update")
     match end:
         case ast.For(ast.Name("cell"), over, [ast.Assign([place], value)], []) if (
             ast.unparse(over) == f"range(parts * {array}.size)" and ast.unparse(place) == f"{array}[at(cell % {array}.size)]"
         ):
             left, right = (Read(side, (), tensor.dtype) for side in ("left", "right"))
-            inner = Values(reader.module, {"left": Number(left), "right": Number(right)})
+            inner = Values(reader.module, {"left": Number(left), "right": Number(right)}, reader.width)
             both = _Named({ast.unparse(place): "left", f"{array}_copies[at(cell)]": "right"}).visit(copy.deepcopy(value))
             if inner.term(both) == monoid.combine(left, right):
                 reader.called |= inner.called
                 return
-    raise Unread(end, "the copies of the parts are not combined as they were updated")
+    raise unread(end, "the copies of the parts are not combined as they were updated")
 
 
 class _Named(ast.NodeTransformer):
@@ -159,9 +160,9 @@ def decorated(node: ast.FunctionDef) -> None:
                         continue
                 elif keyword.arg in FLAGS and ast.unparse(keyword.value) == FLAGS[keyword.arg]:
                     continue
-                raise Unread(keyword.value, "a flag of numba that kernels do not have")
+                raise unread(keyword.value, "a flag of numba that kernels do not have")
             return
-    raise Unread(node, "a function that is not compiled as kernels are")
+    raise unread(node, "a function that is not compiled as kernels are")
 
 
 def after_doc(body: list[ast.stmt]) -> list[ast.stmt]:

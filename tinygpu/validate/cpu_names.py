@@ -1,26 +1,17 @@
-"""What the names of a CPU kernel stand for while it is read.
+"""What the names of a CPU kernel stand for while it is followed.
 
 Comes in: parameters and assignments. Goes out: index terms, cells, arrays of cells, tensors, each behind its Python name.
-The one idea: a name of an index is its term, so that a kernel's own names are gone once it is read; everything else that is written to
-is a cell of the program that is read.
+The one idea: a name of an index is its term, so that a kernel's own names are gone once it is read; every other name is a cell of the
+program, from the first time on that it is written.
 """
 
 from __future__ import annotations
 
-import ast
 from typing import TypeAlias
 
 from tinygpu.category.term import Axis, Const, Term, Var
 from tinygpu.model.op import Tensor
 from tinygpu.record import dataclass
-
-
-class Unread(Exception):
-    """A part of the text that is not understood: then nothing is said of the kernel but that."""
-
-    def __init__(self, node: ast.AST | None, reason: str) -> None:
-        super().__init__(reason)
-        self.node, self.reason = node, reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,28 +30,35 @@ class Digits:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One number that is kept: a cell of its own."""
+    """One number that is kept: a cell of the program."""
 
     name: str
     dtype: str
 
 
 @dataclass(frozen=True, slots=True)
-class Cells:
-    """An array of cells of a worker; `size` as it is written, `shape` as the cells are numbered."""
+class Array:
+    """An array of cells of the program; `each`: every thread of the block has its own."""
 
     name: str
     dtype: str
-    shape: tuple[Term, ...]
+    each: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Component:
-    """One component of the value that a cell, or each of an array of cells, holds."""
+class Held:
+    """A vector register: the cells of an array from `first` on, one a lane."""
 
-    cell: Cell | Cells
-    place: int
+    array: str
+    first: Term
     dtype: str
+
+
+@dataclass(frozen=True, slots=True)
+class Mask:
+    """What a condition of the program was for a thread."""
+
+    term: Var
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,18 +75,4 @@ class Number:
     term: Term
 
 
-@dataclass(frozen=True, slots=True)
-class Lost:
-    """A name that does not have one meaning here."""
-
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Vector:
-    """A vector of numbers: what its lane holds."""
-
-    term: Term
-
-
-Meaning: TypeAlias = Term | Digits | Cell | Cells | Component | Global | Number | Vector | Lost
+Meaning: TypeAlias = Term | Digits | Cell | Array | Held | Mask | Global | Number

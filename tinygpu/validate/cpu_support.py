@@ -15,8 +15,8 @@ import re
 from collections.abc import Iterable, Iterator
 
 from tinygpu.validate.cpu_helpers import DIGESTS
-from tinygpu.validate.cpu_names import Unread
 from tinygpu.validate.module import Module
+from tinygpu.validate.typed import unread
 
 IMPORTS = {
     "np": "import numpy as np", "math": "import math", "njit": "from numba import njit", "prange": "from numba import prange",
@@ -58,7 +58,7 @@ def given(tree: ast.Module) -> Iterator[tuple[str, ast.stmt]]:
 
 
 def supported(module: Module, functions: Iterable[ast.FunctionDef]) -> str:
-    """The dtype of the vectors of a kernel, "" where it has none. Raises Unread where a helper is not what is shipped."""
+    """The dtype of the vectors of a kernel, "" where it has none. Raises Differs where a helper is not what is shipped."""
     top: dict[str, list[ast.stmt]] = {}
     for name, node in given(module.tree):
         top.setdefault(name, []).append(node)
@@ -71,17 +71,17 @@ def supported(module: Module, functions: Iterable[ast.FunctionDef]) -> str:
         seen.add(name)
         if name not in top:
             if name not in vars(builtins):
-                raise Unread(None, f"{name} is not in the module")
+                raise unread(ast.Pass(lineno=1, col_offset=0), f"{name} is not in the module")
             continue
         if len(top[name]) > 1:
-            raise Unread(top[name][1], f"{name} has two meanings")
+            raise unread(top[name][1], f"{name} has two meanings")
         node = top[name][0]
         if isinstance(node, ast.Import | ast.ImportFrom):
             _imported(node, name)
             continue
         known = DIGESTS.get(APART.sub(r"\1", name), {})
         if digest(node) not in known:
-            raise Unread(node, f"{name} is not the helper of that name")
+            raise unread(node, f"{name} is not the helper of that name")
         dtype = known[digest(node)] or dtype
         waiting |= _used(node) - seen
     return dtype
@@ -91,7 +91,7 @@ def _imported(node: ast.Import | ast.ImportFrom, name: str) -> None:
     alias = next(a for a in node.names if (a.asname or a.name) == name)
     whole = f"from {node.module} " if isinstance(node, ast.ImportFrom) else ""
     if f"{whole}import {alias.name}{f' as {alias.asname}' if alias.asname else ''}" != IMPORTS.get(name):
-        raise Unread(node, f"{name} is something else")
+        raise unread(node, f"{name} is something else")
 
 
 def _used(node: ast.stmt) -> set[str]:

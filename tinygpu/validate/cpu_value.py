@@ -8,7 +8,7 @@ a 16-bit float is a number that was widened, or an operation in f32 that was rou
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from tinygpu.category.dtype import HALVES
 from tinygpu.category.term import (
@@ -24,17 +24,16 @@ from tinygpu.category.term import (
     apply,
     conjunction,
     negation,
-    part,
     select,
+    text,
 )
-from tinygpu.diagnostic import Span
-from tinygpu.obligations.obligation import Point
 from tinygpu.record import replace
-from tinygpu.validate.cpu_address import coordinates
-from tinygpu.validate.cpu_loop import proved
-from tinygpu.validate.cpu_names import Cell, Cells, Component, Digits, Global, Lost, Meaning, Number, Unread
+from tinygpu.validate.cpu_names import Array, Cell, Digits, Global, Mask, Meaning, Number
 from tinygpu.validate.cpu_number import fits, widened
 from tinygpu.validate.module import Module
+from tinygpu.validate.same import Here, canonical
+from tinygpu.validate.typed import Differs, unread
+from tinygpu.validate.width import Width
 
 DTYPE = {
     "float64": "f64", "float32": "f32", "int64": "i64", "int32": "i32", "uint32": "u32", "uint8": "u8", "int8": "i8", "bool_": "bool",
@@ -54,9 +53,10 @@ COMPARE = {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq
 class Expressions:
     """Expressions at one place: `names` is what stands there, `called` grows with every function of the module that is used."""
 
-    def __init__(self, module: Module, names: Mapping[str, Meaning]) -> None:
-        self.module, self.names, self.called = module, dict(names), set[str]()
-        self.here = Point(())  # what is known where an expression stands
+    def __init__(self, module: Module, names: Mapping[str, Meaning], width: Width) -> None:
+        self.module, self.names, self.called, self.width = module, dict(names), set[str](), width
+        self.shown: Collection[Term] = ()  # index terms that the proof of the program has shown to fit
+        self.here = Here()  # what is known where an expression stands
 
     # ── names and literals ─────────────────────────────────────────────────────────────────────────────────────
 
@@ -85,30 +85,23 @@ class Expressions:
             case ast.BinOp():
                 made = self.binary(node)
                 if made.dtype in INTEGERS:
-                    raise Unread(node, "integers that are not wrapped to their width")
+                    raise unread(node, "integers that are not wrapped to their width")
                 return made
             case ast.Call():
                 return self.call(node)
-        raise Unread(node, f"{ast.unparse(node)} is none of the expressions that kernels are made of")
+        raise unread(node, f"{ast.unparse(node)} is none of the expressions that kernels are made of")
 
     def name(self, node: ast.expr, name: str) -> Term:
         match self.names.get(name):
             case Cell(cell, dtype):
-                return Read(cell, (), dtype, self.span(node))
-            case Component(Cell(cell, carrier), place, dtype):
-                return part(Read(cell, (), carrier, self.span(node)), place, dtype)
-            case Number(term):
+                return Read(cell, (), dtype)
+            case Number(term) | Mask(term):
                 return term
             case Digits() as digits:
                 return digits.term()
             case Const() | Var() | App() | Read() as term:
                 return term
-            case Lost(reason):
-                raise Unread(node, reason)
-        raise Unread(node, f"{name} is not a number here")
-
-    def span(self, node: ast.AST) -> Span:
-        return self.module.span(node)
+        raise unread(node, f"{name} is not a number here")
 
     def index(self, node: ast.expr) -> Term:
         """An expression that is an index, as int64."""
@@ -116,7 +109,7 @@ class Expressions:
             case ast.Call(ast.Attribute(ast.Name("np"), "int64"), [inner]):
                 value = self.term(inner)
                 if value.dtype not in (INDEX, *INTEGERS):
-                    raise Unread(node, f"an index that is {value.dtype}")
+                    raise unread(node, f"an index that is {value.dtype}")
                 return value if value.dtype == INDEX else App("cast", (value,), INDEX)
             case ast.IfExp(test, then, otherwise):
                 condition = self.condition(test)
@@ -127,14 +120,14 @@ class Expressions:
                 return self.call(node)
         value = self.term(node)
         if value.dtype != INDEX:
-            raise Unread(node, f"{ast.unparse(node)} is no index")
+            raise unread(node, f"{ast.unparse(node)} is no index")
         return value
 
     def condition(self, node: ast.expr) -> Term:
         """An expression that is a condition."""
         value = self.term(node)
         if value.dtype != BOOL:
-            raise Unread(node, f"{ast.unparse(node)} is no condition")
+            raise unread(node, f"{ast.unparse(node)} is no condition")
         return value
 
     # ── memory ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -145,27 +138,35 @@ class Expressions:
         match node.slice, self.names.get(node.value.id):
             case ast.Call(ast.Name("at"), [number]), Global(tensor):
                 if (tensor.dtype in HALVES) != bits:
-                    raise Unread(node, "the bits of a 16-bit float are not its number")
-                return Read(tensor.name, self.place(number, tensor.shape), tensor.dtype, self.span(node))
-            case ast.Call(ast.Name("at"), [number]), Cells(name, dtype, shape) if not bits:
-                return Read(name, self.place(number, shape), dtype, self.span(node))
-            case ast.Call(ast.Name("at"), [number]), Component(Cells(name, carrier, shape), place, dtype) if not bits:
-                return part(Read(name, self.place(number, shape), carrier, self.span(node)), place, dtype)
-        raise Unread(node, f"{ast.unparse(node)} is no element of an array")
+                    raise unread(node, "the bits of a 16-bit float are not its number")
+                return Read(tensor.name, (self.index(number),), tensor.dtype)
+            case ast.Call(ast.Name("at"), [number]), Array(name, dtype) if not bits:
+                return Read(name, (self.index(number),), dtype)
+            case ast.Call(ast.Name("at"), [_]), Mask(term):
+                return term
+        raise unread(node, f"{ast.unparse(node)} is no element of an array")
 
-    def place(self, number: ast.expr, shape: tuple[Term, ...]) -> tuple[Term, ...]:
-        """The coordinates of an element from its number."""
-        found = coordinates(number, shape, self.index)
-        if found is None:
-            raise Unread(number, f"{ast.unparse(number)} could not be taken apart into coordinates")
-        return found
+    def stored(self, node: ast.expr, dtype: str, memory: bool) -> Term:
+        """An expression as what is put into a cell or an element of that dtype; in memory 16-bit floats are bits."""
+        match node:
+            case _ if dtype not in HALVES or not memory:
+                value = self.term(node)
+                value = widened(value) if dtype == "f32" else value
+                if value.dtype != dtype and not (dtype in HALVES and value.dtype == "f32"):
+                    raise unread(node, f"{value.dtype} is put where {dtype} is held")
+                return value if value.dtype == dtype else App("cast", (value,), dtype)
+            case ast.Subscript():
+                return self.element(node, True)
+            case ast.Call(ast.Name(name)) if name == f"f32_to_{dtype}":
+                return self.term(node)
+        raise unread(node, f"bits of {dtype} are held, and a number is put in")
 
     # ── operations ─────────────────────────────────────────────────────────────────────────────────────────────
 
     def table(self, node: ast.expr, items: list[ast.expr], place: Term) -> Term:
         entries = tuple(self.term(i) for i in items)
         if len({e.dtype for e in entries}) != 1:
-            raise Unread(node, "a table of several dtypes")
+            raise unread(node, "a table of several dtypes")
         return App("table", (place, *entries), entries[0].dtype)
 
     def choice(self, node: ast.expr, test: ast.expr, then: ast.expr, otherwise: ast.expr) -> Term:
@@ -184,7 +185,7 @@ class Expressions:
     def compare(self, node: ast.expr, op: ast.cmpop, left: ast.expr, right: ast.expr) -> Term:
         a, b = self.agreed(node, *self.sides(left, right))
         if type(op) not in COMPARE:
-            raise Unread(node, "a comparison that kernels do not make")
+            raise unread(node, "a comparison that kernels do not make")
         return apply(COMPARE[type(op)], a, b) if a.dtype == INDEX else App(COMPARE[type(op)], (a, b), BOOL)
 
     def unary(self, node: ast.UnaryOp) -> Term:
@@ -192,7 +193,7 @@ class Expressions:
             return negation(self.condition(node.operand))
         value = self.term(node.operand)
         if not isinstance(node.op, ast.USub) or value.dtype in (BOOL, *INTEGERS):
-            raise Unread(node, "a sign on what is no float and no index")
+            raise unread(node, "a sign on what is no float and no index")
         if isinstance(value, Const):
             return replace(value, value=-value.value)
         return 0 - value if value.dtype == INDEX else App("neg", (value,), value.dtype)
@@ -200,7 +201,7 @@ class Expressions:
     def binary(self, node: ast.BinOp) -> Term:
         """An operation, integers not wrapped yet."""
         if type(node.op) not in BINARY:
-            raise Unread(node, "an operator that kernels do not use")
+            raise unread(node, "an operator that kernels do not use")
         return self.arithmetic(node, BINARY[type(node.op)], *self.sides(node.left, node.right))
 
     def sides(self, left: ast.expr, right: ast.expr) -> tuple[Term, Term]:
@@ -215,15 +216,18 @@ class Expressions:
     def arithmetic(self, node: ast.expr, op: str, a: Term, b: Term) -> Term:
         a, b = self.agreed(node, a, b)
         if a.dtype == INDEX and op != "div":
-            if op in ("floordiv", "mod") and not proved(self.here, b >= 1):
-                raise Unread(node, "a division by what may be less than 1")
-            return apply(op, a, b)
+            if op in ("floordiv", "mod") and not self.here.holds(b >= 1):
+                raise unread(node, "a division by what may be less than 1")
+            made = apply(op, a, b)
+            if canonical(made) not in self.shown and not self.width.fits(made, "cpu", self.here):
+                raise Differs(node, f"{text(made)} is computed here, and may not fit 64 bits", "every index fits", open_=True)
+            return made
         if a.dtype in FLOATS and op in ("add", "sub", "mul", "div"):
             a, b = widened(a), widened(b)
             return App(op, (a, b), a.dtype)
         if a.dtype in INTEGERS and op != "div" and not (a.dtype == "i64" and op in ("add", "sub", "mul")):
             return App(op, (a, b), a.dtype)
-        raise Unread(node, f"{op} of {a.dtype}")
+        raise unread(node, f"{op} of {a.dtype}")
 
     def agreed(self, node: ast.expr, a: Term, b: Term) -> tuple[Term, Term]:
         """Both values in one dtype: 16-bit floats are f32 numbers in their registers, and nothing else changes by itself."""
@@ -236,8 +240,8 @@ class Expressions:
         a, b = widened(a), widened(b)
         if a.dtype == b.dtype:
             return a, b
-        raise Unread(node, f"{a.dtype} meets {b.dtype} in {ast.unparse(node)}")
+        raise unread(node, f"{a.dtype} meets {b.dtype} in {ast.unparse(node)}")
 
     def call(self, node: ast.Call) -> Term:
         """The value of a call: see `cpu_call`."""
-        raise Unread(node, "a call")
+        raise unread(node, "a call")

@@ -22,6 +22,7 @@ from tinygpu.program.promises import rows
 from tinygpu.program.step import Launch, Program, Workspace
 from tinygpu.program.unpack import unpack
 from tinygpu.record import dataclass
+from tinygpu.schedule.cpu import instances
 from tinygpu.validate.kernel import Given, Passed
 from tinygpu.validate.module import Module
 from tinygpu.validate.same import Here
@@ -97,7 +98,7 @@ def entries(name: str, program: Program, alone: Program) -> dict[str, object]:
         "sizes": op.sizes,
         "where": tuple(map(text, where)),
         "promises": rows(program),
-        "counted": tuple(map(text, cpu_limits(alone))),
+        "counted": tuple(map(text, cpu_limits(instances(alone)[0]))),
         "cpu": {w.name: _space(w) for w in unpack(alone).workspaces},
     }
 

@@ -50,11 +50,13 @@ inlined = njit(error_model="numpy", fastmath={"contract"}, forceinline=True)
 
 @njit(cache=True, error_model="numpy", nogil=True, fastmath={"contract"})
 def saxpy_v4_work(first, last, a, x, y, z, n):
-    """Items [first, last) of the points i < n."""
+    """Items [first, last) of g < ceil(n / 256)."""
     for item in range(first, last):
-        start = item * 8192
-        for i in range(start, min(start + 8192, n)):
-            z[at(i)] = a * x[at(i)] + y[at(i)]
+        g = item
+        for t in range(64):
+            for v in range(min(4, n - g * 256 - t * 4)):
+                i = g * 256 + t * 4 + v
+                z[at(i)] = a * x[at(i)] + y[at(i)]
 
 
 @njit(cache=True, parallel=True, error_model="numpy", nogil=True)
@@ -70,7 +72,7 @@ def saxpy_v4_cpu(a, x, y, z, n):
     x = x.reshape(-1)
     y = y.reshape(-1)
     z = z.reshape(-1)
-    items = (n + 8191) // 8192
+    items = (n + 255) // 256
     if n < 65536:
         saxpy_v4_work(0, items, a, x, y, z, n)
     else:

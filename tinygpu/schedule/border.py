@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tinygpu.category.term import BOOL, App, Axis, Const, Term, conjuncts, variables, walk
-from tinygpu.emit.cpu_lift import sites
-from tinygpu.emit.cpu_merge import Nest, assume, pure
-from tinygpu.emit.cpu_polynomial import Polynomial, coefficient, plus, polynomial, positive, term, times, without
 from tinygpu.program.step import Step
 from tinygpu.record import dataclass
+from tinygpu.schedule.lift import sites
+from tinygpu.schedule.merge import Nest, assume, pure
+from tinygpu.schedule.polynomial import Polynomial, coefficient, plus, polynomial, positive, term, times, without
 
 
 @dataclass(frozen=True, slots=True)

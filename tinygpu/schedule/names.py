@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tinygpu.category.term import Axis, Read, Term, Var, substitute, walk
-from tinygpu.emit.cpu_lift import sites, tensor_reads
-from tinygpu.emit.cpu_merge import Nest, change_terms
 from tinygpu.model.op import Op
 from tinygpu.program.step import For, If, Step
 from tinygpu.record import replace
+from tinygpu.schedule.lift import sites, tensor_reads
+from tinygpu.schedule.merge import Nest, change_terms
 
 
 def renamed(op: Op, nest: Nest, taken: frozenset[str]) -> Nest:

@@ -8,14 +8,16 @@ factors they were cut into.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 
+from tinygpu.category.names import unused
 from tinygpu.category.term import TRUE, App, Axis, Const, Read, Term, Var, conjunction, conjuncts, rebuild, select, variables, walk
-from tinygpu.emit.cpu_lift import Site, sites, tensor_reads
-from tinygpu.emit.cpu_polynomial import coefficient, direct, normal, plus, polynomial, positive, rewrite, term, times, uses, without
-from tinygpu.emit.cpu_steps import is_long
-from tinygpu.program.step import Assign, For, Holds, If, Local, Step, steps
+from tinygpu.program.step import Assign, For, Holds, If, Step, steps
+from tinygpu.program.traverse import map_steps, map_terms
 from tinygpu.record import dataclass, replace
+from tinygpu.schedule.access import is_long
+from tinygpu.schedule.lift import Site, sites, tensor_reads
+from tinygpu.schedule.polynomial import coefficient, direct, normal, plus, polynomial, positive, rewrite, term, times, uses, without
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,21 +35,8 @@ def terms_of(body: tuple[Step, ...]) -> list[Term]:
 
 
 def change_terms(body: tuple[Step, ...], change: Callable[[Term], Term]) -> tuple[Step, ...]:
-    """The body with `change` applied to every index, guard, value and extent of a loop."""
-    out: list[Step] = []
-    for step in body:
-        match step:
-            case Assign(_, index, value, _, guard):
-                out.append(replace(step, index=tuple(map(change, index)), value=change(value), guard=change(guard)))
-            case For(axis, inner):
-                out.append(replace(step, axis=replace(axis, extent=change(axis.extent)), body=change_terms(inner, change)))
-            case If(guard, inner):
-                out.append(replace(step, guard=change(guard), body=change_terms(inner, change)))
-            case Local():
-                out.append(step)
-            case Holds():
-                pass
-    return tuple(out)
+    """The body with `change` applied to every index, guard, value and extent of a loop; without ghost facts."""
+    return map_steps(body, lambda step: () if isinstance(step, Holds) else (map_terms(step, change),))
 
 
 def merge(axes: tuple[Axis, ...], body: tuple[Step, ...], taken: frozenset[str]) -> tuple[tuple[Axis, ...], tuple[Step, ...]]:
@@ -66,7 +55,7 @@ def merge(axes: tuple[Axis, ...], body: tuple[Step, ...], taken: frozenset[str])
         if pair is None:
             return axes, body
         slow, fast = pair
-        name = _fresh(f"{slow.name}_{fast.name}", taken | {a.name for a in axes})
+        name = unused(f"{slow.name}_{fast.name}", taken | {a.name for a in axes})
         merged = Axis(name, term(times(polynomial(slow.extent), polynomial(fast.extent))), slow.sort)
         body = _merged(body, slow, fast, name)
         axes = tuple(merged if a == slow else a for a in axes if a != fast)
@@ -93,12 +82,6 @@ def _pair(axes: tuple[Axis, ...], polynomials: list[dict[tuple[Term, ...], int]]
             if all(a == times(b or {}, extent) for a, b in both) and any(table[fast.name]):
                 return slow, fast
     return None
-
-
-def _fresh(name: str, taken: frozenset[str] | set[str]) -> str:
-    while name in taken:
-        name += "_"
-    return name
 
 
 def merge_loops(body: tuple[Step, ...], taken: frozenset[str]) -> tuple[Step, ...]:
@@ -150,7 +133,8 @@ def bound(axes: tuple[Axis, ...], body: tuple[Step, ...], outputs: frozenset[str
         else:
             name, top = limit
             new[name] = replace(new[name], extent=smaller(new[name].extent, top))
-    return Nest(tuple(new[a.name] for a in axes), tuple(guards), bound_loops(assume(body, facts)))
+    around = {a.name for a in axes} | {s.axis.name for s in steps(body) if isinstance(s, For)}
+    return Nest(tuple(new[a.name] for a in axes), tuple(guards), bound_loops(assume(body, facts), around))
 
 
 def common(body: tuple[Step, ...], outputs: frozenset[str]) -> tuple[Term, ...]:
@@ -200,13 +184,17 @@ def coarse(p: dict[tuple[Term, ...], int], axes: dict[str, Axis]) -> dict[tuple[
 
 
 def smaller(extent: Term, top: Term) -> Term:
-    """`min(extent, top)`, which is `top` where the extent is `⌈a/d⌉·d·s` and top is `a·s`."""
+    """`min(extent, top)`, which is `top` where the extent is `⌈a/d⌉·d·s` and top is `a·s`, or `⌈a/(d·e)⌉·d` and top `⌈a/e⌉`."""
     parts = polynomial(extent)
     if len(parts) == 1:
         ((monomial, c),) = parts.items()
         match monomial:
             case (App("ceildiv", (a, Const(d))),) if c % int(d) == 0 and times(polynomial(a), {(): c // int(d)}) == polynomial(top):
                 return top
+            case (App("ceildiv", (a, Const(d))),) if isinstance(top, App) and top.op == "ceildiv":
+                b, e = top.args
+                if polynomial(a) == polynomial(b) and isinstance(e, Const) and int(d) == c * int(e.value):
+                    return top
     if polynomial(extent) == polynomial(top):
         return top
     return App("min", (extent, top))
@@ -261,20 +249,26 @@ def passing(loop: For, around: tuple[Step, ...]) -> frozenset[str]:
     return frozenset(out)
 
 
-def bound_loops(body: tuple[Step, ...], whole: tuple[Step, ...] = ()) -> tuple[Step, ...]:
-    """Loops whose every assignment has the guard `k < top` end there; a loop that does nothing beyond may stop."""
+def _over_sizes(fact: Term, axis: Axis, around: Collection[str]) -> bool:
+    limit = _limit(fact, {axis.name: axis})
+    return limit is not None and not variables(limit[1]) & {*around}
+
+
+def bound_loops(body: tuple[Step, ...], around: Collection[str], whole: tuple[Step, ...] = ()) -> tuple[Step, ...]:
+    """Loops whose every assignment has the guard `k < top` end there, if top is over the sizes: no axis `around` stands in it. A loop that
+    does nothing beyond may stop."""
     out: list[Step] = []
     for step in body:
         match step:
             case For(axis, inner):
                 targets = frozenset(s.target for s in steps(inner) if isinstance(s, Assign)) - passing(step, whole or body)
-                facts = [f for f in common(inner, targets) if axis.name in variables(f) and _limit(f, {axis.name: axis})]
+                facts = [f for f in common(inner, targets) if axis.name in variables(f) and _over_sizes(f, axis, around)]
                 for fact in facts:
                     top = _limit(fact, {axis.name: axis})
                     axis = replace(axis, extent=smaller(axis.extent, top[1])) if top else axis
-                out.append(replace(step, axis=axis, body=bound_loops(assume(inner, facts), whole or body)))
+                out.append(replace(step, axis=axis, body=bound_loops(assume(inner, facts), around, whole or body)))
             case If(_, inner):
-                out.append(replace(step, body=bound_loops(inner, whole or body)))
+                out.append(replace(step, body=bound_loops(inner, around, whole or body)))
             case _:
                 out.append(step)
     return tuple(out)

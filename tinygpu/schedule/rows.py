@@ -9,10 +9,10 @@ from __future__ import annotations
 from math import prod
 
 from tinygpu.category.term import Const, Read, Term, rebuild
-from tinygpu.emit.cpu_merge import change_terms
-from tinygpu.emit.cpu_text import flat
+from tinygpu.program.address import address
 from tinygpu.program.step import Assign, For, If, Local, Step, steps
 from tinygpu.record import replace
+from tinygpu.schedule.merge import change_terms
 
 
 def in_rows(body: tuple[Step, ...]) -> tuple[Step, ...]:
@@ -30,14 +30,14 @@ def in_rows(body: tuple[Step, ...]) -> tuple[Step, ...]:
 
     def change(t: Term) -> Term:
         t = rebuild(t, change)
-        return replace(t, index=(flat(t.index, shapes[t.tensor]),)) if isinstance(t, Read) and t.tensor in shapes else t
+        return replace(t, index=(address(shapes[t.tensor], t.index),)) if isinstance(t, Read) and t.tensor in shapes else t
 
     def each(step: Step) -> Step:
         match step:
             case Local(name, _, extents) if name in shapes:
                 return replace(step, extents=(Const(prod(int(e.value) for e in extents if isinstance(e, Const))),))
             case Assign(target, index) if target in shapes:
-                return replace(step, index=(flat(index, shapes[target]),))
+                return replace(step, index=(address(shapes[target], index),))
             case For(_, inner) | If(_, inner):
                 return replace(step, body=tuple(map(each, inner)))
         return step

@@ -11,10 +11,10 @@ from collections.abc import Iterable
 from math import prod
 
 from tinygpu.category.term import Axis, Const, variables
-from tinygpu.emit.cpu_lift import Site, sites
 from tinygpu.model.op import Op
 from tinygpu.program.step import Launch
 from tinygpu.record import dataclass
+from tinygpu.schedule.lift import Site, sites
 
 LANES = {"f32": 16, "f64": 8}  # numbers in a vector register of AVX-512
 

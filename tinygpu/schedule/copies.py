@@ -8,9 +8,9 @@ memory would only keep the compiler from making vectors.
 from __future__ import annotations
 
 from tinygpu.category.term import TRUE, Read, Term, Var, rebuild, substitute
-from tinygpu.emit.cpu_lift import Site, sites, tensor_reads
 from tinygpu.program.step import Assign, For, If, Local, Step, steps
 from tinygpu.record import replace
+from tinygpu.schedule.lift import Site, sites, tensor_reads
 
 
 def without_copies(body: tuple[Step, ...], inputs: frozenset[str]) -> tuple[Step, ...]:

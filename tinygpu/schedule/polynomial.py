@@ -37,7 +37,10 @@ def term(p: Mapping[Monomial, int]) -> Term:
     'i*n - n + 1'
     """
     out: Term | None = None
-    for monomial, c in sorted(p.items(), key=lambda item: (not item[0], item[1] < 0, -len(item[0]), repr(item[0]))):
+    for monomial, c in sorted(
+        p.items(),
+        key=lambda item: (not item[0] and any(c > 0 for m, c in p.items() if m), item[1] < 0, -len(item[0]), repr(item[0])),
+    ):
         piece: Term = Const(abs(c))
         if monomial:
             piece = monomial[0]
@@ -163,3 +166,20 @@ def positive(condition: Term) -> Polynomial | None:
             low, high = (a, b) if op in ("lt", "le") else (b, a)
             return plus(plus(polynomial(high), polynomial(low), -1), ONE if op in ("le", "ge") else {})
     return None
+
+
+def telling(terms: Iterable[Term], sign: int) -> list[Term]:
+    """The lower bounds (sign 1) or upper bounds (sign -1) without those that another one makes idle: it differs by a number.
+
+    >>> from tinygpu.category.term import text
+    >>> n = Var("n")
+    >>> [text(t) for t in telling((n + 1, n - 1, Const(8)), -1)]
+    ['n - 1', '8']
+    """
+    found = list(dict.fromkeys(terms))
+
+    def idle(t: Term, other: Term) -> bool:
+        apart = plus(polynomial(other), polynomial(t), -1)
+        return t is not other and set(apart) <= {()} and sign * apart.get((), 0) >= 0
+
+    return [t for t in found if not any(idle(t, other) for other in found)]

@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
+from tinygpu.category.names import claimed
 from tinygpu.category.term import BOOL, TRUE, Axis, Read, Term, conjunction, variables, walk
-from tinygpu.emit.cpu_lift import sites, tensor_reads
-from tinygpu.emit.cpu_polynomial import coefficient, polynomial
-from tinygpu.emit.cpu_text import flat
+from tinygpu.program.address import address
 from tinygpu.program.step import Assign, Barrier, For, Holds, If, Local, Shared, Step, steps
 from tinygpu.record import dataclass
+from tinygpu.schedule.lift import sites, tensor_reads
+from tinygpu.schedule.polynomial import coefficient, polynomial
 
 FAR = 1 << 20  # the distance of neighbours that are a size apart
 
@@ -100,8 +101,8 @@ class Cutter:
         score = 0
         for site in sites(step.body):
             accesses = [(site.step.target, site.step.index), *((r.tensor, r.index) for r in tensor_reads(site))]
-            for address in (polynomial(flat(index, self.shapes[name])) for name, index in accesses if name in self.shapes):
-                near, far = (_distance(coefficient(address, name)) for name in (self.fastest, step.axis.name))
+            for place in (polynomial(address(self.shapes[name], index)) for name, index in accesses if name in self.shapes):
+                near, far = (_distance(coefficient(place, name)) for name in (self.fastest, step.axis.name))
                 score += (near < far) - (near > far)
         return score > 0
 
@@ -109,10 +110,7 @@ class Cutter:
         """The guard of the regions inside: the condition itself, or what it was at the start, where it reads cells that may change."""
         if not any(isinstance(t, Read) for t in walk(condition)):
             return conjunction(guard, condition)
-        name = f"mask_{len(self.masks)}"
-        while name in self.taken:
-            name += "_"
-        self.taken.add(name)
+        name = claimed(f"mask_{len(self.masks)}", self.taken)
         self.own.add(name)
         self.masks.append(Local(name, BOOL, ()))
         alone += [self.masks[-1], Assign(name, (), condition)]

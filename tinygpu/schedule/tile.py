@@ -7,19 +7,20 @@ rows (a panel), what depends on a row alone is one number spread over the lanes,
 
 from __future__ import annotations
 
-from tinygpu.category.term import TRUE, App, Axis, Read, Term, rebuild, variables, walk
-from tinygpu.emit.cpu_lanes import OPERATIONS, SIZES
-from tinygpu.emit.cpu_merge import Nest
-from tinygpu.emit.cpu_nest import contiguity, innermost
-from tinygpu.emit.cpu_polynomial import coefficient, polynomial
-from tinygpu.emit.cpu_shape import Shape, shape_of
-from tinygpu.emit.cpu_steps import UPDATE, is_long
-from tinygpu.emit.cpu_text import Writer, flat
+from collections.abc import Mapping
+
+from tinygpu.category.term import TRUE, App, Axis, Read, Term, reads, rebuild, variables, walk
 from tinygpu.model.op import Op
 from tinygpu.program.step import Assign, For, If, Launch, Local, Step, steps
 from tinygpu.record import dataclass
+from tinygpu.schedule.access import SIDE_BY_SIDE, Shapes, contiguity, innermost, is_long, memory_reads, pace
+from tinygpu.schedule.merge import Nest
+from tinygpu.schedule.shape import Shape, shape_of
 
 FEW = 64  # steps of a panel
+OPERATIONS = ("add", "sub", "mul", "div", "min", "max", "neg")  # of vectors
+UPDATES = ("sum", "prod", "max", "min")
+VECTORS = ("f32", "f64")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,8 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """The axes of rows and of lanes, the others, the loops, the accumulators of one dtype, the steps after the loops, and the shape."""
+    """The axes of rows and of lanes, the others, the loops, the accumulators of one dtype, the steps after the loops, the shape, and the condition
+    that the loops have."""
 
     row: Axis
     lane: Axis
@@ -45,20 +47,28 @@ class Tile:
     cells: tuple[Cell, ...]
     after: tuple[Step, ...]
     shape: Shape
+    guard: Term = TRUE
 
 
-def tile_of(nest: Nest, writer: Writer, op: Op, given: Launch | None = None) -> Tile | None:
+def tile_of(nest: Nest, shapes: Shapes, op: Op, given: Launch | None = None) -> Tile | None:
     """The tile of a nest, if it has one, in the shape that a launch on cpu gives it."""
-    lane = innermost(nest, writer)
+    lane = innermost(nest.axes, nest.body, shapes)
+    own = {s.name: s for s in steps(nest.body) if isinstance(s, Local)}
     parts = _parts(nest.body)
-    if nest.guards or lane is None or parts is None or contiguity(nest, lane.name, writer.tensors) <= 0:
+    if nest.guards or lane is None or parts is None or contiguity(nest.body, lane.name, shapes) <= 0:
         return None
     before, around, loop, after = parts
-    cells = _cells(before, loop, writer)
-    if not cells or not is_long(loop.axis) or {c.name for c in cells} < _locals_read(after, writer):
+    guard = _guard(loop, {a.name for a in nest.axes})
+    cells = _cells(before, loop, own) if guard is not None else ()
+    if (
+        guard is None
+        or not cells
+        or not (is_long(loop.axis) or guard != TRUE)
+        or {c.name for c in cells} < _locals_read(after, own)
+    ):
         return None
-    dtypes = {writer.locals[c.name].dtype for c in cells}
-    if len(dtypes) != 1 or not dtypes <= set(SIZES) or any(variables(c.start) & {a.name for a in nest.axes} for c in cells):
+    dtypes = {own[c.name].dtype for c in cells}
+    if len(dtypes) != 1 or not dtypes <= {*VECTORS} or any(variables(c.start) & {a.name for a in nest.axes} for c in cells):
         return None
     (dtype,) = dtypes
     extents = {name for axis in (*around, loop.axis) for name in variables(axis.extent)}
@@ -70,18 +80,17 @@ def tile_of(nest: Nest, writer: Writer, op: Op, given: Launch | None = None) -> 
         ):
             outer = tuple(a for a in nest.axes if a not in (row, lane))
             said = shape_of(given, op, row.name, lane.name, dtype) if given else None
-            usual = Shape(block=FEW) if _far(cells, row, lane, loop.axis, writer) else Shape()
-            return Tile(row, lane, outer, around, loop.axis, dtype, cells, after, said or usual.shared_by(len(cells)))
+            usual = Shape(block=FEW) if _far(cells, row, lane, loop.axis, shapes) else Shape()
+            return Tile(row, lane, outer, around, loop.axis, dtype, cells, after, said or usual.shared_by(len(cells)), guard)
     return None
 
 
-def _far(cells: tuple[Cell, ...], row: Axis, lane: Axis, loop: Axis, writer: Writer) -> bool:
+def _far(cells: tuple[Cell, ...], row: Axis, lane: Axis, loop: Axis, shapes: Shapes) -> bool:
     """Whether a row reads elsewhere in every turn of the loop: a line of memory for each number, of which the next rows need the rest, so
     there may only be as many turns as the cache holds lines at such a distance."""
-    reads = {r for c in cells for r in walk(c.value) if isinstance(r, Read) and r.tensor in writer.tensors and r.index}
-    alone = [r for r in reads if row.name in variables(r) and lane.name not in variables(r)]
-    paces = [coefficient(polynomial(flat(r.index, writer.tensors[r.tensor].shape)), loop.name) for r in alone]
-    return any(pace not in ({}, {(): 1}) for pace in paces)
+    found = dict.fromkeys(memory_reads([c.value for c in cells], shapes))
+    alone = [r for r in found if row.name in variables(r) and lane.name not in variables(r)]
+    return any(pace(r, loop.name, shapes) not in ({}, SIDE_BY_SIDE) for r in alone)
 
 
 def _parts(body: tuple[Step, ...]) -> tuple[tuple[Assign, ...], tuple[Axis, ...], For, tuple[Step, ...]] | None:
@@ -103,35 +112,41 @@ def _parts(body: tuple[Step, ...]) -> tuple[tuple[Assign, ...], tuple[Axis, ...]
     return tuple(s for s in before if isinstance(s, Assign)), tuple(around), loop, after
 
 
-def _cells(before: tuple[Assign, ...], loop: For, writer: Writer) -> tuple[Cell, ...]:
+def _cells(before: tuple[Assign, ...], loop: For, own: Mapping[str, Local]) -> tuple[Cell, ...]:
     """The accumulators, with the loop's own temporaries put in place; empty where the loop does something else."""
     starts = {s.target: s for s in before}
-    if len(starts) != len(before) or not all(_plain(s, writer) and not _locals_read((s,), writer) for s in before):
+    if len(starts) != len(before) or not all(_plain(s, own) and not _locals_read((s,), own) for s in before):
         return ()
     known: dict[str, Term] = {}
     cells: dict[str, Cell] = {}
     for step in (s for s in loop.body if isinstance(s, Assign)):
         value = _inlined(step.value, known)
-        if step.target not in writer.locals or step.index or step.guard != TRUE:
+        if step.target not in own or step.index or (step.guard != TRUE and not step.update):
             return ()
-        if any(isinstance(t, Read) and t.tensor in writer.locals for t in walk(value)):
+        if any(isinstance(t, Read) and t.tensor in own for t in walk(value)):
             return ()
         if not step.update and step.target not in starts:
             known[step.target] = value
-        elif step.update in UPDATE and step.target in starts and step.target not in cells:
+        elif step.update in UPDATES and step.target in starts and step.target not in cells:
             cells[step.target] = Cell(step.target, starts[step.target].value, step.update, value)
         else:
             return ()
     return tuple(cells.values()) if set(cells) == set(starts) else ()
 
 
-def _plain(step: Assign, writer: Writer) -> bool:
-    return step.target in writer.locals and not step.index and not step.update and step.guard == TRUE
+def _guard(loop: For, points: set[str]) -> Term | None:
+    """The condition of the loops that all updates inside are under, which is none of the points' own; None where they have others."""
+    (guard, *others) = {s.guard for s in loop.body if isinstance(s, Assign) and s.update} or {TRUE}
+    return None if others or variables(guard) & points or any(reads(guard)) else guard
 
 
-def _locals_read(body: tuple[Step, ...], writer: Writer) -> set[str]:
+def _plain(step: Assign, own: Mapping[str, Local]) -> bool:
+    return step.target in own and not step.index and not step.update and step.guard == TRUE
+
+
+def _locals_read(body: tuple[Step, ...], own: Mapping[str, Local]) -> set[str]:
     terms = [t for s in steps(body) if isinstance(s, Assign) for t in (*s.index, s.value, s.guard)]
-    return {r.tensor for t in terms for r in walk(t) if isinstance(r, Read) and r.tensor in writer.locals}
+    return {r.tensor for t in terms for r in walk(t) if isinstance(r, Read) and r.tensor in own}
 
 
 def _inlined(t: Term, known: dict[str, Term]) -> Term:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from functools import partial
 
+from tinygpu.category.names import unused
 from tinygpu.category.term import App, Axis, Term, Var, rebuild
-from tinygpu.emit.cpu_merge import Nest, change_terms, terms_of
-from tinygpu.emit.cpu_polynomial import divided, polynomial, term, uses
 from tinygpu.record import replace
+from tinygpu.schedule.merge import Nest, change_terms, terms_of
+from tinygpu.schedule.polynomial import divided, polynomial, term, uses
 
 
 def split(nest: Nest, taken: frozenset[str]) -> Nest:
@@ -30,19 +31,13 @@ def split(nest: Nest, taken: frozenset[str]) -> Nest:
             rows = divided(polynomial(axis.extent), polynomial(divisor))
             if rows is None or any(not _fits(atom, divisor) for atom in _atoms(nest, axis)):
                 continue
-            quotient, remainder = _fresh(axis.name + "_q", taken), _fresh(axis.name + "_r", taken)
+            quotient, remainder = unused(axis.name + "_q", taken), unused(axis.name + "_r", taken)
             body = change_terms(nest.body, partial(_apart, axis=axis, divisor=divisor, quotient=quotient, remainder=remainder))
             guards = tuple(_apart(g, axis, divisor, quotient, remainder) for g in nest.guards)
             pair = (Axis(quotient, term(rows), axis.sort), Axis(remainder, divisor, axis.sort))
             axes = tuple(new for a in nest.axes for new in (pair if a == axis else (a,)))
             return split(replace(nest, axes=axes, guards=guards, body=body), taken | {quotient, remainder})
     return nest
-
-
-def _fresh(name: str, taken: frozenset[str]) -> str:
-    while name in taken:
-        name += "_"
-    return name
 
 
 def _atoms(nest: Nest, axis: Axis) -> list[Term]:

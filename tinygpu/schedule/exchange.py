@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from tinygpu.category.names import claimed
 from tinygpu.category.term import SHUFFLES, App, Axis, Const, Read, Term, Var, conjunction, rebuild, select, walk
 from tinygpu.program.step import Assign, Barrier, For, If, Launch, Shared, Step
 from tinygpu.record import dataclass, field, replace
@@ -44,10 +45,7 @@ class _Exchange:
 
     def array(self, dtype: str) -> str:
         number = len(self.made)
-        name = f"exchange_{number}"
-        while name in self.taken:
-            name += "_"
-        self.taken.add(name)
+        name = claimed(f"exchange_{number}", self.taken)
         self.made.append(Shared(name, dtype, (Const(threads_of(self.block)),)))
         return name
 
@@ -86,11 +84,11 @@ def _taken(t: Term, step: Assign, exchange: _Exchange, before: list[Step]) -> Te
         case App(op, (value, lane), dtype) if op in SHUFFLES:
             name = exchange.array(dtype)
             before += [Assign(name, (flat_thread(exchange.block),), value, guard=step.guard), Barrier("warp")]
-            return Read(name, (_source(op, lane, exchange.block),), dtype)
+            return Read(name, (source(op, lane, exchange.block),), dtype)
     return t
 
 
-def _source(op: str, lane: Term, block: tuple[Axis, ...]) -> Term:
+def source(op: str, lane: Term, block: tuple[Axis, ...]) -> Term:
     """The thread whose value is taken: the own one, where the other lane is outside the warp or the block."""
     thread = flat_thread(block)
     own, start = thread % WARP, thread // WARP * WARP

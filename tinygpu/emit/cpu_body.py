@@ -1,0 +1,222 @@
+"""The steps of a program as Python for numba: one line for each, and for a loop a head.
+
+    for v < 8192 { if i*8192 + v < n { … } }   ↦   for v in range(min(8192, n - i*8192)): …
+
+Comes in: steps. Goes out: lines. The one idea: nothing is decided here. A condition that all steps of a loop are under and that is linear
+in its axis is the loop's bound; an index term that stands in two places has a name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from tinygpu.category.term import TRUE, App, Axis, Const, Read, Term, conjunction, substitute, variables
+from tinygpu.emit.cpu_text import Writer, mangle
+from tinygpu.emit.cuda_names import occurs
+from tinygpu.emit.python import block
+from tinygpu.program.step import Assign, For, If, Step, steps
+from tinygpu.record import dataclass, replace
+from tinygpu.schedule.merge import assume, common
+from tinygpu.schedule.pieces import substituted
+from tinygpu.schedule.polynomial import coefficient, plus, positive, telling, term, without
+from tinygpu.schedule.tiled import LANES
+
+UPDATE = {"sum": "add", "prod": "mul", "max": "max", "min": "min", "any": "or", "all": "and"}
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """What a body is printed with: the writer of terms, the names of index terms, and the axes and sizes that are known around it."""
+
+    writer: Writer
+    labels: Mapping[Term, str]
+    known: frozenset[str]
+
+    def lines(self, body: tuple[Step, ...]) -> list[str]:
+        """The steps, after the names of the index terms that are known here for the first time."""
+        out, around = list[str](), self.writer.bound
+        for label, name in self.labels.items():
+            if label not in self.writer.bound and variables(label) <= self.known and occurs(label, body, {}):
+                out.append(f"{name} = {self.writer.index(label)}")
+                self.writer.bound = {**self.writer.bound, label: name}
+        for step in body:
+            out += self.step(step)
+        self.writer.bound = around
+        return out
+
+    def step(self, step: Step) -> list[str]:
+        """One step."""
+        match step:
+            case Assign():
+                line = assigned(step, self.writer)
+                return [line] if step.guard == TRUE else block(f"if {self.writer.guard(step.guard)}", [line])
+            case If(guard, inner):
+                return block(f"if {self.writer.guard(guard)}", self.lines(inner))
+            case For():
+                return self.loop(step)
+        return []
+
+    def loop(self, step: For) -> list[str]:
+        """A loop from its lower bound to its upper one, under the conditions that have nothing to do with its axis."""
+        axis, body = step.axis, step.body
+        facts = shared(body)
+        inside, lows, highs = bounds(axis, facts)
+        body = assume(body, [f for f in facts if f not in inside])
+        around = [f for f in inside if axis.name not in variables(f) and variables(f) <= self.known]
+        body = assume(body, around)
+        low = ["0", *map(self.writer.index, lows)]
+        high = [self.writer.index(axis.extent), *map(self.writer.index, highs)]
+        head = f"{among('max', low)}, {among('min', high)}" if lows else among("min", high)
+        there = replace(self, known=self.known | {axis.name})
+        if vectors(body) and not self.writer.held and (held := accumulators(axis, body)):
+            lines = Vectors(there).held(f"for {mangle(axis.name)} in range({head}{nought(axis)})", body, held)
+        elif vectors(body) and self.writer.held:
+            lines = block(f"for {mangle(axis.name)} in range({head}{nought(axis)})", Vectors(there).lines(body))
+        else:
+            lines = block(f"for {mangle(axis.name)} in range({head})", there.lines(body))
+        return block(f"if {self.writer.guard(conjunction(*around))}", lines) if around else lines
+
+
+def shared(body: tuple[Step, ...]) -> tuple[Term, ...]:
+    """The conditions over indices that every assignment is under."""
+    return common(body, frozenset(s.target for s in steps(body) if isinstance(s, Assign)))
+
+
+def bounds(axis: Axis, facts: Collection[Term]) -> tuple[list[Term], list[Term], list[Term]]:
+    """The facts that stay conditions, and those that are `low <= axis` and `axis < high`."""
+    stay, lows, highs = list[Term](), list[Term](), list[Term]()
+    for fact in facts:
+        p = positive(fact)
+        pace = coefficient(p, axis.name) if p is not None else None
+        if p is not None and pace == {(): -1}:
+            highs.append(term(without(p, axis.name)))
+        elif p is not None and pace == {(): 1}:
+            lows.append(term(plus({(): 1}, without(p, axis.name), -1)))
+        else:
+            stay.append(fact)
+    return stay, telling(lows, 1), telling(highs, -1)
+
+
+def among(function: str, parts: Sequence[str]) -> str:
+    """`max(a, b)`; a single one needs no function."""
+    return f"{function}({', '.join(parts)})" if len(parts) > 1 else parts[0]
+
+
+def assigned(step: Assign, writer: Writer) -> str:
+    """`target = value`."""
+    local = step.target in writer.locals
+    dtype = writer.locals[step.target].dtype if local else writer.tensors[step.target].dtype
+    value = step.value
+    if step.update:
+        value = App(UPDATE[step.update], (Read(step.target, step.index, dtype), value), dtype)
+    if local:
+        return f"{writer.cell(step.target, step.index)} = {writer.value(value)}"
+    return f"{mangle(step.target)}[{writer.address(step.target, step.index)}] = {writer.stored(value, dtype)}"
+
+
+# ── vectors ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def vectors(body: tuple[Step, ...]) -> bool:
+    """Whether everything is done in vector registers: it stands in loops over their lanes."""
+    return all(
+        isinstance(s, For) and (_lanes(s.axis) or vectors(s.body)) if not isinstance(s, Assign) else False for s in body
+    ) and bool(body)
+
+
+def _lanes(axis: Axis) -> bool:
+    return axis.sort == "vector" and axis.extent == LANES
+
+
+def nought(axis: Axis) -> str:
+    """A number of turns that the compiler does not know: it would unroll the loop around vectors."""
+    return " + nought" if isinstance(axis.extent, Const) else ""
+
+
+def accumulators(axis: Axis, body: tuple[Step, ...]) -> dict[tuple[str, tuple[Term, ...]], str]:
+    """Where a loop updates, all in vectors: a name for each, if these are the same places in every turn."""
+    found = {(s.target, s.index): f"{s.target}_{'_'.join(map(str, turns))}" for s, turns in unrolled(body)}
+    inner = {axis.name} | {s.axis.name for s in steps(body) if isinstance(s, For) and s.axis.sort == "time"}
+    fixed = all(s.update and not {v for i in s.index for v in variables(i)} & inner for s, _ in unrolled(body))
+    return found if fixed else {}
+
+
+def unrolled(body: tuple[Step, ...], turns: tuple[int, ...] = ()) -> Iterator[tuple[Assign, tuple[int, ...]]]:
+    """The assignments of a body for each turn of its register loops, at the first lane."""
+    for step in body:
+        match step:
+            case For(axis, inner) if axis.sort == "register":
+                for turn in range(int(axis.extent.value)):  # type: ignore[union-attr]
+                    yield from unrolled(tuple(substituted(s, {axis.name: Const(turn)}) for s in inner), (*turns, turn))
+            case For(axis, inner) if _lanes(axis):
+                yield from ((_first(s, axis.name), turns) for s in inner if isinstance(s, Assign))
+            case For(_, inner):
+                yield from unrolled(inner, turns)
+
+
+def _first(step: Assign, lane: str) -> Assign:
+    return replace(step, index=tuple(substitute(i, {lane: Const(0)}) for i in step.index))
+
+
+@dataclass(frozen=True, slots=True)
+class Vectors:
+    """A body whose assignments are operations of vector registers."""
+
+    body: Body
+
+    def held(self, head: str, body: tuple[Step, ...], held: dict[tuple[str, tuple[Term, ...]], str]) -> list[str]:
+        """A loop whose accumulators are registers from its begin to its end."""
+        writer = self.body.writer
+        first = {place: f"{mangle(place[0])}, {self.first(*place)}" for place in held}
+        load = [f"{mangle(name)} = lanes_load({first[place]})" for place, name in held.items()]
+        store = [f"lanes_store({first[place]}, {mangle(name)})" for place, name in held.items()]
+        writer.held = held
+        lines = [*load, *block(head, self.lines(body)), *store]
+        writer.held = {}
+        return lines
+
+    def lines(self, body: tuple[Step, ...]) -> list[str]:
+        """Register loops turn by turn, one line for each vector; conditions that no loop has for a bound stand around them."""
+        facts = [f for f in shared(body) if variables(f) <= self.body.known]
+        if facts:
+            return block(f"if {self.body.writer.guard(conjunction(*facts))}", self.lines(assume(body, facts)))
+        out: list[str] = []
+        for step in body:
+            match step:
+                case For(axis, inner) if axis.sort == "register":
+                    for turn in range(int(axis.extent.value)):  # type: ignore[union-attr]
+                        out += self.lines(tuple(substituted(s, {axis.name: Const(turn)}) for s in inner))
+                case For(axis, inner) if _lanes(axis):
+                    out += [self.assigned(s, axis.name) for s in inner if isinstance(s, Assign)]
+                case For():
+                    out += self.body.loop(step)
+        return out
+
+    def assigned(self, step: Assign, lane: str) -> str:
+        """`acc = lanes_add(acc, value)`."""
+        assert step.guard == TRUE, "a register is changed in every lane"
+        name = mangle(self.body.writer.held[step.target, _first(step, lane).index])
+        return f"{name} = {self.operation(UPDATE[step.update], step.value.dtype, name, self.value(step.value, lane))}"
+
+    def value(self, t: Term, lane: str) -> str:
+        """A term as a vector: a number in every lane, what lies side by side, or an operation."""
+        writer = self.body.writer
+        match t:
+            case _ if lane not in variables(t):
+                return f"lanes_spread({writer.value(t)})"
+            case Read(name, index):
+                return f"lanes_load({mangle(name)}, {self.first(name, tuple(substitute(i, {lane: Const(0)}) for i in index))})"
+            case App("neg", (a,), dtype):
+                return self.operation("sub", dtype, f"lanes_spread({writer.value(Const(-0.0, dtype))})", self.value(a, lane))
+            case App(op, args, dtype):
+                return self.operation(op, dtype, *(self.value(a, lane) for a in args))
+        raise AssertionError("no term of a tile")
+
+    def operation(self, op: str, dtype: str, *args: str) -> str:
+        """An operation of vectors, noted."""
+        self.body.writer.vectors.setdefault(dtype, set()).add(op)
+        return f"lanes_{op}({', '.join(args)})"
+
+    def first(self, name: str, index: tuple[Term, ...]) -> str:
+        """The number of the element in the first lane."""
+        return self.body.writer.address(name, index)

@@ -1,0 +1,107 @@
+"""Where the cells of a program are declared, and where conditions stand.
+
+    local s; for i { s = …; … }   ↦   for i { local s; s = …; … }
+
+Comes in: steps. Goes out: steps with each cell declared around all of its uses, or in each loop that uses it for itself.
+The one idea: what a cell held before, nobody may see, which is proved of a declared one; so a narrow scope hides nothing, and loops that
+carry nothing from one to the other are seen to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterator
+
+from tinygpu.category.term import Axis, Read, Term, conjunction, reads, rebuild
+from tinygpu.program.step import Assign, For, If, Local, Step, steps
+from tinygpu.program.traverse import map_steps, map_terms
+from tinygpu.record import replace
+
+
+def declared(body: tuple[Step, ...], fresh: Callable[[str], str]) -> tuple[Step, ...]:
+    """`body → body` with each of its cells declared where all of its uses are. One that several loops use, each for itself, is declared in
+    each of them, under `fresh` names."""
+    cells = {s.name: s for s in steps(body) if isinstance(s, Local)}
+    return _scoped(cells, map_steps(body, lambda step: () if isinstance(step, Local) else (step,)), fresh)
+
+
+def _scoped(cells: dict[str, Local], body: tuple[Step, ...], fresh: Callable[[str], str]) -> tuple[Step, ...]:
+    here = dict(cells)
+    out: list[Step] = []
+    for name in cells:
+        users = [n for n, step in enumerate(body) if name in used(step)]
+        if len(users) > 1 and all(_begins(body[n], name) for n in users):
+            body, more = _each_its_own(name, users, body, here, fresh)
+            here |= more
+    for number, step in enumerate(body):
+        if isinstance(step, For | If):
+            elsewhere = {n for i, s in enumerate(body) if i != number for n in used(s)} | _named(step)
+            inside = {n: c for n, c in here.items() if n in set(used(step)) and n not in elsewhere}
+            here = {n: c for n, c in here.items() if n not in inside}
+            step = replace(step, body=_scoped(inside, step.body, fresh))
+        out.append(step)
+    return (*here.values(), *out)
+
+
+def _named(step: Step) -> set[str]:
+    """The arrays that a loop's or a choice's own head reads."""
+    match step:
+        case For(Axis(extent=term)) | If(term):
+            return {r.tensor for r in reads(term)}
+    return set()
+
+
+def _begins(step: Step, name: str) -> bool:
+    """Whether a loop or a choice first writes an array before it looks at it."""
+    while isinstance(step, For | If):
+        if name in _named(step):
+            return False
+        step = next((s for s in step.body if name in used(s)), step.body[0])
+        if isinstance(step, Assign):
+            seen = {r.tensor for t in (*step.index, step.value, step.guard) for r in reads(t)}
+            return step.target == name and not step.update and name not in seen
+    return False
+
+
+def _each_its_own(
+    name: str, users: list[int], body: tuple[Step, ...], cells: dict[str, Local], fresh: Callable[[str], str]
+) -> tuple[tuple[Step, ...], dict[str, Local]]:
+    """The body in which each user but the first has an array of its own in the place of one that they all use."""
+    out, more = list(body), {}
+    for count, number in enumerate(users[1:], 2):
+        own = fresh(f"{name}{count}")
+        more[own] = replace(cells[name], name=own)
+        out[number] = _renamed(out[number], name, own)
+    return tuple(out), more
+
+
+def _renamed(step: Step, old: str, new: str) -> Step:
+    """A step in which an array has another name."""
+
+    def term(t: Term) -> Term:
+        t = rebuild(t, term)
+        return replace(t, tensor=new) if isinstance(t, Read) and t.tensor == old else t
+
+    def each(s: Step) -> tuple[Step, ...]:
+        s = map_terms(s, term)
+        return (replace(s, target=new),) if isinstance(s, Assign) and s.target == old else (s,)
+
+    return map_steps((step,), each)[0]
+
+
+def guarded(guard: Term, body: tuple[Step, ...], arrays: Container[str]) -> tuple[Step, ...]:
+    """The body where a guard over indices holds: at each write, if all writes are to arrays of cells, which a prover follows more easily;
+    else around all."""
+    writes = [s for s in steps(body) if isinstance(s, Assign)]
+    if any(reads(guard)) or not all(s.target in arrays for s in writes):
+        return (If(guard, body),)
+    return map_steps(body, lambda s: (replace(s, guard=conjunction(guard, s.guard)) if isinstance(s, Assign) else s,))
+
+
+def used(step: Step) -> Iterator[str]:
+    """The arrays that a step reads or writes."""
+    for s in steps((step,)):
+        if isinstance(s, Assign):
+            yield s.target
+            yield from (r.tensor for t in (*s.index, s.value, s.guard) for r in reads(t))
+        else:
+            yield from _named(s)
