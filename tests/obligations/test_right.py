@@ -14,7 +14,7 @@ from tinygpu import pipeline
 from tinygpu.pipeline import Proof
 
 RIGHT = sorted((Path(__file__).parent / "right").glob("*.tgpu"))
-SLOW = {"merged_five", "merged_four", "merged_fold"}  # to read back: what they are about is the proof
+SLOW = {"hilbert_curve", "merged_five", "merged_four", "merged_fold"}  # to read back: what they are about is the proof
 
 
 @pytest.mark.parametrize("path", RIGHT, ids=lambda path: path.stem)

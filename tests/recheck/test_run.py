@@ -25,7 +25,7 @@ from tinygpu.recheck.run import rerun
 MEANING = Path(__file__).parent.parent / "meaning"
 SPECS = Path(__file__).parent.parent.parent / "specs"
 BEYOND = (  # what no run on reals sees: rounding, literals as a dtype has them, what equations divide by, data that is too rare, and more
-    "atomic_of_two_blocks", "barrier_by_two_sums", "barrier_of_products", "butterfly_of_max_nan", "butterfly_of_welford",
+    "a_narrow_literal", "atomic_of_two_blocks", "barrier_by_two_sums", "barrier_of_products", "butterfly_of_max_nan", "butterfly_of_welford",
     "cover_of_welford", "fold_extent_divides_by_0", "fold_extent_divides_by_0_in_a_branch", "fold_of_intermediate_infinities",
     "holds_of_integer_under_rounding", "lanes_integer_by_rounding", "sum_of_both_infinities_guard", "workspace_extent_divides_by_0",
     "workspace_extent_negative", "index_inside_a_stored_read", "literal_that_is_rounded",
