@@ -6,7 +6,6 @@ which one node may be wrong, and everything around the node is put together agai
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -72,14 +71,6 @@ def attempts(program: Program) -> Iterator[Mutant]:
     for position, where in enumerate(program.where):
         if where not in program.op.where:
             yield Mutant(f"precondition {text(where)} dropped", replace(program, where=_without(program.where, position)))
-
-
-def any_mutant(program: Program, chance: random.Random) -> Mutant | None:
-    """A well-formed program one mistake away, if there is one: each attempt is as likely as any other."""
-    tries = list(attempts(program))
-    chance.shuffle(tries)
-    right = (m for m in tries if m.program != program and not any(gaps(m.program)))
-    return next(right, None)
 
 
 def _one_of(items: tuple[T, ...], ways: Callable[[T], Iterator[tuple[str, T]]]) -> Iterator[tuple[str, tuple[T, ...]]]:

@@ -12,8 +12,6 @@ import numpy as np
 import pytest
 
 from tests.recheck.changes import WRONG, changed, text_of
-from tests.recheck.traps import TRAPS
-from tests.recheck.traps import text as trap
 from tinygpu import pipeline
 from tinygpu.category.term import App, Const, Read, Var, select
 from tinygpu.category.to_numpy import evaluate
@@ -65,14 +63,6 @@ def test_a_changed_machine_goes_wrong(name: str, old: str, new: str) -> None:
 def test_the_machines_that_are_changed_do_not(name: str) -> None:
     right = program_of(text_of(name))
     assert right is not None and isinstance(rerun(right, sizes=6), Agreement)
-
-
-@pytest.mark.parametrize(("op", "work", "right", "wrong"), TRAPS, ids=map(str, range(len(TRAPS))))
-def test_a_trap_is_seen(op: str, work: str, right: str, wrong: str) -> None:
-    program = program_of(trap(op, work, right)) if right else None
-    assert program is None or isinstance(rerun(program), Agreement)
-    program = program_of(trap(op, work, wrong))
-    assert program is not None and isinstance(rerun(program), Disagreement)
 
 
 @pytest.mark.parametrize("path", [p for p in sorted((MEANING / "unsound").glob("*.tgpu")) if p.stem not in BEYOND], ids=stem)
