@@ -12,11 +12,11 @@ from tinygpu.category import term
 from tinygpu.category.box import Arrow, Box
 from tinygpu.category.owner import digits
 from tinygpu.category.term import TRUE, App, Axis, Fold, Read, Var, ceildiv, lift
+from tinygpu.derive.derive import derive
 from tinygpu.model.elaborate import elaborate
 from tinygpu.model.machine import Launch, Machine, Phase
 from tinygpu.model.op import Equation, Op, Tensor
-from tinygpu.program.derive import derive
-from tinygpu.program.simulate import simulate
+from tinygpu.simulate.simulate import simulate
 from tinygpu.syntax import tree
 from tinygpu.syntax.parse import parse
 
