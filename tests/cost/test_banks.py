@@ -17,7 +17,7 @@ from tinygpu.cost.banks import conflicts, turns
 from tinygpu.derive.unpack import unpack
 from tinygpu.pipeline import load, load_text, program
 from tinygpu.program.layout import Layout
-from tinygpu.program.step import Assign, Shared, steps
+from tinygpu.program.step import Assign, arrays_in
 
 SIZES = {"M": 64, "N": 64}
 
@@ -131,7 +131,7 @@ def test_no_shipped_machine_has_a_conflict(spec: str) -> None:
     """Every access of every machine is one turn, at every point of its loops. Sizes are given for the loops that have no number."""
     for machine in load(ROOT / "specs" / f"{spec}.tgpu").machines:
         made = unpack(program(machine))
-        shared = {s.name for launch in made.launches for s in steps(launch.body) if isinstance(s, Shared)}
+        shared = {s.name for launch in made.launches for s in arrays_in(launch.body, "block")}
         found = conflicts(made, dict.fromkeys(made.op.sizes, 256))
         assert {c.array for c in found} == shared
         for one in found:

@@ -19,7 +19,7 @@ from tinygpu.category.term import Term
 from tinygpu.cost.warps import Tally
 from tinygpu.program.arrays import arrays
 from tinygpu.program.layout import strides
-from tinygpu.program.step import Assign, Holds, Program
+from tinygpu.program.step import Assign, Ghost, Program
 from tinygpu.simulate.global_cells import Global
 from tinygpu.simulate.inputs import random_inputs
 from tinygpu.simulate.interpret import Run
@@ -38,7 +38,7 @@ class Watch:
     node: Any = None
 
     def note(self, array: Any, index: tuple[Any, ...], mask: Any, place: Place, stores: bool) -> None:
-        if isinstance(place.step, Holds):
+        if isinstance(place.step, Ghost):
             return
         terms = self.node.index if self.node is not None else place.step.index  # type: ignore[union-attr]
         shape = array.values.shape if isinstance(array, Input) else array.extents if isinstance(array, SharedCells) else array.shape

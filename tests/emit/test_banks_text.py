@@ -26,7 +26,7 @@ from tinygpu.emit.cuda import cuda_source
 from tinygpu.pipeline import load, program
 from tinygpu.program.arrays import shared_places
 from tinygpu.program.layout import Layout
-from tinygpu.program.step import Program, Shared, steps
+from tinygpu.program.step import Program
 from tinygpu.simulate.inputs import random_inputs
 
 Access = tuple[str, bool, int]  # the array, whether it is stored to, the bytes of a lane
@@ -158,7 +158,7 @@ def test_wide_accesses_are_counted_as_they_are_emitted(monkeypatch: pytest.Monke
 def test_no_shipped_text_has_a_conflict(spec: str, monkeypatch: pytest.MonkeyPatch, share: Share) -> None:
     for machine in share(load(ROOT / "specs" / f"{spec}.tgpu").machines):
         made = unpack(program(machine))
-        if any(isinstance(s, Shared) for launch in made.launches for s in steps(launch.body)):
+        if made.shared:
             sizes = SIZES.get(made.op.name, {name: FEW if name == "K" else SIZE for name in made.op.sizes})
             counted = {(c.array, c.stores, c.bytes): c.ways for c in conflicts(made, sizes)}
             with monkeypatch.context() as patch:

@@ -23,7 +23,7 @@ from tests.meaning.oracle import paths
 from tests.meaning.samples import inputs_to_try, sizes_to_try
 from tests.meaning.values import UNDEFINED, CannotJudge, TooLarge
 from tinygpu.category.node import FLOATS, App, Fold, Read, Term
-from tinygpu.program.step import Local, Program, Shared, steps
+from tinygpu.program.step import Array, Program, steps
 from tinygpu.program.traverse import terms
 
 RIGHT, WRONG, LOOSE, CANNOT, SKIPPED = "right", "wrong", "loose", "cannot", "skipped"
@@ -179,7 +179,7 @@ def monoids_of(program: Program) -> Iterator[str]:
     """The monoids of the file that the equations or the program use."""
     declared = {name for _, name in program.op.monoids}
     inside = [step for launch in program.launches for step in steps(launch.body)]
-    yield from (s.dtype for s in inside if isinstance(s, Local | Shared) and s.dtype in declared)
+    yield from (s.dtype for s in inside if isinstance(s, Array) and s.dtype in declared)
 
     def walk(term: Term) -> Iterator[str]:
         match term:

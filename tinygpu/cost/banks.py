@@ -25,7 +25,7 @@ from tinygpu.category.to_numpy import evaluate
 from tinygpu.derive.unpack import unpack
 from tinygpu.derive.wide import Wide, conditional_reads, hoisted, wide_in
 from tinygpu.program.layout import address
-from tinygpu.program.step import Assign, For, If, Launch, Program, Shared, Step, steps
+from tinygpu.program.step import Array, Assign, For, If, Launch, Program, Step, arrays_in
 from tinygpu.record import dataclass, replace
 
 BANKS = 32
@@ -53,7 +53,7 @@ class Place:
     """`lanes` elements of a shared array that are accessed at once from `index` on, by the threads that the guard admits."""
 
     access: Read | Assign
-    array: Shared
+    array: Array
     index: tuple[Term, ...]
     lanes: int
     here: Region
@@ -118,7 +118,7 @@ def _places(body: tuple[Step, ...], around: Around) -> Iterator[Place]:
 
 def _accesses(values: Sequence[Term], store: Assign | None, around: Around) -> Iterator[Place]:
     """The reads of shared arrays in values, each with the conditions under which it is made, and the store."""
-    shared = {s.name: s for s in steps(around.launch.body) if isinstance(s, Shared)}
+    shared = {s.name: s for s in arrays_in(around.launch.body, "block")}
     for value in values:
         for read, path in conditional_reads(value, around.here.guard):
             if read.tensor in shared:
@@ -128,7 +128,7 @@ def _accesses(values: Sequence[Term], store: Assign | None, around: Around) -> I
         yield from _widths(store, shared[store.target], around)
 
 
-def _widths(access: Read | Assign, array: Shared, around: Around) -> Iterator[Place]:
+def _widths(access: Read | Assign, array: Array, around: Around) -> Iterator[Place]:
     """The access as it is emitted: wide where it is promised, element by element where it is not or not always."""
     wide = next((w for w in around.wide if w.access == access and w.stores == isinstance(access, Assign)), None)
     if wide is not None:

@@ -57,7 +57,8 @@ from tinygpu.obligations.trace import (
 )
 from tinygpu.obligations.unroll import assigned_in, bound
 from tinygpu.obligations.window import prefixed, stepped
-from tinygpu.program.step import Assign, Barrier, For, Holds, If, Launch, Local, Program, Shared, Step
+from tinygpu.program.step import Array, Assign, For, If, Launch, Program, Step, Sync
+from tinygpu.program.step import Ghost as Fact
 from tinygpu.record import dataclass, field, replace
 
 FOLLOWED = 6000  # parts of a value, written out as a tree, beyond which it is not followed
@@ -133,7 +134,7 @@ class Execution:
         for number, step in enumerate(body):
             self.place = replace(around, path=(*around.path, number))
             match step:
-                case Local(name) | Shared(name):
+                case Array(name):
                     self.state[name] = unwritten(step)
                 case Assign():
                     self.assign(step, point)
@@ -141,9 +142,9 @@ class Execution:
                     self.loop(step, point)
                 case If():
                     self.branch(step, point)
-                case Barrier(scope, span):
+                case Sync(scope, span):
                     self.add(Trace(collectives=(Collective(scope, "barrier", point, span, self.place.launch),)))
-                case Holds(name, index, claim, span):
+                case Fact(name, index, claim, span):
                     self.holds(name, index, claim, point, span)
                 case _:
                     assert_never(step)

@@ -20,7 +20,7 @@ from tinygpu.obligations.dataflow import preconditions
 from tinygpu.obligations.obligation import Claim, Obligation
 from tinygpu.obligations.trace import Trace
 from tinygpu.program.arrays import shared_bytes, shared_places
-from tinygpu.program.step import Launch, Local, Program, Shared, steps
+from tinygpu.program.step import Launch, Program, arrays_in
 
 
 def state(program: Program, trace: Trace) -> Iterator[Claim]:
@@ -38,13 +38,13 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
             "limits", "TG401", "a block has no threads", "a block has a thread", hypotheses, threads >= 1, labels, help
         )
         yield _registers(program, launch, arch)
-        if any(isinstance(s, Shared) for s in steps(launch.body)):
+        if arrays_in(launch.body, "block"):
             yield _memory(program, launch, arch)
 
 
 def _registers(program: Program, launch: Launch, arch: Arch) -> Obligation:
     words = lift(0)
-    cells = [s for s in steps(launch.body) if isinstance(s, Local)]
+    cells = arrays_in(launch.body, "thread")
     for local in cells:
         words = words + product(local.extents) * max(1, BYTES[local.dtype] // 4)
     labels = tuple(Label(local.span, f"{local.name} lives in registers") for local in cells)
@@ -56,7 +56,7 @@ def _registers(program: Program, launch: Launch, arch: Arch) -> Obligation:
 
 def _memory(program: Program, launch: Launch, arch: Arch) -> Obligation:
     size, most = shared_places(launch)[1], arch.shared_bytes_per_block_opt_in
-    arrays = [s for s in steps(launch.body) if isinstance(s, Shared)]
+    arrays = arrays_in(launch.body, "block")
     labels = tuple(Label(s.span, f"{s.name} takes {shared_bytes(s)} bytes") for s in arrays)
     title = f"the shared arrays of a block take {size} bytes; {arch.name} allows {most}"
     sentence = f"the shared arrays of a block fit its {most} bytes"

@@ -19,19 +19,19 @@ from tinygpu.obligations.obligation import Claim, Obligation
 from tinygpu.obligations.trace import Trace
 from tinygpu.program.arrays import CARVE_BYTES, shared_bytes, shared_places
 from tinygpu.program.layout import Layout, address, elements, fault
-from tinygpu.program.step import Launch, Program, Shared, steps
+from tinygpu.program.step import Array, Launch, Program, arrays_in
 
 
 def state(program: Program, trace: Trace) -> Iterator[Claim]:
     """The claims of this property."""
     for launch in unpack(program).launches:
-        arrays = tuple(s for s in steps(launch.body) if isinstance(s, Shared))
+        arrays = arrays_in(launch.body, "block")
         for array in arrays:
             yield from _layout(array)
         yield from _apart(launch, arrays)
 
 
-def _layout(array: Shared) -> Iterator[Claim]:
+def _layout(array: Array) -> Iterator[Claim]:
     """Cells of one array have addresses of their own, inside of it."""
     label = (Label(array.span, "declared here"),)
     help = "leave out the layout, or take another pad or swizzle"
@@ -53,7 +53,7 @@ def _layout(array: Shared) -> Iterator[Claim]:
     yield Obligation("storage", "TG307", title, sentence, Region(one).facts, inside, label, help)
 
 
-def _apart(launch: Launch, arrays: tuple[Shared, ...]) -> Iterator[Claim]:
+def _apart(launch: Launch, arrays: tuple[Array, ...]) -> Iterator[Claim]:
     """The arrays of a launch share no byte, and start where every access is aligned."""
     places, _ = shared_places(launch)
     for one, two in pairwise(sorted(arrays, key=lambda a: places[a.name])):

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.term import FUNCTIONS, SHUFFLES, App, Fold, Term, walk
-from tinygpu.program.step import Assign, Barrier, Program, Shared
+from tinygpu.program.step import Array, Assign, Program, Sync
 from tinygpu.record import dataclass
 
 PTX, GUIDE = "PTX ISA", "CUDA C++ Programming Guide"
@@ -60,9 +60,9 @@ def axioms(program: Program) -> tuple[str, ...]:
     found = {"launches in order"} if len(program.launches) > 1 else set()
     for step in program.steps:
         match step:
-            case Barrier(scope):
+            case Sync(scope):
                 found.add("barrier" if scope == "block" else "warp barrier")
-            case Shared():
+            case Array(owner="block"):
                 found.add("shared memory")
             case Assign(value=value):
                 found |= {"atomic update"} if step.atomic else set()

@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.term import FLOATS, TRUE, App, Axis, Const, Read, Term, Var, ceildiv, conjunction, negation, reads, substitute
-from tinygpu.program.step import Assign, For, If, Local, Step
+from tinygpu.program.space import LOCAL
+from tinygpu.program.step import Array, Assign, For, If, Step
 from tinygpu.record import dataclass, replace
 from tinygpu.schedule.access import LONG, SIDE_BY_SIDE, Shapes, is_long, pace
 from tinygpu.schedule.polynomial import coefficient, positive, term, without
@@ -38,7 +39,7 @@ class Pieces:
     """What a body is cut with: the shapes of memory, the cells of the thread, and a supply of names."""
 
     shapes: Shapes
-    cells: Mapping[str, Local]
+    cells: Mapping[str, Array]
     fresh: Callable[[str], str]
 
     def cut(self, body: tuple[Step, ...]) -> tuple[Step, ...]:
@@ -97,8 +98,8 @@ class Pieces:
             body.append(For(last, (Assign(column.tensor, (), unit), down, Assign(rest[s.target], (at,), column))))
         body += [For(last, (replace(s, value=Read(rest[s.target], (at,), s.value.dtype), guard=TRUE),)) for s in folds]
         sizes = ((names, count) for names, count in ((parts, few), (rest, LAST)))
-        arrays = tuple(Local(names[s.target], self.cells[s.target].dtype, (Const(n),)) for names, n in sizes for s in folds)
-        arrays += tuple(Local(each[s.target], self.cells[s.target].dtype, ()) for s in folds)
+        arrays = tuple(Array(names[s.target], self.cells[s.target].dtype, (Const(n),), LOCAL) for names, n in sizes for s in folds)
+        arrays += tuple(Array(each[s.target], self.cells[s.target].dtype, (), LOCAL) for s in folds)
         least = cut.worth or (0 if end in (None, axis.extent) else few)  # an end that is none of the sizes may be below 0
         if not least:
             return (*arrays, *body)
