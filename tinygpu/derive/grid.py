@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tinygpu.category.arrow import Arrow
-from tinygpu.category.box import Box
+from tinygpu.category.box import Arrow, Box
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.term import Axis, Fold, Term, Var, conjunction, conjuncts, variables
 from tinygpu.model.across import atomic, left, outermost, without

@@ -9,8 +9,7 @@ so an op is a machine already, of which nothing is shared and nothing is compute
 
 from __future__ import annotations
 
-from tinygpu.category.arrow import identity
-from tinygpu.category.box import Box
+from tinygpu.category.box import Arrow, Box
 from tinygpu.category.term import Fold, walk
 from tinygpu.model.machine import Launch, Machine, Phase
 from tinygpu.model.op import Equation
@@ -31,5 +30,6 @@ def each(equation: Equation, between: set[str]) -> Launch:
     grid = tuple(replace(a, sort="grid") for a in equation.axes)
     folds = (a for t in walk(equation.value) if isinstance(t, Fold) for a in t.axes)
     time = tuple({a.name: replace(a, sort="time") for a in folds}.values())
-    phase = Phase(equation, identity(Box((*grid, *time))))
+    domain = Box((*grid, *time))
+    phase = Phase(equation, Arrow(domain, domain, domain.variables))
     return Launch(equation.target, grid, (), (phase,), tuple(a.name for a in time), leaves=tuple({equation.target} & between))

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from math import prod
 
-from tinygpu.category.arrow import Arrow
-from tinygpu.category.box import Box
+from tinygpu.category.box import Arrow, Box
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.names import claimed
 from tinygpu.category.term import Axis, Const, Fold, Var, variables, walk
@@ -162,6 +161,4 @@ def resorted(phase: Phase, sorts: Mapping[str, str]) -> Phase:
     """The phase with other sorts of factors; nothing else of it says who carries them."""
     owner = phase.owner
     axes = tuple(replace(a, sort=sorts.get(a.name, a.sort)) for a in owner.domain.axes)
-    return replace(
-        phase, owner=Arrow(Box(axes, owner.domain.guard), owner.codomain, owner.terms, owner.inverse, owner.mono, owner.epi)
-    )
+    return replace(phase, owner=Arrow(Box(axes, owner.domain.guard), owner.codomain, owner.terms))

@@ -6,8 +6,7 @@ are one thread, so this is a substitution along an iso, and shuffles move one fa
 
 from __future__ import annotations
 
-from tinygpu.category.arrow import Arrow
-from tinygpu.category.box import Box
+from tinygpu.category.box import Arrow, Box
 from tinygpu.category.monoid import MONOIDS
 from tinygpu.category.term import Axis, Const, Fold, Term, Var, substitute, walk
 from tinygpu.derive.nest import Build

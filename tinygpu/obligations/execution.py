@@ -45,7 +45,7 @@ from tinygpu.obligations.trace import (
     UNSOLVED,
     Access,
     Collective,
-    Ghost,
+    Fact,
     Meeting,
     Place,
     Store,
@@ -57,8 +57,7 @@ from tinygpu.obligations.trace import (
 )
 from tinygpu.obligations.unroll import assigned_in, bound
 from tinygpu.obligations.window import prefixed, stepped
-from tinygpu.program.step import Array, Assign, For, If, Launch, Program, Step, Sync
-from tinygpu.program.step import Ghost as Fact
+from tinygpu.program.step import Array, Assign, For, Ghost, If, Launch, Program, Step, Sync
 from tinygpu.record import dataclass, field, replace
 
 FOLLOWED = 6000  # parts of a value, written out as a tree, beyond which it is not followed
@@ -144,7 +143,7 @@ class Execution:
                     self.branch(step, point)
                 case Sync(scope, span):
                     self.add(Trace(collectives=(Collective(scope, "barrier", point, span, self.place.launch),)))
-                case Fact(name, index, claim, span):
+                case Ghost(name, index, claim, span):
                     self.holds(name, index, claim, point, span)
                 case _:
                     assert_never(step)
@@ -229,7 +228,7 @@ class Execution:
         index = tuple(self.resolve(i, point) for i in index)
         claim = self.resolve(claim, point)
         value = self.resolve(Read(name, index, claim.dtype), point)
-        self.add(Trace(ghosts=(Ghost(value, claim, point, span),), values=((value, point, span),)))
+        self.add(Trace(ghosts=(Fact(value, claim, point, span),), values=((value, point, span),)))
         held = number_of(value)
         plain = all(t.dtype not in FLOATS and not carried(t) for side in (claim, value, *point.guard) for t in walk(side))
         if not (plain and total(claim) and all(map(compared, self.program.op.promises))):  # it was proved of numbers alone
