@@ -13,7 +13,7 @@ from tests.obligations.texts import COPY, program
 from tinygpu.program.inputs import random_inputs
 from tinygpu.program.tolerance import Mismatch
 from tinygpu.proof.check import Refutation, check
-from tinygpu.proof.operands import FEW, operands
+from tinygpu.proof.confirm import FEW, operands
 
 CASES = {
     "from the end": ("op o(x: f32[R]) -> (s: f32[R]) { s[r] = x[R - 1 - r] }", (0,), ["x[6]"]),

@@ -28,9 +28,8 @@ from tinygpu.program.reference import reference
 from tinygpu.program.simulate import simulate
 from tinygpu.program.step import Program
 from tinygpu.program.tolerance import Mismatch
-from tinygpu.recheck.agreement import Agreement, Disagreement
-from tinygpu.recheck.data import nasty_inputs
-from tinygpu.recheck.sizes import edges, large, small
+from tinygpu.recheck import Agreement, Disagreement
+from tinygpu.recheck.data import edges, large, nasty_inputs, small
 
 SIZES = 32  # how many small ones are tried
 LONGEST, WORK = 1 << 24, 1 << 26  # lane-steps of one run, and of all of a program

@@ -40,7 +40,7 @@ from tinygpu.category.term import (
     variables,
     walk,
 )
-from tinygpu.obligations.promise import instances
+from tinygpu.obligations.facts import instances
 from tinygpu.program.lanes import multiple
 from tinygpu.proof.kernel import ask
 from tinygpu.record import dataclass, replace
