@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from tests.obligations.cooperation import BREAKS
-from tests.program.agree import disagreements
+from tests.simulate.agree import disagreements
 from tinygpu import pipeline
-from tinygpu.program.sizes import sizes_to_try
 from tinygpu.program.step import Program
 from tinygpu.proof.check import Refutation, Unknown, check
 from tinygpu.proof.kernel import Proof, prove
 from tinygpu.proof.replay import admitted
+from tinygpu.simulate.sizes import sizes_to_try
 
 FOLDER = Path(__file__).parent / "together"
 RIGHT = sorted(FOLDER.glob("*.tgpu"))

@@ -15,11 +15,11 @@ from tests.program.library import machines
 from tinygpu.category.monoid import MONOIDS, Monoid
 from tinygpu.category.sample import LAWS, broken
 from tinygpu.category.term import App, Const, Term, Var, text
+from tinygpu.derive.derive import derive
 from tinygpu.model.builtin import built_in
 from tinygpu.model.elaborate import elaborate
 from tinygpu.obligations.extended import cases
 from tinygpu.obligations.laws import of, title
-from tinygpu.program.derive import derive
 from tinygpu.proof.check import Refutation, check
 from tinygpu.proof.kernel import Proof, Theorem, discharge
 from tinygpu.syntax.parse import parse

@@ -15,14 +15,14 @@ from tinygpu import pipeline
 from tinygpu.category.term import App, Axis, Const, Term, Var
 from tinygpu.diagnostic import NOWHERE, Label
 from tinygpu.obligations.obligation import Obligation
-from tinygpu.program.fault import At, SimulationBudget
-from tinygpu.program.inputs import ends_inputs
 from tinygpu.program.step import Barrier, For, If, Program
-from tinygpu.program.tolerance import Mismatch
 from tinygpu.proof import confirm, mend, replay, summary
 from tinygpu.proof.assumed import numerics_of
 from tinygpu.proof.kernel import Proof, prove
 from tinygpu.proof.rows import _thread, by_hand, named, refuted, rows, said
+from tinygpu.simulate.fault import At, SimulationBudget
+from tinygpu.simulate.inputs import ends_inputs
+from tinygpu.simulate.tolerance import Mismatch
 
 TEXT = """
 op NAME(x: DTYPE[n]) -> (y: DTYPE[n]) { y[i] = x[i] + x[i] }
@@ -70,7 +70,8 @@ def test_where_nothing_can_be_run_nothing_is_said(raised: Exception, monkeypatch
 
     made, seen = program(SUM, "s[ROW] = x[ROW, 0]"), Mismatch("s", (0,), 1.0, 2.0)
 
-    monkeypatch.setattr(replay, "simulate", fails)
+    for module in (confirm, replay):
+        monkeypatch.setattr(module, "simulate", fails)
     assert confirm.fitting(made, {"R": 1, "N": 2}, seen, ("TG505", "TG504")) == ("TG505", "TG504")
     assert replay.replay(made, {"R": 1, "N": 2}) is None
     assert mend._faults(made, {"R": 1, "N": 2}) == ()

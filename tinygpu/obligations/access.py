@@ -15,12 +15,12 @@ from collections.abc import Iterator
 from tinygpu.category.region import Region
 from tinygpu.category.settle import within
 from tinygpu.category.term import conjunction, reads, text
+from tinygpu.derive.wide import wide_accesses
 from tinygpu.diagnostic import Label
 from tinygpu.obligations.dataflow import preconditions
 from tinygpu.obligations.obligation import Claim, Obligation
 from tinygpu.obligations.trace import Trace
 from tinygpu.program.step import Program
-from tinygpu.program.wide import wide_accesses
 
 
 def bounds(program: Program, trace: Trace) -> Iterator[Claim]:

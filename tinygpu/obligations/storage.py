@@ -16,6 +16,7 @@ from itertools import pairwise
 from tinygpu.category.dtype import BYTES
 from tinygpu.category.region import Region
 from tinygpu.category.term import BOOL, Axis, Const, Term, Var, conjunction, equal, lift, text
+from tinygpu.derive.unpack import unpack
 from tinygpu.diagnostic import Label
 from tinygpu.hardware.arch import Arch, arch_named
 from tinygpu.obligations.dataflow import preconditions
@@ -24,7 +25,6 @@ from tinygpu.obligations.trace import Trace
 from tinygpu.program.arrays import CARVE_BYTES, shared_bytes, shared_places
 from tinygpu.program.layout import Layout, address, elements, fault
 from tinygpu.program.step import Launch, Local, Program, Shared, steps
-from tinygpu.program.unpack import unpack
 
 
 def limits(program: Program, trace: Trace) -> Iterator[Claim]:

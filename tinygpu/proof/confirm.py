@@ -20,14 +20,14 @@ from tinygpu.category.term import FLOATS, Const, Read, Term, total, walk
 from tinygpu.category.to_numpy import Mask, evaluate
 from tinygpu.model.op import Op
 from tinygpu.obligations.store import inlined
-from tinygpu.program import exact
-from tinygpu.program.fault import Fault, NeverStored, SimulationBudget, element
-from tinygpu.program.inputs import random_inputs
-from tinygpu.program.reference import reference
-from tinygpu.program.simulate import simulate
 from tinygpu.program.step import Assign, Program
-from tinygpu.program.tolerance import Mismatch, fold_length
 from tinygpu.record import dataclass, field
+from tinygpu.simulate import exact
+from tinygpu.simulate.fault import Fault, NeverStored, SimulationBudget, element
+from tinygpu.simulate.inputs import random_inputs
+from tinygpu.simulate.reference import reference
+from tinygpu.simulate.simulate import simulate
+from tinygpu.simulate.tolerance import Mismatch, fold_length
 
 LARGEST = 1 << 20  # of a constant beside which f64 still has digits for numbers of order one
 FEW = 6  # elements that are shown

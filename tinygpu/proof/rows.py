@@ -16,7 +16,9 @@ from tinygpu.category.sample import LAWS, Number, Values, broken
 from tinygpu.diagnostic import Case, Diagnostic
 from tinygpu.obligations.laws import title
 from tinygpu.obligations.obligation import Obligation
-from tinygpu.program.fault import (
+from tinygpu.program.step import WARP, Assign, For, If, Program, Step
+from tinygpu.proof.replay import Misbehaviour
+from tinygpu.simulate.fault import (
     At,
     Divergent,
     DivisionByZero,
@@ -29,9 +31,7 @@ from tinygpu.program.fault import (
     Uninitialised,
     element,
 )
-from tinygpu.program.step import WARP, Assign, For, If, Program, Step
-from tinygpu.program.tolerance import Mismatch
-from tinygpu.proof.replay import Misbehaviour
+from tinygpu.simulate.tolerance import Mismatch
 
 SHOWN = 60  # characters of a step that has no place in a text
 

@@ -18,10 +18,10 @@ import numpy as np
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.number import Array, outside_dtype
 from tinygpu.category.term import BOOL, FLOATS, INDEX, Const, Term, walk
-from tinygpu.program.inputs import random_inputs
-from tinygpu.program.sizes import sizes_to_try
 from tinygpu.program.step import Program
 from tinygpu.program.traverse import terms
+from tinygpu.simulate.inputs import random_inputs
+from tinygpu.simulate.sizes import sizes_to_try
 
 PLAIN = (0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -1.5, 300.0)
 MOST = 4  # numbers of the text that are tried, with their differences
