@@ -101,7 +101,7 @@ def brute_force(program: Program, sizes: dict[str, int], seed: int = 0) -> dict[
 
 def _tallied(array: Any, stores: bool, found: list[tuple[Place, np.ndarray]]) -> Tally:
     """All executions at once: an array of who (execution, block, warp) and one of what, of the lanes that take part."""
-    item, shared = BYTES[array.dtype], array.space == "shared"
+    item, shared = BYTES[array.dtype], array.owner == "block"
     held = []
     for number, (place, flat) in enumerate(found):
         group, here = place.group, flat >= 0

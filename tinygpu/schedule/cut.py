@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
+from tinygpu.category.linear import polynomial, stride
 from tinygpu.category.names import claimed
 from tinygpu.category.term import BOOL, TRUE, Axis, Read, Term, conjunction, variables, walk
 from tinygpu.program.address import address
@@ -17,7 +18,6 @@ from tinygpu.program.space import LOCAL
 from tinygpu.program.step import Array, Assign, For, Ghost, If, Step, Sync, arrays_in, steps
 from tinygpu.record import dataclass
 from tinygpu.schedule.lift import sites, tensor_reads
-from tinygpu.schedule.polynomial import coefficient, polynomial
 
 FAR = 1 << 20  # the distance of neighbours that are a size apart
 
@@ -103,7 +103,7 @@ class Cutter:
         for site in sites(step.body):
             accesses = [(site.step.target, site.step.index), *((r.tensor, r.index) for r in tensor_reads(site))]
             for place in (polynomial(address(self.shapes[name], index)) for name, index in accesses if name in self.shapes):
-                near, far = (_distance(coefficient(place, name)) for name in (self.fastest, step.axis.name))
+                near, far = (_distance(stride(place, name)[0]) for name in (self.fastest, step.axis.name))
                 score += (near < far) - (near > far)
         return score > 0
 
