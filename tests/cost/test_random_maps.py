@@ -19,8 +19,7 @@ from tinygpu.cost.warps import tally
 from tinygpu.diagnostic import NOWHERE
 from tinygpu.model.op import Op, Tensor
 from tinygpu.program.space import INPUT
-from tinygpu.program.step import Array
-from tinygpu.program.step import Launch, Program
+from tinygpu.program.step import Array, Launch, Program
 
 n = Var("n")
 

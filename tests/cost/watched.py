@@ -41,7 +41,9 @@ class Watch:
         if isinstance(place.step, Ghost):
             return
         terms = self.node.index if self.node is not None else place.step.index  # type: ignore[union-attr]
-        shape = array.values.shape if isinstance(array, Input) else array.extents if isinstance(array, SharedCells) else array.shape
+        shape = (
+            array.values.shape if isinstance(array, Input) else array.extents if isinstance(array, SharedCells) else array.extents
+        )
         if isinstance(array, Input) and not shape:
             return
         lanes = place.group.lanes
@@ -143,9 +145,9 @@ def pairs(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def placed(array: Any, element: np.ndarray) -> np.ndarray:
     """Where shared cells lie, in elements."""
-    extents = [int(e.value) for e in array.shape]
+    extents = [int(e.value) for e in array.extents]
     index = np.unravel_index(element, extents) if extents else ()
-    flat = sum((i * s for i, s in zip(index, strides(array.shape, array.layout), strict=True)), np.zeros_like(element))
+    flat = sum((i * s for i, s in zip(index, strides(array.extents, array.layout), strict=True)), np.zeros_like(element))
     if array.layout.swizzle is None:
         return flat
     bits, base, shift = array.layout.swizzle
