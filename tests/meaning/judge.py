@@ -22,6 +22,7 @@ from tests.meaning.memory import Fault
 from tests.meaning.oracle import paths
 from tests.meaning.samples import inputs_to_try, sizes_to_try
 from tests.meaning.values import UNDEFINED, CannotJudge, TooLarge
+from tinygpu.category.monoid import Carrier
 from tinygpu.category.node import FLOATS, App, Fold, Read, Term
 from tinygpu.program.step import Local, Program, Shared, steps
 from tinygpu.program.traverse import terms
@@ -73,7 +74,7 @@ def judge(
 ) -> Judged:
     """`program → verdict`; the first that is `enough` ends it. It is run at sizes of its own choice, and `also` at those."""
     chance = random.Random(seed)
-    for name, _ in program.op.monoids:
+    for name in program.op.monoids:
         if BUILT_IN.fullmatch(name):
             return Judged(WRONG, f"a monoid of the file is called {name}")
     for name in sorted(set(monoids_of(program))):
@@ -175,23 +176,23 @@ def differences(wanted: dict[str, Cells], outputs: dict[str, Cells]) -> tuple[st
     return unstored, different
 
 
-def monoids_of(program: Program) -> Iterator[str]:
+def monoids_of(program: Program) -> Iterator[Carrier]:
     """The monoids of the file that the equations or the program use."""
-    declared = {name for _, name in program.op.monoids}
+    declared = set(program.op.monoids)
     inside = [step for launch in program.launches for step in steps(launch.body)]
-    yield from (s.dtype for s in inside if isinstance(s, Local | Shared) and s.dtype in declared)
+    yield from (s.dtype for s in inside if isinstance(s, Local | Shared) and isinstance(s.dtype, Carrier) and s.dtype in declared)
 
-    def walk(term: Term) -> Iterator[str]:
+    def walk(term: Term) -> Iterator[Carrier]:
         match term:
             case App(op, args):
                 yield from (m for a in args for m in walk(a))
-                if op in declared:
+                if isinstance(op, Carrier) and op in declared:
                     yield op
             case Read(_, index):
                 yield from (m for i in index for m in walk(i))
             case Fold(monoid, _, guard, body):
                 yield from (*walk(guard), *walk(body))
-                if monoid in declared:
+                if isinstance(monoid, Carrier) and monoid in declared:
                     yield monoid
 
     for term in (*(e.value for e in program.op.equations), *(t for s in inside for t in terms(s))):

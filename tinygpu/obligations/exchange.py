@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from tinygpu.category.cancel import cancel
-from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.monoid import of_op
 from tinygpu.category.term import (
     FLOATS,
     INTEGERS,
@@ -159,7 +159,7 @@ def along(op: str, where: Term, threads: Threads) -> dict[str, Term]:
 
 def paired(op: str, a: Term, b: Term, threads: Threads, around: frozenset[str]) -> Term | None:
     """`v ⊕ shuffle(v, …)` as a fold over two threads, where the shuffle is one of a reduction."""
-    monoid = next((m for m in MONOIDS.values() if m.op == op), None)
+    monoid = of_op(op)
     other, own = (b, a) if _is_shuffle(b) else (a, b)
     if monoid is None or not _is_shuffle(other) or not monoid.accepts(own.dtype):
         return None
@@ -172,12 +172,12 @@ def paired(op: str, a: Term, b: Term, threads: Threads, around: frozenset[str]) 
         axis, below = found
         x, e = Var(axis.name), Var(f"{axis.name}.{distance}")
         flipped = substitute(own, {axis.name: x // (2 * below) * (2 * below) + e * below + x % below})
-        return Fold(monoid.name, (Axis(e.name, lift(2), "block"),), TRUE, flipped, own.dtype)
+        return Fold(monoid, (Axis(e.name, lift(2), "block"),), TRUE, flipped, own.dtype)
     if other.op == "shuffle_down" and b is other:
         e = Var(f"{threads.axes[-1].name}.{distance}")
         there = substitute(own, along(other.op, e * distance, threads))
-        both = Fold(monoid.name, (Axis(e.name, lift(2), "block"),), TRUE, there, own.dtype)
-        alone = own if monoid.idempotent else Fold(monoid.name, both.axes, TRUE, own, own.dtype)
+        both = Fold(monoid, (Axis(e.name, lift(2), "block"),), TRUE, there, own.dtype)
+        alone = own if monoid.idempotent else Fold(monoid, both.axes, TRUE, own, own.dtype)
         return select(threads.warps[1] + distance < WARP, both, alone)
     return None
 

@@ -9,9 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import assert_never
 
-from tinygpu.category.atomic import has_atomic
-from tinygpu.category.carrier import CARRIERS
-from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.monoid import Carrier, has_atomic, monoids_on
 from tinygpu.category.term import DTYPES, INDEX, Axis, Const, Term
 from tinygpu.diagnostic import Span
 from tinygpu.obligations.obligation import Gap
@@ -83,7 +81,7 @@ def _workspace(workspace: Workspace, outer: Names) -> Iterator[Gap]:
 def _array(array: Local | Shared | Workspace, names: Names) -> Iterator[Gap]:
     if array.name in names.arrays or array.name in names.indices:
         yield gap(f"{array.name} hides another {array.name}", array.span)
-    if array.dtype not in DTYPES and array.dtype not in CARRIERS:
+    if array.dtype not in DTYPES and not isinstance(array.dtype, Carrier):
         yield gap(f"{array.name} holds {array.dtype}, which is no dtype", array.span)
 
 
@@ -142,7 +140,7 @@ def _assign(step: Assign, place: Place) -> Iterator[Gap]:
     yield from _cell(target, step.index, place.writable, place.names, span)
     yield from _value(target, step.value, place.names, span, True)
     yield from condition(step.guard, place.names, span)
-    if update and (update not in MONOIDS or not MONOIDS[update].accepts(dtype)):
+    if update and not any(update == monoid and monoid.accepts(dtype) for monoid in monoids_on(dtype)):
         yield gap(f"{update} does not update {dtype}", span)
     elif step.atomic and not has_atomic(update, dtype):
         yield gap(f"no atomic {update or 'assignment'} of {dtype}", span)

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tinygpu.category.carrier import CARRIERS
-from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.monoid import Carrier, components, monoids_on
 from tinygpu.category.term import (
     BOOL,
     COMPARISONS,
@@ -83,8 +82,8 @@ def term(whole: Term, names: Names, span: Span, lanes: bool = False) -> Iterator
 
 
 def _fold(fold: Fold, names: Names, span: Span) -> Iterator[Gap]:
-    monoid, axes = MONOIDS.get(fold.monoid), fold.axes
-    if fold.body.dtype != fold.dtype or fold.guard.dtype != BOOL or monoid is None or not monoid.accepts(fold.dtype):
+    axes, known = fold.axes, any(fold.monoid == monoid and monoid.accepts(fold.dtype) for monoid in monoids_on(fold.dtype))
+    if fold.body.dtype != fold.dtype or fold.guard.dtype != BOOL or not known:
         yield gap(f"{text(fold)} folds {fold.body.dtype}", span)
     if any(a.name in names.indices for a in axes) or len({a.name for a in axes}) < len(axes):
         yield gap(f"{text(fold)} hides an index", span)
@@ -97,9 +96,9 @@ def _fold(fold: Fold, names: Names, span: Span) -> Iterator[Gap]:
 def part_of(args: tuple[Term, ...], dtype: str) -> bool:
     """Whether `part(value, place)` takes a component of that dtype."""
     match args:
-        case (value, Const(int(place), dtype="index")) if value.dtype in CARRIERS:
-            components = CARRIERS[value.dtype].components
-            return 0 <= place < len(components) and components[place][1] == dtype
+        case (value, Const(int(place), dtype="index")) if isinstance(value.dtype, Carrier):
+            parts = value.dtype.components
+            return 0 <= place < len(parts) and parts[place][1] == dtype
     return False
 
 
@@ -113,7 +112,7 @@ def agrees(op: str, args: tuple[str, ...], dtype: str) -> bool:
     """
     match op:
         case "cast":
-            return len(args) == 1 and not {*args, dtype} & set(CARRIERS)
+            return len(args) == 1 and not any(isinstance(each, Carrier) for each in (*args, dtype))
         case "select":
             return len(args) == 3 and args[0] == BOOL and args[1:] == (dtype, dtype)
         case "table":
@@ -121,10 +120,10 @@ def agrees(op: str, args: tuple[str, ...], dtype: str) -> bool:
         case _ if op in SHUFFLES:
             return args == (dtype, INDEX) and dtype != INDEX
         case "pack":
-            return dtype in CARRIERS and args == tuple(d for _, d in CARRIERS[dtype].components)
+            return isinstance(dtype, Carrier) and args == tuple(d for _, d in components(dtype))
         case _ if op in COMPARISONS:
-            return dtype == BOOL and len(args) == 2 and args[0] == args[1] and args[0] not in CARRIERS
-        case _ if dtype in CARRIERS or op in CARRIERS:
+            return dtype == BOOL and len(args) == 2 and args[0] == args[1] and not isinstance(args[0], Carrier)
+        case _ if isinstance(dtype, Carrier) or isinstance(op, Carrier):
             return op == dtype and args == (dtype, dtype)
         case _ if op in LOGIC:
             return {*args, dtype} == {BOOL}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.monoid import Carrier
 from tinygpu.category.term import FUNCTIONS, SHUFFLES, App, Fold, Term, walk
 from tinygpu.program.step import Assign, Barrier, Program, Shared
 from tinygpu.record import dataclass
@@ -87,8 +87,8 @@ def _of_laws(program: Program) -> set[str]:
     """What the laws of the monoids with components need."""
     folds = {t.monoid for e in program.op.equations for t in walk(e.value) if isinstance(t, Fold)}
     found: set[str] = set()
-    for definition in (MONOIDS[name].definition for name in sorted(folds)):
-        operations = {t.op for part in definition.combine for t in walk(part) if isinstance(t, App)} if definition else set()
+    for carrier in (name for name in folds if isinstance(name, Carrier)):
+        operations = {t.op for part in carrier.combination for t in walk(part) if isinstance(t, App)}
         found |= {"powers"} if operations & {"exp", "exp2"} else set()
         found |= {"limits of functions"} if operations & {*FUNCTIONS} else set()
     return found

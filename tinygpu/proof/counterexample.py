@@ -140,7 +140,7 @@ def _without_running(program: Program, open: Open, budget: int) -> Counterexampl
         case Obligation(kind="monoid"):
             from tinygpu.proof.law import refuted  # of the ways to go wrong, each loads its own
 
-            broken = refuted(claim)
+            broken = refuted(claim, program)
             return Counterexample(broken, {}, None) if broken else None
         case Obligation(kind="limits" | "width" | "alignment" | "equation") | Obligation(code="TG304" | "TG532") if (
             open.model is not None

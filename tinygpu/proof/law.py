@@ -6,30 +6,29 @@ The one idea: the law is evaluated in plain floating point, which shares nothing
 
 from __future__ import annotations
 
-from tinygpu.category.carrier import shown as called
-from tinygpu.category.monoid import MONOIDS, Definition
+from itertools import product
+
+from tinygpu.category.monoid import Carrier
 from tinygpu.category.sample import LAWS, Number, Values, broken
 from tinygpu.diagnostic import Case, Diagnostic
-from tinygpu.obligations.laws import title
+from tinygpu.obligations.laws import folded_with, title
 from tinygpu.obligations.obligation import Obligation
+from tinygpu.program.step import Program
 
 
-def refuted(claim: Obligation) -> Diagnostic | None:
+def refuted(claim: Obligation, program: Program) -> Diagnostic | None:
     """The diagnostic of a law that some numbers break."""
-    for name, monoid in MONOIDS.items():
-        definition = monoid.definition
-        here = definition is not None and definition.span in [label.span for label in claim.labels]
-        law = next((law for law in LAWS if title(name, law) == claim.title), None) if here else None
-        found = broken(definition, law) if definition and law else None
-        if definition and law and found:
-            case = Case(tuple((row, (text,)) for row, text in rows(definition, law, found)))
+    for carrier, law in product(sorted(folded_with(program)), LAWS):
+        found = broken(carrier, law) if title(carrier, law) == claim.title else None
+        if found:
+            case = Case(tuple((row, (text,)) for row, text in rows(carrier, law, found)))
             return Diagnostic(claim.code, claim.title, claim.labels, "refuted", case, helps=(claim.help,) if claim.help else ())
     return None
 
 
-def rows(d: Definition, law: str, found: tuple[Values, ...]) -> list[tuple[str, str]]:
+def rows(d: Carrier, law: str, found: tuple[Values, ...]) -> list[tuple[str, str]]:
     """What is shown of a law: its operands, and its sides."""
-    name = called(d.carrier.name)
+    name = str(d)
     if law == "lift":
         given = [(n, number(v)) for (n, _), v in zip(d.parameters, found[0], strict=True)]
         return [*given, (f"lift({', '.join(n for n, _ in d.parameters)})", shown(d, found[1]))]
@@ -44,14 +43,14 @@ def rows(d: Definition, law: str, found: tuple[Values, ...]) -> list[tuple[str, 
     return [(row, shown(d, value)) for row, value in zip((*operands, *sides), found, strict=True)]
 
 
-def shown(d: Definition, value: Values) -> str:
+def shown(d: Carrier, value: Values) -> str:
     """A value of the carrier.
 
     >>> from tinygpu.model.builtin import built_in
-    >>> shown(built_in("argmax", "f32").definition, (0.5, 3))
+    >>> shown(built_in("argmax", "f32"), (0.5, 3))
     '(v = 0.5, k = 3)'
     """
-    return f"({', '.join(f'{n} = {number(v)}' for (n, _), v in zip(d.carrier.components, value, strict=True))})"
+    return f"({', '.join(f'{n} = {number(v)}' for (n, _), v in zip(d.components, value, strict=True))})"
 
 
 def number(value: Number) -> str:

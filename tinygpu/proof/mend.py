@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tinygpu.category.atomic import has_atomic
+from tinygpu.category.monoid import has_atomic
 from tinygpu.obligations.between import loops, ways
 from tinygpu.program.fault import Divergent, Race, SimulationBudget
 from tinygpu.program.step import Assign, Barrier, For, If, Program, Step, body_of

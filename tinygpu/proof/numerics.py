@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from z3 import unsat
 
-from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.monoid import Carrier
 from tinygpu.category.region import Region
 from tinygpu.category.term import BOOL, FALSE, FLOATS, FUNCTIONS, INDEX, TRUE, App, Axis, Fold, Read, Term, negation, walk
 from tinygpu.obligations.dataflow import execute, preconditions
@@ -149,15 +149,14 @@ def rounds_in(term: Term) -> bool:
 
 def combining_rounds(monoid: str, dtype: str) -> bool:
     """Whether two values of a dtype, combined, are rounded."""
-    if MONOIDS[monoid].definition is None:
+    if not isinstance(monoid, Carrier):
         return dtype in FLOATS and monoid in ("sum", "prod")
     return any(rounds(t) for part in parts_of(monoid) for t in walk(part))
 
 
 def parts_of(monoid: str) -> tuple[Term, ...]:
     """The components of what a monoid combines to; none for one of numbers."""
-    definition = MONOIDS[monoid].definition
-    return definition.combine if definition else ()
+    return monoid.combination if isinstance(monoid, Carrier) else ()
 
 
 def atomic(program: Program) -> bool:
