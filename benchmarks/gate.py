@@ -18,14 +18,14 @@ from pathlib import Path
 from typing import Any
 
 from tinygpu import pipeline
+from tinygpu.cost.banks import conflicts
+from tinygpu.derive.unpack import unpack
 from tinygpu.emit.cuda import block_threads, dynamic_bytes
 from tinygpu.hardware.arch import CPU
 from tinygpu.hardware.gate import compile_ptx, loaded, missing, slow
 from tinygpu.hardware.loops import count, innermost, loops, plain_loads
 from tinygpu.hardware.machine_code import Arch, Report, assembled, share
-from tinygpu.program.banks import conflicts
 from tinygpu.program.step import Program, Shared, steps
-from tinygpu.program.unpack import unpack
 
 ROOT = Path(__file__).resolve().parent.parent
 ARCHITECTURES: tuple[Arch, ...] = ((8, 0), (9, 0, "a"))

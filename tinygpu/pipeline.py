@@ -15,11 +15,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from tinygpu.derive.derive import derive
 from tinygpu.diagnostic import Diagnostic, TinygpuError
 from tinygpu.model.elaborate import Spec, elaborate
 from tinygpu.model.machine import Machine
 from tinygpu.model.source import said
-from tinygpu.program.derive import derive
 from tinygpu.program.step import Program
 from tinygpu.proof import check as verdicts
 from tinygpu.proof.check import Refutation, Unknown, Verdict
@@ -127,9 +127,9 @@ def rebuilt(machine: Machine, program: Program, alone: Program | None = None) ->
 
 
 def _built(machine: Machine, proof: Proof, alone: Proof | None) -> Built:
+    from tinygpu.derive.unpack import unpack
     from tinygpu.emit.module import Built
     from tinygpu.obligations.width import cpu_limits, limits
-    from tinygpu.program.unpack import unpack
     from tinygpu.proof.summary import facts, on_cpu, spelled_out
     from tinygpu.schedule.cpu import instances
 
@@ -165,8 +165,8 @@ def _proved(program: Program, budget: int = BUDGET) -> Proof | None:
 def singles(machine: Machine) -> Iterator[Program]:
     """Programs for the same op whose threads do not work together, best first: the same owners with their work one after the other, then
     the op itself where it is a tile of products. None where no thread works with another."""
-    from tinygpu.program.pointwise import pointwise
-    from tinygpu.program.sequential import sequential
+    from tinygpu.derive.pointwise import pointwise
+    from tinygpu.derive.sequential import sequential
     from tinygpu.schedule.cpu import tiled
 
     single = sequential(machine)

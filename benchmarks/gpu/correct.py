@@ -19,9 +19,9 @@ from benchmarks.gpu.ready import Made, bound, program
 from tinygpu.category.term import reads
 from tinygpu.category.to_numpy import evaluate
 from tinygpu.model.op import Op
-from tinygpu.program.inputs import random_inputs
-from tinygpu.program.reference import compare, reference, tolerance
 from tinygpu.program.step import Program
+from tinygpu.simulate.inputs import random_inputs
+from tinygpu.simulate.reference import compare, reference, tolerance
 
 SIZES: dict[int, list[tuple[int, ...]]] = {
     0: [()],

@@ -53,7 +53,7 @@ def machines(spec: str) -> dict[str, Machine]:
 @cache
 def program(spec: str, title: str) -> Program:
     """The program that runs: with a cell for each component of a value."""
-    from tinygpu.program.unpack import unpack
+    from tinygpu.derive.unpack import unpack
 
     return unpack(pipeline.program(machines(spec)[title]))
 

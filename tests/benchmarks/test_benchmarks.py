@@ -19,8 +19,8 @@ from tests.conftest import ROOT
 from tinygpu import pipeline
 from tinygpu.category.term import SHUFFLES, App, walk
 from tinygpu.model.machine import Machine
-from tinygpu.program.reference import reference
 from tinygpu.program.step import Assign, Barrier, Shared, steps
+from tinygpu.simulate.reference import reference
 
 SPECS = sorted((ROOT / "specs").glob("*.tgpu"))
 

@@ -27,7 +27,7 @@ from benchmarks.gpu.device import TYPES
 from tests.emit.fake_driver import Driver
 from tinygpu.category.evaluate import evaluate
 from tinygpu.emit.cuda import kernel_parameters
-from tinygpu.program.reference import reference
+from tinygpu.simulate.reference import reference
 
 BROKEN, folder = sys.argv[1], Path(sys.argv[2])
 fake, real, works, done = Driver(), ready.load, {}, set()

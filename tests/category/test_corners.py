@@ -14,7 +14,8 @@ import pytest
 import sympy
 import z3
 
-from tinygpu.category.box import Box, box
+from tests.laws.points import box, points
+from tinygpu.category.box import Box
 from tinygpu.category.decide import holds
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.interval import range_of
@@ -43,7 +44,7 @@ TWO = box(i=20, d=6).guarded(D >= 1)
 def test_a_quotient_by_what_varies_is_in_its_range(term: Term) -> None:
     low, high = range_of(polynomial(term), Known.at(TWO))
     for n in (0, 7):
-        found = [int(evaluate(term, {"n": n, **TWO.at(p, {})})) for p in TWO.points({})]
+        found = [int(evaluate(term, at)) for at in points(TWO, {"n": n})]
         assert low is None or int(evaluate(term_of(low), {"n": n})) <= min(found)
         assert high is None or max(found) <= int(evaluate(term_of(high), {"n": n}))
 

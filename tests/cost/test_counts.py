@@ -22,11 +22,11 @@ from tinygpu.cost.counted import smallest
 from tinygpu.cost.counting import count
 from tinygpu.cost.sites import Access, sites
 from tinygpu.cost.warps import Tally, tally
+from tinygpu.derive.unpack import unpack
 from tinygpu.hardware.arch import CPU
 from tinygpu.pipeline import load, program
-from tinygpu.program.sizes import sizes_to_try
 from tinygpu.program.step import Program
-from tinygpu.program.unpack import unpack
+from tinygpu.simulate.sizes import sizes_to_try
 
 SPECS = sorted(path.stem for path in (ROOT / "specs").glob("*.tgpu"))
 TRIED = int(os.environ.get("TINYGPU_COST_SIZES", "1"))  # sizes of each machine; a deep run takes more

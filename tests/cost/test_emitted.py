@@ -21,11 +21,11 @@ from tests.emit.interpreter import Pointer
 from tinygpu.cost.measure import takes_wide
 from tinygpu.cost.sites import Access, sites
 from tinygpu.cost.warps import tally
+from tinygpu.derive.unpack import unpack
 from tinygpu.emit.cuda import cuda_source
 from tinygpu.pipeline import load, program
-from tinygpu.program.inputs import random_inputs
 from tinygpu.program.step import Program
-from tinygpu.program.unpack import unpack
+from tinygpu.simulate.inputs import random_inputs
 
 MACHINES = [
     ("matmul", "matmul_wide", {"M": 33, "N": 140, "K": 3}),

@@ -18,14 +18,14 @@ from tinygpu.category.dtype import BYTES
 from tinygpu.category.term import Term
 from tinygpu.cost.warps import Tally
 from tinygpu.program.arrays import arrays
-from tinygpu.program.global_cells import Global
-from tinygpu.program.inputs import random_inputs
-from tinygpu.program.interpret import Run
 from tinygpu.program.layout import strides
-from tinygpu.program.memory import Input, Place
-from tinygpu.program.shared_cells import SharedCells
-from tinygpu.program.simulate import simulate
 from tinygpu.program.step import Assign, Holds, Program
+from tinygpu.simulate.global_cells import Global
+from tinygpu.simulate.inputs import random_inputs
+from tinygpu.simulate.interpret import Run
+from tinygpu.simulate.memory import Input, Place
+from tinygpu.simulate.shared_cells import SharedCells
+from tinygpu.simulate.simulate import simulate
 
 Key = tuple[int, str, tuple[Term, ...], bool]  # launch, array, index, whether it is stored
 

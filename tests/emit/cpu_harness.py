@@ -16,14 +16,14 @@ import numpy as np
 
 from tinygpu.category.number import outside_dtype
 from tinygpu.category.to_numpy import evaluate
+from tinygpu.derive.derive import derive
+from tinygpu.derive.unpack import unpack
 from tinygpu.emit.cpu import Kernels, cpu_kernels, cpu_support
 from tinygpu.emit.cpu_lanes import OPERATIONS
 from tinygpu.emit.cpu_prelude import TEXT
 from tinygpu.emit.python import identifier
 from tinygpu.model.elaborate import elaborate
-from tinygpu.program.derive import derive
 from tinygpu.program.step import Program
-from tinygpu.program.unpack import unpack
 from tinygpu.schedule.cpu import on_cpu
 from tinygpu.syntax.parse import parse
 

@@ -1,7 +1,7 @@
 """Bank conflicts of the emitted text: the addresses that its threads really touch, put into banks by hand.
 
 Comes in: kernels' text run by Python, which notes every access to a block's memory by byte. Goes out: the turns of each warp, against
-what `program/banks.py` counts from the program. The one idea: the two share nothing but the rule of 32 banks of 4 bytes, and both say 1.
+what `cost/banks.py` counts from the program. The one idea: the two share nothing but the rule of 32 banks of 4 bytes, and both say 1.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from tests.conftest import ROOT, Share
 from tests.emit import interpreter
 from tests.emit.hand_programs import PROGRAMS, transpose
 from tests.emit.interpreter import BlockMemory, Pointer
+from tinygpu.cost.banks import conflicts
+from tinygpu.derive.unpack import unpack
 from tinygpu.emit.cuda import cuda_source
 from tinygpu.pipeline import load, program
 from tinygpu.program.arrays import shared_places
-from tinygpu.program.banks import conflicts
-from tinygpu.program.inputs import random_inputs
 from tinygpu.program.layout import Layout
 from tinygpu.program.step import Program, Shared, steps
-from tinygpu.program.unpack import unpack
+from tinygpu.simulate.inputs import random_inputs
 
 Access = tuple[str, bool, int]  # the array, whether it is stored to, the bytes of a lane
 SIZE, FEW = 64, 16  # of most sizes, and of those that only folds run over

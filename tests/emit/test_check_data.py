@@ -16,8 +16,8 @@ import pytest
 
 from tinygpu.emit.module import Built, emit
 from tinygpu.pipeline import load_text, program
-from tinygpu.program.inputs import promised
 from tinygpu.run.load import load
+from tinygpu.simulate.inputs import promised
 
 ONE = "{\n  work grid = (g), block = (t: 64)\n  compute i = (g, t)\n}"
 HEAD = "op pick(k: i32, x: i32[n], w: i64[n], r: i32[n + 1], f: f32[n, m], h: bf16[n], b: bool[n], u: u8[n]) -> (y: i32[n]) where PROMISE {\n"

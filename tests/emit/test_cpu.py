@@ -14,9 +14,9 @@ from tests.emit.hand_programs import PROGRAMS
 from tinygpu.category.term import TRUE, App, Axis, Const, Read, Var, ceildiv
 from tinygpu.emit.cpu import cpu_name, cpu_source
 from tinygpu.model.op import Equation, Op, Tensor
-from tinygpu.program.inputs import random_inputs
-from tinygpu.program.simulate import simulate
 from tinygpu.program.step import Assign, For, Launch, Local, Program
+from tinygpu.simulate.inputs import random_inputs
+from tinygpu.simulate.simulate import simulate
 
 LINE = (0, 1, 2, 3, 7, 63, 64, 65, 255, 256, 257, 1023, 1024, 1025)
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from tests.emit.cpu_harness import programs, run
 from tinygpu.diagnostic import TinygpuError
-from tinygpu.program.inputs import random_inputs
-from tinygpu.program.reference import reference
-from tinygpu.program.tolerance import tolerance
+from tinygpu.simulate.inputs import random_inputs
+from tinygpu.simulate.reference import reference
+from tinygpu.simulate.tolerance import tolerance
 
 OPS = {
     "stencil": "op made(a: f32, x: f32[M, N], b: f32[N]) -> (y: f32[M, N]) {\n"

@@ -14,10 +14,10 @@ from tests.emit.cpu_harness import run
 from tinygpu import pipeline
 from tinygpu.category.to_numpy import evaluate
 from tinygpu.model.machine import Machine
-from tinygpu.program.inputs import random_inputs
-from tinygpu.program.reference import reference
 from tinygpu.program.step import Program
-from tinygpu.program.tolerance import tolerance
+from tinygpu.simulate.inputs import random_inputs
+from tinygpu.simulate.reference import reference
+from tinygpu.simulate.tolerance import tolerance
 
 SPECS = Path(__file__).resolve().parent.parent.parent / "specs"
 SIZES = {

@@ -15,13 +15,13 @@ import pytest
 from tests.emit.hand_programs import ALONE, PROGRAMS, at, elementwise, f32, i, n, plus, tensor, times
 from tests.emit.interpreter import run
 from tinygpu.category.term import App, Const, Term, Var, ceildiv, select, text
+from tinygpu.derive.wide import wide_accesses
 from tinygpu.emit.cuda import block_threads, cuda_source, cuda_uses, kernel_parameters
 from tinygpu.emit.cuda_text import Scope, literal, rounded
 from tinygpu.hardware.gate import gate, missing
 from tinygpu.hardware.machine_code import Report, disassembler, read_disassembly, share
-from tinygpu.program.inputs import random_inputs
-from tinygpu.program.simulate import simulate
-from tinygpu.program.wide import wide_accesses
+from tinygpu.simulate.inputs import random_inputs
+from tinygpu.simulate.simulate import simulate
 
 ARCHITECTURES = [(8, 0), (9, 0, "a")]
 

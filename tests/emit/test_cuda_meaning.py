@@ -12,11 +12,11 @@ import pytest
 from tests.emit.hand_programs import ALONE, PROGRAMS
 from tests.emit.interpreter import run
 from tinygpu.category.evaluate import evaluate
-from tinygpu.program.inputs import random_inputs
-from tinygpu.program.reference import reference
-from tinygpu.program.simulate import simulate
-from tinygpu.program.tolerance import compare, tolerance
-from tinygpu.program.wide import wide_accesses
+from tinygpu.derive.wide import wide_accesses
+from tinygpu.simulate.inputs import random_inputs
+from tinygpu.simulate.reference import reference
+from tinygpu.simulate.simulate import simulate
+from tinygpu.simulate.tolerance import compare, tolerance
 
 EDGES = {
     ("n",): [{"n": n} for n in (0, 1, 3, 4, 5, 37, 64)],

@@ -17,14 +17,14 @@ from tests.emit.interpreter import run
 from tests.program.library import edges, machines
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.term import Const, variables
+from tinygpu.derive.derive import derive
+from tinygpu.derive.unpack import unpack
+from tinygpu.derive.wide import wide_accesses
 from tinygpu.emit.cuda import block_threads, cuda_source
 from tinygpu.hardware.arch import CPU
-from tinygpu.program.derive import derive
-from tinygpu.program.inputs import random_inputs
-from tinygpu.program.simulate import simulate
 from tinygpu.program.step import For, If, Program, steps
-from tinygpu.program.unpack import unpack
-from tinygpu.program.wide import wide_accesses
+from tinygpu.simulate.inputs import random_inputs
+from tinygpu.simulate.simulate import simulate
 
 SPECS = sorted(path.stem for path in (ROOT / "specs").glob("*.tgpu"))
 THREADS = 1 << 12  # of a grid of constant extent: at these sizes the blocks behind them have nothing to do

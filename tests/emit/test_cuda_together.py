@@ -20,6 +20,7 @@ from tests.emit.test_cuda import ARCHITECTURES, needs_cuda, seen
 from tests.program.cooperation_texts import TEXTS
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.term import TRUE, App, Axis, Const, Term, Var
+from tinygpu.derive.wide import wide_accesses
 from tinygpu.emit.cuda import block_threads, cuda_source, dynamic_bytes, kernel_name
 from tinygpu.hardware.gate import compile_ptx, gate, gates, loaded, missing
 from tinygpu.hardware.machine_code import Report, disassembler, share
@@ -28,14 +29,13 @@ from tinygpu.obligations import alignment
 from tinygpu.obligations.dataflow import execute
 from tinygpu.obligations.obligation import Obligation
 from tinygpu.pipeline import load_text, program
-from tinygpu.program.inputs import random_inputs
 from tinygpu.program.layout import PLAIN, Layout
-from tinygpu.program.reference import reference
-from tinygpu.program.simulate import simulate
 from tinygpu.program.step import Assign, Barrier, If, Launch, Local, Program, Shared, Step
-from tinygpu.program.tolerance import compare, tolerance
-from tinygpu.program.wide import wide_accesses
 from tinygpu.proof.kernel import Theorem, discharge
+from tinygpu.simulate.inputs import random_inputs
+from tinygpu.simulate.reference import reference
+from tinygpu.simulate.simulate import simulate
+from tinygpu.simulate.tolerance import compare, tolerance
 
 SIZES: dict[tuple[str, ...], list[dict[str, int]]] = {
     ("n",): [{"n": 0}, {"n": 1}, {"n": 300}],

@@ -10,8 +10,8 @@ import pytest
 from tinygpu import pipeline
 from tinygpu.cost.measure import measure
 from tinygpu.pipeline import Proof, load_text
-from tinygpu.program.inputs import random_inputs
-from tinygpu.program.simulate import simulate
+from tinygpu.simulate.inputs import random_inputs
+from tinygpu.simulate.simulate import simulate
 
 OP = "op products(x: f32[n], z: f32[m]) -> (y: f32[]) { y[] = sum[i < n - 1, j < m - 1] x[i]*z[j] }\n"
 LAST = """launch (grid = (), block = (t: 32)) {

@@ -16,9 +16,9 @@ import pytest
 
 from tests.emit.specs_for_launchers import SPECS, WORK, module, text
 from tinygpu import runtime
+from tinygpu.derive.unpack import unpack
 from tinygpu.emit.module import Built, emit
 from tinygpu.pipeline import load, load_text, program
-from tinygpu.program.unpack import unpack
 from tinygpu.run.load import load as load_module
 
 

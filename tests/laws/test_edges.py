@@ -12,14 +12,13 @@ from itertools import product
 import numpy as np
 import pytest
 
+from tests.laws.points import box, points
 from tinygpu.category import to_numpy
-from tinygpu.category.arrow import honest, identity
-from tinygpu.category.box import Box, box
+from tinygpu.category.box import Box
 from tinygpu.category.decide import holds
 from tinygpu.category.evaluate import evaluate
-from tinygpu.category.generators import project, split
 from tinygpu.category.interval import lower, upper
-from tinygpu.category.term import Axis, Term, Var, apply, ceildiv, equal, lift, text
+from tinygpu.category.term import Axis, Term, Var, apply, ceildiv, lift, text
 
 i, j, m, n = map(Var, "ijmn")
 SIZES = [{"n": a, "m": b} for a in (0, 1, 2, 3, 4, 5, 6, 9) for b in (1, 2, 3)]
@@ -29,17 +28,17 @@ NEAR = (-1, 0, 1)
 
 def decided(guards: Iterable[Term], where: Box) -> int:
     """How many of the guards are decided on a box; each that is must be so at every point."""
-    points = [where.at(point, sizes) for sizes in SIZES for point in where.points(sizes)]
-    if not points:  # of a box without points everything may be said
+    everywhere = [at for sizes in SIZES for at in points(where, sizes)]
+    if not everywhere:  # of a box without points everything may be said
         return len(COMPARISONS)
-    columns = {name: np.array([point[name] for point in points]) for name in points[0]}
+    columns = {name: np.array([at[name] for at in everywhere]) for name in everywhere[0]}
     count = 0
     for guard in guards:
         found = holds(guard, where)
         if found is not None:
             count += 1
-            wrong = np.flatnonzero(np.broadcast_to(to_numpy.evaluate(guard, columns), len(points)) != found)
-            assert not wrong.size, (text(guard), str(where), found, points[wrong[0]])
+            wrong = np.flatnonzero(np.broadcast_to(to_numpy.evaluate(guard, columns), len(everywhere)) != found)
+            assert not wrong.size, (text(guard), str(where), found, everywhere[wrong[0]])
     return count
 
 
@@ -117,7 +116,7 @@ def test_bounds_are_reached(kind: str) -> None:
         low, high = lower(term, where), upper(term, where)
         assert low is not None and high is not None, text(term)
         for sizes in SIZES:
-            found = [evaluate(term, where.at(point, sizes)) for point in where.points(sizes)]
+            found = [evaluate(term, at) for at in points(where, sizes)]
             if found:
                 assert evaluate(low, sizes) <= min(found) and max(found) <= evaluate(high, sizes), (text(term), str(where))
 
@@ -126,16 +125,5 @@ def test_reached() -> None:
     """Tight where nothing occurs twice."""
     where = box(i=6, j=4)
     for term in (i + j, i - j, i * 3 - j * 2 + 1, i // 2, ceildiv(i - 3, 2), i % 3, apply("min", i, 2), (i % 4) ^ (j % 4)):
-        found = [evaluate(term, where.at(point, {})) for point in where.points({})]
+        found = [evaluate(term, at) for at in points(where, {})]
         assert (lower(term, where), upper(term, where)) == (lift(min(found)), lift(max(found))), text(term)
-
-
-def test_claims_need_points() -> None:
-    """Forgetting an axis that may be empty is not onto; neither is an arrow into more than the one before it hits."""
-    assert not project(box(i=n, r=m), "r").epi and project(box(i=n, r=m), "r", where=m >= 1).epi
-    assert honest(project(box(i=n, r=m), "r"), {"n": 2, "m": 0})
-    f = split(Axis("i", n), 4, "q", "r")
-    wider = f >> identity(Box(f.codomain.axes))
-    assert f.epi and wider.mono and not wider.epi and honest(wider, {"n": 5})
-    even = split(Axis("i", n), 4, "q", "r", equal(n % 4, 0))
-    assert (even >> identity(even.codomain)).iso

@@ -23,7 +23,8 @@ from tests.meaning.oracle import paths
 from tests.meaning.samples import inputs_to_try, sizes_to_try
 from tests.meaning.values import UNDEFINED, CannotJudge, TooLarge
 from tinygpu.category.monoid import Carrier
-from tinygpu.category.node import FLOATS, App, Fold, Read, Term
+from tinygpu.category.node import FLOATS, App, Fold
+from tinygpu.category.term import walk
 from tinygpu.program.step import Local, Program, Shared, steps
 from tinygpu.program.traverse import terms
 
@@ -81,8 +82,12 @@ def judge(
         if why := broken(name, chance):
             return Judged(WRONG, why)
     runs, loose, cannot, nowhere = 0, "", "", True
+    large: list[dict[str, int]] = []
     for sizes, inputs in samples(program, chance, each, also):
+        if sizes in large:
+            continue
         found = sample(program, sizes, inputs)
+        large += [sizes] if found.kind == SKIPPED else []
         runs, nowhere = runs + found.runs, nowhere and found.nowhere
         work -= found.steps
         at = f"at {shown(sizes, inputs)}: {found.why}"
@@ -180,23 +185,10 @@ def monoids_of(program: Program) -> Iterator[Carrier]:
     """The monoids of the file that the equations or the program use."""
     declared = set(program.op.monoids)
     inside = [step for launch in program.launches for step in steps(launch.body)]
-    yield from (s.dtype for s in inside if isinstance(s, Local | Shared) and isinstance(s.dtype, Carrier) and s.dtype in declared)
-
-    def walk(term: Term) -> Iterator[Carrier]:
-        match term:
-            case App(op, args):
-                yield from (m for a in args for m in walk(a))
-                if isinstance(op, Carrier) and op in declared:
-                    yield op
-            case Read(_, index):
-                yield from (m for i in index for m in walk(i))
-            case Fold(monoid, _, guard, body):
-                yield from (*walk(guard), *walk(body))
-                if isinstance(monoid, Carrier) and monoid in declared:
-                    yield monoid
-
+    used = [s.dtype for s in inside if isinstance(s, Local | Shared)]
     for term in (*(e.value for e in program.op.equations), *(t for s in inside for t in terms(s))):
-        yield from walk(term)
+        used += [t.op if isinstance(t, App) else t.monoid for t in walk(term) if isinstance(t, App | Fold)]
+    yield from (name for name in used if isinstance(name, Carrier) and name in declared)
 
 
 def shown(sizes: dict[str, int], inputs: dict[str, Cells]) -> str:

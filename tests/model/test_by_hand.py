@@ -9,15 +9,14 @@ from __future__ import annotations
 import numpy as np
 
 from tinygpu.category import term
-from tinygpu.category.arrow import Arrow
-from tinygpu.category.box import Box
-from tinygpu.category.digits import digits
+from tinygpu.category.box import Arrow, Box
+from tinygpu.category.owner import digits
 from tinygpu.category.term import TRUE, App, Axis, Fold, Read, Var, ceildiv, lift
+from tinygpu.derive.derive import derive
 from tinygpu.model.elaborate import elaborate
 from tinygpu.model.machine import Launch, Machine, Phase
 from tinygpu.model.op import Equation, Op, Tensor
-from tinygpu.program.derive import derive
-from tinygpu.program.simulate import simulate
+from tinygpu.simulate.simulate import simulate
 from tinygpu.syntax import tree
 from tinygpu.syntax.parse import parse
 
@@ -62,9 +61,7 @@ def plain(op: Op) -> Machine:
     rows, columns = digits(Axis("i", M), (by, ty)), digits(Axis("j", N), (bx, tx))
     domain = Box((by, bx, ty, tx, k)).guarded(rows.domain.guard, columns.domain.guard)
     codomain = Box((Axis("i", M), Axis("j", N), Axis("k", K, "reduction")))
-    i, j = Var("i"), Var("j")
-    inverse = (i // 8, j // 16, i % 8, j % 16, Var("k"))
-    owner = Arrow(domain, codomain, (*rows.terms, *columns.terms, Var("k")), inverse, mono=True, epi=True)
+    owner = Arrow(domain, codomain, (*rows.terms, *columns.terms, Var("k")))
     launch = Launch("main", (by, bx), (ty, tx), (Phase(op.equations[0], owner),), ("k",))
     return Machine("matmul_plain", op, (launch,))
 

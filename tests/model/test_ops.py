@@ -14,7 +14,7 @@ from tinygpu.category.term import App, Const, Fold, Read, Var, text, walk
 from tinygpu.diagnostic import TinygpuError
 from tinygpu.model.elaborate import Spec, elaborate
 from tinygpu.model.op import Op
-from tinygpu.program.reference import reference
+from tinygpu.simulate.reference import reference
 from tinygpu.syntax.parse import parse
 
 

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from tinygpu.catalogue import CATALOGUE
+from tinygpu.derive.derive import derive
 from tinygpu.diagnostic import TinygpuError
 from tinygpu.model.elaborate import elaborate
-from tinygpu.program.derive import derive
 from tinygpu.syntax.parse import parse
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.mutants.mutate import Mutant, mutants
-from tests.program.agree import disagreements
+from tests.simulate.agree import disagreements
 from tinygpu import pipeline
-from tinygpu.program.fault import SimulationBudget
-from tinygpu.program.sizes import sizes_to_try, text_of
 from tinygpu.program.step import Program
 from tinygpu.proof.check import Refutation, check
 from tinygpu.proof.kernel import Proof
 from tinygpu.proof.replay import replay
+from tinygpu.simulate.fault import SimulationBudget
+from tinygpu.simulate.sizes import sizes_to_try, text_of
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 OWN = Path(__file__).resolve().parent / "programs.tgpu"

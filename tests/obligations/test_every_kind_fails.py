@@ -18,6 +18,7 @@ from tests.obligations.test_storage import with_layout
 from tests.obligations.texts import COPY as COPIED
 from tests.obligations.texts import program as by_hand
 from tinygpu.category.term import Axis, Term, Var
+from tinygpu.derive.wide import wide_accesses
 from tinygpu.diagnostic import TinygpuError
 from tinygpu.obligations import alignment, storage, width
 from tinygpu.obligations.obligation import Claim, Obligation
@@ -25,7 +26,6 @@ from tinygpu.obligations.trace import Trace
 from tinygpu.pipeline import load_text, program
 from tinygpu.program.layout import Layout
 from tinygpu.program.step import For, Program, Shared
-from tinygpu.program.wide import wide_accesses
 from tinygpu.proof.kernel import Proof, Theorem, discharge, prove
 
 DIVIDED = """

@@ -15,13 +15,13 @@ from tests.program.library import machines
 from tinygpu.category.monoid import Carrier
 from tinygpu.category.sample import LAWS, broken
 from tinygpu.category.term import App, Const, Term, Var, text
+from tinygpu.derive.derive import derive
 from tinygpu.model.builtin import built_in
 from tinygpu.model.monoid import elaborate_monoid
 from tinygpu.model.problems import Problems
 from tinygpu.model.scope import Scope
 from tinygpu.obligations.extended import cases
 from tinygpu.obligations.laws import of, title
-from tinygpu.program.derive import derive
 from tinygpu.proof.check import Refutation, check
 from tinygpu.proof.kernel import Proof, Theorem, discharge
 from tinygpu.syntax import tree

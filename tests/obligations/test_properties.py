@@ -14,12 +14,12 @@ import tinygpu.obligations.alignment as alignment
 from tests.obligations.texts import COPY, SUM, open_codes, program
 from tinygpu import pipeline
 from tinygpu.category.term import Read
+from tinygpu.derive.wide import wide_accesses
 from tinygpu.obligations import PROPERTIES, state
 from tinygpu.obligations.dataflow import execute
 from tinygpu.obligations.obligation import Gap, Inhabited, Obligation
 from tinygpu.obligations.width import size_limits
 from tinygpu.program.step import Assign, If, Program
-from tinygpu.program.wide import wide_accesses
 from tinygpu.proof.kernel import Proof, prove
 
 TWO = "op two(x: f32[R]) -> (s: f32[R], u: f32[R]) { s[r] = x[r]\nu[r] = x[r] }"

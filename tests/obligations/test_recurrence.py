@@ -59,9 +59,7 @@ def _step(chance: random.Random) -> Term:
             return select(_condition(chance), _value(chance, 1), HERE)
         case 1:
             monoid = as_monoid(chance.choice(("sum", "prod", "max")))
-            return App(
-                monoid.op, (HERE, Fold(monoid, (), _condition(chance), Read("a", (_index(chance),), "i64"), "i64")), "i64"
-            )
+            return App(monoid.op, (HERE, Fold(monoid, (), _condition(chance), Read("a", (_index(chance),), "i64"), "i64")), "i64")
         case 2:
             return select(_condition(chance), _step(chance), _step(chance)) if chance.random() < 0.5 else _value(chance)
     return _value(chance)

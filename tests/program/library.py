@@ -16,12 +16,12 @@ from tinygpu.category.evaluate import evaluate
 from tinygpu.category.term import Const
 from tinygpu.model.elaborate import elaborate
 from tinygpu.model.machine import Machine
-from tinygpu.program.inputs import random_inputs
 from tinygpu.program.read import read
-from tinygpu.program.reference import compare, reference, tolerance
 from tinygpu.program.render import render
-from tinygpu.program.simulate import simulate
 from tinygpu.program.step import For, Program, steps
+from tinygpu.simulate.inputs import random_inputs
+from tinygpu.simulate.reference import compare, reference, tolerance
+from tinygpu.simulate.simulate import simulate
 from tinygpu.syntax import tree
 from tinygpu.syntax.parse import parse
 

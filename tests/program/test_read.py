@@ -6,8 +6,8 @@ import pytest
 
 from tests.program.library import agrees, edges, machines
 from tinygpu.category.term import App, Const, Fold, Read, Var, ceildiv, text
+from tinygpu.derive.derive import derive
 from tinygpu.diagnostic import Diagnostic, TinygpuError
-from tinygpu.program.derive import derive
 from tinygpu.program.render import render
 from tinygpu.program.step import Assign, For, Holds, If, Local, Program
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.program.library import machines, reread
-from tinygpu.program.derive import derive
+from tinygpu.derive.derive import derive
 from tinygpu.program.render import render_machine
 from tinygpu.syntax.format import format_file
 from tinygpu.syntax.parse import parse

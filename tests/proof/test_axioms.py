@@ -12,7 +12,7 @@ import pytest
 
 from tests.conftest import ROOT
 from tests.obligations.texts import COPY, SUM, program
-from tests.program.test_simulate_races import one_block
+from tests.simulate.test_simulate_races import one_block
 from tinygpu import pipeline
 from tinygpu.program.render import render
 from tinygpu.program.step import Program

@@ -15,14 +15,14 @@ from tinygpu import pipeline
 from tinygpu.category.term import Read, Term, Var
 from tinygpu.obligations import state
 from tinygpu.obligations.obligation import Claim, Obligation
-from tinygpu.program.fault import OutOfBounds
-from tinygpu.program.inputs import edge_inputs
 from tinygpu.proof import kernel
 from tinygpu.proof.check import Refutation, Unknown, check
 from tinygpu.proof.counterexample import find, search, small
 from tinygpu.proof.kernel import Open, Theorem, prove
 from tinygpu.proof.replay import admitted, evaluates_false, replay
 from tinygpu.proof.suggestion import suggested
+from tinygpu.simulate.fault import OutOfBounds
+from tinygpu.simulate.inputs import edge_inputs
 
 REVERSED = "op reversed(x: f32[R]) -> (s: f32[R]) { s[r] = x[R - 1 - r] }"
 DIVIDED = "op divided(x: i32[R]) -> (s: i32[R]) { s[r] = 3 // x[r] if x[r] > 0 else 0 }"

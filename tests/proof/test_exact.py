@@ -18,13 +18,13 @@ from tinygpu import pipeline
 from tinygpu.category.number import FUNCTION
 from tinygpu.category.real import UNDEFINED, Beyond, Real, of, stored
 from tinygpu.category.real_functions import FUNCTIONS
-from tinygpu.program import exact
-from tinygpu.program.fault import HoldsViolated
-from tinygpu.program.inputs import random_inputs
-from tinygpu.program.tolerance import Mismatch
-from tinygpu.program.turns import lane_steps
 from tinygpu.proof.check import Refutation, check
 from tinygpu.proof.replay import Trial, misbehaviour, replay
+from tinygpu.simulate import exact
+from tinygpu.simulate.fault import HoldsViolated
+from tinygpu.simulate.inputs import random_inputs
+from tinygpu.simulate.tolerance import Mismatch
+from tinygpu.simulate.turns import lane_steps
 
 ROUNDED = {
     "a sum that drowns": (COPY, "s[ROW] = (x[ROW] + 100000000) - 100000000"),

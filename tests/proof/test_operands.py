@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from tests.obligations.texts import COPY, program
-from tinygpu.program.inputs import random_inputs
-from tinygpu.program.tolerance import Mismatch
 from tinygpu.proof.check import Refutation, check
 from tinygpu.proof.operands import FEW, operands
+from tinygpu.simulate.inputs import random_inputs
+from tinygpu.simulate.tolerance import Mismatch
 
 CASES = {
     "from the end": ("op o(x: f32[R]) -> (s: f32[R]) { s[r] = x[R - 1 - r] }", (0,), ["x[6]"]),

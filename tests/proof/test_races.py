@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from tests.program.cooperation_texts import TEXTS
-from tests.program.test_simulate_races import one_block
-from tests.program.test_simulate_together import program
+from tests.simulate.test_simulate_races import one_block
+from tests.simulate.test_simulate_together import program
 from tinygpu import pipeline
 from tinygpu.diagnostic import Diagnostic
 from tinygpu.program.step import Barrier, For, Program, Step

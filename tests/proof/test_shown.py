@@ -15,14 +15,14 @@ from tinygpu import pipeline
 from tinygpu.category.term import App, Axis, Const, Term, Var
 from tinygpu.diagnostic import NOWHERE, Label
 from tinygpu.obligations.obligation import Obligation
-from tinygpu.program.fault import At, SimulationBudget
-from tinygpu.program.inputs import ends_inputs
 from tinygpu.program.step import Barrier, For, If, Program
-from tinygpu.program.tolerance import Mismatch
 from tinygpu.proof import law, mend, replay, summary, tally
 from tinygpu.proof.kernel import Proof, prove
 from tinygpu.proof.numerics import numerics_of
 from tinygpu.proof.rows import _thread, by_hand, named, rows, said
+from tinygpu.simulate.fault import At, SimulationBudget
+from tinygpu.simulate.inputs import ends_inputs
+from tinygpu.simulate.tolerance import Mismatch
 
 TEXT = """
 op NAME(x: DTYPE[n]) -> (y: DTYPE[n]) { y[i] = x[i] + x[i] }

@@ -20,13 +20,13 @@ import numpy as np
 
 from tinygpu import pipeline
 from tinygpu.category.evaluate import evaluate
+from tinygpu.derive.unpack import unpack
 from tinygpu.emit.cpu import cpu_name, cpu_source
 from tinygpu.emit.python import identifier
 from tinygpu.model.machine import Machine
-from tinygpu.program.inputs import random_inputs
 from tinygpu.program.step import Program
-from tinygpu.program.unpack import unpack
 from tinygpu.record import replace
+from tinygpu.simulate.inputs import random_inputs
 
 SPECS = Path(__file__).resolve().parents[2] / "specs"
 FLIPPED = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq}

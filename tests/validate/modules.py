@@ -11,10 +11,10 @@ from functools import cache
 from pathlib import Path
 
 from tinygpu import pipeline
+from tinygpu.derive.unpack import unpack
 from tinygpu.diagnostic import Diagnostic
 from tinygpu.emit.module import Built, emit, launcher_names
 from tinygpu.obligations.width import cpu_limits, limits
-from tinygpu.program.unpack import unpack
 from tinygpu.validate.check import Expected, validate
 
 SPECS = Path(__file__).resolve().parents[2] / "specs"

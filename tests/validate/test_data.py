@@ -12,11 +12,11 @@ import pytest
 
 from tests.emit.test_check_data import BODY, BROKEN, HEAD, ONE
 from tests.validate.modules import edited, emitted, found
+from tinygpu.derive.unpack import unpack
 from tinygpu.diagnostic import Diagnostic
 from tinygpu.emit.module import Built, emit
 from tinygpu.obligations.width import cpu_limits, limits
 from tinygpu.pipeline import load_text, program
-from tinygpu.program.unpack import unpack
 from tinygpu.validate.check import Expected
 
 NEXT = "all[t < n] (r[t] <= r[t + 1])"

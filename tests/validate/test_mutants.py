@@ -14,8 +14,8 @@ import pytest
 from tests.emit import interpreter
 from tests.validate.modules import emitted
 from tests.validate.mutants import mutants
-from tinygpu.program.inputs import random_inputs
 from tinygpu.program.step import Program
+from tinygpu.simulate.inputs import random_inputs
 from tinygpu.validate.kernel import kernel
 from tinygpu.validate.module import read
 from tinygpu.validate.table import given, passed, table

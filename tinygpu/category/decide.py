@@ -25,13 +25,12 @@ MOVES = 3  # moves made one after the other
 def holds(guard: Term, box: Box) -> bool | None:
     """Whether a guard is seen to hold at every point of the box (True), at none (False), or neither (None), with `MOVES`.
 
-    >>> from tinygpu.category.box import box as a_box
-    >>> from tinygpu.category.term import Var, ceildiv, equal
+    >>> from tinygpu.category.term import Axis, Var, ceildiv, equal, lift
     >>> g, t, n, e, M, N = map(Var, ("g", "t", "n", "e", "M", "N"))
-    >>> tiles = a_box(g=n // 256, t=256)
+    >>> tiles = Box((Axis("g", n // 256), Axis("t", lift(256))))
     >>> holds(g * 256 + t < n, tiles), holds(t >= 256, tiles), holds(t < 8, tiles)
     (True, False, None)
-    >>> holds(e // N < M, a_box(e=M * N)), holds(n <= ceildiv(n, 4) * 4, Box())
+    >>> holds(e // N < M, Box((Axis("e", M * N),))), holds(n <= ceildiv(n, 4) * 4, Box())
     (True, True)
     >>> holds(ceildiv(n, 4) * 4 <= n, Box()), holds(ceildiv(n, 4) * 4 <= n, Box((), equal(n % 4, 0)))
     (None, True)

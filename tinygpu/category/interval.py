@@ -23,11 +23,9 @@ HELD = {name: ends for name, ends in RANGE.items() if name != "i64"}  # what dat
 def lower(term: Term, box: Box) -> Term | None:
     """A term over the sizes that is at most `term` at every point of the box, or None.
 
-    >>> from tinygpu.category.box import box as a_box
-    >>> from tinygpu.category.term import text
-    >>> i = Var("i")
-    >>> text(lower(i - 1, a_box(i=Var("n")))), lower(i - Var("m") * i, a_box(i=Var("n"))) is None
-    ('-1', False)
+    >>> from tinygpu.category.term import Axis, text
+    >>> text(lower(Var("i") - 1, Box((Axis("i", Var("n")),))))
+    '-1'
     """
     low = range_of(polynomial(term), Known.at(box))[0]
     return None if low is None else term_of(low)
@@ -36,12 +34,11 @@ def lower(term: Term, box: Box) -> Term | None:
 def upper(term: Term, box: Box) -> Term | None:
     """A term over the sizes that is at least `term` at every point of the box, or None. It states the launcher's width checks.
 
-    >>> from tinygpu.category.box import box as a_box
-    >>> from tinygpu.category.term import ceildiv, text
-    >>> g, t, v, e = map(Var, "gtve")
-    >>> text(upper((g * 256 + t) * 4 + v, a_box(g=ceildiv(Var("n"), 1024), t=256, v=4)))
+    >>> from tinygpu.category.term import Axis, ceildiv, lift, text
+    >>> g, t, v, e, M, N = map(Var, "gtveMN")
+    >>> text(upper((g * 256 + t) * 4 + v, Box((Axis("g", ceildiv(Var("n"), 1024)), Axis("t", lift(256)), Axis("v", lift(4))))))
     'ceil(n / 1024)*1024 - 1'
-    >>> text(upper(e // Var("N"), a_box(e=Var("M") * Var("N")))), text(upper(e % Var("N"), a_box(e=Var("M") * Var("N"))))
+    >>> text(upper(e // N, Box((Axis("e", M * N),)))), text(upper(e % N, Box((Axis("e", M * N),))))
     ('M - 1', 'N - 1')
     """
     high = range_of(polynomial(term), Known.at(box))[1]

@@ -41,18 +41,18 @@ from tinygpu.category.term import (
 def simplify(term: Term, box: Box = UNIT) -> Term:
     """`term → term`, equal on the box.
 
-    >>> from tinygpu.category.box import box as a_box
-    >>> from tinygpu.category.term import text
+    >>> from tinygpu.category.term import lift, text
     >>> by, ty, ri, i, n = map(Var, ("by", "ty", "ri", "i", "n"))
-    >>> tile = a_box(by=Var("G"), ty=8, ri=8)
+    >>> tile = Box((Axis("by", Var("G")), Axis("ty", lift(8)), Axis("ri", lift(8))))
     >>> text(simplify((by * 8 + ty) * 8 + ri, tile)), text(simplify(((by * 8 + ty) * 8 + ri) // 8 % 8, tile))
     ('by*64 + ty*8 + ri', 'ty')
-    >>> text(simplify(i // 1024 * 1024 + i // 4 % 256 * 4 + i % 4)), text(simplify((i < n + 4), a_box(i=n)))
+    >>> text(simplify(i // 1024 * 1024 + i // 4 % 256 * 4 + i % 4)), text(simplify((i < n + 4), Box((Axis("i", n),))))
     ('i', 'true')
     """
     match term:
         case Var(name):
-            return Const(0) if name in box.names and number(polynomial(box.axis(name).extent)) == 1 else term
+            one = any(axis.name == name and number(polynomial(axis.extent)) == 1 for axis in box.axes)
+            return Const(0) if one else term
         case Fold():
             return _fold(term, box)
         case App("select", (condition, then, otherwise)):

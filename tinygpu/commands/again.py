@@ -19,11 +19,11 @@ from tinygpu.category.smtlib import name_of
 from tinygpu.commands.rewritten import differs
 from tinygpu.commands.subjects import INVALID, Subject
 from tinygpu.commands.together import processes
+from tinygpu.derive.unpack import unpack
 from tinygpu.diagnostic import Diagnostic
 from tinygpu.obligations import state
 from tinygpu.obligations.obligation import Gap, Inhabited
 from tinygpu.program.step import Program
-from tinygpu.program.unpack import unpack
 from tinygpu.proof.certificate import formula, hash_of
 from tinygpu.proof.summary import NAMED
 from tinygpu.recheck.agreement import Agreement, Disagreement

@@ -118,9 +118,9 @@ def run_one(
     machine: Machine, launcher: Any, sizes: dict[str, int], seed: int, gpu: Any, yardsticks: dict[str, float | None], width: int
 ) -> bool:
     """One machine: its first call, the comparison, its best time, and numpy's on the same arrays."""
-    from tinygpu.program.fault import SimulationBudget
-    from tinygpu.program.inputs import random_inputs
     from tinygpu.run.baseline import best_seconds
+    from tinygpu.simulate.fault import SimulationBudget
+    from tinygpu.simulate.inputs import random_inputs
 
     op = machine.op
     affordable(machine, sizes, "gpu" if gpu else "cpu")
@@ -150,7 +150,7 @@ def run_one(
 def affordable(machine: Machine, sizes: dict[str, int], device: str) -> None:
     """Raises TG905 where a call would not end while somebody waits for it."""
     from tinygpu.pipeline import program
-    from tinygpu.program.turns import lane_steps
+    from tinygpu.simulate.turns import lane_steps
 
     if lane_steps(program(machine), sizes) > STEPS[device]:
         at = ", ".join(f"{name}={size}" for name, size in sizes.items()) or "its one size"
@@ -173,7 +173,7 @@ def compare_with_equation(
     """`(mismatches, how many elements were compared)` with the equation in float64."""
     import numpy as np
 
-    from tinygpu.program.reference import compare, reference, tolerance
+    from tinygpu.simulate.reference import compare, reference, tolerance
 
     chance = np.random.default_rng(seed + 1)
     sample: dict[str, tuple[Any, ...]] = {}

@@ -16,11 +16,11 @@ from tinygpu.cost.counted import NOTHING, Count, Counter, added, size_of
 from tinygpu.cost.operations import FLOPS, KINDS
 from tinygpu.cost.sites import Access, Meeting, Site, Work, sites
 from tinygpu.cost.warps import Tally, tally
+from tinygpu.derive.unpack import unpack
+from tinygpu.derive.wide import wide_accesses
 from tinygpu.diagnostic import Span
 from tinygpu.program.arrays import shared_places
 from tinygpu.program.step import Launch, Program
-from tinygpu.program.unpack import unpack
-from tinygpu.program.wide import wide_accesses
 from tinygpu.record import dataclass
 
 SECTOR = 32

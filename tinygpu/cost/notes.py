@@ -18,11 +18,11 @@ from tinygpu.cost.measure import SECTOR, Cost, Line
 from tinygpu.cost.predict import Filled
 from tinygpu.cost.reuse import asked_again
 from tinygpu.cost.sites import Access, sites
+from tinygpu.derive.wide import Wide, hoisted, wide_accesses, wide_in
 from tinygpu.diagnostic import Diagnostic, Label, Span
 from tinygpu.hardware.device import Device
 from tinygpu.program.step import For, Launch, Program
 from tinygpu.program.traverse import walk_steps
-from tinygpu.program.wide import Wide, hoisted, wide_accesses, wide_in
 from tinygpu.record import dataclass
 
 SECTORS = 2.0  # of those that could hold what is touched: more is a note

@@ -26,10 +26,10 @@ from tinygpu.category.term import (
     negation,
 )
 from tinygpu.cost.operations import kind_of, update_kind
+from tinygpu.derive.wide import Wide, hoisted, wide_in
 from tinygpu.diagnostic import Span
 from tinygpu.program.arrays import Array, arrays
 from tinygpu.program.step import Assign, Barrier, For, Holds, If, Launch, Local, Program, Shared, Step
-from tinygpu.program.wide import Wide, hoisted, wide_in
 from tinygpu.record import dataclass, replace
 
 

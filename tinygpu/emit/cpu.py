@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable
 
 from tinygpu.category.interval import natural
 from tinygpu.category.term import FLOATS, Axis, Const, Term, conjunction, conjuncts, size, text, variables
+from tinygpu.derive.unpack import unpack
 from tinygpu.emit.cpu_body import Body, shared
 from tinygpu.emit.cpu_driver import Call, arguments, driver_lines, entry_lines
 from tinygpu.emit.cpu_lanes import IMPORTS as LANES_IMPORTS
@@ -24,7 +25,6 @@ from tinygpu.emit.mathlib import errors
 from tinygpu.emit.python import block, identifier, indent
 from tinygpu.model.op import Op, Tensor
 from tinygpu.program.step import Assign, For, Launch, Local, Program, Step, steps
-from tinygpu.program.unpack import unpack
 from tinygpu.record import dataclass, replace
 from tinygpu.schedule.access import is_long
 from tinygpu.schedule.exchange import flat_thread, threads_of

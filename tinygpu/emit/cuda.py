@@ -13,6 +13,9 @@ from functools import reduce
 from tinygpu.category.dtype import HALVES
 from tinygpu.category.names import unused
 from tinygpu.category.term import Axis, Const, text
+from tinygpu.derive.streaming import once
+from tinygpu.derive.unpack import unpack
+from tinygpu.derive.wide import wide_accesses
 from tinygpu.emit.cuda_body import Build, body_lines
 from tinygpu.emit.cuda_names import first_names, index_names
 from tinygpu.emit.cuda_text import Scope, stored
@@ -20,10 +23,7 @@ from tinygpu.emit.prelude import ANGLES, CONVERSIONS, MOVES, SHUFFLED, UPDATED, 
 from tinygpu.emit.python import Lines, block, docstring, identifier, python_names, source
 from tinygpu.program.arrays import STATIC_BYTES, arrays, shared_places
 from tinygpu.program.step import For, Launch, Local, Program, Shared, steps
-from tinygpu.program.streaming import once
 from tinygpu.program.traverse import written
-from tinygpu.program.unpack import unpack
-from tinygpu.program.wide import wide_accesses
 from tinygpu.record import dataclass
 
 LIBDEVICE = ("exp", "exp2", "log", "sqrt", "rsqrt", "tanh", "erf", "floor", "fabs")

@@ -14,13 +14,13 @@ from tinygpu.category.monoid import as_monoid
 from tinygpu.category.names import unused
 from tinygpu.category.node import SHUFFLES
 from tinygpu.category.term import FLOATS, TRUE, App, Axis, Const, Read, Term, conjuncts, reads, rebuild, text, variables, walk
+from tinygpu.derive.wide import Wide, hoisted, wide_in
 from tinygpu.emit.cuda_names import occurs
 from tinygpu.emit.cuda_text import Scope, held, stored
 from tinygpu.emit.cuda_wide import Move, fast
 from tinygpu.emit.python import Lines, block, choice, comment
 from tinygpu.program.arrays import arrays
 from tinygpu.program.step import Assign, Barrier, For, Holds, If, Local, Program, Shared, Step
-from tinygpu.program.wide import Wide, hoisted, wide_in
 from tinygpu.record import dataclass, field, replace
 
 IN_PLACE = {"sum": "+=", "prod": "*="}

@@ -8,10 +8,10 @@ written goes to one, and every guard that the condition decides is gone.
 from __future__ import annotations
 
 from tinygpu.category.term import BOOL, TRUE, Read, Term, Var, conjuncts, rebuild
-from tinygpu.program.lanes import all_lanes
+from tinygpu.derive.lanes import all_lanes
+from tinygpu.derive.wide import Wide
 from tinygpu.program.step import Assign, For, Step
 from tinygpu.program.traverse import map_steps, map_terms
-from tinygpu.program.wide import Wide
 from tinygpu.record import dataclass, replace
 
 

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tinygpu.category.term import TRUE, Term, text
+from tinygpu.derive.wide import wide_accesses
 from tinygpu.emit.cuda import block_threads, dynamic_bytes, kernel_name
 from tinygpu.emit.python import WIDTH, Lines, block, docstring, indent, source
 from tinygpu.emit.sizes import solve
@@ -19,7 +20,6 @@ from tinygpu.emit.spelled import Spelled, quoted, spell
 from tinygpu.model.op import Op
 from tinygpu.program.promises import of_data, promises, rows
 from tinygpu.program.step import Program, Workspace
-from tinygpu.program.wide import wide_accesses
 
 Table = dict[str, Any]
 

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from tinygpu.category.term import Axis, Term, text
+from tinygpu.derive.unpack import unpack
 from tinygpu.emit.cpu import Kernels, cpu_kernels, cpu_support
 from tinygpu.emit.cpu_lanes import IMPORTS as LANES_IMPORTS
 from tinygpu.emit.cpu_lanes import OPERATIONS, lanes_source
@@ -28,7 +29,6 @@ from tinygpu.model.machine import Machine
 from tinygpu.model.op import Op
 from tinygpu.program.promises import of_data, promises, rows
 from tinygpu.program.step import Program, Workspace
-from tinygpu.program.unpack import unpack
 from tinygpu.record import dataclass, replace
 from tinygpu.runtime import NAME, VERSION
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from tinygpu.program.lanes import MOST_LANES
+from tinygpu.derive.lanes import MOST_LANES
 
 CONVERSIONS = ("f16_bits", "f16_value", "bf16_bits", "bf16_value", "round_f16", "round_bf16", "trunc_i32", "trunc_u32", "trunc_i64")
 ANGLES = ("sinf", "cosf", "sin", "cos")

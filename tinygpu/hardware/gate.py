@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tinygpu import runtime
+from tinygpu.derive.wide import wide_accesses
 from tinygpu.emit.cuda import block_threads, cuda_source, cuda_uses, kernel_name
 from tinygpu.emit.prelude import makers
 from tinygpu.hardware.loops import count, innermost, loops, plain_loads
@@ -18,7 +19,6 @@ from tinygpu.hardware.machine_code import Arch, Report, assembled
 from tinygpu.program.arrays import arrays
 from tinygpu.program.step import Assign, Program, steps
 from tinygpu.program.traverse import reads_of
-from tinygpu.program.wide import wide_accesses
 
 
 def gate(programs: Sequence[Program], arch: Arch = (8, 0), bits: int = 32, wide: bool = True) -> tuple[Report, ...]:

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tinygpu.category.arrow import Arrow
-from tinygpu.category.box import Box
-from tinygpu.category.digits import digits, inferred, merged
+from tinygpu.category.box import Arrow, Box
+from tinygpu.category.owner import digits, inferred, merged
 from tinygpu.category.term import TRUE, App, Axis, Const, Fold, Term, conjunction, text, variables, walk
 from tinygpu.diagnostic import NOWHERE, Label, Span
 from tinygpu.model.extent import same
@@ -265,11 +264,6 @@ def _side_by_side(
     terms.update({name: terms[other] for name, other in along.items()})
     spans = {i: one.span for one in chosen for i in one.indices}
     spans.update({name: spans[other] for name, other in along.items()})
-    inverse = None
-    if all(arrow.inverse is not None for arrow in arrows):
-        back = {n: t for arrow in arrows for n, t in zip(arrow.domain.names, arrow.inverse or (), strict=True)}
-        inverse = tuple(back[n] for n in ordered)
     guard = conjunction(*(arrow.domain.guard for arrow in arrows))
     codomain = Box(tuple(replace(a, span=spans[a.name]) for a in axes))
-    flags = all(a.mono for a in arrows), all(a.epi for a in arrows)
-    return Arrow(Box(tuple(domain[n] for n in ordered), guard), codomain, tuple(terms[a.name] for a in axes), inverse, *flags)
+    return Arrow(Box(tuple(domain[n] for n in ordered), guard), codomain, tuple(terms[a.name] for a in axes))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import prod
 
-from tinygpu.category.arrow import Arrow
+from tinygpu.category.box import Arrow
 from tinygpu.category.term import Axis, Const, Term, substitute
 from tinygpu.diagnostic import Label
 from tinygpu.model.assignment import Setting, owner

@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from tinygpu.category.arrow import Arrow
-from tinygpu.category.box import Box
+from tinygpu.category.box import Arrow, Box
 from tinygpu.category.dtype import BYTES
 from tinygpu.category.linear import polynomial
 from tinygpu.category.simplify import simplify

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tinygpu.category.arrow import Arrow
-from tinygpu.category.box import Box
+from tinygpu.category.box import Arrow, Box
 from tinygpu.category.linear import Polynomial, number, plus, polynomial, term_of
 from tinygpu.category.simplify import simplify
 from tinygpu.category.term import Axis, Const, Read, Term, Var, lift, substitute, text, variables

@@ -12,12 +12,12 @@ from collections.abc import Iterator
 
 from tinygpu.category.region import Region
 from tinygpu.category.term import conjunction, text
+from tinygpu.derive.wide import wide_accesses
 from tinygpu.diagnostic import Label
 from tinygpu.obligations.dataflow import preconditions
 from tinygpu.obligations.obligation import Claim, Obligation
 from tinygpu.obligations.trace import Trace
 from tinygpu.program.step import Program
-from tinygpu.program.wide import wide_accesses
 
 
 def state(program: Program, trace: Trace) -> Iterator[Claim]:

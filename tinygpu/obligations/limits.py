@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 from tinygpu.category.dtype import BYTES
 from tinygpu.category.term import Const, Term, lift, text
+from tinygpu.derive.unpack import unpack
 from tinygpu.diagnostic import Label
 from tinygpu.hardware.arch import Arch, arch_named
 from tinygpu.obligations.dataflow import preconditions
@@ -20,7 +21,6 @@ from tinygpu.obligations.obligation import Claim, Obligation
 from tinygpu.obligations.trace import Trace
 from tinygpu.program.arrays import shared_bytes, shared_places
 from tinygpu.program.step import Launch, Local, Program, Shared, steps
-from tinygpu.program.unpack import unpack
 
 
 def state(program: Program, trace: Trace) -> Iterator[Claim]:

@@ -13,13 +13,13 @@ from itertools import pairwise
 
 from tinygpu.category.region import Region
 from tinygpu.category.term import BOOL, Axis, Const, Term, Var, conjunction, equal, lift
+from tinygpu.derive.unpack import unpack
 from tinygpu.diagnostic import Label
 from tinygpu.obligations.obligation import Claim, Obligation
 from tinygpu.obligations.trace import Trace
 from tinygpu.program.arrays import CARVE_BYTES, shared_bytes, shared_places
 from tinygpu.program.layout import Layout, address, elements, fault
 from tinygpu.program.step import Launch, Program, Shared, steps
-from tinygpu.program.unpack import unpack
 
 
 def state(program: Program, trace: Trace) -> Iterator[Claim]:

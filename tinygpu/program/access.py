@@ -6,9 +6,10 @@ different kinds, or two stores, so what is accessed in one way only need not be 
 
 from __future__ import annotations
 
-from tinygpu.program.fault import READ, STORE
 from tinygpu.program.step import Assign, Launch, steps
 from tinygpu.program.traverse import reads_of
+
+READ, STORE = "read", "write"  # the other kinds of access are the monoids of atomic updates
 
 
 def accesses(launch: Launch) -> dict[str, frozenset[str]]:

@@ -1,6 +1,6 @@
 """The step program: what is proved, simulated, costed and emitted, so those four cannot disagree about what it is.
 
-Comes in: a machine (through `program.derive`) or a user's own `program { … }` (through `program.read`).
+Comes in: a machine (through `derive`) or a user's own `program { … }` (through `read`).
 Goes out: launches of steps, every index a term over grid, block and loop axes, every loop bound uniform.
 The one idea: a program is the same thing for a derived and for a hand-written machine.
 """

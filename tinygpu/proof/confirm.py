@@ -14,10 +14,10 @@ from tinygpu.category.number import Array
 from tinygpu.category.real import Beyond, Undecided
 from tinygpu.category.term import FLOATS, Const, Term, total, walk
 from tinygpu.obligations.store import inlined
-from tinygpu.program import exact
-from tinygpu.program.fault import Fault, NeverStored
 from tinygpu.program.step import Assign, Program
-from tinygpu.program.tolerance import Mismatch
+from tinygpu.simulate import exact
+from tinygpu.simulate.fault import Fault, NeverStored
+from tinygpu.simulate.tolerance import Mismatch
 
 LARGEST = 1 << 20  # of a constant beside which f64 still has digits for numbers of order one
 

@@ -12,7 +12,13 @@ from itertools import islice, product
 from tinygpu.category.term import Const, variables, walk
 from tinygpu.diagnostic import Case, Diagnostic, Label, Span
 from tinygpu.obligations.obligation import Claim, Inhabited, Obligation
-from tinygpu.program.fault import (
+from tinygpu.program.step import Assign, Program, steps
+from tinygpu.proof.kernel import BUDGET, Open
+from tinygpu.proof.replay import Misbehaviour, admitted, evaluates_false, misbehaviour
+from tinygpu.proof.rows import between, rows
+from tinygpu.proof.suggestion import smallest, suggested
+from tinygpu.record import dataclass, replace
+from tinygpu.simulate.fault import (
     Divergent,
     DivisionByZero,
     DoubleStore,
@@ -23,13 +29,7 @@ from tinygpu.program.fault import (
     ReadOutput,
     Uninitialised,
 )
-from tinygpu.program.step import Assign, Program, steps
-from tinygpu.program.tolerance import Mismatch
-from tinygpu.proof.kernel import BUDGET, Open
-from tinygpu.proof.replay import Misbehaviour, admitted, evaluates_false, misbehaviour
-from tinygpu.proof.rows import between, rows
-from tinygpu.proof.suggestion import smallest, suggested
-from tinygpu.record import dataclass, replace
+from tinygpu.simulate.tolerance import Mismatch
 
 TRIED = 48  # assignments of sizes that are tried when the solver has no suggestion
 WORK = 1 << 28  # lane-steps of all runs of one search, each step counted as 1024 more: about a quarter of a minute

@@ -11,12 +11,12 @@ from collections.abc import Iterator
 
 from tinygpu.category.monoid import has_atomic
 from tinygpu.obligations.between import loops, ways
-from tinygpu.program.fault import Divergent, Race, SimulationBudget
 from tinygpu.program.step import Assign, Barrier, For, If, Program, Step, body_of
 from tinygpu.program.traverse import Body, Path, at, reads_of, walk_steps, with_body
 from tinygpu.proof.replay import admitted, meetings
 from tinygpu.proof.rows import by_hand, named
 from tinygpu.record import replace
+from tinygpu.simulate.fault import Divergent, Race, SimulationBudget
 
 BUDGET = 1 << 18  # lane-steps of one trial
 LARGER = 33  # what all sizes are set to in the trial that follows: more than one block, more than one turn, and a tail

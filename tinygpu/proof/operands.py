@@ -15,9 +15,9 @@ from tinygpu.category.term import Read
 from tinygpu.category.to_numpy import Mask, evaluate
 from tinygpu.model.op import Op
 from tinygpu.obligations.store import inlined
-from tinygpu.program.fault import element
-from tinygpu.program.tolerance import Mismatch, fold_length
 from tinygpu.record import dataclass, field
+from tinygpu.simulate.fault import element
+from tinygpu.simulate.tolerance import Mismatch, fold_length
 
 FEW = 6
 MOST = 1 << 20  # points of the folds of one element

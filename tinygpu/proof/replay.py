@@ -14,10 +14,15 @@ import numpy as np
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.number import Array
 from tinygpu.category.term import FLOATS, INTEGERS, variables
+from tinygpu.derive.unpack import array_of
 from tinygpu.model.op import Op
 from tinygpu.obligations.obligation import Obligation
-from tinygpu.program.exact import retyped
-from tinygpu.program.fault import (
+from tinygpu.program.step import Program
+from tinygpu.proof.confirm import confirmed
+from tinygpu.proof.operands import is_nothing, operands
+from tinygpu.record import dataclass, replace
+from tinygpu.simulate.exact import retyped
+from tinygpu.simulate.fault import (
     Divergent,
     DivisionByZero,
     DoubleStore,
@@ -29,16 +34,11 @@ from tinygpu.program.fault import (
     SimulationBudget,
     Uninitialised,
 )
-from tinygpu.program.inputs import edge_inputs, ends_inputs, promised, random_inputs
-from tinygpu.program.reference import reference
-from tinygpu.program.simulate import simulate
-from tinygpu.program.step import Program
-from tinygpu.program.tolerance import Mismatch, compare, fold_length, tolerance
-from tinygpu.program.turns import lane_steps
-from tinygpu.program.unpack import array_of
-from tinygpu.proof.confirm import confirmed
-from tinygpu.proof.operands import is_nothing, operands
-from tinygpu.record import dataclass, replace
+from tinygpu.simulate.inputs import edge_inputs, ends_inputs, promised, random_inputs
+from tinygpu.simulate.reference import reference
+from tinygpu.simulate.simulate import simulate
+from tinygpu.simulate.tolerance import Mismatch, compare, fold_length, tolerance
+from tinygpu.simulate.turns import lane_steps
 
 SIMULATED = 1 << 24  # lane-steps of one replay
 MEETINGS = 1 << 10  # faults of a run that is about races: others must not crowd them out

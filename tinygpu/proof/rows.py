@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tinygpu.category.evaluate import evaluate
-from tinygpu.program.fault import (
+from tinygpu.program.step import WARP, Assign, For, If, Program, Step
+from tinygpu.proof.replay import Misbehaviour
+from tinygpu.simulate.fault import (
     At,
     Divergent,
     DivisionByZero,
@@ -22,9 +24,7 @@ from tinygpu.program.fault import (
     Uninitialised,
     element,
 )
-from tinygpu.program.step import WARP, Assign, For, If, Program, Step
-from tinygpu.program.tolerance import Mismatch
-from tinygpu.proof.replay import Misbehaviour
+from tinygpu.simulate.tolerance import Mismatch
 
 SHOWN = 60  # characters of a step that has no place in a text
 

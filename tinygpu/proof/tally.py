@@ -6,10 +6,10 @@ The one idea: on inputs that are all 1 every term counts the same, so the result
 
 from __future__ import annotations
 
-from tinygpu.program.fault import SimulationBudget
 from tinygpu.program.step import Program
-from tinygpu.program.tolerance import Mismatch
 from tinygpu.proof.replay import count
+from tinygpu.simulate.fault import SimulationBudget
+from tinygpu.simulate.tolerance import Mismatch
 
 MORE = ("TG504", "TG506")
 FEWER = ("TG505",)

@@ -5,9 +5,9 @@ Comes in: a count, or what went wrong. Goes out: two records, and words. The one
 
 from __future__ import annotations
 
-from tinygpu.program.fault import Fault, sentence
-from tinygpu.program.tolerance import Mismatch
 from tinygpu.record import dataclass
+from tinygpu.simulate.fault import Fault, sentence
+from tinygpu.simulate.tolerance import Mismatch
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,9 @@ import numpy as np
 
 from tinygpu.category.number import Array, outside_dtype
 from tinygpu.category.term import BOOL, FLOATS, Const, Term, walk
-from tinygpu.program.inputs import random_inputs
 from tinygpu.program.step import Program
 from tinygpu.program.traverse import terms as stated
+from tinygpu.simulate.inputs import random_inputs
 
 PLAIN = (0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -1.5, 300.0)
 MOST = 4  # numbers of the text that are tried, with their differences

@@ -21,16 +21,16 @@ from tinygpu.category.evaluate import evaluate
 from tinygpu.category.number import Array, quiet
 from tinygpu.category.term import FLOATS
 from tinygpu.model.op import Tensor
-from tinygpu.program.exact import retyped
-from tinygpu.program.fault import Fault, NeverStored, SimulationBudget
-from tinygpu.program.inputs import ends_inputs, promised, random_inputs
-from tinygpu.program.reference import reference
-from tinygpu.program.simulate import simulate
 from tinygpu.program.step import Program
-from tinygpu.program.tolerance import Mismatch
 from tinygpu.recheck.agreement import Agreement, Disagreement
 from tinygpu.recheck.data import nasty_inputs
 from tinygpu.recheck.sizes import edges, large, small
+from tinygpu.simulate.exact import retyped
+from tinygpu.simulate.fault import Fault, NeverStored, SimulationBudget
+from tinygpu.simulate.inputs import ends_inputs, promised, random_inputs
+from tinygpu.simulate.reference import reference
+from tinygpu.simulate.simulate import simulate
+from tinygpu.simulate.tolerance import Mismatch
 
 SIZES = 32  # how many small ones are tried
 LONGEST, WORK = 1 << 24, 1 << 26  # lane-steps of one run, and of all of a program

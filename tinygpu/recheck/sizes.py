@@ -11,9 +11,9 @@ from itertools import permutations
 
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.term import INDEX, Const, walk
-from tinygpu.program.sizes import sizes_to_try
 from tinygpu.program.step import Program
 from tinygpu.program.traverse import terms
+from tinygpu.simulate.sizes import sizes_to_try
 
 VOLUME = 1 << 14  # the largest product of small sizes
 SMALL = 9  # every size below it is among them, whatever the program's tiles are

@@ -11,9 +11,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
+from tinygpu.derive.unpack import unpack
 from tinygpu.diagnostic import Diagnostic, Label, Span
 from tinygpu.program.step import Program
-from tinygpu.program.unpack import unpack
 from tinygpu.record import dataclass, replace
 from tinygpu.validate.dispatch import dispatched
 from tinygpu.validate.form import formed

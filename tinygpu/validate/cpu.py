@@ -13,11 +13,11 @@ from collections.abc import Sequence
 
 from tinygpu.category.interval import natural
 from tinygpu.category.term import Axis, Const, Read, Term, Var, conjuncts, reads
+from tinygpu.derive.unpack import unpack
 from tinygpu.diagnostic import Diagnostic
 from tinygpu.model.op import Tensor
 from tinygpu.obligations.width import cpu_limits
 from tinygpu.program.step import Launch, Program
-from tinygpu.program.unpack import unpack
 from tinygpu.schedule.cpu import instances
 from tinygpu.schedule.tiled import LANES
 from tinygpu.validate.check import Expected, diagnostic

@@ -40,8 +40,8 @@ from tinygpu.category.term import (
     variables,
     walk,
 )
+from tinygpu.derive.lanes import multiple
 from tinygpu.obligations.promise import instances
-from tinygpu.program.lanes import multiple
 from tinygpu.proof.kernel import ask
 from tinygpu.record import dataclass, replace
 

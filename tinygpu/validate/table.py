@@ -16,11 +16,11 @@ from collections.abc import Iterator, Sequence
 from functools import reduce
 
 from tinygpu.category.term import INDEX, TRUE, App, Const, Fold, Read, Term, Var, apply, conjuncts, reads, text, variables, walk
+from tinygpu.derive.unpack import unpack
 from tinygpu.obligations.width import cpu_limits
 from tinygpu.program.arrays import STATIC_BYTES, shared_places
 from tinygpu.program.promises import rows
 from tinygpu.program.step import Launch, Program, Workspace
-from tinygpu.program.unpack import unpack
 from tinygpu.record import dataclass
 from tinygpu.schedule.cpu import instances
 from tinygpu.validate.kernel import Given, Passed

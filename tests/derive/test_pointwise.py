@@ -1,0 +1,53 @@
+"""An op is a machine already: a thread for each point of each equation. Proved for every shipped op, and what CPU kernels are made of
+where a program is given, or shares what it computes, and the op is a tile of products."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.program.library import agrees, edges
+from tinygpu import pipeline
+from tinygpu.derive.pointwise import pointwise
+from tinygpu.emit.cpu import cpu_source
+from tinygpu.model.machine import Machine
+from tinygpu.program.step import Barrier, Shared, steps
+from tinygpu.proof.kernel import Proof, prove
+from tinygpu.schedule.cpu import on_cpu, tiled
+
+SPECS = Path(__file__).resolve().parents[2] / "specs"
+MACHINES = {(path.stem, m.title): m for path in sorted(SPECS.glob("*.tgpu")) for m in pipeline.load(path).machines}
+OPS = {f"{spec}, {m.op.name}": m for (spec, _), m in MACHINES.items()}
+TILES = [("matmul_ring", "matmul_ring"), ("matmul_ring", "matmul_ring_three"), ("mlp", "mlp_fused")]
+
+
+def alone(machine: Machine) -> bool:
+    return not any(isinstance(s, Shared | Barrier) for one in pipeline.program(machine).launches for s in steps(one.body))
+
+
+@pytest.mark.parametrize("op", OPS)
+def test_every_op_is_a_machine(op: str) -> None:
+    machine = pointwise(OPS[op])
+    assert alone(machine)
+    assert isinstance(prove(pipeline.program(machine)), Proof)
+
+
+@pytest.mark.parametrize(("spec", "title"), TILES)
+def test_products_that_give_their_program_are_tiles_on_a_cpu(spec: str, title: str) -> None:
+    machine = MACHINES[spec, title]
+    (single,) = pipeline.singles(machine)
+    assert not alone(machine) and tiled(single) and isinstance(prove(single), Proof)
+    assert "lanes_add(acc" in cpu_source(next(on_cpu(single)))
+    assert single.op == machine.op and single.workspaces == pipeline.program(pointwise(machine)).workspaces
+    for seed, sizes in enumerate(edges(single, 3)):
+        assert not agrees(single, sizes, seed)
+
+
+def test_what_is_no_product_is_run_as_it_is_given() -> None:
+    for spec, title in (("histogram", "histogram_atomic"), ("scan", "scan_three"), ("by_hand", "row_sum_by_hand")):
+        assert not list(pipeline.singles(MACHINES[spec, title]))
+
+
+def test_threads_that_do_not_work_together_need_no_other_program() -> None:
+    assert not list(pipeline.singles(MACHINES["matmul", "matmul_tile"]))

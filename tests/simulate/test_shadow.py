@@ -1,0 +1,122 @@
+"""Shadow memory against the definition of a race: every access is compared with every earlier one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.simulate.samples import at
+from tinygpu.category.term import Const
+from tinygpu.program.access import READ, STORE
+from tinygpu.program.step import WARP, Assign
+from tinygpu.simulate.clock import Clock, Moments
+from tinygpu.simulate.fault import At, Faults, Race
+from tinygpu.simulate.group import Group
+from tinygpu.simulate.memory import Place
+from tinygpu.simulate.shadow import Access, Shadow
+
+CELLS = 4
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One access of one thread; the epochs are those of its block and of its warp when it happened."""
+
+    kind: str
+    block: int
+    thread: int
+    address: int
+    epoch: int
+    warp_epoch: int
+    event: int
+
+
+def races(a: Seen, b: Seen) -> bool:
+    """The definition."""
+    if (a.block, a.address) != (b.block, b.address) or a.thread == b.thread or a.epoch != b.epoch:
+        return False
+    if a.kind == b.kind and a.kind != STORE:
+        return False
+    return a.thread // WARP != b.thread // WARP or a.warp_epoch == b.warp_epoch
+
+
+def place(group: Group, event: int) -> Place:
+    env = {"b": group.blocks[group.block], "t": group.thread, "event": event}
+    return Place(Assign("s", (), Const(0.0, "f32"), span=at(1)), 0, group, env, ("b", "t"), ("event",))
+
+
+def who(one: At) -> tuple[int, int, int]:
+    return dict(one.lane)["b"], dict(one.lane)["t"], dict(one.loops)["event"]
+
+
+@settings(max_examples=150)
+@given(st.integers(0, 10**6), st.booleans(), st.sampled_from((1, 3, 40, 70)))
+def test_races_are_those_of_the_definition(seed: int, warp_barriers: bool, threads: int) -> None:
+    chance = np.random.default_rng(seed)
+    group = Group.of(np.array([5, 2]), chance.permutation(threads))
+    clock = Clock.of_block(group, warp_barriers)
+    shadow = Shadow("s", (CELLS,), 2 * CELLS, CELLS, clock)
+    epoch, warp_epoch = [0, 0], np.zeros((2, group.warps), int)
+    past: list[Seen] = []
+    for event in range(int(chance.integers(2, 14))):
+        match int(chance.integers(0, 5)):
+            case 0:
+                passed = chance.integers(0, 2, 2).astype(bool)
+                clock.block_barrier(passed[group.block])
+                epoch = [e + int(p) for e, p in zip(epoch, passed, strict=True)]
+                warp_epoch[passed] += 1
+            case 1 if warp_barriers:
+                some = chance.integers(0, 2, warp_epoch.shape).astype(bool)
+                clock.warp_barrier(some[group.block, group.thread // WARP])
+                warp_epoch[some] += 1
+            case _:
+                kind = str(chance.choice((READ, READ, STORE, "sum", "max")))
+                points = chance.random(group.lanes) < chance.choice((1.0, 0.5, 2 / group.lanes))
+                cells = chance.integers(0, CELLS, group.lanes) if chance.random() < 0.5 else chance.integers(0, CELLS, 1)
+                address = np.broadcast_to(cells, (group.lanes,))
+                now = [
+                    Seen(kind, b, t, c, epoch[b], int(warp_epoch[b, t // WARP]), event)
+                    for b, t, c, p in zip(group.block.tolist(), group.thread.tolist(), address.tolist(), points, strict=True)
+                    if p
+                ]
+                pairs = {(a.block, a.thread, a.event, b.thread, b.address) for b in now for a in past + now if races(a, b)}
+                faults = Faults(100)
+                shadow.touch(kind, Access.of(place(group, event), address + group.block * CELLS, points, (group.lanes,)), faults)
+                past += now
+                assert bool(faults.found) == bool(pairs)
+                for race in faults.found:
+                    assert isinstance(race, Race)
+                    number, thread, then = who(race.first)
+                    block, second, _ = who(race.at)
+                    assert block == number and (group.blocks.tolist().index(number), thread, then, second, race.index[0]) in pairs
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 10**6))
+def test_nothing_orders_the_threads_of_a_launch(seed: int) -> None:
+    """Groups of blocks run one after the other; two stores are seen by the array itself, and not here."""
+    chance = np.random.default_rng(seed)
+    moments, logs = Moments(), None
+    past: list[tuple[str, int, int]] = []
+    order = chance.permutation(3)
+    for low, high in ((0, 2), (2, 6)):
+        group = Group.of(np.arange(low, high), order)
+        shadow = Shadow("h", (CELLS,), CELLS, CELLS, Clock.of_launch(group, 6, moments), logs or {})
+        logs = shadow.logs
+        for event in range(3):
+            kind = str(chance.choice((READ, STORE, "sum")))
+            points, address = chance.random(group.lanes) < 0.3, chance.integers(0, CELLS, group.lanes)
+            faults = Faults(100)
+            shadow.touch(kind, Access.of(place(group, event), address, points, (group.lanes,)), faults)
+            thread = group.blocks[group.block] * 3 + group.thread
+            now = [(kind, int(t), int(a)) for t, a, p in zip(thread, address, points, strict=True) if p]
+            bad = [(a, b) for b in now for a in past if a[0] != b[0] and a[2] == b[2] and a[1] != b[1]]
+            past += now
+            assert bool(faults.found) == bool(bad)
+            for race in faults.found:
+                assert isinstance(race, Race) and race.scope == "launch"
+                first, second = (who(one)[0] * 3 + who(one)[1] for one in (race.first, race.at))
+                assert any((a[1], b[1], b[2]) == (first, second, race.index[0]) for a, b in bad)

@@ -1,0 +1,63 @@
+"""Owner maps: an index as a product of factors, and a group of indices as one flattened range, cut into factors.
+
+Comes in: indices and the factors that they are cut into, slowest first, whose extents may be terms over the sizes.
+Goes out: the arrow `factors → indices` with its guard. The one idea: a tower of splits is one numeral, so its inverse is one division and one
+remainder for each digit; and indices that are flattened are digits of their number.
+"""
+
+from __future__ import annotations
+
+from tinygpu.category.box import Arrow, Box
+from tinygpu.category.simplify import holds, simplify
+from tinygpu.category.term import TRUE, Axis, Term, Var, ceildiv, lift
+
+
+def digits(index: Axis, factors: tuple[Axis, ...], where: Term = TRUE) -> Arrow:
+    """`digits : [g, t, v | (g·T + t)·V + v < n] → [i < n]`: the owner of one index.
+
+    >>> from tinygpu.category.term import text
+    >>> i = Axis("i", Var("n"))
+    >>> g, t, v = Axis("g", ceildiv(Var("n"), 1024), "grid"), Axis("t", lift(256), "block"), Axis("v", lift(4), "vector")
+    >>> owner = digits(i, (g, t, v))
+    >>> text(owner.terms[0]), text(owner.domain.guard)
+    ('(g*256 + t)*4 + v', '(g*256 + t)*4 + v < n')
+    >>> digits(Axis("i", lift(1024)), (t, v)).domain.guard == TRUE, digits(i, ()).terms
+    (True, (Const(value=0, dtype='index'),))
+    """
+    whole: Term = lift(0)
+    for factor in factors:
+        whole = whole * factor.extent + Var(factor.name)
+    bare = Box(factors)
+    guard = TRUE if holds(whole < index.extent, bare.guarded(where)) else whole < index.extent
+    return Arrow(bare.guarded(guard), Box((index,)), (whole,))
+
+
+def merged(indices: tuple[Axis, ...], factors: tuple[Axis, ...], where: Term = TRUE) -> Arrow:
+    """`(i, j) = (g, t, v)`: the flattened range of the indices, cut into the factors.
+
+    >>> from tinygpu.category.term import text
+    >>> i, j = Axis("i", Var("M")), Axis("j", Var("N"))
+    >>> g, v = Axis("g", ceildiv(Var("M") * Var("N"), 4), "grid"), Axis("v", lift(4), "vector")
+    >>> owner = merged((i, j), (g, v))
+    >>> [text(t) for t in owner.terms], text(owner.domain.guard)
+    (['(g*4 + v) // N', '(g*4 + v) % N'], 'g*4 + v < M*N')
+    """
+    line = digits(Axis("", Box(indices).size), factors, where)
+    (number,) = line.terms
+    terms: list[Term] = []
+    weight: Term = lift(1)
+    for axis in reversed(indices):  # each digit: its weight divided out, and what is above it taken off
+        digit = number // weight
+        terms.append(digit if axis is indices[0] else digit % axis.extent)
+        weight = axis.extent * weight
+    return Arrow(line.domain, Box(indices), tuple(reversed(terms)))
+
+
+def inferred(extent: Term, others: tuple[Axis, ...], where: Term = TRUE) -> Term:
+    """The extent that the one unnamed factor must have so that the factors cover the index: `⌈n / ∏ others⌉`.
+
+    >>> from tinygpu.category.term import text
+    >>> text(inferred(Var("n"), (Axis("t", lift(256)), Axis("v", lift(4))))), text(inferred(lift(4096), (Axis("t", lift(256)),)))
+    ('ceil(n / 1024)', '16')
+    """
+    return simplify(ceildiv(extent, Box(others).size), Box((), where))

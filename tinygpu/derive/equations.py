@@ -1,0 +1,174 @@
+"""The equations of a launch as plans, in order; a prefix fold is a plan of its own before the equation that uses it.
+
+Comes in: a launch. Goes out: plans. The one idea: a scan leaves each value in the cell of the thread that owns it, so what uses it
+is an ordinary equation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tinygpu.category.box import Box
+from tinygpu.category.monoid import as_monoid
+from tinygpu.category.simplify import holds
+from tinygpu.category.term import TRUE, Axis, Fold, Read, Term, Var, conjunction, rebuild, select, substitute, variables, walk
+from tinygpu.derive.nest import Build, own, point
+from tinygpu.derive.plan import Cells, Plan, Pulled, plan
+from tinygpu.derive.scan import Scan
+from tinygpu.diagnostic import Label, TinygpuError
+from tinygpu.model.inlined import inlined
+from tinygpu.model.machine import Launch, Phase
+from tinygpu.model.op import Op
+from tinygpu.model.prefix import Prefix, scans
+from tinygpu.record import replace
+
+Passes = dict[tuple[object, ...], Plan]  # the scans by what they are
+
+
+def plans(build: Build, op: Op, launch: Launch) -> tuple[Plan, ...]:
+    """`launch → plans`, in the order of the equations; intermediates without a fold are gone, put in where they are used."""
+    held = {k.tensor for k in launch.keeps}
+    values = inlined(launch.phases, launch.stages, held)
+    stored = {*(t.name for t in op.outputs), *launch.leaves, *(name for p in launch.phases for name in p.parts)}
+    used: set[str] = set()
+    for target, value in reversed(values.items()):  # what is read only where a tile is filled is computed there
+        if target in stored or target in used:
+            used |= {read.tensor for read in walk(value) if isinstance(read, Read)}
+    made: dict[str, Plan] = {}
+    passes: Passes = {}
+    for phase in launch.phases:
+        target = phase.equation.target
+        folds = any(isinstance(t, Fold) for t in walk(values[target]))
+        later = target in used and (folds or target in held)
+        if target in stored or later:
+            value, cells = ahead(build, phase, values[target], made, passes)
+            kept = build.fresh(target if target not in stored else f"{target}_cell") if later else ""
+            made[target] = plan(build, phase, launch, value, made, target in stored, kept, cells)
+            for one in passes.values():
+                made.setdefault(one.kept, one)
+            made[target] = made.pop(target)  # a scan comes before what uses it
+    return tuple(made.values())
+
+
+def ahead(build: Build, phase: Phase, value: Term, made: Mapping[str, Plan], passes: Passes) -> tuple[Term, Cells]:
+    """The value with each scan replaced by a read that stands for its cells; the scans are added to `passes`, each once."""
+    stands: dict[Term, Term] = {}
+    cells: dict[Read, Read] = {}
+    for number, (fold, one) in enumerate(scans(phase, value).items()):
+        before = phase.before[number] if phase.before else ""
+        new = scan(build, phase, one, made, before)
+        assert new.scan is not None
+        held = passes.setdefault((replace(new.scan, acc="", carry=""), new.cells, new.time, new.parts), new)
+        if held is new:
+            declare(build, new)
+        sign = Read(f"{held.kept} here", (), fold.dtype)  # no array has such a name
+        stands[fold], cells[sign] = sign, Read(held.kept, point(held.cells), fold.dtype)
+    return swapped(value, stands), cells
+
+
+def swapped(term: Term, stands: Mapping[Term, Term]) -> Term:
+    """The term with some parts replaced."""
+    return stands[term] if term in stands else rebuild(term, lambda t: swapped(t, stands))
+
+
+def declare(build: Build, new: Plan) -> None:
+    """The cells of a scan, and its carry."""
+    assert new.scan is not None
+    build.local(new.scan.acc, new.dtype, new.cells, new.span)
+    if new.scan.factors("time"):
+        build.local(new.scan.carry, new.dtype, new.scan.spots(new.cells), new.span)
+
+
+def scan(build: Build, phase: Phase, one: Prefix, made: Mapping[str, Plan], before: str) -> Plan:
+    """The plan of a scan: each cell takes the element that it owns, and all before it."""
+    over, fold = Pulled.along(build, phase, made), one.fold
+    here = {one.index: Var(one.bound)}
+    extent = next(a.extent for a in phase.equation.axes if a.name == one.bound)
+    inside = (
+        ()
+        if holds(Var(one.bound) < fold.axes[0].extent, Box((Axis(one.bound, extent),)))
+        else (Var(one.bound) < fold.axes[0].extent,)
+    )
+    body = over(build, phase, substitute(fold.body, here))
+    guard = over(build, phase, conjunction(*inside, substitute(one.rest, here)))
+    along = ordered(build, phase, over, one)
+    cells, time = own(over.output), build.ordered(over.output)
+    apart = frozenset(a.name for a in along)  # a tail contributes units, so that each turn does the same
+    apart |= {a.name for a in build.block} if any(a.sort == "block" for a in along) else frozenset()
+    monoid = as_monoid(fold.monoid)
+    start = monoid.unit(fold.dtype) or body  # without a unit there is no scan, which is said later
+    if before:
+        names = {a.name for a in along if a.sort != "grid"}
+        index = (
+            *(over.owner[a.name] for a in phase.equation.axes if a.name != one.bound),
+            *point(a for a in along if a.sort == "grid"),
+        )
+        asked = conjunction(*(p for p in over.parts if not variables(p) & names))
+        start = select(asked, Read(before, index, fold.dtype), start)
+    acc = build.fresh("prefix")
+    made_scan = Scan(
+        acc,
+        build.fresh("carry"),
+        fold.monoid,
+        fold.dtype,
+        body,
+        guard,
+        one.exclusive,
+        along,
+        start,
+        fold.span,
+        fact(build, phase, over),
+    )
+    return Plan(
+        phase.equation.target, fold.dtype, over.index, Read(acc, point(cells), fold.dtype), cells, time, over.parts, (), False, acc,
+        fold.span, apart, "", phase.ways, made_scan,
+    )  # fmt: skip
+
+
+def fact(build: Build, phase: Phase, over: Pulled) -> Term | None:
+    """What is known of the value, over factors."""
+    if not isinstance(phase.known, Fold):
+        return None
+    names: dict[str, Term] = {a.name: Var(build.fresh(a.name)) for a in phase.known.axes}
+    axes = tuple(replace(a, name=n.name) for a, n in zip(phase.known.axes, names.values(), strict=True) if isinstance(n, Var))
+    guard, body = (substitute(substitute(t, names), over.owner) for t in (phase.known.guard, phase.known.body))
+    unit = as_monoid(phase.known.monoid).unit(phase.known.dtype)
+    return replace(phase.known, axes=axes, guard=TRUE, body=body if unit is None else select(guard, body, unit))
+
+
+def in_order(build: Build, launch: Launch) -> None:
+    """Every scan goes along factors that stand in its order. Raises TG538."""
+    for phase in launch.phases:
+        for one in scans(phase).values():
+            ordered(build, phase, Pulled.along(build, phase, {}), one)
+
+
+def ordered(build: Build, phase: Phase, over: Pulled, one: Prefix) -> tuple[Axis, ...]:
+    """The factors of a scan's index, slowest first: grid, time, block, then the thread's own. Raises TG538 where they are not so."""
+    term = over.owner[one.bound]
+    names = list(dict.fromkeys(t.name for t in walk(term) if isinstance(t, Var)))
+    along = tuple(next(a for a in phase.owner.domain.axes if a.name == n) for n in names if n in phase.owner.domain.names)
+    level = {"grid": 0, "time": 1, "block": 2}
+    wanted = sorted(along, key=lambda a: level.get(a.sort, 3))
+    for sort, order in (("block", [a.name for a in build.block]), ("time", [a.name for a in build.ordered(over.output)])):
+        mine = [a.name for a in wanted if a.sort == sort]
+        if mine != [n for n in order if n in mine]:
+            raise out_of_order(
+                phase, one, f"{', '.join(mine)} stand in another order in the {'work' if sort == 'block' else 'time clause'}"
+            )
+    if list(along) != wanted:
+        right = ", ".join(a.name for a in wanted)
+        raise out_of_order(phase, one, f"{one.bound} = ({', '.join(a.name for a in along)})", f"write {one.bound} = ({right})")
+    loops = [a.name for a in build.ordered(over.output)]
+    mine = [a.name for a in along if a.sort == "time"]
+    if loops[len(loops) - len(mine) :] != mine:
+        right = ", ".join([n for n in loops if n not in mine] + mine)
+        raise out_of_order(phase, one, f"a loop of another index stands inside of {mine[0]}", f"write time {right}")
+    return along
+
+
+def out_of_order(phase: Phase, one: Prefix, reason: str, fix: str = "") -> TinygpuError:
+    """A scan whose factors would take its terms in another order."""
+    title = f"the factors of {one.bound} do not stand in the order of a scan: grid, time, block, then the thread's own"
+    fix = fix or "let the factors of an index stand in one order everywhere"
+    return TinygpuError.of("TG538", title, phase.span, reason, fix, Label(one.fold.span, "this prefix goes along it"))

@@ -1,0 +1,168 @@
+"""Folds: accumulators, their units, the loops that fill them, and what combines those of several threads.
+
+Comes in: values over factors. Goes out: steps that fold, and the values with each fold replaced by the cell that holds it.
+The one idea: with more than one cell a thread, what does not depend on every cell is held in operands; then the accumulation needs
+no guard over the output, because a junk cell is never stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from itertools import product
+
+from tinygpu.category.box import Box
+from tinygpu.category.evaluate import evaluate
+from tinygpu.category.monoid import as_monoid
+from tinygpu.category.simplify import holds
+from tinygpu.category.term import (
+    TRUE,
+    App,
+    Axis,
+    Const,
+    Fold,
+    Read,
+    Term,
+    conjunction,
+    conjuncts,
+    rebuild,
+    select,
+    variables,
+    walk,
+)
+from tinygpu.derive.nest import Build, at, cells, loops, own, point
+from tinygpu.derive.operand import TOTAL, Operands, fill
+from tinygpu.derive.reduce import collective, combine
+from tinygpu.derive.tile import needed, placed
+from tinygpu.diagnostic import Span, TinygpuError
+from tinygpu.program.step import Assign, Step
+from tinygpu.record import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a value is evaluated: the cells of its output, and the parts of the guard that nothing around it implies.
+
+    `ways` are the user's words on how factors are combined; `looped` says that a loop stands around.
+    """
+
+    cells: tuple[Axis, ...]
+    rest: tuple[Term, ...]
+    span: Span
+    ways: Mapping[str, str] = field(default_factory=dict)
+    looped: bool = False
+
+
+def folded(
+    build: Build, values: tuple[Term, ...], place: Place, hints: tuple[str, ...]
+) -> tuple[tuple[Step, ...], tuple[Term, ...]]:
+    """`values → (steps, values)`: after the steps, the values without folds; folds over the same axes share their loop.
+
+    Where a value is one fold and nothing else, its hint, if there is one, names the accumulator.
+    """
+    found = tuple(dict.fromkeys(f for value in values for f in outermost(value)))
+    if not found:
+        return (), values
+    wanted = {value: hint for value, hint in zip(values, hints, strict=True) if hint and isinstance(value, Fold)}
+    names = {f: wanted.get(f) or build.fresh("acc") for f in found}
+    for fold, name in names.items():
+        build.local(name, fold.dtype, place.cells, fold.span)
+    steps: list[Step] = []
+    for fold, name in names.items():
+        steps.extend(start(build, fold, name, place))
+    for axes in dict.fromkeys(f.axes for f in found):
+        alike = {f: n for f, n in names.items() if f.axes == axes}
+        steps.extend(turn(build, alike, place))
+        steps.extend(combine(build, alike, place.cells, place.ways, place.looped, place.span))
+    held: dict[Term, Read] = {f: Read(n, point(place.cells), f.dtype) for f, n in names.items()}
+    return tuple(steps), tuple(replaced(value, held.get) for value in values)
+
+
+def outermost(term: Term) -> tuple[Fold, ...]:
+    """The folds of a term that stand in no other fold, each once."""
+    if isinstance(term, Fold):
+        return (term,)
+    if isinstance(term, App):
+        return tuple(dict.fromkeys(f for arg in term.args for f in outermost(arg)))
+    return ()
+
+
+def replaced(term: Term, change: Callable[[Term], Term | None]) -> Term:
+    """The term with every part for which `change` has an answer replaced by it, outermost first."""
+    new = change(term)
+    return new if new is not None else rebuild(term, lambda t: replaced(t, change))
+
+
+def start(build: Build, fold: Fold, name: str, place: Place) -> tuple[Step, ...]:
+    """The accumulator before its loop: the unit of the monoid, or the first element where there is no unit."""
+    unit = as_monoid(fold.monoid).unit(fold.dtype)
+    if unit is not None:
+        return cells(build, place.cells, (Assign(name, point(place.cells), unit, span=fold.span),), fold.span)
+    if not as_monoid(fold.monoid).idempotent or outermost(fold.body):
+        title = f"{fold.monoid} over {fold.dtype} has no unit to start from"
+        raise TinygpuError.of(
+            "TG532", title, fold.span, f"no {fold.dtype} value leaves every other unchanged", "cast the body to f32 or f64"
+        )
+    # Taking the first element twice is harmless: the monoid is idempotent.
+    zeros: dict[str, Term] = {a.name: Const(0) for a in fold.axes}
+    asked = (*conjuncts(at(fold.guard, zeros)), *(Const(0) < a.extent for a in fold.axes))
+    for part in asked:
+        check_some(build, part, fold)
+    guard = conjunction(*place.rest, *(p for p in asked if holds(p, Box((), conjunction(*build.where))) is not True))
+    value = at(fold.body, zeros)
+    if collective(fold):  # the lanes of a warp read each other's cells, so all of them have one
+        value, guard = select(guard, value, fill(fold.dtype)), TRUE
+    first = Assign(name, point(place.cells), value, guard=guard, span=fold.span)
+    return cells(build, place.cells, (first,), fold.span)
+
+
+def check_some(build: Build, part: Term, fold: Fold) -> None:
+    """No small sizes that the preconditions allow leave the fold without its first element. Raises TG532."""
+    sizes = sorted({n for term in (part, *build.where) for n in variables(term)})
+    if len(sizes) > 6 or not variables(part) <= build.sizes:
+        return  # the proof will say
+    for values in product(range(3), repeat=len(sizes)):
+        case = dict(zip(sizes, values, strict=True))
+        if all(evaluate(guard, case) for guard in build.where) and not evaluate(part, case):
+            title = f"{fold.monoid} over {fold.dtype} has no unit, so it needs an element to start from"
+            found = ", ".join(f"{n} = {v}" for n, v in case.items())
+            names = ", ".join(f"{n} >= 1" for n in sizes if n in variables(part))
+            raise TinygpuError.of("TG532", title, fold.span, f"there is none for {found}", f"add to the op: where {names}")
+
+
+def turn(build: Build, names: dict[Fold, str], place: Place) -> tuple[Step, ...]:
+    """One loop nest for folds over the same axes: in it the operands, then the accumulations."""
+    axes = next(iter(names)).axes
+    mine, inner_cells = own(axes), own(place.cells)
+    turns = tuple(a for a in place.cells if a not in inner_cells)
+    inside: list[Step] = []
+    assigns: list[Assign] = []
+    for fold, name in names.items():
+        known = (*place.rest, *conjuncts(fold.guard))
+        inner = Place(inner_cells + mine, known, fold.span, place.ways, place.looped or bool(build.ordered(axes)))
+        steps, (body,) = folded(build, (fold.body,), inner, ("",))
+        asked = needed(fold, body, build.tiles, build.axes)
+        operands = Operands(build, inner_cells, mine, known, fold.span)
+        body = operands.hold(body)
+        inside.extend(steps + operands.steps())
+        bare = (
+            total(body, {r.tensor for r in operands.held.values()} | set(build.tiles))
+            and as_monoid(fold.monoid).unit(fold.dtype) is not None
+        )
+        guard = conjunction(*(() if bare else place.rest), *asked)
+        assigns.append(Assign(name, point(place.cells), body, fold.monoid, guard, fold.span))
+    inside.extend(cells(build, mine + inner_cells, tuple(assigns), place.span))
+    steps = tuple(inside)
+    for axis in reversed(build.ordered((*axes, *turns))):
+        steps = loops((axis,), placed(build.tiles, build.copies, axis.name, steps, turns=True), place.span)
+    return steps
+
+
+def total(body: Term, held: set[str]) -> bool:
+    """Whether a body may be evaluated in a junk cell too: it reads only the operands held, and is defined for every value of them."""
+    for term in walk(body):
+        match term:
+            case App(op) if op not in TOTAL:
+                return False
+            case Read(tensor, (_, *_)) if tensor not in held:
+                return False
+    return True

@@ -1,0 +1,80 @@
+"""Folds across the grid: partial values go to workspaces, or atomic updates to an output that starts as the unit.
+
+Comes in: the phases of a launch. Goes out: phases that each store one thing, and the launch before that stores units.
+The one idea: a partial value has the grid factors as further indices, so it is stored like any other value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tinygpu.category.box import Arrow, Box
+from tinygpu.category.monoid import as_monoid
+from tinygpu.category.term import Axis, Fold, Term, Var, conjunction, conjuncts, variables
+from tinygpu.model.across import atomic, left, outermost, without
+from tinygpu.model.chained import whole
+from tinygpu.model.machine import Launch, Phase
+from tinygpu.model.op import Equation
+from tinygpu.model.prefix import scans
+from tinygpu.record import replace
+
+
+def pieces(launch: Launch) -> Launch:
+    """The launch with each phase that leaves folds open as one phase for each workspace."""
+    return replace(launch, phases=tuple(one for phase in launch.phases for one in opened(phase)))
+
+
+def opened(phase: Phase) -> tuple[Phase, ...]:
+    """A phase, or the partial folds that it leaves: `part[axes, g] = fold …`."""
+    if not phase.parts or phase.parts == (phase.equation.target,):
+        return (phase,)
+    equation, owner = phase.equation, phase.owner
+    along = scans(phase)
+    made: list[Phase] = []
+    for fold, name in zip(outermost(equation.value), phase.parts, strict=True):
+        if name:
+            grid = left(phase, fold)
+            more = tuple(Axis(f"grid {a.name}", a.extent, "data", a.span) for a in grid)  # no index of an equation has such a name
+            one = along.get(fold)  # of a scan, a block leaves the fold of all that it goes along
+            axes, value = without(equation.axes, one), fold if one is None else whole(one, equation)
+            kept = [(a, t) for a, t in zip(owner.codomain.axes, owner.terms, strict=True) if one is None or a.name != one.bound]
+            target = Box((*(a for a, _ in kept), *more), owner.codomain.guard)
+            arrow = Arrow(owner.domain, target, (*(t for _, t in kept), *(Var(a.name) for a in grid)))
+            partial = Equation(name, (*axes, *more), value, equation.span)
+            made.append(replace(phase, equation=partial, owner=arrow, parts=(name,)))
+    return tuple(made)
+
+
+def cleared(launch: Launch) -> Launch | None:
+    """The launch that stores the unit in every output that is updated atomically; its work object is what the outputs use."""
+    phases = tuple(cleaned(phase) for phase in launch.phases if atomic(phase))
+    if not phases:
+        return None
+    used = {a.name for phase in phases for a in phase.owner.domain.axes}
+    grid, block = (tuple(a for a in axes if a.name in used) for axes in (launch.grid, launch.block))
+    return Launch("start", grid, block, phases, launch.time, launch.span)
+
+
+def cleaned(phase: Phase) -> Phase:
+    """`target[axes] = unit`, on the factors of the output alone."""
+    equation = phase.equation
+    fold = equation.value
+    assert isinstance(fold, Fold), "atomic updates are of a fold and nothing else"
+    unit = as_monoid(fold.monoid).unit(fold.dtype)
+    assert unit is not None, "an atomic fold starts from a unit"
+    return replace(restricted(phase), equation=replace(equation, value=unit), reduce=())
+
+
+def restricted(phase: Phase, more: Iterable[Axis] = ()) -> Phase:
+    """The phase with the indices and the factors of its output alone, and indices that are factors themselves."""
+    names = [a.name for a in phase.equation.axes]
+    owner, more = phase.owner, tuple(more)
+    terms = dict(zip(owner.codomain.names, owner.terms, strict=True))
+    used = frozenset().union(*(variables(terms[name]) for name in names))
+    axes = (*(a for a in owner.domain.axes if a.name in used), *more)
+    inside = {a.name for a in owner.domain.axes}
+    parts: list[Term] = [p for p in conjuncts(owner.domain.guard) if variables(p) & inside <= used]
+    data = tuple(Axis(a.name, a.extent, "reduction", a.span) for a in more)
+    codomain = Box((*(a for a in owner.codomain.axes if a.name in names), *data))
+    index = (*(terms[a.name] for a in codomain.axes if a.name in names), *(Var(a.name) for a in more))
+    return replace(phase, owner=Arrow(Box(axes, conjunction(*parts)), codomain, index), parts=())

@@ -1,0 +1,290 @@
+"""Plans: each equation of a launch over the factors of its machine, ready to become loops.
+
+Comes in: a phase (an equation and its owner arrow). Goes out: the value pulled back to factors, so that a fold over `k` is a
+fold over `ko, ki`, and what is stored, kept for later equations, or computed again where it is used.
+The one idea: pulling back is substitution along the owner arrow, and a fold takes with it the parts of the guard that are its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tinygpu.category.box import Box
+from tinygpu.category.simplify import holds, simplify
+from tinygpu.category.term import (
+    App,
+    Axis,
+    Const,
+    Fold,
+    Read,
+    Term,
+    Var,
+    conjunction,
+    conjuncts,
+    equal,
+    negation,
+    rebuild,
+    select,
+    substitute,
+    text,
+    variables,
+    walk,
+)
+from tinygpu.derive.nest import REGISTER, TIME, VECTOR, Build, at, held, own, point
+from tinygpu.derive.reduce import collective
+from tinygpu.derive.scan import Scan
+from tinygpu.derive.tile import fills, localized
+from tinygpu.diagnostic import Label, Span, TinygpuError
+from tinygpu.model.across import atomic, incomplete
+from tinygpu.model.machine import Launch, Phase
+from tinygpu.record import dataclass, field, replace
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One equation over factors.
+
+    `index` is where its value is stored; `cells` and `time` are the factors of the output that are registers and loops;
+    `parts` guard the output, `absent` says that this worker is the one of its replicas that stores; `kept` is the name of the
+    local that later equations read, if any do. `apart` are the factors that no `if` around its steps may ask about, since threads
+    that differ in them work together; `ways` are the user's words on how. With a monoid as `update`, the target is updated atomically; with a `scan`, `kept` is what it leaves in each cell.
+    """
+
+    target: str
+    dtype: str
+    index: tuple[Term, ...]
+    value: Term
+    cells: tuple[Axis, ...]
+    time: tuple[Axis, ...]
+    parts: tuple[Term, ...]
+    absent: tuple[Term, ...]
+    stored: bool
+    kept: str = ""
+    span: Span = field(default_factory=Span, compare=False)
+    apart: frozenset[str] = frozenset()
+    update: str = ""
+    ways: Mapping[str, str] = field(default_factory=dict)
+    scan: Scan | None = None
+
+
+Cells = Mapping[Read, Read]
+NONE: Cells = {}
+
+
+def put(term: Term, cells: Cells) -> Term:
+    """The term with some reads replaced."""
+    if not cells:
+        return term
+    return cells[term] if isinstance(term, Read) and term in cells else rebuild(term, lambda t: put(t, cells))
+
+
+@dataclass(frozen=True, slots=True)
+class Pulled:
+    """What an equation is over factors: where each index is, the factors of the output, the parts of the guard, and the functor.
+
+    `beyond` are grid factors of folds that are combined later.
+    """
+
+    owner: Mapping[str, Term]
+    index: tuple[Term, ...]
+    output: tuple[Axis, ...]
+    parts: tuple[Term, ...]
+    beyond: frozenset[str]
+    pull: Pull
+
+    @staticmethod
+    def along(build: Build, phase: Phase, made: Mapping[str, Plan]) -> Pulled:
+        """A phase along its owner arrow."""
+        domain, box = phase.owner.domain, Box(phase.owner.domain.axes)
+        owner = {name: simplify(t, box) for name, t in zip(phase.owner.codomain.names, phase.owner.terms, strict=True)}
+        index = tuple(owner[a.name] for a in phase.equation.axes)
+        free = frozenset().union(*map(variables, index))
+        output = tuple(a for a in domain.axes if a.name in free)
+        parts = conjuncts(simplify(conjunction(*(whole(p, domain.axes, build.where) for p in conjuncts(domain.guard))), box))
+        beyond = atomic(phase).union(a.name for a in incomplete(phase))
+        held = {name: one for name, one in made.items() if one.kept}
+        pull = Pull(owner, domain.axes, parts, held, frozenset(a.name for a in output), beyond, phase.span)
+        return Pulled(owner, index, output, parts, beyond, pull)
+
+    def __call__(self, build: Build, phase: Phase, value: Term) -> Term:
+        """`value over indices → value over factors`. Raises TG531 where a loop of the output stands inside one of a fold."""
+        domain = phase.owner.domain
+        pulled = localized(at(self.pull(value), {}), build.tiles, domain)
+        pulled = taken(simplify(pulled, Box(domain.axes)))  # the ranges of the factors decide a part of many a padded read
+        check_order(build, self.output, pulled, phase)
+        return pulled
+
+
+def plan(
+    build: Build, phase: Phase, launch: Launch, value: Term, made: Mapping[str, Plan], stored: bool, kept: str, cells: Cells = NONE
+) -> Plan:
+    """`phase → plan`: everything over factors. `cells` are reads of what is held already, by a read that stands for each."""
+    equation, along = phase.equation, Pulled.along(build, phase, made)
+    index, output, parts, beyond = along.index, along.output, along.parts, along.beyond
+    free = frozenset().union(*map(variables, index))
+    folded = (frozenset(phase.owner.domain.names) - free) | beyond
+    pulled = put(along(build, phase, value), cells)
+    absent = tuple(equal(Var(a.name), 0) for a in launch.grid + launch.block if a.name not in free | beyond)
+    mine = tuple(p for p in parts if not variables(p) & folded)
+    stay = held(build, output, over(pulled))
+    loops = tuple(a for a in build.ordered(output) if a not in stay)
+    own_cells = tuple(a for a in output if a in stay or a in own(output))
+    together = any(isinstance(t, Fold) and collective(t) for t in walk(pulled))
+    apart = frozenset(a.name for a in launch.block) if together or fills(pulled, build.tiles) else frozenset()
+    begun = reached(mine, phase.owner.domain.axes) if apart else ()
+    return Plan(
+        equation.target, equation.value.dtype, index, pulled, own_cells, loops, (*begun, *mine), absent, stored, kept, equation.span,
+        apart, pulled.monoid if atomic(phase) and isinstance(pulled, Fold) else "", phase.ways,
+    )  # fmt: skip
+
+
+def reached(parts: tuple[Term, ...], axes: tuple[Axis, ...]) -> tuple[Term, ...]:
+    """Whether a block has anything to do, for threads that work together: the first element that it comes to is inside. Asked where an
+    index has several factors of the grid or of loops, since only then a block may have nothing at all.
+
+    >>> g, b, t, n = Axis("g", Var("G"), "grid"), Axis("b", Const(8), "grid"), Axis("t", Const(4), "block"), Var("n")
+    >>> parts = (Var("g") * 32 + Var("b") * 4 + Var("t") < n, Var("b") * 4 + Var("t") < n)
+    >>> [text(part) for part in reached(parts, (g, b, t))]
+    ['g*32 + b*4 < n']
+    """
+    found: list[Term] = []
+    inside = {a.name: Const(0) for a in axes if a.sort in ("block", REGISTER, VECTOR)}
+    several = {a.name for a in axes if a.sort in ("grid", TIME)}
+    for part in parts:
+        match part:
+            case App("lt", (index, extent)) if not variables(extent) & inside.keys() and len(variables(index) & several) > 1:
+                found.append(simplify(substitute(index, inside), Box(axes)) < extent)
+    return tuple(p for p in dict.fromkeys(found) if p not in parts and holds(p, Box(axes)) is not True)
+
+
+def whole(part: Term, axes: tuple[Axis, ...], where: tuple[Term, ...]) -> Term:
+    """A part of a guard asked once for a whole vector, where the preconditions say that vectors lie inside or outside, never across.
+
+    >>> q, v, n = Var("q"), Axis("v", Const(4), "vector"), Var("n")
+    >>> text(whole(q * 4 + Var("v") < n, (v,), (equal(n % 4, 0),))), text(whole(q * 4 + Var("v") < n, (v,), ()))
+    ('q*4 < n', 'q*4 + v < n')
+    """
+    match part:
+        case App("lt", (index, extent)):
+            for axis in axes:
+                first = simplify(substitute(index, {axis.name: Const(0)}))
+                if axis.sort != "vector" or simplify(index - first) != Var(axis.name):
+                    continue
+                box = Box(axes, conjunction(*where))
+                if all(holds(equal(term % axis.extent, 0), box) is True for term in (first, extent)):
+                    return first < extent
+    return part
+
+
+@dataclass(frozen=True, slots=True)
+class Pull:
+    """The functor along the owner arrow: terms over indices to terms over factors. `scope` are the factors known so far.
+
+    `beyond` are grid factors of folds that are combined later, by atomic updates or in another launch.
+    """
+
+    owner: Mapping[str, Term]
+    axes: tuple[Axis, ...]
+    parts: tuple[Term, ...]
+    made: Mapping[str, Plan]
+    scope: frozenset[str]
+    beyond: frozenset[str]
+    span: Span
+
+    def __call__(self, term: Term) -> Term:
+        """`term over indices → term over factors`."""
+        match term:
+            case Var(name):
+                return self.owner.get(name, term)
+            case Fold():
+                return self.fold(term)
+        term = rebuild(term, self)
+        return self.keep(term) if isinstance(term, Read) and term.tensor in self.made else term
+
+    def fold(self, fold: Fold) -> Fold:
+        """A fold over indices is a fold over the factors of its indices, where the guard says that there is such a point."""
+        bound = frozenset().union(*(variables(self.owner[a.name]) for a in fold.axes))
+        axes = tuple(a for a in self.axes if a.name in bound)
+        for axis in axes:
+            if axis.name in self.scope and axis.name not in self.beyond:
+                raise shared(fold, axis)
+        scope = self.scope | {a.name for a in axes}
+        names = frozenset(a.name for a in self.axes)
+        mine = (p for p in self.parts if variables(p) & bound and variables(p) & names <= scope)
+        inner = Pull(self.owner, self.axes, self.parts, self.made, scope, self.beyond, self.span)
+        guard = conjunction(*mine, *conjuncts(inner(fold.guard)))
+        return Fold(fold.monoid, axes, guard, inner(fold.body), fold.dtype, fold.span)
+
+    def keep(self, read: Read) -> Read:
+        """An earlier value at its own owner is the local that holds it."""
+        source = self.made[read.tensor]
+        if read.index != source.index:
+            raise elsewhere(read, source)
+        return Read(source.kept, point(source.cells), read.dtype, read.span)
+
+
+def taken(term: Term) -> Term:
+    """The term in which a fold in a branch folds only where the branch is taken, since its reads may be in bounds only there."""
+    term = rebuild(term, taken)
+    match term:
+        case App("select", (condition, then, otherwise)):
+            return select(condition, under(then, condition), under(otherwise, negation(condition)))
+    return term
+
+
+def under(term: Term, condition: Term) -> Term:
+    """The term with its folds guarded by a condition, which is no fold itself.
+
+    >>> from tinygpu.category.term import TRUE
+    >>> fold = Fold("sum", (Axis("k", Var("K")),), TRUE, Read("x", (Var("i") - 1, Var("k")), "f32"), "f32")
+    >>> text(under(fold, Var("i") > 0).guard)
+    'i > 0'
+    """
+    if any(isinstance(t, Fold) for t in walk(condition)):
+        return term
+    if isinstance(term, Fold):
+        return replace(term, guard=conjunction(condition, term.guard))
+    return rebuild(term, lambda inner: under(inner, condition)) if isinstance(term, App) else term
+
+
+def over(value: Term) -> tuple[Axis, ...]:
+    """The axes of the folds of a value."""
+    return tuple(a for t in walk(value) if isinstance(t, Fold) for a in t.axes)
+
+
+def check_order(build: Build, output: tuple[Axis, ...], value: Term, phase: Phase) -> None:
+    """Every loop of the output stands outside every loop of a fold. Raises TG531."""
+    inner = [a.name for t in walk(value) if isinstance(t, Fold) for a in build.ordered(t.axes)]
+    stay = held(build, output, over(value))
+    outer = [a.name for a in build.ordered(output) if a not in stay]
+    wrong = [(o, i) for o in outer for i in inner if build.time.index(o) > build.time.index(i)]
+    if wrong:
+        o, i = wrong[0]
+        order = ", ".join([n for n in build.time if n in outer] + [n for n in build.time if n not in outer])
+        raise TinygpuError.of(
+            "TG531",
+            f"the loop {o} over outputs stands inside the loop {i} of a fold",
+            phase.span,
+            f"every turn of {o} needs its own accumulator, and {i} would have to keep all of them",
+            f"write `time {order}`, or put {o} under register with a constant extent",
+        )
+
+
+def shared(fold: Fold, axis: Axis) -> TinygpuError:
+    """A fold that shares a factor with its output."""
+    title = f"the factor {axis.name} is part of the output and of the fold {fold.monoid}"
+    return TinygpuError.of("TG131", title, fold.span, "a fold needs factors of its own", "split the indices by separate factors")
+
+
+def elsewhere(read: Read, source: Plan) -> TinygpuError:
+    """A kept value at an index that another thread, or another turn of a loop, owns."""
+    title = f"{read.tensor} is used at an index that this thread does not hold: it must be staged"
+    here, there = (", ".join(map(text, index)) for index in (read.index, source.index))
+    return TinygpuError.of(
+        "TG530",
+        title,
+        read.span,
+        f"read at [{here}], held at [{there}]",
+        f"stage it, stage {read.tensor}[{', '.join('abcdefgh'[: len(read.index)])}] at block in shared, or give both indices the same factors",
+        Label(source.span, f"{source.target} is computed here"),
+    )

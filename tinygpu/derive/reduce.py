@@ -1,0 +1,222 @@
+"""Folds across the threads of a block: shuffles inside a warp, a shared array across warps.
+
+Comes in: accumulators, one a thread, that hold each thread's own part of a fold. Goes out: steps after which every thread of the
+fold holds the whole. The one idea: a factor is split into the part that walks along the lanes of one warp, where a butterfly
+combines, and the part that does not, whose entries go through memory; every thread takes part, tails with the unit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import gcd
+
+from tinygpu.category.monoid import as_monoid
+from tinygpu.category.term import App, Axis, Const, Fold, Read, Term, Var, conjunction, equal, lift
+from tinygpu.derive.nest import Build, cells, loops, point
+from tinygpu.diagnostic import Span, TinygpuError
+from tinygpu.program.step import Assign, Barrier, Shared, Step
+from tinygpu.record import dataclass, replace
+
+WARP = 32
+UNROLLED = 64  # entries of a shared array up to here are folded by an unrolled loop
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A block factor of a fold as `q·lanes + l`: `l` runs along the lanes of a warp, `stride` apart; `q` does not."""
+
+    axis: Axis
+    lanes: int
+    stride: int
+
+    @property
+    def entries(self) -> int:
+        """The extent of `q`."""
+        return extent(self.axis) // self.lanes
+
+    @property
+    def distances(self) -> tuple[int, ...]:
+        """How far apart the lanes are that meet in a butterfly, the largest first.
+
+        >>> Split(Axis("t", Const(256)), 32, 1).distances, Split(Axis("y", Const(4)), 4, 8).distances
+        ((16, 8, 4, 2, 1), (16, 8))
+        """
+        steps = self.lanes.bit_length() - 1
+        return tuple(self.stride << k for k in reversed(range(steps)))
+
+
+def extent(axis: Axis) -> int:
+    """The extent of a block factor, which is a number."""
+    assert isinstance(axis.extent, Const), "block factors have constant extents"
+    return int(axis.extent.value)
+
+
+def lanes(axis: Axis, stride: int) -> int:
+    """How many neighbours along a block factor lie in one warp, at a power of two from each other.
+
+    >>> t = Axis("t", Const(256), "block")
+    >>> lanes(t, 1), lanes(t, 8), lanes(t, 32), lanes(Axis("t", Const(24)), 1), lanes(Axis("t", Const(96)), 1), lanes(t, 3)
+    (32, 4, 1, 1, 32, 1)
+    """
+    size = extent(axis)
+    if WARP % stride:
+        return 1
+    even = size & (size - 1) == 0 or size * stride % WARP == 0
+    return gcd(size, WARP // stride) if even else 1
+
+
+def splits(block: Sequence[Axis], fold: Fold, ways: Mapping[str, str]) -> tuple[Split, ...]:
+    """The block factors of a fold, each split. Raises TG535 where a shuffle is asked for and the factor leaves the warp."""
+    found: list[Split] = []
+    stride = 1
+    for axis in reversed(block):
+        if axis.name in {a.name for a in fold.axes}:
+            along = lanes(axis, stride)
+            way = ways.get(axis.name, "")
+            if way == "shuffle" and along < extent(axis):
+                raise beyond(fold, axis, stride)
+            found.append(Split(axis, 1 if way == "shared" else along, stride))
+        stride *= extent(axis)
+    return tuple(reversed(found))
+
+
+def beyond(fold: Fold, axis: Axis, stride: int) -> TinygpuError:
+    """A shuffle over a factor that does not lie inside of a warp."""
+    title = f"the factor {axis.name} of the fold {fold.monoid} does not lie inside a warp"
+    reason = f"{extent(axis)} threads, {stride} apart: only the {WARP} lanes of one warp can shuffle, over powers of two"
+    help = f"reduce … over {axis.name} by shared, or leave the clause out: then both are used"
+    return TinygpuError.of("TG535", title, fold.span, reason, help)
+
+
+def collective(fold: Fold) -> bool:
+    """Whether threads of a block share the fold."""
+    return any(a.sort == "block" for a in fold.axes)
+
+
+def combine(
+    build: Build, names: Mapping[Fold, str], spots: Sequence[Axis], ways: Mapping[str, str], looped: bool, span: Span
+) -> tuple[Step, ...]:
+    """The steps that combine accumulators of folds over the same axes, cell by cell (`spots` are their cells).
+
+    `looped`: a loop stands around, so a shared array may hold what some thread still reads.
+    """
+    first = next(iter(names))
+    if not collective(first):
+        return ()
+    parts = splits(build.block, first, ways)
+    steps: list[Step] = []
+    ordered = not all(as_monoid(fold.monoid).commutative for fold in names)
+    if ordered:
+        return in_order(build, names, spots, parts, looped, span)
+    for distance in (d for one in parts for d in one.distances):
+        meet = (shuffled(fold, name, spots, "shuffle_xor", lift(distance)) for fold, name in names.items())
+        steps.extend(cells(build, spots, tuple(meet), span))
+    wide = tuple(one for one in parts if one.entries > 1)
+    return (*steps, *through_memory(build, names, spots, parts, wide, looped, span)) if wide else tuple(steps)
+
+
+def in_order(
+    build: Build, names: Mapping[Fold, str], spots: Sequence[Axis], parts: Sequence[Split], looped: bool, span: Span
+) -> tuple[Step, ...]:
+    """The same where the monoid does not commute: trees in which each lane takes what comes next, `d = 1, 2, 4, …` along each factor.
+
+    Then the first lane of the fold has the whole. A group's lanes below `n − d` have a lane `d` on.
+    """
+    steps: list[Step] = []
+    held = {fold: build.fresh("next") for fold in names}
+    for fold, name in held.items():
+        build.local(name, fold.dtype, spots, fold.span)
+    for one in reversed(parts):
+        for distance in reversed(one.distances):
+            for fold, name in names.items():
+                other = replace(shuffled(fold, name, spots, "shuffle_down", lift(distance)), target=held[fold], update="")
+                there = Var(one.axis.name) < one.lanes - distance // one.stride
+                take = Assign(name, point(spots), Read(held[fold], point(spots), fold.dtype), fold.monoid, there, fold.span)
+                steps.extend((*cells(build, spots, (other,), span), *cells(build, spots, (take,), span)))
+    wide = tuple(one for one in parts if one.entries > 1)
+    if wide:
+        return (*steps, *through_memory(build, names, spots, parts, wide, looped, span))
+    first = first_lane(build.block, [one.axis for one in parts])
+    whole = (replace(shuffled(fold, name, spots, "shuffle_idx", first), update="") for fold, name in names.items())
+    return (*steps, *cells(build, spots, tuple(whole), span))
+
+
+def shuffled(fold: Fold, name: str, spots: Sequence[Axis], way: str, where: Term) -> Assign:
+    """`acc[] ⊕= shuffle(acc[], d)`."""
+    other = App(way, (Read(name, point(spots), fold.dtype), where), fold.dtype)
+    return Assign(name, point(spots), other, fold.monoid, span=fold.span)
+
+
+def strides(block: Sequence[Axis]) -> dict[str, int]:
+    """How far apart neighbours along each factor of a block are, in threads."""
+    found: dict[str, int] = {}
+    step = 1
+    for axis in reversed(block):
+        found[axis.name] = step
+        step *= extent(axis)
+    return found
+
+
+def first_lane(block: Sequence[Axis], moved: Sequence[Axis]) -> Term:
+    """The lane at which those of some factors that lie in one warp begin.
+
+    >>> from tinygpu.category.term import text
+    >>> w, y, x = (Axis(n, Const(e), "block") for n, e in (("w", 4), ("y", 4), ("x", 8)))
+    >>> text(first_lane((w, y, x), (x,))), text(first_lane((w, y, x), (y, x)))
+    ('y*8', '0')
+    """
+    names = {a.name for a in moved}
+    lane: Term = lift(0)
+    for axis in block:
+        step = strides(block)[axis.name]
+        if axis.name not in names and step % WARP:
+            lane = lane + Var(axis.name) * step
+    return lane
+
+
+def through_memory(
+    build: Build,
+    names: Mapping[Fold, str],
+    spots: Sequence[Axis],
+    parts: Sequence[Split],
+    wide: Sequence[Split],
+    looped: bool,
+    span: Span,
+) -> tuple[Step, ...]:
+    """One thread of each group of lanes leaves its value in a shared array; after a barrier every thread folds all of them.
+
+    The array has a thread's cells outermost and then the factors of the block in their order, so that its address is the thread number
+    without what the shuffles have combined: neighbours store and take neighbours, and no bank is met twice.
+    """
+    mine, left = {one.axis.name for one in parts}, {one.axis.name: one for one in wide}
+    entries = {one.axis.name: Axis(build.digit(one.axis.name), Const(one.entries), sort(wide), span) for one in wide}
+    kept = [a for a in build.block if a.name in left or a.name not in mine]
+    where = (*point(spots), *(Var(a.name) // left[a.name].lanes if a.name in left else Var(a.name) for a in kept))
+    there = (*point(spots), *(Var(entries[a.name].name if a.name in left else a.name) for a in kept))
+    axes = (*spots, *(entries.get(a.name, a) for a in kept))
+    first = conjunction(*(equal(Var(one.axis.name) % one.lanes, 0) for one in parts if one.lanes > 1))
+    writes: list[Assign] = []
+    units: list[Assign] = []
+    takes: list[Assign] = []
+    for fold, name in names.items():
+        array = build.fresh(f"{name}_parts")
+        build.locals.append(Shared(array, fold.dtype, tuple(a.extent for a in axes), span=fold.span))
+        here: tuple[Term, ...] = point(spots)
+        writes.append(Assign(array, where, Read(name, here, fold.dtype), guard=first, span=fold.span))
+        unit = as_monoid(fold.monoid).unit(fold.dtype)
+        if unit is not None:  # without one, the monoid is idempotent, and a thread may take its own part twice
+            units.append(Assign(name, here, unit, span=fold.span))
+        takes.append(Assign(name, here, Read(array, there, fold.dtype), fold.monoid, span=fold.span))
+    barrier = Barrier("block", span)
+    before: Iterable[Step] = (barrier,) if looped else ()
+    reset = cells(build, spots, tuple(units), span) if units else ()
+    taken = loops(tuple(entries.values()), cells(build, spots, tuple(takes), span), span)
+    return (*before, *cells(build, spots, tuple(writes), span), barrier, *reset, *taken)
+
+
+def sort(wide: Sequence[Split]) -> str:
+    """Whether the loop over the entries is unrolled."""
+    count = 1
+    for one in wide:
+        count *= one.entries
+    return "register" if count <= UNROLLED else "time"

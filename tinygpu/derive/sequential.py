@@ -1,0 +1,164 @@
+"""The same machine without cooperation: what one CPU thread does for the threads of a block that share a fold.
+
+Comes in: a machine. Goes out: a machine for the same op whose program has no shared memory, barrier, shuffle or atomic update.
+The one idea: a factor is a factor whoever carries it, so a block factor of a fold becomes a loop, and the owner arrows stay; blocks
+that meet in an output leave their parts for one more launch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from math import prod
+
+from tinygpu.category.box import Arrow, Box
+from tinygpu.category.monoid import as_monoid
+from tinygpu.category.names import claimed
+from tinygpu.category.term import Axis, Const, Fold, Var, variables, walk
+from tinygpu.derive.grid import restricted
+from tinygpu.hardware.arch import CPU
+from tinygpu.model.across import atomic, continued, folded, left, outermost, partial, workspaces
+from tinygpu.model.machine import Launch, Machine, Phase
+from tinygpu.model.op import Tensor
+from tinygpu.model.prefix import scans
+from tinygpu.record import replace
+
+CELLS = 64  # a thread holds at most so many cells for factors that were carried by the block
+
+
+def sequential(machine: Machine) -> Machine:
+    """`machine → machine` for the same op; itself where no thread works with another, or where it gives its program."""
+    core = machine.arch == CPU
+    if machine.program is not None or not any(cooperates(launch) or (core and stand_inside(launch)) for launch in machine.launches):
+        return machine
+    taken = {*machine.op.sizes, *(t.name for t in (*machine.op.tensors, *machine.op.intermediates, *machine.workspaces))}
+    taken |= {name for name, _ in machine.constants} | {a.name for one in machine.launches for a in factors(one)}
+    launches: list[Launch] = []
+    more: list[Tensor] = []
+    for launch in machine.launches:
+        parts, last, arrays = split(outside(launch) if core else launch, lambda base: claimed(base, taken, ""))
+        more.extend(arrays)
+        launches.append(alone(parts))
+        if last is not None:
+            launches.append(alone(last))
+    return replace(machine, launches=tuple(launches), workspaces=(*machine.workspaces, *more))
+
+
+def factors(launch: Launch) -> Iterable[Axis]:
+    """Every factor of a launch."""
+    return (*launch.grid, *launch.block, *(a for phase in launch.phases for a in phase.owner.domain.axes))
+
+
+def cooperates(launch: Launch) -> bool:
+    """Whether threads of a launch share a fold or a tile, or blocks an output."""
+    return bool(meeting(launch) or launch.stages or any(map(atomic, launch.phases)))
+
+
+def stand_inside(launch: Launch) -> tuple[str, ...]:
+    """The loops of an output that stand inside a loop of a fold: on a core they have cells that stay."""
+    inner: list[str] = []
+    for phase in launch.phases:
+        folds = [launch.time.index(n) for n in folded(phase) if n in launch.time]
+        inner += [n for n in launch.time if n in own(phase) and folds and launch.time.index(n) > min(folds)]
+    over = frozenset().union(*map(folded, launch.phases))
+    return tuple(n for n in launch.time if n in inner and n not in over)
+
+
+def outside(launch: Launch) -> Launch:
+    """The same with these loops outermost: what each point of the output takes, and the order in which it does, stay what they are."""
+    inside = stand_inside(launch)
+    return replace(launch, time=(*inside, *(n for n in launch.time if n not in inside)))
+
+
+def meeting(launch: Launch) -> frozenset[str]:
+    """The block factors that some fold runs over."""
+    return frozenset(a.name for phase in launch.phases for a in folded(phase).values() if a.sort == "block")
+
+
+def split(launch: Launch, fresh: Callable[[str], str]) -> tuple[Launch, Launch | None, tuple[Tensor, ...]]:
+    """A launch with atomic updates as one that leaves parts in workspaces, and one that folds them."""
+    phases: list[Phase] = []
+    later: list[Phase] = []
+    for phase in launch.phases:
+        if atomic(phase):
+            phase = partial(replace(phase, reduce=()), fresh)
+            (fold,) = outermost(phase.equation.value)
+            walked = tuple(replace(a, sort="time") for a in left(phase, fold))
+            later.append(replace(restricted(phase, walked), equation=continued(phase)))
+        phases.append(phase)
+    if not later:
+        return launch, None, ()
+    begun = [p for p, q in zip(phases, launch.phases, strict=True) if p is not q]
+    used = {a.name for phase in later for a in phase.owner.domain.axes if a.sort != "time"}
+    grid, block = (tuple(a for a in axes if a.name in used) for axes in (launch.grid, launch.block))
+    time = tuple(dict.fromkeys((*launch.time, *(a.name for p in later for a in p.owner.domain.axes if a.sort == "time"))))
+    last = Launch(f"{launch.name}_rest", grid, block, tuple(later), time, launch.span)
+    return replace(launch, phases=tuple(phases)), last, tuple(t for p in begun for t in workspaces(p))
+
+
+def alone(launch: Launch) -> Launch:
+    """The launch with every block factor that a fold runs over as the thread's own."""
+    names = meeting(launch)
+    moved = [a for a in launch.block if a.name in names]
+    orders = tuple(order for phase in launch.phases for order in in_order(phase))
+    kept = {name for order in orders for name in order}
+    held = [a for a in moved if accumulates(launch, a.name) and a.name not in kept]
+    cells = prod(int(a.extent.value) for a in held if isinstance(a.extent, Const))
+    sorts = {a.name: "register" if a in held and cells <= CELLS else "time" for a in moved}
+    first = [a.name for a in held if sorts[a.name] == "time"]
+    rest = [a.name for a in moved if sorts[a.name] == "time" and a.name not in first and a.name not in kept]
+    place = 1 + max((launch.time.index(n) for n in outer(launch, names)), default=-1)
+    time = merged((*launch.time[:place], *first, *launch.time[place:], *rest), orders, [a.name for a in moved])
+    phases = tuple(resorted(replace(p, reduce=()), sorts) for p in launch.phases)
+    block = tuple(a for a in launch.block if a.name not in names)
+    return replace(launch, block=block, phases=phases, time=time, keeps=(), stages=())
+
+
+def in_order(phase: Phase) -> Iterator[tuple[str, ...]]:
+    """The factors along which something is scanned, or folded by a monoid that does not commute: slowest first."""
+    terms = dict(zip(phase.owner.codomain.names, phase.owner.terms, strict=True))
+    along = scans(phase)
+    for fold in (t for t in walk(phase.equation.value) if isinstance(t, Fold)):
+        if fold in along or not as_monoid(fold.monoid).commutative:
+            names = [t.name for a in fold.axes for t in walk(terms[a.name]) if isinstance(t, Var)]
+            yield tuple(n for n in dict.fromkeys(names) if n in phase.owner.domain.names)
+
+
+def merged(time: tuple[str, ...], orders: Iterable[tuple[str, ...]], moved: Collection[str]) -> tuple[str, ...]:
+    """The nesting order with loops that were block factors, each outside of those that it is slower than.
+
+    >>> merged(("c",), [("c", "w", "lane")], ["w", "lane"]), merged(("c",), [("t", "c")], ["t"])
+    (('c', 'w', 'lane'), ('t', 'c'))
+    >>> merged(("c", "j"), [("c", "lane")], ["lane"])
+    ('c', 'lane', 'j')
+    """
+    found = list(time)
+    for order in orders:
+        for place, name in reversed(list(enumerate(order))):
+            if name in moved and name not in found:
+                inner = [found.index(n) for n in order[place + 1 :] if n in found]
+                outer = [found.index(n) + 1 for n in order[:place] if n in found]
+                found.insert(min(inner, default=max(outer, default=len(found))), name)
+    return tuple(found)
+
+
+def accumulates(launch: Launch, name: str) -> bool:
+    """Whether some fold has one result for each point of the factor, so that a loop over it stands outside the fold's own, or is cells."""
+    return any(name in own(phase) and any(isinstance(t, Fold) for t in walk(phase.equation.value)) for phase in launch.phases)
+
+
+def outer(launch: Launch, names: frozenset[str]) -> set[str]:
+    """The loops over outputs of those equations that are folded over the factors: they stay outside."""
+    return {n for phase in launch.phases if names & set(folded(phase)) for n in own(phase) if n in launch.time}
+
+
+def own(phase: Phase) -> frozenset[str]:
+    """The factors of an equation's output."""
+    terms = dict(zip(phase.owner.codomain.names, phase.owner.terms, strict=True))
+    return frozenset().union(*(variables(terms[a.name]) for a in phase.equation.axes))
+
+
+def resorted(phase: Phase, sorts: Mapping[str, str]) -> Phase:
+    """The phase with other sorts of factors; nothing else of it says who carries them."""
+    owner = phase.owner
+    axes = tuple(replace(a, sort=sorts.get(a.name, a.sort)) for a in owner.domain.axes)
+    return replace(phase, owner=Arrow(Box(axes, owner.domain.guard), owner.codomain, owner.terms))

@@ -1,0 +1,207 @@
+"""Stages: the shared arrays of a launch, and the steps by which a block fills them.
+
+Comes in: the stages of a launch. Goes out: a `Tile` for each, and its copy. The one idea: all threads take part in a copy, whatever
+they compute later, and a thread that has nothing to copy is guarded at its own store, so that every barrier is reached by all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+
+from tinygpu.category.box import Box
+from tinygpu.category.simplify import holds, simplify
+from tinygpu.category.term import (
+    App,
+    Axis,
+    Const,
+    Fold,
+    Read,
+    Term,
+    Var,
+    conjunction,
+    conjuncts,
+    equal,
+    lift,
+    rebuild,
+    select,
+    substitute,
+    variables,
+    walk,
+)  # fmt: skip
+from tinygpu.derive.fold import Place, folded
+from tinygpu.derive.nest import Build, cells, loops, own, point
+from tinygpu.derive.operand import fill
+from tinygpu.derive.plan import taken, whole
+from tinygpu.derive.tile import Tile, Tiles, localized, touches
+from tinygpu.model.inlined import inlined
+from tinygpu.model.machine import Launch
+from tinygpu.model.op import Op
+from tinygpu.model.tile import BLOCK, Stage
+from tinygpu.program.layout import Layout
+from tinygpu.program.step import Assign, Shared, Step
+from tinygpu.record import dataclass, replace
+
+
+def declare(build: Build, op: Op, launch: Launch) -> None:
+    """Gives each stage its shared array, and says what stands in it outside the tensor: the pad, where the equations have just one."""
+    build.tiles, build.copies = {}, {}
+    values = inlined(launch.phases, launch.stages) if launch.stages else {}
+    for stage in launch.stages:
+        tensor = op.tensor(stage.tensor)
+        pads = {pad for value in values.values() for pad in padded(value, stage.name)}
+        tile = Tile(
+            build.fresh(f"{stage.tensor}_tile"),
+            stage,
+            tensor.shape,
+            pads.pop() if len(pads) == 1 else fill(tensor.dtype),
+            stage.span,
+        )
+        build.tiles[stage.name] = build.tiles[tile.array] = tile
+        extents = tuple(Const(stage.sides[axis].extent) for axis in stage.order)
+        build.locals.append(Shared(tile.array, tensor.dtype, extents, Layout(stage.pad, stage.swizzle), stage.span))
+
+
+def padded(value: Term, name: str) -> set[Const]:
+    """The constants that stand for a tensor outside of it."""
+    return {
+        pad
+        for term in walk(value)
+        for pad in (term.args[2:] if isinstance(term, App) and term.op == "select" else ())
+        if isinstance(pad, Const) and isinstance(term, App) and isinstance(term.args[1], Read) and term.args[1].tensor == name
+    }
+
+
+def copy(build: Build, op: Op, launch: Launch) -> None:
+    """The steps that fill each tile."""
+    made = frozenset(p.equation.target for p in launch.phases)
+    for stage in launch.stages:
+        tile = build.tiles[stage.name]
+        build.copies[tile.array] = filled(build, op, tile, made)
+
+
+def read_at_all(build: Build, body: Sequence[Step]) -> None:
+    """Leaves out the arrays of tiles that nothing reads: their values were put in where they are needed."""
+    build.locals[:] = [one for one in build.locals if one.name not in build.tiles or touches(body, {one.name})]
+
+
+def filled(build: Build, op: Op, tile: Tile, made: frozenset[str]) -> tuple[Step, ...]:
+    """`array[local] = tensor[outside(local)]` by all threads of the block, each its own part. `made` are the values of this launch."""
+    stage, owner = tile.stage, tile.stage.owner
+    mine, digits, guards = threads(build, stage)
+    box = Box(build.axes + mine)
+    used = set(owner.domain.names)
+    absent = tuple(equal(digits[a.name], 0) for a in stage.block if a.name not in used)
+    parts = (*(substitute(g, digits) for g in conjuncts(owner.domain.guard)), *guards, *absent)
+    guard = simplify(conjunction(*parts), box)
+    local = [simplify(substitute(term, digits), box) for term in owner.terms]
+    value, bounds = held(build, op, tile, made)
+    here = {axis.name: term for axis, term in zip(points(tile), local, strict=True)}
+    value, inside = substitute(value, here), substitute(bounds, here)
+    inside = simplify(conjunction(*(whole(simplify(b, box), box.axes, build.where) for b in conjuncts(inside))), box)
+    place = Place(own(mine), (*conjuncts(guard), *conjuncts(inside)), stage.span)
+    steps, (value,) = folded(build, (taken(simplify(value, box)),), place, ("",))
+    there = tuple(local[axis] for axis in stage.order)
+    store = Assign(tile.array, there, select(inside, value, tile.fill), guard=guard, span=stage.span)
+    turns = tuple(a for a in mine if a.sort == "time")
+    return loops(turns, (*steps, *cells(build, own(mine), (store,), stage.span)), stage.span)
+
+
+def points(tile: Tile) -> tuple[Axis, ...]:
+    """The axes of a tile under names that no text has."""
+    return tuple(Axis(f"{tile.array}.{side.name}", Const(side.extent)) for side in tile.stage.sides)
+
+
+def held(build: Build, op: Op, tile: Tile, made: frozenset[str]) -> tuple[Term, Term]:
+    """What a point of the tile holds, and where it holds that: the bounds of the tensor, as far as they are not sure."""
+    axes = build.axes + points(tile)
+    box = Box(axes, conjunction(*build.where))
+    index = tile.stage.outside(point(points(tile)))
+    bounds = conjunction(*(b for b in tile.bounds(index) if holds(b, box) is not True))
+    if tile.stage.tensor not in made:
+        return Read(tile.stage.tensor, index, tile.fill.dtype, tile.span), bounds
+    earlier = {name: one for name, one in build.tiles.items() if one.array in build.copies and precedes(one, tile)}
+    value = computed(build, op, Read(tile.stage.tensor, index, tile.fill.dtype, tile.span), made, Held(earlier, Box(axes)))
+    return localized(value, earlier, Box(axes, bounds)), bounds
+
+
+def precedes(one: Tile, other: Tile) -> bool:
+    """Whether a tile is there when another is filled."""
+    return one.stage.at in (BLOCK, other.stage.at)
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """The tiles that are there, and the box of the points at which they are read."""
+
+    tiles: Tiles
+    box: Box
+
+    def named(self, read: Read) -> Read | None:
+        """The read bearing the name of a stage that holds it everywhere on the box, if there is one."""
+        for name, tile in self.tiles.items():
+            if name == tile.stage.name and tile.stage.tensor == read.tensor:
+                sides = [tile.stage.sides[axis].extent for axis in tile.stage.order]
+                places = zip(tile.inside(read.index), sides, strict=True)
+                if all(holds(guard, self.box) is True for i, n in places for guard in (i >= 0, i < n)):
+                    return replace(read, tensor=name)
+        return None
+
+
+def threads(build: Build, stage: Stage) -> tuple[tuple[Axis, ...], Mapping[str, Term], tuple[Term, ...]]:
+    """The copy's own loops under names that are free, its factors as terms over them and the thread, and who takes part."""
+    mine: list[Axis] = []
+    digits: dict[str, Term] = {}
+    for axis in stage.owner.domain.axes:
+        if axis.sort != "block":
+            name = loop(build, "copy", axis.name)
+            mine.append(replace(axis, name=name))
+            digits[axis.name] = Var(name)
+    if [a.name for a in stage.block] == [a.name for a in build.block]:
+        return tuple(mine), {**digits, **{a.name: Var(a.name) for a in stage.block}}, ()
+    flat: Term = lift(0)
+    for axis in build.block:
+        flat = flat * axis.extent + Var(axis.name)
+    step = 1
+    for axis in reversed(stage.block):
+        digit = flat // step
+        digits[axis.name] = digit if axis is stage.block[0] else digit % axis.extent
+        step *= number(axis)
+    few = step < prod(map(number, build.block))
+    return tuple(mine), digits, (flat < step,) if few else ()
+
+
+def loop(build: Build, kind: str, factor: str, around: frozenset[str] = frozenset()) -> str:
+    """The name of a loop for a factor of a copy, or of a fold in it: one for all copies, and free elsewhere and `around` it."""
+    key = f"{kind} {factor}"
+    if key not in build.digits:
+        build.digits[key] = build.fresh(factor)
+    name = build.digits[key]
+    return name if name not in around else loop(build, f"inner {kind}", factor, around)
+
+
+def number(axis: Axis) -> int:
+    """The extent of a factor of a block."""
+    assert isinstance(axis.extent, Const), "block factors have constant extents"
+    return int(axis.extent.value)
+
+
+def computed(build: Build, op: Op, read: Read, made: frozenset[str], held: Held) -> Term:
+    """The value of an equation at an index, by what is in memory and in other tiles; its folds are loops of the thread."""
+    equation = op.equation(read.tensor)
+    value = substitute(equation.value, dict(zip((a.name for a in equation.axes), read.index, strict=True)))
+    around = frozenset().union(*map(variables, read.index))  # a fold in a fold of another equation has its own loop
+
+    def put(term: Term) -> Term:
+        if isinstance(term, Fold):
+            names = {a.name: loop(build, "fold", a.name, around) for a in term.axes}
+            axes = tuple(Axis(names[a.name], a.extent, "time", a.span) for a in term.axes)
+            new: Mapping[str, Term] = {old: Var(name) for old, name in names.items() if old != name}
+            guard, body = put(substitute(term.guard, new)), put(substitute(term.body, new))
+            return Fold(term.monoid, axes, guard, body, term.dtype, term.span)
+        term = rebuild(term, put)
+        if not isinstance(term, Read):
+            return term
+        return held.named(term) or (computed(build, op, term, made, held) if term.tensor in made else term)
+
+    return put(value)

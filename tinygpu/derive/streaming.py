@@ -1,0 +1,36 @@
+"""What a launch touches once, beside what it touches again and caches should keep: each element moves for one thread, one time.
+
+Comes in: a program and the number of a launch. Goes out: names of global arrays, whose elements are to leave the caches first. The one idea:
+no output element is stored twice (proved), so an output that nobody reads is touched once; and an input that stands at one place of the
+text, with the index of such a store and in the same loops, is touched no more often than that.
+"""
+
+from __future__ import annotations
+
+from tinygpu.category.term import Axis, Term
+from tinygpu.program.access import STORE, accesses
+from tinygpu.program.arrays import arrays
+from tinygpu.program.step import Assign, Program
+from tinygpu.program.traverse import reads_of, walk_steps
+
+Place = tuple[tuple[Axis, ...], tuple[Term, ...]]  # the loops around an access, and its index
+
+
+def once(program: Program, number: int) -> frozenset[str]:
+    """`program × launch → the global arrays of which it touches each element at most once`, and no other launch any; none where all are
+    such, as then there is nothing to keep."""
+    touched = [accesses(launch) for launch in program.launches]
+    here = {name for name in touched[number] if sum(name in one for one in touched) == 1}
+    outputs = {t.name for t in program.op.outputs if t.name in here and touched[number][t.name] == {STORE}}
+    body = program.launches[number].body
+    stored = {
+        (where.axes, step.index) for step, where, _ in walk_steps(body) if isinstance(step, Assign) and step.target in outputs
+    }
+    looked: dict[str, list[Place]] = {}
+    for step, where, _ in walk_steps(body):
+        for tensor, index in {(read.tensor, read.index) for read in reads_of(step)}:
+            looked.setdefault(tensor, []).append((where.axes, index))
+    inputs = {t.name for t in program.op.inputs if t.name in here and len(looked[t.name]) == 1 and looked[t.name][0] in stored}
+    found = frozenset(outputs | inputs)
+    again = {a.name for a in arrays(program).values() if a.is_global and a.shape and a.name in touched[number]} - found
+    return found if again else frozenset()

@@ -1,0 +1,133 @@
+"""A run in exact arithmetic: the program and its equation at given sizes and inputs, with floats that are real numbers.
+
+Comes in: a program, sizes, inputs. Goes out: what goes wrong even so: faults, or the first element that is another value.
+The one idea: `real` is one more dtype, so the program with it for every dtype of floats is run as it is; with `f64` for them, what is too
+large for that is run at twice the bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+import numpy as np
+
+from tinygpu.category import reals
+from tinygpu.category.monoid import Carrier
+from tinygpu.category.number import Array, Value, load
+from tinygpu.category.real import REAL, Beyond, Real, Undefined
+from tinygpu.category.term import FLOATS, App, Fold, Term, rebuild, walk
+from tinygpu.derive.unpack import unpack
+from tinygpu.model.op import Op
+from tinygpu.program.step import Assign, Local, Program, Shared, Step
+from tinygpu.program.traverse import map_steps, map_terms
+from tinygpu.record import replace
+from tinygpu.simulate.fault import Fault, NeverStored, SimulationBudget
+from tinygpu.simulate.reference import reference
+from tinygpu.simulate.simulate import simulate
+from tinygpu.simulate.tolerance import Mismatch
+
+POINTS = 1 << 18  # of an exact run, in points of all operations: a second or two
+MOST = 1 << 12  # elements of an input
+COST = 1 << 7  # lane-steps that take as long as one of them
+
+
+def run(
+    program: Program, sizes: Mapping[str, int], inputs: Mapping[str, Array], order: int | None = None, points: int = POINTS
+) -> tuple[tuple[Fault, ...] | Mismatch | None, int]:
+    """What goes wrong in a run on real numbers, and how many points it took. Raises Beyond for what takes more than so many, or where
+    bounds leave it open; IndexError and ZeroDivisionError where the equation has no value."""
+    work = [points * COST]
+    with reals.limited(points) as left:
+        if any(np.size(values) > MOST for values in inputs.values()):
+            raise Beyond("an input is large")
+        given = {t.name: load(inputs[t.name], t.dtype, exact=True) for t in program.op.inputs}
+        given |= {t.name: reals.held(given[t.name]) for t in program.op.inputs if t.dtype in FLOATS}
+        found = _wrong(retyped(program, REAL), sizes, given, order, work)
+    return found, points - left[0] + (points * COST - work[0]) // COST
+
+
+def _wrong(
+    made: Program, sizes: Mapping[str, int], inputs: Mapping[str, Array], order: int | None, work: list[int]
+) -> tuple[Fault, ...] | Mismatch | None:
+    try:
+        wanted = reference(made.op, sizes, inputs)
+    except Undefined:
+        raise ZeroDivisionError("the equation has no value") from None
+    try:
+        outcome = simulate(made, sizes, inputs, order=order, work=work)
+    except SimulationBudget as error:
+        raise Beyond(str(error)) from None
+    faults = tuple(f for f in outcome.faults if not (isinstance(f, NeverStored) and _nothing(wanted[f.array][f.index])))
+    if faults or outcome.faults:
+        return faults or None
+    for tensor in made.op.outputs:
+        got, want = outcome.outputs[tensor.name], wanted[tensor.name]
+        for spot in np.argwhere(reals.apart(got, want)):
+            at = tuple(map(int, spot))
+            return Mismatch(tensor.name, at, float(got[at]), float(want[at]))
+    return None
+
+
+def _nothing(value: Value) -> bool:
+    """Whether the equation has no value there: then nothing need be stored."""
+    return isinstance(value, Real) and value.undefined
+
+
+def retyped(program: Program, dtype: str) -> Program:
+    """The program, without carriers, with one dtype for all floats."""
+    program = unpack(program)
+    of_term = partial(with_floats, dtype=dtype)
+
+    def of_step(step: Step) -> tuple[Step, ...]:
+        return (replace(step, dtype=_float(step.dtype, dtype)) if isinstance(step, Local | Shared) else map_terms(step, of_term),)
+
+    launches = tuple(replace(launch, body=map_steps(launch.body, of_step)) for launch in program.launches)
+    workspaces = tuple(replace(w, dtype=_float(w.dtype, dtype)) for w in program.workspaces)
+    return replace(program, op=_op(program.op, dtype), launches=launches, workspaces=workspaces)
+
+
+def _op(op: Op, dtype: str) -> Op:
+    """The op with one dtype for all floats, also of its equations; those on real numbers have carriers of such."""
+    inputs, outputs, intermediates = (
+        tuple(replace(t, dtype=_float(t.dtype, dtype)) for t in some) for some in (op.inputs, op.outputs, op.intermediates)
+    )
+    equations = tuple(replace(e, value=with_floats(e.value, dtype)) for e in op.equations)
+    return replace(op, inputs=inputs, outputs=outputs, intermediates=intermediates, equations=equations)
+
+
+def with_floats(term: Term, dtype: str) -> Term:
+    """The term with one dtype for all floats.
+
+    >>> from tinygpu.category.term import Const
+    >>> with_floats(App("exp", (Const(0.5, "f16"),), "f16"), "f64")
+    App(op='exp', args=(Const(value=0.5, dtype='f64'),), dtype='f64')
+    """
+    inside, own = rebuild(term, partial(with_floats, dtype=dtype), written=True), _float(term.dtype, dtype)
+    match inside:
+        case App(op):
+            return replace(inside, op=_float(op, dtype), dtype=own)
+        case Fold(monoid):
+            return replace(inside, monoid=_float(monoid, dtype), dtype=own)
+    return inside if own == inside.dtype else replace(inside, dtype=own)
+
+
+def _float(old: str, dtype: str) -> str:
+    """The dtype for another; of a carrier, the one on numbers that are not rounded."""
+    if isinstance(old, Carrier) and dtype == REAL:
+        change = partial(with_floats, dtype=REAL)
+        components = tuple((part, _float(inner, REAL)) for part, inner in old.components)
+        identity = tuple(replace(one, dtype=_float(one.dtype, REAL)) for one in old.identity)
+        return replace(old, components=components, identity=identity, combination=tuple(map(change, old.combination)))
+    return dtype if old in FLOATS else old
+
+
+def with_fractions(program: Program) -> bool:
+    """Whether anything that a program or its op computes is a float: integers and truth values are exact in every run."""
+    dtypes = {t.dtype for t in (*program.op.tensors, *program.op.intermediates)}
+    dtypes |= {w.dtype for w in program.workspaces}
+    dtypes |= {s.dtype for s in program.steps if isinstance(s, Local | Shared)}
+    if any(dtype in FLOATS or isinstance(dtype, Carrier) for dtype in dtypes):
+        return True
+    terms = (t for s in program.steps if isinstance(s, Assign) for t in (s.value, s.guard))
+    return any(part.dtype in FLOATS for term in (*terms, *(e.value for e in program.op.equations)) for part in walk(term))

@@ -1,0 +1,125 @@
+"""Inputs to try an op on: random, finite, of order one, the same for the same seed; and such that stand out at an end, or at a limit.
+
+Comes in: an op, its sizes, a seed. Goes out: one array for each input. The one idea: the equation says what an input may be —
+an index stays inside the axis it addresses, and what is divided by, or goes under a root or a logarithm, is positive.
+"""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from tinygpu.category.number import Array, Value, load, outside_dtype
+from tinygpu.category.term import BOOL, FLOATS, INTEGERS, Read
+from tinygpu.category.to_numpy import evaluate
+from tinygpu.model.op import Op, Tensor
+from tinygpu.simulate.fault import SimulationBudget
+from tinygpu.simulate.ranges import LIMITS, index_ranges, indices, positive
+
+MOST = 1 << 27
+
+
+def random_inputs(op: Op, sizes: Mapping[str, int], seed: int = 0) -> dict[str, Array]:
+    """Floats in [-2, 2) (in [0.5, 2) where the equation wants positive ones), integers in [-8, 8] or [0, 8], indices in range.
+
+    Raises SimulationBudget beyond MOST elements, so that a size of millions by millions is an answer and not the end of the memory.
+    bf16 arrays have ml_dtypes' bfloat16 where that is installed, else they are float32 with bf16 values.
+    """
+    env: dict[str, Any] = {name: int(sizes[name]) for name in op.sizes}
+    ranges, above = dict(index_ranges(op, env)), set(positive(op))
+    drawn = {tensor.name: _random(tensor, env, seed, ranges.get(tensor.name), tensor.name in above) for tensor in op.inputs}
+    if op.promises and not promised(op, sizes, drawn):
+        for least, below in LIMITS:
+            natural = {name: _limited(a, least, below) for name, a in drawn.items()}
+            if promised(op, sizes, natural):
+                return natural
+    return drawn
+
+
+def edge_inputs(op: Op, sizes: Mapping[str, int], seed: int = 0) -> dict[str, Array]:
+    """Random inputs around 0, for even seeds integers also at the ends of their types, whatever the equation does with them: no index
+    need be in range, no divisor positive."""
+    inputs = random_inputs(op, sizes, seed)
+    chance = np.random.default_rng([seed, 1])
+    for tensor in (t for t in op.inputs if t.dtype != BOOL):
+        dtype = outside_dtype(tensor.dtype)
+        values = [0, 1, 2, 3] if tensor.dtype.startswith("u") else [-2, -1, 0, 1, 2, 3]
+        if seed % 2 == 0 and tensor.dtype in INTEGERS:
+            values += [np.iinfo(dtype).min, np.iinfo(dtype).max] * 2
+        inputs[tensor.name] = np.asarray(chance.choice(values, inputs[tensor.name].shape)).astype(dtype)
+    return inputs
+
+
+def ends_inputs(op: Op, sizes: Mapping[str, int], seed: int = 0) -> dict[str, Array]:
+    """Random inputs, but one place of each last axis stands out of what is no index: a fold that leaves it out is another one.
+
+    For seed 0 it is the end, and integers grow towards it; for other seeds it is anywhere.
+    """
+    inputs = random_inputs(op, sizes, seed)
+    used = indices(op)
+    for tensor in op.inputs:
+        values = inputs[tensor.name]
+        if tensor.name in used or not values.ndim or not values.shape[-1]:
+            continue
+        ramp = np.arange(values.shape[-1])
+        hot = len(ramp) - 1 if seed == 0 else np.random.default_rng([seed, 2]).integers(len(ramp))
+        if tensor.dtype == BOOL:
+            grown = ramp == hot
+        elif tensor.dtype in INTEGERS:
+            grown = np.maximum(9 - np.abs(hot - ramp), values.min(initial=0))
+        else:
+            negative = bool(values.min(initial=0) < 0)
+            grown = np.where(ramp == hot, outstanding(len(ramp), seed, negative), -1.0 if negative else 0.5)
+        inputs[tensor.name] = np.broadcast_to(grown, values.shape).astype(values.dtype)
+    return inputs
+
+
+def outstanding(count: int, seed: int = 0, negative: bool = True) -> float:
+    """What stands out among so many: also of the sum of their exponentials, which many small ones would drown; for seed 1, of what may be
+    negative, without anything positive beside it.
+
+    >>> outstanding(33), outstanding(4096), outstanding(33, 1)
+    (2.0, 8.0, -0.5)
+    """
+    return -0.5 if seed == 1 and negative else 2.0 if count <= 64 else 8.0
+
+
+def _limited(values: Array, least: int, below: int | None) -> Array:
+    """Integers in `[least, below)`, the others as they are."""
+    if values.dtype.kind not in "iu":
+        return values
+    natural = np.maximum(np.abs(values), least)
+    return np.asarray(natural if below is None else natural % below).astype(values.dtype)
+
+
+def promised(op: Op, sizes: Mapping[str, int], inputs: Mapping[str, Any]) -> bool:
+    """Whether the inputs are as the op's data preconditions want them."""
+    arrays = {t.name: load(inputs[t.name], t.dtype, exact=True) for t in op.inputs}
+
+    def read(node: Read, index: tuple[Value, ...], mask: Array | None) -> Value:
+        return arrays[node.tensor][index]
+
+    return all(bool(evaluate(promise, {name: int(sizes[name]) for name in op.sizes}, read, exact=True)) for promise in op.promises)
+
+
+def _random(tensor: Tensor, env: Mapping[str, Any], seed: int, extent: int | None, positive: bool) -> Array:
+    shape = tuple(max(0, int(evaluate(e, env))) for e in tensor.shape)
+    if math.prod(shape) > MOST:
+        raise SimulationBudget(f"{tensor.name} would have {math.prod(shape)} elements")
+    # Each tensor has its own stream, so that adding an input leaves the others as they are.
+    chance = np.random.default_rng([seed, zlib.crc32(tensor.name.encode())])
+    if tensor.dtype in FLOATS:
+        values = chance.uniform(0.5 if positive else -2.0, 2.0, shape)
+        return load(values, tensor.dtype).astype(outside_dtype(tensor.dtype))
+    if tensor.dtype == BOOL:
+        return np.asarray(chance.integers(0, 2, shape)).astype(np.bool_)
+    low, high = (-8, 9) if tensor.dtype.startswith("i") else (0, 9)
+    if extent is not None:
+        low, high = 0, max(1, extent)
+    elif positive:
+        low = 1
+    return np.asarray(chance.integers(low, high, shape)).astype(outside_dtype(tensor.dtype))

@@ -1,0 +1,274 @@
+"""The interpreter of steps: a group of lanes runs a body, one step at a time.
+
+Comes in: a body and a mask of the lanes that run it. Goes out: the arrays, written, and every fault on the way.
+The one idea: a step reads everything before it writes anything, and all lanes of the mask do so at once; what their order may change is
+seen by the arrays' shadows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TypeAlias, assert_never
+
+import numpy as np
+
+from tinygpu.category import reals
+from tinygpu.category.number import Array, Value, combined, quiet, rounded
+from tinygpu.category.real import REAL
+from tinygpu.category.term import FLOATS, TRUE, App, Read, Term, reads, text
+from tinygpu.category.to_numpy import evaluate
+from tinygpu.program.step import Assign, Barrier, For, Holds, If, Local, Shared, Step
+from tinygpu.record import dataclass, field
+from tinygpu.simulate.clock import Clock
+from tinygpu.simulate.exchange import shuffle, whole
+from tinygpu.simulate.fault import DivisionByZero, Faults, HoldsViolated, SimulationBudget
+from tinygpu.simulate.global_cells import Global
+from tinygpu.simulate.group import Group
+from tinygpu.simulate.local_cells import Cells
+from tinygpu.simulate.memory import Input, Place, flat, inside, offenders
+from tinygpu.simulate.nest import Nest, find_nest
+from tinygpu.simulate.schedule import Schedule
+from tinygpu.simulate.shared_cells import SharedCells
+from tinygpu.simulate.tolerance import fold_length, tolerances
+
+WIDE = 1 << 21  # points of one vectorised nest
+STEP = 1 << 10  # lanes whose share of a step takes as long as what every step takes, however few its lanes
+
+Memory: TypeAlias = Input | Global | Cells | SharedCells
+
+
+@dataclass(slots=True)
+class Run:
+    """The state of a group of lanes in one launch."""
+
+    launch: int
+    group: Group
+    env: dict[str, Value]
+    factors: tuple[str, ...]
+    arrays: dict[str, Memory]
+    clock: Clock
+    faults: Faults
+    budget: list[int]
+    vectorise: bool
+    schedule: Schedule | None = None
+    undefined: bool | None = None
+    loops: tuple[str, ...] = ()
+    now: Place | None = None
+    ghost: bool = False
+    nests: dict[int, Nest | None] = field(default_factory=dict)
+
+    def enter(self, step: Step) -> None:
+        """From now on this step is at work."""
+        self.now = Place(step, self.launch, self.group, dict(self.env), self.factors, self.loops)
+
+    def place(self) -> Place:
+        """The step at work."""
+        assert self.now is not None, "a step is entered before it reads"
+        return self.now
+
+    def read(self, node: Read, index: tuple[Value, ...], mask: Array | None) -> Value:
+        """The elements that a term reads."""
+        array, mask = self.arrays[node.tensor], self.all() if mask is None else mask
+        if self.ghost and isinstance(array, SharedCells):  # a ghost may look at anything, and nobody sees it
+            return array.peek(inside(array.name, array.extents, index, mask, self.place(), self.faults)[0])
+        return array.read(index, mask, self.place(), self.faults)
+
+    def exchange(self, node: App, value: Value, which: Value, mask: Array | None) -> Value:
+        """What a shuffle gives to every lane."""
+        return shuffle(node.op, value, which, self.all() if mask is None else mask, self.place(), self.faults)
+
+    def zero(self, term: Term, where: Array) -> None:
+        """A division without a result."""
+        place = self.place()
+        for at, _, _ in offenders(where, (), place):
+            self.faults.add(DivisionByZero(at, text(term)), place.span)
+
+    def all(self) -> Array:
+        """The mask of all lanes."""
+        return np.ones(self.group.lanes, np.bool_)
+
+    def value(self, term: Term, mask: Array) -> Value:
+        """The term in every lane of the mask."""
+        return evaluate(term, self.env, self.read, mask, on_zero=self.zero, exchange=self.exchange, undefined=self.undefined)
+
+    def spend(self, turns: int = 1) -> None:
+        """Takes that many steps of all lanes from the budget, and one step from the work that may be done."""
+        self.budget[0] -= turns * self.group.lanes
+        self.budget[1] -= turns * self.group.lanes + STEP
+        if min(self.budget) < 0:
+            raise SimulationBudget("the run takes more lane-steps than its budget allows: use smaller sizes or a larger budget")
+
+
+def run_body(run: Run, body: tuple[Step, ...], mask: Array) -> None:
+    """All steps, in lockstep or in the run's order."""
+    schedule = run.schedule
+    if schedule is None or schedule.level == "thread":
+        run_steps(run, body, mask)
+        return
+    for piece, free in schedule.pieces(body):
+        if not free:
+            run_steps(run, piece, mask)
+            continue
+        run.schedule = schedule.within()
+        for part in schedule.parts(run.group):
+            some = np.logical_and(mask, part)
+            if some.any():
+                run_body(run, piece, some)
+        run.schedule = schedule
+
+
+def run_steps(run: Run, body: tuple[Step, ...], mask: Array) -> None:
+    """One step after the other."""
+    for step in body:
+        run.enter(step)
+        match step:
+            case Local(name):
+                cells = run.arrays[name]
+                assert isinstance(cells, Cells), f"{name} is declared as a local"
+                cells.clear(mask)
+            case Assign():
+                run.spend()
+                _assign(run, step, mask)
+            case For():
+                _for(run, step, mask)
+            case If(guard, inner):
+                run.spend(0)
+                held = np.logical_and(mask, run.value(guard, mask))
+                if held.any():
+                    run_body(run, inner, held)
+            case Barrier(scope):
+                run.spend()
+                word = "barrier" if scope == "block" else "warp barrier"
+                there = whole(word, scope, mask, run.place(), run.faults)
+                (run.clock.block_barrier if scope == "block" else run.clock.warp_barrier)(there)
+            case Holds():
+                run.spend()
+                _holds(run, step, mask)
+            case Shared():
+                pass  # its cells are there when the block begins
+            case _:
+                assert_never(step)
+
+
+def _for(run: Run, step: For, mask: Array) -> None:
+    if run.vectorise and _vectorised(run, step, mask):
+        return
+    extent = run.value(step.axis.extent, mask)
+    outer, run.loops = run.loops, (*run.loops, step.axis.name)
+    for k in range(int(np.max(extent, initial=0))):
+        run.spend(0)
+        now = mask if np.ndim(extent) == 0 else np.logical_and(mask, k < extent)
+        if now.any():
+            run.env[step.axis.name] = k
+            run_body(run, step.body, now)
+    run.env.pop(step.axis.name, None)
+    run.loops = outer
+
+
+def _assign(run: Run, step: Assign, mask: Array, box: tuple[int, ...] = ()) -> None:
+    if step.guard != TRUE:
+        mask = np.logical_and(mask, run.value(step.guard, mask))
+        if not mask.any():
+            return
+    index = tuple(run.value(i, mask) for i in step.index)
+    value = run.value(step.value, mask)
+    target = run.arrays[step.target]
+    assert not isinstance(target, Input), f"{step.target} is an input"
+    place = run.place()
+    if box and not isinstance(target, Cells):  # every turn counts, also one that nothing in the step tells from another
+        mask = np.broadcast_to(mask, (*box, run.group.lanes))
+    if step.atomic and not isinstance(target, Cells):
+        target.update(step.update, index, rounded(value, step.value.dtype), mask, place, run.faults)
+        return
+    if step.update:
+        with quiet():
+            value = combined(step.update, step.value.dtype, target.read(index, mask, place, run.faults), value, mask)
+    target.store(index, rounded(value, step.value.dtype), mask, place, run.faults)
+
+
+def _vectorised(run: Run, step: For, mask: Array) -> bool:
+    """Runs a nest of loops around one assignment at once, if its iterations write distinct cells and none reads what another writes."""
+    if id(step) not in run.nests:
+        run.nests[id(step)] = find_nest(step)
+    nest = run.nests[id(step)]
+    if nest is None:
+        return False
+    values = [run.value(axis.extent, mask) for axis in nest.axes]
+    if any(np.ndim(e) for e in values):
+        return False
+    box = tuple(max(0, int(e)) for e in values)
+    if 0 in box:
+        return True
+    if run.group.lanes * math.prod(box) > WIDE:
+        return False
+    loops = {
+        axis.name: np.arange(extent).reshape((-1,) + (1,) * (len(box) - n))
+        for n, (axis, extent) in enumerate(zip(nest.axes, box, strict=True))
+    }
+    target = run.arrays[nest.assign.target]
+    if not isinstance(target, Cells) and nest.assign.update and not nest.assign.atomic:
+        return False
+    if isinstance(target, Cells) and not _distinct(nest, {**run.env, **loops}, target.extents, box):
+        return False
+    outer, run.loops = run.loops, (*run.loops, *loops)
+    run.env.update(loops)
+    run.enter(nest.origin)
+    run.spend(math.prod(box))
+    _assign(run, nest.assign, mask, box)
+    for name in loops:
+        del run.env[name]
+    run.loops = outer
+    return True
+
+
+def _distinct(nest: Nest, env: Mapping[str, Value], extents: tuple[int, ...], box: tuple[int, ...]) -> bool:
+    """Whether the iterations write different cells that exist, the same ones in every lane."""
+    if any(reads(i) for i in nest.assign.index):
+        return False
+    index = tuple(evaluate(i, env) for i in nest.assign.index)
+    if any(np.less(i, 0).any() or np.greater_equal(i, n).any() for i, n in zip(index, extents, strict=True)):
+        return False
+    cells = flat(index, extents)
+    if np.ndim(cells) and np.shape(cells)[-1] != 1:
+        return False
+    everything = np.broadcast_to(cells, (*box, 1))
+    return len(np.unique(everything)) == everything.size
+
+
+def _holds(run: Run, step: Holds, mask: Array) -> None:
+    """A ghost fact: the cell and the value agree, exactly for integers, else up to the rounding of the folds in it."""
+    target = run.arrays[step.target]
+    dtype, place = step.value.dtype, run.place()
+    run.ghost = True
+    index = tuple(run.value(i, mask) for i in step.index)
+    if isinstance(target, Global):  # a ghost may look at an output
+        kept, mask = inside(target.name, target.shape, index, mask, place, run.faults)
+        got = target.peek(kept)
+    else:
+        got = run.read(Read(step.target, step.index, dtype), index, mask)
+    wide = lambda node, at, where: rounded(run.read(node, at, where), node.dtype, exact=True)  # noqa: E731
+    want, *other = (
+        evaluate(step.value, run.env, wide, mask, exact=True, on_zero=run.zero, undefined=truth)
+        for truth in ((None,) if run.undefined is None else (False, True))
+    )  # what is another value where undefined comparisons have the other truth has none
+    run.ghost = False
+    if dtype == REAL:
+        differ = reals.apart(got, want)
+    else:
+        rtol, atol = tolerances(dtype, fold_length(step.value, run.env))
+        differ = np.logical_not(_same(dtype, got, want, rtol, atol) | (np.not_equal(want, *other) if other else False))
+    bad = np.logical_and(mask, differ)
+    if not bad.any():
+        return
+    shape = np.broadcast_shapes(bad.shape, (run.group.lanes,))
+    for at, full, position in offenders(bad, index, place):
+        values = (np.broadcast_to(v, shape).reshape(-1)[position] for v in (got, want))
+        run.faults.add(HoldsViolated(at, step.target, full, *(float(v) if dtype == REAL else v.item() for v in values)), place.span)
+
+
+def _same(dtype: str, got: Value, want: Value, rtol: float, atol: float) -> Value:
+    """Where two numbers are near, or both are none."""
+    with quiet():
+        near = np.less_equal(np.abs(rounded(got, dtype, True) - want), atol + rtol * np.abs(want)) if dtype in FLOATS else False
+        return near | np.equal(got, want) | (np.not_equal(got, got) & np.not_equal(want, want))
