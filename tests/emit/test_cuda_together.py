@@ -25,7 +25,7 @@ from tinygpu.emit.cuda import block_threads, cuda_source, dynamic_bytes, kernel_
 from tinygpu.hardware.gate import compile_ptx, gate, gates, loaded, missing
 from tinygpu.hardware.machine_code import Report, disassembler, share
 from tinygpu.model.op import Equation, Op
-from tinygpu.obligations import alignment
+from tinygpu.obligations import access
 from tinygpu.obligations.dataflow import execute
 from tinygpu.obligations.obligation import Obligation
 from tinygpu.pipeline import load_text, program
@@ -267,7 +267,7 @@ def test_what_is_wide_in_a_blocks_memory() -> None:
 def test_the_alignment_of_a_blocks_memory_is_proved() -> None:
     """Every row start is a multiple of 4 elements; one element further nothing is."""
     made = PROGRAMS["matmul_whole"]
-    claims = [c for c in alignment.state(made, execute(made)) if isinstance(c, Obligation)]
+    claims = [c for c in access.alignment(made, execute(made)) if isinstance(c, Obligation)]
     assert len([c for c in claims if "sA[" in c.sentence or "sB[" in c.sentence]) == 3
     assert all(isinstance(discharge(c), Theorem) for c in claims)
     odd = transpose(PLAIN, "odd")

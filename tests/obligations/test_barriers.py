@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tinygpu import pipeline
-from tinygpu.obligations import ordered
+from tinygpu.obligations import barriers
 from tinygpu.obligations.dataflow import execute
 from tinygpu.obligations.obligation import Obligation
 from tinygpu.program.step import Barrier, For, If, Program, Step
@@ -43,7 +43,7 @@ def lighter(program: Program) -> Iterator[Program]:
 
 def racy(program: Program) -> bool:
     """Whether some claim about the order of accesses is no theorem."""
-    claims = ordered.state(program, execute(program))
+    claims = barriers.ordered(program, execute(program))
     return any(isinstance(c, Obligation) and not isinstance(discharge(c), Theorem) for c in claims)
 
 

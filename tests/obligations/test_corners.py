@@ -16,12 +16,12 @@ from tinygpu.category.region import Region
 from tinygpu.category.term import BOOL, TRUE, App, Axis, Const, Fold, Read, Term, Var, text
 from tinygpu.obligations.cells import merged
 from tinygpu.obligations.defined import decided, defined, partial, valued
+from tinygpu.obligations.exchange import stepped
+from tinygpu.obligations.facts import instances, promised
 from tinygpu.obligations.finite import finite
 from tinygpu.obligations.made import is_made, value_of
 from tinygpu.obligations.obligation import Gap, Inhabited, Obligation
-from tinygpu.obligations.promise import instances, promised
 from tinygpu.obligations.shape import expand
-from tinygpu.obligations.window import stepped
 from tinygpu.program.step import Assign, For, Local
 from tinygpu.proof.kernel import Proof, prove
 

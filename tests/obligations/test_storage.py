@@ -37,7 +37,7 @@ def with_layout(layout: Layout) -> Program:
 
 def held(layout: Layout) -> bool:
     """Whether every claim about where cells lie is a theorem."""
-    claims = list(storage.state(with_layout(layout), Trace()))
+    claims = list(storage.storage(with_layout(layout), Trace()))
     assert claims and all(isinstance(c, Obligation) for c in claims)
     return all(isinstance(discharge(c), Theorem) for c in claims)
 

@@ -32,13 +32,13 @@ def unsound(name: str) -> str:
 
 DEFECTS = (
     # the prover: a claim that is not asked, or asked of less
-    Defect("one store twice is not asked", "obligations/once.py", "        if p == q and not alone:", "        if p == q:", wrong("TG202_two_threads")),
-    Defect("an element that nobody stores is not asked", "obligations/cover.py", "if t.name not in made):", "if t.name in made):", wrong("TG201_no_tail")),
-    Defect("a warp barrier is one of the block", "obligations/between.py", "                found = found.plus(Met((), (TRUE,)))", "                found = found.plus(Met((TRUE,), (TRUE,)))", wrong("TG302_warp_barrier")),
-    Defect("a barrier of the next turn is one of this", "obligations/between.py", "        turn = next_ if TRUE in met(loop.body).block else Var(name + LATER) > Var(name)", "        turn = equal(Var(name + LATER), Var(name))", wrong("TG302_next_turn_alone")),
-    Defect("a write may be outside", "obligations/bounds.py", "        if not access.index:", "        if not access.index or access.write:", wrong("TG203_shared_too_short")),
-    Defect("a divergent barrier is not asked", "obligations/uniform.py", "    if other == guard:\n        return", "    if other != guard:\n        return", wrong("TG303_divergent_barrier")),
-    Defect("a cell that nobody wrote is not asked", "obligations/initialised.py", "            if read.tensor.endswith((FRESH, UNSOLVED)):", "            if read.tensor.endswith(UNSOLVED):", unsound("unwritten_index_in_guard")),
+    Defect("one store twice is not asked", "obligations/memory.py", "        if p == q and not alone:", "        if p == q:", wrong("TG202_two_threads")),
+    Defect("an element that nobody stores is not asked", "obligations/memory.py", "if t.name not in made):", "if t.name in made):", wrong("TG201_no_tail")),
+    Defect("a warp barrier is one of the block", "obligations/barriers.py", "                found = found.plus(Met((), (TRUE,)))", "                found = found.plus(Met((TRUE,), (TRUE,)))", wrong("TG302_warp_barrier")),
+    Defect("a barrier of the next turn is one of this", "obligations/barriers.py", "        turn = next_ if TRUE in met(loop.body).block else Var(name + LATER) > Var(name)", "        turn = equal(Var(name + LATER), Var(name))", wrong("TG302_next_turn_alone")),
+    Defect("a write may be outside", "obligations/access.py", "        if not access.index:", "        if not access.index or access.write:", wrong("TG203_shared_too_short")),
+    Defect("a divergent barrier is not asked", "obligations/barriers.py", "    if other == guard:\n        return", "    if other != guard:\n        return", wrong("TG303_divergent_barrier")),
+    Defect("a cell that nobody wrote is not asked", "obligations/store.py", "            if read.tensor.endswith((FRESH, UNSOLVED)):", "            if read.tensor.endswith(UNSOLVED):", unsound("unwritten_index_in_guard")),
     Defect("terms twice in a fold are not asked", "obligations/fold.py", "    if as_monoid(wanted.monoid).idempotent or not as_monoid(wanted.monoid).commutative:", "    if as_monoid(wanted.monoid).commutative:", wrong("TG506_double_counting")),
     Defect("that a fold is whole is not asked", "obligations/fold.py", "    goal = onto(parts, tuple(Var(a.name) for a in wanted.axes), inner.extents)", "    goal: Term = TRUE", wrong("TG505_a_term_is_missing")),
     Defect("a fold outside of its range may add anything", "obligations/fold.py", "    if lands != TRUE:", "    if lands == FALSE:", wrong("TG504_outside_the_fold")),

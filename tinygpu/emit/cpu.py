@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from tinygpu.category.interval import natural
+from tinygpu.category.linear import stride
 from tinygpu.category.term import FLOATS, Axis, Const, Term, conjunction, conjuncts, size, text, variables
 from tinygpu.derive.unpack import unpack
 from tinygpu.emit.cpu_body import Body, shared
@@ -30,7 +31,7 @@ from tinygpu.schedule.access import is_long
 from tinygpu.schedule.exchange import flat_thread, threads_of
 from tinygpu.schedule.lift import Site, sites
 from tinygpu.schedule.merge import assume
-from tinygpu.schedule.polynomial import positive, term, without
+from tinygpu.schedule.polynomial import positive, term
 from tinygpu.schedule.threads import in_turn
 from tinygpu.schedule.tiled import LANES
 
@@ -185,7 +186,7 @@ def work_count(launch: Launch, sizes: Collection[str], writer: Writer) -> str:
             p = positive(guard)
             if p is not None and factor in inside and not any(a in launch.grid for a in inside if a != factor):
                 for axis in inside:
-                    p = without(p, axis.name)
+                    p = stride(p, axis.name)[1]
                 axes = [a for a in axes if a not in inside]
                 parts.append(term(p))
                 break

@@ -37,9 +37,8 @@ from tinygpu.category.term import (
 from tinygpu.diagnostic import Span
 from tinygpu.obligations.cells import Cells, State, contributed, itself, merged, neighbour, published, unstored, unwritten, written
 from tinygpu.obligations.closing import closed
-from tinygpu.obligations.exact import compared
-from tinygpu.obligations.exchange import Threads, distances, exchanged
-from tinygpu.obligations.made import FORM, SAID, carried, is_made, made, number_of, reordered
+from tinygpu.obligations.exchange import Threads, distances, exchanged, prefixed, stepped
+from tinygpu.obligations.made import FORM, SAID, carried, compared, is_made, made, number_of, reordered
 from tinygpu.obligations.trace import (
     HERE,
     UNSOLVED,
@@ -56,7 +55,6 @@ from tinygpu.obligations.trace import (
     started,
 )
 from tinygpu.obligations.unroll import assigned_in, bound
-from tinygpu.obligations.window import prefixed, stepped
 from tinygpu.program.step import Assign, Barrier, For, Holds, If, Launch, Local, Program, Shared, Step
 from tinygpu.record import dataclass, field, replace
 

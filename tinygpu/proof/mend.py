@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tinygpu.category.monoid import has_atomic
-from tinygpu.obligations.between import loops, ways
+from tinygpu.obligations.barriers import loops, ways
 from tinygpu.program.step import Assign, Barrier, For, If, Program, Step, body_of
 from tinygpu.program.traverse import Body, Path, at, reads_of, walk_steps, with_body
 from tinygpu.proof.replay import admitted, meetings

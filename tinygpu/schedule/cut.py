@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
+from tinygpu.category.linear import polynomial, stride
 from tinygpu.category.names import claimed
 from tinygpu.category.term import BOOL, TRUE, Axis, Read, Term, conjunction, variables, walk
 from tinygpu.program.address import address
 from tinygpu.program.step import Assign, Barrier, For, Holds, If, Local, Shared, Step, steps
 from tinygpu.record import dataclass
 from tinygpu.schedule.lift import sites, tensor_reads
-from tinygpu.schedule.polynomial import coefficient, polynomial
 
 FAR = 1 << 20  # the distance of neighbours that are a size apart
 
@@ -102,7 +102,7 @@ class Cutter:
         for site in sites(step.body):
             accesses = [(site.step.target, site.step.index), *((r.tensor, r.index) for r in tensor_reads(site))]
             for place in (polynomial(address(self.shapes[name], index)) for name, index in accesses if name in self.shapes):
-                near, far = (_distance(coefficient(place, name)) for name in (self.fastest, step.axis.name))
+                near, far = (_distance(stride(place, name)[0]) for name in (self.fastest, step.axis.name))
                 score += (near < far) - (near > far)
         return score > 0
 

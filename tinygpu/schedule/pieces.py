@@ -15,7 +15,7 @@ from tinygpu.category.term import FLOATS, TRUE, App, Axis, Const, Read, Term, Va
 from tinygpu.program.step import Assign, For, If, Local, Step
 from tinygpu.record import dataclass, replace
 from tinygpu.schedule.access import LONG, SIDE_BY_SIDE, Shapes, is_long, pace
-from tinygpu.schedule.polynomial import coefficient, positive, term, without
+from tinygpu.schedule.polynomial import limit, positive
 
 LAST = 16  # so many pieces are left before they are taken one by one
 
@@ -157,9 +157,10 @@ def _end(axis: Axis, folds: Sequence[Assign]) -> Term | None:
     if others or guard == TRUE:
         return None if others else axis.extent
     p = positive(guard)
-    if p is None or coefficient(p, axis.name) != {(): -1} or any(reads(guard)) or any(abs(c) > LONG for m, c in p.items() if m):
+    sign, top = limit(p, axis.name) or (0, axis.extent)
+    if p is None or sign >= 0 or any(reads(guard)) or any(abs(c) > LONG for m, c in p.items() if m):
         return None
-    return App("min", (axis.extent, term(without(p, axis.name))))
+    return App("min", (axis.extent, top))
 
 
 def _perfect(step: Step) -> tuple[list[Axis], Step]:

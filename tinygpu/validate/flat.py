@@ -16,7 +16,7 @@ from tinygpu.category.box import Box
 from tinygpu.category.decide import holds
 from tinygpu.category.dtype import BYTES
 from tinygpu.category.term import INDEX, App, Axis, Const, Term, Var, equal, text
-from tinygpu.obligations.limits import product
+from tinygpu.obligations.storage import product
 from tinygpu.program.arrays import Array
 from tinygpu.program.layout import elements
 from tinygpu.program.step import Launch
