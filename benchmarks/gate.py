@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from tinygpu import pipeline
-from tinygpu.cost.banks import conflicts
+from tinygpu.cost.measure import measure
 from tinygpu.derive.unpack import unpack
 from tinygpu.emit.cuda import block_threads, dynamic_bytes
 from tinygpu.hardware.arch import CPU
@@ -84,9 +84,9 @@ def rows(spec: str, arch: Arch) -> list[dict[str, Any]]:
 def banks(program: Program) -> dict[str, int]:
     """Shared array → the most turns that a warp's access to it takes; accesses whose index is data are left out."""
     found: dict[str, int] = {}
-    for conflict in conflicts(program, dict.fromkeys(program.op.sizes, SIZE)):
-        if conflict.ways is not None:
-            found[conflict.array] = max(conflict.ways, found.get(conflict.array, 0))
+    for line in measure(program, dict.fromkeys(program.op.sizes, SIZE)).lines:
+        if line.space == "shared" and line.tally is not None and line.tally.worst is not None:
+            found[line.array] = max(line.tally.worst, found.get(line.array, 0))
     return found
 
 

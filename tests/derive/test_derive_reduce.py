@@ -8,7 +8,7 @@ import pytest
 
 from tests.program.library import agrees, edges, here, machines, reread
 from tinygpu.category.term import TRUE, App, Var, variables, walk
-from tinygpu.cost.banks import conflicts
+from tinygpu.cost.measure import measure
 from tinygpu.derive.derive import derive
 from tinygpu.derive.sequential import sequential
 from tinygpu.diagnostic import TinygpuError
@@ -138,8 +138,8 @@ def test_one_thread_does_what_many_do(title: str) -> None:
 def test_parts_meet_no_bank_twice(title: str) -> None:
     """They lie as the threads do that leave them: 32 neighbours in at most 32 neighbouring places."""
     program = derive(HARD[title])
-    found = [c.ways for c in conflicts(program, dict.fromkeys(program.op.sizes, 64)) if "_parts" in c.array]
-    assert all(ways is not None and ways <= 1 for ways in found)
+    found = [line.tally for line in measure(program, dict.fromkeys(program.op.sizes, 64)).lines if "_parts" in line.array]
+    assert all(tally is not None and tally.worst is not None and tally.worst <= 1 for tally in found)
 
 
 def test_a_machine_whose_threads_work_alone_is_its_own_sequential_view() -> None:
