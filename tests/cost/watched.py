@@ -41,9 +41,7 @@ class Watch:
         if isinstance(place.step, Ghost):
             return
         terms = self.node.index if self.node is not None else place.step.index  # type: ignore[union-attr]
-        shape = (
-            array.values.shape if isinstance(array, Input) else array.extents if isinstance(array, SharedCells) else array.extents
-        )
+        shape = array.values.shape if isinstance(array, Input) else array.extents if isinstance(array, SharedCells) else array.shape
         if isinstance(array, Input) and not shape:
             return
         lanes = place.group.lanes

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from tinygpu.category.monoid import MONOIDS, NUMBERS
+from tinygpu.category.monoid import NUMBERS, monoids_on
 from tinygpu.category.term import (
     BOOL,
     FALSE,
@@ -172,7 +172,7 @@ def _assign(step: Assign) -> Iterator[tuple[str, Step]]:
         yield f"update of {step.target} not atomic", replace(step, atomic=False)
     if len(step.index) == 2:
         yield f"indices of {step.target} swapped", replace(step, index=step.index[::-1])
-    for update in ("", *(name for name, m in MONOIDS.items() if m.accepts(step.value.dtype))):
+    for update in ("", *(m for m in monoids_on(step.value.dtype) if m.accepts(step.value.dtype))):
         if update != step.update:
             yield f"{step.target} updated by {update or 'nothing'}", replace(step, update=update)
 

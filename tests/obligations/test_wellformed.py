@@ -8,7 +8,7 @@ import pytest
 
 from tests.program.cooperation_texts import TEXTS
 from tests.program.library import machines
-from tinygpu.category.carrier import CARRIERS, Carrier
+from tinygpu.category.carrier import Carrier
 from tinygpu.category.term import BOOL, INDEX, TRUE, App, Const, Read, Term, Var, select
 from tinygpu.obligations.unroll import assigned_in, bound
 from tinygpu.obligations.wellformed import gaps
@@ -117,22 +117,15 @@ def test_a_workspace_has_extents_over_the_sizes() -> None:
 
 
 def test_values_of_several_components() -> None:
-    CARRIERS["pair"] = Carrier("pair", (("m", "f32"), ("k", "i32")))
-    try:
-        value = App("pack", (ZERO, ONE), "pair")
-        first = App("part", (Read("p", (), "pair"), Const(0)), "f32")
-        good = (
-            Array("p", "pair", (), space.LOCAL),
-            Assign("p", (), App("pair", (value, shuffle(value, dtype="pair")), "pair")),
-            store(first),
-        )
-        assert not reasons(with_body(*good))
-        for wrong in (App("pack", (ZERO, ZERO), "pair"), App("add", (value, value), "pair"), App("cast", (ZERO,), "pair")):
-            assert "applies" in reasons(with_body(good[0], Assign("p", (), wrong)))
-        for place in (Const(2), Const(1), Var("t")):
-            assert "applies part" in reasons(with_body(*good[:2], store(App("part", (value, place), "f32"))))
-    finally:
-        del CARRIERS["pair"]
+    pair = Carrier("pair", components=(("m", "f32"), ("k", "i32")))
+    value = App("pack", (ZERO, ONE), pair)
+    first = App("part", (Read("p", (), pair), Const(0)), "f32")
+    good = (Array("p", pair, (), space.LOCAL), Assign("p", (), App(pair, (value, shuffle(value, dtype=pair)), pair)), store(first))
+    assert not reasons(with_body(*good))
+    for wrong in (App("pack", (ZERO, ZERO), pair), App("add", (value, value), pair), App("cast", (ZERO,), pair)):
+        assert "applies" in reasons(with_body(good[0], Assign("p", (), wrong)))
+    for place in (Const(2), Const(1), Var("t")):
+        assert "applies part" in reasons(with_body(*good[:2], store(App("part", (value, place), "f32"))))
 
 
 def test_an_iteration_keeps_what_threads_do_together() -> None:

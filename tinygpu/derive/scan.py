@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.monoid import as_monoid
 from tinygpu.category.term import TRUE, App, Axis, Const, Read, Term, Var, conjunction, conjuncts, equal, lift, select
 from tinygpu.derive.fold import Place, folded
 from tinygpu.derive.nest import REGISTER, VECTOR, Build, cells, loops, point
@@ -66,7 +66,7 @@ def register(axes: Sequence[Axis]) -> tuple[Axis, ...]:
 
 def scanned(build: Build, scan: Scan, own: Sequence[Axis], place: Place) -> tuple[Step, ...]:
     """The steps of one turn: each cell's element, what comes before the thread, and the thread's own prefixes."""
-    unit = MONOIDS[scan.monoid].unit(scan.dtype)
+    unit = as_monoid(scan.monoid).unit(scan.dtype)
     if unit is None:
         title = f"{scan.monoid} over {scan.dtype} has no unit to start from"
         raise TinygpuError.of(
@@ -172,7 +172,7 @@ class Turn:
         """The fold of the lanes up to the own one: `total = shuffle_up(total, d) ⊕ total` where there is such a lane."""
         if self.fast is None:
             return ()
-        op, steps = MONOIDS[self.scan.monoid].op, list[Step]()
+        op, steps = as_monoid(self.scan.monoid).op, list[Step]()
         for d in (1 << k for k in range(extent(self.fast).bit_length() - 1)):
             steps.append(self.put(other, self.shuffle("shuffle_up", total, lift(d * self.stride))))
             both = App(op, (other, total), self.scan.dtype)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from tinygpu.category.box import Box
-from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.monoid import as_monoid
 from tinygpu.category.simplify import holds, simplify
 from tinygpu.category.term import (
     FLOATS,
@@ -95,7 +95,7 @@ def fills(value: Term, tiles: Tiles) -> bool:
 def needed(fold: Fold, body: Term, tiles: Tiles, axes: tuple[Axis, ...]) -> tuple[Term, ...]:
     """The parts of a fold's guard that must be asked at each contribution: not those outside of which the fills make the body the unit."""
     parts = conjuncts(fold.guard)
-    unit = MONOIDS[fold.monoid].unit(fold.dtype)
+    unit = as_monoid(fold.monoid).unit(fold.dtype)
     if not tiles or not isinstance(unit, Const):
         return parts
     return tuple(part for part in parts if not vanishes(body, part, unit, tiles, axes))

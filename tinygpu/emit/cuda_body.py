@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import assert_never
 
 from tinygpu.category.dtype import HALVES
-from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.monoid import as_monoid
 from tinygpu.category.names import unused
 from tinygpu.category.node import SHUFFLES
 from tinygpu.category.term import FLOATS, TRUE, App, Axis, Const, Read, Term, conjuncts, reads, rebuild, text, variables, walk
@@ -189,7 +189,7 @@ def combined(step: Assign) -> Term:
     """The value that the target gets."""
     if not step.update or step.atomic:
         return step.value
-    return MONOIDS[step.update].combine(Read(step.target, step.index, step.value.dtype), step.value)
+    return as_monoid(step.update).combine(Read(step.target, step.index, step.value.dtype), step.value)
 
 
 def shuffled_first(build: Build, step: Assign, scope: Scope) -> tuple[Lines, Assign, Scope]:

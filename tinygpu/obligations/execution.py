@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.monoid import as_monoid
 from tinygpu.category.region import Region
 from tinygpu.category.settle import settle
 from tinygpu.category.term import (
@@ -152,7 +152,7 @@ class Execution:
         inner = point.under(guard)
         index = tuple(self.observe(i, inner, step.span) for i in step.index)
         if step.update and shuffled(step.value):  # so that a step of a reduction is seen as one
-            whole = MONOIDS[step.update].combine(Read(step.target, step.index, step.value.dtype), step.value)
+            whole = as_monoid(step.update).combine(Read(step.target, step.index, step.value.dtype), step.value)
             step = replace(step, value=whole, update="")
         value = self.observe(step.value, inner, step.span)
         self.access(step.target, index, inner, step.span, True, step.update if step.atomic else "")

@@ -10,9 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import assert_never
 
-from tinygpu.category.atomic import has_atomic
-from tinygpu.category.carrier import CARRIERS
-from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.monoid import Carrier, has_atomic, monoids_on
 from tinygpu.category.term import (
     BOOL,
     COMPARISONS,
@@ -90,8 +88,8 @@ def term(whole: Term, names: Names, span: Span, lanes: bool = False) -> Iterator
 
 
 def _fold(fold: Fold, names: Names, span: Span) -> Iterator[Gap]:
-    monoid, axes = MONOIDS.get(fold.monoid), fold.axes
-    if fold.body.dtype != fold.dtype or fold.guard.dtype != BOOL or monoid is None or not monoid.accepts(fold.dtype):
+    axes, known = fold.axes, any(fold.monoid == monoid and monoid.accepts(fold.dtype) for monoid in monoids_on(fold.dtype))
+    if fold.body.dtype != fold.dtype or fold.guard.dtype != BOOL or not known:
         yield gap(f"{text(fold)} folds {fold.body.dtype}", span)
     if any(a.name in names.indices for a in axes) or len({a.name for a in axes}) < len(axes):
         yield gap(f"{text(fold)} hides an index", span)
@@ -104,9 +102,9 @@ def _fold(fold: Fold, names: Names, span: Span) -> Iterator[Gap]:
 def part_of(args: tuple[Term, ...], dtype: str) -> bool:
     """Whether `part(value, place)` takes a component of that dtype."""
     match args:
-        case (value, Const(int(place), dtype="index")) if value.dtype in CARRIERS:
-            components = CARRIERS[value.dtype].components
-            return 0 <= place < len(components) and components[place][1] == dtype
+        case (value, Const(int(place), dtype="index")) if isinstance(value.dtype, Carrier):
+            parts = value.dtype.components
+            return 0 <= place < len(parts) and parts[place][1] == dtype
     return False
 
 
@@ -120,7 +118,7 @@ def agrees(op: str, args: tuple[str, ...], dtype: str) -> bool:
     """
     match op:
         case "cast":
-            return len(args) == 1 and not {*args, dtype} & set(CARRIERS)
+            return len(args) == 1 and not any(isinstance(each, Carrier) for each in (*args, dtype))
         case "select":
             return len(args) == 3 and args[0] == BOOL and args[1:] == (dtype, dtype)
         case "table":
@@ -128,10 +126,10 @@ def agrees(op: str, args: tuple[str, ...], dtype: str) -> bool:
         case _ if op in SHUFFLES:
             return args == (dtype, INDEX) and dtype != INDEX
         case "pack":
-            return dtype in CARRIERS and args == tuple(d for _, d in CARRIERS[dtype].components)
+            return isinstance(dtype, Carrier) and args == tuple(d for _, d in dtype.components)
         case _ if op in COMPARISONS:
-            return dtype == BOOL and len(args) == 2 and args[0] == args[1] and args[0] not in CARRIERS
-        case _ if dtype in CARRIERS or op in CARRIERS:
+            return dtype == BOOL and len(args) == 2 and args[0] == args[1] and not isinstance(args[0], Carrier)
+        case _ if isinstance(dtype, Carrier) or isinstance(op, Carrier):
             return op == dtype and args == (dtype, dtype)
         case _ if op in LOGIC:
             return {*args, dtype} == {BOOL}
@@ -203,7 +201,7 @@ def _workspace(workspace: Array, outer: Names) -> Iterator[Gap]:
 def _array(array: Array, names: Names) -> Iterator[Gap]:
     if array.name in names.arrays or array.name in names.indices:
         yield gap(f"{array.name} hides another {array.name}", array.span)
-    if array.dtype not in DTYPES and array.dtype not in CARRIERS:
+    if array.dtype not in DTYPES and not isinstance(array.dtype, Carrier):
         yield gap(f"{array.name} holds {array.dtype}, which is no dtype", array.span)
 
 
@@ -265,7 +263,7 @@ def _assign(step: Assign, place: Place) -> Iterator[Gap]:
     yield from _cell(target, step.index, place.writable, place.names, span)
     yield from _value(target, step.value, place.names, span, True)
     yield from condition(step.guard, place.names, span)
-    if update and (update not in MONOIDS or not MONOIDS[update].accepts(dtype)):
+    if update and not any(update == monoid and monoid.accepts(dtype) for monoid in monoids_on(dtype)):
         yield gap(f"{update} does not update {dtype}", span)
     elif step.atomic and not has_atomic(update, dtype):
         yield gap(f"no atomic {update or 'assignment'} of {dtype}", span)

@@ -74,7 +74,7 @@ class Reader:
             dtypes={name: choice for name, choice in self.machine.variant if choice in DTYPES},
             elsewhere=self.declared,
             place="",
-            monoids=dict(self.op.monoids),
+            monoids={str(monoid): monoid for monoid in self.op.monoids},
         )
 
     @property

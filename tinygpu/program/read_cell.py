@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tinygpu.category.atomic import ATOMICS, has_atomic
-from tinygpu.category.monoid import SCALARS, Monoid
+from tinygpu.category.monoid import ATOMICS, SCALARS, Monoid, has_atomic
 from tinygpu.category.term import TRUE, Fold, Term, walk
 from tinygpu.diagnostic import Label
 from tinygpu.model.builtin import monoid_of
@@ -39,7 +38,7 @@ def assign(statement: tree.Assign, scope: Scope, cells: Mapping[str, Tensor]) ->
     if UNKNOWN in (term.dtype, guard.dtype):
         return None
     monoid = updating(statement.update, scope)
-    return Assign(target.name, place, term, monoid.name if monoid else "", guard, statement.span, statement.atomic)
+    return Assign(target.name, place, term, monoid if monoid else "", guard, statement.span, statement.atomic)
 
 
 def indivisible(statement: tree.Assign, tensor: Tensor, scope: Scope) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import assert_never
 
-from tinygpu.category.carrier import component, shown
+from tinygpu.category.monoid import component
 from tinygpu.category.term import COMPARISONS, INDEX, SYMBOL, TRUE, App, Axis, Const, Fold, Read, Term, Var
 from tinygpu.program.layout import PLAIN, Layout
 from tinygpu.program.step import Array, Assign, For, Ghost, If, Launch, Program, Step, Sync
@@ -109,7 +109,7 @@ def statement(step: Step, scalars: Scalars = frozenset()) -> tree.Statement:
             return tree.Sync("barrier" if scope == "block" else f"{scope} barrier")
         case Assign(target, index, value, update, guard):
             condition = None if guard == TRUE else expression(guard, scalars)
-            return tree.Assign(cell(target, index, scalars), expression(value, scalars), shown(update), condition, step.atomic)
+            return tree.Assign(cell(target, index, scalars), expression(value, scalars), update, condition, step.atomic)
         case For(axis, body):
             inner = tuple(statement(s, scalars) for s in body)
             return tree.For(axis.name, expression(axis.extent), inner, axis.sort)
@@ -127,9 +127,7 @@ def array(declared: Array) -> tree.Array:
     Place(kind='pad', args=(Number(text='1'),))
     """
     place = placed(declared.layout) if declared.space.laid_out else None
-    return tree.Array(
-        declared.space.name, declared.name, shown(declared.dtype), tuple(map(expression, declared.extents)), (), place
-    )
+    return tree.Array(declared.space.name, declared.name, declared.dtype, tuple(map(expression, declared.extents)), (), place)
 
 
 def placed(layout: Layout) -> tree.Place | None:
@@ -172,7 +170,7 @@ def expression(term: Term, scalars: Scalars = frozenset(), inside: bool = False)
         case App(op, args, dtype):
             return application(op, tuple(expression(a, scalars, inside) for a in args), dtype)
         case Fold(monoid, axes, guard, body, dtype):
-            return replace(folded(shown(monoid), axes, guard, expression(body, scalars), scalars), named=dtype == monoid)
+            return replace(folded(monoid, axes, guard, expression(body, scalars), scalars), named=dtype == monoid)
     assert_never(term)
 
 
@@ -195,7 +193,7 @@ def application(op: str, args: tuple[tree.Expr, ...], dtype: str) -> tree.Expr:
         case "select", (condition, then, otherwise):
             return tree.IfElse(then, condition, otherwise)
         case (("cast" | "pack"), _):
-            return tree.Call(shown(dtype), args)
+            return tree.Call(dtype, args)
         case "ceildiv", (a, b):
             return tree.Call("ceil", (tree.Binary("/", a, b),))
         case (("neg" | "not"), (a,)):
@@ -205,7 +203,7 @@ def application(op: str, args: tuple[tree.Expr, ...], dtype: str) -> tree.Expr:
             for arg in args[1:]:
                 result = tree.Binary(OPERATORS[op], result, arg)
             return result
-    return tree.Call(shown(op), args)
+    return tree.Call(op, args)
 
 
 def constant(value: int | float | bool) -> tree.Expr:

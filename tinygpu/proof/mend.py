@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tinygpu.category.atomic import has_atomic
+from tinygpu.category.monoid import has_atomic
 from tinygpu.obligations.barriers import loops, ways
 from tinygpu.program.step import Assign, For, If, Program, Step, Sync, body_of
 from tinygpu.program.traverse import Body, Path, at, reads_of, walk_steps, with_body

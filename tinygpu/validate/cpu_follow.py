@@ -13,7 +13,7 @@ import ast
 from collections import deque
 from collections.abc import Sequence
 
-from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.monoid import as_monoid
 from tinygpu.category.term import (
     BOOL,
     INDEX,
@@ -281,7 +281,7 @@ def combined(step: Assign) -> Term:
     """The value that the target gets."""
     if not step.update:
         return step.value
-    return MONOIDS[step.update].combine(Read(step.target, step.index, step.value.dtype), step.value)
+    return as_monoid(step.update).combine(Read(step.target, step.index, step.value.dtype), step.value)
 
 
 def given(body: Sequence[ast.stmt]) -> set[str]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.monoid import as_monoid
 from tinygpu.category.term import BOOL, App, Read, Term, Var, conjunction, conjuncts, negation, reads, text
 from tinygpu.program.step import Assign, For, If, Step, Sync
 from tinygpu.record import dataclass, field, replace
@@ -225,5 +225,5 @@ class Follower:
         """The value that the target gets."""
         value = step.value
         if step.update and not step.atomic:
-            value = MONOIDS[step.update].combine(Read(step.target, step.index, value.dtype), value)
+            value = as_monoid(step.update).combine(Read(step.target, step.index, value.dtype), value)
         return self.scope.meaning.stored(step.target, value)
