@@ -19,7 +19,7 @@ from tinygpu.derive.wide import wide_accesses
 from tinygpu.model.op import Op, Tensor
 from tinygpu.program.arrays import STATIC_BYTES, shared_places
 from tinygpu.program.promises import of_data, promises, rows
-from tinygpu.program.step import Launch, Program, Workspace
+from tinygpu.program.step import Array, Launch, Program
 from tinygpu.record import dataclass
 from tinygpu.schedule.exchange import threads_of
 
@@ -28,7 +28,7 @@ Table = dict[str, Any]
 
 
 def table(
-    program: Program, limits: Sequence[Term], cpu: Sequence[Workspace], counted: Sequence[Term], keys: Sequence[str]
+    program: Program, limits: Sequence[Term], cpu: Sequence[Array], counted: Sequence[Term], keys: Sequence[str]
 ) -> Table:
     """`program → all that its launcher has to know`. `limits` are at most 2³¹ − 1 where indices have 32 bits; `cpu` are the workspaces of the
     program that a CPU runs, and `counted` what its loops count to; `keys` are the hashes of the kernels' texts."""
