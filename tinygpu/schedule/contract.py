@@ -27,9 +27,7 @@ KEPT = frozenset(keyword.kwlist) | {"__debug__", "out", "stream", "runtime"}
 Table = dict[str, Any]
 
 
-def table(
-    program: Program, limits: Sequence[Term], cpu: Sequence[Array], counted: Sequence[Term], keys: Sequence[str]
-) -> Table:
+def table(program: Program, limits: Sequence[Term], cpu: Sequence[Array], counted: Sequence[Term], keys: Sequence[str]) -> Table:
     """`program → all that its launcher has to know`. `limits` are at most 2³¹ − 1 where indices have 32 bits; `cpu` are the workspaces of the
     program that a CPU runs, and `counted` what its loops count to; `keys` are the hashes of the kernels' texts."""
     op = program.op
