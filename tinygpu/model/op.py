@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from tinygpu.category.monoid import Carrier
 from tinygpu.category.term import Axis, Term, substitute
 from tinygpu.diagnostic import NOWHERE, Span
 from tinygpu.model.source import Declared
@@ -44,7 +45,7 @@ class Op:
     """A compute object. `sizes` in order of first use; `where` are guards over the sizes.
 
     `promises` are guards over the values of inputs, such as `all[t] 0 <= idx[t]`: assumed, and checked by a call on request.
-    `monoids` are those that its file declares, each with its name in the registry. `source` is what it was made of, if it was.
+    `monoids` are those that its file declares. `source` is what it was made of, if it was.
     """
 
     name: str
@@ -56,7 +57,7 @@ class Op:
     where: tuple[Term, ...] = ()
     span: Span = field(default=NOWHERE, compare=False, repr=False)
     promises: tuple[Term, ...] = ()
-    monoids: tuple[tuple[str, str], ...] = ()
+    monoids: tuple[Carrier, ...] = ()
     source: tuple[Declared, ...] = field(default=(), compare=False, repr=False)
 
     @property
