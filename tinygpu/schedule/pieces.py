@@ -72,8 +72,13 @@ class Pieces:
         ):
             return None
         if all(s.update in ("max", "min") and s.value.dtype in FLOATS for s in folds):
-            return EXTREME
-        return VALUE if all(MONOIDS[s.update].definition and MONOIDS[s.update].commutative for s in folds) else None
+            cut = EXTREME
+        elif all(MONOIDS[s.update].definition and MONOIDS[s.update].commutative for s in folds):
+            cut = VALUE
+        else:
+            return None
+        few = isinstance(axis.extent, Const) and axis.extent.value < cut.pieces * cut.turns
+        return None if few else cut
 
     def _pieces(self, step: Step, loops: Sequence[Axis], axis: Axis, folds: tuple[Assign, ...], cut: Cut) -> tuple[Step, ...]:
         few = cut.pieces
