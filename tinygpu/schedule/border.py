@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from tinygpu.category.term import BOOL, App, Axis, Const, Term, conjuncts, variables, walk
 from tinygpu.program.step import Step
 from tinygpu.record import dataclass
+from tinygpu.schedule.access import is_long
 from tinygpu.schedule.lift import sites
 from tinygpu.schedule.merge import Nest, assume, pure
 from tinygpu.schedule.polynomial import Polynomial, coefficient, plus, polynomial, positive, term, times, without
@@ -27,7 +28,7 @@ class Interior:
 
 
 def interior(nest: Nest, lane: Axis) -> Interior | None:
-    """The interior, if the nest has linear conditions.
+    """The interior, if the nest has linear conditions that are no ends of long loops.
 
     >>> from tinygpu.category.term import Read, Var, select, text
     >>> from tinygpu.program.step import Assign
@@ -45,7 +46,7 @@ def interior(nest: Nest, lane: Axis) -> Interior | None:
         worst = _worst(condition, loops)
         if worst is None:
             continue
-        pace = coefficient(worst, lane.name)
+        pace = coefficient(worst, lane.name) if not _ends(condition, loops) else None
         if pace == {(): 1}:
             lows[term(plus({(): 1}, without(worst, lane.name), -1))] = None
         elif pace == {(): -1}:
@@ -65,6 +66,12 @@ def _conditions(body: tuple[Step, ...]) -> Iterator[tuple[Term, tuple[Axis, ...]
         whole = [*site.guards, site.step.guard]
         whole += [t.args[0] for root in site.terms for t in walk(root) if isinstance(t, App) and t.op == "select"]
         yield from ((part, loops) for guard in whole for part in conjuncts(guard) if pure(part) and variables(part))
+
+
+def _ends(condition: Term, loops: tuple[Axis, ...]) -> bool:
+    """Whether a condition says where a long loop begins or ends, so it is no test."""
+    p = positive(condition)
+    return p is not None and any(is_long(axis) and coefficient(p, axis.name) in ({(): 1}, {(): -1}) for axis in loops[-1:])
 
 
 def _worst(condition: Term, loops: tuple[Axis, ...]) -> Polynomial | None:
