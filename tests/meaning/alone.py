@@ -74,8 +74,8 @@ def rows(d: Trouble) -> str:
     if d.chance.random() < 0.15:
         truth = d.truth("f32")
         body = f"({body} if {truth.format(e='x[r, k]', w='a')} else {unit})"
-        turn = d.one(
-            f"q[] {update} {mine} if {truth.format(e=x, w='a')}", f"q[] {update} ({mine} if {truth.format(e=x, w='a')} else {unit})"
+        turn = d.of(
+            f"q[] {update} {mine} if {truth.format(e=x, w='a')}; q[] {update} ({mine} if {truth.format(e=x, w='a')} else {unit})"
         )
     first = unit
     loop = d.one("for k < M", "for k < M", "for k < M", "for k < M - 0")
@@ -103,21 +103,7 @@ def rows(d: Trouble) -> str:
 def after_fold(d: Trouble, monoid: str) -> tuple[str, str]:
     """What is stored of a fold, as the equation and the program say it."""
     mine, theirs = d.pair("s[r]", "q[]", "f32", "a", "a")
-    shape = d.one(
-        "{}",
-        "{}",
-        "{} + a",
-        "{}*2",
-        "exp({})",
-        "{} - a",
-        "1/{}",
-        "max({}, a)",
-        "-{}",
-        "{}*a",
-        "({} if a > 0 else 0)",
-        "exp({} - {})",
-        "{} - {}",
-    )
+    shape = d.of("{}; {}; {} + a; {}*2; exp({}); {} - a; 1/{}; max({}, a); -{}; {}*a; ({} if a > 0 else 0); exp({} - {}); {} - {}")
     return shape.replace("{}", wrap(mine)), shape.replace("{}", wrap(theirs))
 
 
@@ -186,12 +172,8 @@ def gather(d: Trouble) -> str:
     z = f"z[{at}]"
     place, mine = d.one("{}", "{}", "{} + 1", "{}*2", "{} - 1", "n - 1 - {}", "{} // 2", "({} + n) % n"), z
     low = d.one("0", "0", "1")
-    promise = " where n <= 100" + d.one(  # what is right at small sizes and wrong at 2³¹ is not for the judge to see
-        f", all[i] (z[i] >= {low} and i64(z[i]) < i64(n))",
-        f", all[i] (z[i] >= {low} and i64(z[i]) < i64(n))",
-        ", all[i] (z[i] >= 0)",
-        ", n >= 1",
-        "",
+    promise = " where n <= 100" + d.of(  # what is right at small sizes and wrong at 2³¹ is not for the judge to see
+        f", all[i] (z[i] >= {low} and i64(z[i]) < i64(n)); , all[i] (z[i] >= {low} and i64(z[i]) < i64(n)); , all[i] (z[i] >= 0); , n >= 1; "
     )
     fill = d.one("0", "0", "inf", "-inf", "1")
     index, theirs = place.format("z[i]"), place.format(d.value(z, dtype, z, cells=False) if d.now(0.6) else mine)

@@ -42,9 +42,7 @@ def tested_twice(d: Trouble) -> str:
         f"q[] {update} ({x} if {own} else {x} + 0*p[])",
         f"q[] {update} ({x} if p[] > 0 else {x} + 0*p[])\n        p[] = {x}",
     )
-    done = d.one(
-        "q[]", "q[]", f"(q[] if {after} else q[] + 0*p[])", f"(q[] if {after} else 7)", f"q[] + 0*{x.replace('k', 'M - 1')}"
-    )
+    done = d.of(f"q[]; q[]; (q[] if {after} else q[] + 0*p[]); (q[] if {after} else 7); q[] + 0*{x.replace('k', 'M - 1')}")
     return machine(
         d,
         f"(x: f32[R, M]) -> (y: f32[R]){where(d, 'M >= 1', 'M <= 3')} {{ y[r] = {monoid}[k] x[r, k] }}",
@@ -137,9 +135,7 @@ def drawn_monoids(d: Trouble) -> str:
     def made(x: str) -> str:
         return f"mine({lift.replace('x', x)})"
 
-    turn = d.one(
-        f"q[] mine= {made(f'x[{at}, k]')}", f"q[] = mine(q[], {made(f'x[{at}, k]')})", f"q[] = mine({made(f'x[{at}, k]')}, q[])"
-    )
+    turn = d.of(f"q[] mine= {made(f'x[{at}, k]')}; q[] = mine(q[], {made(f'x[{at}, k]')}); q[] = mine({made(f'x[{at}, k]')}, q[])")
     if d.chance.random() < 0.3:
         loops = f"for k < M // 2 {{ {turn} }}\n      p[] = mine({unit})\n      for k < M - M // 2 {{ {turn.replace('q[]', 'p[]').replace(', k]', ', k + M // 2]')} }}\n      q[] = mine({d.one('q[], p[]', 'q[], p[]', 'p[], q[]')})"
     else:

@@ -14,24 +14,13 @@ def endless_sums(d: Trouble) -> str:
     """A sum, a product or a maximum of terms of which some are infinite."""
     work, at, inside, _ = grid(d, "R")
     update, unit, word = d.one(("+=", "0", "sum"), ("+=", "0", "sum"), ("*=", "1", "prod"), ("max=", "-inf", "max"))
-    term = d.one(
-        "(inf if X > 0 else X)",
-        "(-inf if X > 0 else 1)",
-        "(inf if X > 0 else -inf)",
-        "(inf if X > 0 else 0)",
-        "(X if X < 2 else inf)",
-        "max(X, -inf)",
+    term = d.of(
+        "(inf if X > 0 else X); (-inf if X > 0 else 1); (inf if X > 0 else -inf); (inf if X > 0 else 0); (X if X < 2 else inf); max(X, -inf)"
     )
     term = "(inf if X > 0 else X)" if word == "prod" else term
     mine = f"({word}[k] {term.replace('X', 'x[r, k]')})"
-    shape = d.one(
-        "S",
-        "S",
-        "min(max(S, w[r]), w[r])",
-        "(w[r] if S == S else 7)",
-        "(w[r] if S > 0 else w[r] + 1)",
-        "1/S",
-        "(S if w[r] > 0 else 0)",
+    shape = d.of(
+        "S; S; min(max(S, w[r]), w[r]); (w[r] if S == S else 7); (w[r] if S > 0 else w[r] + 1); 1/S; (S if w[r] > 0 else 0)"
     )
     other = d.one(shape, shape, shape, f"{shape} + 0*S", "w[r]", "w[r] + 0*(sum[k] x[r, k])")
     done = d.store(f"y[{at}]", shape.replace("S", "s[]").replace("w[r]", f"w[{at}]"), inside, d.one("s[]", f"w[{at}]"), "f32")
@@ -72,17 +61,7 @@ def updates(d: Trouble) -> str:
 
 def divided_extents(d: Trouble) -> str:
     """A fold, a grid or a workspace whose extent is a quotient of sizes."""
-    extent = d.one(
-        "n // 2",
-        "n // m",
-        "(n + 1) // 2",
-        "ceil(n / 2)",
-        "n // max(m, 1)",
-        "(n - 3) // 4 + 1",
-        "n % m",
-        "min(n, m)",
-        "max(n - m, 0)",
-    )
+    extent = d.of("n // 2; n // m; (n + 1) // 2; ceil(n / 2); n // max(m, 1); (n - 3) // 4 + 1; n % m; min(n, m); max(n - m, 0)")
     turns = d.one(extent, extent, extent, "n // 2", "n")
     needs = where(d, "m >= 1", "n >= 3", "m >= 1")
     again = d.one("", "", "", "0*")
@@ -109,15 +88,8 @@ machine m_ : f {{
 def ghosts(d: Trouble) -> str:
     """What is said of an integer, in a place where data decides something, and what is then done with it."""
     work, at, inside, _ = grid(d)
-    test = d.one(
-        "x[A] > 0",
-        "x[A] + f32(z[A]) - x[A] == 0",
-        "z[A] == 0",
-        "z[A] < 1 and z[A] >= 0",
-        "f32(z[A]) == 0",
-        "x[A] == x[A]",
-        "z[A] >= 0",
-        "not (x[A] == x[A])",
+    test = d.of(
+        "x[A] > 0; x[A] + f32(z[A]) - x[A] == 0; z[A] == 0; z[A] < 1 and z[A] >= 0; f32(z[A]) == 0; x[A] == x[A]; z[A] >= 0; not (x[A] == x[A])"
     ).replace("A", at)
     said = d.one(f"z[{at}]", f"z[{at}]", "0", f"z[{at}] + 0*z[{at}]", f"max(z[{at}], 0)")
     use = d.one("w[i[]]", "w[i[]]", "w[max(min(i[], 1), 0)]", "w[0]", "w[i[] | 0]")

@@ -113,8 +113,8 @@ def little_workspace(d: Trouble) -> str:
     less = less_by(d)
     fill = d.one(f"w[h] = x[h + {less}] if u == 0", f"w[h] = x[h + {less}] if u == 0", "w[h] = x[h] if u == 0")
     inside = f"g < n - {less}"
-    read = d.one(
-        f"w[g] if {inside} else 0", "w[g | 0]", f"(w[g] if {inside} else 0*w[0])", f"(w[min(g, n - {less} - 1)] if {inside} else 0)"
+    read = d.of(
+        f"w[g] if {inside} else 0; w[g | 0]; (w[g] if {inside} else 0*w[0]); (w[min(g, n - {less} - 1)] if {inside} else 0)"
     )
     return f"""op f(x: f32[n]) -> (y: f32[n]){where(d, f"n >= {less} + 1", "n >= 1")} {{ y[i] = x[i + {less} | 0] }}
 

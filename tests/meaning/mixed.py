@@ -16,8 +16,7 @@ def two_folds(d: Trouble) -> str:
     kinds = [d.one("sum", "max", "min", "sum", "prod") for _ in range(2)]
     source = d.one("x", "x", "w")
     names = {"a": f"({kinds[0]}[k] x[r, k])", "b": f"({kinds[1]}[l] {source}[r, l])"}
-    shape = d.one("{a} + {b}", "{a}*{b}", "{a} - {b} + {a}", "max({a}, {b})", "exp({a})*{b}", "({a} if v[r] > 0 else {b}) + {b}",
-                  "({a} if v[r] > 0 else {b})*({b} if v[r] > 1 else {a})", "({a} if {b} > 0 else {b})", "exp({a} - {b})", "{a}/({b}*{b} + 1)")  # fmt: skip
+    shape = d.of("{a} + {b}; {a}*{b}; {a} - {b} + {a}; max({a}, {b}); exp({a})*{b}; ({a} if v[r] > 0 else {b}) + {b}; " "({a} if v[r] > 0 else {b})*({b} if v[r] > 1 else {a}); ({a} if {b} > 0 else {b}); exp({a} - {b}); {a}/({b}*{b} + 1)")  # fmt: skip
     a, b = d.one(("p[]", "q[]"), ("p[]", "q[]"), ("p[]", "q[]"), ("q[]", "p[]"), ("p[]", "p[]"))
     done = shape.format(a=a, b=b).replace("v[r]", f"v[{at}]")
     promise = where(d, "M >= 1", "L >= 1") if source == "w" else where(d, "M >= 1")
@@ -46,9 +45,7 @@ def rings(d: Trouble) -> str:
     read = d.chance.randrange(depth)
     start = d.one("1", "1", f"x[{at}]")
     stored = d.one("7", f"x[{at}] + 2", "7")
-    seen = d.one(
-        f"x[{at}]", f"s[{read}]", f"(s[{read}] if s[{read}] == 7 else x[{at}])", f"(x[{at}] if s[{read}] == {start} else 7)"
-    )
+    seen = d.of(f"x[{at}]; s[{read}]; (s[{read}] if s[{read}] == 7 else x[{at}]); (x[{at}] if s[{read}] == {start} else 7)")
     mine = d.one("x[i]", "x[i]", "7", "1", "x[i] + 2")
     return machine(
         d,
@@ -95,18 +92,10 @@ def orders(d: Trouble) -> str:
 
 def called(d: Trouble) -> str:
     """Scalars of the call as indices, and what the call promises of them."""
-    promise = d.one(
-        "k >= 1",
-        "index(k)*index(l) >= 1",
-        "index(k) + index(l) >= 1",
-        "k*l >= 1",
-        "k >= 0, l >= 1",
-        "index(k)*m >= 1",
-        "k - l >= 1, l >= 0",
+    promise = d.of(
+        "k >= 1; index(k)*index(l) >= 1; index(k) + index(l) >= 1; k*l >= 1; k >= 0, l >= 1; index(k)*m >= 1; k - l >= 1, l >= 0"
     )
-    guard = d.one(
-        "index(k) >= 1", "index(k) >= 0", "index(k)*m + h >= 0", "index(k) + index(l) > 0", "index(l) >= 0", "k >= 1", "k*l >= 0"
-    )
+    guard = d.of("index(k) >= 1; index(k) >= 0; index(k)*m + h >= 0; index(k) + index(l) > 0; index(l) >= 0; k >= 1; k*l >= 0")
     edge = d.one("x[g, h]", "x[g, h]", "x[g, (index(k) + h) % m]", "x[g, min(index(l), h)]")
     ends = "k >= -9, k <= 9, l >= -9, l <= 9, n <= 99, m <= 99"
     return machine(
@@ -152,21 +141,12 @@ def literals(d: Trouble) -> str:
     if dtype == "f16" and len(a) > 5:
         a, b = "2049", "2048"
     small = d.one("1e-9", "1e-50", "0.001", "2")
-    truth = d.one(
-        f"{dtype}({a}) > {b}",
-        f"{dtype}({a}) >= {b}",
-        f"{dtype}({b}) < {a}",
-        f"u[] > {b}",
-        f"u[] == {b}",
-        f"max(u[], {b}) == {a}",
-        f"u[] != {b}",
+    truth = d.of(
+        f"{dtype}({a}) > {b}; {dtype}({a}) >= {b}; {dtype}({b}) < {a}; u[] > {b}; u[] == {b}; max(u[], {b}) == {a}; u[] != {b}"
     )
     e = f"x[{at}]"
-    value = d.one(
-        f"({e} if {truth} else 7)",
-        f"(7 if {truth} else {e})",
-        f"({e} + {e}/{small} - {e}/{small})",
-        f"({e} if {e}/{small} == {e}/{small} else 7)",
+    value = d.of(
+        f"({e} if {truth} else 7); (7 if {truth} else {e}); ({e} + {e}/{small} - {e}/{small}); ({e} if {e}/{small} == {e}/{small} else 7)"
     )
     control = f"{inside} and {truth}" if d.now() else inside
     return machine(

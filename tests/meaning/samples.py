@@ -15,7 +15,8 @@ from typing import Any
 
 from tests.meaning.equations import Cells, Equations, OpFault, Plain, admitted, shape_of
 from tests.meaning.values import WIDTH, ends, wrap
-from tinygpu.category.node import BOOL, App, Const, Fold, Read, Term
+from tinygpu.category.node import BOOL, INDEX, App, Const, Term
+from tinygpu.category.term import walk
 from tinygpu.program.step import Assign, For, If, Program, steps
 
 FLOATS = tuple(Fraction(number) for number in ("0", "1", "-1", "2", "-2", "300", "1/2", "-3/2"))
@@ -24,88 +25,42 @@ FAR, FEW, NUMBERS = 300, 3, 4
 SAFE = ((Fraction(1),), (Fraction(2), Fraction(3), Fraction("1/2")))
 
 
-def numbers(term: Term) -> Iterator[int]:
-    """The index constants of a term."""
-    match term:
-        case Const(int(value), "index"):
-            yield value
-        case App(_, args):
-            yield from (n for a in args for n in numbers(a))
-        case Read(_, index):
-            yield from (n for i in index for n in numbers(i))
-        case Fold(_, axes, guard, body):
-            yield from (n for t in (*(a.extent for a in axes), guard, body) for n in numbers(t))
-
-
-def literals(term: Term) -> Iterator[Fraction]:
-    """The numbers that are written in a term, but for infinities."""
-    match term:
-        case Const(float(value)) if math.isfinite(value):
-            yield Fraction(value)
-        case App(_, args):
-            yield from (n for a in args for n in literals(a))
-        case Fold(_, _, guard, body):
-            yield from (n for t in (guard, body) for n in literals(t))
+def inside(program: Program, tiles: bool = False) -> Iterator[Term]:
+    """Every node of the program's terms and of the equations; or of those alone that say where tiles begin and end."""
+    for launch in program.launches:
+        every = [a.extent for a in launch.grid + launch.block] if tiles else []
+        for step in steps(launch.body):
+            match step:
+                case Assign(_, index, value, _, guard):
+                    every += [*index, guard] if tiles else [*index, value, guard]
+                case For(axis) if tiles:
+                    every.append(axis.extent)
+                case If(guard):
+                    every.append(guard)
+        yield from (node for term in every for node in walk(term))
+    if not tiles:
+        yield from (node for equation in program.op.equations for node in walk(equation.value))
 
 
 def special(program: Program) -> tuple[Fraction, ...]:
-    """What decides where sums are compared with a number: the numbers of the text, and their differences."""
-    terms = [equation.value for equation in program.op.equations]
-    for launch in program.launches:
-        for step in steps(launch.body):
-            match step:
-                case Assign(_, _, value, _, guard):
-                    terms += [value, guard]
-                case If(guard):
-                    terms.append(guard)
-    written = sorted({n for t in terms for n in literals(t)})[:NUMBERS]
+    """What decides where sums are compared with a number: the finite numbers of the text, and their differences."""
+    found = {
+        Fraction(n.value) for n in inside(program) if isinstance(n, Const) and type(n.value) is float and math.isfinite(n.value)
+    }
+    written = sorted(found)[:NUMBERS]
     return tuple(dict.fromkeys((*(a - b for a in written for b in written if a > b > 0), *written)))
-
-
-def terms_of(program: Program) -> Iterator[Term]:
-    """The terms that say where tiles begin and end."""
-    for launch in program.launches:
-        yield from (a.extent for a in launch.grid + launch.block)
-        for step in steps(launch.body):
-            match step:
-                case Assign(_, index, _, _, guard):
-                    yield from (*index, guard)
-                case For(axis):
-                    yield axis.extent
-                case If(guard):
-                    yield guard
 
 
 def widths(program: Program) -> tuple[int, ...]:
     """What a byte does not hold, if a size or an index becomes a byte."""
-    found = {t.dtype for equation in program.op.equations for t in casts(equation.value)}
-    for launch in program.launches:
-        for step in steps(launch.body):
-            match step:
-                case Assign(_, index, value, _, guard):
-                    found |= {t.dtype for one in (*index, value, guard) for t in casts(one)}
-                case If(guard):
-                    found |= {t.dtype for t in casts(guard)}
+    found = {n.dtype for n in inside(program) if isinstance(n, App) and n.op == "cast" and n.args[0].dtype == INDEX}
     return tuple(wide for dtype, wide in (("i8", 128), ("u8", 256)) if dtype in found)
-
-
-def casts(term: Term) -> Iterator[App]:
-    """The casts of index terms."""
-    match term:
-        case App(op, args):
-            yield from (t for a in args for t in casts(a))
-            if op == "cast" and args[0].dtype == "index":
-                yield term
-        case Read(_, index):
-            yield from (t for i in index for t in casts(i))
-        case Fold(_, _, guard, body):
-            yield from (*casts(guard), *casts(body))
 
 
 def rows_of(program: Program, chance: random.Random) -> Iterator[tuple[int, ...]]:
     """Sizes: all alike, one of them 0, some that are drawn, one of them at the edge of a tile, or beyond a byte."""
     count = len(program.op.sizes)
-    found = [n for t in terms_of(program) for n in numbers(t)]
+    found = [n.value for n in inside(program, tiles=True) if isinstance(n, Const) and n.dtype == INDEX]
     edges = sorted({n + d for n in found if 4 <= n <= EDGE for d in (-1, 0, 1)} - set(SMALL))
     far = [max(n for n in found if EDGE < n < FAR) + 1] if any(EDGE < n < FAR for n in found) else []
     if count == 1:

@@ -11,16 +11,16 @@ from pathlib import Path
 import pytest
 
 from tests.meaning.driver import BUDGET, hasty
-from tests.meaning.faults import FAULTS, RIGHT_PROGRAMS
 from tests.meaning.grammar import program
 from tests.meaning.judge import LOOSE, RIGHT, WRONG, judge
+from tests.wrongs import Wrong, wrongs
 from tinygpu import pipeline
 from tinygpu.diagnostic import TinygpuError
 from tinygpu.proof.check import Refutation
 from tinygpu.proof.kernel import Proof
 
-FOLDERS = ("unsound", "loose", "right", "undecided")
-UNSOUND, IDLE, SOUND, UNDECIDED = (sorted((Path(__file__).parent / folder).glob("*.tgpu")) for folder in FOLDERS)
+FOLDERS = ("unsound", "loose", "right", "undecided", "seen")
+UNSOUND, IDLE, SOUND, UNDECIDED, SEEN = (sorted((Path(__file__).parent / folder).glob("*.tgpu")) for folder in FOLDERS)
 RANDOM, SEED, HASTY = 150, 14, 300_000
 
 
@@ -79,16 +79,13 @@ def judged(text):
     return judge(pipeline.program(machine))
 
 
-@pytest.mark.parametrize("name", sorted(RIGHT_PROGRAMS))
-def test_the_judge_finds_nothing_wrong_with_what_is_right(name):
-    found = judged(RIGHT_PROGRAMS[name])
+@pytest.mark.parametrize("path", SEEN, ids=lambda path: path.stem)
+def test_the_judge_finds_nothing_wrong_with_what_is_right(path):
+    found = judged(path.read_text(encoding="utf-8"))
     assert found.kind == RIGHT and found.runs > 5, found
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: f"{fault.program}: {fault.title}")
-def test_the_judge_sees_each_fault(fault):
-    text = RIGHT_PROGRAMS[fault.program]
-    assert text.count(fault.old) >= 1, f"{fault.old} does not stand in {fault.program}"
-    found = judged(text.replace(fault.old, fault.new, fault.times))
-    assert found.kind == fault.kind, found
-    assert fault.why in found.why, found.why
+@pytest.mark.parametrize("fault", [w for path in SEEN for w in wrongs(path)], ids=lambda fault: fault.title)
+def test_the_judge_sees_each_fault(fault: Wrong):
+    found = judged(fault.text)
+    assert found.kind == fault.kind and fault.why in found.why, found

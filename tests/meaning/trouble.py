@@ -122,6 +122,10 @@ class Trouble:
     def one(self, *of: T) -> T:
         return self.chance.choice(of)
 
+    def of(self, many: str) -> str:
+        """One of the texts, which `;` stands between."""
+        return self.chance.choice(many.split("; "))
+
     def now(self, times: float = 1.0) -> bool:
         return self.chance.random() < self.often * times
 

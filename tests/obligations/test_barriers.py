@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from tinygpu import pipeline
-from tinygpu.obligations import ordered
+from tinygpu.obligations import barriers
 from tinygpu.obligations.dataflow import execute
 from tinygpu.obligations.obligation import Obligation
-from tinygpu.program.step import Barrier, For, If, Program, Step
+from tinygpu.program.step import For, If, Program, Step, Sync
 from tinygpu.proof.kernel import Theorem, discharge
 
 SPECS = sorted((Path(__file__).parents[2] / "specs").glob("*.tgpu"))
@@ -27,7 +27,7 @@ def without(body: tuple[Step, ...]) -> Iterator[tuple[Step, ...]]:
     for position, step in enumerate(body):
         before, after = body[:position], body[position + 1 :]
         match step:
-            case Barrier():
+            case Sync():
                 yield before + after
             case For(_, inner) | If(_, inner):
                 yield from ((*before, replace(step, body=less), *after) for less in without(inner))
@@ -43,7 +43,7 @@ def lighter(program: Program) -> Iterator[Program]:
 
 def racy(program: Program) -> bool:
     """Whether some claim about the order of accesses is no theorem."""
-    claims = ordered.state(program, execute(program))
+    claims = barriers.ordered(program, execute(program))
     return any(isinstance(c, Obligation) and not isinstance(discharge(c), Theorem) for c in claims)
 
 

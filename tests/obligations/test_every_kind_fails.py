@@ -20,12 +20,12 @@ from tests.obligations.texts import program as by_hand
 from tinygpu.category.term import Axis, Term, Var
 from tinygpu.derive.wide import wide_accesses
 from tinygpu.diagnostic import TinygpuError
-from tinygpu.obligations import alignment, storage, width
+from tinygpu.obligations import access, storage, width
 from tinygpu.obligations.obligation import Claim, Obligation
 from tinygpu.obligations.trace import Trace
 from tinygpu.pipeline import load_text, program
 from tinygpu.program.layout import Layout
-from tinygpu.program.step import For, Program, Shared
+from tinygpu.program.step import Array, For, Program
 from tinygpu.proof.kernel import Proof, Theorem, discharge, prove
 
 DIVIDED = """
@@ -190,7 +190,7 @@ def test_an_access_that_is_not_aligned_is_open(monkeypatch: pytest.MonkeyPatch) 
     one = made(WIDE)
     moved = tuple(replace(w, first=(*w.first[:-1], w.first[-1] + 1)) for w in wide_accesses(one))
     assert moved and not open_claims(one)
-    monkeypatch.setattr(alignment, "wide_accesses", lambda program: moved)
+    monkeypatch.setattr(access, "wide_accesses", lambda program: moved)
     assert open_claims(one) == {("alignment", "TG405")}
 
 
@@ -198,7 +198,7 @@ def test_two_cells_at_one_address_are_open() -> None:
     """What is not well formed is asked nothing else; so this property is asked alone."""
     one = with_layout(Layout(pad=-1))
     assert open_claims(one) == {("wellformed", "TG513")}
-    claims = [c for c in storage.state(one, Trace()) if isinstance(c, Obligation)]
+    claims = [c for c in storage.storage(one, Trace()) if isinstance(c, Obligation)]
     assert {(c.kind, c.code) for c in claims if not isinstance(discharge(c), Theorem)} == STORAGE
 
 
@@ -213,7 +213,7 @@ def two_arrays() -> Program:
     one = with_layout(Layout())
     (launch,) = one.launches
     array = launch.body[0]
-    assert isinstance(array, Shared)
+    assert isinstance(array, Array) and array.owner == "block"
     return replace(one, launches=(replace(launch, body=(array, replace(array, name="other"), *launch.body[1:])),))
 
 
@@ -224,22 +224,22 @@ def column_major(shape: tuple[Term, ...], index: tuple[Term, ...]) -> Term:
 
 def asked_alone(watch: pytest.MonkeyPatch) -> Iterator[Claim]:
     """Claims about what the program cannot say, and the functions that set memory out would have to get wrong."""
-    yield from storage.state(with_layout(Layout(pad=-1)), Trace())
-    yield from storage.state(with_layout(Layout(swizzle=(3, 0, 0))), Trace())
+    yield from storage.storage(with_layout(Layout(pad=-1)), Trace())
+    yield from storage.storage(with_layout(Layout(swizzle=(3, 0, 0))), Trace())
     with watch.context() as here:
         here.setattr("tinygpu.program.layout.whole", lambda elements, swizzle: elements)
-        yield from storage.state(with_layout(Layout(swizzle=(4, 3, 1))), Trace())
+        yield from storage.storage(with_layout(Layout(swizzle=(4, 3, 1))), Trace())
     with watch.context() as here:
         here.setattr(storage, "shared_places", lambda launch: ({"s": 0, "other": 0}, 0))
-        yield from storage.state(two_arrays(), Trace())
+        yield from storage.storage(two_arrays(), Trace())
     with watch.context() as here:
         here.setattr(width, "address", column_major)
         yield from width.state(made(MATRIX), Trace())
     with watch.context() as here:
         one = made(WIDE)
         moved = tuple(replace(w, first=(*w.first[:-1], w.first[-1] + 1)) for w in wide_accesses(one))
-        here.setattr(alignment, "wide_accesses", lambda program: moved)
-        yield from alignment.state(one, Trace())
+        here.setattr(access, "wide_accesses", lambda program: moved)
+        yield from access.alignment(one, Trace())
 
 
 def wrong_programs() -> Iterator[Program]:

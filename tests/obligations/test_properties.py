@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-import tinygpu.obligations.alignment as alignment
+import tinygpu.obligations.access as access
 from tests.obligations.texts import COPY, SUM, open_codes, program
 from tinygpu import pipeline
 from tinygpu.category.term import Read
@@ -88,7 +88,7 @@ def test_a_wide_access_that_is_not_aligned(monkeypatch: pytest.MonkeyPatch) -> N
         return tuple(replace(w, first=(*w.first[:-1], w.first[-1] + 1)) for w in wide_accesses(program))
 
     assert wide_accesses(made) and not open_codes(made)
-    monkeypatch.setattr(alignment, "wide_accesses", shifted)
+    monkeypatch.setattr(access, "wide_accesses", shifted)
     assert open_codes(made) == {"TG405"}
 
 

@@ -9,7 +9,8 @@ from tinygpu.obligations import storage
 from tinygpu.obligations.obligation import Obligation
 from tinygpu.obligations.trace import Trace
 from tinygpu.program.layout import Layout
-from tinygpu.program.step import Launch, Program, Shared
+from tinygpu.program.space import SHARED
+from tinygpu.program.step import Array, Launch, Program
 from tinygpu.proof.kernel import Theorem, discharge
 
 TEXT = """
@@ -30,14 +31,14 @@ def with_layout(layout: Layout) -> Program:
     made = pipeline.program(pipeline.load_text(TEXT).machines[0])
     launch = made.launches[0]
     first = launch.body[0]
-    assert isinstance(first, Shared)
-    body = (Shared(first.name, first.dtype, first.extents, layout), *launch.body[1:])
+    assert isinstance(first, Array) and first.owner == "block"
+    body = (Array(first.name, first.dtype, first.extents, SHARED, layout), *launch.body[1:])
     return Program(made.name, made.op, (Launch(launch.grid, launch.block, body),), made.where)
 
 
 def held(layout: Layout) -> bool:
     """Whether every claim about where cells lie is a theorem."""
-    claims = list(storage.state(with_layout(layout), Trace()))
+    claims = list(storage.storage(with_layout(layout), Trace()))
     assert claims and all(isinstance(c, Obligation) for c in claims)
     return all(isinstance(discharge(c), Theorem) for c in claims)
 

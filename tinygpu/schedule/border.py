@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tinygpu.category.linear import ONE, Polynomial, number, plus, polynomial, stride
 from tinygpu.category.term import BOOL, App, Axis, Const, Term, conjuncts, variables, walk
 from tinygpu.program.step import Step
 from tinygpu.record import dataclass
 from tinygpu.schedule.access import is_long
 from tinygpu.schedule.lift import sites
 from tinygpu.schedule.merge import Nest, assume, pure
-from tinygpu.schedule.polynomial import Polynomial, coefficient, plus, polynomial, positive, term, times, without
+from tinygpu.schedule.polynomial import limit, positive, term
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +47,11 @@ def interior(nest: Nest, lane: Axis) -> Interior | None:
         worst = _worst(condition, loops)
         if worst is None:
             continue
-        pace = coefficient(worst, lane.name) if not _ends(condition, loops) else None
-        if pace == {(): 1}:
-            lows[term(plus({(): 1}, without(worst, lane.name), -1))] = None
-        elif pace == {(): -1}:
-            highs[term(without(worst, lane.name))] = None
-        elif pace == {}:
+        if _ends(condition, loops):
+            continue
+        if (end := limit(worst, lane.name)) is not None:
+            (lows if end[0] > 0 else highs)[end[1]] = None
+        elif stride(worst, lane.name)[0] == {}:
             outer[App("gt", (term(worst), Const(0)), BOOL)] = None
         else:
             continue
@@ -70,8 +70,7 @@ def _conditions(body: tuple[Step, ...]) -> Iterator[tuple[Term, tuple[Axis, ...]
 
 def _ends(condition: Term, loops: tuple[Axis, ...]) -> bool:
     """Whether a condition says where a long loop begins or ends, so it is no test."""
-    p = positive(condition)
-    return p is not None and any(is_long(axis) and coefficient(p, axis.name) in ({(): 1}, {(): -1}) for axis in loops[-1:])
+    return any(is_long(axis) and limit(positive(condition), axis.name) is not None for axis in loops[-1:])
 
 
 def _worst(condition: Term, loops: tuple[Axis, ...]) -> Polynomial | None:
@@ -80,9 +79,8 @@ def _worst(condition: Term, loops: tuple[Axis, ...]) -> Polynomial | None:
     for axis in loops:
         if p is None or axis.name not in {v for m in p for atom in m for v in variables(atom)}:
             continue
-        pace = coefficient(p, axis.name)
-        if pace is None or len(pace) != 1 or () not in pace:
+        pace, rest = stride(p, axis.name)
+        if not pace or (by := number(pace)) is None:
             return None
-        rest = without(p, axis.name)
-        p = rest if pace[()] > 0 else plus(rest, times(pace, plus(polynomial(axis.extent), {(): 1}, -1)))
+        p = rest if by > 0 else plus(rest, plus(polynomial(axis.extent), ONE, -1), by)
     return p
