@@ -23,8 +23,7 @@ from tinygpu.derive.unpack import unpack
 from tinygpu.emit.cuda import block_threads, dynamic_bytes
 from tinygpu.hardware.arch import CPU
 from tinygpu.hardware.gate import compile_ptx, loaded, missing, slow
-from tinygpu.hardware.loops import count, innermost, loops, plain_loads
-from tinygpu.hardware.machine_code import Arch, Report, assembled, share
+from tinygpu.hardware.machine_code import Arch, Report, assembled, count, innermost, loops, plain_loads, share
 from tinygpu.program.step import Program, Shared, steps
 
 ROOT = Path(__file__).resolve().parent.parent
