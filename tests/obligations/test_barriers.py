@@ -16,7 +16,7 @@ from tinygpu import pipeline
 from tinygpu.obligations import barriers
 from tinygpu.obligations.dataflow import execute
 from tinygpu.obligations.obligation import Obligation
-from tinygpu.program.step import Barrier, For, If, Program, Step
+from tinygpu.program.step import For, If, Program, Step, Sync
 from tinygpu.proof.kernel import Theorem, discharge
 
 SPECS = sorted((Path(__file__).parents[2] / "specs").glob("*.tgpu"))
@@ -27,7 +27,7 @@ def without(body: tuple[Step, ...]) -> Iterator[tuple[Step, ...]]:
     for position, step in enumerate(body):
         before, after = body[:position], body[position + 1 :]
         match step:
-            case Barrier():
+            case Sync():
                 yield before + after
             case For(_, inner) | If(_, inner):
                 yield from ((*before, replace(step, body=less), *after) for less in without(inner))

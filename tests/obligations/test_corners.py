@@ -22,7 +22,8 @@ from tinygpu.obligations.finite import finite
 from tinygpu.obligations.made import is_made, value_of
 from tinygpu.obligations.obligation import Gap, Inhabited, Obligation
 from tinygpu.obligations.shape import expand
-from tinygpu.program.step import Assign, For, Local
+from tinygpu.program.space import LOCAL
+from tinygpu.program.step import Array, Assign, For
 from tinygpu.proof.kernel import Proof, prove
 
 I, N = Var("i"), Var("N")
@@ -78,8 +79,8 @@ s[ROW] = a[]"""
 WRONG: dict[str, tuple[tuple[object, ...], str]] = {
     "a guard that is a number": ((Assign("z", (Var("t"),), Const(0.0, F), "", Const(1.0, F)),), "is no condition"),
     "a loop over a number of the data": ((For(Axis("k", Const(2, "i32")), ()),), "the extent of k is no index"),
-    "a logical update of a float": ((Local("v", F, ()), Assign("v", (), Const(0.0, F), "any")), "any does not update f32"),
-    "an unknown update": ((Local("v", F, ()), Assign("v", (), Const(0.0, F), "median")), "median does not update f32"),
+    "a logical update of a float": ((Array("v", F, (), LOCAL), Assign("v", (), Const(0.0, F), "any")), "any does not update f32"),
+    "an unknown update": ((Array("v", F, (), LOCAL), Assign("v", (), Const(0.0, F), "median")), "median does not update f32"),
     "a fold of an unknown monoid": (
         (Assign("z", (Var("t"),), Fold("median", (Axis("k", Const(2)),), TRUE, Const(0.0, F), F)),),
         "folds f32",

@@ -25,7 +25,7 @@ from tinygpu.obligations.obligation import Claim, Obligation
 from tinygpu.obligations.trace import Trace
 from tinygpu.pipeline import load_text, program
 from tinygpu.program.layout import Layout
-from tinygpu.program.step import For, Program, Shared
+from tinygpu.program.step import Array, For, Program
 from tinygpu.proof.kernel import Proof, Theorem, discharge, prove
 
 DIVIDED = """
@@ -213,7 +213,7 @@ def two_arrays() -> Program:
     one = with_layout(Layout())
     (launch,) = one.launches
     array = launch.body[0]
-    assert isinstance(array, Shared)
+    assert isinstance(array, Array) and array.owner == "block"
     return replace(one, launches=(replace(launch, body=(array, replace(array, name="other"), *launch.body[1:])),))
 
 

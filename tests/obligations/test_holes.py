@@ -11,7 +11,8 @@ import pytest
 
 from tests.obligations.texts import COPY, open_codes, program
 from tinygpu.category.term import TRUE, App, Axis, Const, Fold, Read, Term, Var
-from tinygpu.program.step import Assign, For, If, Local, Program, Step
+from tinygpu.program.space import LOCAL
+from tinygpu.program.step import Array, Assign, For, If, Program, Step
 from tinygpu.proof.check import check
 from tinygpu.proof.kernel import Proof
 
@@ -60,26 +61,30 @@ HERE = (Var("g") * 32 + Var("t"),)
 STORE = _assign("s", ACC, index=HERE)
 ILL_FORMED: dict[str, tuple[Step, ...]] = {
     "a loop inside a loop of its name": (
-        Local("a", "f32", ()),
+        Array("a", "f32", (), LOCAL),
         _assign("a", ZERO_VALUE),
         For(Axis("k", Const(3)), (For(Axis("k", Const(3)), (_assign("a", _element(Var("k")), "sum"),)),)),
         STORE,
     ),
     "a loop with the name of a size": (
-        Local("a", "f32", ()),
+        Array("a", "f32", (), LOCAL),
         _assign("a", ZERO_VALUE),
         For(Axis("R", Const(3)), (_assign("a", _element(Var("R")), "sum"),)),
         STORE,
     ),
     "an extent that varies": (
-        Local("a", "f32", ()),
+        Array("a", "f32", (), LOCAL),
         _assign("a", ZERO_VALUE),
         For(Axis("k", Const(3)), (For(Axis("q", Var("k")), (_assign("a", _element(Var("q")), "sum"),)),)),
         STORE,
     ),
-    "a local declared twice": (Local("a", "f32", ()), Local("a", "f32", ()), _assign("a", ZERO_VALUE), STORE),
-    "a local declared late": (_assign("a", ZERO_VALUE), Local("a", "f32", ()), STORE),
-    "a cell of another dtype": (Local("a", "f16", ()), _assign("a", ZERO_VALUE), _assign("s", Read("a", (), "f16"), index=HERE)),
+    "a local declared twice": (Array("a", "f32", (), LOCAL), Array("a", "f32", (), LOCAL), _assign("a", ZERO_VALUE), STORE),
+    "a local declared late": (_assign("a", ZERO_VALUE), Array("a", "f32", (), LOCAL), STORE),
+    "a cell of another dtype": (
+        Array("a", "f16", (), LOCAL),
+        _assign("a", ZERO_VALUE),
+        _assign("s", Read("a", (), "f16"), index=HERE),
+    ),
     "a read of another dtype": (_assign("s", Read("x", (*HERE, Const(0)), "f16"), index=HERE),),
     "arithmetic across dtypes": (_assign("s", App("add", (ZERO_VALUE, Const(1, "i32")), "f32"), index=HERE),),
     "an input that is written": (_assign("x", ZERO_VALUE, index=(*HERE, Const(0))),),
@@ -97,4 +102,4 @@ def test_nothing_is_said_of_what_is_no_program(name: str) -> None:
 
 def test_a_program_made_in_python_is_proved_where_it_is_one() -> None:
     store = _assign("s", Read("x", HERE, "f32"), index=HERE)
-    assert isinstance(check(_with_body(COPY, Local("a", "f32", ()), store)), Proof)
+    assert isinstance(check(_with_body(COPY, Array("a", "f32", (), LOCAL), store)), Proof)

@@ -9,7 +9,8 @@ from tinygpu.obligations import storage
 from tinygpu.obligations.obligation import Obligation
 from tinygpu.obligations.trace import Trace
 from tinygpu.program.layout import Layout
-from tinygpu.program.step import Launch, Program, Shared
+from tinygpu.program.space import SHARED
+from tinygpu.program.step import Array, Launch, Program
 from tinygpu.proof.kernel import Theorem, discharge
 
 TEXT = """
@@ -30,8 +31,8 @@ def with_layout(layout: Layout) -> Program:
     made = pipeline.program(pipeline.load_text(TEXT).machines[0])
     launch = made.launches[0]
     first = launch.body[0]
-    assert isinstance(first, Shared)
-    body = (Shared(first.name, first.dtype, first.extents, layout), *launch.body[1:])
+    assert isinstance(first, Array) and first.owner == "block"
+    body = (Array(first.name, first.dtype, first.extents, SHARED, layout), *launch.body[1:])
     return Program(made.name, made.op, (Launch(launch.grid, launch.block, body),), made.where)
 
 

@@ -18,7 +18,7 @@ from itertools import islice
 
 from tinygpu.category.cancel import cancel
 from tinygpu.category.linear import as_written, polynomial
-from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.monoid import as_monoid, of_op, unit_of
 from tinygpu.category.region import Region
 from tinygpu.category.settle import settle
 from tinygpu.category.term import (
@@ -169,7 +169,7 @@ def along(op: str, where: Term, threads: Threads) -> dict[str, Term]:
 
 def paired(op: str, a: Term, b: Term, threads: Threads, around: frozenset[str]) -> Term | None:
     """`v ⊕ shuffle(v, …)` as a fold over two threads, where the shuffle is one of a reduction."""
-    monoid = next((m for m in MONOIDS.values() if m.op == op), None)
+    monoid = of_op(op)
     other, own = (b, a) if _is_shuffle(b) else (a, b)
     if monoid is None or not _is_shuffle(other) or not monoid.accepts(own.dtype):
         return None
@@ -182,12 +182,12 @@ def paired(op: str, a: Term, b: Term, threads: Threads, around: frozenset[str]) 
         axis, below = found
         x, e = Var(axis.name), Var(f"{axis.name}.{distance}")
         flipped = substitute(own, {axis.name: x // (2 * below) * (2 * below) + e * below + x % below})
-        return Fold(monoid.name, (Axis(e.name, lift(2), "block"),), TRUE, flipped, own.dtype)
+        return Fold(monoid, (Axis(e.name, lift(2), "block"),), TRUE, flipped, own.dtype)
     if other.op == "shuffle_down" and b is other:
         e = Var(f"{threads.axes[-1].name}.{distance}")
         there = substitute(own, along(other.op, e * distance, threads))
-        both = Fold(monoid.name, (Axis(e.name, lift(2), "block"),), TRUE, there, own.dtype)
-        alone = own if monoid.idempotent else Fold(monoid.name, both.axes, TRUE, own, own.dtype)
+        both = Fold(monoid, (Axis(e.name, lift(2), "block"),), TRUE, there, own.dtype)
+        alone = own if monoid.idempotent else Fold(monoid, both.axes, TRUE, own, own.dtype)
         return select(threads.warps[1] + distance < WARP, both, alone)
     return None
 
@@ -216,7 +216,7 @@ def prefixed(own: Term, value: Term, guard: Term, update: str, point: Region) ->
     form: Term | None = None
     match value:
         case _ if update:
-            form, value = windowed(MONOIDS[update].op, own, guard, value, point), MONOIDS[update].combine(own, value)
+            form, value = windowed(as_monoid(update).op, own, guard, value, point), as_monoid(update).combine(own, value)
         case App(op, (other, last)) if last == point.under(guard).settled(own):
             form = windowed(op, own, guard, other, point, ordered=True)
     return None if form is None else known_as(form, select(guard, value, own), point.names)
@@ -228,7 +228,7 @@ def _stepped(value: Term, point: Region) -> Term | None:
             return windowed(op, own, condition, other, point)
         case App("select", (condition, App(op, (other, own)), alone)) if own == alone:
             return windowed(op, own, condition, other, point, ordered=True)
-        case App(op, (own, App("select", (condition, other, Const() as unit)))) if unit in units(op, own.dtype):
+        case App(op, (own, App("select", (condition, other, Const() as unit)))) if unit == unit_of(op, own.dtype):
             return windowed(op, own, condition, other, point)
     return None
 
@@ -245,17 +245,12 @@ def straight(term: Term) -> Term:
     return rebuild(term, straight)
 
 
-def units(op: str, dtype: str) -> tuple[Term | None, ...]:
-    """The unit of the monoid with that operation."""
-    return tuple(m.unit(dtype) for m in MONOIDS.values() if m.op == op)
-
-
 def windowed(op: str, own: Term, condition: Term, other: Term, point: Region, ordered: bool = False) -> Term | None:
     """`own ⊕ (other if condition)` as a fold over two, where `other` is `own` of an axis's point before, or after.
 
     `ordered`: it is `other ⊕ own`, so that `other` comes first. Where the monoid does not commute, the first one is the earlier point.
     """
-    monoid = next((m for m in MONOIDS.values() if m.op == op), None)
+    monoid = of_op(op)
     extents, parts = point.extents, conjuncts(condition)
     given = frozenset((*point.guard, *parts))
     for part in parts:
@@ -270,7 +265,7 @@ def windowed(op: str, own: Term, condition: Term, other: Term, point: Region, or
         inside = place >= 0 if move < 0 else place < extents[name]
         rest = [App("or", (alone, c), "bool") for c in parts if c != part]
         body = substitute(own, {name: place})
-        return Fold(monoid.name, (Axis(e.name, Const(2), "block"),), conjunction(inside, *rest), body, own.dtype)
+        return Fold(monoid, (Axis(e.name, Const(2), "block"),), conjunction(inside, *rest), body, own.dtype)
     return None
 
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 
 from tinygpu.category.cancel import KNOWN
 from tinygpu.category.linear import solve
-from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.monoid import as_monoid
 from tinygpu.category.region import Region
 from tinygpu.category.settle import within
 from tinygpu.category.term import (
@@ -132,7 +132,7 @@ def empty(meant: Mapping[str, Term], asked: tuple[Term, ...]) -> Iterator[Term]:
     """
     names = frozenset().union(*map(variables, asked))
     for name, fold in meant.items():
-        unit = MONOIDS[fold.monoid].unit(fold.dtype) if name in names and isinstance(fold, Fold) and fold.axes else None
+        unit = as_monoid(fold.monoid).unit(fold.dtype) if name in names and isinstance(fold, Fold) and fold.axes else None
         if isinstance(fold, Fold) and isinstance(unit, Const) and unit.value not in INFINITE:
             some = (a.extent >= 1 for a in fold.axes)
             yield App("or", (conjunction(*some), equal(Var(name, fold.dtype), unit)), BOOL)

@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from z3 import unsat
 
-from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.monoid import Carrier
 from tinygpu.category.region import Region
 from tinygpu.category.term import BOOL, FALSE, FLOATS, FUNCTIONS, INDEX, SHUFFLES, TRUE, App, Axis, Fold, Read, Term, negation, walk
 from tinygpu.obligations.dataflow import execute, preconditions
@@ -22,7 +22,7 @@ from tinygpu.obligations.equation import where_defined
 from tinygpu.obligations.shape import put
 from tinygpu.obligations.store import element, inlined
 from tinygpu.obligations.trace import Trace
-from tinygpu.program.step import Assign, Barrier, Program, Shared
+from tinygpu.program.step import Array, Assign, Program, Sync
 from tinygpu.proof.kernel import ask, evident
 from tinygpu.record import dataclass
 
@@ -73,9 +73,9 @@ def axioms(program: Program) -> tuple[str, ...]:
     found = {"launches in order"} if len(program.launches) > 1 else set()
     for step in program.steps:
         match step:
-            case Barrier(scope):
+            case Sync(scope):
                 found.add("barrier" if scope == "block" else "warp barrier")
-            case Shared():
+            case Array(owner="block"):
                 found.add("shared memory")
             case Assign(value=value):
                 found |= {"atomic update"} if step.atomic else set()
@@ -100,8 +100,8 @@ def _of_laws(program: Program) -> set[str]:
     """What the laws of the monoids with components need."""
     folds = {t.monoid for e in program.op.equations for t in walk(e.value) if isinstance(t, Fold)}
     found: set[str] = set()
-    for definition in (MONOIDS[name].definition for name in sorted(folds)):
-        operations = {t.op for part in definition.combine for t in walk(part) if isinstance(t, App)} if definition else set()
+    for carrier in (name for name in folds if isinstance(name, Carrier)):
+        operations = {t.op for part in carrier.combination for t in walk(part) if isinstance(t, App)}
         found |= {"powers"} if operations & {"exp", "exp2"} else set()
         found |= {"limits of functions"} if operations & {*FUNCTIONS} else set()
     return found
@@ -233,15 +233,14 @@ def rounds_in(term: Term) -> bool:
 
 def combining_rounds(monoid: str, dtype: str) -> bool:
     """Whether two values of a dtype, combined, are rounded."""
-    if MONOIDS[monoid].definition is None:
+    if not isinstance(monoid, Carrier):
         return dtype in FLOATS and monoid in ("sum", "prod")
     return any(rounds(t) for part in parts_of(monoid) for t in walk(part))
 
 
 def parts_of(monoid: str) -> tuple[Term, ...]:
     """The components of what a monoid combines to; none for one of numbers."""
-    definition = MONOIDS[monoid].definition
-    return definition.combine if definition else ()
+    return monoid.combination if isinstance(monoid, Carrier) else ()
 
 
 def atomic(program: Program) -> bool:

@@ -139,7 +139,7 @@ def _without_running(program: Program, open: Open, budget: int) -> Counterexampl
             diagnostic = Diagnostic(claim.code, claim.title, claim.labels, "refuted", helps=(claim.help,) if claim.help else ())
             return Counterexample(diagnostic, {}, None)
         case Obligation(kind="monoid"):
-            broken = refuted(claim)
+            broken = refuted(claim, program)
             return Counterexample(broken, {}, None) if broken else None
         case Obligation(kind="limits" | "width" | "alignment" | "equation") | Obligation(code="TG304" | "TG532") if (
             open.model is not None

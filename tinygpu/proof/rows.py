@@ -8,15 +8,15 @@ floating point, which shares nothing with the solver.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 
-from tinygpu.category.carrier import shown as called
 from tinygpu.category.evaluate import evaluate
-from tinygpu.category.monoid import MONOIDS, Definition
+from tinygpu.category.monoid import Carrier
 from tinygpu.category.sample import LAWS, Number, Values, broken
 from tinygpu.diagnostic import Case, Diagnostic
-from tinygpu.obligations.laws import title
+from tinygpu.obligations.laws import folded_with, title
 from tinygpu.obligations.obligation import Obligation
-from tinygpu.program.step import WARP, Assign, For, If, Program, Step
+from tinygpu.program.step import WARP, Array, Assign, For, Ghost, If, Program, Step, Sync
 from tinygpu.proof.replay import Misbehaviour
 from tinygpu.simulate.fault import (
     At,
@@ -115,7 +115,12 @@ def named(program: Program, step: Step) -> str:
             scalars = frozenset(t.name for t in program.op.inputs if not t.shape)
             line = " ".join(format_statements((statement(step, scalars),)).partition("{")[0].split())
             return f"`{line if len(line) <= SHOWN else line[: SHOWN - 2].rstrip() + ' …'}`"
-    return type(step).__name__.lower()
+        case Array(space=space):
+            return space.name
+        case Sync():
+            return "barrier"
+        case Ghost():
+            return "holds"
 
 
 def between(program: Program, seen: Race) -> Iterator[str]:
@@ -151,22 +156,19 @@ def _thread(program: Program, at: At) -> int | None:
     return number
 
 
-def refuted(claim: Obligation) -> Diagnostic | None:
+def refuted(claim: Obligation, program: Program) -> Diagnostic | None:
     """The diagnostic of a law that some numbers break."""
-    for name, monoid in MONOIDS.items():
-        definition = monoid.definition
-        here = definition is not None and definition.span in [label.span for label in claim.labels]
-        law = next((law for law in LAWS if title(name, law) == claim.title), None) if here else None
-        found = broken(definition, law) if definition and law else None
-        if definition and law and found:
-            case = Case(tuple((row, (text,)) for row, text in rows_of_law(definition, law, found)))
+    for carrier, law in product(sorted(folded_with(program)), LAWS):
+        found = broken(carrier, law) if title(carrier, law) == claim.title else None
+        if found:
+            case = Case(tuple((row, (text,)) for row, text in rows_of_law(carrier, law, found)))
             return Diagnostic(claim.code, claim.title, claim.labels, "refuted", case, helps=(claim.help,) if claim.help else ())
     return None
 
 
-def rows_of_law(d: Definition, law: str, found: tuple[Values, ...]) -> list[tuple[str, str]]:
+def rows_of_law(d: Carrier, law: str, found: tuple[Values, ...]) -> list[tuple[str, str]]:
     """What is carried of a law: its operands, and its sides."""
-    name = called(d.carrier.name)
+    name = str(d)
     if law == "lift":
         given = [(n, digits(v)) for (n, _), v in zip(d.parameters, found[0], strict=True)]
         return [*given, (f"lift({', '.join(n for n, _ in d.parameters)})", carried(d, found[1]))]
@@ -181,14 +183,14 @@ def rows_of_law(d: Definition, law: str, found: tuple[Values, ...]) -> list[tupl
     return [(row, carried(d, value)) for row, value in zip((*operands, *sides), found, strict=True)]
 
 
-def carried(d: Definition, value: Values) -> str:
+def carried(d: Carrier, value: Values) -> str:
     """A value of the carrier.
 
     >>> from tinygpu.model.builtin import built_in
-    >>> carried(built_in("argmax", "f32").definition, (0.5, 3))
+    >>> carried(built_in("argmax", "f32"), (0.5, 3))
     '(v = 0.5, k = 3)'
     """
-    return f"({', '.join(f'{n} = {digits(v)}' for (n, _), v in zip(d.carrier.components, value, strict=True))})"
+    return f"({', '.join(f'{n} = {digits(v)}' for (n, _), v in zip(d.components, value, strict=True))})"
 
 
 def digits(value: Number) -> str:
