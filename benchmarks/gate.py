@@ -18,14 +18,14 @@ from pathlib import Path
 from typing import Any
 
 from tinygpu import pipeline
-from tinygpu.cost.banks import conflicts
+from tinygpu.cost.measure import measure
 from tinygpu.derive.unpack import unpack
 from tinygpu.emit.cuda import block_threads, dynamic_bytes
 from tinygpu.hardware.arch import CPU
 from tinygpu.hardware.gate import compile_ptx, loaded, missing, slow
 from tinygpu.hardware.loops import count, innermost, loops, plain_loads
 from tinygpu.hardware.machine_code import Arch, Report, assembled, share
-from tinygpu.program.step import Program, Shared, steps
+from tinygpu.program.step import Array, Program, steps
 
 ROOT = Path(__file__).resolve().parent.parent
 ARCHITECTURES: tuple[Arch, ...] = ((8, 0), (9, 0, "a"))
@@ -84,9 +84,9 @@ def rows(spec: str, arch: Arch) -> list[dict[str, Any]]:
 def banks(program: Program) -> dict[str, int]:
     """Shared array → the most turns that a warp's access to it takes; accesses whose index is data are left out."""
     found: dict[str, int] = {}
-    for conflict in conflicts(program, dict.fromkeys(program.op.sizes, SIZE)):
-        if conflict.ways is not None:
-            found[conflict.array] = max(conflict.ways, found.get(conflict.array, 0))
+    for line in measure(program, dict.fromkeys(program.op.sizes, SIZE)).lines:
+        if line.space == "shared" and line.tally is not None and line.tally.worst is not None:
+            found[line.array] = max(line.tally.worst, found.get(line.array, 0))
     return found
 
 
@@ -141,7 +141,7 @@ def in_loops(report: Report) -> dict[str, Any]:
 
 def names(program: Program, number: int) -> set[str]:
     """The shared arrays of a launch."""
-    return {s.name for s in steps(program.launches[number].body) if isinstance(s, Shared)}
+    return {s.name for s in steps(program.launches[number].body) if (isinstance(s, Array) and s.owner == "block")}
 
 
 def table(found: Sequence[dict[str, Any]]) -> str:

@@ -14,7 +14,6 @@ CATALOGUE: Mapping[str, str] = {
     "TG001": "unexpected word",
     "TG002": "a character that no text of the language holds",
     "TG003": "a bracket without its partner",
-    "TG004": "a file cannot be read",
     "TG005": "nested too deeply",
     "TG006": "a word of the language where a name is wanted",
     "TG007": "not built yet",

@@ -208,4 +208,4 @@ def test_no_warning_leaks() -> None:
 def test_units_are_those_of_the_monoids() -> None:
     for monoid in SCALARS.values():
         for dtype, value in monoid.units.items():
-            assert unit(monoid.name, dtype) == value
+            assert unit(monoid, dtype) == value

@@ -9,8 +9,7 @@ import pytest
 
 from tinygpu import cli
 from tinygpu.pipeline import load, program
-from tinygpu.proof.axioms import AXIOMS, axioms
-from tinygpu.proof.numerics import numerics_of
+from tinygpu.proof.assumed import AXIOMS, axioms, numerics_of
 
 SPECS = Path(__file__).resolve().parents[2] / "specs"
 

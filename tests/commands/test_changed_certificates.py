@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from tinygpu import cli
+from tinygpu.proof.assumed import Numerics
 from tinygpu.proof.certificate import Certificate, _entry, _object, read, sha
-from tinygpu.proof.numerics import Numerics
 
 SPEC = """op scale[T in {f32, f64}](a: T, x: T[n]) -> (z: T[n]) where all[i < n] (x[i] > 0) { z[i] = a * exp(log(x[i])) }
 

@@ -1,7 +1,7 @@
 """Bank conflicts of the emitted text: the addresses that its threads really touch, put into banks by hand.
 
 Comes in: kernels' text run by Python, which notes every access to a block's memory by byte. Goes out: the turns of each warp, against
-what `cost/banks.py` counts from the program. The one idea: the two share nothing but the rule of 32 banks of 4 bytes, and both say 1.
+what `cost/warps.py` counts from the program. The one idea: the two share nothing but the rule of 32 banks of 4 bytes, and both say 1.
 """
 
 from __future__ import annotations
@@ -20,13 +20,15 @@ from tests.conftest import ROOT, Share
 from tests.emit import interpreter
 from tests.emit.hand_programs import PROGRAMS, transpose
 from tests.emit.interpreter import BlockMemory, Pointer
-from tinygpu.cost.banks import conflicts
+from tinygpu.cost.sites import Access as Site
+from tinygpu.cost.sites import sites
+from tinygpu.cost.warps import tally
 from tinygpu.derive.unpack import unpack
 from tinygpu.emit.cuda import cuda_source
 from tinygpu.pipeline import load, program
 from tinygpu.program.arrays import shared_places
 from tinygpu.program.layout import Layout
-from tinygpu.program.step import Program, Shared, steps
+from tinygpu.program.step import Program
 from tinygpu.simulate.inputs import random_inputs
 
 Access = tuple[str, bool, int]  # the array, whether it is stored to, the bytes of a lane
@@ -61,6 +63,18 @@ class Notes:
                         banks[word % 32].add(word)
                 most[access] = max(most[access], *map(len, banks.values()))
         return dict(most)
+
+
+def ways(made: Program, sizes: dict[str, int]) -> dict[Access, int | None]:
+    """What is counted: the most turns of each access; None where its index is data."""
+    found: dict[Access, int | None] = {}
+    for site in sites(unpack(made)):
+        if isinstance(site, Site) and site.array.owner == "block":
+            one, key = tally(made, site, sizes), (site.array.name, site.stores, site.bytes)
+            assert one is not None
+            most = found.get(key, 0)
+            found[key] = None if one.worst is None or most is None else max(most, one.worst)
+    return found
 
 
 def groups(bytes: dict[int, int], width: int) -> Iterator[list[int]]:
@@ -143,13 +157,13 @@ def noting(made: Program, sizes: dict[str, int], monkeypatch: pytest.MonkeyPatch
 )
 def test_the_text_has_the_conflicts_that_are_counted(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
     made, sizes = transpose(layout, "transposed"), {"M": 64, "N": 64}
-    counted = {(c.array, c.stores, c.bytes): c.ways for c in conflicts(made, sizes)}
+    counted = ways(made, sizes)
     assert noting(made, sizes, monkeypatch).ways() == counted
 
 
 def test_wide_accesses_are_counted_as_they_are_emitted(monkeypatch: pytest.MonkeyPatch) -> None:
     made, sizes = PROGRAMS["matmul_whole"], {"M": 128, "K": 8, "N": 128}
-    counted = {(c.array, c.stores, c.bytes): c.ways for c in conflicts(made, sizes)}
+    counted = ways(made, sizes)
     assert noting(made, sizes, monkeypatch).ways() == counted
 
 
@@ -158,9 +172,9 @@ def test_wide_accesses_are_counted_as_they_are_emitted(monkeypatch: pytest.Monke
 def test_no_shipped_text_has_a_conflict(spec: str, monkeypatch: pytest.MonkeyPatch, share: Share) -> None:
     for machine in share(load(ROOT / "specs" / f"{spec}.tgpu").machines):
         made = unpack(program(machine))
-        if any(isinstance(s, Shared) for launch in made.launches for s in steps(launch.body)):
+        if made.shared:
             sizes = SIZES.get(made.op.name, {name: FEW if name == "K" else SIZE for name in made.op.sizes})
-            counted = {(c.array, c.stores, c.bytes): c.ways for c in conflicts(made, sizes)}
+            counted = ways(made, sizes)
             with monkeypatch.context() as patch:
                 found = noting(made, sizes, patch).ways()
             assert found and found.keys() <= counted.keys()

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 from tests.meaning.certain import Value, is_undefined, undefined_like
 from tests.meaning.terms import Env, evaluate
 from tests.meaning.values import UNDEFINED, Number
+from tinygpu.category.monoid import Carrier, components
 from tinygpu.category.node import App, Read, Term
 from tinygpu.model.op import Op
 
@@ -121,10 +122,9 @@ class Equations(Plain):
 
 def nothing(term: App) -> Value:
     """Undefined, in the shape of a term's dtype."""
-    from tinygpu.category.carrier import CARRIERS
 
-    if term.dtype in CARRIERS:
-        return tuple((UNDEFINED, True) for _ in CARRIERS[term.dtype].components), True
+    if isinstance(term.dtype, Carrier):
+        return tuple((UNDEFINED, True) for _ in components(term.dtype)), True
     return UNDEFINED, True
 
 

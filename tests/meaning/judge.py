@@ -22,9 +22,10 @@ from tests.meaning.memory import Fault
 from tests.meaning.oracle import paths
 from tests.meaning.samples import inputs_to_try, sizes_to_try
 from tests.meaning.values import UNDEFINED, CannotJudge, TooLarge
+from tinygpu.category.monoid import Carrier
 from tinygpu.category.node import FLOATS, App, Fold
 from tinygpu.category.term import walk
-from tinygpu.program.step import Local, Program, Shared, steps
+from tinygpu.program.step import Array, Program, steps
 from tinygpu.program.traverse import terms
 
 RIGHT, WRONG, LOOSE, CANNOT, SKIPPED = "right", "wrong", "loose", "cannot", "skipped"
@@ -74,7 +75,7 @@ def judge(
 ) -> Judged:
     """`program → verdict`; the first that is `enough` ends it. It is run at sizes of its own choice, and `also` at those."""
     chance = random.Random(seed)
-    for name, _ in program.op.monoids:
+    for name in program.op.monoids:
         if BUILT_IN.fullmatch(name):
             return Judged(WRONG, f"a monoid of the file is called {name}")
     for name in sorted(set(monoids_of(program))):
@@ -180,14 +181,14 @@ def differences(wanted: dict[str, Cells], outputs: dict[str, Cells]) -> tuple[st
     return unstored, different
 
 
-def monoids_of(program: Program) -> Iterator[str]:
+def monoids_of(program: Program) -> Iterator[Carrier]:
     """The monoids of the file that the equations or the program use."""
-    declared = {name for _, name in program.op.monoids}
+    declared = set(program.op.monoids)
     inside = [step for launch in program.launches for step in steps(launch.body)]
-    used = [s.dtype for s in inside if isinstance(s, Local | Shared)]
+    used = [s.dtype for s in inside if isinstance(s, Array)]
     for term in (*(e.value for e in program.op.equations), *(t for s in inside for t in terms(s))):
         used += [t.op if isinstance(t, App) else t.monoid for t in walk(term) if isinstance(t, App | Fold)]
-    yield from (name for name in used if name in declared)
+    yield from (name for name in used if isinstance(name, Carrier) and name in declared)
 
 
 def shown(sizes: dict[str, int], inputs: dict[str, Cells]) -> str:

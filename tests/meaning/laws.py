@@ -15,16 +15,16 @@ from tests.meaning.equations import Plain
 from tests.meaning.machine import equal
 from tests.meaning.terms import evaluate, joined, unit_of
 from tests.meaning.values import INF, WIDTH, ends
-from tinygpu.category.monoid import MONOIDS, Definition
+from tinygpu.category.monoid import Carrier
 from tinygpu.category.node import BOOL
 
 TRIPLES = 60
 
 
-def carrier(definition: Definition, chance: random.Random) -> list[Value]:
+def carrier(monoid: Carrier, chance: random.Random) -> list[Value]:
     """Values of the carrier: numbers, and the infinity of the unit, that satisfy the invariant."""
     columns: list[list[Any]] = []
-    for (_, dtype), unit in zip(definition.carrier.components, definition.unit, strict=True):
+    for (_, dtype), unit in zip(monoid.components, monoid.identity, strict=True):
         plain = samples(dtype)
         columns.append([*plain, unit.value] if unit.value in (INF, -INF) else plain)
     rows = list(itertools.product(*columns))
@@ -32,7 +32,7 @@ def carrier(definition: Definition, chance: random.Random) -> list[Value]:
     found: list[Value] = []
     for row in rows:
         value: Value = (tuple((number, True) for number in row), True)
-        if kept(definition, value):
+        if kept(monoid, value):
             found.append(value)
     return found[:24]
 
@@ -44,42 +44,40 @@ def samples(dtype: str) -> list[Any]:
     return [False, True] if dtype == BOOL else [Fraction(n) for n in (0, 1, -1, 2)]
 
 
-def kept(definition: Definition, value: Value) -> bool:
+def kept(monoid: Carrier, value: Value) -> bool:
     """Whether the invariant holds."""
-    env = {part: one for (part, _), one in zip(definition.carrier.components, value[0], strict=True)}
-    return evaluate(definition.invariant, env, Plain())[0] is True
+    env = {part: one for (part, _), one in zip(monoid.components, value[0], strict=True)}
+    return evaluate(monoid.invariant, env, Plain())[0] is True
 
 
-def broken(name: str, chance: random.Random) -> str:
+def broken(monoid: Carrier, chance: random.Random) -> str:
     """The law that the monoid does not have, in words; nothing if none was found to fail."""
-    definition = MONOIDS[name].definition
-    assert definition is not None
-    world, values = Plain(), carrier(definition, chance)
-    unit = unit_of(name, name)
-    if not kept(definition, unit):
-        return f"the unit of {name} does not keep its invariant"
+    world, values = Plain(), carrier(monoid, chance)
+    unit = unit_of(monoid, monoid)
+    if not kept(monoid, unit):
+        return f"the unit of {monoid} does not keep its invariant"
 
     def join(a: Value, b: Value) -> Value:
-        return joined(name, a, b, world)
+        return joined(monoid, a, b, world)
 
     for a in values:
         for both in (join(a, unit), join(unit, a)):
             if is_undefined(both) or not equal(both, a):
-                return f"the unit of {name} changes {shown(a)}"
-    for given in itertools.product(*(samples(dtype) for _, dtype in definition.parameters)):
-        env = {part: (value, True) for (part, _), value in zip(definition.parameters, given, strict=True)}
-        lifted = tuple(evaluate(term, env, world) for term in definition.lift), True
-        if is_undefined(lifted) or not kept(definition, lifted):
-            return f"{name} lifts {given} outside of its carrier"
+                return f"the unit of {monoid} changes {shown(a)}"
+    for given in itertools.product(*(samples(dtype) for _, dtype in monoid.parameters)):
+        env = {part: (value, True) for (part, _), value in zip(monoid.parameters, given, strict=True)}
+        lifted = tuple(evaluate(term, env, world) for term in monoid.lift), True
+        if is_undefined(lifted) or not kept(monoid, lifted):
+            return f"{monoid} lifts {given} outside of its carrier"
     for _ in range(TRIPLES if values else 0):
         a, b, c = (chance.choice(values) for _ in range(3))
         left, right = join(join(a, b), c), join(a, join(b, c))
         if is_undefined(left) or is_undefined(right):
-            return f"{name} has no value at {shown(a)}, {shown(b)}, {shown(c)}"
+            return f"{monoid} has no value at {shown(a)}, {shown(b)}, {shown(c)}"
         if not equal(left, right):
-            return f"{name} is not associative at {shown(a)}, {shown(b)}, {shown(c)}"
-        if not kept(definition, join(a, b)):
-            return f"{name} does not keep its invariant at {shown(a)}, {shown(b)}"
+            return f"{monoid} is not associative at {shown(a)}, {shown(b)}, {shown(c)}"
+        if not kept(monoid, join(a, b)):
+            return f"{monoid} does not keep its invariant at {shown(a)}, {shown(b)}"
     return ""
 
 

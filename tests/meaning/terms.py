@@ -16,7 +16,7 @@ from typing import Any, Protocol, TypeAlias
 from tests.meaning import values as v
 from tests.meaning.certain import Rounded, Value, both, certainty, of_test, undefined_like
 from tests.meaning.values import INF, UNDEFINED, WIDTH, CannotJudge, Number
-from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.monoid import Carrier, as_monoid
 from tinygpu.category.node import BOOL, COMPARISONS, FLOATS, INDEX, SHUFFLES, App, Const, Fold, Read, Term, Var
 
 Env: TypeAlias = Mapping[str, Any]
@@ -241,16 +241,16 @@ def cast(term: App, a: Number, sure: Any, world: World) -> Value:
 
 def joined(monoid: str, a: Value, b: Value, world: World) -> Value:
     """`a ⊕ b` of a carrier."""
-    definition = MONOIDS[monoid].definition
-    assert definition is not None
-    return world.packed(tuple(evaluate(term, {"a": a, "b": b}, world) for term in definition.combine))
+    assert isinstance(monoid, Carrier)
+    names = [v.name for side in ("a", "b") for v in monoid.variables(side)]
+    env = dict(zip(names, (*a[0], *b[0]), strict=True))
+    return world.packed(tuple(evaluate(term, env, world) for term in monoid.combination))
 
 
 def unit_of(monoid: str, dtype: str) -> Value:
     """What a fold over nothing gives; of integers' `max` and `min`, the end of the range."""
-    definition = MONOIDS[monoid].definition
-    if definition is not None:
-        return tuple(evaluate(term, {}, None) for term in definition.unit), True  # type: ignore[arg-type]
+    if isinstance(monoid, Carrier):
+        return tuple(evaluate(term, {}, None) for term in monoid.identity), True  # type: ignore[arg-type]
     if monoid in ("max", "min"):
         if dtype in FLOATS:
             return (-INF if monoid == "max" else INF), True
@@ -263,9 +263,9 @@ def unit_of(monoid: str, dtype: str) -> Value:
 
 def combine(monoid: str, dtype: str, a: Value, b: Value, world: World) -> Value:
     """`a ⊕ b`, of numbers or of a carrier."""
-    if MONOIDS[monoid].definition is not None:
+    if isinstance(monoid, Carrier):
         return joined(monoid, a, b, world)
-    op = MONOIDS[monoid].op
+    op = as_monoid(monoid).op
     if op in ("or", "and"):
         return both(op == "or", a, b)
     return plain(App(op, (), dtype), [a, b], world)

@@ -12,7 +12,7 @@ import pytest
 
 from tests.mutants.mutate import attempts
 from tinygpu import pipeline
-from tinygpu.obligations import ordered
+from tinygpu.obligations import barriers
 from tinygpu.obligations.dataflow import execute
 from tinygpu.obligations.obligation import Obligation
 from tinygpu.program.step import Program
@@ -23,7 +23,7 @@ SPECS = sorted((Path(__file__).parents[2] / "specs").glob("*.tgpu"))
 
 def racy(program: Program) -> bool:
     """Whether some claim about the order of accesses is no theorem."""
-    claims = ordered.state(program, execute(program))
+    claims = barriers.ordered(program, execute(program))
     return any(isinstance(c, Obligation) and not isinstance(discharge(c), Theorem) for c in claims)
 
 

@@ -21,12 +21,12 @@ from tests.wrongs import Wrong, wrongs
 from tinygpu.category.term import Axis, Term, Var
 from tinygpu.derive.wide import wide_accesses
 from tinygpu.diagnostic import TinygpuError
-from tinygpu.obligations import alignment, storage, width
+from tinygpu.obligations import access, storage, width
 from tinygpu.obligations.obligation import Claim
 from tinygpu.obligations.trace import Trace
 from tinygpu.pipeline import load_text, program
 from tinygpu.program.layout import Layout
-from tinygpu.program.step import For, If, Program, Shared
+from tinygpu.program.step import Array, For, If, Program
 from tinygpu.proof.kernel import Proof, Theorem, discharge, prove
 
 OPEN = sorted((Path(__file__).parent / "open").glob("*.tgpu"))
@@ -79,13 +79,13 @@ def with_layout(layout: Layout) -> Program:
     one = made(TILED)
     (launch,) = one.launches
     array, *rest = launch.body
-    assert isinstance(array, Shared)
+    assert isinstance(array, Array)
     return replace(one, launches=(replace(launch, body=(replace(array, layout=layout), *rest)),))
 
 
 def held(layout: Layout) -> bool:
     """Whether every claim about where cells lie is a theorem."""
-    claims = list(storage.state(with_layout(layout), Trace()))
+    claims = list(storage.storage(with_layout(layout), Trace()))
     return bool(claims) and all(isinstance(discharge(c), Theorem) for c in claims)
 
 
@@ -118,17 +118,17 @@ def column_major(shape: tuple[Term, ...], index: tuple[Term, ...]) -> Term:
 
 def asked_alone(watch: pytest.MonkeyPatch) -> Iterator[Claim]:
     """Claims about what the program cannot say, and the functions that set memory out would have to get wrong."""
-    yield from storage.state(with_layout(Layout(pad=-1)), Trace())
-    yield from storage.state(with_layout(Layout(swizzle=(3, 0, 0))), Trace())
+    yield from storage.storage(with_layout(Layout(pad=-1)), Trace())
+    yield from storage.storage(with_layout(Layout(swizzle=(3, 0, 0))), Trace())
     with watch.context() as here:
         here.setattr("tinygpu.program.layout.whole", lambda elements, swizzle: elements)
-        yield from storage.state(with_layout(Layout(swizzle=(4, 3, 1))), Trace())
+        yield from storage.storage(with_layout(Layout(swizzle=(4, 3, 1))), Trace())
     with watch.context() as here:
         here.setattr(storage, "shared_places", lambda launch: ({"s": 0, "other": 0}, 0))
         one = with_layout(Layout())
         array, *rest = one.launches[0].body
         body = (array, replace(array, name="other"), *rest)  # type: ignore[call-arg]
-        yield from storage.state(replace(one, launches=(replace(one.launches[0], body=body),)), Trace())
+        yield from storage.storage(replace(one, launches=(replace(one.launches[0], body=body),)), Trace())
     with watch.context() as here:
         here.setattr(width, "address", column_major)
         yield from width.state(made(MATRIX), Trace())
@@ -136,9 +136,9 @@ def asked_alone(watch: pytest.MonkeyPatch) -> Iterator[Claim]:
         one = made(WIDE)
         assert not open_claims(one)
         moved = tuple(replace(w, first=(*w.first[:-1], w.first[-1] + 1)) for w in wide_accesses(one))
-        here.setattr(alignment, "wide_accesses", lambda program: moved)
+        here.setattr(access, "wide_accesses", lambda program: moved)
         assert moved and open_claims(one) == {"alignment TG405"}
-        yield from alignment.state(one, Trace())
+        yield from access.alignment(one, Trace())
 
 
 def wrong_programs() -> Iterator[Program]:

@@ -11,12 +11,15 @@ from dataclasses import replace
 
 import pytest
 
-from tinygpu.category.monoid import MONOIDS, Monoid
+from tinygpu.category.monoid import Carrier
 from tinygpu.category.sample import LAWS
 from tinygpu.model.builtin import built_in
-from tinygpu.model.elaborate import elaborate
+from tinygpu.model.monoid import elaborate_monoid
+from tinygpu.model.problems import Problems
+from tinygpu.model.scope import Scope
 from tinygpu.obligations.laws import of, title
 from tinygpu.proof.kernel import Theorem, discharge
+from tinygpu.syntax import tree
 from tinygpu.syntax.parse import parse
 
 LSE = """monoid {name}(m: f32, s: f32) where s >= 0 {{
@@ -28,17 +31,19 @@ GUARDED = "(a.s if a.m >= b.m else a.s*exp(a.m - b.m)) + (b.s if b.m >= a.m else
 BARE = "a.s*exp(a.m - max(a.m, b.m)) + b.s*exp(b.m - max(a.m, b.m))"
 
 
-def monoid(name: str, unit: str = "-inf, 0", one: str = "1", s: str = GUARDED) -> Monoid:
-    """A running maximum and a sum, or a wrong one; under a name that no other test takes, since the registry is of the process."""
-    own = f"of_these_laws_{name}"
-    elaborate(parse(LSE.format(name=own, unit=unit, one=one, s=s)))
-    return MONOIDS[own]
+def monoid(name: str, unit: str = "-inf, 0", one: str = "1", s: str = GUARDED) -> Carrier:
+    """A running maximum and a sum, or a wrong one."""
+    (written,) = parse(LSE.format(name=name, unit=unit, one=one, s=s)).declarations
+    assert isinstance(written, tree.Monoid)
+    made = elaborate_monoid(written, Scope(Problems(), place="in a monoid"))
+    assert made is not None
+    return made
 
 
-def failing(one: Monoid) -> set[str]:
+def failing(one: Carrier) -> set[str]:
     """The laws whose claims are not all theorems."""
     open_ = {claim.title for claim in of(replace(one, commutative=True), (-math.inf,)) if not isinstance(discharge(claim), Theorem)}
-    return {law for law in LAWS if title(one.name, law) in open_}
+    return {law for law in LAWS if title(one, law) in open_}
 
 
 @pytest.mark.parametrize("name", ["argmax", "argmin", "logsumexp", "welford"])

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.monoid import as_monoid
 from tinygpu.category.term import TRUE, App, Axis, Const, Fold, Read, Term, Var, conjunction, equal, lift, rebuild, select, walk
 from tinygpu.category.to_numpy import evaluate
 from tinygpu.obligations.recurrence import close
@@ -58,10 +58,8 @@ def _step(chance: random.Random) -> Term:
         case 0:
             return select(_condition(chance), _value(chance, 1), HERE)
         case 1:
-            monoid = MONOIDS[chance.choice(("sum", "prod", "max"))]
-            return App(
-                monoid.op, (HERE, Fold(monoid.name, (), _condition(chance), Read("a", (_index(chance),), "i64"), "i64")), "i64"
-            )
+            monoid = as_monoid(chance.choice(("sum", "prod", "max")))
+            return App(monoid.op, (HERE, Fold(monoid, (), _condition(chance), Read("a", (_index(chance),), "i64"), "i64")), "i64")
         case 2:
             return select(_condition(chance), _step(chance), _step(chance)) if chance.random() < 0.5 else _value(chance)
     return _value(chance)

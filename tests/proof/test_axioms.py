@@ -16,7 +16,7 @@ from tests.simulate.test_simulate_races import one_block
 from tinygpu import pipeline
 from tinygpu.program.render import render
 from tinygpu.program.step import Program
-from tinygpu.proof.axioms import AXIOMS, axioms, wide
+from tinygpu.proof.assumed import AXIOMS, axioms, wide
 
 SPECS = ("saxpy", "dot", "online_softmax", "welford", "histogram", "transpose", "scan")
 WORDS = {  # what in the text of a program brings an assumption

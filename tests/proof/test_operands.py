@@ -11,7 +11,7 @@ import pytest
 
 from tests.obligations.texts import COPY, program
 from tinygpu.proof.check import Refutation, check
-from tinygpu.proof.operands import FEW, operands
+from tinygpu.proof.confirm import FEW, operands
 from tinygpu.simulate.inputs import random_inputs
 from tinygpu.simulate.tolerance import Mismatch
 

@@ -15,11 +15,11 @@ from tinygpu import pipeline
 from tinygpu.category.term import App, Axis, Const, Term, Var
 from tinygpu.diagnostic import NOWHERE, Label
 from tinygpu.obligations.obligation import Obligation
-from tinygpu.program.step import Barrier, For, If, Program
-from tinygpu.proof import law, mend, replay, summary, tally
+from tinygpu.program.step import For, If, Program, Sync
+from tinygpu.proof import confirm, mend, replay, summary
+from tinygpu.proof.assumed import numerics_of
 from tinygpu.proof.kernel import Proof, prove
-from tinygpu.proof.numerics import numerics_of
-from tinygpu.proof.rows import _thread, by_hand, named, rows, said
+from tinygpu.proof.rows import _thread, by_hand, named, refuted, rows, said
 from tinygpu.simulate.fault import At, SimulationBudget
 from tinygpu.simulate.inputs import ends_inputs
 from tinygpu.simulate.tolerance import Mismatch
@@ -70,8 +70,9 @@ def test_where_nothing_can_be_run_nothing_is_said(raised: Exception, monkeypatch
 
     made, seen = program(SUM, "s[ROW] = x[ROW, 0]"), Mismatch("s", (0,), 1.0, 2.0)
 
-    monkeypatch.setattr(replay, "simulate", fails)
-    assert tally.fitting(made, {"R": 1, "N": 2}, seen, ("TG505", "TG504")) == ("TG505", "TG504")
+    for module in (confirm, replay):
+        monkeypatch.setattr(module, "simulate", fails)
+    assert confirm.fitting(made, {"R": 1, "N": 2}, seen, ("TG505", "TG504")) == ("TG505", "TG504")
     assert replay.replay(made, {"R": 1, "N": 2}) is None
     assert mend._faults(made, {"R": 1, "N": 2}) == ()
 
@@ -79,9 +80,9 @@ def test_where_nothing_can_be_run_nothing_is_said(raised: Exception, monkeypatch
 def test_too_few_terms_are_told_from_too_many() -> None:
     seen = Mismatch("s", (0,), 1.0, 2.0)
     few = program(SUM, "s[ROW] = x[ROW, 0]", where="N >= 2")
-    assert tally.fitting(few, {"R": 1, "N": 3}, seen, ("TG504", "TG505"))[0] == "TG505"
+    assert confirm.fitting(few, {"R": 1, "N": 3}, seen, ("TG504", "TG505"))[0] == "TG505"
     many = program(SUM, "local a: f32[]\na[] = 0\nfor j < N { a[] += 2*x[ROW, j] }\ns[ROW] = a[]")
-    assert tally.fitting(many, {"R": 1, "N": 3}, seen, ("TG505", "TG504"))[0] == "TG504"
+    assert confirm.fitting(many, {"R": 1, "N": 3}, seen, ("TG505", "TG504"))[0] == "TG504"
 
 
 def test_sizes_at_which_a_precondition_has_no_value_are_not_admitted() -> None:
@@ -99,7 +100,7 @@ def test_a_boolean_input_stands_out_at_its_end() -> None:
 
 def test_a_law_that_numbers_do_not_break_is_not_refuted() -> None:
     claim = Obligation("monoid", "TG520", "no law of this name", "", (), Const(False, "bool"), (Label(NOWHERE, ""),))
-    assert law.refuted(claim) is None
+    assert refuted(claim) is None
 
 
 def test_steps_have_names_with_and_without_a_text() -> None:
@@ -108,7 +109,7 @@ def test_steps_have_names_with_and_without_a_text() -> None:
     assert by_hand(hand) and not by_hand(made)
     loop = next(s for s in made.launches[0].body if isinstance(s, For))
     assert named(made, loop) == f"the loop over {loop.axis.name}"
-    assert named(made, Barrier()) == "barrier"
+    assert named(made, Sync()) == "barrier"
     branch = If(Var("t") < 3, ())
     assert named(made, branch) == "`if t < 3`"
     assert named(hand, hand.launches[0].body[-1]).startswith("line ")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tinygpu.syntax import tree
 from tinygpu.syntax.format import format_file
-from tinygpu.syntax.parse import parse_file
+from tinygpu.syntax.parse import parse
 
 WRONG = (  # a machine, what stands in its text, and what is put there
     ("saxpy_v4", "x[g*1024 + t*4 + v]", "x[g*1024 + t*4 + v - 1]"),
@@ -46,7 +46,7 @@ WRONG = (  # a machine, what stands in its text, and what is put there
         "even[] holds sum[c < ceil(N / 2)] x[g*128 + t, c]",
     ),
 )
-PROGRAMS = parse_file(Path(__file__).parent / "programs.tgpu").declarations
+PROGRAMS = parse((Path(__file__).parent / "programs.tgpu").read_text(encoding="utf-8")).declarations
 MACHINES = {one.name: one for one in PROGRAMS if isinstance(one, tree.Machine)}
 
 

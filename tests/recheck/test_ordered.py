@@ -14,7 +14,7 @@ from tinygpu import pipeline
 from tinygpu.program.standalone import standalone
 from tinygpu.program.step import Program
 from tinygpu.proof.kernel import Proof, prove
-from tinygpu.recheck.agreement import Agreement, Disagreement
+from tinygpu.recheck import Agreement, Disagreement
 from tinygpu.recheck.run import rerun
 
 BUDGET = 200_000  # of the prover, for one claim: enough for all claims of the right ones

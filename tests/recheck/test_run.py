@@ -17,7 +17,7 @@ from tinygpu.category.term import App, Const, Read, Var, select
 from tinygpu.category.to_numpy import evaluate
 from tinygpu.diagnostic import TinygpuError
 from tinygpu.program.step import Program
-from tinygpu.recheck.agreement import Agreement, Disagreement
+from tinygpu.recheck import Agreement, Disagreement
 from tinygpu.recheck.run import rerun
 
 MEANING = Path(__file__).parent.parent / "meaning"

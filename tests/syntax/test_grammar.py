@@ -13,29 +13,25 @@ from typing import Any
 import pytest
 
 from tests.syntax.examples import EXAMPLES
-from tinygpu.syntax.build import BUILD, LISTS, ONLY
-from tinygpu.syntax.compile import compiled, made_of, to_json
-from tinygpu.syntax.grammar import LEVELLESS, load, read_grammar_file
+from tinygpu.syntax.grammar import LEVELLESS, compiled, load, made_of, read_grammar_file, to_json
 from tinygpu.syntax.lexer import scan, significant
+from tinygpu.syntax.node import several
 from tinygpu.syntax.reader import at_start, run
+from tinygpu.syntax.tree import BUILD
 
 SPECS = sorted((Path(__file__).resolve().parents[2] / "specs").glob("*.tgpu"))
 TEXTS = {**EXAMPLES, **{path.stem: path.read_text(encoding="utf-8") for path in SPECS}}
 
 
-def test_every_rule_has_a_function_and_every_function_a_rule() -> None:
+def test_every_rule_has_a_row_and_every_row_a_rule() -> None:
     rules = {(rule.alias or str(rule.origin.name), rule.options.expand1 and not rule.alias) for rule in load().lark.rules}
     named = {name for name, _ in rules if name[0] != "_"}
-    helpers = {"rules_of", "several", "only"}
-    assert {name for name, single in rules if name in named and not single} <= set(BUILD)
-    assert set(BUILD) - helpers <= named
+    assert {name for name, single in rules if name in named and not single} <= set(BUILD) <= named
 
 
 def test_what_makes_no_level_is_a_tuple() -> None:
     """The depth of a text is counted in nodes of `tree`."""
-    assert set(LISTS) <= LEVELLESS
-    others = {name for name, rule in BUILD.items() if rule.__annotations__["return"].startswith("tuple")} - {*LISTS, *ONLY}
-    assert others - {"several"} == LEVELLESS - set(LISTS)
+    assert {name for name, made in BUILD.items() if made is several} | {"shape", "clauses"} == LEVELLESS
 
 
 def test_every_word_of_the_grammar_is_read_as_itself() -> None:
@@ -45,7 +41,7 @@ def test_every_word_of_the_grammar_is_read_as_itself() -> None:
 
 
 def test_the_shipped_parser_is_that_of_the_grammar() -> None:
-    """It depends on nothing else, so their hash is enough. If it differs: python -m tinygpu.syntax.compile."""
+    """It depends on nothing else, so their hash is enough. If it differs: python -m tinygpu.syntax.grammar."""
     assert f'"made of":"{made_of()}"' in read_grammar_file("tgpu.json")
 
 

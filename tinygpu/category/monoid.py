@@ -1,15 +1,31 @@
 """Monoids: what reductions combine with. An operation, its unit in each dtype, and the laws it has.
 
-Comes in: the name of a fold (`sum prod max min any all`, or that of a carrier). Goes out: the operation on terms and what may be done
-with it. The one idea: a level of a machine may combine in whatever way the laws of the monoid allow, and in no other.
+Comes in: the name of a fold (`sum prod max min any all`), or a carrier. Goes out: the operation on terms and what may be done with it.
+The one idea: a monoid is its name, and the name knows what it says. That of a carrier, whose values have several components such as the
+`(m, s)` of a running softmax, is the dtype of these values too, and the operation that combines two of them, so it goes wherever a term goes:
+
+    >>> from tinygpu.category.node import Var
+    >>> pair = Carrier("pair", components=(("m", "f32"), ("s", "f32")))
+    >>> m, s, v = Var("m", "f32"), Var("s", "f32"), Var("v", pair)
+    >>> pack((m, s), pair) == App("pack", (m, s), "pair"), part(pack((m, s), pair), 1, "f32") == s, pair.combine(v, v)
+    (True, True, App(op='pair', args=(Var(name='v', dtype='pair'), Var(name='v', dtype='pair')), dtype='pair'))
+    >>> pack((part(v, 0, "f32"), part(v, 1, "f32")), pair) == v, pair == Carrier("pair", components=(("m", "f32"), ("s", "f64")))
+    (True, False)
+    >>> either = App("select", (Var("c", "bool"), v, Var("w", pair)), pair)
+    >>> pack((part(either, 0, "f32"), part(either, 1, "f32")), pair) == either
+    True
+
+What was taken apart and is put together again is itself, and a component of what was just put together is what was put in.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from typing import Any
 
-from tinygpu.category.carrier import CARRIERS, Carrier, pack
-from tinygpu.category.term import BOOL, FLOATS, INDEX, INTEGERS, App, Const, Term, substitute
+from tinygpu.category.dtype import FLOATS, INTEGERS
+from tinygpu.category.node import BOOL, INDEX, TRUE, App, Const, Term, Var
+from tinygpu.category.total import total
 from tinygpu.diagnostic import NOWHERE, Span
 from tinygpu.record import dataclass, field
 
@@ -18,61 +34,36 @@ INFINITY = float("inf")
 LEFT, RIGHT = "a", "b"  # the two values of a combine
 
 
-@dataclass(frozen=True, slots=True)
-class Definition:
-    """A monoid on a carrier, each part with one term for each component.
+@dataclass(frozen=True, repr=False)
+class Monoid(str):
+    """`(V, op, unit)`. Beside a string it is its name; two are the same where they say the same.
 
-    `unit` are constants; `lift` speaks of the parameters, `combine` of the carrier's variables `a` and `b`, `invariant` and `results` of
-    the components by name. A component holds finite numbers, and the infinity that is its unit. `results` is what a fold gives.
+    `units` maps the dtypes that have a unit to it, and `atomic` are those that GPUs update as one step on global and shared memory:
+    another update, such as a maximum of f32, would need a loop that compares and swaps. Source: the CUDA C++ programming guide, atomic
+    functions (the sum of f64 since compute capability 6.0).
+
+    >>> from tinygpu.category.node import Var
+    >>> as_monoid("sum").combine(Var("a", "f32"), Var("b", "f32")).op, as_monoid("sum").unit("f32"), as_monoid("max").unit("i32")
+    ('add', Const(value=0.0, dtype='f32'), None)
     """
 
-    carrier: Carrier
-    unit: tuple[Const, ...]
-    parameters: tuple[tuple[str, str], ...]
-    lift: tuple[Term, ...]
-    combine: tuple[Term, ...]
-    invariant: Term
-    results: tuple[Term, ...]
-    span: Span = field(default=NOWHERE, compare=False, repr=False)
-
-    def combined(self, a: Term, b: Term) -> tuple[Term, ...]:
-        """The components of `a ⊕ b`."""
-        return tuple(substitute(term, {LEFT: a, RIGHT: b}) for term in self.combine)
-
-    def lifted(self, values: tuple[Term, ...]) -> Term:
-        """The carrier's value for one element of a fold."""
-        bind = {name: value for (name, _), value in zip(self.parameters, values, strict=True)}
-        return pack(tuple(substitute(term, bind) for term in self.lift), self.carrier.name)
-
-    def result(self, value: Term) -> tuple[Term, ...]:
-        """What a fold gives, from its value."""
-        parts = self.carrier.parts(value)
-        bind = {name: part for (name, _), part in zip(self.carrier.components, parts, strict=True)}
-        return tuple(substitute(term, bind) for term in self.results)
-
-
-@dataclass(frozen=True, slots=True)
-class Monoid:
-    """`(V, op, unit)`. `units` maps the dtypes that have a unit to it; a carrier's monoid has a `definition` instead.
-
-    >>> from tinygpu.category.term import text, Var
-    >>> add = MONOIDS["sum"]
-    >>> text(add.combine(Var("a", "f32"), Var("b", "f32"))), add.unit("f32"), MONOIDS["max"].unit("i32")
-    ('a + b', Const(value=0.0, dtype='f32'), None)
-    """
-
-    name: str
+    called: str
     op: str
-    units: Mapping[str, int | float | bool] = field(hash=False)
+    units: Mapping[str, int | float | bool] = field(default_factory=dict)
     idempotent: bool = False
     commutative: bool = True
-    associative: bool = True
-    definition: Definition | None = None
+    atomic: tuple[str, ...] = ()
+
+    __hash__ = str.__hash__
+
+    def __new__(cls, called: str, *_: Any, **__: Any) -> Any:
+        return str.__new__(cls, called)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other  # where a string's own looks at names only
 
     def unit(self, dtype: str) -> Term | None:
         """The value that changes nothing, or None: an integer maximum has none, so its fold needs an extent of at least 1."""
-        if self.definition is not None:
-            return pack(self.definition.unit, self.name) if dtype == self.name else None
         return Const(self.units[dtype], dtype) if dtype in self.units else None
 
     def combine(self, a: Term, b: Term) -> Term:
@@ -80,10 +71,78 @@ class Monoid:
         return App(self.op, (a, b), a.dtype)
 
     def accepts(self, dtype: str) -> bool:
-        """Whether values of this dtype can be folded: its carrier's, truth values with any and all, numbers with the others."""
-        if self.definition is not None:
-            return dtype == self.name
+        """Whether values of this dtype can be folded: truth values with any and all, numbers with the others."""
         return dtype == BOOL if self.op in ("or", "and") else dtype in NUMBERS
+
+
+@dataclass(frozen=True, repr=False)
+class Carrier(Monoid):
+    """A monoid of values of several components, whose dtype it is, too. Each part has one term for each component.
+
+    `identity` are the constants of the unit; `lift` speaks of the parameters, `combination` of the components of two values as `a.m` and
+    `b.m`, `invariant` and `results` of the components by name. A component holds finite numbers, and the infinity that is its unit.
+    `results` is what a fold gives.
+    """
+
+    op: str = field(default="", compare=False)
+    components: tuple[tuple[str, str], ...] = ()
+    identity: tuple[Const, ...] = ()
+    parameters: tuple[tuple[str, str], ...] = ()
+    lift: tuple[Term, ...] = ()
+    combination: tuple[Term, ...] = ()
+    invariant: Term = TRUE
+    results: tuple[Term, ...] = ()
+    span: Span = field(default=NOWHERE, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "op", self)
+
+    __hash__ = str.__hash__
+
+    def unit(self, dtype: str) -> Term | None:
+        """The value that changes nothing."""
+        return pack(self.identity, self) if dtype == self else None
+
+    def accepts(self, dtype: str) -> bool:
+        """Whether values of this dtype are the carrier's."""
+        return dtype == self
+
+    def place(self, component: str) -> int | None:
+        """The number of a component, None if there is none of that name."""
+        return next((n for n, (name, _) in enumerate(self.components) if name == component), None)
+
+    def parts(self, value: Term) -> tuple[Term, ...]:
+        """Every component of a value."""
+        return tuple(part(value, n, dtype) for n, (_, dtype) in enumerate(self.components))
+
+    def variables(self, name: str) -> tuple[Var, ...]:
+        """Every component of the value of that name, as a variable."""
+        return tuple(Var(f"{name}.{component}", dtype) for component, dtype in self.components)
+
+
+def pack(parts: tuple[Term, ...], dtype: str) -> Term:
+    """The value with these components; what was taken apart and is put together again is itself, also where it was a choice."""
+    match parts[0]:
+        case App("select", (condition, _, _)) if all(
+            isinstance(p, App) and p.op == "select" and p.args[0] == condition for p in parts
+        ):
+            yes, no = (pack(tuple(p.args[n] for p in parts if isinstance(p, App)), dtype) for n in (1, 2))
+            return App("select", (condition, yes, no), dtype)
+        case App("part", (value, _)) if value.dtype == dtype:
+            if all(p == App("part", (value, Const(n)), p.dtype) for n, p in enumerate(parts)):
+                return value
+    return App("pack", parts, dtype)
+
+
+def part(value: Term, place: int, dtype: str) -> Term:
+    """A component of a value, taken in both branches of a choice."""
+    match value:
+        case App("pack", args):
+            return args[place]
+        case App("select", (condition, then, otherwise)):
+            yes, no = part(then, place, dtype), part(otherwise, place, dtype)
+            return yes if yes == no and total(condition) else App("select", (condition, yes, no), dtype)
+    return App("part", (value, Const(place, INDEX)), dtype)
 
 
 def _numbers(value: int) -> dict[str, int | float | bool]:
@@ -92,39 +151,56 @@ def _numbers(value: int) -> dict[str, int | float | bool]:
 
 
 SCALARS: Mapping[str, Monoid] = {
-    monoid.name: monoid
+    monoid.called: monoid
     for monoid in (
-        Monoid("sum", "add", _numbers(0)),
+        Monoid("sum", "add", _numbers(0), atomic=("f32", "f64", "i32", "u32", "i64")),
         Monoid("prod", "mul", _numbers(1)),
-        Monoid("max", "max", dict.fromkeys(FLOATS, -INFINITY), idempotent=True),
-        Monoid("min", "min", dict.fromkeys(FLOATS, INFINITY), idempotent=True),
+        Monoid("max", "max", dict.fromkeys(FLOATS, -INFINITY), idempotent=True, atomic=("i32", "u32", "i64")),
+        Monoid("min", "min", dict.fromkeys(FLOATS, INFINITY), idempotent=True, atomic=("i32", "u32", "i64")),
         Monoid("any", "or", {BOOL: False}, idempotent=True),
         Monoid("all", "and", {BOOL: True}, idempotent=True),
     )
 }
-MONOIDS: dict[str, Monoid] = dict(SCALARS)  # the registry: with the carriers' monoids that were met so far
+COMBINING: Mapping[str, Monoid] = {monoid.op: monoid for monoid in SCALARS.values()}
+ATOMICS: Mapping[str, tuple[str, ...]] = {monoid.called: monoid.atomic for monoid in SCALARS.values() if monoid.atomic}
 
 
-def intern(name: str, components: tuple[tuple[str, str], ...], make: Callable[[Carrier], Monoid | None]) -> Monoid | None:
-    """The registered monoid that `make` gives on a carrier of that name; None where it gives none.
+def components(dtype: str) -> tuple[tuple[str, str], ...]:
+    """The names and dtypes of the components of a carrier's values; other values have none."""
+    return dtype.components if isinstance(dtype, Carrier) else ()
 
-    One that says the same is the same monoid. One that says something else under a name that is taken gets a name of its own: a
-    fold's monoid is a name, and a process may read several files.
+
+def component(dtype: str, place: int) -> str:
+    """The name of a component: its number where there is none."""
+    names = components(dtype)
+    return names[place][0] if 0 <= place < len(names) else str(place)
+
+
+def as_monoid(name: str) -> Monoid:
+    """The monoid that a fold or an update names. Raises KeyError where it names none."""
+    return name if isinstance(name, Monoid) else SCALARS[name]
+
+
+def monoids_on(dtype: str) -> tuple[Monoid, ...]:
+    """The monoids that may combine values of a dtype: a carrier, or those of numbers and conditions."""
+    return (dtype,) if isinstance(dtype, Carrier) else tuple(SCALARS.values())
+
+
+def of_op(op: str) -> Monoid | None:
+    """The monoid whose values an operation combines."""
+    return op if isinstance(op, Monoid) else COMBINING.get(op)
+
+
+def unit_of(op: str, dtype: str) -> Term | None:
+    """The unit of the monoid whose values an operation combines; None where there is none."""
+    monoid = of_op(op)
+    return monoid.unit(dtype) if monoid else None
+
+
+def has_atomic(monoid: str, dtype: str) -> bool:
+    """Whether an update by that monoid may be atomic on elements of that dtype.
+
+    >>> has_atomic("sum", "f32"), has_atomic("max", "f32"), has_atomic("prod", "i32")
+    (True, False, False)
     """
-    number, free = 1, name
-    while True:
-        known = CARRIERS.get(free)
-        carrier = Carrier(free, components, name)
-        if known is None or known == carrier:
-            CARRIERS[free] = carrier
-            made = make(carrier)
-            if made is not None and MONOIDS.get(free, made) == made:
-                if made.definition is not None and made.definition.span is not NOWHERE:
-                    MONOIDS[free] = made  # read anew: what is said of it is said of the file at hand
-                return MONOIDS.setdefault(free, made)
-            if known is None:
-                del CARRIERS[free]
-            if made is None:
-                return None
-        number += 1
-        free = f"{name}_{number}"
+    return dtype in ATOMICS.get(monoid, ())

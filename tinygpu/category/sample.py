@@ -13,7 +13,7 @@ from itertools import product
 from typing import TypeAlias
 
 from tinygpu.category.dtype import RANGE
-from tinygpu.category.monoid import LEFT, RIGHT, Definition
+from tinygpu.category.monoid import LEFT, RIGHT, Carrier
 from tinygpu.category.term import FLOATS, INTEGERS, App, Const, Term, Var
 
 Number: TypeAlias = int | float | bool
@@ -34,8 +34,8 @@ PLAIN: Mapping[str, Callable[..., Number]] = {
 }  # fmt: skip
 
 
-def number(term: Term, env: Mapping[str, Values | Number]) -> Number:
-    """The value of a term; carriers are tuples of numbers. NaN where an operation has none.
+def number(term: Term, env: Mapping[str, Number]) -> Number:
+    """The value of a term. NaN where an operation has none.
 
     >>> x = Var("x", "f32")
     >>> number(App("exp", (App("sub", (x, x), "f32"),), "f32"), {"x": 2.0}), number(App("sub", (x, x), "f32"), {"x": math.inf})
@@ -45,9 +45,7 @@ def number(term: Term, env: Mapping[str, Values | Number]) -> Number:
         case Const(value):
             return value
         case Var(name):
-            return env[name]  # type: ignore[return-value]
-        case App("part", (Var(name), Const(int(place)))):
-            return env[name][place]  # type: ignore[index]
+            return env[name]
         case App("select", (condition, then, otherwise)):
             return number(then if number(condition, env) else otherwise, env)
         case App("and", args):
@@ -81,41 +79,43 @@ def _wrapped(value: Number, dtype: str) -> Number:
     return float(value) if dtype in FLOATS else value
 
 
-def combined(definition: Definition, a: Values, b: Values) -> Values:
+def combined(carrier: Carrier, a: Values, b: Values) -> Values:
     """`a ⊕ b`."""
-    return tuple(number(term, {LEFT: a, RIGHT: b}) for term in definition.combine)
+    names = [v.name for side in (LEFT, RIGHT) for v in carrier.variables(side)]
+    env = dict(zip(names, (*a, *b), strict=True))
+    return tuple(number(term, env) for term in carrier.combination)
 
 
-def lifts(definition: Definition) -> Iterator[tuple[Values, Values]]:
+def lifts(carrier: Carrier) -> Iterator[tuple[Values, Values]]:
     """Arguments of lift, and what it makes of them."""
     few = {dtype: (0.0, 1.0, -1.0) if dtype in FLOATS else (0, 1, 2) for dtype in (*FLOATS, *INTEGERS)}
-    names = [name for name, _ in definition.parameters]
-    for values in product(*(few[dtype] for _, dtype in definition.parameters)):
-        yield values, tuple(number(term, dict(zip(names, values, strict=True))) for term in definition.lift)
+    names = [name for name, _ in carrier.parameters]
+    for values in product(*(few[dtype] for _, dtype in carrier.parameters)):
+        yield values, tuple(number(term, dict(zip(names, values, strict=True))) for term in carrier.lift)
 
 
-def allowed(definition: Definition, value: Values) -> bool:
+def allowed(carrier: Carrier, value: Values) -> bool:
     """Whether a value is one of the carrier: its components finite, or the infinity that is their unit, and the invariant true."""
-    for part, unit in zip(value, definition.unit, strict=True):
+    for part, unit in zip(value, carrier.identity, strict=True):
         if part != part or (part in (math.inf, -math.inf) and part != unit.value):
             return False
-    names = [name for name, _ in definition.carrier.components]
-    return number(definition.invariant, dict(zip(names, value, strict=True))) is True
+    names = [name for name, _ in carrier.components]
+    return number(carrier.invariant, dict(zip(names, value, strict=True))) is True
 
 
-def values(definition: Definition, most: int = MOST) -> list[Values]:
+def values(carrier: Carrier, most: int = MOST) -> list[Values]:
     """A few values of a carrier: what lift makes, then any small ones."""
-    dtypes = [dtype for _, dtype in definition.carrier.components]
+    dtypes = [dtype for _, dtype in carrier.components]
     pools = [
         tuple(dict.fromkeys((u.value, *((0.0, 1.0, -1.0, 2.0, 3.0) if d in FLOATS else (0, 1, 2, 3)))))
-        for u, d in zip(definition.unit, dtypes, strict=True)
+        for u, d in zip(carrier.identity, dtypes, strict=True)
     ]
-    unit = tuple(c.value for c in definition.unit)
-    made = [value for _, value in lifts(definition)]
-    any_ = [value for value in product(*pools) if allowed(definition, value)]
+    unit = tuple(c.value for c in carrier.identity)
+    made = [value for _, value in lifts(carrier)]
+    any_ = [value for value in product(*pools) if allowed(carrier, value)]
     step = max(1, len(any_) // most)
     found = dict.fromkeys([unit, *made[: most // 2], *any_[::step]])
-    return [value for value in found if allowed(definition, value)][:most]
+    return [value for value in found if allowed(carrier, value)][:most]
 
 
 def close(a: Values, b: Values) -> bool:
@@ -125,28 +125,28 @@ def close(a: Values, b: Values) -> bool:
     )
 
 
-def broken(definition: Definition, law: str, some: Sequence[Values] | None = None) -> tuple[Values, ...] | None:
+def broken(carrier: Carrier, law: str, some: Sequence[Values] | None = None) -> tuple[Values, ...] | None:
     """Values that break a law: its operands, then its two sides (or the one value that is wrong). None where those tried do not."""
-    some = values(definition) if some is None else some
-    unit = tuple(c.value for c in definition.unit)
+    some = values(carrier) if some is None else some
+    unit = tuple(c.value for c in carrier.identity)
     if law == "lift":
-        return next(((v, made) for v, made in lifts(definition) if not allowed(definition, made)), None)
+        return next(((v, made) for v, made in lifts(carrier) if not allowed(carrier, made)), None)
     if law == "unit":
         for a in (*some, unit):
-            for side in (combined(definition, unit, a), combined(definition, a, unit)):
+            for side in (combined(carrier, unit, a), combined(carrier, a, unit)):
                 if not close(side, a):
                     return a, side, a
         return None
     if law == "idempotent":
-        return next(((a, twice, a) for a in some if not close(twice := combined(definition, a, a), a)), None)
+        return next(((a, twice, a) for a in some if not close(twice := combined(carrier, a, a), a)), None)
     for a, b in product(some, some):
-        both = combined(definition, a, b)
-        if law == "invariant" and not allowed(definition, both):
+        both = combined(carrier, a, b)
+        if law == "invariant" and not allowed(carrier, both):
             return a, b, both
-        if law == "commutative" and not close(both, combined(definition, b, a)):
-            return a, b, both, combined(definition, b, a)
+        if law == "commutative" and not close(both, combined(carrier, b, a)):
+            return a, b, both, combined(carrier, b, a)
         for c in some if law == "associative" else ():
-            left, right = combined(definition, both, c), combined(definition, a, combined(definition, b, c))
+            left, right = combined(carrier, both, c), combined(carrier, a, combined(carrier, b, c))
             if not close(left, right):
                 return a, b, c, left, right
     return None

@@ -22,7 +22,7 @@ from tinygpu.category.linear import (
     term_of,
     without,
 )
-from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.monoid import as_monoid
 from tinygpu.category.term import (
     BOOL,
     COMPARISONS,
@@ -94,7 +94,7 @@ def _anew(term: Term, known: Known) -> Term:
             outer = frozenset(g for g in known.given if not names & variables(g))
             guard = _settle(guard, Known.of(inner, outer))
             body = settle(body, inner, outer | frozenset(conjuncts(guard)))
-            unit = MONOIDS[monoid].unit(dtype) if monoid in MONOIDS else None
+            unit = as_monoid(monoid).unit(dtype)
             if unit is not None and (guard == FALSE or (body == unit and (whole(guard) or total(guard)))):
                 return unit  # of nothing, and of units
             return Fold(monoid, axes, guard, body, dtype, span)

@@ -14,7 +14,6 @@ import hashlib
 from collections.abc import Iterator
 from itertools import combinations
 
-from tinygpu.category.carrier import shown
 from tinygpu.category.dtype import BITS, RANGE, SIGNED
 from tinygpu.category.nearest import nearest
 from tinygpu.category.rounding import WIDER, unrounded, whole
@@ -115,7 +114,7 @@ class Writer(Builder):
         if dtype == BOOL:
             return "Bool"
         if dtype not in DTYPES and dtype != INDEX:
-            return self.declare_sort(shown(dtype))
+            return self.declare_sort(dtype)
         return "Real" if dtype in FLOATS else "Int"
 
     def _term(self, term: Term) -> Node:
@@ -205,7 +204,7 @@ class Writer(Builder):
                 return self._digits(App("add", (args[0], App("sub", (args[1], Const(1))))), args[1])[0]
             case "xor" if integer:
                 return self._xor(*a)
-        return self._unknown(f"{shown(op)} {shown(dtype)}", a, dtype)
+        return self._unknown(f"{op} {dtype}", a, dtype)
 
     def _zero(self, sort: str) -> Node:
         return self.number(0) if sort == "Int" else self.real(0)

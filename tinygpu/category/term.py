@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
-from tinygpu.category.carrier import pack, part
+from tinygpu.category.monoid import pack, part
 from tinygpu.category.names import unused
 from tinygpu.category.node import (
     ARITHMETIC,

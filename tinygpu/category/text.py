@@ -6,7 +6,7 @@ where it stands is put in parentheses.
 
 from __future__ import annotations
 
-from tinygpu.category.carrier import component, shown
+from tinygpu.category.monoid import component
 from tinygpu.category.node import COMPARISONS, TRUE, App, Const, Fold, Read, Term, Var
 
 SYMBOL = {
@@ -35,7 +35,7 @@ def text(term: Term, level: int = 0) -> str:
             return f"{tensor}[{', '.join(map(text, index))}]" if index else tensor
         case Fold(monoid, axes, guard, body):
             binders = ", ".join(f"{a.name} < {text(a.extent)}" for a in axes)
-            word = f"fold {shown(monoid)}" if body.dtype == monoid else monoid
+            word = f"fold {monoid}" if body.dtype == monoid else monoid
             inner = body if guard == TRUE else App("select", (guard, body, Var("nothing")), body.dtype)
             return _wrap(f"{word}[{binders}] {text(inner, 7)}", 7, level)
         case App("select", (condition, then, otherwise)):
@@ -47,7 +47,7 @@ def text(term: Term, level: int = 0) -> str:
         case App("cast", (a,), dtype):
             return f"{dtype}({text(a)})"
         case App("pack", args, dtype):
-            return f"{shown(dtype)}({', '.join(map(text, args))})"
+            return f"{dtype}({', '.join(map(text, args))})"
         case App("part", (a, Const(int(place)))):
             return f"{text(a, 9)}.{component(a.dtype, place)}"
         case App(op, args) if op in SYMBOL and len(args) == 1:
@@ -61,7 +61,7 @@ def text(term: Term, level: int = 0) -> str:
             parts = [text(args[0], first), *(text(a, rank + 1) for a in args[1:])]
             return _wrap(symbol.join(parts), rank, level)
         case App(op, args):
-            return f"{shown(op)}({', '.join(map(text, args))})"
+            return f"{op}({', '.join(map(text, args))})"
 
 
 def _open(term: Term) -> bool:

@@ -16,7 +16,7 @@ import numpy as np
 
 from tinygpu.category import reals
 from tinygpu.category.dtype import SIGNED
-from tinygpu.category.monoid import LEFT, MONOIDS, RIGHT, Definition
+from tinygpu.category.monoid import LEFT, RIGHT, Carrier
 from tinygpu.category.number import BINARY, FUNCTION, UFUNC, Array, Value, cast, constant, quiet, real, rounded, unit
 from tinygpu.category.real import REAL
 from tinygpu.category.term import BOOL, COMPARISONS, FLOATS, SHUFFLES, TRUE, App, Const, Fold, Read, Term, Var, variables
@@ -105,8 +105,8 @@ def _value(term: Term, env: Mapping[str, Value], mask: Mask, c: _Context) -> Val
             return _whole(tuple([_value(a, env, mask, c) for a in args]), c)
         case App("part", (value, Const(int(place)))):
             return _value(value, env, mask, c)[place]
-        case App(op, (a, b), dtype) if op == dtype and (definition := MONOIDS[op].definition) is not None:
-            return _joined(definition, _value(a, env, mask, c), _value(b, env, mask, c), c)
+        case App(op, (a, b)) if isinstance(op, Carrier):
+            return _joined(op, _value(a, env, mask, c), _value(b, env, mask, c), c)
         case App(op, args, dtype):
             return _apply(term, [_value(a, env, mask, c) for a in args], mask, c)
         case Fold():
@@ -158,9 +158,11 @@ def _select(condition: Value, then: Term, otherwise: Term, env: Mapping[str, Val
     return chosen(condition, _value(then, env, yes, c), _value(otherwise, env, no, c))
 
 
-def _joined(definition: Definition, a: Tuple, b: Tuple, c: _Context) -> Tuple:
+def _joined(carrier: Carrier, a: Tuple, b: Tuple, c: _Context) -> Tuple:
     """`a ⊕ b` of a carrier."""
-    return _whole(tuple([_value(term, {LEFT: a, RIGHT: b}, None, c) for term in definition.combine]), c, *a, *b)
+    names = (*carrier.variables(LEFT), *carrier.variables(RIGHT))
+    env = {v.name: value for v, value in zip(names, (*a, *b), strict=True)}
+    return _whole(tuple([_value(term, env, None, c) for term in carrier.combination]), c, *a, *b)
 
 
 def _whole(parts: Tuple, c: _Context, *given: Value) -> Tuple:
@@ -261,8 +263,8 @@ def _fold(fold: Fold, env: Mapping[str, Value], mask: Mask, c: _Context) -> Valu
     used = variables(fold)
     width = np.broadcast_shapes(*(np.shape(env[name]) for name in used if name in env), () if mask is None else mask.shape)
     step = max(1, CHUNK // max(1, int(np.prod(width, dtype=np.int64))))
-    definition = MONOIDS[fold.monoid].definition
-    total = unit_of(definition, c.exact) if definition else unit(fold.monoid, fold.dtype, c.exact)
+    carrier = fold.monoid if isinstance(fold.monoid, Carrier) else None
+    total = unit_of(carrier, c.exact) if carrier else unit(fold.monoid, fold.dtype, c.exact)
     for low in range(0, points, step):
         count = min(step, points - low)
         places = np.unravel_index(np.arange(low, low + count), box)
@@ -277,11 +279,11 @@ def _fold(fold: Fold, env: Mapping[str, Value], mask: Mask, c: _Context) -> Valu
         values = _value(fold.body, inner, inside, c)
         held = inside if fold.guard != TRUE or any(map(np.ndim, extents)) else None
         shape = (count,) + (1,) * rank
-        if definition is None:
+        if carrier is None:
             total = _combine(fold, total, values, held, shape, c)
         else:
-            columns = spread(definition, values, held, shape, c.exact)
-            total = _joined(definition, total, folded(columns, partial(_joined, definition, c=c)), c)
+            columns = spread(carrier, values, held, shape, c.exact)
+            total = _joined(carrier, total, folded(columns, partial(_joined, carrier, c=c)), c)
     return total
 
 

@@ -11,15 +11,15 @@ from typing import TypeAlias
 
 import numpy as np
 
-from tinygpu.category.monoid import Definition
+from tinygpu.category.monoid import Carrier
 from tinygpu.category.number import Value, constant, rounded
 
 Tuple: TypeAlias = tuple[Value, ...]
 
 
-def unit_of(definition: Definition, exact: bool) -> Tuple:
+def unit_of(carrier: Carrier, exact: bool) -> Tuple:
     """The components of the unit."""
-    return tuple(constant(c.value, c.dtype, exact) for c in definition.unit)
+    return tuple(constant(c.value, c.dtype, exact) for c in carrier.identity)
 
 
 def chosen(condition: Value, then: Value, otherwise: Value) -> Value:
@@ -29,11 +29,11 @@ def chosen(condition: Value, then: Value, otherwise: Value) -> Value:
     return np.where(condition, then, otherwise)
 
 
-def spread(definition: Definition, values: Tuple, held: Value, shape: tuple[int, ...], exact: bool) -> Tuple:
+def spread(carrier: Carrier, values: Tuple, held: Value, shape: tuple[int, ...], exact: bool) -> Tuple:
     """Components with the fold's points as their first axis, the unit where they are not held."""
     full = np.broadcast_shapes(shape, *map(np.shape, values), () if held is None else np.shape(held))
-    out = values if held is None else chosen(held, values, unit_of(definition, exact))
-    dtypes = (dtype for _, dtype in definition.carrier.components)
+    out = values if held is None else chosen(held, values, unit_of(carrier, exact))
+    dtypes = (dtype for _, dtype in carrier.components)
     return tuple(np.broadcast_to(rounded(v, dtype, exact), full) for v, dtype in zip(out, dtypes, strict=True))
 
 

@@ -26,7 +26,7 @@ from tinygpu.obligations.obligation import Gap, Inhabited
 from tinygpu.program.step import Program
 from tinygpu.proof.certificate import formula, hash_of
 from tinygpu.proof.summary import NAMED
-from tinygpu.recheck.agreement import Agreement, Disagreement
+from tinygpu.recheck import Agreement, Disagreement
 from tinygpu.recheck.run import rerun
 from tinygpu.recheck.solve import Answer, answer, numbered
 from tinygpu.record import dataclass

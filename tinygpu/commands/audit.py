@@ -95,7 +95,7 @@ def ledgers_of(
     """The ledger of each machine that is proved, and what is said of the others."""
     from tinygpu.commands.again import replay_all
     from tinygpu.commands.replay import failures
-    from tinygpu.proof.axioms import axioms
+    from tinygpu.proof.assumed import axioms
 
     replayed: Sequence[Replayed | None] = replay_all(found, jobs, True, now) if again else [None] * len(found)
     ledgers: list[Ledger] = []

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from tinygpu.proof.axioms import AXIOMS
+from tinygpu.proof.assumed import AXIOMS
 
 if TYPE_CHECKING:
     from tinygpu.commands.audit import Ledger

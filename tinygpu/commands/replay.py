@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from tinygpu.commands.common import BAD, PROVED, REFUTED, UNKNOWN, Progress, add_format, show
 from tinygpu.diagnostic import Diagnostic
-from tinygpu.recheck.agreement import Agreement, Disagreement
+from tinygpu.recheck import Agreement, Disagreement
 
 if TYPE_CHECKING:
     from tinygpu.commands.again import Replayed

@@ -89,7 +89,7 @@ def without_caches(cost: Cost, device: Device) -> float | None:
 
 
 def turns_of_banks(cost: Cost, device: Device) -> float | None:
-    """The time of all turns of shared memory, as `program.banks` counts them: hardware may serve groups that want the same together."""
+    """The time of all turns of shared memory, as `cost.warps` counts them: hardware may serve groups that want the same together."""
     turns = [one.tally.units if one.tally else None for one in cost.lines if one.space == "shared"]
     if not turns or None in turns:
         return None

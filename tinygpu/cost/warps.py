@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tinygpu.category.term import Const
-from tinygpu.cost.banks import BANKS, GROUP_BYTES, WORD_BYTES
 from tinygpu.cost.classes import Classes, classes
 from tinygpu.cost.parts import SECTOR_BYTES, WARP, Parts, Unclear, parts_of
 from tinygpu.cost.sites import Access, Where
@@ -22,6 +21,8 @@ from tinygpu.program.layout import address as shared_address
 from tinygpu.program.step import Program
 from tinygpu.record import dataclass
 
+BANKS, WORD_BYTES = 32, 4  # of shared memory, in the order of addresses
+GROUP_BYTES = BANKS * WORD_BYTES  # what lanes that are served together move at most
 CELLS = 1 << 21  # lanes that are looked at together
 Numbers = NDArray[np.int64]
 
@@ -47,7 +48,7 @@ class Tally:
 
 def tally(program: Program, access: Access, sizes: Mapping[str, int]) -> Tally | None:
     """`access × sizes → tally`; None where there are too many different warps to look at."""
-    shape, where, shared = access.array.shape, access.where, access.array.space == "shared"
+    shape, where, shared = access.array.extents, access.where, access.array.owner == "block"
     flat = shared_address(shape, access.array.layout, access.first) if shared else address(shape, access.first)
     modulus = (GROUP_BYTES if shared else SECTOR_BYTES) // access.item
     try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tinygpu.category.box import Box
-from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.monoid import as_monoid
 from tinygpu.category.simplify import holds
 from tinygpu.category.term import TRUE, Axis, Fold, Read, Term, Var, conjunction, rebuild, select, substitute, variables, walk
 from tinygpu.derive.nest import Build, own, point
@@ -95,7 +95,7 @@ def scan(build: Build, phase: Phase, one: Prefix, made: Mapping[str, Plan], befo
     cells, time = own(over.output), build.ordered(over.output)
     apart = frozenset(a.name for a in along)  # a tail contributes units, so that each turn does the same
     apart |= {a.name for a in build.block} if any(a.sort == "block" for a in along) else frozenset()
-    monoid = MONOIDS[fold.monoid]
+    monoid = as_monoid(fold.monoid)
     start = monoid.unit(fold.dtype) or body  # without a unit there is no scan, which is said later
     if before:
         names = {a.name for a in along if a.sort != "grid"}
@@ -132,7 +132,7 @@ def fact(build: Build, phase: Phase, over: Pulled) -> Term | None:
     names: dict[str, Term] = {a.name: Var(build.fresh(a.name)) for a in phase.known.axes}
     axes = tuple(replace(a, name=n.name) for a, n in zip(phase.known.axes, names.values(), strict=True) if isinstance(n, Var))
     guard, body = (substitute(substitute(t, names), over.owner) for t in (phase.known.guard, phase.known.body))
-    unit = MONOIDS[phase.known.monoid].unit(phase.known.dtype)
+    unit = as_monoid(phase.known.monoid).unit(phase.known.dtype)
     return replace(phase.known, axes=axes, guard=TRUE, body=body if unit is None else select(guard, body, unit))
 
 

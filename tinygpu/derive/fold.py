@@ -12,7 +12,7 @@ from itertools import product
 
 from tinygpu.category.box import Box
 from tinygpu.category.evaluate import evaluate
-from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.monoid import as_monoid
 from tinygpu.category.simplify import holds
 from tinygpu.category.term import (
     TRUE,
@@ -94,10 +94,10 @@ def replaced(term: Term, change: Callable[[Term], Term | None]) -> Term:
 
 def start(build: Build, fold: Fold, name: str, place: Place) -> tuple[Step, ...]:
     """The accumulator before its loop: the unit of the monoid, or the first element where there is no unit."""
-    unit = MONOIDS[fold.monoid].unit(fold.dtype)
+    unit = as_monoid(fold.monoid).unit(fold.dtype)
     if unit is not None:
         return cells(build, place.cells, (Assign(name, point(place.cells), unit, span=fold.span),), fold.span)
-    if not MONOIDS[fold.monoid].idempotent or outermost(fold.body):
+    if not as_monoid(fold.monoid).idempotent or outermost(fold.body):
         title = f"{fold.monoid} over {fold.dtype} has no unit to start from"
         raise TinygpuError.of(
             "TG532", title, fold.span, f"no {fold.dtype} value leaves every other unchanged", "cast the body to f32 or f64"
@@ -146,7 +146,7 @@ def turn(build: Build, names: dict[Fold, str], place: Place) -> tuple[Step, ...]
         inside.extend(steps + operands.steps())
         bare = (
             total(body, {r.tensor for r in operands.held.values()} | set(build.tiles))
-            and MONOIDS[fold.monoid].unit(fold.dtype) is not None
+            and as_monoid(fold.monoid).unit(fold.dtype) is not None
         )
         guard = conjunction(*(() if bare else place.rest), *asked)
         assigns.append(Assign(name, point(place.cells), body, fold.monoid, guard, fold.span))

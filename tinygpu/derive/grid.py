@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tinygpu.category.box import Arrow, Box
-from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.monoid import as_monoid
 from tinygpu.category.term import Axis, Fold, Term, Var, conjunction, conjuncts, variables
 from tinygpu.model.across import atomic, left, outermost, without
 from tinygpu.model.chained import whole
@@ -60,7 +60,7 @@ def cleaned(phase: Phase) -> Phase:
     equation = phase.equation
     fold = equation.value
     assert isinstance(fold, Fold), "atomic updates are of a fold and nothing else"
-    unit = MONOIDS[fold.monoid].unit(fold.dtype)
+    unit = as_monoid(fold.monoid).unit(fold.dtype)
     assert unit is not None, "an atomic fold starts from a unit"
     return replace(restricted(phase), equation=replace(equation, value=unit), reduce=())
 

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.monoid import as_monoid
 from tinygpu.category.term import TRUE, App, Axis, Const, Read, Term, Var, conjunction, conjuncts, equal, lift, select
 from tinygpu.derive.fold import Place, folded
 from tinygpu.derive.nest import REGISTER, VECTOR, Build, cells, loops, point
 from tinygpu.derive.reduce import UNROLLED, extent, first_lane, lanes, strides
 from tinygpu.diagnostic import Span, TinygpuError
-from tinygpu.program.step import Assign, Barrier, Holds, Shared, Step
+from tinygpu.program.space import SHARED
+from tinygpu.program.step import Array, Assign, Ghost, Step, Sync
 from tinygpu.record import dataclass, field
 
 
@@ -65,7 +66,7 @@ def register(axes: Sequence[Axis]) -> tuple[Axis, ...]:
 
 def scanned(build: Build, scan: Scan, own: Sequence[Axis], place: Place) -> tuple[Step, ...]:
     """The steps of one turn: each cell's element, what comes before the thread, and the thread's own prefixes."""
-    unit = MONOIDS[scan.monoid].unit(scan.dtype)
+    unit = as_monoid(scan.monoid).unit(scan.dtype)
     if unit is None:
         title = f"{scan.monoid} over {scan.dtype} has no unit to start from"
         raise TinygpuError.of(
@@ -155,7 +156,7 @@ class Turn:
         scan = self.scan
         acc: tuple[Step, ...] = (self.put(Read(scan.acc, point(self.own), scan.dtype), run),)
         if scan.fact is not None:
-            acc = (*acc, Holds(scan.acc, point(self.own), scan.fact, scan.span))
+            acc = (*acc, Ghost(scan.acc, point(self.own), scan.fact, scan.span))
         take = self.update(run, self.element)
         body = (*acc, take) if self.scan.exclusive else (take, *acc)
         return loops(register(self.scan.factors(REGISTER, VECTOR)), body, self.scan.span)
@@ -171,7 +172,7 @@ class Turn:
         """The fold of the lanes up to the own one: `total = shuffle_up(total, d) ⊕ total` where there is such a lane."""
         if self.fast is None:
             return ()
-        op, steps = MONOIDS[self.scan.monoid].op, list[Step]()
+        op, steps = as_monoid(self.scan.monoid).op, list[Step]()
         for d in (1 << k for k in range(extent(self.fast).bit_length() - 1)):
             steps.append(self.put(other, self.shuffle("shuffle_up", total, lift(d * self.stride))))
             both = App(op, (other, total), self.scan.dtype)
@@ -198,11 +199,11 @@ class Turn:
             number, count = number * axis.extent + Var(axis.name), count * extent(axis)
         array, entry = build.fresh(f"{scan.acc}_parts"), build.fresh("part")
         axes = (*others, Axis(entry, Const(count), REGISTER if count <= UNROLLED else "time", span))
-        build.locals.append(Shared(array, scan.dtype, tuple(a.extent for a in axes), span=span))
+        build.locals.append(Array(array, scan.dtype, tuple(a.extent for a in axes), SHARED, span=span))
         full = equal(Var(self.fast.name), extent(self.fast) - 1) if self.fast is not None else TRUE
-        again: tuple[Step, ...] = (Barrier("block", span),) if looped or scan.spots(self.own) else ()
+        again: tuple[Step, ...] = (Sync("block", span),) if looped or scan.spots(self.own) else ()
         leave = self.put(Read(array, (*point(others), number), scan.dtype), total, full)
         part = Read(array, point(axes), scan.dtype)
         before = loops(axes[-1:], (self.update(run, part, Var(entry) < number),), span)
         every = loops(axes[-1:], (self.update(carry, part),), span)
-        return (*again, leave, Barrier("block", span)), before, every
+        return (*again, leave, Sync("block", span)), before, every

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from math import prod
 
 from tinygpu.category.box import Arrow, Box
-from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.monoid import as_monoid
 from tinygpu.category.names import claimed
 from tinygpu.category.term import Axis, Const, Fold, Var, variables, walk
 from tinygpu.derive.grid import restricted
@@ -118,7 +118,7 @@ def in_order(phase: Phase) -> Iterator[tuple[str, ...]]:
     terms = dict(zip(phase.owner.codomain.names, phase.owner.terms, strict=True))
     along = scans(phase)
     for fold in (t for t in walk(phase.equation.value) if isinstance(t, Fold)):
-        if fold in along or not MONOIDS[fold.monoid].commutative:
+        if fold in along or not as_monoid(fold.monoid).commutative:
             names = [t.name for a in fold.axes for t in walk(terms[a.name]) if isinstance(t, Var)]
             yield tuple(n for n in dict.fromkeys(names) if n in phase.owner.domain.names)
 

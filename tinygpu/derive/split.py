@@ -7,7 +7,7 @@ are one thread, so this is a substitution along an iso, and shuffles move one fa
 from __future__ import annotations
 
 from tinygpu.category.box import Arrow, Box
-from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.monoid import as_monoid
 from tinygpu.category.term import Axis, Const, Fold, Term, Var, substitute, walk
 from tinygpu.derive.nest import Build
 from tinygpu.derive.reduce import extent, lanes
@@ -42,7 +42,7 @@ def in_order(launch: Launch) -> frozenset[str]:
     for phase in launch.phases:
         along = scans(phase)
         for fold in (t for t in walk(phase.equation.value) if isinstance(t, Fold)):
-            if fold in along or not MONOIDS[fold.monoid].commutative:
+            if fold in along or not as_monoid(fold.monoid).commutative:
                 found |= {a.name for a in factors(phase, fold) if a.sort == "block" and phase.ways.get(a.name) != "shared"}
     return frozenset(found)
 

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tinygpu.category.carrier import CARRIERS
-from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.carrier import combined
+from tinygpu.category.monoid import Carrier, components
 from tinygpu.category.names import claimed
 from tinygpu.category.term import SHUFFLES, TRUE, App, Const, Fold, Read, Term, Var, pack, reads, rebuild, select, walk
 from tinygpu.diagnostic import Span
-from tinygpu.program.step import Assign, For, Holds, Launch, Local, Program, Shared, Step, Workspace, steps
+from tinygpu.program.space import LOCAL
+from tinygpu.program.step import Array, Assign, For, Ghost, Launch, Program, Step, steps
 from tinygpu.program.traverse import map_steps, map_terms, terms
 from tinygpu.record import dataclass, field, replace
 
@@ -24,25 +25,25 @@ from tinygpu.record import dataclass, field, replace
 def unpack(program: Program) -> Program:
     """`program → program` without carriers. A program that has none is itself."""
     names, taken = components_of(program)
-    if not names and not any(t.dtype in CARRIERS for s in program.steps for v in terms(s) for t in walk(v)):
+    if not names and not any(isinstance(t.dtype, Carrier) for s in program.steps for v in terms(s) for t in walk(v)):
         return program
     unpacker = Unpacker(names, taken)
     launches = tuple(unpacker.launch(launch) for launch in program.launches)
-    workspaces = tuple(one for w in program.workspaces for one in unpacker.declared(w) if isinstance(one, Workspace))
+    workspaces = tuple(one for w in program.workspaces for one in unpacker.declared(w))
     return replace(program, launches=launches, workspaces=workspaces)
 
 
 def components_of(program: Program) -> tuple[Mapping[str, tuple[str, ...]], set[str]]:
     """The names of the cells of each array of a carrier, and all names that are taken then."""
-    inner = (s for s in program.steps if isinstance(s, Local | Shared))
-    declared = [a for a in (*program.workspaces, *inner) if a.dtype in CARRIERS]
+    inner = (s for s in program.steps if isinstance(s, Array))
+    declared = [a for a in (*program.workspaces, *inner) if isinstance(a.dtype, Carrier)]
     op = program.op
     taken = {*op.sizes, *(t.name for t in (*op.tensors, *op.intermediates)), *(w.name for w in program.workspaces)}
     for launch in program.launches:
         taken |= {a.name for a in launch.grid + launch.block}
         for step in steps(launch.body):
-            taken |= {step.axis.name} if isinstance(step, For) else {step.name} if isinstance(step, Local | Shared) else set()
-    names = {a.name: tuple(claimed(f"{a.name}_{n}", taken) for n, _ in CARRIERS[a.dtype].components) for a in declared}
+            taken |= {step.axis.name} if isinstance(step, For) else {step.name} if isinstance(step, Array) else set()
+    names = {a.name: tuple(claimed(f"{a.name}_{n}", taken) for n, _ in components(a.dtype)) for a in declared}
     return names, taken
 
 
@@ -75,25 +76,25 @@ class Unpacker:
         """The launch with its temporaries declared first."""
         self.locals, self.spare = {}, {}
         body = map_steps(launch.body, self.step)
-        return replace(launch, body=(*(Local(name, dtype, ()) for name, dtype in self.locals.items()), *body))
+        return replace(launch, body=(*(Array(name, dtype, (), LOCAL) for name, dtype in self.locals.items()), *body))
 
     def step(self, step: Step) -> tuple[Step, ...]:
         """The steps that a step stands for."""
         match step:
-            case Local() | Shared():
-                return tuple(one for one in self.declared(step) if not isinstance(one, Workspace))
+            case Array():
+                return self.declared(step)
             case Assign():
                 return self.assign(step)
-            case Holds(target, index, value, span):
+            case Ghost(target, index, value, span):
                 index, parts = tuple(map(self.term, index)), self.split(value)
-                return tuple(Holds(name, index, v, span) for name, v in zip(self.names.get(target, (target,)), parts, strict=True))
+                return tuple(Ghost(name, index, v, span) for name, v in zip(self.names.get(target, (target,)), parts, strict=True))
         return (map_terms(step, self.term),)
 
-    def declared(self, array: Local | Shared | Workspace) -> tuple[Local | Shared | Workspace, ...]:
+    def declared(self, array: Array) -> tuple[Array, ...]:
         """An array for each component."""
         if array.name not in self.names:
             return (array,)
-        dtypes = (dtype for _, dtype in CARRIERS[array.dtype].components)
+        dtypes = (dtype for _, dtype in components(array.dtype))
         return tuple(replace(array, name=name, dtype=dtype) for name, dtype in zip(self.names[array.name], dtypes, strict=True))
 
     def term(self, term: Term) -> Term:
@@ -105,9 +106,9 @@ class Unpacker:
 
     def split(self, value: Term) -> tuple[Term, ...]:
         """The components of a value; a plain value is its only one."""
-        if value.dtype not in CARRIERS:
+        if not isinstance(value.dtype, Carrier):
             return (self.term(value),)
-        carrier = CARRIERS[value.dtype]
+        carrier = value.dtype
         match value:
             case App("pack", args):
                 return tuple(map(self.term, args))
@@ -123,7 +124,7 @@ class Unpacker:
                 return tuple(Read(name, index, dtype, span) for name, (_, dtype) in cells)
             case App(op, (inner, lane), _) if op in SHUFFLES:
                 return tuple(App(op, (v, self.term(lane)), v.dtype) for v in self.split(inner))
-            case App(op, (a, b), _) if op in MONOIDS:
+            case App(op, (a, b), _) if isinstance(op, Carrier):
                 left, right = (
                     tuple(self.hold(f"{op}_{n}", v) for v, (n, _) in zip(self.split(side), carrier.components, strict=True))
                     for side in (a, b)
@@ -136,9 +137,8 @@ class Unpacker:
 
     def combined(self, monoid: str, a: tuple[Term, ...], b: tuple[Term, ...]) -> tuple[Term, ...]:
         """The components of `a ⊕ b`."""
-        definition = MONOIDS[monoid].definition
-        assert definition is not None
-        return definition.combined(pack(a, monoid), pack(b, monoid))
+        assert isinstance(monoid, Carrier)
+        return combined(monoid, pack(a, monoid), pack(b, monoid))
 
     def hold(self, kind: str, value: Term) -> Term:
         """The value, evaluated now, unless it may be evaluated as often as it stands somewhere, or perhaps not at all."""
@@ -179,9 +179,9 @@ class Unpacker:
             self.now = None
             return (*now.steps, replace(step, index=index, value=parts[0], guard=guard))
         if step.update:
-            components = CARRIERS[step.value.dtype].components
-            old = tuple(Read(name, index, dtype, step.span) for name, (_, dtype) in zip(cells, components, strict=True))
-            given = (self.hold(f"{step.target}_{n}_in", v) for v, (n, _) in zip(parts, components, strict=True))
+            own = components(step.value.dtype)
+            old = tuple(Read(name, index, dtype, step.span) for name, (_, dtype) in zip(cells, own, strict=True))
+            given = (self.hold(f"{step.target}_{n}_in", v) for v, (n, _) in zip(parts, own, strict=True))
             parts = self.combined(step.update, old, tuple(given))
         order = list(zip(cells, parts, strict=True))
         if any(r.tensor in cells and r.tensor != name for name, v in order for r in reads(v)):

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from tinygpu.category.interval import natural
+from tinygpu.category.linear import stride
 from tinygpu.category.term import FLOATS, Axis, Const, Term, conjunction, conjuncts, size, text, variables
 from tinygpu.derive.unpack import unpack
 from tinygpu.emit.cpu_body import Body, shared
@@ -24,13 +25,13 @@ from tinygpu.emit.cuda_names import index_names
 from tinygpu.emit.mathlib import errors
 from tinygpu.emit.python import block, identifier, indent
 from tinygpu.model.op import Op, Tensor
-from tinygpu.program.step import Assign, For, Launch, Local, Program, Step, steps
+from tinygpu.program.step import Array, Assign, For, Launch, Program, Step, steps
 from tinygpu.record import dataclass, replace
 from tinygpu.schedule.access import is_long
 from tinygpu.schedule.exchange import flat_thread, threads_of
 from tinygpu.schedule.lift import Site, sites
 from tinygpu.schedule.merge import assume
-from tinygpu.schedule.polynomial import positive, term, without
+from tinygpu.schedule.polynomial import positive, term
 from tinygpu.schedule.threads import in_turn
 from tinygpu.schedule.tiled import LANES
 
@@ -131,7 +132,7 @@ def labelled(program: Program, launch: Launch, writer: Writer) -> dict[Term, str
     return {writer.thread: "thread", **labels} if writer.strip and not isinstance(writer.thread, Const) else labels
 
 
-def declared(local: Local, writer: Writer) -> list[str]:
+def declared(local: Array, writer: Writer) -> list[str]:
     """An array for each cell that is none but one number, or for each at all, where every thread has it."""
     size: Term = Const(writer.parts if local.name in writer.strip else 1)
     for extent in local.extents:
@@ -185,7 +186,7 @@ def work_count(launch: Launch, sizes: Collection[str], writer: Writer) -> str:
             p = positive(guard)
             if p is not None and factor in inside and not any(a in launch.grid for a in inside if a != factor):
                 for axis in inside:
-                    p = without(p, axis.name)
+                    p = stride(p, axis.name)[1]
                 axes = [a for a in axes if a not in inside]
                 parts.append(term(p))
                 break

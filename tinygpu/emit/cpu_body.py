@@ -18,7 +18,7 @@ from tinygpu.program.step import Assign, For, If, Step, steps
 from tinygpu.record import dataclass, replace
 from tinygpu.schedule.merge import assume, common
 from tinygpu.schedule.pieces import substituted
-from tinygpu.schedule.polynomial import coefficient, plus, positive, telling, term, without
+from tinygpu.schedule.polynomial import limit, positive, telling
 from tinygpu.schedule.tiled import LANES
 
 UPDATE = {"sum": "add", "prod": "mul", "max": "max", "min": "min", "any": "or", "all": "and"}
@@ -86,14 +86,13 @@ def bounds(axis: Axis, facts: Collection[Term]) -> tuple[list[Term], list[Term],
     """The facts that stay conditions, and those that are `low <= axis` and `axis < high`."""
     stay, lows, highs = list[Term](), list[Term](), list[Term]()
     for fact in facts:
-        p = positive(fact)
-        pace = coefficient(p, axis.name) if p is not None else None
-        if p is not None and pace == {(): -1}:
-            highs.append(term(without(p, axis.name)))
-        elif p is not None and pace == {(): 1}:
-            lows.append(term(plus({(): 1}, without(p, axis.name), -1)))
-        else:
-            stay.append(fact)
+        match limit(positive(fact), axis.name):
+            case (1, low):
+                lows.append(low)
+            case (-1, high):
+                highs.append(high)
+            case _:
+                stay.append(fact)
     return stay, telling(lows, 1), telling(highs, -1)
 
 

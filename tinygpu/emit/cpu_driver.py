@@ -8,7 +8,7 @@ with the unit, and the copies are combined in order, so the result does not depe
 from __future__ import annotations
 
 from tinygpu.category.dtype import HALVES
-from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.monoid import as_monoid
 from tinygpu.category.term import INTEGERS, Const, text
 from tinygpu.emit.cpu_body import UPDATE
 from tinygpu.emit.cpu_text import REGISTER, Writer, constant, mangle, wrapping
@@ -30,7 +30,7 @@ class Call:
     @property
     def alone(self) -> bool:
         """Whether its items have to run one after the other: a monoid without a unit has no copies to start from."""
-        return any(MONOIDS[update].unit(tensor.dtype) is None for tensor, update in self.met)
+        return any(as_monoid(update).unit(tensor.dtype) is None for tensor, update in self.met)
 
 
 def arguments(globals_: tuple[Tensor, ...], sizes: tuple[str, ...]) -> str:
@@ -49,7 +49,7 @@ def driver_lines(call: Call, given: str, writer: Writer) -> list[str]:
         f'    """All {call.name}_work, in `parts` equal parts{note}."""',
     ]
     for tensor, update in call.met:
-        unit = MONOIDS[update].unit(tensor.dtype)
+        unit = as_monoid(update).unit(tensor.dtype)
         assert isinstance(unit, Const), "such launches run alone"
         start = constant(unit)
         start = writer.call(f"f32_to_{tensor.dtype}", start) if tensor.dtype in HALVES else start

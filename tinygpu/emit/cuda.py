@@ -22,7 +22,7 @@ from tinygpu.emit.cuda_text import Scope, stored
 from tinygpu.emit.prelude import ANGLES, CONVERSIONS, MOVES, SHUFFLED, UPDATED, made_by
 from tinygpu.emit.python import Lines, block, docstring, identifier, python_names, source
 from tinygpu.program.arrays import STATIC_BYTES, arrays, shared_places
-from tinygpu.program.step import For, Launch, Local, Program, Shared, steps
+from tinygpu.program.step import For, Launch, Program, arrays_in, steps
 from tinygpu.program.traverse import written
 from tinygpu.record import dataclass
 
@@ -168,8 +168,8 @@ def kernel_scope(program: Program, launch: Launch) -> Scope:
     """The Python names of everything in a launch; arrays in memory with their shapes and layouts, and the thread's own cells."""
     op, inside = program.op, tuple(steps(launch.body))
     loops = [s.axis for s in inside if isinstance(s, For)]
-    local = [s.name for s in inside if isinstance(s, Local)]
-    shared = {s.name: s for s in inside if isinstance(s, Shared)}
+    local = [s.name for s in arrays_in(launch.body, "thread")]
+    shared = {s.name: s for s in arrays_in(launch.body, "block")}
     spec = [*(t.name for t in op.tensors), *(w.name for w in program.workspaces), *op.sizes]
     spec += [*(a.name for a in (*launch.grid, *launch.block, *loops)), *shared, *local]
     shapes = {t.name: t.shape for t in op.tensors if t.shape or t.role == "output"}

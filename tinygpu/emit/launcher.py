@@ -19,7 +19,7 @@ from tinygpu.emit.sizes import solve
 from tinygpu.emit.spelled import Spelled, quoted, spell
 from tinygpu.model.op import Op
 from tinygpu.program.promises import of_data, promises, rows
-from tinygpu.program.step import Program, Workspace
+from tinygpu.program.step import Array, Program
 
 Table = dict[str, Any]
 
@@ -28,7 +28,7 @@ def launcher_source(
     program: Program,
     limits: tuple[Term, ...] = (),
     header: tuple[str, ...] = (),
-    cpu: tuple[Workspace, ...] | None = None,
+    cpu: tuple[Array, ...] | None = None,
     cpu_limits: tuple[Term, ...] = (),
     kernels: Sequence[str] = (),
 ) -> str:
@@ -51,7 +51,7 @@ def launcher_source(
 
 
 def launch_table(
-    program: Program, limits: tuple[Term, ...], cpu: tuple[Workspace, ...], cpu_limits: tuple[Term, ...], kernels: Sequence[str]
+    program: Program, limits: tuple[Term, ...], cpu: tuple[Array, ...], cpu_limits: tuple[Term, ...], kernels: Sequence[str]
 ) -> Table:
     """`program → all that its launcher has to know`, in words."""
     op = program.op

@@ -28,7 +28,7 @@ from tinygpu.hardware.arch import CPU
 from tinygpu.model.machine import Machine
 from tinygpu.model.op import Op
 from tinygpu.program.promises import of_data, promises, rows
-from tinygpu.program.step import Program, Workspace
+from tinygpu.program.step import Array, Program
 from tinygpu.record import dataclass, replace
 from tinygpu.runtime import NAME, VERSION
 
@@ -224,7 +224,7 @@ def _array(op: Op, name: str) -> str:
     return f"{role} {name}: {tensor.dtype}{shape}"
 
 
-def _space(space: Workspace) -> str:
+def _space(space: Array) -> str:
     return (
         f"between {space.name}: {space.dtype}[{', '.join(map(text, space.extents))}], made by the launcher or given as workspace="
     )

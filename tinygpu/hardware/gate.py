@@ -67,7 +67,7 @@ def slow(report: Report, program: Program, number: int) -> tuple[str, ...]:
 def rewrites(program: Program, number: int) -> bool:
     """Whether a launch reads an array in global memory that it writes too."""
     inside = [s for s in steps(program.launches[number].body) if isinstance(s, Assign)]
-    far = {a.name for a in arrays(program).values() if a.space in ("input", "output", "workspace")}
+    far = {a.name for a in arrays(program).values() if a.owner == "grid"}
     read = {r.tensor for s in inside for r in reads_of(s)}
     return bool(far & ({s.target for s in inside} & read | {s.target for s in inside if s.update and not s.atomic}))
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tinygpu.category.atomic import has_atomic
-from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.monoid import as_monoid, has_atomic
 from tinygpu.category.term import TRUE, App, Axis, Fold, Read, Term, Var, rebuild, variables, walk
 from tinygpu.diagnostic import Label
 from tinygpu.model.machine import Phase
@@ -120,7 +119,7 @@ def check_atomic(phase: Phase, op: Op, problems: Problems) -> None:
         other = f"take {listing(clause.factors)} out of the grid, or compute the fold by an equation of its own"
     elif not has_atomic(value.monoid, value.dtype):
         reason = f"there is no atomic {value.monoid} of {value.dtype}"
-    elif MONOIDS[value.monoid].unit(value.dtype) is None:
+    elif as_monoid(value.monoid).unit(value.dtype) is None:
         reason = f"{value.monoid} over {value.dtype} has no unit that the output could start from"
     else:
         return
@@ -167,6 +166,6 @@ def open_grid(phase: Phase, problems: Problems) -> None:
         fix = f"take {listing(names)} out of the grid, or compute the inner fold by an equation of its own"
     elif not atomic(phase):
         fix = f"a further launch that evaluates {target} goes on with it: launch final {{ work block = ({names[0]}: …) }}"
-        if value == fold and has_atomic(fold.monoid, fold.dtype) and MONOIDS[fold.monoid].unit(fold.dtype):
+        if value == fold and has_atomic(fold.monoid, fold.dtype) and as_monoid(fold.monoid).unit(fold.dtype):
             fix = f"reduce {target} over {', '.join(names)} by atomic; or {fix}"
     problems.add("TG533", title, fold.span, reason, Label(phase.span, "placed here"), help=fix)

@@ -1,15 +1,16 @@
 """The monoids with several components that every file may use: largest and smallest with their place, log Σ exp, mean and variance.
 
-Comes in: a name and a dtype. Goes out: the monoid, interned as `argmax_f32` and the like.
+Comes in: a name and a dtype. Goes out: the monoid, which is called `argmax_f32` and the like.
 The one idea: they are written in the language itself, so they are elaborated and proved as a user's monoids are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 
 from tinygpu.category.dtype import RANGE
-from tinygpu.category.monoid import MONOIDS, Monoid
+from tinygpu.category.monoid import Carrier
 from tinygpu.category.term import FLOATS, INTEGERS
 
 # The index of the first of several equal values; of nothing, the largest index. T is the dtype of the values.
@@ -40,7 +41,7 @@ BUILT_IN: Mapping[str, tuple[str, ...]] = {  # the dtypes that they fold
 
 
 def declaration(name: str, dtype: str) -> str:
-    """The text of a built-in monoid, with its name in the registry.
+    """The text of a built-in monoid, with its name.
 
     >>> print(declaration("argmin", "i32").split("\\n")[1])
       unit    (2147483647, 2147483647)
@@ -55,22 +56,22 @@ def declaration(name: str, dtype: str) -> str:
     return f"monoid {name}_{dtype}({text.partition('(')[2]}".replace(": T", f": {dtype}")
 
 
-def built_in(name: str, dtype: str) -> Monoid:
+@cache
+def built_in(name: str, dtype: str) -> Carrier:
     """The monoid of that name on values of that dtype, elaborated when it is first asked for."""
-    title = f"{name}_{dtype}"
-    if title not in MONOIDS:
-        from tinygpu.model.monoid import elaborate_monoid  # it needs expressions, which need this
-        from tinygpu.model.problems import Problems
-        from tinygpu.model.scope import Scope
-        from tinygpu.syntax import tree
-        from tinygpu.syntax.parse import parse
+    from tinygpu.model.monoid import elaborate_monoid  # it needs expressions, which need this
+    from tinygpu.model.problems import Problems
+    from tinygpu.model.scope import Scope
+    from tinygpu.syntax import tree
+    from tinygpu.syntax.parse import parse
 
-        problems = Problems()
-        (written,) = parse(declaration(name, dtype)).declarations
-        assert isinstance(written, tree.Monoid)
-        elaborate_monoid(written, Scope(problems, place="in a monoid"))
-        problems.stop()
-    return MONOIDS[title]
+    problems = Problems()
+    (written,) = parse(declaration(name, dtype)).declarations
+    assert isinstance(written, tree.Monoid)
+    made = elaborate_monoid(written, Scope(problems, place="in a monoid"))
+    problems.stop()
+    assert made is not None
+    return made
 
 
 def is_built_in(name: str) -> bool:
@@ -83,13 +84,13 @@ def is_built_in(name: str) -> bool:
     return dtype in BUILT_IN.get(base, ())
 
 
-def monoid_of(name: str, monoids: Mapping[str, str]) -> Monoid | None:
+def monoid_of(name: str, monoids: Mapping[str, Carrier | None]) -> Carrier | None:
     """The monoid with components that a name means in a file that declares `monoids`; None if it means none.
 
-    >>> monoid_of("argmax_f32", {}).definition.carrier.components
+    >>> monoid_of("argmax_f32", {}).components
     (('v', 'f32'), ('k', 'i32'))
     """
     if name in monoids:
-        return MONOIDS.get(monoids[name])
+        return monoids[name]
     base, _, dtype = name.rpartition("_")
     return built_in(base, dtype) if is_built_in(name) else None

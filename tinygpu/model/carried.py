@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tinygpu.category.carrier import CARRIERS, shown
-from tinygpu.category.monoid import Definition, Monoid
+from tinygpu.category.carrier import lifted as lift
+from tinygpu.category.monoid import Carrier
 from tinygpu.category.term import Term, pack, part
 from tinygpu.diagnostic import Span
 from tinygpu.model.dtype import settle
@@ -25,29 +25,25 @@ def component(expr: tree.Field, scope: Scope, value: Elaborate) -> Term:
     whole = value(expr.value, scope)
     if whole.dtype == UNKNOWN:
         return WRONG
-    if whole.dtype not in CARRIERS:
+    if not isinstance(whole.dtype, Carrier):
         title = f"a value of {whole.dtype} has no components"
         return scope.problems.add("TG148", title, expr.span, f".{expr.name} of a single value", help="leave out the point")
-    carrier = CARRIERS[whole.dtype]
+    carrier = whole.dtype
     place = carrier.place(expr.name)
     if place is None:
         names = [name for name, _ in carrier.components]
         fix = suggestion(expr.name, names) or f"the components are {listing(names)}"
-        return scope.problems.add(
-            "TG148", f"{shown(carrier.name)} has no component {expr.name}", expr.span, "no such component", help=fix
-        )
+        return scope.problems.add("TG148", f"{carrier} has no component {expr.name}", expr.span, "no such component", help=fix)
     return part(whole, place, carrier.components[place][1])
 
 
-def made(monoid: Monoid, expr: tree.Call, scope: Scope, value: Elaborate) -> Term:
+def made(carrier: Carrier, expr: tree.Call, scope: Scope, value: Elaborate) -> Term:
     """`lse(x, 1)`, a value for each component; `lse(a, b)`, two values combined."""
-    assert monoid.definition is not None
-    carrier = monoid.definition.carrier
     given = [value(arg, scope) for arg in expr.args]
     if any(term.dtype == UNKNOWN for term in given):
         return WRONG
-    if len(given) == 2 and all(term.dtype == carrier.name for term in given):
-        return monoid.combine(given[0], given[1])
+    if len(given) == 2 and all(term.dtype == carrier for term in given):
+        return carrier.combine(given[0], given[1])
     if len(given) != len(carrier.components):
         return scope.problems.add(
             "TG125",
@@ -58,7 +54,7 @@ def made(monoid: Monoid, expr: tree.Call, scope: Scope, value: Elaborate) -> Ter
         )
     spans = [arg.span for arg in expr.args]
     terms = settled(carrier.components, tuple(given), spans, scope)
-    return WRONG if terms is None else pack(terms, carrier.name)
+    return WRONG if terms is None else pack(terms, carrier)
 
 
 def settled(
@@ -75,13 +71,13 @@ def settled(
     return None if any(t.dtype == UNKNOWN for t in terms) else tuple(terms)
 
 
-def lifted(definition: Definition, given: tuple[Term, ...], spans: list[Span], name: str, scope: Scope) -> Term:
+def lifted(carrier: Carrier, given: tuple[Term, ...], spans: list[Span], name: str, scope: Scope) -> Term:
     """What an element of a fold is lifted to: the carrier's own value as it is, others by `lift`."""
-    if len(given) == 1 and given[0].dtype == definition.carrier.name:
+    if len(given) == 1 and given[0].dtype == carrier:
         return given[0]
-    if len(given) != len(definition.parameters):
-        names = listing([parameter for parameter, _ in definition.parameters])
-        fix = f"write fold {name}[…] ({', '.join('…' for _ in definition.parameters)})"
+    if len(given) != len(carrier.parameters):
+        names = listing([parameter for parameter, _ in carrier.parameters])
+        fix = f"write fold {name}[…] ({', '.join('…' for _ in carrier.parameters)})"
         return scope.problems.add("TG125", f"{name} lifts {names}", spans[0].to(spans[-1]), f"{len(given)} given", help=fix)
-    terms = settled(definition.parameters, given, spans, scope)
-    return WRONG if terms is None else definition.lifted(terms)
+    terms = settled(carrier.parameters, given, spans, scope)
+    return WRONG if terms is None else lift(carrier, terms)

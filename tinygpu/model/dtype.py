@@ -7,9 +7,8 @@ The one idea: a literal has no dtype of its own, an index term has one and is ca
 
 from __future__ import annotations
 
-from tinygpu.category.carrier import CARRIERS
-from tinygpu.category.carrier import shown as called
 from tinygpu.category.dtype import DTYPE, RANGE
+from tinygpu.category.monoid import Carrier, components
 from tinygpu.category.term import (
     BOOL,
     COMPARISONS,
@@ -58,10 +57,8 @@ def settle(term: Term, dtype: str, span: Span, problems: Problems) -> Term:
     """The term in `dtype`: literals take it, index terms are cast to it. A term of another dtype is left as it is."""
     if term.dtype == dtype or term.dtype not in OPEN or dtype == UNKNOWN:
         return term
-    if dtype in CARRIERS:
-        return problems.add(
-            "TG147", f"a number stands where a value of {called(dtype)} is needed", span, "one number", help=_made(dtype)
-        )
+    if isinstance(dtype, Carrier):
+        return problems.add("TG147", f"a number stands where a value of {dtype} is needed", span, "one number", help=_made(dtype))
     if dtype == BOOL:
         return problems.add(
             "TG123", "a number stands where a condition is needed", span, "this is a number", help="compare it: … != 0"
@@ -104,7 +101,7 @@ def offered(op: str, dtype: str) -> bool:
     """
     if op in SHUFFLES:
         return dtype != INDEX
-    if dtype in CARRIERS:
+    if isinstance(dtype, Carrier):
         return False
     if dtype == BOOL:
         return op in COMPARISONS
@@ -123,8 +120,8 @@ def not_offered(op: str, dtype: str, span: Span, problems: Problems) -> Const:
     }.get(op, f"cast the argument: {sign}(f32(…))" if op in FUNCTIONS else "cast it: f32(…)")
     if dtype == BOOL:
         fix = "choose the numbers: 1 if condition else 0"
-    if dtype in CARRIERS:
-        fix = f"take a component, .{CARRIERS[dtype].components[0][0]}, or combine two values: {dtype}(a, b)"
+    if isinstance(dtype, Carrier):
+        fix = f"take a component, .{dtype.components[0][0]}, or combine two values: {dtype}(a, b)"
     return problems.add("TG122", f"{sign} is not defined for {kind}", span, f"{sign} of {kind}", help=fix)
 
 
@@ -153,7 +150,7 @@ def meet(left: Term, right: Term, spans: tuple[Span, Span], problems: Problems) 
 
 def _made(dtype: str) -> str:
     """How a carrier's value is written."""
-    return f"write {called(dtype)}({', '.join(name for name, _ in CARRIERS[dtype].components)}), a value for each component"
+    return f"write {dtype}({', '.join(name for name, _ in components(dtype))}), a value for each component"
 
 
 def _kind(dtype: str) -> str:
@@ -163,8 +160,8 @@ def _kind(dtype: str) -> str:
 def _advice(left: Term, right: Term) -> str:
     """Which side to cast: the narrower one to the wider, both to f32 where neither holds the other."""
     a, b = left.dtype, right.dtype
-    if a in CARRIERS or b in CARRIERS:
-        return _made(a if a in CARRIERS else b)
+    if isinstance(a, Carrier) or isinstance(b, Carrier):
+        return _made(a if isinstance(a, Carrier) else b)
     if BOOL in (a, b):
         return f"make the condition a number: 1 if {shown(left if a == BOOL else right)} else 0"
     if {a, b} == {"f16", "bf16"}:
@@ -182,7 +179,12 @@ def to_index(term: Term, span: Span, problems: Problems) -> Term:
     term = settle(term, INDEX, span, problems)
     if term.dtype in INTEGERS:
         return App("cast", (term,), INDEX)
-    if term.dtype in FLOATS or term.dtype == BOOL or term.dtype in CARRIERS or (isinstance(term, Fold) and term.dtype == INDEX):
+    if (
+        term.dtype in FLOATS
+        or term.dtype == BOOL
+        or isinstance(term.dtype, Carrier)
+        or (isinstance(term, Fold) and term.dtype == INDEX)
+    ):
         kind = "a fold" if isinstance(term, Fold) else "a condition" if term.dtype == BOOL else f"a value of {term.dtype}"
         fixes = {BOOL: "make it a number: 1 if condition else 0", INDEX: "give the fold an equation of its own"}
         fix = fixes.get(term.dtype, "cast it: i32(…)")

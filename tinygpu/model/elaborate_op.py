@@ -63,7 +63,18 @@ def _one(op: tree.Op, name: str, file: Scope) -> Op:
         _all_used(op, scope)
     promises = tuple(w for w in where if any(isinstance(t, Read) for t in walk(w)))
     guards = tuple(dict.fromkeys((*with_divisors(w for w in where if w not in promises), *_possible((*inputs, *outputs)))))
-    return Op(name, tuple(sizes), inputs, outputs, intermediates, equations, guards, op.span, promises, tuple(file.monoids.items()))
+    return Op(
+        name,
+        tuple(sizes),
+        inputs,
+        outputs,
+        intermediates,
+        equations,
+        guards,
+        op.span,
+        promises,
+        tuple(m for m in file.monoids.values() if m),
+    )
 
 
 def _declared(op: tree.Op, scope: Scope) -> dict[str, Tensor]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tinygpu.category.carrier import CARRIERS, shown
+from tinygpu.category.monoid import Carrier, components
 from tinygpu.category.term import BOOL, INDEX, Axis, Read, Term
 from tinygpu.diagnostic import Label
 from tinygpu.model.dtype import LITERAL, settle
@@ -99,12 +99,12 @@ def _side(equation: tree.Equation, number: int, scope: Scope) -> Term:
     """What the right side gives to one of the targets."""
     if len(equation.targets) == 1 or not isinstance(equation.value, tree.FoldExpr):
         term = value(equation.value, scope)
-        if term.dtype not in CARRIERS:
+        if not isinstance(term.dtype, Carrier):
             return term
-        names = ", ".join(f"{name}[…]" for name, _ in CARRIERS[term.dtype].components)
-        fix = f"write ({names}) = … for all of them, or take one: (…).{CARRIERS[term.dtype].components[0][0]}"
-        title = f"{equation.targets[0].name} is one value, and {shown(term.dtype)} has several"
-        return scope.problems.add("TG147", title, equation.value.span, f"a value of {shown(term.dtype)}", help=fix)
+        names = ", ".join(f"{name}[…]" for name, _ in components(term.dtype))
+        fix = f"write ({names}) = … for all of them, or take one: (…).{term.dtype.components[0][0]}"
+        title = f"{equation.targets[0].name} is one value, and {term.dtype} has several"
+        return scope.problems.add("TG147", title, equation.value.span, f"a value of {term.dtype}", help=fix)
     given = results(equation.value, scope, value)
     if WRONG in given:
         return WRONG

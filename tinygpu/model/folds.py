@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tinygpu.category.monoid import SCALARS, Monoid
+from tinygpu.category.carrier import result
+from tinygpu.category.monoid import SCALARS, Carrier
 from tinygpu.category.term import BOOL, INDEX, TRUE, App, Axis, Fold, Read, Term, Var, apply, conjunction, variables, walk
 from tinygpu.model.builtin import BUILT_IN, built_in, monoid_of
 from tinygpu.model.carried import lifted
@@ -45,7 +46,7 @@ def _fold(expr: tree.FoldExpr, scope: Scope, value: Elaborate) -> Term | tuple[F
     problems = scope.problems
     monoid = monoid_of(expr.monoid, scope.monoids) if expr.named else None
     if monoid is None and (expr.named or expr.monoid not in (*SCALARS, *BUILT_IN)):
-        if scope.monoids.get(expr.monoid) == "":  # its declaration has been complained about
+        if scope.monoids.get(expr.monoid, TRUE) is None:  # its declaration has been complained about
             for item in _items(expr):
                 value(item, replace(scope, problems=Problems()))  # what stands in it is used all the same
             return WRONG
@@ -114,7 +115,7 @@ def _bound(expr: tree.FoldExpr, scope: Scope, value: Elaborate) -> Bound | None:
 
 
 def _carried(
-    expr: tree.FoldExpr, axes: tuple[Axis, ...], guard: Term, given: tuple[Term, ...], monoid: Monoid | None, scope: Scope
+    expr: tree.FoldExpr, axes: tuple[Axis, ...], guard: Term, given: tuple[Term, ...], monoid: Carrier | None, scope: Scope
 ) -> Term | tuple[Fold, tuple[Term, ...]]:
     """A fold of a carrier's values, with its results."""
     spans = [item.span for item in _items(expr)]
@@ -132,16 +133,15 @@ def _carried(
         monoid = built_in(expr.monoid, dtype)
         if expr.monoid in PLACE:
             if len(axes) > 1:
-                fix = f"give the elements one number: fold {monoid.name}[…] (value, i32(number))"
+                fix = f"give the elements one number: fold {monoid}[…] (value, i32(number))"
                 return scope.problems.add("TG125", f"{expr.monoid} takes one index", expr.span, f"{len(axes)} given", help=fix)
             given, spans = (*given, App("cast", (Var(axes[0].name),), "i32")), spans * 2
-    assert monoid.definition is not None
-    body = lifted(monoid.definition, given, spans, expr.monoid, scope)
+    body = lifted(monoid, given, spans, expr.monoid, scope)
     if body.dtype == UNKNOWN:
         return WRONG
-    whole = Fold(monoid.name, axes, guard, body, monoid.name, expr.span)
+    whole = Fold(monoid, axes, guard, body, monoid, expr.span)
     raw = len(given) == 1 and given[0] is body
-    return whole if raw else (whole, monoid.definition.result(whole))
+    return whole if raw else (whole, result(monoid, whole))
 
 
 def _twice(binder: tree.Binder, axes: list[Axis], scope: Scope) -> bool:

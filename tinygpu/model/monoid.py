@@ -1,6 +1,6 @@
 """Monoids, from the tree: a carrier with its invariant, a unit, what one element is lifted to, and how two values combine.
 
-Comes in: the tree of one `monoid`. Goes out: its name in the registry of `category.monoid`.
+Comes in: the tree of one `monoid`. Goes out: a carrier.
 The one idea: each part is one expression for each component, elaborated like the right side of an equation; whether the laws hold is
 proved later, and a law that small numbers break is not assumed by anyone.
 """
@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tinygpu.category.carrier import Carrier
-from tinygpu.category.monoid import LEFT, RIGHT, Definition, Monoid, intern
+from tinygpu.category.monoid import LEFT, RIGHT, Carrier, pack
 from tinygpu.category.sample import broken
-from tinygpu.category.term import BOOL, DTYPES, OPERATIONS, Const, Fold, Term, Var, conjunction, walk
+from tinygpu.category.term import BOOL, DTYPES, OPERATIONS, Const, Fold, Term, Var, conjunction, substitute, walk
 from tinygpu.diagnostic import Label, Span
 from tinygpu.model.builtin import is_built_in
 from tinygpu.model.dtype import OPEN, settle
@@ -28,11 +27,11 @@ NEEDED = ("unit", "lift", "combine")
 def monoids_of(file: tree.File, constants: Mapping[str, int], problems: Problems) -> Scope:
     """A scope with the params and the monoids of a file."""
     scope = Scope(problems, constants=constants)
-    named: dict[str, str] = {}
+    named: dict[str, Carrier | None] = {}
     for declaration in file.declarations:
         if isinstance(declaration, tree.Monoid) and declaration.name not in named:
             free = _free(declaration, problems)
-            named[declaration.name] = elaborate_monoid(declaration, replace(scope, place="in a monoid")) if free else ""
+            named[declaration.name] = elaborate_monoid(declaration, replace(scope, place="in a monoid")) if free else None
     return replace(scope, monoids=named)
 
 
@@ -47,8 +46,8 @@ def _free(monoid: tree.Monoid, problems: Problems) -> bool:
     return False
 
 
-def elaborate_monoid(monoid: tree.Monoid, scope: Scope) -> str:
-    """`tree.Monoid → name in the registry`, empty after a message."""
+def elaborate_monoid(monoid: tree.Monoid, scope: Scope) -> Carrier | None:
+    """`tree.Monoid → carrier`, None after a message."""
     problems, before = scope.problems, len(scope.problems)
     place = head(monoid.span, f"monoid {monoid.name}")
     if monoid.name in (*OPERATIONS, *DTYPES, *CALLS, *SPECIAL, *scope.constants, *OPEN, LEFT, RIGHT):
@@ -57,9 +56,8 @@ def elaborate_monoid(monoid: tree.Monoid, scope: Scope) -> str:
     components = _components(monoid, scope)
     parts = _parts(monoid, place, problems)
     if len(problems) > before:
-        return ""
-    made = intern(monoid.name, components, lambda carrier: _made(carrier, monoid, parts, scope))
-    return made.name if made else ""
+        return None
+    return _made(Carrier(monoid.name, components=components), monoid, parts, scope)
 
 
 def _components(monoid: tree.Monoid, scope: Scope) -> tuple[tuple[str, str], ...]:
@@ -98,20 +96,19 @@ def _parts(monoid: tree.Monoid, place: Span, problems: Problems) -> dict[str, tr
     return parts
 
 
-def _made(carrier: Carrier, monoid: tree.Monoid, parts: Mapping[str, tree.MonoidPart], scope: Scope) -> Monoid | None:
-    """The monoid on a carrier, None after a message."""
+def _made(carrier: Carrier, monoid: tree.Monoid, parts: Mapping[str, tree.MonoidPart], scope: Scope) -> Carrier | None:
+    """The carrier with its laws, from its components; None after a message."""
     before = len(scope.problems)
     components: dict[str, Term] = {name: Var(name, dtype) for name, dtype in carrier.components}
     inside = replace(scope, values=components)
     invariant = conjunction(*(condition(guard, inside) for guard in monoid.where))
     parameters = _parameters(parts["lift"], carrier, scope)
     given: dict[str, Term] = {name: Var(name, dtype) for name, dtype in parameters}
-    two: dict[str, Term] = dict(
-        zip(_two(parts["combine"], scope), (Var(LEFT, carrier.name), Var(RIGHT, carrier.name)), strict=True)
-    )
+    two: dict[str, Term] = dict(zip(_two(parts["combine"], scope), (Var(LEFT, carrier), Var(RIGHT, carrier)), strict=True))
     unit = _terms(parts["unit"], carrier, scope)
     lift = _terms(parts["lift"], carrier, replace(scope, values=given))
-    combine = _terms(parts["combine"], carrier, replace(scope, values=two))
+    apart = {name: pack(carrier.variables(name), carrier) for name in (LEFT, RIGHT)}
+    combination = tuple(substitute(term, apart) for term in _terms(parts["combine"], carrier, replace(scope, values=two)))
     results = (
         tuple(value(item, inside) for item in parts["result"].value.items) if "result" in parts else tuple(components.values())
     )
@@ -122,9 +119,18 @@ def _made(carrier: Carrier, monoid: tree.Monoid, parts: Mapping[str, tree.Monoid
     if len(scope.problems) > before:
         return None
     place = head(monoid.span, f"monoid {monoid.name}")
-    definition = Definition(carrier, numbers, parameters, lift, combine, invariant, results, place)
-    commutative, idempotent = (broken(definition, law) is None for law in ("commutative", "idempotent"))  # both are claimed
-    return Monoid(carrier.name, carrier.name, {}, idempotent, commutative, definition=definition)
+    made = replace(
+        carrier,
+        identity=numbers,
+        parameters=parameters,
+        lift=lift,
+        combination=combination,
+        invariant=invariant,
+        results=results,
+        span=place,
+    )
+    commutative, idempotent = (broken(made, law) is None for law in ("commutative", "idempotent"))  # both are claimed
+    return replace(made, commutative=commutative, idempotent=idempotent)
 
 
 def _terms(part: tree.MonoidPart, carrier: Carrier, scope: Scope) -> tuple[Term, ...]:

@@ -6,6 +6,7 @@ The one idea: an equation is a target cell over index axes and one term of `cate
 
 from __future__ import annotations
 
+from tinygpu.category.monoid import Carrier
 from tinygpu.category.term import Axis, Term
 from tinygpu.diagnostic import NOWHERE, Span
 from tinygpu.model.source import Declared
@@ -38,7 +39,7 @@ class Op:
     """A compute object. `sizes` in order of first use; `where` are guards over the sizes.
 
     `promises` are guards over the values of inputs, such as `all[t] 0 <= idx[t]`: assumed, and checked by a call on request.
-    `monoids` are those that its file declares, each with its name in the registry. `source` is what it was made of, if it was.
+    `monoids` are those that its file declares. `source` is what it was made of, if it was.
     """
 
     name: str
@@ -50,7 +51,7 @@ class Op:
     where: tuple[Term, ...] = ()
     span: Span = field(default=NOWHERE, compare=False, repr=False)
     promises: tuple[Term, ...] = ()
-    monoids: tuple[tuple[str, str], ...] = ()
+    monoids: tuple[Carrier, ...] = ()
     source: tuple[Declared, ...] = field(default=(), compare=False, repr=False)
 
     @property

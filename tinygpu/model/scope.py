@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from tinygpu.category.dtype import DTYPE
+from tinygpu.category.monoid import Carrier
 from tinygpu.category.term import BOOL, DTYPES, Const, Read, Term, Var
 from tinygpu.diagnostic import Label, Span
 from tinygpu.model.builtin import monoid_of
@@ -32,7 +33,7 @@ class Scope:
 
     `as_index`: reads of integers are cast to `index` at once, as inside brackets. `used` and `problems` are shared and grow.
     `elsewhere` are arrays of a program that do not live here. `place` says where a shuffle would stand, if it may not stand here.
-    `monoids` are the file's, with their names in the registry (empty for one that is wrong); `values` are names that stand for terms.
+    `monoids` are the file's (None for one that is wrong); `values` are names that stand for terms.
     """
 
     problems: Problems
@@ -46,7 +47,7 @@ class Scope:
     used: set[str] = field(default_factory=set)
     as_index: bool = False
     place: str = "outside a program"
-    monoids: Mapping[str, str] = field(default_factory=dict)
+    monoids: Mapping[str, Carrier | None] = field(default_factory=dict)
     values: Mapping[str, Term] = field(default_factory=dict)
 
     def inside_brackets(self) -> Scope:
@@ -68,7 +69,7 @@ class Scope:
             self.used.add(name)
             return found
         if not self.place and (monoid := monoid_of(name, self.monoids)) is not None:
-            return monoid.name  # only the cells of a program hold a carrier's values
+            return monoid  # only the cells of a program hold a carrier's values
         fix = (
             f"did you mean {ALIASES[name]}?" if name in ALIASES else suggestion(name, DTYPES) or f"the dtypes are {listing(DTYPES)}"
         )

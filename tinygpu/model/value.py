@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from tinygpu.category.carrier import CARRIERS
-from tinygpu.category.monoid import SCALARS
+from tinygpu.category.monoid import SCALARS, Carrier
 from tinygpu.category.term import (
     BOOL,
     COMPARISONS,
@@ -178,7 +177,7 @@ def _compare(expr: tree.Binary, scope: Scope) -> Term:
     left, right, dtype = _pair(expr.left, expr.right, scope)
     if dtype == UNKNOWN:
         return WRONG
-    if dtype in CARRIERS:
+    if isinstance(dtype, Carrier):
         return not_offered(expr.op, dtype, expr.span, scope.problems)
     if dtype == BOOL and op not in ("eq", "ne"):
         fix = "truth values are only equal or not: use == and !=, and, or, not"
@@ -238,7 +237,7 @@ def cast(term: Term, dtype: str, span: Span, scope: Scope) -> Term:
     scope.used.add(dtype)
     if dtype == BOOL and term.dtype != BOOL:
         return scope.problems.add("TG122", "a number is not cast to bool", span, "a cast to bool", help="compare it: … != 0")
-    if term.dtype in CARRIERS:
+    if isinstance(term.dtype, Carrier):
         return not_offered(dtype, term.dtype, span, scope.problems)
     settled = settle(term, dtype, span, scope.problems)
     if settled.dtype in (dtype, UNKNOWN):
@@ -262,7 +261,7 @@ def _extremum(name: str, args: tuple[tree.Expr, ...], scope: Scope) -> Term:
         a, b, dtype = meet(left, value(arg, scope), (span, arg.span), scope.problems)
         if dtype == UNKNOWN:
             return WRONG
-        if dtype == BOOL or dtype in CARRIERS:
+        if dtype == BOOL or isinstance(dtype, Carrier):
             return not_offered(name, dtype, arg.span, scope.problems)
         left = apply(name, a, b) if dtype == INDEX else App(name, (a, b), dtype)
     return left

@@ -8,54 +8,33 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from tinygpu.obligations import (
-    alignment,
-    bounds,
-    cover,
-    defined,
-    equation,
-    holds,
-    initialised,
-    laws,
-    limits,
-    memory,
-    once,
-    ordered,
-    storage,
-    store,
-    uniform,
-    vacuity,
-    wellformed,
-    width,
-)
+from tinygpu.obligations import access, barriers, defined, equation, laws, memory, storage, store, wellformed, width
 from tinygpu.obligations.control import controlled
 from tinygpu.obligations.dataflow import execute, gaps
-from tinygpu.obligations.exact import compared
-from tinygpu.obligations.made import contents_of, number_of, stored_of, value_of
+from tinygpu.obligations.facts import promised, with_theorems
+from tinygpu.obligations.made import compared, contents_of, number_of, stored_of, value_of
 from tinygpu.obligations.obligation import Claim
-from tinygpu.obligations.promise import promised
 from tinygpu.obligations.shape import alike, cancelled
-from tinygpu.obligations.theorems import with_theorems
 from tinygpu.obligations.trace import Trace
 from tinygpu.program.step import Program
 
 PROPERTIES: tuple[tuple[str, Callable[[Program, Trace], Iterator[Claim]]], ...] = (
-    ("vacuity", vacuity.state),
-    ("equation", equation.state),
-    ("limits", limits.state),
+    ("vacuity", equation.vacuity),
+    ("equation", equation.equation),
+    ("limits", storage.limits),
     ("monoid", laws.state),
-    ("bounds", bounds.state),
-    ("memory", memory.state),
-    ("uniform", uniform.state),
-    ("ordered", ordered.state),  # where threads race nothing after this is asked
-    ("cover", cover.state),  # nor where an element is never stored
-    ("once", once.state),
-    ("storage", storage.state),
-    ("initialised", initialised.state),
-    ("store", store.state),
-    ("holds", holds.state),
+    ("bounds", access.bounds),
+    ("memory", memory.one_use),
+    ("uniform", barriers.uniform),
+    ("ordered", barriers.ordered),  # where threads race nothing after this is asked
+    ("cover", memory.cover),  # nor where an element is never stored
+    ("once", memory.once),
+    ("storage", storage.storage),
+    ("initialised", store.initialised),
+    ("store", store.store),
+    ("holds", store.holds),
     ("defined", defined.state),
-    ("alignment", alignment.state),
+    ("alignment", access.alignment),
     ("width", width.state),
 )
 

@@ -12,8 +12,7 @@ from collections.abc import Generator, Iterator, Mapping
 from itertools import count
 
 from tinygpu.category.cancel import cancel
-from tinygpu.category.carrier import CARRIERS
-from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.monoid import Carrier, as_monoid
 from tinygpu.category.region import Region
 from tinygpu.category.settle import settle
 from tinygpu.category.term import (
@@ -35,7 +34,7 @@ from tinygpu.category.term import (
 from tinygpu.diagnostic import Label
 from tinygpu.obligations.defined import defined, evaluated, outer_folds, valued
 from tinygpu.obligations.endless import at_infinity, computes, written
-from tinygpu.obligations.extreme import empty, extremes
+from tinygpu.obligations.facts import empty, extremes
 from tinygpu.obligations.finite import HIGH, LOW, Ends, allowed, apart
 from tinygpu.obligations.fold import match
 from tinygpu.obligations.obligation import Claim, Obligation
@@ -132,16 +131,16 @@ def named(
     if region is None:
         return value, claim
     parts, rest = divide(parts_of(wanted.monoid, region), wanted, claim)
-    if rest and not MONOIDS[wanted.monoid].commutative:
+    if rest and not as_monoid(wanted.monoid).commutative:
         return value, claim
     both = surely(wanted, point) if wanted.dtype in FLOATS else (FALSE, FALSE)
     what = "number" if both == (TRUE, TRUE) else "fold"  # the second may be infinite (`limited`)
     symbol = unused(what, wanted.dtype, value, claim, point, symbols)
     yield from match(parts, wanted, point, labels, lambda a, b, p: same(a, b, p, labels))
-    op, symbols.meant[symbol.name] = MONOIDS[wanted.monoid].op, wanted
+    op, symbols.meant[symbol.name] = as_monoid(wanted.monoid).op, wanted
     if wanted.dtype in FLOATS:
         symbols.ends[symbol.name] = both
-    elif wanted.dtype in CARRIERS and allowed(wanted, point, symbols.ends):
+    elif isinstance(wanted.dtype, Carrier) and allowed(wanted, point, symbols.ends):
         symbols.ends[symbol.name] = (TRUE, TRUE)
     value = put(value, region, combine(op, wanted.dtype, symbol, *rest))
     if len(parts) == 1:
@@ -174,8 +173,8 @@ def _finished(
     value: Term, claim: Term, point: Region, labels: tuple[Label, ...], ends: Ends, meant: Mapping[str, Term]
 ) -> Iterator[Claim]:
     """The formulas about two values without folds; of values of several components one for each, where one may be infinite."""
-    if value.dtype in CARRIERS and computes(value, claim, point, ends):
-        parts = CARRIERS[value.dtype].parts
+    if isinstance(value.dtype, Carrier) and computes(value, claim, point, ends):
+        parts = value.dtype.parts
         for ours, theirs in zip(parts(value), parts(claim), strict=True):
             yield from _finished(ours, theirs, point, labels, ends, meant)
         return
@@ -213,7 +212,7 @@ def split_on(term: Term) -> Term | None:
 
 def find_region(value: Term, wanted: Fold) -> Term | None:
     """The first subterm that combines, with the wanted monoid, most folds, at least one over the same tensors (or failing that, any)."""
-    law = MONOIDS[wanted.monoid]
+    law = as_monoid(wanted.monoid)
     names = {r.tensor for r in reads(wanted.body)}
     found: list[tuple[bool, int, bool, int, Term]] = []
     for term in outside(value):

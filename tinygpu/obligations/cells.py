@@ -11,11 +11,10 @@ claim, and with it at most one thread writes a cell.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TypeAlias
 
 from tinygpu.category.box import Box
 from tinygpu.category.linear import number, plus, polynomial
-from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.monoid import as_monoid, monoids_on
 from tinygpu.category.preimage import preimage
 from tinygpu.category.region import Region
 from tinygpu.category.settle import settle, within
@@ -39,11 +38,11 @@ from tinygpu.category.term import (
 from tinygpu.model.op import Op
 from tinygpu.obligations.exchange import Threads
 from tinygpu.obligations.recurrence import combine, one_point
-from tinygpu.program.step import Assign, Local, Shared, Workspace
+from tinygpu.program.space import WORKSPACE
+from tinygpu.program.step import Array, Assign
 from tinygpu.record import dataclass, replace
 
 FRESH = "?"  # a cell that nobody wrote
-Array: TypeAlias = Local | Shared | Workspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +59,7 @@ class Cells:
     @property
     def private(self) -> bool:
         """Whether each thread has its own."""
-        return isinstance(self.local, Local)
+        return self.local.owner == "thread"
 
     @property
     def place(self) -> tuple[Var, ...]:
@@ -84,7 +83,7 @@ def unwritten(array: Array) -> Cells:
 def unstored(op: Op, name: str) -> Cells:
     """An output that nobody stored."""
     tensor = op.tensor(name)
-    return unwritten(Workspace(name, tensor.dtype, tensor.shape, tensor.span))
+    return unwritten(Array(name, tensor.dtype, tensor.shape, WORKSPACE, span=tensor.span))
 
 
 def itself(cells: Cells, name: str, threads: tuple[str, ...]) -> Read:
@@ -100,22 +99,20 @@ def written(cells: Cells, value: Term, here: Term, update: str) -> Term:
             case App("select", (condition, _, rest)) if condition == here:
                 return select(here, value, rest)  # the same place once more
         return select(here, value, cells.value)
-    monoid, dtype = MONOIDS[update], cells.local.dtype
-    more = Fold(monoid.name, (), here, value, dtype)
+    monoid, dtype = as_monoid(update), cells.local.dtype
+    more = Fold(monoid, (), here, value, dtype)
     return combine(monoid.op, dtype, cells.value, more) if dtype in INTEGERS else App(monoid.op, (cells.value, more), dtype)
 
 
 def merged(guard: Term, new: Term, old: Term) -> Term:
     """`new` where the guard holds, else `old`; an accumulation onto `old` stays one, of guarded contributions."""
-    for monoid in MONOIDS.values():
+    for monoid in monoids_on(new.dtype):
         operands = spine(monoid.op, new)
         exact = monoid.commutative and old.dtype in INTEGERS  # of floats the order of operands may matter
         if old in operands[: 1 + exact] and len(operands) > 1:
             parts = list(operands)
             parts.remove(old)
-            folds = [
-                p if isinstance(p, Fold) and p.monoid == monoid.name else Fold(monoid.name, (), TRUE, p, new.dtype) for p in parts
-            ]
+            folds = [p if isinstance(p, Fold) and p.monoid == monoid else Fold(monoid, (), TRUE, p, new.dtype) for p in parts]
             under = [replace(f, guard=conjunction(guard, f.guard)) for f in folds if not shadows(f, guard)]
             if len(under) == len(parts):
                 return combine(monoid.op, new.dtype, old, *under)
@@ -215,14 +212,14 @@ def contributed(
 ) -> Term:
     """The cells after atomic updates by all writers, in any order."""
     lands = (equal(i, f) for i, f in zip(index, cells.place, strict=True))
-    monoid, dtype = MONOIDS[update], cells.local.dtype
-    fold = one_point(Fold(monoid.name, writers, conjunction(*guards, *lands), value, dtype))
+    monoid, dtype = as_monoid(update), cells.local.dtype
+    fold = one_point(Fold(monoid, writers, conjunction(*guards, *lands), value, dtype))
     return combine(monoid.op, dtype, cells.value, fold)
 
 
 def neighbour(step: Assign, cells: Cells, index: tuple[Term, ...], other: tuple[Term, ...]) -> Term | None:
     """`s[i] ⊕= s[i + d]` as a fold over two cells, `⊕[e < 2] s[i + e·d]`, where d is a number: so a tree does not write its leaves out."""
-    monoid = MONOIDS[step.update]
+    monoid = as_monoid(step.update)
     steps = [plus(polynomial(j), polynomial(i), -1) for i, j in zip(index, other, strict=False)]
     moved = [(f, number(s)) for f, s in zip(cells.formals, steps, strict=False) if s]
     if len(moved) != 1:
@@ -232,4 +229,4 @@ def neighbour(step: Assign, cells: Cells, index: tuple[Term, ...], other: tuple[
         return None
     e = Var(f"{formal}+{abs(distance)}")
     both = substitute(cells.value, {formal: Var(formal) + e * distance})
-    return Fold(monoid.name, (Axis(e.name, Const(2), "block"),), TRUE, both, cells.local.dtype)
+    return Fold(monoid, (Axis(e.name, Const(2), "block"),), TRUE, both, cells.local.dtype)

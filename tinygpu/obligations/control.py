@@ -38,8 +38,7 @@ from tinygpu.category.term import (
     walk,
     whole,
 )
-from tinygpu.obligations.exact import compared
-from tinygpu.obligations.made import carried
+from tinygpu.obligations.made import carried, compared
 from tinygpu.obligations.obligation import Claim, Gap, Inhabited, Obligation
 from tinygpu.record import replace
 

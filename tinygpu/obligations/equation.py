@@ -1,29 +1,35 @@
-"""An op is one: its equations read inside of their tensors, and its indices are divided by 1 or more.
+"""An op is one, and a proof about it is one about something.
 
-    preconditions, o ∈ shape(out)  ⊢  0 ≤ index_a < extent_a   for every read of the equation that is evaluated,   b ≥ 1   for a // b, a % b of indices
+    equation   preconditions, o ∈ shape(out)  ⊢  0 ≤ index_a < extent_a   for every read of the equation that is evaluated,   b ≥ 1   for a // b, a % b of indices
+    vacuity    there are sizes ≥ 1 with where(sizes), and data as promised;   for every store there is a point that its guard admits
 
-Comes in: a program, for its op. Goes out: formulas. The one idea: an equation that reads what is not there names no value, so that every
-program would compute it. What is partial in the data stays so: `where_defined` says it, beside the verdict.
+Comes in: a program, for its op, and the trace. Goes out: formulas, and claims that something exists, which the solver answers with a model. The one
+idea: an equation that reads what is not there names no value, so that every program would compute it. What is partial in the data stays so:
+`where_defined` says it, beside the verdict.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tinygpu.category.box import box_facts
+from tinygpu.category.cancel import cancel
 from tinygpu.category.region import Region
 from tinygpu.category.settle import within
 from tinygpu.category.term import INDEX, TRUE, App, Const, Fold, Read, Term, Var, conjunction, conjuncts, substitute, text, walk
 from tinygpu.diagnostic import Label
 from tinygpu.model.op import Equation, Op
+from tinygpu.obligations.dataflow import preconditions
 from tinygpu.obligations.defined import PARTIAL, condition, partial
-from tinygpu.obligations.obligation import Claim, Obligation
+from tinygpu.obligations.made import compared
+from tinygpu.obligations.obligation import Claim, Inhabited, Obligation
 from tinygpu.obligations.trace import Trace, guarded_reads
 from tinygpu.program.step import Program
 
 DIVISIONS = ("floordiv", "mod", "ceildiv")
 
 
-def state(program: Program, trace: Trace) -> Iterator[Claim]:
+def equation(program: Program, trace: Trace) -> Iterator[Claim]:
     """The claims of this property."""
     op = program.op
     for equation in op.equations:
@@ -127,3 +133,30 @@ def filled(fold: Fold, point: Region) -> bool:
     """Whether a fold surely has its first term."""
     first: dict[str, Term] = {a.name: Const(0) for a in fold.axes}
     return settled(conjunction(*(a.extent >= 1 for a in fold.axes), substitute(fold.guard, first)), point) == TRUE
+
+
+def vacuity(program: Program, trace: Trace) -> Iterator[Claim]:
+    """The claims of this property."""
+    positive = tuple(Var(s) >= 1 for s in program.op.sizes)
+    title = "no sizes satisfy the preconditions"
+    labels = (Label(program.span, "so this machine is for nothing"),)
+    sentence = "some sizes, all at least 1, satisfy the preconditions"
+    yield Inhabited("vacuity", "TG511", title, sentence, preconditions(program) + positive, labels, "weaken a where clause")
+    for promise in program.op.promises:
+        title = "what is promised of the data can never be"
+        sentence = f"{text(promise)} can be"
+        yield Inhabited("vacuity", "TG511", title, sentence, preconditions(program) + positive + somewhere(promise), labels)
+    for store in trace.stores:
+        title = f"this store to {store.tensor} is never reached"
+        labels = (Label(store.step.span, "no point satisfies its guards"),)
+        sentence = f"the store to {store.tensor} is reached"
+        facts = tuple(cancel(f) for f in store.point.facts if compared(f))  # a test of what was computed may go either way
+        yield Inhabited("vacuity", "TG512", title, sentence, facts, labels, "drop it, or weaken its guard")
+
+
+def somewhere(promise: Term) -> tuple[Term, ...]:
+    """What a promise says of one element: that it is there and is as promised."""
+    match promise:
+        case Fold("all", axes, guard, body):
+            return box_facts(axes) + conjuncts(guard) + tuple(part for c in conjuncts(body) for part in somewhere(c))
+    return (promise,)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.monoid import as_monoid
 from tinygpu.category.region import Region
 from tinygpu.category.settle import settle
 from tinygpu.category.term import (
@@ -37,15 +37,14 @@ from tinygpu.category.term import (
 from tinygpu.diagnostic import Span
 from tinygpu.obligations.cells import Cells, State, contributed, itself, merged, neighbour, published, unstored, unwritten, written
 from tinygpu.obligations.closing import closed
-from tinygpu.obligations.exact import compared
-from tinygpu.obligations.exchange import Threads, distances, exchanged
-from tinygpu.obligations.made import FORM, SAID, carried, is_made, made, number_of, reordered
+from tinygpu.obligations.exchange import Threads, distances, exchanged, prefixed, stepped
+from tinygpu.obligations.made import FORM, SAID, carried, compared, is_made, made, number_of, reordered
 from tinygpu.obligations.trace import (
     HERE,
     UNSOLVED,
     Access,
     Collective,
-    Ghost,
+    Fact,
     Meeting,
     Place,
     Store,
@@ -56,8 +55,7 @@ from tinygpu.obligations.trace import (
     started,
 )
 from tinygpu.obligations.unroll import assigned_in, bound
-from tinygpu.obligations.window import prefixed, stepped
-from tinygpu.program.step import Assign, Barrier, For, Holds, If, Launch, Local, Program, Shared, Step
+from tinygpu.program.step import Array, Assign, For, Ghost, If, Launch, Program, Step, Sync
 from tinygpu.record import dataclass, field, replace
 
 FOLLOWED = 6000  # parts of a value, written out as a tree, beyond which it is not followed
@@ -133,7 +131,7 @@ class Execution:
         for number, step in enumerate(body):
             self.place = replace(around, path=(*around.path, number))
             match step:
-                case Local(name) | Shared(name):
+                case Array(name):
                     self.state[name] = unwritten(step)
                 case Assign():
                     self.assign(step, point)
@@ -141,9 +139,9 @@ class Execution:
                     self.loop(step, point)
                 case If():
                     self.branch(step, point)
-                case Barrier(scope, span):
+                case Sync(scope, span):
                     self.add(Trace(collectives=(Collective(scope, "barrier", point, span, self.place.launch),)))
-                case Holds(name, index, claim, span):
+                case Ghost(name, index, claim, span):
                     self.holds(name, index, claim, point, span)
                 case _:
                     assert_never(step)
@@ -154,7 +152,7 @@ class Execution:
         inner = point.under(guard)
         index = tuple(self.observe(i, inner, step.span) for i in step.index)
         if step.update and shuffled(step.value):  # so that a step of a reduction is seen as one
-            whole = MONOIDS[step.update].combine(Read(step.target, step.index, step.value.dtype), step.value)
+            whole = as_monoid(step.update).combine(Read(step.target, step.index, step.value.dtype), step.value)
             step = replace(step, value=whole, update="")
         value = self.observe(step.value, inner, step.span)
         self.access(step.target, index, inner, step.span, True, step.update if step.atomic else "")
@@ -228,7 +226,7 @@ class Execution:
         index = tuple(self.resolve(i, point) for i in index)
         claim = self.resolve(claim, point)
         value = self.resolve(Read(name, index, claim.dtype), point)
-        self.add(Trace(ghosts=(Ghost(value, claim, point, span),), values=((value, point, span),)))
+        self.add(Trace(ghosts=(Fact(value, claim, point, span),), values=((value, point, span),)))
         held = number_of(value)
         plain = all(t.dtype not in FLOATS and not carried(t) for side in (claim, value, *point.guard) for t in walk(side))
         if not (plain and total(claim) and all(map(compared, self.program.op.promises))):  # it was proved of numbers alone

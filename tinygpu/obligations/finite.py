@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.monoid import Carrier, as_monoid
 from tinygpu.category.region import Region
 from tinygpu.category.term import BOOL, FALSE, FLOATS, TRUE, App, Const, Fold, Term, Var, conjunction, negation, substitute
 from tinygpu.category.total import DAMPED, INFINITE, limited
@@ -75,8 +75,7 @@ def blended(fold: Fold, point: Region, ends: Ends) -> Term:
 
 def _bounded(carrier: str, place: int, sign: int) -> bool:
     """Whether a component is not the infinity of a sign in any value of a carrier: its unit is not (`laws`)."""
-    definition = MONOIDS[carrier].definition if carrier in MONOIDS else None
-    return definition is not None and apart(definition.unit[place], sign, Region(()), {}) == TRUE
+    return isinstance(carrier, Carrier) and apart(carrier.identity[place], sign, Region(()), {}) == TRUE
 
 
 def allowed(term: Term, point: Region, ends: Ends) -> bool:
@@ -106,7 +105,7 @@ def _fold(fold: Fold, sign: int, point: Region, ends: Ends) -> Term:
     """A maximum or minimum has its first term, and one that is not its unit is enough; else no term may be infinite."""
     fold, inner = point.opened(fold)
     inner = inner.under(fold.guard, *(a.extent >= 1 for a in fold.axes))  # where there is a term, there is something
-    unit = MONOIDS[fold.monoid].unit(fold.dtype) if fold.monoid in ("min", "max") else None
+    unit = as_monoid(fold.monoid).unit(fold.dtype) if fold.monoid in ("min", "max") else None
     if unit is not None and apart(unit, sign, point, {}) == FALSE:
         first: dict[str, Term] = {a.name: Const(0) for a in fold.axes}
         there = (*(a.extent >= 1 for a in fold.axes), substitute(fold.guard, first))

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from tinygpu.category.linear import polynomial, solve
-from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.monoid import as_monoid
 from tinygpu.category.region import Region
 from tinygpu.category.settle import settle, within
 from tinygpu.category.term import (
@@ -86,7 +86,7 @@ def _alike(part: Fold, wanted: Fold) -> bool:
 
 def alike_terms(part: Fold, wanted: Fold) -> bool:
     """Whether nothing tells one term of a part from another, and how many there are counts."""
-    counted = len(wanted.axes) == 1 and len(part.axes) <= 1 and not MONOIDS[wanted.monoid].idempotent
+    counted = len(wanted.axes) == 1 and len(part.axes) <= 1 and not as_monoid(wanted.monoid).idempotent
     return counted and part.guard == TRUE and not reads(part.body)
 
 
@@ -137,7 +137,7 @@ def match(parts: tuple[Term, ...], wanted: Fold, point: Region, labels: tuple[La
             part if isinstance(part, Fold) and part.monoid == wanted.monoid else Fold(wanted.monoid, (), TRUE, part, wanted.dtype)
         )
         fold, _ = inner.opened(guarded(fold))
-        if fold.body == MONOIDS[wanted.monoid].unit(wanted.dtype):  # what adds nothing was decided by something that has a value
+        if fold.body == as_monoid(wanted.monoid).unit(wanted.dtype):  # what adds nothing was decided by something that has a value
             yield from evaluated(fold.guard, wanted, point.inside(*fold.axes), labels)
             continue
         phi = arrow(fold, wanted)
@@ -158,7 +158,7 @@ def match(parts: tuple[Term, ...], wanted: Fold, point: Region, labels: tuple[La
     wanted, matched = _decided_alike(wanted, matched)
     for m in matched:
         yield from _body(m, wanted, point, labels, same)
-    if not MONOIDS[wanted.monoid].commutative:
+    if not as_monoid(wanted.monoid).commutative:
         yield from _ordered(tuple(matched), wanted, point, labels)
     yield from _bijection(tuple(matched), wanted, point, labels)
 
@@ -170,7 +170,7 @@ def _decided_alike(wanted: Fold, matched: list[Matched]) -> tuple[Fold, list[Mat
         bind = {a.name: term for a, term in zip(wanted.axes, m.arrow, strict=True)}
         theirs = {substitute(c, bind) for c in conjuncts(wanted.guard) if reads(c)}
         alike = alike and theirs == {c for c in conjuncts(m.fold.guard) if reads(c)}
-    if alike or MONOIDS[wanted.monoid].unit(wanted.dtype) is None:
+    if alike or as_monoid(wanted.monoid).unit(wanted.dtype) is None:
         return wanted, matched
     return _chosen(wanted), _joined([replace(m, fold=_chosen(m.fold)) for m in matched])
 
@@ -179,7 +179,7 @@ def _joined(matched: list[Matched]) -> list[Matched]:
     """`⊕[d] a  ⊕  ⊕[d] b` as `⊕[d] (a ⊕ b)`, where both are of the same terms: what data decides may be decided in two places."""
     out: list[Matched] = []
     for m in matched:
-        law = MONOIDS[m.fold.monoid]
+        law = as_monoid(m.fold.monoid)
         for place, other in enumerate(out):
             bind = {a.name: Var(b.name) for a, b in zip(m.fold.axes, other.fold.axes, strict=False)}
             guard, *arrow = (substitute(t, bind) for t in (m.fold.guard, *m.arrow))
@@ -194,7 +194,7 @@ def _joined(matched: list[Matched]) -> list[Matched]:
 
 def _chosen(fold: Fold) -> Fold:
     """`⊕[g and c] v` as `⊕[g] (v if c else unit)`, where data decides `c`."""
-    unit = MONOIDS[fold.monoid].unit(fold.dtype)
+    unit = as_monoid(fold.monoid).unit(fold.dtype)
     data = [c for c in conjuncts(fold.guard) if reads(c)]
     if unit is None or not data:
         return fold
@@ -221,7 +221,7 @@ def _body(m: Matched, wanted: Fold, point: Region, labels: tuple[Label, ...], sa
     ours, theirs = settle(m.fold.body, there.extents, given), settle(image[1], there.extents, given)
     yield from same(ours, theirs, there)
     if lands != TRUE:
-        unit = MONOIDS[wanted.monoid].unit(wanted.dtype)
+        unit = as_monoid(wanted.monoid).unit(wanted.dtype)
         sentence = f"outside of {text(wanted)} the program contributes the unit of {wanted.monoid}"
         title, elsewhere = "a point outside the fold contributes to it", inner.under(negation(lands))
         if unit is None:
@@ -253,7 +253,7 @@ def _bijection(matched: tuple[Matched, ...], wanted: Fold, point: Region, labels
     goal = onto(parts, tuple(Var(a.name) for a in wanted.axes), inner.extents)
     sentence = f"every term of {text(wanted)} is contributed"
     yield Obligation("fold", "TG505", "a term of the fold is never contributed", sentence, inner.facts, goal, labels)
-    if MONOIDS[wanted.monoid].idempotent or not MONOIDS[wanted.monoid].commutative:
+    if as_monoid(wanted.monoid).idempotent or not as_monoid(wanted.monoid).commutative:
         return  # what comes in order comes once: two points of one image would not come one after the other
     landing = tuple(Part(p.axes, p.guard + conjuncts(_lands(m, wanted)), p.terms) for p, m in zip(parts, matched, strict=True))
     for p, q, hypotheses, goal in collisions(landing, point):

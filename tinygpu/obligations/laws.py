@@ -13,9 +13,9 @@ from collections.abc import Iterable, Iterator
 from itertools import product
 
 from tinygpu.category.cancel import cancel
-from tinygpu.category.carrier import shown
+from tinygpu.category.carrier import combined
 from tinygpu.category.flips import flips
-from tinygpu.category.monoid import LEFT, MONOIDS, RIGHT, Definition, Monoid
+from tinygpu.category.monoid import LEFT, RIGHT, Carrier
 from tinygpu.category.region import Region
 from tinygpu.category.sample import number
 from tinygpu.category.term import (
@@ -44,7 +44,7 @@ from tinygpu.obligations.finite import HIGH, LOW, apart
 from tinygpu.obligations.obligation import Claim, Obligation
 from tinygpu.obligations.store import inlined
 from tinygpu.obligations.trace import Trace, evaluated_in
-from tinygpu.program.step import Assign, Local, Program, Shared
+from tinygpu.program.step import Array, Assign, Program
 from tinygpu.program.traverse import terms as stated
 
 KIND, CODE = "monoid", "TG520"
@@ -72,26 +72,26 @@ Env = dict[str, Term]
 
 def title(monoid: str, law: str) -> str:
     """What is wrong where a law fails."""
-    return TITLES[law].format(shown(monoid))
+    return TITLES[law].format(monoid)
 
 
 def state(program: Program, trace: Trace) -> Iterator[Claim]:
     """The claims of this property."""
-    for name in sorted(folded_with(program)):
-        yield from of(MONOIDS[name], endless(program, name))
-        yield from _elements(program, trace, name)
-        yield from _some_element(program, name)
+    for carrier in sorted(folded_with(program)):
+        yield from of(carrier, endless(program, carrier))
+        yield from _elements(program, trace, carrier)
+        yield from _some_element(program, carrier)
 
 
-def folded_with(program: Program) -> frozenset[str]:
+def folded_with(program: Program) -> frozenset[Carrier]:
     """The monoids with components that a program or its equations speak of."""
-    found = {a.dtype for a in program.steps if isinstance(a, Local | Shared)}
+    found: set[str] = {a.dtype for a in program.steps if isinstance(a, Array)}
     found |= {w.dtype for w in program.workspaces}
     terms = [*(e.value for e in program.op.equations), *program.op.promises, *program.where]
     for step in program.steps:
         terms += stated(step, ghosts=True)
     found |= {t.monoid if isinstance(t, Fold) else t.dtype for term in terms for t in walk(term)}
-    return frozenset(name for name in found if name in MONOIDS and MONOIDS[name].definition is not None)
+    return frozenset(name for name in found if isinstance(name, Carrier))
 
 
 def in_equations(program: Program) -> Iterator[tuple[Region, Fold]]:
@@ -100,29 +100,27 @@ def in_equations(program: Program) -> Iterator[tuple[Region, Fold]]:
         yield from ((Region(equation.axes, preconditions(program)), t) for t in walk(equation.value) if isinstance(t, Fold))
 
 
-def _elements(program: Program, trace: Trace, name: str) -> Iterator[Obligation]:
+def _elements(program: Program, trace: Trace, d: Carrier) -> Iterator[Obligation]:
     """What is put together of components is a value of the carrier, wherever that is done: the laws are those of such values."""
-    d = MONOIDS[name].definition
-    assert d is not None
     said = [(inlined(program.op, e.value), Region(e.axes, preconditions(program)), e.span) for e in program.op.equations]
     for value, place, span in (*said, *trace.values):
         for term, point in evaluated_in(value, place):
-            if not isinstance(term, App) or (term.op, term.dtype) != ("pack", name):
+            if not isinstance(term, App) or (term.op, term.dtype) != ("pack", d):
                 continue
             goal = conjunction(*_of_carrier(d, tuple(map(cancel, term.args)), point))
             if goal != TRUE:
                 inside = point.under(*valued(term, point))  # elsewhere it has no value
-                sentence = f"{text(term)} is a value of {shown(name)}"
+                sentence = f"{text(term)} is a value of {d}"
                 labels = (Label(span, "put together here"),)
                 yield Obligation(
                     KIND, CODE, "what is put together is no value of the carrier", sentence, inside.facts, goal, labels
                 )
 
 
-def _of_carrier(d: Definition, parts: tuple[Term, ...], point: Region) -> Iterator[Term]:
+def _of_carrier(d: Carrier, parts: tuple[Term, ...], point: Region) -> Iterator[Term]:
     """That components put together at a point are a value of the carrier: each is a number, or the infinity that is its unit."""
     ways: list[tuple[Term, ...]] = []
-    for part, unit in zip(parts, d.unit, strict=True):
+    for part, unit in zip(parts, d.identity, strict=True):
         ends = [sign for sign in (LOW, HIGH) if part.dtype in FLOATS and not infinite(part)]
         maybe = {sign: a for sign in ends if (a := settled(apart(part, sign, point, {}), point)) != TRUE}
         own = [sign for sign in maybe if infinite(unit) and isinstance(unit, Const) and unit.value * sign > 0]
@@ -131,74 +129,70 @@ def _of_carrier(d: Definition, parts: tuple[Term, ...], point: Region) -> Iterat
     yield from (_allowed(d, way, {}) for way in product(*ways))
 
 
-def _some_element(program: Program, name: str) -> Iterator[Obligation]:
+def _some_element(program: Program, d: Carrier) -> Iterator[Obligation]:
     """A fold of an equation whose result has no value for the unit, such as a mean, is over something."""
-    d = MONOIDS[name].definition
-    assert d is not None
-    units = {n: c.value for (n, _), c in zip(d.carrier.components, d.unit, strict=True)}
+    units = {n: c.value for (n, _), c in zip(d.components, d.identity, strict=True)}
     if all((value := number(result, units)) == value for result in d.results):
         return
     for point, fold in in_equations(program):
-        if fold.monoid == name:
+        if fold.monoid == d:
             first: Env = {a.name: Const(0) for a in fold.axes}
             goal = conjunction(*(a.extent >= 1 for a in fold.axes), substitute(fold.guard, first))
-            title = f"{shown(name)} has no value where it folds nothing"
-            sentence, help = f"{shown(name)} folds something", "add a precondition to the op, such as: where N >= 1"
+            title = f"{d} has no value where it folds nothing"
+            sentence, help = f"{d} folds something", "add a precondition to the op, such as: where N >= 1"
             yield Obligation("fold", "TG532", title, sentence, point.facts, goal, (Label(fold.span, "folded here"),), help)
 
 
-def endless(program: Program, name: str) -> frozenset[float]:
+def endless(program: Program, d: Carrier) -> frozenset[float]:
     """The infinities that are written in what is folded with a monoid."""
-    values = [t.body for e in program.op.equations for t in walk(e.value) if isinstance(t, Fold) and t.monoid == name]
-    values += [s.value for s in program.steps if isinstance(s, Assign) and s.update == name]
+    values = [t.body for e in program.op.equations for t in walk(e.value) if isinstance(t, Fold) and t.monoid == d]
+    values += [s.value for s in program.steps if isinstance(s, Assign) and s.update == d]
     return frozenset(t.value for v in values for t in walk(cancel(v)) if infinite(t) and isinstance(t, Const))
 
 
-def of(monoid: Monoid, ends: Iterable[float] = ()) -> Iterator[Obligation]:
+def of(d: Carrier, ends: Iterable[float] = ()) -> Iterator[Obligation]:
     """The claims of one monoid. `ends` are the infinities that elements may be.
 
     One that does not commute is folded in order, by one thread or by several; that the order is kept is a claim of `fold`.
     """
-    d = monoid.definition
-    assert d is not None
     yield from _lift(d, frozenset(ends))
     yield from _unit(d)
-    if monoid.idempotent:
+    if d.idempotent:
         yield from _law(d, "idempotent")
-    for law in ("invariant", "associative", "commutative") if monoid.commutative else ("invariant", "associative"):
+    for law in ("invariant", "associative", "commutative") if d.commutative else ("invariant", "associative"):
         yield from _law(d, law)
 
 
-def _law(d: Definition, law: str) -> Iterator[Obligation]:
+def _law(d: Carrier, law: str) -> Iterator[Obligation]:
     """One of the laws about values of the carrier, case by case."""
     names = {"associative": (LEFT, RIGHT, THIRD), "idempotent": (LEFT,)}.get(law, (LEFT, RIGHT))
     for env in _choices(d, names):
         a, b, *more = (_value(d, name) for name in (names * 2)[: max(2, len(names))])
-        both = d.combined(a, b)
+        both = combined(d, a, b)
         if law == "invariant":
             goal = _allowed(d, both, env)
         elif law == "idempotent":
-            goal = _same(both, d.carrier.parts(a), env)
+            goal = _same(both, d.parts(a), env)
         elif law == "commutative":
-            goal = _same(both, d.combined(b, a), env)
+            goal = _same(both, combined(d, b, a), env)
         else:
-            left, right = pack(both, d.carrier.name), pack(d.combined(b, more[0]), d.carrier.name)
-            goal = _same(d.combined(left, more[0]), d.combined(a, right), env)
+            left, right = pack(both, d), pack(combined(d, b, more[0]), d)
+            goal = _same(combined(d, left, more[0]), combined(d, a, right), env)
         yield _claim(d, law, _given(d, names, env), goal, env)
 
 
-def _unit(d: Definition) -> Iterator[Obligation]:
+def _unit(d: Carrier) -> Iterator[Obligation]:
     """The unit is a value of the carrier, and changes none."""
-    e = pack(d.unit, d.carrier.name)
-    yield _claim(d, "unit", (), _allowed(d, d.unit, {}), {})
+    e = pack(d.identity, d)
+    yield _claim(d, "unit", (), _allowed(d, d.identity, {}), {})
     for env in _choices(d, (LEFT,)):
         a = _value(d, LEFT)
-        parts = d.carrier.parts(a)
-        goal = conjunction(_same(d.combined(e, a), parts, env), _same(d.combined(a, e), parts, env))
+        parts = d.parts(a)
+        goal = conjunction(_same(combined(d, e, a), parts, env), _same(combined(d, a, e), parts, env))
         yield _claim(d, "unit", _given(d, (LEFT,), env), goal, env)
 
 
-def _lift(d: Definition, ends: frozenset[float]) -> Iterator[Obligation]:
+def _lift(d: Carrier, ends: frozenset[float]) -> Iterator[Obligation]:
     """What finite elements are lifted to; and infinite ones, where such are written."""
     choices = [(None, *sorted(ends)) if dtype in FLOATS else (None,) for _, dtype in d.parameters]
     for choice in product(*choices):
@@ -206,25 +200,23 @@ def _lift(d: Definition, ends: frozenset[float]) -> Iterator[Obligation]:
         yield _claim(d, "lift", (), _allowed(d, d.lift, env), env)
 
 
-def _value(d: Definition, name: str) -> Term:
+def _value(d: Carrier, name: str) -> Term:
     """A value of the carrier made of variables, one for each component."""
-    return pack(tuple(Var(f"{name}.{n}", dtype) for n, dtype in d.carrier.components), d.carrier.name)
+    return pack(d.variables(name), d)
 
 
-def _choices(d: Definition, names: tuple[str, ...]) -> Iterator[Env]:
+def _choices(d: Carrier, names: tuple[str, ...]) -> Iterator[Env]:
     """Which components are infinite: each that may be, is or is not."""
-    may = [
-        (f"{name}.{n}", unit) for name in names for (n, _), unit in zip(d.carrier.components, d.unit, strict=True) if infinite(unit)
-    ]
+    may = [(f"{name}.{n}", unit) for name in names for (n, _), unit in zip(d.components, d.identity, strict=True) if infinite(unit)]
     for choice in product((False, True), repeat=len(may)):
         yield {name: unit for (name, unit), is_it in zip(may, choice, strict=True) if is_it}
 
 
-def _given(d: Definition, names: tuple[str, ...], env: Env) -> tuple[Term, ...]:
+def _given(d: Carrier, names: tuple[str, ...], env: Env) -> tuple[Term, ...]:
     """That the invariant holds of the values with these names."""
     found = []
     for name in names:
-        bind: Env = {n: Var(f"{name}.{n}", dtype) for n, dtype in d.carrier.components}
+        bind: Env = {n: Var(f"{name}.{n}", dtype) for n, dtype in d.components}
         found.append(_some(truths(substitute(d.invariant, bind), env, ())))
     return tuple(g for g in found if g != TRUE)
 
@@ -267,16 +259,16 @@ def _equal(left: Term, right: Term, env: Env) -> Iterator[tuple[Path, Term]]:
             yield path, App("eq", (a, b), BOOL)
 
 
-def _allowed(d: Definition, parts: tuple[Term, ...], env: Env) -> Term:
+def _allowed(d: Carrier, parts: tuple[Term, ...], env: Env) -> Term:
     """That components have values, finite ones or their unit's infinity, and satisfy the invariant."""
 
     def found() -> Iterator[tuple[Path, Term]]:
         for path, values in several(parts, env, ()):
-            pairs = list(zip(values, d.unit, strict=True))
+            pairs = list(zip(values, d.identity, strict=True))
             if any(v is NOTHING or (infinite(v) and v != unit) for v, unit in pairs):
                 yield path, FALSE
                 continue
-            bind = {n: v for (n, _), v in zip(d.carrier.components, values, strict=True)}
+            bind = {n: v for (n, _), v in zip(d.components, values, strict=True)}
             for there, holds in truths(substitute(d.invariant, bind), {}, path):
                 if not holds:
                     yield there, FALSE
@@ -284,12 +276,11 @@ def _allowed(d: Definition, parts: tuple[Term, ...], env: Env) -> Term:
     return _all(found())
 
 
-def _claim(d: Definition, law: str, given: tuple[Term, ...], goal: Term, env: Env) -> Obligation:
+def _claim(d: Carrier, law: str, given: tuple[Term, ...], goal: Term, env: Env) -> Obligation:
     """The formula of a law, with the positivity of the exponentials in it."""
-    name = d.carrier.name
     powers = {t for term in (goal, *given) for t in walk(term) if isinstance(t, App) and t.op in ("exp", "exp2")}
     positive = tuple(App("gt", (t, Const(0.0, t.dtype)), BOOL) for t in sorted(powers, key=repr))
     where = ", ".join(f"{n} = {'' if c.value > 0 else '-'}inf" for n, c in sorted(env.items()) if isinstance(c, Const))
-    sentence = f"{shown(name)}: {SENTENCES[law].format(shown(name))}{f', where {where}' if where else ''}"
+    sentence = f"{d}: {SENTENCES[law].format(d)}{f', where {where}' if where else ''}"
     labels = () if d.span is NOWHERE else (Label(d.span, "declared here"),)
-    return Obligation(KIND, CODE, title(name, law), sentence, (*given, *positive), goal, labels, HELPS[law])
+    return Obligation(KIND, CODE, title(d, law), sentence, (*given, *positive), goal, labels, HELPS[law])

@@ -1,10 +1,11 @@
-"""A float that was computed has two faces: what it is over the reals, and how it was computed.
+"""A float that was computed has two faces: what it is over the reals, and how it was computed; one that is stored as it is has one.
 
     made(value, how)      value: any equal term will do        how: a symbol for the number that is held, or the term as it was computed
 
-Comes in: values of cells as they are executed. Goes out: the trace seen from one side. The one idea: a closed form is equal to what a loop adds
-up and is rounded in another order, so a test of it (`s > 1`, `i32(s)`) is one of the number that is held, of which nothing is known but its name;
-what is stored is compared over the reals.
+Comes in: values of cells as they are executed. Goes out: the trace seen from one side, and which comparisons are those of reals. The one idea: a
+closed form is equal to what a loop adds up and is rounded in another order, so a test of it (`s > 1`, `i32(s)`) is one of the number that is held, of
+which nothing is known but its name; what is stored is compared over the reals. A maximum, a choice or a sign makes no new number, and an index is
+none; what was added or multiplied may have been rounded, and may have become too large for its dtype.
 """
 
 from __future__ import annotations
@@ -12,12 +13,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from hashlib import sha256
 
+from tinygpu.category.rounding import KEEPING
 from tinygpu.category.term import (
     COMPARISONS,
     DTYPES,
     FLOATS,
     INDEX,
     App,
+    Const,
     Fold,
     Read,
     Term,
@@ -30,8 +33,49 @@ from tinygpu.category.term import (
     walk,
     whole,
 )
-from tinygpu.category.total import ENDLESS
-from tinygpu.obligations.exact import exact
+from tinygpu.category.total import ENDLESS, drowning, limited
+
+
+def exact(term: Term) -> bool:
+    """Whether a float is a number that is stored, or chosen among such: its comparisons are those of reals.
+
+    >>> x = Read("x", (), "f32")
+    >>> exact(App("max", (x, Const(0.0, "f32")), "f32")), exact(App("mul", (x, x), "f32"))
+    (True, False)
+    """
+    match term:
+        case Const():
+            return True
+        case Read(tensor):
+            return " " not in tensor and compared(term)  # what was computed (`made`) may have become too large for its dtype
+        case App("select", (condition, *branches)):
+            return compared(condition) and all(map(exact, branches))
+        case Fold("min" | "max", axes, guard, body):
+            return all(compared(a.extent) for a in axes) and compared(guard) and exact(body)
+        case App("add" | "sub", args) if drowning(term) or Const(0.0, term.dtype) in args:
+            return all(map(exact, args))  # a number and an infinity are that infinity (`cancel`)
+        case App("mul", (Const(value), a)) | App("mul" | "div", (a, Const(value))) if abs(value) == 1:
+            return exact(a)
+        case App("mul", (Const(value), a)) | App("mul", (a, Const(value))) if value == 0:
+            return exact(a) and limited(a)
+        case App(op, args) if op in KEEPING:
+            return all(map(exact, args))
+    return False
+
+
+def compared(condition: Term) -> bool:
+    """Whether a condition, or an index, tests no floats but stored ones."""
+    match condition:
+        case App(op, args) if op in COMPARISONS and any(a.dtype in FLOATS for a in args):
+            return all(map(exact, args))
+        case App(_, args):
+            return not any(a.dtype in FLOATS for a in args) and all(map(compared, args))
+        case Fold("all" | "any", axes, guard, body):
+            return all(compared(a.extent) for a in axes) and compared(guard) and compared(body)
+        case Read(index=index):
+            return all(map(compared, index))
+    return not isinstance(condition, Fold)
+
 
 MADE = "made of"  # a word that no monoid of a file can be called
 FORM, SAID = " made ", " said "  # in names of numbers that are held: of another form of them, and of what a ghost says of them

@@ -1,23 +1,29 @@
-"""A global array has one use in one launch: it is stored, each element once, or updated atomically, or read.
+"""A global array has one use in one launch: it is stored, each element once, or updated atomically, or read; and outputs are stored whole.
 
-    for every array and launch, of the three only one; the atomic updates are of one monoid        no happens-before joins two blocks
-    no store is an update of what an output held before
+    memory   of the three uses only one; the atomic updates are of one monoid        no happens-before joins two blocks
+    cover    for all o in shape(out) there is a store p and a point w with  guard_p(w)  and  e_p(w) = o;   the witness is w = e_p⁻¹(o)
+    once     e_p(w) = e_q(w')  ⊢  p = q and w = w'        w, w' over the grid, the block and every loop
 
-Comes in: the program and its trace. Goes out: for every mixture a claim that the second use never happens.
+Comes in: the program and its trace. Goes out: for every mixture of uses a claim that the second never happens; one formula for each output; one
+for each pair of stores to one output, and for each two stores to one workspace: that one store alone writes no cell of a workspace twice is what
+its meeting says (`ordered`). Where several launches store an output, its meetings too, since what a later one leaves is found by them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tinygpu.category.term import FALSE
+from tinygpu.category.region import Region
+from tinygpu.category.term import FALSE, Axis, Var, variables
 from tinygpu.diagnostic import Label
+from tinygpu.obligations.bijection import Part, collisions, onto
+from tinygpu.obligations.dataflow import preconditions
 from tinygpu.obligations.obligation import Claim, Obligation
 from tinygpu.obligations.trace import Access, Store, Trace
 from tinygpu.program.step import Program
 
 
-def state(program: Program, trace: Trace) -> Iterator[Claim]:
+def one_use(program: Program, trace: Trace) -> Iterator[Claim]:
     """The claims of this property."""
     workspaces = {w.name for w in program.workspaces}
     for name in (*sorted(workspaces), *(t.name for t in program.op.outputs)):
@@ -56,3 +62,68 @@ def refusal(code: str, title: str, first: Access, second: Access, before: str, h
     help = "let a later launch do it: blocks of one launch know nothing of each other"
     sentence = f"{first.array} is not {how} in the launch that writes it"
     return Obligation("memory", code, title, sentence, second.point.facts, FALSE, labels, help)
+
+
+def cover(program: Program, trace: Trace) -> Iterator[Claim]:
+    """The claims of this property."""
+    made = {cells.local.name for cells in trace.final}  # of these it is asked that no element stays unwritten
+    for output in (t for t in program.op.outputs if t.name not in made):
+        parts = stores_of(trace, output.name)
+        element = tuple(Axis(f"{output.name}.{axis}", extent) for axis, extent in enumerate(output.shape))
+        point = Region(element, preconditions(program))
+        goal = onto(tuple(part(s) for s in parts), tuple(Var(a.name) for a in element), point.extents)
+        labels = tuple(Label(s.step.span, f"the store to {output.name}") for s in parts) or (Label(program.span, "no store"),)
+        title = f"some elements of {output.name} are never stored"
+        yield Obligation("cover", "TG201", title, f"every element of {output.name} is stored", point.facts, goal, labels)
+
+
+def stores_of(trace: Trace, tensor: str) -> tuple[Store, ...]:
+    """The stores to one output."""
+    return tuple(s for s in trace.stores if s.tensor == tensor)
+
+
+def part(store: Store) -> Part:
+    """A store as an arrow from its points to the elements."""
+    return Part(store.point.axes, store.point.guard, store.index)
+
+
+def once(program: Program, trace: Trace) -> Iterator[Claim]:
+    """The claims of this property."""
+    outputs = tuple(t.name for t in program.op.outputs)
+    for name in (*outputs, *(w.name for w in program.workspaces)):
+        for launch in range(len(program.launches)):
+            stores = tuple(s for s in plain(trace, name) if s.launch == launch)
+            yield from _twice(program, name, stores, name in outputs or not any(m.array == name for m in trace.meetings))
+    for meeting in (m for m in trace.meetings if m.array in outputs):
+        title, sentence = f"one element of {meeting.array} is stored twice", f"an element of {meeting.array} tells who stored it"
+        label = (Label(meeting.span, "stored here"),)
+        yield Obligation("once", "TG202", title, sentence, meeting.point.facts, meeting.apart, label)
+
+
+def plain(trace: Trace, tensor: str) -> Iterator[Store]:
+    """The stores to one array that are no atomic updates."""
+    return (s for s in stores_of(trace, tensor) if not s.step.atomic)
+
+
+def _twice(program: Program, output: str, stores: tuple[Store, ...], alone: bool) -> Iterator[Claim]:
+    for p, q, hypotheses, goal in collisions(tuple(map(part, stores)), Region((), preconditions(program))):
+        if p == q and not alone:
+            continue
+        labels = [Label(stores[p].step.span, "stored here")]
+        labels += [Label(stores[q].step.span, "and here")] if p != q else []
+        title = f"one element of {output} is stored twice"
+        sentence = f"no two points of {'the work' if p == q else 'two stores'} store one element of {output}"
+        help = guard_it(stores[p]) if p == q else ""
+        yield Obligation("once", "TG202", title, sentence, hypotheses, goal, tuple(labels), help)
+
+
+def guard_it(store: Store) -> str:
+    """What would guard_it a store that several threads do because a part of the work neither reaches its index nor its guard."""
+    said = {name for term in (*store.index, *store.point.guard) for name in variables(term)}
+    free = [a.name for a in store.point.axes if a.name not in said]
+    if not free:
+        return ""
+    names, guard = " and ".join(f"`{name}`" for name in free), " and ".join(f"{name} == 0" for name in free)
+    return (
+        f"{names} {'is' if len(free) == 1 else 'are'} not in the index: store `if {guard}`, or let each have an element of its own"
+    )

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.monoid import as_monoid
 from tinygpu.category.term import TRUE, App, Const, Fold, Term, conjunction, fresh, negation, reads, variables, whole
 from tinygpu.category.total import total
 from tinygpu.obligations.recurrence import combine, flatten
@@ -19,7 +19,7 @@ from tinygpu.record import replace
 
 def parts_of(monoid: str, term: Term) -> tuple[Term, ...]:
     """What is combined in a value: nested folds of one monoid are one fold (Fubini), and units are nothing."""
-    law = MONOIDS[monoid]
+    law = as_monoid(monoid)
     out: list[Term] = []
     for piece in flatten(law.op, term):
         match piece:
@@ -48,14 +48,17 @@ def once(fold: Fold) -> Term:
     """`max[d < 32] v` as `v`, where `d` does not stand in `v`."""
     there = all(isinstance(a.extent, Const) and a.extent.value >= 1 for a in fold.axes)
     same = (
-        MONOIDS[fold.monoid].idempotent and fold.guard == TRUE and there and not variables(fold.body) & {a.name for a in fold.axes}
+        as_monoid(fold.monoid).idempotent
+        and fold.guard == TRUE
+        and there
+        and not variables(fold.body) & {a.name for a in fold.axes}
     )
     return fold.body if same else fold
 
 
 def _folds(monoid: str, body: Term) -> bool:
     """Whether folds of the monoid are combined in a body, or chosen between."""
-    for piece in flatten(MONOIDS[monoid].op, body):
+    for piece in flatten(as_monoid(monoid).op, body):
         match piece:
             case Fold(name) if name == monoid:
                 return True
@@ -66,7 +69,7 @@ def _folds(monoid: str, body: Term) -> bool:
 
 def guarded(fold: Fold) -> Fold:
     """The fold with the condition under which its body is no unit as a guard: `⊕[g] (v if c else unit)` is `⊕[g and c] v`."""
-    unit = MONOIDS[fold.monoid].unit(fold.dtype)
+    unit = as_monoid(fold.monoid).unit(fold.dtype)
     match fold.body:
         case App("select", (condition, value, otherwise)) if unit is not None and unit in (value, otherwise):
             holds, left = (condition, value) if otherwise == unit else (negation(condition), otherwise)
@@ -77,7 +80,7 @@ def guarded(fold: Fold) -> Fold:
 def spread(part: Term, wanted: Fold) -> Iterator[Term]:
     """`⊕[d] (a ⊕ b)` as `⊕[d] a` and `⊕[d] b`: a thread may combine several terms at once, of which the wanted fold has one.
     What reads the same elements of those that the fold goes over is one term, with what reads none of them."""
-    law = MONOIDS[wanted.monoid]
+    law = as_monoid(wanted.monoid)
     if isinstance(part, Fold) and part.monoid == wanted.monoid and law.commutative and len(flatten(law.op, wanted.body)) == 1:
         fold, unit = guarded(part), law.unit(part.dtype)
         together: dict[frozenset[Term], list[Term]] = {}

@@ -12,7 +12,7 @@ Only `previous(f)` at the cell's own index is the cell itself; its neighbour is 
 from __future__ import annotations
 
 from tinygpu.category.linear import as_written, polynomial, solve, without
-from tinygpu.category.monoid import MONOIDS, Monoid
+from tinygpu.category.monoid import Monoid, monoids_on, unit_of
 from tinygpu.category.settle import within
 from tinygpu.category.term import (
     TRUE,
@@ -58,8 +58,7 @@ def flatten(op: str, term: Term) -> tuple[Term, ...]:
 
 def combine(op: str, dtype: str, *parts: Term) -> Term:
     """The parts combined from the left, a unit that they begin with left out."""
-    units = [m.unit(dtype) for m in MONOIDS.values() if m.op == op]
-    rest = parts[1:] if len(parts) > 1 and isinstance(parts[0], Const) and parts[0] in units else parts
+    rest = parts[1:] if len(parts) > 1 and isinstance(parts[0], Const) and parts[0] == unit_of(op, dtype) else parts
     out = rest[0]
     for part in rest[1:]:
         out = App(op, (out, part), dtype)
@@ -191,7 +190,7 @@ def _close_ring(axis: Axis, previous: Read, condition: Term, value: Term, old: T
 
 def _close_fold(axis: Axis, previous: Read, new: Term, old: Term, guard: Term = TRUE) -> tuple[Term, Term] | None:
     """`new`, which combines, where a guard holds: `p ⊕ v if g else p` is `p ⊕ (v if g else unit)`."""
-    for monoid in MONOIDS.values():
+    for monoid in monoids_on(new.dtype):
         operands = flatten(monoid.op, new)
         parts = [p for p in operands if p != previous]
         if len(parts) != len(operands) - 1 or any(mentions(p, previous.tensor) for p in parts):
@@ -199,7 +198,7 @@ def _close_fold(axis: Axis, previous: Read, new: Term, old: Term, guard: Term = 
         if not monoid.commutative and (operands[0] != previous or len(parts) > 1):
             continue  # the contributions of an iteration come after those of the earlier ones, and before those of the next
         folds = [
-            p if guard == TRUE and isinstance(p, Fold) and p.monoid == monoid.name else Fold(monoid.name, (), guard, p, new.dtype)
+            p if guard == TRUE and isinstance(p, Fold) and p.monoid == monoid else Fold(monoid, (), guard, p, new.dtype)
             for p in parts
         ]
         earlier = f"{axis.name}'"
@@ -224,7 +223,7 @@ def larger(condition: Term, previous: Read, value: Term) -> str:
 
 def _close_chosen(axis: Axis, previous: Read, new: Term, old: Term) -> tuple[Term, Term] | None:
     """`p ⊕ v if c else p ⊕ w` is `p ⊕ (v if c else w)`."""
-    for monoid in MONOIDS.values():
+    for monoid in monoids_on(new.dtype):
         added = contributed(monoid, previous, new)
         if added is not None:
             return _close_fold(axis, previous, App(monoid.op, (previous, added), new.dtype), old)

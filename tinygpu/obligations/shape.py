@@ -11,7 +11,7 @@ from math import prod
 
 from tinygpu.category.cancel import cancel
 from tinygpu.category.linear import Polynomial
-from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.monoid import as_monoid, unit_of
 from tinygpu.category.ring import polynomial
 from tinygpu.category.term import INTEGERS, App, Axis, Const, Fold, Term, Var, children, plain, rebuild, select, substitute, whole
 from tinygpu.obligations.obligation import Claim, Obligation
@@ -39,9 +39,9 @@ def neat(term: Term, level: int, depth: int = 0, laws: bool = True) -> Term:
             guard, body = (neat(substitute(t, names), level, depth + 1, laws) for t in (term.guard, term.body))
             return replace(term, axes=axes, guard=guard, body=body)
         case App(op, (a, b), dtype) if laws:
-            units = [m.unit(dtype) for m in MONOIDS.values() if m.op == op]
-            if units and units[0] is not None and units[0] in (a, b):
-                return neat(b if a == units[0] else a, level, depth)
+            unit = unit_of(op, dtype)
+            if unit is not None and unit in (a, b):
+                return neat(b if a == unit else a, level, depth)
     return rebuild(term, lambda t: neat(t, level, depth, laws))
 
 
@@ -114,14 +114,14 @@ def expand(term: Term) -> Term:
     """Folds over a small constant box, written out, if that makes few pieces with the folds that are inside of them."""
     match term:
         case Fold(monoid, axes, guard, body, dtype):
-            unit, extents = MONOIDS[monoid].unit(dtype), box_of(term)
+            unit, extents = as_monoid(monoid).unit(dtype), box_of(term)
             if unit is None or extents is None or prod(extents) > EXPANDED or pieces(term) > PIECES:
                 return term
             out: Term = unit
             for point in product(*map(range, extents)):
                 bind = {a.name: Const(v) for a, v in zip(axes, point, strict=True)}
                 piece = select(substitute(guard, bind), expand(substitute(body, bind)), unit)
-                out = App(MONOIDS[monoid].op, (out, piece), dtype)
+                out = App(as_monoid(monoid).op, (out, piece), dtype)
             return out
     return rebuild(term, expand)
 

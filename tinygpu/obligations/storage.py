@@ -1,9 +1,11 @@
-"""Two cells of a block that live together lie at two addresses.
+"""A block has room on the hardware, and two cells of it that live together lie at two addresses.
 
-    address(x) = address(y) ⊢ x = y        0 ≤ address(x) < elements        start(a) + bytes(a) ≤ start(b) for the next array b
+    limits    ∏ block extents ≤ threads of the architecture        Σ words of the locals ≤ registers of a thread
+              Σ bytes of the shared arrays, their pads and starts included ≤ shared memory of a block
+    storage   address(x) = address(y) ⊢ x = y        0 ≤ address(x) < elements        start(a) + bytes(a) ≤ start(b) for the next array b
 
-Comes in: the program. Goes out: formulas over the cells of each shared array, before its swizzle, which is one to one by the rule of
-`category.layout`; and over the starts of a launch's arrays, which are carved from one memory and live as long as the block does.
+Comes in: the program; limits are data in `hardware/sm_*.toml`. Goes out: formulas over constants, and over the cells of each shared array before
+its swizzle, which is one to one by the rule of `category.layout`. The extent of the grid depends on the sizes, so the launcher checks it.
 """
 
 from __future__ import annotations
@@ -11,27 +13,79 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
+from tinygpu.category.dtype import BYTES
 from tinygpu.category.region import Region
-from tinygpu.category.term import BOOL, Axis, Const, Term, Var, conjunction, equal, lift
+from tinygpu.category.term import BOOL, Axis, Const, Term, Var, conjunction, equal, lift, text
 from tinygpu.derive.unpack import unpack
 from tinygpu.diagnostic import Label
+from tinygpu.hardware.arch import Arch, arch_named
+from tinygpu.obligations.dataflow import preconditions
 from tinygpu.obligations.obligation import Claim, Obligation
 from tinygpu.obligations.trace import Trace
 from tinygpu.program.arrays import CARVE_BYTES, shared_bytes, shared_places
 from tinygpu.program.layout import Layout, address, elements, fault
-from tinygpu.program.step import Launch, Program, Shared, steps
+from tinygpu.program.step import Array, Launch, Program, arrays_in
 
 
-def state(program: Program, trace: Trace) -> Iterator[Claim]:
+def limits(program: Program, trace: Trace) -> Iterator[Claim]:
+    """The claims of this property."""
+    arch, program = arch_named(program.arch), unpack(program)
+    for launch in program.launches:
+        threads = product(tuple(a.extent for a in launch.block))
+        labels = tuple(Label(a.span, "a factor of the block") for a in launch.block)
+        sentence = f"a block has at most {arch.threads_per_block} threads on {arch.name}"
+        title = f"a block has {text(threads)} threads; {arch.name} allows {arch.threads_per_block}"
+        help = "make a factor of the block smaller, and give the rest to the grid, a register or a loop"
+        hypotheses = preconditions(program)
+        yield Obligation("limits", "TG401", title, sentence, hypotheses, threads <= arch.threads_per_block, labels, help)
+        yield Obligation(
+            "limits", "TG401", "a block has no threads", "a block has a thread", hypotheses, threads >= 1, labels, help
+        )
+        yield _registers(program, launch, arch)
+        if arrays_in(launch.body, "block"):
+            yield _memory(program, launch, arch)
+
+
+def _registers(program: Program, launch: Launch, arch: Arch) -> Obligation:
+    words = lift(0)
+    cells = arrays_in(launch.body, "thread")
+    for local in cells:
+        words = words + product(local.extents) * max(1, BYTES[local.dtype] // 4)
+    labels = tuple(Label(local.span, f"{local.name} lives in registers") for local in cells)
+    title = f"the cells of a thread need {text(words)} registers; it has {arch.registers_per_thread}"
+    sentence = f"the cells of a thread fit its {arch.registers_per_thread} registers"
+    help = "make a register factor smaller"
+    return Obligation("limits", "TG402", title, sentence, preconditions(program), words <= arch.registers_per_thread, labels, help)
+
+
+def _memory(program: Program, launch: Launch, arch: Arch) -> Obligation:
+    size, most = shared_places(launch)[1], arch.shared_bytes_per_block_opt_in
+    arrays = arrays_in(launch.body, "block")
+    labels = tuple(Label(s.span, f"{s.name} takes {shared_bytes(s)} bytes") for s in arrays)
+    title = f"the shared arrays of a block take {size} bytes; {arch.name} allows {most}"
+    sentence = f"the shared arrays of a block fit its {most} bytes"
+    help = "make a tile smaller, or name an architecture that has more with `on`"
+    return Obligation("limits", "TG406", title, sentence, preconditions(program), lift(size) <= most, labels, help)
+
+
+def product(extents: tuple[Term, ...]) -> Term:
+    """The product of extents; 1 for none."""
+    out: Term = Const(1)
+    for extent in extents:
+        out = out * extent
+    return out
+
+
+def storage(program: Program, trace: Trace) -> Iterator[Claim]:
     """The claims of this property."""
     for launch in unpack(program).launches:
-        arrays = tuple(s for s in steps(launch.body) if isinstance(s, Shared))
+        arrays = arrays_in(launch.body, "block")
         for array in arrays:
             yield from _layout(array)
         yield from _apart(launch, arrays)
 
 
-def _layout(array: Shared) -> Iterator[Claim]:
+def _layout(array: Array) -> Iterator[Claim]:
     """Cells of one array have addresses of their own, inside of it."""
     label = (Label(array.span, "declared here"),)
     help = "leave out the layout, or take another pad or swizzle"
@@ -53,7 +107,7 @@ def _layout(array: Shared) -> Iterator[Claim]:
     yield Obligation("storage", "TG307", title, sentence, Region(one).facts, inside, label, help)
 
 
-def _apart(launch: Launch, arrays: tuple[Shared, ...]) -> Iterator[Claim]:
+def _apart(launch: Launch, arrays: tuple[Array, ...]) -> Iterator[Claim]:
     """The arrays of a launch share no byte, and start where every access is aligned."""
     places, _ = shared_places(launch)
     for one, two in pairwise(sorted(arrays, key=lambda a: places[a.name])):

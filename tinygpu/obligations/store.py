@@ -1,8 +1,11 @@
-"""What is stored is the finished value of the element it is stored to.
+"""What is stored is the finished value of the element it is stored to, ghost facts are facts, and neither contains a cell that nobody wrote.
 
-    every store  out[e(w)] = v(w)  has  v(w) = equation(out)(e(w))        and nothing reads an output
+    store         every store  out[e(w)] = v(w)  has  v(w) = equation(out)(e(w))        and nothing reads an output
+    holds         value(cell) = expr        by induction over the loops around it, since a fact stated last in a loop is the next round's start
+    initialised   a fresh symbol `cell?` in an evaluated value stands only where its condition is impossible
 
-Comes in: the trace. Goes out: formulas, one family for each store. Intermediates of the equation are put in by their definitions.
+Comes in: the trace. Goes out: the formulas of `body.same` for each store and each ghost, and one for each fresh symbol that a value could contain.
+Intermediates of the equation are put in by their definitions.
 """
 
 from __future__ import annotations
@@ -14,15 +17,18 @@ from tinygpu.category.term import FALSE, Axis, Read, Term, rebuild, substitute
 from tinygpu.diagnostic import Label
 from tinygpu.model.op import Op
 from tinygpu.obligations.body import same
+from tinygpu.obligations.cells import FRESH
 from tinygpu.obligations.dataflow import preconditions
 from tinygpu.obligations.defined import evaluated
+from tinygpu.obligations.execution import FOLLOWED, LARGE
 from tinygpu.obligations.memory import stored_before
-from tinygpu.obligations.obligation import Claim, Obligation
-from tinygpu.obligations.trace import Trace
+from tinygpu.obligations.obligation import Claim, Gap, Obligation
+from tinygpu.obligations.trace import UNSOLVED, Trace, guarded_reads
 from tinygpu.program.step import Program
+from tinygpu.record import replace
 
 
-def state(program: Program, trace: Trace) -> Iterator[Claim]:
+def store(program: Program, trace: Trace) -> Iterator[Claim]:
     """The claims of this property."""
     outputs = {t.name for t in program.op.outputs}
     made = {cells.local.name for cells in trace.final}
@@ -71,3 +77,59 @@ def inlined(op: Op, value: Term) -> Term:
         return rebuild(term, put)
 
     return put(value)
+
+
+def holds(program: Program, trace: Trace) -> Iterator[Claim]:
+    """The claims of this property."""
+    for ghost in trace.ghosts:
+        for claim in same(ghost.value, ghost.claim, ghost.point, (Label(ghost.span, "said here"),)):
+            match claim:
+                case Obligation():
+                    yield replace(claim, kind="holds", code="TG509", title="the cell does not hold what is said")
+                case _:
+                    yield claim
+
+
+def initialised(program: Program, trace: Trace) -> Iterator[Claim]:
+    """The claims of this property."""
+    for store in trace.stores:
+        guards, axes = store.point.guard, store.point.axes
+        seen = [pair for n, guard in enumerate(guards) for pair in guarded_reads(guard, Region(axes, guards[:n]))]
+        for read, point in seen + guarded_reads(store.value, store.point):
+            if read.tensor.endswith(FRESH):
+                name = read.tensor.removesuffix(FRESH)
+                labels = (Label(store.step.span, f"stored to {store.tensor}"), declared(program, name))
+                title = f"{store.tensor} may receive {name}, which nobody wrote"
+                sentence = f"{name} is written before {store.tensor} needs it"
+                help = f"give {name} a value before"
+                yield Obligation("initialised", "TG301", title, sentence, point.facts, FALSE, labels, help)
+    for cells in trace.final:
+        place = Region(tuple(Axis(f, e) for f, e in cells.extents.items()), preconditions(program))
+        for read, point in guarded_reads(cells.value, place):
+            if read.tensor.endswith(FRESH):
+                name = read.tensor.removesuffix(FRESH)
+                title, sentence = f"some elements of {cells.local.name} are never stored", f"every element of {name} is stored"
+                where = (Label(cells.local.span, "declared here"), *made_by(trace, cells.local.name))
+                yield Obligation(
+                    "initialised", "TG201", title, sentence, point.facts, FALSE, where, f"store {name} in a first launch"
+                )
+    for value, place, span in trace.values:
+        for read, point in guarded_reads(value, place):
+            if read.tensor.startswith(LARGE):
+                reason = f"it has more than {FOLLOWED:,} parts when it is written out; say with `holds` what a cell holds"
+                yield Gap("initialised", "TG501", "a value is too large to be followed", reason, (Label(span, "read here"),))
+                return  # and all that is made of it
+            if read.tensor.endswith((FRESH, UNSOLVED)):  # what has no closed form may hide a cell that nobody wrote
+                name = read.tensor.removesuffix(FRESH).split("@")[0]
+                labels = (Label(span, "read here"), declared(program, name))
+                title, sentence = f"{name} is read, which nobody wrote", f"{name} is written before it is read"
+                kind = "initialised" if read.tensor.endswith(FRESH) else "followed"
+                yield Obligation(kind, "TG301", title, sentence, point.facts, FALSE, labels, f"initialise {name}")
+
+
+def declared(program: Program, name: str) -> Label:
+    """Where an array is declared."""
+    spans = {s.name: s.span for s in program.locals.values()} | {s.name: s.span for s in program.shared.values()}
+    spans |= {w.name: w.span for w in program.workspaces}
+    spans |= {t.name: t.span for t in program.op.tensors}
+    return Label(spans.get(name, program.span), "declared here")

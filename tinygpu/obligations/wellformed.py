@@ -1,7 +1,8 @@
-"""Whether a program is one: arrays declared before use, only once, and where their kind may be; steps that their targets allow.
+"""Whether a program is one: arrays declared before use, only once, and where their kind may be; steps that their targets allow; terms that are some.
 
 Comes in: a program, which Python code may have made. Goes out: a gap for everything that is not as `program.read` would have it; then
-nothing else is asked, because a meaning that names or types do not have cannot be proved.
+nothing else is asked, because a meaning that names or types do not have cannot be proved. An operation has its dtypes, and nothing is converted in
+silence; a shuffle stands only where every lane comes.
 """
 
 from __future__ import annotations
@@ -9,18 +10,134 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import assert_never
 
-from tinygpu.category.atomic import has_atomic
-from tinygpu.category.carrier import CARRIERS
-from tinygpu.category.monoid import MONOIDS
-from tinygpu.category.term import DTYPES, INDEX, Axis, Const, Term
-from tinygpu.diagnostic import Span
+from tinygpu.category.monoid import Carrier, has_atomic, monoids_on
+from tinygpu.category.term import (
+    BOOL,
+    COMPARISONS,
+    DTYPES,
+    INDEX,
+    INTEGERS,
+    LOGIC,
+    SHUFFLES,
+    App,
+    Axis,
+    Const,
+    Fold,
+    Read,
+    Term,
+    Var,
+    children,
+    text,
+)
+from tinygpu.diagnostic import Label, Span
 from tinygpu.obligations.obligation import Gap
-from tinygpu.obligations.welltyped import Names, condition, gap, term
-from tinygpu.program.layout import fault
-from tinygpu.program.step import Assign, Barrier, For, Holds, If, Launch, Local, Program, Shared, Step, Workspace
+from tinygpu.program.layout import PLAIN, fault
+from tinygpu.program.space import WORKSPACE
+from tinygpu.program.step import Array, Assign, For, Ghost, If, Launch, Program, Step, Sync
 from tinygpu.record import dataclass
 
-KINDS = {Local: "local", Shared: "shared array", Workspace: "workspace"}
+Signature = tuple[str, int]  # dtype and rank
+APART = (*LOGIC, "select", "table")  # their arguments may be left out, so no shuffle stands in them
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What may stand at a place: index variables, and arrays with their dtypes and ranks."""
+
+    indices: frozenset[str]
+    arrays: dict[str, Signature]
+
+    def inside(self, *axes: Axis) -> Names:
+        return Names(self.indices | {a.name for a in axes}, self.arrays)
+
+
+def gap(reason: str, span: Span) -> Gap:
+    """One thing that is not well-formed."""
+    return Gap("wellformed", "TG513", "this program is not well formed", reason, (Label(span, "here"),))
+
+
+def condition(guard: Term, names: Names, span: Span) -> Iterator[Gap]:
+    """What is wrong with a guard."""
+    if guard.dtype != BOOL:
+        yield gap(f"{text(guard)} is no condition", span)
+    yield from term(guard, names, span)
+
+
+def term(whole: Term, names: Names, span: Span, lanes: bool = False) -> Iterator[Gap]:
+    """Names that are not known in a term, and operations on dtypes that they are not for. `lanes`: whether all lanes evaluate it, so that
+    a shuffle may stand here."""
+    match whole:
+        case Var(name, dtype):
+            if name not in names.indices or dtype != INDEX:
+                yield gap(f"{name} is not known here", span)
+        case Read(tensor, index, dtype):
+            if names.arrays.get(tensor) != (dtype, len(index)) or any(i.dtype != INDEX for i in index):
+                yield gap(f"{text(whole)} is no cell of {dtype}", span)
+            lanes = False
+        case Fold():
+            yield from _fold(whole, names, span)
+            return
+        case App(op, args, dtype):
+            if not (part_of(args, dtype) if op == "part" else agrees(op, tuple(a.dtype for a in args), dtype)):
+                yield gap(f"{text(whole)} applies {op} to {', '.join(a.dtype for a in args)} and gives {dtype}", span)
+            if op in SHUFFLES and not lanes:
+                yield gap(f"{text(whole)} stands where not every lane may come", span)
+            lanes = lanes and op not in APART
+    for child in children(whole):
+        yield from term(child, names, span, lanes and child.dtype != INDEX)
+
+
+def _fold(fold: Fold, names: Names, span: Span) -> Iterator[Gap]:
+    axes, known = fold.axes, any(fold.monoid == monoid and monoid.accepts(fold.dtype) for monoid in monoids_on(fold.dtype))
+    if fold.body.dtype != fold.dtype or fold.guard.dtype != BOOL or not known:
+        yield gap(f"{text(fold)} folds {fold.body.dtype}", span)
+    if any(a.name in names.indices for a in axes) or len({a.name for a in axes}) < len(axes):
+        yield gap(f"{text(fold)} hides an index", span)
+    for axis in axes:
+        yield from term(axis.extent, names, span)
+    for part in (fold.guard, fold.body):
+        yield from term(part, names.inside(*axes), span)
+
+
+def part_of(args: tuple[Term, ...], dtype: str) -> bool:
+    """Whether `part(value, place)` takes a component of that dtype."""
+    match args:
+        case (value, Const(int(place), dtype="index")) if isinstance(value.dtype, Carrier):
+            parts = value.dtype.components
+            return 0 <= place < len(parts) and parts[place][1] == dtype
+    return False
+
+
+def agrees(op: str, args: tuple[str, ...], dtype: str) -> bool:
+    """Whether an operation on these dtypes gives that one.
+
+    >>> agrees("add", ("f32", "f32"), "f32"), agrees("add", ("f16", "f32"), "f32"), agrees("lt", ("i8", "i8"), "bool")
+    (True, False, True)
+    >>> agrees("shuffle_xor", ("f32", "index"), "f32"), agrees("shuffle_xor", ("index", "index"), "index")
+    (True, False)
+    """
+    match op:
+        case "cast":
+            return len(args) == 1 and not any(isinstance(each, Carrier) for each in (*args, dtype))
+        case "select":
+            return len(args) == 3 and args[0] == BOOL and args[1:] == (dtype, dtype)
+        case "table":
+            return args[0] == INDEX and set(args[1:]) == {dtype}
+        case _ if op in SHUFFLES:
+            return args == (dtype, INDEX) and dtype != INDEX
+        case "pack":
+            return isinstance(dtype, Carrier) and args == tuple(d for _, d in dtype.components)
+        case _ if op in COMPARISONS:
+            return dtype == BOOL and len(args) == 2 and args[0] == args[1] and not isinstance(args[0], Carrier)
+        case _ if isinstance(dtype, Carrier) or isinstance(op, Carrier):
+            return op == dtype and args == (dtype, dtype)
+        case _ if op in LOGIC:
+            return {*args, dtype} == {BOOL}
+        case "floordiv" | "mod" | "ceildiv" | "xor":
+            return args == (dtype, dtype) and dtype != BOOL and (op != "xor" or dtype in (INDEX, *INTEGERS))
+    return set(args) == {dtype} and dtype != BOOL
+
+
 SCOPES = ("block", "warp")
 
 
@@ -40,15 +157,15 @@ class Place:
         """The place in a loop or a guard."""
         return Place(self.names.inside(*axes), self.outer, self.writable, self.locals, self.shared, False)
 
-    def declaring(self, step: Local | Shared) -> Place:
+    def declaring(self, step: Array) -> Place:
         """The place after a declaration."""
         one, none = frozenset([step.name]), frozenset[str]()
-        locals, shared = (one, none) if isinstance(step, Local) else (none, one)
+        locals, shared = (one, none) if step.owner == "thread" else (none, one)
         names = with_array(self.names, step)
         return Place(names, self.outer, self.writable | one, self.locals | locals, self.shared | shared, self.top)
 
 
-def with_array(names: Names, array: Local | Shared | Workspace) -> Names:
+def with_array(names: Names, array: Array) -> Names:
     """The names with one array more."""
     return Names(names.indices, {**names.arrays, array.name: (array.dtype, len(array.extents))})
 
@@ -64,26 +181,27 @@ def gaps(program: Program) -> Iterator[Gap]:
     writable = frozenset(t.name for t in program.op.outputs) | {w.name for w in program.workspaces}
     for launch in program.launches:
         yield from _launch(launch, Place(outer, outer, writable))
-    arrays: list[Local | Shared | Workspace] = list(program.workspaces)
-    arrays += [s for s in program.steps if isinstance(s, Local | Shared)]
-    declared = [(a.name, KINDS[type(a)]) for a in arrays]
+    arrays = (*program.workspaces, *(s for s in program.steps if isinstance(s, Array)))
+    declared = [(a.name, a.space.title) for a in arrays]
     names = [name for name, _ in declared]
     for name, kind in sorted({one for one in declared if names.count(one[0]) > 1}):
         yield gap(f"the {kind} {name} is declared twice", program.span)
 
 
-def _workspace(workspace: Workspace, outer: Names) -> Iterator[Gap]:
+def _workspace(workspace: Array, outer: Names) -> Iterator[Gap]:
     yield from _array(workspace, outer)
+    if workspace.space != WORKSPACE:
+        yield gap(f"the {workspace.space.title} {workspace.name} is no workspace", workspace.span)
     for extent in workspace.extents:
         if extent.dtype != INDEX:
             yield gap(f"an extent of {workspace.name} is no index", workspace.span)
         yield from term(extent, Names(outer.indices, {}), workspace.span)
 
 
-def _array(array: Local | Shared | Workspace, names: Names) -> Iterator[Gap]:
+def _array(array: Array, names: Names) -> Iterator[Gap]:
     if array.name in names.arrays or array.name in names.indices:
         yield gap(f"{array.name} hides another {array.name}", array.span)
-    if array.dtype not in DTYPES and array.dtype not in CARRIERS:
+    if array.dtype not in DTYPES and not isinstance(array.dtype, Carrier):
         yield gap(f"{array.name} holds {array.dtype}, which is no dtype", array.span)
 
 
@@ -106,12 +224,12 @@ def _axis(axis: Axis, names: Names, outer: Names, span: Span) -> Iterator[Gap]:
 def _body(body: tuple[Step, ...], place: Place) -> Iterator[Gap]:
     for step in body:
         match step:
-            case Local() | Shared():
+            case Array():
                 yield from _cells(step, place)
                 place = place.declaring(step)
             case Assign():
                 yield from _assign(step, place)
-            case Holds(target, index, value, span):
+            case Ghost(target, index, value, span):
                 yield from _cell(target, index, place.locals | place.shared, place.names, span)
                 yield from _value(target, value, place.names, span, False)
             case If(guard, inner, span):
@@ -120,20 +238,23 @@ def _body(body: tuple[Step, ...], place: Place) -> Iterator[Gap]:
             case For(axis, inner, span):
                 yield from _axis(axis, place.names, place.outer, span)
                 yield from _body(inner, place.inside(axis))
-            case Barrier(scope, span):
+            case Sync(scope, span):
                 if scope not in SCOPES:
                     yield gap(f"a barrier of a {scope}: there are those of a block and of a warp", span)
             case _:
                 assert_never(step)
 
 
-def _cells(step: Local | Shared, place: Place) -> Iterator[Gap]:
+def _cells(step: Array, place: Place) -> Iterator[Gap]:
     yield from _array(step, place.names)
-    if isinstance(step, Shared) and not place.top:
-        yield gap(f"the shared array {step.name} is declared in a loop or a guard", step.span)
+    if step.space.declared < (1 if place.top else 2):
+        where = "a loop or a guard" if step.space.declared == 1 else "a launch"
+        yield gap(f"the {step.space.title} {step.name} is declared in {where}", step.span)
     if not all(isinstance(e, Const) and e.dtype == INDEX and e.value >= 1 for e in step.extents):
         yield gap(f"the extents of {step.name} are no numbers", step.span)
-    elif isinstance(step, Shared) and (reason := fault(step.extents, step.layout)):
+    elif not step.space.laid_out and step.layout != PLAIN:
+        yield gap(f"the {step.space.title} {step.name} has a layout", step.span)
+    elif reason := fault(step.extents, step.layout):
         yield gap(f"the layout of {step.name} is not one to one: {reason}", step.span)
 
 
@@ -142,7 +263,7 @@ def _assign(step: Assign, place: Place) -> Iterator[Gap]:
     yield from _cell(target, step.index, place.writable, place.names, span)
     yield from _value(target, step.value, place.names, span, True)
     yield from condition(step.guard, place.names, span)
-    if update and (update not in MONOIDS or not MONOIDS[update].accepts(dtype)):
+    if update and not any(update == monoid and monoid.accepts(dtype) for monoid in monoids_on(dtype)):
         yield gap(f"{update} does not update {dtype}", span)
     elif step.atomic and not has_atomic(update, dtype):
         yield gap(f"no atomic {update or 'assignment'} of {dtype}", span)

@@ -33,8 +33,8 @@ from tinygpu.category.term import (
 )
 from tinygpu.diagnostic import Label, Span
 from tinygpu.obligations.dataflow import execute, preconditions
-from tinygpu.obligations.limits import product
 from tinygpu.obligations.obligation import Claim, Obligation
+from tinygpu.obligations.storage import product
 from tinygpu.obligations.trace import Trace
 from tinygpu.program.address import address
 from tinygpu.program.step import Program

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tinygpu.category.atomic import ATOMICS, has_atomic
-from tinygpu.category.monoid import SCALARS, Monoid
+from tinygpu.category.monoid import ATOMICS, SCALARS, Monoid, has_atomic
 from tinygpu.category.term import TRUE, Fold, Term, walk
 from tinygpu.diagnostic import Label
 from tinygpu.model.builtin import monoid_of
@@ -18,7 +17,7 @@ from tinygpu.model.op import Tensor
 from tinygpu.model.problems import UNKNOWN, WRONG, listing, suggestion
 from tinygpu.model.scope import Scope
 from tinygpu.model.value import condition, index, value
-from tinygpu.program.step import Assign, Holds
+from tinygpu.program.step import Assign, Ghost
 from tinygpu.syntax import tree
 
 
@@ -39,7 +38,7 @@ def assign(statement: tree.Assign, scope: Scope, cells: Mapping[str, Tensor]) ->
     if UNKNOWN in (term.dtype, guard.dtype):
         return None
     monoid = updating(statement.update, scope)
-    return Assign(target.name, place, term, monoid.name if monoid else "", guard, statement.span, statement.atomic)
+    return Assign(target.name, place, term, monoid if monoid else "", guard, statement.span, statement.atomic)
 
 
 def indivisible(statement: tree.Assign, tensor: Tensor, scope: Scope) -> bool:
@@ -62,7 +61,7 @@ def indivisible(statement: tree.Assign, tensor: Tensor, scope: Scope) -> bool:
     return False
 
 
-def holds(statement: tree.Holds, scope: Scope, cells: Mapping[str, Tensor]) -> Holds | None:
+def holds(statement: tree.Holds, scope: Scope, cells: Mapping[str, Tensor]) -> Ghost | None:
     """`cell holds value`: the one place of a program where a fold may stand."""
     target = statement.target
     tensor = written(target, scope, cells)
@@ -77,7 +76,7 @@ def holds(statement: tree.Holds, scope: Scope, cells: Mapping[str, Tensor]) -> H
         )
         return None
     term = typed(term, tensor, statement.value, scope)
-    return None if term.dtype == UNKNOWN else Holds(target.name, place, term, statement.span)
+    return None if term.dtype == UNKNOWN else Ghost(target.name, place, term, statement.span)
 
 
 def written(target: tree.Cell, scope: Scope, cells: Mapping[str, Tensor]) -> Tensor | None:

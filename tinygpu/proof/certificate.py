@@ -23,8 +23,8 @@ from tinygpu.obligations.obligation import Claim, Gap, Inhabited, Obligation
 from tinygpu.program.render import plain_name, render_machine
 from tinygpu.program.standalone import standalone
 from tinygpu.program.step import Program
+from tinygpu.proof.assumed import Numerics, numerics_of
 from tinygpu.proof.kernel import Proof, Theorem
-from tinygpu.proof.numerics import Numerics, numerics_of
 from tinygpu.record import dataclass, parts
 
 VERSION = 2

@@ -13,9 +13,10 @@ from tinygpu.category.term import Const, variables, walk
 from tinygpu.diagnostic import Case, Diagnostic, Label, Span
 from tinygpu.obligations.obligation import Claim, Inhabited, Obligation
 from tinygpu.program.step import Assign, Program, steps
+from tinygpu.proof.confirm import fitting
 from tinygpu.proof.kernel import BUDGET, Open
 from tinygpu.proof.replay import Misbehaviour, admitted, evaluates_false, misbehaviour
-from tinygpu.proof.rows import between, rows
+from tinygpu.proof.rows import between, refuted, rows
 from tinygpu.proof.suggestion import smallest, suggested
 from tinygpu.record import dataclass, replace
 from tinygpu.simulate.fault import (
@@ -138,9 +139,7 @@ def _without_running(program: Program, open: Open, budget: int) -> Counterexampl
             diagnostic = Diagnostic(claim.code, claim.title, claim.labels, "refuted", helps=(claim.help,) if claim.help else ())
             return Counterexample(diagnostic, {}, None)
         case Obligation(kind="monoid"):
-            from tinygpu.proof.law import refuted  # of the ways to go wrong, each loads its own
-
-            broken = refuted(claim)
+            broken = refuted(claim, program)
             return Counterexample(broken, {}, None) if broken else None
         case Obligation(kind="limits" | "width" | "alignment" | "equation") | Obligation(code="TG304" | "TG532") if (
             open.model is not None
@@ -187,8 +186,6 @@ def _diagnose(program: Program, left: tuple[Open, ...], sizes: dict[str, int], s
     """The open claim that the misbehaviour is a case of, with the case."""
     codes = _codes(seen)
     if isinstance(seen, Mismatch) and len({o.claim.code for o in left} & {*codes}) != 1:  # else there is nothing to choose
-        from tinygpu.proof.tally import fitting
-
         codes = fitting(program, sizes, seen, codes)
     claims = [o.claim for code in codes for o in left if o.claim.code == code]
     if isinstance(seen, DoubleStore):  # of several, the one about this step

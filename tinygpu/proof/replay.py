@@ -13,13 +13,12 @@ import numpy as np
 
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.number import Array
-from tinygpu.category.term import FLOATS, INTEGERS, variables
+from tinygpu.category.term import INTEGERS, variables
 from tinygpu.derive.unpack import array_of
 from tinygpu.model.op import Op
 from tinygpu.obligations.obligation import Obligation
 from tinygpu.program.step import Program
-from tinygpu.proof.confirm import confirmed
-from tinygpu.proof.operands import is_nothing, operands
+from tinygpu.proof.confirm import confirmed, is_nothing, operands
 from tinygpu.record import dataclass, replace
 from tinygpu.simulate.exact import retyped
 from tinygpu.simulate.fault import (
@@ -178,16 +177,6 @@ def some(shape: tuple[int, ...], share: float, seed: int) -> tuple[Array, ...]:
     last = np.arange(every - (count + 1) // 2, every)
     flat = np.union1d(last, np.random.default_rng([seed, 3]).integers(0, max(1, every), count // 2))[:every]
     return np.unravel_index(flat, shape) if shape else ()
-
-
-def count(program: Program, sizes: dict[str, int], seen: Mismatch, budget: int) -> tuple[float, float]:
-    """What the element is, and what it should be, where all floats of the inputs are 1. Raises SimulationBudget, and IndexError or
-    ZeroDivisionError where the equation has no value."""
-    inputs = random_inputs(program.op, sizes)
-    inputs |= {t.name: np.ones_like(inputs[t.name]) for t in program.op.inputs if t.dtype in FLOATS}
-    got = simulate(program, sizes, inputs, budget=budget).outputs[seen.tensor][seen.index]
-    one = {seen.tensor: tuple(np.asarray([i]) for i in seen.index)}
-    return got, reference(program.op, sizes, inputs, one)[seen.tensor].flat[0]
 
 
 def meetings(program: Program, sizes: dict[str, int], budget: int) -> tuple[Race | Divergent, ...]:

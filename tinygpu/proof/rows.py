@@ -1,15 +1,22 @@
-"""The rows of a counterexample, and what is to be said of two threads that meet.
+"""The rows of a counterexample: of a run, with what is to be said of two threads that meet, or of a law that numbers break.
 
-Comes in: a program, sizes, and what was seen. Goes out: names and values, one or two side by side, in the user's names.
-The one idea: both threads stand next to each other, so that a reader sees what tells them apart.
+Comes in: a program, sizes, and what was seen; or an open claim about a monoid. Goes out: names and values, one or two side by side, in the user's
+names. The one idea: both threads stand next to each other, so that a reader sees what tells them apart; and a law is evaluated in plain
+floating point, which shares nothing with the solver.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 
 from tinygpu.category.evaluate import evaluate
-from tinygpu.program.step import WARP, Assign, For, If, Program, Step
+from tinygpu.category.monoid import Carrier
+from tinygpu.category.sample import LAWS, Number, Values, broken
+from tinygpu.diagnostic import Case, Diagnostic
+from tinygpu.obligations.laws import folded_with, title
+from tinygpu.obligations.obligation import Obligation
+from tinygpu.program.step import WARP, Array, Assign, For, Ghost, If, Program, Step, Sync
 from tinygpu.proof.replay import Misbehaviour
 from tinygpu.simulate.fault import (
     At,
@@ -108,7 +115,12 @@ def named(program: Program, step: Step) -> str:
             scalars = frozenset(t.name for t in program.op.inputs if not t.shape)
             line = " ".join(format_statements((statement(step, scalars),)).partition("{")[0].split())
             return f"`{line if len(line) <= SHOWN else line[: SHOWN - 2].rstrip() + ' …'}`"
-    return type(step).__name__.lower()
+        case Array(space=space):
+            return space.name
+        case Sync():
+            return "barrier"
+        case Ghost():
+            return "holds"
 
 
 def between(program: Program, seen: Race) -> Iterator[str]:
@@ -142,3 +154,45 @@ def _thread(program: Program, at: At) -> int | None:
         except (KeyError, ZeroDivisionError):
             return None  # an extent over sizes
     return number
+
+
+def refuted(claim: Obligation, program: Program) -> Diagnostic | None:
+    """The diagnostic of a law that some numbers break."""
+    for carrier, law in product(sorted(folded_with(program)), LAWS):
+        found = broken(carrier, law) if title(carrier, law) == claim.title else None
+        if found:
+            case = Case(tuple((row, (text,)) for row, text in rows_of_law(carrier, law, found)))
+            return Diagnostic(claim.code, claim.title, claim.labels, "refuted", case, helps=(claim.help,) if claim.help else ())
+    return None
+
+
+def rows_of_law(d: Carrier, law: str, found: tuple[Values, ...]) -> list[tuple[str, str]]:
+    """What is carried of a law: its operands, and its sides."""
+    name = str(d)
+    if law == "lift":
+        given = [(n, digits(v)) for (n, _), v in zip(d.parameters, found[0], strict=True)]
+        return [*given, (f"lift({', '.join(n for n, _ in d.parameters)})", carried(d, found[1]))]
+    operands = {"associative": "abc", "unit": "a", "idempotent": "a"}.get(law, "ab")
+    sides = {
+        "associative": (f"{name}({name}(a, b), c)", f"{name}(a, {name}(b, c))"),
+        "commutative": (f"{name}(a, b)", f"{name}(b, a)"),
+        "idempotent": (f"{name}(a, a)", "wanted"),
+        "invariant": (f"{name}(a, b)",),
+        "unit": ("with the unit", "wanted"),
+    }[law]
+    return [(row, carried(d, value)) for row, value in zip((*operands, *sides), found, strict=True)]
+
+
+def carried(d: Carrier, value: Values) -> str:
+    """A value of the carrier.
+
+    >>> from tinygpu.model.builtin import built_in
+    >>> carried(built_in("argmax", "f32"), (0.5, 3))
+    '(v = 0.5, k = 3)'
+    """
+    return f"({', '.join(f'{n} = {digits(v)}' for (n, _), v in zip(d.components, value, strict=True))})"
+
+
+def digits(value: Number) -> str:
+    """A number in few digits."""
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -13,9 +13,9 @@ from tinygpu.hardware.arch import CPU
 from tinygpu.obligations.equation import where_defined
 from tinygpu.program.standalone import standalone
 from tinygpu.program.step import Program
+from tinygpu.proof.assumed import numerics_of
 from tinygpu.proof.certificate import digest
 from tinygpu.proof.kernel import Proof
-from tinygpu.proof.numerics import numerics_of
 
 NAMED = 32  # digits of a certificate's hash that a module names
 INTRODUCES = "The program, for `tinygpu replay`:"  # in the docstring of a launcher, what follows is its program as a spec

@@ -22,9 +22,8 @@ from tinygpu.category.number import Array, quiet
 from tinygpu.category.term import FLOATS
 from tinygpu.model.op import Tensor
 from tinygpu.program.step import Program
-from tinygpu.recheck.agreement import Agreement, Disagreement
-from tinygpu.recheck.data import nasty_inputs
-from tinygpu.recheck.sizes import edges, large, small
+from tinygpu.recheck import Agreement, Disagreement
+from tinygpu.recheck.data import edges, large, nasty_inputs, small
 from tinygpu.simulate.exact import retyped
 from tinygpu.simulate.fault import Fault, NeverStored, SimulationBudget
 from tinygpu.simulate.inputs import ends_inputs, promised, random_inputs

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
+from tinygpu.category.linear import Polynomial, polynomial, stride
 from tinygpu.category.term import Axis, Const, Read, Term, walk
 from tinygpu.program.address import address
 from tinygpu.program.step import For, Step, steps
 from tinygpu.schedule.lift import sites
-from tinygpu.schedule.polynomial import Polynomial, coefficient, polynomial
 
 Shapes: TypeAlias = Mapping[str, tuple[Term, ...]]  # of the arrays in memory, by name
 LONG = 64  # a loop of so many turns is short
@@ -40,7 +40,7 @@ def pace(read: Read, name: str, shapes: Shapes) -> Polynomial | None:
     >>> pace(x, "k", shapes), pace(x, "i", shapes) == polynomial(Var("N")), pace(x, "j", shapes)
     ({(): 1}, True, {})
     """
-    return coefficient(polynomial(address(shapes[read.tensor], read.index)), name)
+    return stride(polynomial(address(shapes[read.tensor], read.index)), name)[0]
 
 
 def memory_reads(terms: Sequence[Term], shapes: Shapes) -> Iterator[Read]:

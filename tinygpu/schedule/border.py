@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tinygpu.category.linear import ONE, Polynomial, number, plus, polynomial, stride
 from tinygpu.category.term import BOOL, App, Axis, Const, Term, conjuncts, variables, walk
 from tinygpu.program.step import Step
 from tinygpu.record import dataclass
 from tinygpu.schedule.lift import sites
 from tinygpu.schedule.merge import Nest, assume, pure
-from tinygpu.schedule.polynomial import Polynomial, coefficient, plus, polynomial, positive, term, times, without
+from tinygpu.schedule.polynomial import limit, positive, term
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +46,9 @@ def interior(nest: Nest, lane: Axis) -> Interior | None:
         worst = _worst(condition, loops)
         if worst is None:
             continue
-        pace = coefficient(worst, lane.name)
-        if pace == {(): 1}:
-            lows[term(plus({(): 1}, without(worst, lane.name), -1))] = None
-        elif pace == {(): -1}:
-            highs[term(without(worst, lane.name))] = None
-        elif pace == {}:
+        if (end := limit(worst, lane.name)) is not None:
+            (lows if end[0] > 0 else highs)[end[1]] = None
+        elif stride(worst, lane.name)[0] == {}:
             outer[App("gt", (term(worst), Const(0)), BOOL)] = None
         else:
             continue
@@ -73,9 +71,8 @@ def _worst(condition: Term, loops: tuple[Axis, ...]) -> Polynomial | None:
     for axis in loops:
         if p is None or axis.name not in {v for m in p for atom in m for v in variables(atom)}:
             continue
-        pace = coefficient(p, axis.name)
-        if pace is None or len(pace) != 1 or () not in pace:
+        pace, rest = stride(p, axis.name)
+        if not pace or (by := number(pace)) is None:
             return None
-        rest = without(p, axis.name)
-        p = rest if pace[()] > 0 else plus(rest, times(pace, plus(polynomial(axis.extent), {(): 1}, -1)))
+        p = rest if by > 0 else plus(rest, plus(polynomial(axis.extent), ONE, -1), by)
     return p

@@ -10,14 +10,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable
 
+from tinygpu.category.linear import Polynomial, plus, polynomial, stride, times
 from tinygpu.category.names import unused
 from tinygpu.category.term import TRUE, App, Axis, Const, Read, Term, Var, conjunction, conjuncts, rebuild, select, variables, walk
-from tinygpu.program.step import Assign, For, Holds, If, Step, steps
+from tinygpu.program.step import Assign, For, Ghost, If, Step, steps
 from tinygpu.program.traverse import map_steps, map_terms
 from tinygpu.record import dataclass, replace
 from tinygpu.schedule.access import is_long
 from tinygpu.schedule.lift import Site, sites, tensor_reads
-from tinygpu.schedule.polynomial import coefficient, direct, normal, plus, polynomial, positive, rewrite, term, times, uses, without
+from tinygpu.schedule.polynomial import limit, positive, rewrite, term, uses
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ def terms_of(body: tuple[Step, ...]) -> list[Term]:
 
 def change_terms(body: tuple[Step, ...], change: Callable[[Term], Term]) -> tuple[Step, ...]:
     """The body with `change` applied to every index, guard, value and extent of a loop; without ghost facts."""
-    return map_steps(body, lambda step: () if isinstance(step, Holds) else (map_terms(step, change),))
+    return map_steps(body, lambda step: () if isinstance(step, Ghost) else (map_terms(step, change),))
 
 
 def merge(axes: tuple[Axis, ...], body: tuple[Step, ...], taken: frozenset[str]) -> tuple[tuple[Axis, ...], tuple[Step, ...]]:
@@ -49,7 +50,7 @@ def merge(axes: tuple[Axis, ...], body: tuple[Step, ...], taken: frozenset[str])
     >>> [(a.name, text(a.extent)) for a in axes], text(store.index[0])
     ([('g_t', 'n*4')], 'g_t')
     """
-    body = change_terms(body, normal)
+    body = change_terms(body, rewrite)
     while True:
         pair = _pair(axes, uses(terms_of(body)))
         if pair is None:
@@ -62,7 +63,7 @@ def merge(axes: tuple[Axis, ...], body: tuple[Step, ...], taken: frozenset[str])
 
 
 def _merged(body: tuple[Step, ...], slow: Axis, fast: Axis, name: str) -> tuple[Step, ...]:
-    def change(p: dict[tuple[Term, ...], int]) -> dict[tuple[Term, ...], int]:
+    def change(p: Polynomial) -> Polynomial:
         scale = direct(p, fast.name)
         rest = {m: c for m, c in p.items() if Var(slow.name) not in m and Var(fast.name) not in m}
         return plus(rest, times(scale, polynomial(Var(name)))) if scale else p
@@ -70,7 +71,17 @@ def _merged(body: tuple[Step, ...], slow: Axis, fast: Axis, name: str) -> tuple[
     return change_terms(body, lambda t: rewrite(t, change))
 
 
-def _pair(axes: tuple[Axis, ...], polynomials: list[dict[tuple[Term, ...], int]]) -> tuple[Axis, Axis] | None:
+def direct(p: Polynomial, name: str) -> Polynomial | None:
+    """What `name` is multiplied by where it stands as itself, atoms that hold it left alone; None for a square or worse.
+
+    >>> i = Var("i")
+    >>> direct(polynomial(i * 3 + i // 2), "i"), direct(polynomial(i * i), "i")
+    ({(): 3}, None)
+    """
+    return stride({m: c for m, c in p.items() if Var(name) in m}, name)[0]
+
+
+def _pair(axes: tuple[Axis, ...], polynomials: list[Polynomial]) -> tuple[Axis, Axis] | None:
     """Two axes of which the first always stands with the second's extent times the second's coefficient."""
     table = {a.name: [direct(p, a.name) for p in polynomials] for a in axes}
     for slow in axes:
@@ -157,17 +168,13 @@ def pure(t: Term) -> bool:
 
 def _limit(fact: Term, axes: dict[str, Axis]) -> tuple[str, Term] | None:
     """`(name, top)` when the fact says `name < top` and top is over the sizes alone."""
-    p = positive(fact)
-    if p is None:
-        return None
-    p = coarse(p, axes)
+    p = coarse(positive(fact) or {}, axes)
     inside = [name for name in axes if any(name in variables(atom) for m in p for atom in m)]
-    if len(inside) != 1 or coefficient(p, inside[0]) != {(): -1}:
-        return None
-    return inside[0], term(without(p, inside[0]))
+    sign, top = limit(p, inside[0]) or (0, TRUE) if len(inside) == 1 else (0, TRUE)
+    return (inside[0], top) if sign < 0 else None
 
 
-def coarse(p: dict[tuple[Term, ...], int], axes: dict[str, Axis]) -> dict[tuple[Term, ...], int]:
+def coarse(p: Polynomial, axes: dict[str, Axis]) -> Polynomial:
     """`p > 0` without the digits that cannot change it: `4·x - v > 0` is `x > 0` for `v < 4`.
 
     >>> axes = {"v": Axis("v", Const(4))}

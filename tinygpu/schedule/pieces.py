@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.monoid import Carrier, as_monoid
 from tinygpu.category.term import FLOATS, TRUE, App, Axis, Const, Read, Term, Var, ceildiv, conjunction, negation, reads, substitute
-from tinygpu.program.step import Assign, For, If, Local, Step
+from tinygpu.program.space import LOCAL
+from tinygpu.program.step import Array, Assign, For, If, Step
 from tinygpu.record import dataclass, replace
 from tinygpu.schedule.access import LONG, SIDE_BY_SIDE, Shapes, is_long, pace
-from tinygpu.schedule.polynomial import coefficient, positive, term, without
+from tinygpu.schedule.polynomial import limit, positive
 
 LAST = 16  # so many pieces are left before they are taken one by one
 
@@ -38,7 +39,7 @@ class Pieces:
     """What a body is cut with: the shapes of memory, the cells of the thread, and a supply of names."""
 
     shapes: Shapes
-    cells: Mapping[str, Local]
+    cells: Mapping[str, Array]
     fresh: Callable[[str], str]
 
     def cut(self, body: tuple[Step, ...]) -> tuple[Step, ...]:
@@ -73,7 +74,7 @@ class Pieces:
             return None
         if all(s.update in ("max", "min") and s.value.dtype in FLOATS for s in folds):
             return EXTREME
-        return VALUE if all(MONOIDS[s.update].definition and MONOIDS[s.update].commutative for s in folds) else None
+        return VALUE if all(isinstance(s.update, Carrier) and s.update.commutative for s in folds) else None
 
     def _pieces(self, step: Step, loops: Sequence[Axis], axis: Axis, folds: tuple[Assign, ...], cut: Cut) -> tuple[Step, ...]:
         few = cut.pieces
@@ -82,7 +83,7 @@ class Pieces:
         parts = {s.target: self.fresh(f"{s.target}_parts") for s in folds}
         rest = {s.target: self.fresh(f"{s.target}_rest") for s in folds}
         each = {s.target: self.fresh(f"{s.target}_column") for s in folds}
-        units = [MONOIDS[s.update].unit(s.value.dtype) or Const(0) for s in folds]
+        units = [as_monoid(s.update).unit(s.value.dtype) or Const(0) for s in folds]
         body: list[Step] = [For(piece, tuple(Assign(parts[s.target], (at,), u) for s, u in zip(folds, units, strict=True)))]
         end = None if loops else _end(axis, folds)
         if end is None:
@@ -97,8 +98,8 @@ class Pieces:
             body.append(For(last, (Assign(column.tensor, (), unit), down, Assign(rest[s.target], (at,), column))))
         body += [For(last, (replace(s, value=Read(rest[s.target], (at,), s.value.dtype), guard=TRUE),)) for s in folds]
         sizes = ((names, count) for names, count in ((parts, few), (rest, LAST)))
-        arrays = tuple(Local(names[s.target], self.cells[s.target].dtype, (Const(n),)) for names, n in sizes for s in folds)
-        arrays += tuple(Local(each[s.target], self.cells[s.target].dtype, ()) for s in folds)
+        arrays = tuple(Array(names[s.target], self.cells[s.target].dtype, (Const(n),), LOCAL) for names, n in sizes for s in folds)
+        arrays += tuple(Array(each[s.target], self.cells[s.target].dtype, (), LOCAL) for s in folds)
         least = cut.worth or (0 if end in (None, axis.extent) else few)  # an end that is none of the sizes may be below 0
         if not least:
             return (*arrays, *body)
@@ -157,9 +158,10 @@ def _end(axis: Axis, folds: Sequence[Assign]) -> Term | None:
     if others or guard == TRUE:
         return None if others else axis.extent
     p = positive(guard)
-    if p is None or coefficient(p, axis.name) != {(): -1} or any(reads(guard)) or any(abs(c) > LONG for m, c in p.items() if m):
+    sign, top = limit(p, axis.name) or (0, axis.extent)
+    if p is None or sign >= 0 or any(reads(guard)) or any(abs(c) > LONG for m, c in p.items() if m):
         return None
-    return App("min", (axis.extent, term(without(p, axis.name))))
+    return App("min", (axis.extent, top))
 
 
 def _perfect(step: Step) -> tuple[list[Axis], Step]:
@@ -174,7 +176,7 @@ def _perfect(step: Step) -> tuple[list[Axis], Step]:
 def _tree(update: str, values: Sequence[Term]) -> Term:
     """All values combined, two and two."""
     while len(values) > 1:
-        values = [MONOIDS[update].combine(a, b) for a, b in zip(values[::2], values[1::2], strict=True)]
+        values = [as_monoid(update).combine(a, b) for a, b in zip(values[::2], values[1::2], strict=True)]
     return values[0]
 
 

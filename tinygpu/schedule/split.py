@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from functools import partial
 
+from tinygpu.category.linear import divide, polynomial
 from tinygpu.category.names import unused
 from tinygpu.category.term import App, Axis, Term, Var, rebuild
 from tinygpu.record import replace
 from tinygpu.schedule.merge import Nest, change_terms, terms_of
-from tinygpu.schedule.polynomial import divided, polynomial, term, uses
+from tinygpu.schedule.polynomial import term, uses
 
 
 def split(nest: Nest, taken: frozenset[str]) -> Nest:
@@ -28,8 +29,8 @@ def split(nest: Nest, taken: frozenset[str]) -> Nest:
     """
     for axis in nest.axes:
         for divisor in _divisors(nest, axis):
-            rows = divided(polynomial(axis.extent), polynomial(divisor))
-            if rows is None or any(not _fits(atom, divisor) for atom in _atoms(nest, axis)):
+            rows, rest = divide(polynomial(axis.extent), polynomial(divisor))
+            if rest or any(not _fits(atom, divisor) for atom in _atoms(nest, axis)):
                 continue
             quotient, remainder = unused(axis.name + "_q", taken), unused(axis.name + "_r", taken)
             body = change_terms(nest.body, partial(_apart, axis=axis, divisor=divisor, quotient=quotient, remainder=remainder))
@@ -61,7 +62,7 @@ def _fits(atom: Term, divisor: Term) -> bool:
         case App("mod", (_, d)):
             return d == divisor
         case App("floordiv", (_, d)):
-            return divided(polynomial(d), polynomial(divisor)) is not None
+            return not divide(polynomial(d), polynomial(divisor))[1]
     return False
 
 
@@ -70,9 +71,7 @@ def _apart(t: Term, axis: Axis, divisor: Term, quotient: str, remainder: str) ->
         case App("mod", (Var(name), d)) if name == axis.name and d == divisor:
             return Var(remainder)
         case App("floordiv", (Var(name), d)) if name == axis.name:
-            left = divided(polynomial(d), polynomial(divisor))
-            assert left is not None, "only such quotients stand here"
-            return Var(quotient) // term(left)
+            return Var(quotient) // term(divide(polynomial(d), polynomial(divisor))[0])
         case Var(name) if name == axis.name:
             return Var(quotient) * divisor + Var(remainder)
     return rebuild(t, lambda c: _apart(c, axis, divisor, quotient, remainder))

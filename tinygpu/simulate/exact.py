@@ -13,14 +13,14 @@ from functools import partial
 import numpy as np
 
 from tinygpu.category import reals
-from tinygpu.category.carrier import CARRIERS
-from tinygpu.category.monoid import MONOIDS
+from tinygpu.category.monoid import Carrier
 from tinygpu.category.number import Array, Value, load
 from tinygpu.category.real import REAL, Beyond, Real, Undefined
 from tinygpu.category.term import FLOATS, App, Fold, Term, rebuild, walk
 from tinygpu.derive.unpack import unpack
 from tinygpu.model.op import Op
-from tinygpu.program.step import Assign, Local, Program, Shared, Step
+from tinygpu.program.step import Array as Declared
+from tinygpu.program.step import Assign, Program, Step
 from tinygpu.program.traverse import map_steps, map_terms
 from tinygpu.record import replace
 from tinygpu.simulate.fault import Fault, NeverStored, SimulationBudget
@@ -81,7 +81,7 @@ def retyped(program: Program, dtype: str) -> Program:
     of_term = partial(with_floats, dtype=dtype)
 
     def of_step(step: Step) -> tuple[Step, ...]:
-        return (replace(step, dtype=_float(step.dtype, dtype)) if isinstance(step, Local | Shared) else map_terms(step, of_term),)
+        return (replace(step, dtype=_float(step.dtype, dtype)) if isinstance(step, Declared) else map_terms(step, of_term),)
 
     launches = tuple(replace(launch, body=map_steps(launch.body, of_step)) for launch in program.launches)
     workspaces = tuple(replace(w, dtype=_float(w.dtype, dtype)) for w in program.workspaces)
@@ -93,8 +93,6 @@ def _op(op: Op, dtype: str) -> Op:
     inputs, outputs, intermediates = (
         tuple(replace(t, dtype=_float(t.dtype, dtype)) for t in some) for some in (op.inputs, op.outputs, op.intermediates)
     )
-    for monoid in {t.monoid for e in op.equations for t in walk(e.value) if isinstance(t, Fold)} if dtype == REAL else ():
-        _known(monoid)
     equations = tuple(replace(e, value=with_floats(e.value, dtype)) for e in op.equations)
     return replace(op, inputs=inputs, outputs=outputs, intermediates=intermediates, equations=equations)
 
@@ -116,32 +114,21 @@ def with_floats(term: Term, dtype: str) -> Term:
 
 
 def _float(old: str, dtype: str) -> str:
-    """The dtype for another; of a carrier on numbers that are not rounded, its name."""
-    if old in CARRIERS and dtype == REAL:
-        return f"{REAL} {old}"
+    """The dtype for another; of a carrier, the one on numbers that are not rounded."""
+    if isinstance(old, Carrier) and dtype == REAL:
+        change = partial(with_floats, dtype=REAL)
+        components = tuple((part, _float(inner, REAL)) for part, inner in old.components)
+        identity = tuple(replace(one, dtype=_float(one.dtype, REAL)) for one in old.identity)
+        return replace(old, components=components, identity=identity, combination=tuple(map(change, old.combination)))
     return dtype if old in FLOATS else old
-
-
-def _known(monoid: str) -> None:
-    """Makes the monoid of a carrier known on numbers that are not rounded."""
-    law, name = MONOIDS[monoid], _float(monoid, REAL)
-    if law.definition is None:
-        return
-    change = partial(with_floats, dtype=REAL)
-    components = tuple((part, _float(dtype, REAL)) for part, dtype in law.definition.carrier.components)
-    carrier = CARRIERS[name] = replace(law.definition.carrier, name=name, components=components)
-    d = law.definition
-    unit = tuple(replace(one, dtype=_float(one.dtype, REAL)) for one in d.unit)
-    made = replace(d, carrier=carrier, unit=unit, combine=tuple(map(change, d.combine)))
-    MONOIDS[name] = replace(law, name=name, op=name, definition=made)
 
 
 def with_fractions(program: Program) -> bool:
     """Whether anything that a program or its op computes is a float: integers and truth values are exact in every run."""
     dtypes = {t.dtype for t in (*program.op.tensors, *program.op.intermediates)}
     dtypes |= {w.dtype for w in program.workspaces}
-    dtypes |= {s.dtype for s in program.steps if isinstance(s, Local | Shared)}
-    if any(dtype in FLOATS or dtype in CARRIERS for dtype in dtypes):
+    dtypes |= {s.dtype for s in program.steps if isinstance(s, Declared)}
+    if any(dtype in FLOATS or isinstance(dtype, Carrier) for dtype in dtypes):
         return True
     terms = (t for s in program.steps if isinstance(s, Assign) for t in (s.value, s.guard))
     return any(part.dtype in FLOATS for term in (*terms, *(e.value for e in program.op.equations)) for part in walk(term))

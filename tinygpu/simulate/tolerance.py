@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tinygpu.category.carrier import CARRIERS
 from tinygpu.category.evaluate import evaluate
+from tinygpu.category.monoid import Carrier, components
 from tinygpu.category.rounding import EPSILON
 from tinygpu.category.term import FLOATS, Fold, Term, children, reads, variables, walk
 from tinygpu.model.op import Op
@@ -73,8 +73,8 @@ def tolerances(dtype: str, length: int) -> tuple[float, float]:
     >>> tolerances("i32", 1000), tolerances("f64", 1)
     ((0.0, 0.0), (3.552713678800501e-15, 3.552713678800501e-15))
     """
-    if dtype in CARRIERS:
-        each = [tolerances(component, length) for _, component in CARRIERS[dtype].components]
+    if isinstance(dtype, Carrier):
+        each = [tolerances(component, length) for _, component in components(dtype)]
         return max(rtol for rtol, _ in each), max(atol for _, atol in each)
     if dtype not in FLOATS:
         return 0.0, 0.0

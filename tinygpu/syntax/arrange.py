@@ -11,8 +11,8 @@ from typing import TypeAlias
 
 from tinygpu.diagnostic import NOWHERE, Span
 from tinygpu.record import dataclass, replace
-from tinygpu.syntax.show import BREAK
-from tinygpu.syntax.tree import Comment
+from tinygpu.syntax.expression import BREAK
+from tinygpu.syntax.node import Comment
 
 WIDTH = 100
 INDENT = "  "

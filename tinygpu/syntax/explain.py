@@ -11,13 +11,13 @@ import unicodedata
 from difflib import get_close_matches
 
 from tinygpu.diagnostic import Diagnostic, Label
-from tinygpu.syntax.expected import advance, describe, follow, in_words, missing, trace
 from tinygpu.syntax.grammar import DEPTH, END, load
 from tinygpu.syntax.lexer import NEWLINE, STRAY, WORD, Source, Token
 from tinygpu.syntax.mistakes import known
-from tinygpu.syntax.place import CLOSERS, Place, after_previous, at_word, name_of, place_of
-from tinygpu.syntax.reader import Unexpected
+from tinygpu.syntax.place import CLOSERS, KINDS, Place, after_previous, at_word, describe, name_of, place_of
+from tinygpu.syntax.reader import Unexpected, advance, follow, reach, trace
 
+INSERTABLE = (NEWLINE, ")", "]", "}", ",", ":", "=", "(", "[", "{", "->", "else", "in", "at", "by", "over")
 DECLARATIONS = ("op", "machine", "monoid", "param", "import")
 
 
@@ -47,13 +47,8 @@ def _unclosed(place: Place, source: Source) -> Diagnostic | None:
     opener = place.open[-1] if place.open else None
     if token.kind in CLOSERS.values() and (opener is None or CLOSERS[opener.kind] != token.kind):
         if opener is None or opener.kind == "{":
-            return at_word(
-                source,
-                "TG003",
-                f"`{token.text}` closes nothing",
-                token,
-                help=f"take it away, or open it before with `{_opener(token)}`",
-            )
+            help = f"take it away, or open it before with `{_opener(token)}`"
+            return at_word(source, "TG003", f"`{token.text}` closes nothing", token, help=help)
         other = Label(source.span(opener.start, opener.end), f"`{opener.text}` is open here")
         title = f"`{opener.text}` is {'never closed' if token.kind == '}' else f'closed by `{token.text}`'}"
         return after_previous(source, "TG003", title, place, f"`{CLOSERS[opener.kind]}` is missing", "", other)
@@ -122,18 +117,22 @@ def _stray(place: Place, source: Source) -> Diagnostic | None:
     character = next((c for c in token.text if not c.isascii()), token.text[0])
     name = unicodedata.name(character, "a control character").lower()
     help = "names are made of the letters a to z and A to Z, digits and `_`"
-    return at_word(
-        source, "TG002", f"{name_of(token)} cannot stand in a .tgpu text", token, f"{name}, U+{ord(character):04X}", help
-    )
+    title = f"{name_of(token)} cannot stand in a .tgpu text"
+    return at_word(source, "TG002", title, token, f"{name}, U+{ord(character):04X}", help)
 
 
 def _missing(place: Place, source: Source) -> Diagnostic | None:
-    """One word whose absence explains the error."""
-    wanted = missing(place.before, place.words[place.at :])
-    if wanted is None:
+    """The one word whose absence explains the error: with it the text goes on for four words more, or to its end."""
+    ahead = place.words[place.at : place.at + 12]
+    best, wanted = 0, ""
+    for name in INSERTABLE:
+        after = advance(place.before, name)
+        if after is not None and (count := reach(after, ahead)) > best:
+            best, wanted = count, name
+    if not wanted or best < min(4, len(ahead)):
         return None
     either = "an operator or " if wanted in (NEWLINE, ",") and "*" in place.accepted else ""
-    words = either + in_words(wanted)
+    words = either + KINDS.get(wanted, f"`{wanted}`")
     return after_previous(source, "TG001", f"{words} is missing before {name_of(place.token)}", place, "it is missing here")
 
 
@@ -142,7 +141,6 @@ def _general(place: Place, source: Source) -> Diagnostic:
     close = get_close_matches(place.token.text, [name for name in place.accepted if name[0].islower()], 1)
     help = f"did you mean `{close[0]}`?" if close else ""
     if " or " not in could:
-        return after_previous(
-            source, "TG001", f"{could} is missing before {name_of(place.token)}", place, "it is missing here", help
-        )
+        title = f"{could} is missing before {name_of(place.token)}"
+        return after_previous(source, "TG001", title, place, "it is missing here", help)
     return after_previous(source, "TG001", f"{name_of(place.token)} cannot stand here", place, f"here could stand {could}", help)

@@ -1,20 +1,20 @@
-"""Expressions of the syntax tree, and the small parts that clauses and statements share.
+"""Expressions of the syntax tree, and their text with exactly the parentheses that it needs to be read back.
 
-Comes in: what the parser builds. Goes out: frozen nodes with spans. The one idea: a node says what was written, not what it means:
-`(g, t)` is a group, whether it turns out to be factors or a parenthesis.
+Comes in: what the parser or a Python program builds. Goes out: frozen nodes with spans, which say what was written, not what it means:
+`(g, t)` is a group, whether it turns out to be factors or a parenthesis; and one line, in which `BREAK` stands for a space where a line
+may be broken. The one idea: every node has the level of the grammar's rule it comes from, and a part is put in parentheses where it is too low.
 """
 
 from __future__ import annotations
 
 from typing import TypeAlias
 
-from tinygpu.diagnostic import NOWHERE, Span
-from tinygpu.record import dataclass, field
+from tinygpu.diagnostic import Span
+from tinygpu.record import dataclass
+from tinygpu.syntax.node import Rules, row, several, spanned
 
-
-def spanned() -> Span:
-    """The field that every node has, which takes no part in equality."""
-    return field(default=NOWHERE, compare=False, repr=False)  # type: ignore[no-any-return]
+BREAK = "\x1f"
+PREFIX = "scan_"
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,19 +134,111 @@ Expr: TypeAlias = (
 )  # Sized stands only inside a Group
 
 
-@dataclass(frozen=True, slots=True)
-class Level:
-    """`grid = (by, bx)`, `block = (t: 256)`."""
-
-    name: str
-    factors: Group
-    span: Span = spanned()
+def fold(span: Span, monoid: str, binders: tuple[Binder, ...], body: Expr) -> FoldExpr:
+    """`sum[k] …` and `scan_sum[k <= i] …`."""
+    return FoldExpr(monoid.removeprefix(PREFIX), binders, body, False, monoid.startswith(PREFIX), span)
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """`pad 1`, `swizzle(3, 3, 3)`."""
+RULES: Rules = {
+    "number": row(Number, "text"),
+    "name": row(Name, "name"),
+    "cell": row(Cell, "name index"),
+    "padded": row(Cell, "name index fill"),
+    "call": row(Call, "function args"),
+    "unary": row(Unary, "op operand"),
+    "binary": row(Binary, "left op right"),
+    "conditional": row(IfElse, "value condition otherwise"),
+    "fold": fold,
+    "fold_named": row(FoldExpr, "monoid binders body", named=True),
+    "scan_named": row(FoldExpr, "monoid binders body", named=True, prefix=True),
+    "binder": row(Binder, "name relation bound"),
+    "sized": row(Sized, "name extent"),
+    "group": row(Group, "items"),
+    "field": row(Field, "value name"),
+    "exprs": several,
+    "items": several,
+    "binders": several,
+}
 
-    kind: str
-    args: tuple[Expr, ...]
-    span: Span = spanned()
+# ── as text ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+CONDITIONAL, DISJUNCTION, NEGATION, EXCLUSIVE, TERM, PRODUCT, SIGNED, PRIMARY = 0, 1, 3, 5, 7, 8, 9, 10
+# operator: its own level, the levels that its left and its right part must have
+LEVELS: dict[str, tuple[int, int, int]] = (
+    {"or": (1, 1, 2), "and": (2, 2, 3), "^": (5, 5, 6)}
+    | dict.fromkeys(("<", "<=", ">", ">=", "==", "!="), (4, 5, 5))
+    | dict.fromkeys(("+", "-"), (6, 6, 7))
+    | dict.fromkeys(("*", "/", "//", "%"), (8, 8, 9))
+)
+
+
+def level(expr: Expr) -> int:
+    """The level of the grammar's rule that an expression is.
+
+    >>> level(Name("x")), level(Binary("+", Name("x"), Name("y")))
+    (10, 6)
+    """
+    match expr:
+        case IfElse():
+            return CONDITIONAL
+        case Unary("not"):
+            return NEGATION
+        case FoldExpr() | Unary(_, FoldExpr()) | Binary("*" | "/" | "//" | "%", _, FoldExpr()):
+            return TERM
+        case Binary(op):
+            return LEVELS[op][0]
+        case Unary():
+            return SIGNED
+    return PRIMARY
+
+
+def show(expr: Expr, wanted: int = CONDITIONAL) -> str:
+    """The expression as text, in parentheses where its level is below `wanted`; `BREAK` where a line may be broken."""
+    text = _show(expr)
+    return text if level(expr) >= wanted else f"({text})"
+
+
+def show_all(expressions: tuple[Expr, ...]) -> str:
+    """`a, b, c`."""
+    return f",{BREAK}".join(map(show, expressions))
+
+
+def _show(expr: Expr) -> str:
+    match expr:
+        case Number(text) | Name(text):
+            return text
+        case Cell(name, index, fill):
+            return f"{name}[{show_all(index)}{'' if fill is None else f' | {show(fill)}'}]"
+        case Call(function, args):
+            return f"{function}({show_all(args)})"
+        case Unary("not", operand):
+            return f"not {show(operand, NEGATION)}"
+        case Unary(_, operand):
+            return f"-{show(operand, TERM if isinstance(operand, FoldExpr) else SIGNED)}"
+        case Binary(op, left, right):
+            _, before, behind = LEVELS[op]
+            a, b = show(left, before), show(right, TERM if level(expr) == TERM else behind)
+            return f"{a}*{b}" if op == "*" and _small(left) and _small(right) else f"{a} {op}{BREAK}{b}"
+        case IfElse(value, condition, otherwise):
+            return f"{show(value, DISJUNCTION)} if{BREAK}{show(condition, DISJUNCTION)} else{BREAK}{show(otherwise)}"
+        case FoldExpr(monoid, binders, body, named, prefix):
+            word = ("scan " if named else PREFIX) if prefix else "fold " if named else ""
+            return f"{word}{monoid}[{f',{BREAK}'.join(map(_binder, binders))}] {show(body, TERM)}"
+        case Sized(name, extent):
+            return f"{name}: {show(extent)}"
+        case Group(items):
+            return f"({show_all(items)})"
+        case Field(value, name):
+            return f"{show(value, PRIMARY)}.{name}"
+
+
+def _small(expr: Expr) -> bool:
+    """Names and numbers, and products of them: `by*64` is read as one thing."""
+    match expr:
+        case Binary("*", left, right):
+            return _small(left) and _small(right)
+    return isinstance(expr, Name | Number)
+
+
+def _binder(binder: Binder) -> str:
+    return binder.name if binder.bound is None else f"{binder.name} {binder.relation} {show(binder.bound, EXCLUSIVE)}"

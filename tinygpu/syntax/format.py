@@ -10,9 +10,9 @@ from tinygpu.diagnostic import Span
 from tinygpu.record import replace
 from tinygpu.syntax import tree
 from tinygpu.syntax.arrange import WIDTH, Comments, Row, arrange, block, closing
-from tinygpu.syntax.clauses import clause_rows
-from tinygpu.syntax.show import BREAK, show, show_all
-from tinygpu.syntax.steps import statement_rows
+from tinygpu.syntax.clause import clause_rows
+from tinygpu.syntax.expression import BREAK, show, show_all
+from tinygpu.syntax.step import step_rows
 
 
 def format_file(file: tree.File) -> str:
@@ -30,7 +30,7 @@ def format_file(file: tree.File) -> str:
 
 def format_statements(statements: tuple[tree.Statement, ...]) -> str:
     """Steps as lines, without comments."""
-    return arrange([row for step in statements for row in statement_rows(step, 0, Comments())], ())
+    return arrange([row for step in statements for row in step_rows(step, 0, Comments())], ())
 
 
 def format_expr(expr: tree.Expr) -> str:
@@ -46,37 +46,26 @@ def _declaration_rows(declaration: tree.Declaration, comments: Comments) -> list
     match declaration:
         case tree.Import(path):
             return [Row(0, f'import "{path}"', declaration.span)]
+        case tree.Param():
+            return clause_rows((declaration,), 0, comments)
         case tree.Op():
             rows = _op_rows(declaration, comments)
-        case tree.Monoid():
-            rows = _monoid_rows(declaration, comments)
+        case tree.Monoid(name, components, parts, where):
+            column = max((len(part.kind) for part in parts), default=0)  # the lists of the parts stand in one
+            lefts = ["" if part.names is None else f"{show(part.names)} ={BREAK}" for part in parts]
+            inner = [Row(1, f"{p.kind:<{column}} {left}{show(p.value)}", p.span) for p, left in zip(parts, lefts, strict=True)]
+            rows = block(f"monoid {name}({_tensors(components)}){_where(where)}", inner, declaration.span, 0, comments, flat=False)
         case tree.Machine(name, ops, clauses, arch, where):
-            on = f" on {arch}" if arch else ""
-            header = f"machine {name} : {', '.join(op.name for op in ops)}{on}{_where(where)}"
-            rows = block(header, clause_rows(clauses, 1, comments), declaration.span, 0, comments, flat=False)
-        case _:
-            return clause_rows((declaration,), 0, comments)
+            head = f"machine {name} : {', '.join(op.name for op in ops)}{f' on {arch}' if arch else ''}{_where(where)}"
+            rows = block(head, clause_rows(clauses, 1, comments), declaration.span, 0, comments, flat=False)
     rows[0].apart = rows[-1].apart = True
     return rows
 
 
-def _monoid_rows(monoid: tree.Monoid, comments: Comments) -> list[Row]:
-    """The header on one line, the parts below it with their lists in one column."""
-    header = f"monoid {monoid.name}({f',{BREAK}'.join(map(_tensor, monoid.components))}){_where(monoid.where)}"
-    column = max((len(part.kind) for part in monoid.parts), default=0)
-    inner = []
-    for part in monoid.parts:
-        names = "" if part.names is None else f"{show(part.names)} ={BREAK}"
-        inner.append(Row(1, f"{part.kind:<{column}} {names}{show(part.value)}", part.span))
-    return block(header, inner, monoid.span, 0, comments, flat=False)
-
-
 def _op_rows(op: tree.Op, comments: Comments) -> list[Row]:
     """The header on one line, or a line for each tensor; then the equations with their `=` in one column."""
-    family = f"[{op.family.variable} in {{{', '.join(op.family.dtypes)}}}]" if op.family else ""
-    name = f"op {op.name}{family}"
-    inputs, outputs = ([_tensor(t) for t in side] for side in (op.inputs, op.outputs))
-    header = f"{name}({f',{BREAK}'.join(inputs)}) -> ({f',{BREAK}'.join(outputs)}){_where(op.where)} {{"
+    name = f"op {op.name}" + (f"[{op.family.variable} in {{{', '.join(op.family.dtypes)}}}]" if op.family else "")
+    header = f"{name}({_tensors(op.inputs)}) -> ({_tensors(op.outputs)}){_where(op.where)} {{"
     tensors = replace(op.span, end=op.outputs[-1].span.start)  # a comment in there needs a line for each tensor
     if len(header) <= WIDTH and not comments.inside(tensors):
         rows = [Row(0, header, op.span, "open")]
@@ -86,14 +75,10 @@ def _op_rows(op: tree.Op, comments: Comments) -> list[Row]:
         rows.append(Row(0, ") -> (", _after(op.inputs, op.span, comments), "turn"))
         rows += _tensor_rows(op.outputs)
         rows.append(Row(0, f"){_where(op.where)} {{", _after(op.outputs, op.span, comments), "turn"))
-    return [*rows, *_equation_rows(op), closing(op.span, 0)]
-
-
-def _equation_rows(op: tree.Op) -> list[Row]:
     targets = [show(e.targets[0]) if len(e.targets) == 1 else f"({show_all(e.targets)})" for e in op.equations]
     column = max(map(len, targets), default=0)
-    rows = zip(op.equations, targets, strict=True)
-    return [Row(1, f"{target:<{column}} ={BREAK}{show(e.value)}", e.span) for e, target in rows]
+    rows += [Row(1, f"{target:<{column}} ={BREAK}{show(e.value)}", e.span) for e, target in zip(op.equations, targets, strict=True)]
+    return [*rows, closing(op.span, 0)]
 
 
 def _tensor_rows(tensors: tuple[tree.TensorDecl, ...]) -> list[Row]:
@@ -106,9 +91,12 @@ def _after(tensors: tuple[tree.TensorDecl, ...], span: Span, comments: Comments)
     return comments.line_end(tensors[-1].span if tensors else replace(span, end=span.start, end_line=span.line))
 
 
+def _tensors(tensors: tuple[tree.TensorDecl, ...]) -> str:
+    return f",{BREAK}".join(map(_tensor, tensors))
+
+
 def _tensor(tensor: tree.TensorDecl) -> str:
-    shape = "" if tensor.shape is None else f"[{show_all(tensor.shape)}]"
-    return f"{tensor.name}: {tensor.dtype}{shape}"
+    return f"{tensor.name}: {tensor.dtype}" + ("" if tensor.shape is None else f"[{show_all(tensor.shape)}]")
 
 
 def _where(conditions: tuple[tree.Expr, ...]) -> str:

@@ -1,13 +1,15 @@
 """The grammar as Lark's parser of it: `grammar/tgpu.lark`, compiled by Lark to LALR(1) and kept serialised as `grammar/tgpu.json`.
 
-Comes in: the serialised grammar, which `compile` writes. Goes out: `load() → Grammar`, Lark's parser and the words of the language.
-The one idea: compiling takes Lark half a minute, reading what it compiled some milliseconds.
+Comes in: the grammar, of which `python -m tinygpu.syntax.grammar` writes what Lark serialises. Goes out: `load() → Grammar`, Lark's parser
+and the words of the language. The one idea: compiling takes Lark half a minute, reading what it compiled some milliseconds; and the same
+grammar gives the same file, whatever order Lark's sets have in a process.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -94,3 +96,59 @@ def of_lark(lark: Any) -> Grammar:
     patterns = {t.name: t.pattern.value for t in lark.terminals if t.pattern.type == "re"}
     reserved, folds = (frozenset(re.findall("[a-z_]+", patterns[kind].partition(")")[0])) for kind in ("NAME", "FOLD"))
     return Grammar(lark, literals, patterns, reserved & set(literals), folds)
+
+
+# ── compiled ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class _Newlines:
+    """Lark asks for a filter where a kind of token may be dropped; the shipped reader has its own in `lexer`."""
+
+    always_accept = ("_NL",)
+
+    def process(self, stream: Iterator[Any]) -> Iterator[Any]:
+        yield from stream
+
+
+def compiled(postlex: Any = None) -> Any:
+    """The grammar compiled by Lark, strict: a conflict or two words that cannot be told apart are errors."""
+    return Lark(read_grammar_file("tgpu.lark"), parser="lalr", lexer="contextual", strict=True, postlex=postlex or _Newlines())
+
+
+def made_of() -> str:
+    """A hash of what the file depends on: the grammar, and how it is written. Lark takes half a minute to make it."""
+    import hashlib
+
+    return hashlib.sha256((source() / "tgpu.lark").read_bytes() + Path(__file__).read_bytes()).hexdigest()[:32]
+
+
+def to_json(lark: Any) -> str:
+    """What Lark serialises, the same for the same grammar whatever order Lark's sets have; one state or rule a line."""
+    from lark.grammar import Rule
+    from lark.lexer import TerminalDef
+
+    _number_states(lark.parser.parser._parse_table)
+    data, memo = lark.memo_serialize([TerminalDef, Rule])
+    data["options"] = {"parser": "lalr", "lexer": "basic"}  # as every Lark knows them; words come from `lexer`
+    data["parser"]["lexer_conf"]["lexer_type"] = "basic"
+    text = json.dumps({"made of": made_of(), "data": data, "memo": memo}, separators=(",", ":"))
+    return re.sub(r'(?="\d+":\{)', "\n", text) + "\n"
+
+
+def _number_states(table: Any) -> None:
+    """States by the order in which a walk from the start meets them, symbols taken in sorted order."""
+    order = {table.start_states["start"]: 0}
+    for state in (queue := list(order)):
+        for _, (action, target) in sorted(table.states[state].items()):
+            if action.name == "Shift" and target not in order:
+                order[target] = len(order)
+                queue.append(target)
+    table.states = {
+        order[state]: {s: (a, order[t] if a.name == "Shift" else t) for s, (a, t) in sorted(table.states[state].items())}
+        for state in queue
+    }
+    table.start_states, table.end_states = ({"start": order[ends["start"]]} for ends in (table.start_states, table.end_states))
+
+
+if __name__ == "__main__":
+    (source() / "tgpu.json").write_text(to_json(compiled()), encoding="utf-8")

@@ -1,26 +1,24 @@
 """`parse : text → tree.File`, or a `TinygpuError` with code TG0xx that points at the place and says what could stand there.
 
 Comes in: a text, and the name it is to be called by. Goes out: a tree whose nodes all carry their span.
-The one idea: words, Lark's parser, nodes; and only when that fails does `mistakes` ask why.
+The one idea: words, Lark's parser, nodes; and only when that fails does `explain` ask why.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 from tinygpu.diagnostic import Diagnostic, TinygpuError
-from tinygpu.syntax import tree
 from tinygpu.syntax.lexer import WORD, Source, Token, scan, significant
-from tinygpu.syntax.place import at_word
 from tinygpu.syntax.reader import Unexpected, read
+from tinygpu.syntax.tree import Comment, File
 
 ENOUGH = 20  # mistakes told of one text
 LONGEST = 100  # characters of a name
 
 
-def parse(text: str, file: str = "") -> tree.File:
+def parse(text: str, file: str = "") -> File:
     """`text → tree.File`; raises `TinygpuError`.
 
     >>> parse("param BM = 128").declarations
@@ -32,7 +30,7 @@ def parse(text: str, file: str = "") -> tree.File:
     begin = 0
     while True:
         try:
-            result: tree.File = read(significant(_bearable(source, begin), comments), source)
+            result: File = read(significant(_bearable(source, begin), comments), source)
             break
         except Unexpected as unexpected:
             from tinygpu.syntax.explain import explain  # late: a text without mistakes does not need it
@@ -48,7 +46,7 @@ def parse(text: str, file: str = "") -> tree.File:
         begin = after
     if problems:
         raise TinygpuError(*problems)
-    return tree.File(result.declarations, tuple(_comment(c, source) for c in comments), source.span(0, len(text)))
+    return File(result.declarations, tuple(_comment(c, source) for c in comments), source.span(0, len(text)))
 
 
 def _bearable(source: Source, begin: int) -> Iterator[Token]:
@@ -56,7 +54,7 @@ def _bearable(source: Source, begin: int) -> Iterator[Token]:
     for token in scan(source.text, begin):
         if token.kind == WORD and len(token.text) > LONGEST:
             title = f"a name has at most {LONGEST} characters; this one has {len(token.text)}"
-            raise TinygpuError(at_word(source, "TG009", title, token, help="take a shorter one"))
+            raise TinygpuError.of("TG009", title, source.span(token.start, token.end), help="take a shorter one")
         yield token
 
 
@@ -67,22 +65,7 @@ def _next_declaration(text: str, offset: int, begin: int) -> int | None:
     return match and match.start()
 
 
-def parse_file(path: str | Path) -> tree.File:
-    """`path → tree.File`; also an unreadable file is a `TinygpuError`."""
-    return parse(read_text(path), str(path))
-
-
-def read_text(path: str | Path) -> str:
-    """The text of a file, or TG004 with the reason."""
-    try:
-        return Path(path).read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise TinygpuError.of("TG004", f"{path} is not UTF-8 text (byte {error.start})", help="save the file as UTF-8") from None
-    except OSError as error:
-        raise TinygpuError.of("TG004", f"cannot read {path}: {(error.strerror or str(error)).lower()}") from None
-
-
-def _comment(token: Token, source: Source) -> tree.Comment:
+def _comment(token: Token, source: Source) -> Comment:
     span = source.span(token.start, token.end)
     own_line = not source.text[token.start - span.column + 1 : token.start].strip()
-    return tree.Comment(token.text.rstrip(), own_line, span)
+    return Comment(token.text.rstrip(), own_line, span)

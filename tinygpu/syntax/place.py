@@ -1,4 +1,4 @@
-"""Where the parser stopped, and how a diagnostic points there.
+"""Where the parser stopped, what could stand there in the user's words, and how a diagnostic points there.
 
 Comes in: the word that could not stand, and the text. Goes out: a `Place`, and diagnostics at a word or behind the one before.
 The one idea: an error is found at a word, but made just behind the word before; that is where the message points.
@@ -8,12 +8,23 @@ from __future__ import annotations
 
 from tinygpu.diagnostic import Diagnostic, Label, Span
 from tinygpu.record import dataclass
-from tinygpu.syntax.expected import accepted, trace
-from tinygpu.syntax.grammar import END
+from tinygpu.syntax.grammar import END, load
 from tinygpu.syntax.lexer import NEWLINE, Source, Token, scan, significant
-from tinygpu.syntax.reader import Parser, Unexpected
+from tinygpu.syntax.reader import Parser, Unexpected, trace
 
 CLOSERS = {"(": ")", "[": "]", "{": "}"}
+CLAUSES = frozenset(("work", "compute", "time", "register", "vector", "param", "where", "stage", "layout", "launch", "equations",
+                     "reduce", "keep", "program"))  # fmt: skip
+STEPS = frozenset(("local", "shared", "workspace", "atomic", "for", "if", "barrier", "warp", "commit", "wait", "launch"))
+KINDS = {
+    "NAME": "a name",
+    "NUMBER": "a number",
+    "STRING": "a file name in quotes",
+    NEWLINE: "a new line",
+    END: "the end of the file",
+}
+OPERAND = {"NAME", "NUMBER", "(", "-", "not", "fold", "scan", "where", "FOLD"}
+OPERATORS = {"+", "-", "*", "/", "//", "%", "^", "<", "<=", ">", ">=", "==", "!=", "and", "or", "if", ".", "[", "("}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +53,7 @@ class Place:
 
 
 def place_of(unexpected: Unexpected, source: Source, begin: int) -> Place:
+    """The place of a word in a text that the parser reads from `begin` on."""
     words = tuple(significant(scan(source.text, begin), []))
     at = words.index(unexpected.token)
     brackets: list[Token] = []
@@ -51,7 +63,7 @@ def place_of(unexpected: Unexpected, source: Source, begin: int) -> Place:
         elif word.kind in CLOSERS.values():
             brackets.pop()
     before = trace(words[:at])
-    return Place(words, at, unexpected.state, before, tuple(brackets), accepted(before))
+    return Place(words, at, unexpected.state, before, tuple(brackets), load().symbols(before.accepts()))
 
 
 def name_of(token: Token) -> str:
@@ -61,6 +73,31 @@ def name_of(token: Token) -> str:
     if token.kind == END:
         return "the end of the file"
     return f"`{token.text}`" if token.text.isprintable() else f"the character U+{ord(token.text[0]):04X}"
+
+
+def describe(names: frozenset[str], limit: int = 6) -> str:
+    """Symbols in words: `a name or `)``.
+
+    >>> describe(frozenset(("NAME", ")")))
+    'a name or `)`'
+    """
+    words, rest = [], set(names)
+    if {"NAME", "NUMBER"} <= rest:
+        words.append("an expression")
+        rest -= OPERAND
+    if {"*", "+"} <= rest:
+        words.append("an operator")
+        rest -= OPERATORS
+    for group, title in ((CLAUSES, "a clause (`work`, `compute`, `time`, …)"), (STEPS, "a step (`local`, `for`, `if`, …)")):
+        if len(rest & group) > 4:
+            words.append(title)
+            rest -= {*group, "for", "NAME", "(", "TIME"}
+    words += [KINDS[name] for name in sorted(rest & set(KINDS))]
+    if "FOLD" in rest:
+        words.append("a fold (`sum`, `max`, …)")
+    words += [f"`{name}`" for name in sorted(rest - set(KINDS) - {"FOLD"}, key=lambda w: (w.isalpha(), w))]
+    words = words[:limit]
+    return " or ".join(part for part in (", ".join(words[:-1]), *words[-1:]) if part)
 
 
 def at_word(source: Source, code: str, title: str, token: Token, text: str = "", help: str = "") -> Diagnostic:
@@ -76,7 +113,6 @@ def after_previous(
     here = source.span(end, end)
     span = Span(here.file, end, min(end + 1, len(source.text)), here.line, here.column, here.line, here.column + 1)
     token = place.token
-    found = source.span(token.start, token.end)
     if token.kind not in (NEWLINE, END, "}") and token.start > end + 1:
-        labels = (*labels, Label(found, f"{name_of(token)} cannot stand here"))
+        labels = (*labels, Label(source.span(token.start, token.end), f"{name_of(token)} cannot stand here"))
     return Diagnostic(code, title, (Label(span, text), *labels), helps=(help,) if help else ())

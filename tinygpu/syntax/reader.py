@@ -1,20 +1,21 @@
-"""Words to a tree: Lark's LALR(1) parser, fed word by word, and the tree's nodes by their rules.
+"""Words to a tree: Lark's LALR(1) parser, fed word by word, and asked what it would take.
 
-Comes in: words. Goes out: what the function of the whole file's rule gave, or `Unexpected`.
-The one idea: the parser's state decides what a word is, so a word is a keyword only where one may stand.
+Comes in: words. Goes out: what the row of the whole file's rule makes, or `Unexpected`; the parser at a place, and what could stand there.
+The one idea: the parser's state decides what a word is, so a word is a keyword only where one may stand, and nothing is guessed: every
+answer about a place is tried on the parser.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from lark import Token as Terminal
 from lark import UnexpectedToken
 
-from tinygpu.syntax.build import BUILD
 from tinygpu.syntax.grammar import DEPTH, Grammar, Node, TooDeep, load
-from tinygpu.syntax.lexer import WORD, Source, Token
+from tinygpu.syntax.lexer import STRAY, WORD, Source, Token
+from tinygpu.syntax.tree import BUILD
 
 OPEN = 8 * DEPTH  # what is begun and not ended; a level of nesting begins at most eight parts
 
@@ -71,7 +72,7 @@ def read(tokens: Iterable[Token], source: Source) -> Any:
 
 
 def build(part: Any, source: Source) -> Any:
-    """The value of a part of the tree: what the function of its rule gives, or the text of a word, or None."""
+    """The value of a part of the tree: what the row of its rule makes of its parts, or the text of a word, or None."""
     if not isinstance(part, Node):
         return part and part.value
     values = [build(below, source) for below in part.children]
@@ -79,3 +80,40 @@ def build(part: Any, source: Source) -> Any:
         return values
     meta = part.meta
     return BUILD[part.data](source.span(0, 0) if meta.empty else source.span(meta.start_pos, meta.end_pos), *values)
+
+
+# ── the parser, asked ──────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def trace(tokens: Iterable[Token]) -> Parser:
+    """The parser after words that are known to be accepted. It builds nothing, and so do its copies."""
+    parser = at_start()
+    parser.parser_state.parse_conf.callbacks = {}
+    for token in tokens:
+        parser.feed_token(Terminal(load().terminal(symbol(token, parser, load())), ""))
+    return parser
+
+
+def advance(parser: Parser, name: str) -> Parser | None:
+    """The parser after a symbol, or None where it cannot stand."""
+    after = parser.copy(deepcopy_values=False)
+    try:
+        after.feed_token(Terminal(load().terminal(name), ""))
+    except UnexpectedToken:
+        return None
+    return after
+
+
+def follow(parser: Parser, token: Token) -> Parser | None:
+    """The parser after a word, or None where it cannot stand."""
+    return None if token.kind == STRAY else advance(parser, symbol(token, parser, load()))
+
+
+def reach(parser: Parser, tokens: Sequence[Token]) -> int:
+    """How many of the words can follow."""
+    for count, token in enumerate(tokens):
+        after = follow(parser, token)
+        if after is None:
+            return count
+        parser = after
+    return len(tokens)

@@ -6,19 +6,31 @@ The one idea: a core is a block of one thread and a vector register its vector, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import TypeVar
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeVar
 
 from tinygpu.diagnostic import Span
-from tinygpu.record import fields, is_dataclass, replace
+from tinygpu.record import replace
 from tinygpu.syntax import tree
+from tinygpu.syntax.node import nodes, rewritten
 
 T = TypeVar("T")
 CPU = "cpu"
-LEVELS = {"core": "grid"}
-SORTS = {"simd": "vector"}
-SPACES = {"core": "shared"}
-CELLS = {"core": "register"}  # where something is kept
+Words = Mapping[str, str]
+LEVELS: Words = {"core": "grid"}
+SORTS: Words = {"simd": "vector"}
+SPACES: Words = {"core": "shared"}
+CELLS: Words = {"core": "register"}  # where something is kept
+Table = Mapping[type, tuple[str, Words]]  # the field of a node that says such a word, and what it says instead
+COMMON: Table = {
+    tree.Level: ("name", LEVELS),
+    tree.Own: ("sort", SORTS),
+    tree.For: ("sort", SORTS),
+    tree.Array: ("space", SPACES),
+    tree.Stage: ("space", SPACES),
+    tree.Keep: ("space", CELLS),
+}
+OWN: Table = {made: (field, {word: own for own, word in words.items()}) for made, (field, words) in COMMON.items()}
 OTHERS = {
     "grid": "core",
     "block": "core",
@@ -35,32 +47,31 @@ def common(machine: T) -> T:
     >>> common(tree.Own("simd", ())), common(tree.Level("core", tree.Group(()))).name
     (Own(sort='vector', factors=()), 'grid')
     """
-
-    def words(node: object) -> object:
-        match node:
-            case tree.Keep(space=space) if space in CELLS:
-                return replace(node, space=CELLS[space])
-        return _words(node, LEVELS, SORTS, SPACES)
-
-    return _rewritten(machine, words)
+    return rewritten(machine, lambda node: _said(node, COMMON))
 
 
 def of_cpu(machine: T) -> T:
     """The words of a CPU again; a core has no level below it."""
 
-    def back(node: object) -> object:
-        match node:
-            case tree.Work(levels) | tree.LaunchStatement(levels=levels):
-                return _words(replace(node, levels=tuple(level for level in levels if level.name != "block")), {}, {}, {})
-        return _words(node, *({new: old for old, new in words.items()} for words in (LEVELS, SORTS, SPACES)))
+    def change(node: Any) -> Any:
+        if isinstance(node, tree.Work | tree.LaunchStatement):
+            return replace(node, levels=tuple(level for level in node.levels if level.name != "block"))
+        return _said(node, OWN)
 
-    return _rewritten(machine, back)
+    return rewritten(machine, change)
+
+
+def _said(node: Any, table: Table) -> Any:
+    """A node with its word replaced, if it says one of these."""
+    field, words = table.get(type(node), ("", {}))
+    word = getattr(node, field, "")
+    return replace(node, **{field: words[word]}) if word in words else node
 
 
 def strange(machine: tree.Machine) -> Iterator[tuple[str, Span, str]]:
     """The words that the machine's target does not have, with what to write instead."""
     cpu = machine.arch == CPU
-    for node in _nodes(machine.clauses):
+    for node in nodes(machine.clauses):
         match node:
             case tree.Level(word) | tree.Own(word) | tree.For(sort=word) | tree.Array(word) | tree.Stage(space=word):
                 instead = OTHERS if cpu else SPACES if isinstance(node, tree.Array | tree.Stage) else {**LEVELS, **SORTS}
@@ -72,36 +83,3 @@ def strange(machine: tree.Machine) -> Iterator[tuple[str, Span, str]]:
                 yield kind, node.span, "remove it: what one thread does is in order"
             case tree.Call(function) if cpu and function in COLLECTIVE:
                 yield function, node.span, "there is no other lane: fold over a factor of simd"
-
-
-def _words(node: object, levels: Mapping[str, str], sorts: Mapping[str, str], spaces: Mapping[str, str]) -> object:
-    match node:
-        case tree.Level(name) if name in levels:
-            return replace(node, name=levels[name])
-        case tree.Own(sort) | tree.For(sort=sort) if sort in sorts:
-            return replace(node, sort=sorts[sort])
-        case tree.Array(space) | tree.Stage(space=space) if space in spaces:
-            return replace(node, space=spaces[space])
-    return node
-
-
-def _rewritten(node: T, change: Callable[[object], object]) -> T:
-    """Every node below and then the node itself, changed."""
-    if isinstance(node, tuple):
-        return tuple(_rewritten(part, change) for part in node)  # type: ignore[return-value]
-    if not is_dataclass(node) or isinstance(node, Span | type):
-        return node
-    parts = {f.name: getattr(node, f.name) for f in fields(node)}
-    new = {name: made for name, part in parts.items() if (made := _rewritten(part, change)) is not part and made != part}
-    return change(replace(node, **new) if new else node)  # type: ignore[return-value, type-var]
-
-
-def _nodes(node: object) -> Iterator[object]:
-    """A tree's nodes, in order."""
-    if isinstance(node, tuple):
-        for part in node:
-            yield from _nodes(part)
-    elif is_dataclass(node) and not isinstance(node, Span | type):
-        yield node
-        for f in fields(node):
-            yield from _nodes(getattr(node, f.name))

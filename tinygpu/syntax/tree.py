@@ -1,15 +1,35 @@
-"""The syntax tree: one frozen node for each rule of `grammar/tgpu.lark`, each with the span it was read from.
+"""The syntax tree: one frozen node for each rule of `grammar/tgpu.lark`, each with the span it was read from; declarations stand here.
 
 Comes in: what the parser or a Python program builds. Goes out: what `model` elaborates and `syntax.format` prints.
 Spans and comments never take part in equality, so `parse(format(tree)) == tree`.
+The one idea: `BUILD` is what each rule of the grammar means, row by row, and the grammar alone decides.
 """
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from tinygpu.diagnostic import Span
 from tinygpu.record import dataclass, field
+from tinygpu.syntax import clause, expression, step
+from tinygpu.syntax.clause import (
+    Binding,
+    Clause,
+    Compute,
+    Equations,
+    Factor,
+    ForEquation,
+    Keep,
+    LaunchClause,
+    Layout,
+    Own,
+    Param,
+    ProgramClause,
+    Reduce,
+    Stage,
+    Where,
+    Work,
+)
 from tinygpu.syntax.expression import (
     Binary,
     Binder,
@@ -20,25 +40,13 @@ from tinygpu.syntax.expression import (
     FoldExpr,
     Group,
     IfElse,
-    Level,
     Name,
     Number,
-    Place,
     Sized,
     Unary,
-    spanned,
 )
-from tinygpu.syntax.monoid import Monoid, MonoidPart, TensorDecl
-from tinygpu.syntax.statement import (
-    Array,
-    Assign,
-    For,
-    Holds,
-    If,
-    LaunchStatement,
-    Statement,
-    Sync,
-)
+from tinygpu.syntax.node import Build, Comment, Rules, only, row, several, spanned
+from tinygpu.syntax.step import Array, Assign, For, Holds, If, LaunchStatement, Level, Place, Statement, Sync
 
 __all__ = [
     "Array", "Assign", "Binary", "Binder", "Binding", "Call", "Cell", "Clause", "Comment", "Compute", "Declaration",
@@ -48,165 +56,15 @@ __all__ = [
     "Statement", "Sync", "TensorDecl", "Unary", "Where", "Work",
 ]  # fmt: skip
 
-# ── clauses of a machine ──
-
 
 @dataclass(frozen=True, slots=True)
-class Work:
-    """`work grid = (g), block = (t: 256)`."""
-
-    levels: tuple[Level, ...]
-    span: Span = spanned()
-
-
-@dataclass(frozen=True, slots=True)
-class Binding:
-    """`i = (g, t, v: 4)`, `(i, j) = (g, t)`, `i = g*256 + t`."""
-
-    indices: tuple[str, ...]
-    value: Expr
-    span: Span = spanned()
-
-
-@dataclass(frozen=True, slots=True)
-class Compute:
-    """`compute i = (g, t), j = (c, v: 4)`; `equation` names the one it is for, or is None."""
-
-    bindings: tuple[Binding, ...]
-    equation: str | None = None
-    span: Span = spanned()
-
-
-@dataclass(frozen=True, slots=True)
-class Factor:
-    """`v` or `v: 4` in an own clause."""
+class TensorDecl:
+    """`x: f32[n, 4]`; `shape` is None for a scalar argument `a: f32`; `f32[]` has the empty shape."""
 
     name: str
-    extent: Expr | None = None
+    dtype: str
+    shape: tuple[Expr, ...] | None = None
     span: Span = spanned()
-
-
-@dataclass(frozen=True, slots=True)
-class Own:
-    """`time c, k`, `register u: 4`, `vector v`: the thread's own factors."""
-
-    sort: str
-    factors: tuple[Factor, ...]
-    span: Span = spanned()
-
-
-@dataclass(frozen=True, slots=True)
-class Param:
-    """`param BM = 128`, `param BM in {64, 128}`; also a declaration of a file."""
-
-    name: str
-    value: Expr | None = None
-    choices: tuple[Expr, ...] = ()
-    span: Span = spanned()
-
-
-@dataclass(frozen=True, slots=True)
-class Where:
-    """`where N % 4 == 0, N >= 1`."""
-
-    conditions: tuple[Expr, ...]
-    span: Span = spanned()
-
-
-@dataclass(frozen=True, slots=True)
-class Equations:
-    """`equations m, s`: which equations a launch evaluates."""
-
-    names: tuple[str, ...]
-    span: Span = spanned()
-
-
-@dataclass(frozen=True, slots=True)
-class LaunchClause:
-    """`launch partial { work … compute … }`."""
-
-    name: str
-    clauses: tuple[Clause, ...]
-    span: Span = spanned()
-
-
-@dataclass(frozen=True, slots=True)
-class ForEquation:
-    """`for s { compute … }`: overrides for one equation."""
-
-    equation: str
-    clauses: tuple[Clause, ...]
-    span: Span = spanned()
-
-
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """`layout (k, i) pad 4`."""
-
-    order: tuple[str, ...] = ()
-    place: Place | None = None
-    span: Span = spanned()
-
-
-@dataclass(frozen=True, slots=True)
-class Stage:
-    """`stage A[i, k] at ko in shared { … }`."""
-
-    access: Cell
-    at: str
-    space: str
-    clauses: tuple[Clause, ...] = ()
-    ring: Expr | None = None
-    asynchronous: bool = False
-    by: str | None = None
-    span: Span = spanned()
-
-
-@dataclass(frozen=True, slots=True)
-class Reduce:
-    """`reduce s over w by shared`."""
-
-    equation: str
-    factors: tuple[str, ...]
-    by: str
-    span: Span = spanned()
-
-
-@dataclass(frozen=True, slots=True)
-class Keep:
-    """`keep x in register`."""
-
-    tensor: str
-    space: str
-    span: Span = spanned()
-
-
-@dataclass(frozen=True, slots=True)
-class ProgramClause:
-    """`program { … }`."""
-
-    body: tuple[Statement, ...]
-    span: Span = spanned()
-
-
-Clause: TypeAlias = (
-    Work
-    | Compute
-    | Own
-    | Param
-    | Where
-    | Equations
-    | LaunchClause
-    | ForEquation
-    | Stage
-    | Layout
-    | Reduce
-    | Keep
-    | ProgramClause
-    | Binding
-)
-
-# ── declarations ──
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,6 +99,27 @@ class Op:
 
 
 @dataclass(frozen=True, slots=True)
+class MonoidPart:
+    """`unit (-inf, 0)`, `lift (x) = (x, 1)`, `combine (a, b) = (…)`, `result (m)`: `names` are what stands on the left side."""
+
+    kind: str
+    value: Group
+    names: Group | None = None
+    span: Span = spanned()
+
+
+@dataclass(frozen=True, slots=True)
+class Monoid:
+    """`monoid lse(m: f32, s: f32) where s >= 0 { unit … lift … combine … }`, its parts in the order they were written in."""
+
+    name: str
+    components: tuple[TensorDecl, ...]
+    parts: tuple[MonoidPart, ...]
+    where: tuple[Expr, ...] = ()
+    span: Span = spanned()
+
+
+@dataclass(frozen=True, slots=True)
 class Machine:
     """`machine NAME : OP, … on ARCH where … { clauses }`. `ops` are names with their spans."""
 
@@ -264,18 +143,38 @@ Declaration: TypeAlias = Op | Machine | Monoid | Param | Import
 
 
 @dataclass(frozen=True, slots=True)
-class Comment:
-    """`# text`, with the place it stood at; `own_line` when nothing stands before it."""
-
-    text: str
-    own_line: bool = True
-    span: Span = spanned()
-
-
-@dataclass(frozen=True, slots=True)
 class File:
     """A whole `.tgpu` text."""
 
     declarations: tuple[Declaration, ...]
     comments: tuple[Comment, ...] = field(default=(), compare=False)
     span: Span = spanned()
+
+
+def headed(made: type[Op | Machine | Monoid], names: str) -> Build:
+    """A declaration with a head, in which `where …` is a list of conditions, and no clause."""
+    build = row(made, names)
+    return lambda span, *parts: build(span, *(p.conditions if isinstance(p, Where) else p for p in parts))
+
+
+def monoid_part(span: Span, kind: str, *groups: Any) -> MonoidPart:
+    """`unit (…)`, `lift (…) = (…)`: the last group is the value."""
+    return MonoidPart(kind, groups[-1], groups[0] if len(groups) > 1 else None, span)
+
+
+RULES: Rules = {
+    "start": row(File, "*declarations"),
+    "import_": lambda span, path: Import(path[1:-1], span),
+    "op": headed(Op, "name family inputs outputs where *equations"),
+    "family": row(Family, "variable *dtypes"),
+    "tensors": several,
+    "tensor": row(TensorDecl, "name dtype shape"),
+    "shape": lambda span, extents: extents or (),
+    "equation": row(Equation, "*targets value"),
+    "equation_tuple": row(Equation, "*targets value"),
+    "monoid": headed(Monoid, "name components where *parts"),
+    "monoid_part": monoid_part,
+    "machine": headed(Machine, "name *ops arch where clauses"),
+    "arch": only,
+}
+BUILD: Rules = {**expression.RULES, **step.RULES, **clause.RULES, **RULES}

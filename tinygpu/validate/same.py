@@ -41,7 +41,7 @@ from tinygpu.category.term import (
     walk,
 )
 from tinygpu.derive.lanes import multiple
-from tinygpu.obligations.promise import instances
+from tinygpu.obligations.facts import instances
 from tinygpu.proof.kernel import ask
 from tinygpu.record import dataclass, replace
 

@@ -20,7 +20,7 @@ from tinygpu.derive.unpack import unpack
 from tinygpu.obligations.width import cpu_limits
 from tinygpu.program.arrays import STATIC_BYTES, shared_places
 from tinygpu.program.promises import rows
-from tinygpu.program.step import Launch, Program, Workspace
+from tinygpu.program.step import Array, Launch, Program
 from tinygpu.record import dataclass
 from tinygpu.schedule.cpu import instances
 from tinygpu.validate.kernel import Given, Passed
@@ -103,7 +103,7 @@ def entries(name: str, program: Program, alone: Program) -> dict[str, object]:
     }
 
 
-def _space(space: Workspace) -> tuple[str, tuple[str, ...]]:
+def _space(space: Array) -> tuple[str, tuple[str, ...]]:
     return space.dtype, tuple(map(text, space.extents))
 
 
