@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tinygpu.category.box import Box
-from tinygpu.category.simplify import holds
-from tinygpu.category.term import INDEX, App, Read, Term, apply, conjunction, walk
+from tinygpu.category.decide import holds
+from tinygpu.category.region import Region
+from tinygpu.category.term import INDEX, App, Read, Term, apply, walk
 
 
 def with_divisors(guards: Iterable[Term], known: tuple[Term, ...] = ()) -> tuple[Term, ...]:
@@ -25,7 +25,7 @@ def with_divisors(guards: Iterable[Term], known: tuple[Term, ...] = ()) -> tuple
     for guard in guards:
         for divisor in _divisors(guard):
             needed = apply("ge", divisor, 1)
-            if holds(needed, Box((), conjunction(*known, *out))) is not True:
+            if holds(needed, Region((), (*known, *out))) is not True:
                 out.append(needed)
         out.append(guard)
     return tuple(out)

@@ -7,7 +7,7 @@ The one idea: equal names are the identification, so the pullback is a list of f
 
 from __future__ import annotations
 
-from tinygpu.category.box import Arrow
+from tinygpu.category.owner import Arrow
 from tinygpu.category.term import Axis, Term
 from tinygpu.diagnostic import NOWHERE, Span
 from tinygpu.model.op import Equation, Op, Tensor

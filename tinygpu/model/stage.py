@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import prod
 
-from tinygpu.category.box import Arrow
+from tinygpu.category.owner import Arrow
 from tinygpu.category.term import Axis, Const, Term, substitute
 from tinygpu.diagnostic import Label
 from tinygpu.model.assignment import Setting, owner
@@ -58,7 +58,7 @@ def _sides(clause: tree.Stage, sought: Sought, around: Around, scope: Scope) -> 
     factors = around.factors(sought.at)
     pulled = []
     for phase, read in reads_of(sought, around):
-        digits = dict(zip(phase.owner.codomain.names, phase.owner.terms, strict=True))
+        digits = phase.owner.by_axis
         pulled.append([substitute(term, digits) for term in read.index])
     sides: list[Side] = []
     for axis, name in zip(range(len(sought.pattern)), clause.access.index, strict=True):

@@ -57,7 +57,7 @@ def sought_in(clause: tree.Stage, name: str, around: Around, scope: Scope) -> So
     _at(clause, around, scope)
     if len(scope.problems) == before:
         names = _names(clause, around, scope)
-        indices = {index for p in around.phases for index in p.owner.codomain.names}
+        indices = {index for p in around.phases for index in p.owner.by_axis}
         sought = Sought(clause.access.name, tuple(n if n in indices else "" for n in names), _turning(clause.at, around), name)
         if names or len(scope.problems) == before:
             return sought if found(clause, sought, around, scope) else None
