@@ -21,7 +21,7 @@ from tests.program.cooperation_texts import TEXTS
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.term import TRUE, App, Axis, Const, Term, Var
 from tinygpu.derive.wide import wide_accesses
-from tinygpu.emit.cuda import block_threads, cuda_source, dynamic_bytes, kernel_name
+from tinygpu.emit.cuda import block_threads, cuda_source, kernel_name
 from tinygpu.hardware.gate import compile_ptx, gate, gates, loaded, missing
 from tinygpu.hardware.machine_code import Report, disassembler, share
 from tinygpu.model.op import Equation, Op
@@ -33,6 +33,7 @@ from tinygpu.program.layout import PLAIN, Layout
 from tinygpu.program.space import LOCAL, SHARED
 from tinygpu.program.step import Array, Assign, If, Launch, Program, Step, Sync
 from tinygpu.proof.kernel import Theorem, discharge
+from tinygpu.schedule.contract import dynamic_bytes
 from tinygpu.simulate.inputs import random_inputs
 from tinygpu.simulate.reference import reference
 from tinygpu.simulate.simulate import simulate

@@ -35,8 +35,7 @@ from tinygpu.derive.nest import Build, cells, loops, own, point
 from tinygpu.derive.operand import fill
 from tinygpu.derive.plan import taken, whole
 from tinygpu.derive.tile import Tile, Tiles, localized, touches
-from tinygpu.model.inlined import inlined
-from tinygpu.model.machine import Launch
+from tinygpu.model.machine import Launch, inlined
 from tinygpu.model.op import Op
 from tinygpu.model.tile import BLOCK, Stage
 from tinygpu.program.layout import Layout
