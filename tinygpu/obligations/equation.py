@@ -14,6 +14,7 @@ from collections.abc import Iterator
 
 from tinygpu.category.box import box_facts
 from tinygpu.category.cancel import cancel
+from tinygpu.category.operation import FUNCTION
 from tinygpu.category.region import Region
 from tinygpu.category.settle import within
 from tinygpu.category.term import INDEX, TRUE, App, Const, Fold, Read, Term, Var, conjunction, conjuncts, substitute, text, walk
@@ -95,11 +96,12 @@ def surely(term: App, op: Op, point: Region) -> bool:
 def sign(term: Term, op: Op, point: Region) -> int:
     """1 where a value is surely positive, 0 where it is surely not negative, else -1.
 
-    >>> from tinygpu.category.term import TRUE
-    >>> x, op = Read("x", (), "f32"), Op("o", (), (), (), (), ())
-    >>> square = App("mul", (x, x), "f32")
-    >>> [sign(t, op, Region(())) for t in (x, square, App("add", (square, Const(1.0, "f32")), "f32"), App("exp", (x,), "f32"))]
-    [-1, 0, 1, 1]
+        >>> from tinygpu.category.operation import FUNCTION
+    from tinygpu.category.term import TRUE
+        >>> x, op = Read("x", (), "f32"), Op("o", (), (), (), (), ())
+        >>> square = App("mul", (x, x), "f32")
+        >>> [sign(t, op, Region(())) for t in (x, square, App("add", (square, Const(1.0, "f32")), "f32"), App("exp", (x,), "f32"))]
+        [-1, 0, 1, 1]
     """
     match term:
         case Const(value):
@@ -108,7 +110,7 @@ def sign(term: Term, op: Op, point: Region) -> int:
             equation = op.equation(name)
             bind = {a.name: i for a, i in zip(equation.axes, index, strict=True)}
             return sign(substitute(equation.value, bind), op, point)
-        case App("exp" | "exp2" | "sigmoid"):
+        case App(name) if name in FUNCTION and FUNCTION[name].positive:
             return 1
         case App("abs"):
             return 0
