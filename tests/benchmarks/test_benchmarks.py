@@ -19,7 +19,7 @@ from tests.conftest import ROOT
 from tinygpu import pipeline
 from tinygpu.category.term import SHUFFLES, App, walk
 from tinygpu.model.machine import Machine
-from tinygpu.program.step import Assign, Barrier, Shared, steps
+from tinygpu.program.step import Assign, Sync, steps
 from tinygpu.simulate.reference import reference
 
 SPECS = sorted((ROOT / "specs").glob("*.tgpu"))
@@ -29,7 +29,7 @@ def cooperates(machine: Machine) -> bool:
     """Whether threads or launches of the machine work together."""
     program = pipeline.program(machine)
     all_steps = [s for launch in program.launches for s in steps(launch.body)]
-    if len(program.launches) > 1 or any(isinstance(s, Shared | Barrier) for s in all_steps):
+    if len(program.launches) > 1 or program.shared or any(isinstance(s, Sync) for s in all_steps):
         return True
     values = [s for s in all_steps if isinstance(s, Assign)]
     return any(s.atomic or any(isinstance(t, App) and t.op in SHUFFLES for t in walk(s.value)) for s in values)
@@ -90,7 +90,7 @@ def test_a_table_says_what_is_low_and_what_is_wrong() -> None:
 def test_broken_programs_parse_and_differ_by_little(variant: broken.Variant) -> None:
     whole, wrong = (pipeline.program(pipeline.load_text(text).machines[0]) for text in broken.texts(variant))
     assert whole.launches != wrong.launches
-    counts = [sum(isinstance(s, Barrier) for launch in p.launches for s in steps(launch.body)) for p in (whole, wrong)]
+    counts = [sum(isinstance(s, Sync) for launch in p.launches for s in steps(launch.body)) for p in (whole, wrong)]
     assert counts[0] == counts[1] + (variant.pattern == broken.BARRIER)
 
 

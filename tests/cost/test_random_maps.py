@@ -18,8 +18,8 @@ from tinygpu.cost.sites import Access, Where
 from tinygpu.cost.warps import tally
 from tinygpu.diagnostic import NOWHERE
 from tinygpu.model.op import Op, Tensor
-from tinygpu.program.arrays import Array
-from tinygpu.program.step import Launch, Program
+from tinygpu.program.space import INPUT
+from tinygpu.program.step import Array, Launch, Program
 
 n = Var("n")
 
@@ -68,7 +68,7 @@ def test_what_is_counted_is_there(seed: int) -> None:
     index, dtype = an_index(chance, names), chance.choice(["f32", "f64", "u8", "f16"])
     tensor = Tensor("x", dtype, (Const(1 << 20),), "input")
     made = Program("p", Op("o", ("n",), (tensor,), (), (), ()), (Launch(grid, block, ()),))
-    access = Access(Where(0, loops, guard, 1, NOWHERE), Array("x", dtype, tensor.shape, "input"), (index,), False)
+    access = Access(Where(0, loops, guard, 1, NOWHERE), Array("x", dtype, tensor.shape, INPUT), (index,), False)
     found = tally(made, access, {"n": size})
     assert found is not None
     requests, lanes, sectors, fewest = walked(grid, block, loops, guard, index, access.item, size)

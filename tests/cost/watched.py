@@ -19,7 +19,7 @@ from tinygpu.category.term import Term
 from tinygpu.cost.warps import Tally
 from tinygpu.program.arrays import arrays
 from tinygpu.program.layout import strides
-from tinygpu.program.step import Assign, Holds, Program
+from tinygpu.program.step import Assign, Ghost, Program
 from tinygpu.simulate.global_cells import Global
 from tinygpu.simulate.inputs import random_inputs
 from tinygpu.simulate.interpret import Run
@@ -38,7 +38,7 @@ class Watch:
     node: Any = None
 
     def note(self, array: Any, index: tuple[Any, ...], mask: Any, place: Place, stores: bool) -> None:
-        if isinstance(place.step, Holds):
+        if isinstance(place.step, Ghost):
             return
         terms = self.node.index if self.node is not None else place.step.index  # type: ignore[union-attr]
         shape = array.values.shape if isinstance(array, Input) else array.extents if isinstance(array, SharedCells) else array.shape
@@ -101,7 +101,7 @@ def brute_force(program: Program, sizes: dict[str, int], seed: int = 0) -> dict[
 
 def _tallied(array: Any, stores: bool, found: list[tuple[Place, np.ndarray]]) -> Tally:
     """All executions at once: an array of who (execution, block, warp) and one of what, of the lanes that take part."""
-    item, shared = BYTES[array.dtype], array.space == "shared"
+    item, shared = BYTES[array.dtype], array.owner == "block"
     held = []
     for number, (place, flat) in enumerate(found):
         group, here = place.group, flat >= 0
@@ -143,9 +143,9 @@ def pairs(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def placed(array: Any, element: np.ndarray) -> np.ndarray:
     """Where shared cells lie, in elements."""
-    extents = [int(e.value) for e in array.shape]
+    extents = [int(e.value) for e in array.extents]
     index = np.unravel_index(element, extents) if extents else ()
-    flat = sum((i * s for i, s in zip(index, strides(array.shape, array.layout), strict=True)), np.zeros_like(element))
+    flat = sum((i * s for i, s in zip(index, strides(array.extents, array.layout), strict=True)), np.zeros_like(element))
     if array.layout.swizzle is None:
         return flat
     bits, base, shift = array.layout.swizzle

@@ -13,7 +13,7 @@ from tinygpu.derive.derive import derive
 from tinygpu.derive.sequential import sequential
 from tinygpu.diagnostic import TinygpuError
 from tinygpu.program.render import render
-from tinygpu.program.step import Assign, Barrier, For, If, Shared, Step, steps
+from tinygpu.program.step import Array, Assign, For, If, Step, Sync, steps
 
 HARD = here("hard_folds")
 ROWS = "op rows(x: f32[R, N]) -> (s: f32[R]) { s[r] = sum[j] x[r, j] }\n"
@@ -110,7 +110,7 @@ def test_what_all_threads_do_is_done_by_all(title: str) -> None:
         block = {a.name for a in launch.block}
         for step, above in around(launch.body):
             shuffles = isinstance(step, Assign) and any(isinstance(t, App) and t.op == "shuffle_xor" for t in walk(step.value))
-            if isinstance(step, Barrier) or shuffles:
+            if isinstance(step, Sync) or shuffles:
                 assert all(not variables(one.guard) & block for one in above if isinstance(one, If))
                 assert not isinstance(step, Assign) or step.guard == TRUE
 
@@ -128,7 +128,9 @@ def test_one_thread_does_what_many_do(title: str) -> None:
     machine = sequential(HARD[title])
     program = derive(machine)
     every = [step for launch in program.launches for step in steps(launch.body)]
-    assert not any(isinstance(s, Shared | Barrier) or (isinstance(s, Assign) and s.atomic) for s in every)
+    assert not any(
+        isinstance(s, Sync) or (isinstance(s, Array) and s.owner == "block") or (isinstance(s, Assign) and s.atomic) for s in every
+    )
     assert reread(program, machine) == program
     for seed, sizes in enumerate(edges(program, 4)):
         assert not agrees(program, sizes, seed)

@@ -17,7 +17,7 @@ from tinygpu.category.term import App, Read, walk
 from tinygpu.derive.derive import derive
 from tinygpu.diagnostic import TinygpuError
 from tinygpu.program.render import render
-from tinygpu.program.step import Assign, Barrier, For, If, Program, Step, steps
+from tinygpu.program.step import Assign, For, If, Program, Step, Sync, steps
 
 SPECS = Path(__file__).parents[2] / "specs"
 
@@ -31,7 +31,7 @@ def from_spec(name: str, title: str) -> Program:
 
 
 def barriers(one: Program) -> int:
-    return sum(isinstance(s, Barrier) for launch in one.launches for s in steps(launch.body))
+    return sum(isinstance(s, Sync) for launch in one.launches for s in steps(launch.body))
 
 
 def right(one: Program, count: int = 5) -> None:
@@ -89,7 +89,7 @@ def uniform(body: tuple[Step, ...], names: frozenset[str]) -> bool:
     for step in body:
         match step:
             case If(guard, inner):
-                if any(isinstance(s, Barrier) for s in steps(inner)) and any(
+                if any(isinstance(s, Sync) for s in steps(inner)) and any(
                     t.name in names for t in walk(guard) if hasattr(t, "name")
                 ):
                     return False

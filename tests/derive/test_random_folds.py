@@ -17,7 +17,7 @@ from tinygpu.category.term import Read, walk
 from tinygpu.derive.derive import derive
 from tinygpu.derive.sequential import sequential
 from tinygpu.model.machine import Machine
-from tinygpu.program.step import Assign, Barrier, Program, Shared, steps
+from tinygpu.program.step import Array, Assign, Program, Sync, steps
 
 Factor = tuple[str, str, int | None]
 EXTENTS = {"grid": (1, 3), "block": (1, 9), "time": (1, 3), "register": (1, 3), "vector": (2, 4)}
@@ -98,7 +98,11 @@ def alone(program: Program) -> bool:
     every = [step for launch in program.launches for step in steps(launch.body)]
     assigns = [s for s in every if isinstance(s, Assign)]
     shuffles = [t for s in assigns for t in walk(s.value) if not isinstance(t, Read) and getattr(t, "op", "").startswith("shuffle")]
-    return not any(isinstance(s, Shared | Barrier) for s in every) and not any(s.atomic for s in assigns) and not shuffles
+    return (
+        not any(isinstance(s, Sync) or (isinstance(s, Array) and s.owner == "block") for s in every)
+        and not any(s.atomic for s in assigns)
+        and not shuffles
+    )
 
 
 def threads(machine: Machine) -> int:

@@ -16,7 +16,7 @@ from tinygpu.category.term import reads
 from tinygpu.derive.derive import derive
 from tinygpu.derive.unpack import Unpacker, components_of, unpack
 from tinygpu.program.render import render, render_machine
-from tinygpu.program.step import Assign, Local, Program, steps
+from tinygpu.program.step import Array, Assign, Program, steps
 from tinygpu.proof.check import Refutation, check
 from tinygpu.proof.kernel import Proof
 from tinygpu.simulate.reference import reference
@@ -146,7 +146,9 @@ def test_the_text_of_a_program_reads_back() -> None:
 def test_unpacked_programs_hold_numbers_and_give_the_same() -> None:
     one = program("rows")
     plain = unpack(one)
-    assert unpack(plain) is plain and {s.dtype for s in steps(plain.launches[0].body) if isinstance(s, Local)} == {"f32"}
+    assert unpack(plain) is plain and {
+        s.dtype for s in steps(plain.launches[0].body) if (isinstance(s, Array) and s.owner == "thread")
+    } == {"f32"}
     x = np.random.default_rng(0).normal(size=(3, 77)).astype(np.float32)
     for order in (None, 1):
         outcome = simulate(one, {"R": 3, "N": 77}, {"x": x}, order=order)

@@ -11,7 +11,7 @@ from tinygpu import pipeline
 from tinygpu.category.term import App, Axis, Const, Read, Term, Var, ceildiv, substitute
 from tinygpu.model.op import Equation, Op, Tensor
 from tinygpu.program.layout import Layout
-from tinygpu.program.step import Assign, For, Launch, Program, Shared, Step
+from tinygpu.program.step import Array, Assign, For, Launch, Program, Step, arrays_in
 from tinygpu.record import replace
 
 
@@ -60,12 +60,10 @@ def transpose(layout: Layout, name: str) -> Program:
     """The transposition through a tile of that layout."""
     plain = PROGRAMS["transpose_plain"]
     (launch,) = plain.launches
-    body = tuple(replace(s, layout=layout) if isinstance(s, Shared) else s for s in launch.body)
+    body = tuple(replace(s, layout=layout) if isinstance(s, Array) and s.owner == "block" else s for s in launch.body)
     return replace(plain, name=name, launches=(replace(launch, body=body),))
 
 
 PROGRAMS = {m.title: pipeline.program(m) for m in pipeline.load(Path(__file__).parent / "programs.tgpu").machines}
-TOGETHER = {
-    name: p for name, p in PROGRAMS.items() if len(p.launches) > 1 or any(isinstance(s, Shared) for s in p.launches[0].body)
-}
+TOGETHER = {name: p for name, p in PROGRAMS.items() if len(p.launches) > 1 or arrays_in(p.launches[0].body, "block")}
 ALONE = {name: p for name, p in PROGRAMS.items() if name not in TOGETHER}

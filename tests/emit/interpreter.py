@@ -194,9 +194,9 @@ def run(
     exec(stopping(cuda_source(program)), space)
     memory = {t.name: memory_of(t.dtype, inputs[t.name]) for t in program.op.inputs}
     shapes = {
-        a.name: tuple(int(evaluate(e, sizes)) for e in a.shape)
+        a.name: tuple(int(evaluate(e, sizes)) for e in a.extents)
         for a in arrays(program).values()
-        if a.space in ("output", "workspace")
+        if a.space.name in ("output", "workspace")
     }
     for name, shape in shapes.items():
         dtype = arrays(program)[name].dtype

@@ -28,7 +28,7 @@ from tinygpu.emit.cuda import cuda_source
 from tinygpu.pipeline import load, program
 from tinygpu.program.arrays import shared_places
 from tinygpu.program.layout import Layout
-from tinygpu.program.step import Program, Shared, steps
+from tinygpu.program.step import Program
 from tinygpu.simulate.inputs import random_inputs
 
 Access = tuple[str, bool, int]  # the array, whether it is stored to, the bytes of a lane
@@ -69,7 +69,7 @@ def ways(made: Program, sizes: dict[str, int]) -> dict[Access, int | None]:
     """What is counted: the most turns of each access; None where its index is data."""
     found: dict[Access, int | None] = {}
     for site in sites(unpack(made)):
-        if isinstance(site, Site) and site.array.space == "shared":
+        if isinstance(site, Site) and site.array.owner == "block":
             one, key = tally(made, site, sizes), (site.array.name, site.stores, site.bytes)
             assert one is not None
             most = found.get(key, 0)
@@ -172,7 +172,7 @@ def test_wide_accesses_are_counted_as_they_are_emitted(monkeypatch: pytest.Monke
 def test_no_shipped_text_has_a_conflict(spec: str, monkeypatch: pytest.MonkeyPatch, share: Share) -> None:
     for machine in share(load(ROOT / "specs" / f"{spec}.tgpu").machines):
         made = unpack(program(machine))
-        if any(isinstance(s, Shared) for launch in made.launches for s in steps(launch.body)):
+        if made.shared:
             sizes = SIZES.get(made.op.name, {name: FEW if name == "K" else SIZE for name in made.op.sizes})
             counted = ways(made, sizes)
             with monkeypatch.context() as patch:

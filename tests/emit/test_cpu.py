@@ -14,7 +14,8 @@ from tests.emit.hand_programs import PROGRAMS
 from tinygpu.category.term import TRUE, App, Axis, Const, Read, Var, ceildiv
 from tinygpu.emit.cpu import cpu_name, cpu_source
 from tinygpu.model.op import Equation, Op, Tensor
-from tinygpu.program.step import Assign, For, Launch, Local, Program
+from tinygpu.program.space import LOCAL
+from tinygpu.program.step import Array, Assign, For, Launch, Program
 from tinygpu.simulate.inputs import random_inputs
 from tinygpu.simulate.simulate import simulate
 
@@ -286,7 +287,7 @@ def test_a_table_and_an_array_read_at_an_index_of_the_data() -> None:
     n, i = Var("n"), Var("g") * 32 + Var("t")
     x, y = Tensor("x", "i32", (n,), "input"), Tensor("y", "i32", (n,), "output")
     where = App("cast", (Read("x", (i,), "i32"),))
-    cells = Local("c", "i32", (Const(4),))
+    cells = Array("c", "i32", (Const(4),), LOCAL)
     place = App("table", (where, Const(3), Const(1), Const(2), Const(0)))
     fill = For(Axis("u", Const(4), "register"), (Assign("c", (Var("u"),), App("cast", (Var("u") * 10,), "i32")),))
     body = (cells, fill, Assign("y", (i,), Read("c", (place,), "i32"), guard=i < n))

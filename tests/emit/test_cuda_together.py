@@ -21,7 +21,7 @@ from tests.program.cooperation_texts import TEXTS
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.term import TRUE, App, Axis, Const, Term, Var
 from tinygpu.derive.wide import wide_accesses
-from tinygpu.emit.cuda import block_threads, cuda_source, dynamic_bytes, kernel_name
+from tinygpu.emit.cuda import block_threads, cuda_source, kernel_name
 from tinygpu.hardware.gate import compile_ptx, gate, gates, loaded, missing
 from tinygpu.hardware.machine_code import Report, disassembler, share
 from tinygpu.model.op import Equation, Op
@@ -30,8 +30,10 @@ from tinygpu.obligations.dataflow import execute
 from tinygpu.obligations.obligation import Obligation
 from tinygpu.pipeline import load_text, program
 from tinygpu.program.layout import PLAIN, Layout
-from tinygpu.program.step import Assign, Barrier, If, Launch, Local, Program, Shared, Step
+from tinygpu.program.space import LOCAL, SHARED
+from tinygpu.program.step import Array, Assign, If, Launch, Program, Step, Sync
 from tinygpu.proof.kernel import Theorem, discharge
+from tinygpu.schedule.contract import dynamic_bytes
 from tinygpu.simulate.inputs import random_inputs
 from tinygpu.simulate.reference import reference
 from tinygpu.simulate.simulate import simulate
@@ -151,9 +153,9 @@ def test_shuffles_and_updates_are_single_instructions() -> None:
 def large() -> Program:
     """A tile of 64 KB: more than a kernel may have by itself."""
     body = (
-        Shared("s", "f32", (Const(128), Const(128))),
+        Array("s", "f32", (Const(128), Const(128)), SHARED),
         loop("c", 4, loop("v", 4, Assign("s", (t, Var("c") * 4 + v), at("x", "f32", t * 16 + Var("c") * 4 + v)), sort="vector")),
-        Barrier(),
+        Sync(),
         loop("c", 16, Assign("y", (t * 16 + Var("c"),), at("s", "f32", Const(127) - t, Var("c")))),
     )
     x, y = tensor("x", "f32", 2048), tensor("y", "f32", 2048, role="output")
@@ -178,7 +180,7 @@ def exchange(dtype: str, steps_: tuple[Step, ...], cell: str = "") -> Program:
     """`y` of 64 elements from `x` by two warps."""
     x, y = tensor("x", dtype, 64), tensor("y", dtype, 64, role="output")
     op = Op("exchange", (), (x,), (y,), (), (Equation("y", (Axis("i", Const(64)),), at("x", dtype, i)),))
-    return Program("exchange", op, (Launch((), threads(t=64), (Local("v", dtype, ()), *steps_)),))
+    return Program("exchange", op, (Launch((), threads(t=64), (Array("v", dtype, (), LOCAL), *steps_)),))
 
 
 @pytest.mark.parametrize("dtype", ["f64", "f32", "f16", "bf16", "i64", "i32", "u32", "i8", "u8", "bool"])
@@ -231,7 +233,7 @@ def test_updates_that_nothing_interrupts(dtype: str, update: str, space: str) ->
         launches = tuple(Launch((), threads(**{name: 64}), renamed) for name, renamed in (("t", (start,)), ("t", (change,))))
     else:
         copy = If(t < 2, (Assign("y", (t,), at("s", dtype, t)),))
-        launches = (Launch((), threads(t=64), (Shared("s", dtype, (Const(2),)), start, Barrier(), change, Barrier(), copy)),)
+        launches = (Launch((), threads(t=64), (Array("s", dtype, (Const(2),), SHARED), start, Sync(), change, Sync(), copy)),)
     made = Program("folded", op, launches)
     inputs = random_inputs(op, {}, seed=5)
     rows = np.asarray(inputs["x"]).reshape(32, 2)
@@ -246,7 +248,7 @@ def test_what_is_wide_in_a_blocks_memory() -> None:
 
     def accesses(layout: Layout, *more: Step, first: Term = t % 8 * 4, dtype: str = "f32") -> list[tuple[str, bool, bool]]:
         body = (
-            Shared("s", dtype, (Const(8), Const(32)), layout),
+            Array("s", dtype, (Const(8), Const(32)), SHARED, layout),
             loop("v", 4, Assign("s", (t // 8, first + v), at("x", dtype, t * 4 + v)), *more, sort="vector"),
         )
         made = exchange(dtype, body)
@@ -261,7 +263,7 @@ def test_what_is_wide_in_a_blocks_memory() -> None:
         == [("x", False, False)]
     )
     assert accesses(Layout(pad=2), dtype="f16") == [("x", False, False)] and len(accesses(Layout(pad=4), dtype="f16")) == 2
-    assert accesses(PLAIN, Barrier()) == []
+    assert accesses(PLAIN, Sync()) == []
 
 
 def test_the_alignment_of_a_blocks_memory_is_proved() -> None:

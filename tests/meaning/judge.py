@@ -25,7 +25,7 @@ from tests.meaning.values import UNDEFINED, CannotJudge, TooLarge
 from tinygpu.category.monoid import Carrier
 from tinygpu.category.node import FLOATS, App, Fold
 from tinygpu.category.term import walk
-from tinygpu.program.step import Local, Program, Shared, steps
+from tinygpu.program.step import Array, Program, steps
 from tinygpu.program.traverse import terms
 
 RIGHT, WRONG, LOOSE, CANNOT, SKIPPED = "right", "wrong", "loose", "cannot", "skipped"
@@ -185,7 +185,7 @@ def monoids_of(program: Program) -> Iterator[Carrier]:
     """The monoids of the file that the equations or the program use."""
     declared = set(program.op.monoids)
     inside = [step for launch in program.launches for step in steps(launch.body)]
-    used = [s.dtype for s in inside if isinstance(s, Local | Shared)]
+    used = [s.dtype for s in inside if isinstance(s, Array)]
     for term in (*(e.value for e in program.op.equations), *(t for s in inside for t in terms(s))):
         used += [t.op if isinstance(t, App) else t.monoid for t in walk(term) if isinstance(t, App | Fold)]
     yield from (name for name in used if isinstance(name, Carrier) and name in declared)

@@ -20,7 +20,8 @@ from tests.meaning.terms import FITS, Env, evaluate
 from tests.meaning.values import UNDEFINED, CannotJudge, Number, TooLarge, ends, same
 from tinygpu.category.node import INDEX, App, Read, Term
 from tinygpu.category.term import reads, variables
-from tinygpu.program.step import Assign, Barrier, For, Holds, If, Launch, Local, Program, Shared, Step, steps
+from tinygpu.program.step import Array as Declared
+from tinygpu.program.step import Assign, For, Ghost, If, Launch, Program, Step, Sync, steps
 
 THREADS, STEPS = 1 << 12, 1 << 17
 INTEGERS = (0, 1, -1)  # and the ends of the dtype: what an undefined float may become
@@ -149,12 +150,12 @@ class Machine(Plain):
             outer = {**self.sizes, **dict(zip((a.name for a in launch.grid), place, strict=True))}
             self.threads = [{**outer, **dict(zip((a.name for a in launch.block), point, strict=True))} for point in points]
             self.moments = [Moment(number, thread) for thread in range(len(points))]
-            for shared in (s for s in inner if isinstance(s, Shared)):
+            for shared in (s for s in inner if isinstance(s, Declared) and s.owner == "block"):
                 self.arrays[shared.name] = Array(shared.name, shape_of(shared.extents, self.sizes), True)
-            self.own = {s.name: self.fresh(s, range(len(points))) for s in inner if isinstance(s, Local)}
+            self.own = {s.name: self.fresh(s, range(len(points))) for s in inner if isinstance(s, Declared) and s.owner == "thread"}
             self.body(launch.body, list(range(len(points))), {})
 
-    def fresh(self, local: Local, threads: Iterable[int]) -> dict[int, Array]:
+    def fresh(self, local: Declared, threads: Iterable[int]) -> dict[int, Array]:
         extents = shape_of(local.extents, self.sizes)
         return {thread: Array(local.name, extents) for thread in threads}
 
@@ -165,7 +166,7 @@ class Machine(Plain):
                 raise TooLarge("more steps than are followed")
             self.active, self.shuffled, self.known = frozenset(active), {}, {}
             match step:
-                case Local(name):
+                case Declared(name, owner="thread"):
                     self.own[name].update(self.fresh(step, active))
                 case Assign():
                     self.assign(step, active, loops)
@@ -177,9 +178,9 @@ class Machine(Plain):
                     self.collected()
                     if some:
                         self.body(inner, some, loops)
-                case Barrier(scope):
+                case Sync(scope):
                     self.barrier(scope, active)
-                case Holds() if self.ghosts:
+                case Ghost() if self.ghosts:
                     self.holds(step, active, loops)
 
     def at(self, term: Term, thread: int, loops: Mapping[str, int]) -> Value:
@@ -259,7 +260,7 @@ class Machine(Plain):
         for moment in self.moments:
             moment.passed += 1
 
-    def holds(self, step: Holds, active: list[int], loops: Mapping[str, int]) -> None:
+    def holds(self, step: Ghost, active: list[int], loops: Mapping[str, int]) -> None:
         self.ghost = True
         for thread in active:
             index = tuple(self.at(i, thread, loops) for i in step.index)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 from fractions import Fraction
+from functools import reduce
 from typing import Any, Protocol, TypeAlias
 
 from tests.meaning import values as v
@@ -172,11 +173,11 @@ def floats(op: str, args: list[Number]) -> Number:
     """An operation on floats that have values."""
     match op:
         case "add":
-            return v.add(*args)
+            return reduce(v.add, args)
         case "sub":
             return v.add(args[0], -args[1])
         case "mul":
-            return v.multiply(*args)
+            return reduce(v.multiply, args)
         case "div":
             return v.divide(*args)
         case "neg":

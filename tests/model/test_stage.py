@@ -14,7 +14,7 @@ from tests.program.library import machines
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.term import Const, Var, text
 from tinygpu.diagnostic import TinygpuError
-from tinygpu.model.stage_default import default_copy
+from tinygpu.model.stage_copy import default_copy
 from tinygpu.model.tile import Side, Stage
 
 MATMUL = """

@@ -30,7 +30,7 @@ from tinygpu.category.term import (
 )
 from tinygpu.obligations.wellformed import gaps
 from tinygpu.program.layout import PLAIN
-from tinygpu.program.step import Assign, Barrier, For, Holds, If, Launch, Local, Program, Shared, Step
+from tinygpu.program.step import Array, Assign, For, Ghost, If, Launch, Program, Step, Sync
 
 T = TypeVar("T")
 Body = tuple[Step, ...]
@@ -105,7 +105,7 @@ def _axis(axis: Axis) -> Iterator[tuple[str, Axis]]:
 
 def _body(body: Body) -> Iterator[tuple[str, Body]]:
     for position, step in enumerate(body):
-        if not isinstance(step, Local | Shared):
+        if not isinstance(step, Array):
             yield f"dropped: {_name(step)}", _without(body, position)
             yield f"twice: {_name(step)}", body[: position + 1] + body[position:]
         if position + 1 < len(body):
@@ -116,9 +116,9 @@ def _body(body: Body) -> Iterator[tuple[str, Body]]:
 
 def _name(step: Step) -> str:
     match step:
-        case Local(name) | Shared(name):
+        case Array(name):
             return f"array {name}"
-        case Barrier(scope):
+        case Sync(scope):
             return f"barrier of the {scope}"
         case Assign(target, _, _, update):
             return f"{target} {update}=" if update else f"{target} ="
@@ -126,21 +126,21 @@ def _name(step: Step) -> str:
             return f"for {axis.name}"
         case If(guard):
             return f"if {text(guard)}"
-        case Holds(target):
+        case Ghost(target):
             return f"{target} holds"
 
 
 def _step(step: Step) -> Iterator[tuple[str, Step]]:
     match step:
-        case Local():
+        case Array(owner="thread"):
             for done, extents in _one_of(step.extents, _term):
                 yield f"cells of {step.name}, {done}", replace(step, extents=extents)
-        case Shared():
+        case Array(owner="block"):
             for done, extents in _one_of(step.extents, _term):
                 yield f"cells of {step.name}, {done}", replace(step, extents=extents)
             if step.layout != PLAIN:
                 yield f"layout of {step.name} plain", replace(step, layout=PLAIN)
-        case Barrier(scope):
+        case Sync(scope):
             yield "barrier of the other scope", replace(step, scope="warp" if scope == "block" else "block")
         case Assign():
             yield from _assign(step)
@@ -156,7 +156,7 @@ def _step(step: Step) -> Iterator[tuple[str, Step]]:
                 yield f"if: {done}", replace(step, guard=condition)
             for done, inner in _body(body):
                 yield done, replace(step, body=inner)
-        case Holds():
+        case Ghost():
             for done, value in _term(step.value):
                 yield f"holds: {done}", replace(step, value=value)
 

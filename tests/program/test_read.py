@@ -9,7 +9,8 @@ from tinygpu.category.term import App, Const, Fold, Read, Var, ceildiv, text
 from tinygpu.derive.derive import derive
 from tinygpu.diagnostic import Diagnostic, TinygpuError
 from tinygpu.program.render import render
-from tinygpu.program.step import Assign, For, Holds, If, Local, Program
+from tinygpu.program.space import LOCAL
+from tinygpu.program.step import Array, Assign, For, Ghost, If, Program
 
 OP = "op o(a: f32, x: f32[n], k: i32[n], h: f16[n]) -> (y: f32[n], c: i32[n]) { y[i] = a * x[i] + f32(h[i])\n c[i] = 2 * k[i] }\n"
 
@@ -29,7 +30,7 @@ def mistakes(body: str) -> tuple[Diagnostic, ...]:
 
 def test_names_dtypes_and_literals() -> None:
     local, assign = program("local v: f32[2]\nv[1] = a * 2 + f32(t) if t < 3").launches[0].body
-    assert local == Local("v", "f32", (Const(2),))
+    assert local == Array("v", "f32", (Const(2),), LOCAL)
     product = App("mul", (Read("a", (), "f32"), Const(2.0, "f32")), "f32")
     assert assign == Assign("v", (Const(1),), App("add", (product, App("cast", (Var("t"),), "f32")), "f32"), "", Var("t") < 3)
 
@@ -49,7 +50,7 @@ def test_a_select_is_a_value_and_a_guard_is_a_guard() -> None:
 def test_updates_loops_ifs_and_ghosts() -> None:
     source = "local v: f32[]\nv[] = 0\nif g < 2 {\nfor j < n { v[] += x[j] }\nfor u < 2 in register { v[] max= x[u] if u < n }\n}\nv[] holds sum[j] x[j]"
     _, _, branch, ghost = program(source).launches[0].body
-    assert isinstance(branch, If) and isinstance(ghost, Holds) and isinstance(ghost.value, Fold)
+    assert isinstance(branch, If) and isinstance(ghost, Ghost) and isinstance(ghost.value, Fold)
     loop, unrolled = branch.body
     assert isinstance(loop, For) and isinstance(unrolled, For)
     assert (loop.axis.extent, loop.axis.sort, unrolled.axis.sort) == (Var("n"), "time", "register")
@@ -70,7 +71,7 @@ def test_params_are_numbers() -> None:
         .launches[0]
         .body
     )
-    assert body[0] == Local("v", "f32", (Const(8),))
+    assert body[0] == Array("v", "f32", (Const(8),), LOCAL)
 
 
 def test_one_name_may_serve_two_loops_one_after_the_other() -> None:

@@ -12,7 +12,8 @@ from tinygpu.category.term import App, Const, Read, Var, text
 from tinygpu.program.layout import Layout
 from tinygpu.program.read import read
 from tinygpu.program.render import render_machine
-from tinygpu.program.step import Assign, Barrier, Program, Shared, Workspace, steps
+from tinygpu.program.space import SHARED, WORKSPACE
+from tinygpu.program.step import Array, Assign, Program, Sync, steps
 
 STRANGE = f"""{TOTAL}
 machine strange : total {{
@@ -60,16 +61,16 @@ def test_the_corpus_computes_its_equations(name: str) -> None:
 
 def test_a_layout_stands_behind_its_array() -> None:
     (padded,) = program(TEXTS["transpose_padded"]).shared.values()
-    assert padded == Shared("s", "f32", (Const(32), Const(32)), Layout(pad=1))
+    assert padded == Array("s", "f32", (Const(32), Const(32)), SHARED, Layout(pad=1))
     assert program(STRANGE).shared["two"].layout == Layout(swizzle=(2, 1, 3))
 
 
 def test_barriers_atomics_and_workspaces() -> None:
     strange = program(STRANGE)
     body = tuple(steps(strange.launches[0].body))
-    assert [s.scope for s in body if isinstance(s, Barrier)] == ["warp", "block"]
+    assert [s.scope for s in body if isinstance(s, Sync)] == ["warp", "block"]
     assert [s.target for s in body if isinstance(s, Assign) and s.atomic] == ["one"]
-    assert strange.workspaces[1] == Workspace("flags", "bool", (Const(2), Var("n")))
+    assert strange.workspaces[1] == Array("flags", "bool", (Const(2), Var("n")), WORKSPACE)
     assert [text(w.extents[0]) for w in strange.workspaces] == ["ceil(n / 8)", "2"]
 
 

@@ -11,7 +11,7 @@ from tests.simulate.test_simulate_races import one_block
 from tests.simulate.test_simulate_together import program
 from tinygpu import pipeline
 from tinygpu.diagnostic import Diagnostic
-from tinygpu.program.step import Barrier, For, Program, Step
+from tinygpu.program.step import For, Program, Step, Sync
 from tinygpu.proof import check as check_module
 from tinygpu.proof import counterexample
 from tinygpu.proof.check import Refutation, Unknown, check
@@ -140,7 +140,7 @@ def test_other_ways(made: Program, code: str, rows: set[str]) -> None:
 
 
 def without_barriers(body: tuple[Step, ...]) -> tuple[Step, ...]:
-    kept = (s for s in body if not isinstance(s, Barrier))
+    kept = (s for s in body if not isinstance(s, Sync))
     return tuple(replace(s, body=without_barriers(s.body)) if isinstance(s, For) else s for s in kept)
 
 
@@ -148,7 +148,7 @@ def test_steps_of_a_derived_program_are_shown_themselves() -> None:
     made = next(
         p
         for p in map(pipeline.program, pipeline.load("specs/transpose.tgpu").machines)
-        if any(isinstance(s, Barrier) for s in p.launches[0].body)
+        if any(isinstance(s, Sync) for s in p.launches[0].body)
     )
     bare = replace(made, launches=tuple(replace(one, body=without_barriers(one.body)) for one in made.launches))
     assert not by_hand(bare) and by_hand(MISSING["ring"][0])

@@ -15,7 +15,7 @@ from tinygpu import pipeline
 from tinygpu.category.term import App, Axis, Const, Term, Var
 from tinygpu.diagnostic import NOWHERE, Label
 from tinygpu.obligations.obligation import Obligation
-from tinygpu.program.step import Barrier, For, If, Program
+from tinygpu.program.step import For, If, Program, Sync
 from tinygpu.proof import confirm, mend, replay, summary
 from tinygpu.proof.assumed import numerics_of
 from tinygpu.proof.kernel import Proof, prove
@@ -109,7 +109,7 @@ def test_steps_have_names_with_and_without_a_text() -> None:
     assert by_hand(hand) and not by_hand(made)
     loop = next(s for s in made.launches[0].body if isinstance(s, For))
     assert named(made, loop) == f"the loop over {loop.axis.name}"
-    assert named(made, Barrier()) == "barrier"
+    assert named(made, Sync()) == "barrier"
     branch = If(Var("t") < 3, ())
     assert named(made, branch) == "`if t < 3`"
     assert named(hand, hand.launches[0].body[-1]).startswith("line ")

@@ -12,7 +12,8 @@ from dataclasses import replace
 from tinygpu.category.term import TRUE, App, Axis, Const, Fold, Read, Term, Var, ceildiv, conjunction, select
 from tinygpu.diagnostic import Span
 from tinygpu.model.op import Equation, Op, Tensor
-from tinygpu.program.step import Assign, For, If, Launch, Local, Program, Step
+from tinygpu.program.space import LOCAL
+from tinygpu.program.step import Array, Assign, For, If, Launch, Program, Step
 
 ZERO = Const(0.0, "f32")
 
@@ -74,7 +75,7 @@ def matmul(rows: int = 4, tile: int = 8) -> Program:
     m, n, ri, rj, k = Var("M"), Var("N"), Var("ri"), Var("rj"), Var("k")
     i = Var("by") * (rows * tile) + Var("ty") * rows + ri
     j = Var("bx") * (rows * tile) + Var("tx") * rows + rj
-    acc, cell = Local("acc", "f32", (Const(rows), Const(rows)), at(1)), (ri, rj)
+    acc, cell = Array("acc", "f32", (Const(rows), Const(rows)), LOCAL, span=at(1)), (ri, rj)
     product = mul(Read("a", (ri,), "f32"), Read("b", (rj,), "f32"))
     launch = Launch(
         (Axis("by", ceildiv(m, rows * tile), "grid"), Axis("bx", ceildiv(n, rows * tile), "grid")),
@@ -82,8 +83,8 @@ def matmul(rows: int = 4, tile: int = 8) -> Program:
         (
             acc,
             register("ri", rows, register("rj", rows, Assign("acc", cell, ZERO, "", TRUE, at(2)))),
-            Local("a", "f32", (Const(rows),), at(3)),
-            Local("b", "f32", (Const(rows),), at(4)),
+            Array("a", "f32", (Const(rows),), LOCAL, span=at(3)),
+            Array("b", "f32", (Const(rows),), LOCAL, span=at(4)),
             For(
                 Axis("k", Var("K"), "time"),
                 (

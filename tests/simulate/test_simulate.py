@@ -12,7 +12,8 @@ from tests.simulate.samples import ZERO, at, matmul, mul, saxpy, saxpy_op
 from tinygpu.category.number import outside_dtype
 from tinygpu.category.term import BOOL, TRUE, App, Axis, Const, Fold, Read, Term, Var, ceildiv, select
 from tinygpu.model.op import Equation, Op, Tensor
-from tinygpu.program.step import Assign, For, Holds, If, Launch, Local, Program, Step
+from tinygpu.program.space import LOCAL
+from tinygpu.program.step import Array, Assign, For, Ghost, If, Launch, Program, Step
 from tinygpu.simulate.fault import HoldsViolated, Outcome, SimulationBudget, Uninitialised
 from tinygpu.simulate.inputs import promised
 from tinygpu.simulate.simulate import random_inputs, simulate
@@ -89,7 +90,7 @@ def test_the_smallest_launch_has_one_thread_and_no_factors() -> None:
     fold = Fold("sum", (Axis("k", Var("n")),), TRUE, Read("x", (Var("k"),), "f32"), "f32")
     op = one_output("total", Const(1), fold, Tensor("x", "f32", (Var("n"),), "input"))
     body: tuple[Step, ...] = (
-        Local("s", "f32", (), at(1)),
+        Array("s", "f32", (), LOCAL, span=at(1)),
         Assign("s", (), ZERO, span=at(2)),
         For(Axis("k", Var("n"), "time"), (Assign("s", (), Read("x", (Var("k"),), "f32"), "sum", span=at(3)),)),
         Assign("z", (Const(0),), Read("s", (), "f32"), span=at(4)),
@@ -117,7 +118,7 @@ def test_a_padded_read_and_an_if() -> None:
 
 def counted(*, inside: bool, limit: Term) -> Program:
     """Each thread t of 8 adds 1 `limit` times; the local is declared inside or outside of a loop over two rounds."""
-    t, cell = Var("t"), Local("c", "i32", (Const(2),), at(1))
+    t, cell = Var("t"), Array("c", "i32", (Const(2),), LOCAL, span=at(1))
     fill = For(Axis("f", Const(2), "register"), (Assign("c", (Var("f"),), Const(0, "i32"), span=at(2)),))
     more = For(Axis("k", limit, "time"), (Assign("c", (Var("k") % 2,), Const(1, "i32"), "sum", span=at(3)),))
     total = App("add", (Read("c", (Const(0),), "i32"), Read("c", (Const(1),), "i32")), "i32")
@@ -135,7 +136,7 @@ def test_a_nest_of_one_iteration_under_a_guard() -> None:
     op = one_output("prefix", Var("n"), upto, Tensor("x", "f32", (Var("n"),), "input"))
     more = Assign("s", (), Read("x", (k,), "f32"), "sum", App("le", (k, i), BOOL), at(3))
     body = (
-        Local("s", "f32", (), at(1)),
+        Array("s", "f32", (), LOCAL, span=at(1)),
         Assign("s", (), ZERO, span=at(2)),
         For(Axis("k", Var("n"), "time"), (more,)),
         Assign("z", (i,), Read("s", (), "f32"), "", i < Var("n"), at(4)),
@@ -160,7 +161,7 @@ def test_declaring_a_local_again_forgets_it() -> None:
 def test_cells_may_be_indexed_by_the_lane() -> None:
     t = Var("t")
     body: tuple[Step, ...] = (
-        Local("c", "i32", (Const(4),), at(1)),
+        Array("c", "i32", (Const(4),), LOCAL, span=at(1)),
         Assign("c", (t % 4,), App("cast", (t * t,), "i32"), span=at(2)),
         Assign("c", (t % 4,), Const(1, "i32"), "sum", span=at(3)),
         Assign("z", (t,), Read("c", (t % 4,), "i32"), span=at(4)),
@@ -209,7 +210,7 @@ def test_ghost_facts_are_checked(right: bool) -> None:
     known = Fold("sum", (Axis("l", k if right else k + 1),), inside, product, "f32")
     fact = For(
         Axis("ri", Const(4), "register"),
-        (For(Axis("rj", Const(4), "register"), (Holds("acc", (Var("ri"), Var("rj")), known, at(9)),)),),
+        (For(Axis("rj", Const(4), "register"), (Ghost("acc", (Var("ri"), Var("rj")), known, at(9)),)),),
     )
     launch = program.launches[0]
     loops = tuple(replace(s, body=(fact, *s.body)) if isinstance(s, For) and s.axis.name == "k" else s for s in launch.body)

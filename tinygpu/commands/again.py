@@ -145,9 +145,11 @@ def states(program: Program) -> tuple[Stated, ...]:
 def validated(found: Sequence[Subject]) -> dict[str, tuple[Diagnostic, ...]]:
     """For each module what is wrong with it. It is what this version writes for the programs that it names, to the character, or it is not
     looked at further; then its launchers and kernels are followed along these programs."""
+    from tinygpu.obligations.width import limits
     from tinygpu.pipeline import on_core
-    from tinygpu.validate.check import Expected, validate
+    from tinygpu.validate.check import validate
     from tinygpu.validate.cpu import findings
+    from tinygpu.validate.launcher import Expected
 
     modules: dict[str, list[Subject]] = {}
     for s in found:
@@ -158,7 +160,8 @@ def validated(found: Sequence[Subject]) -> dict[str, tuple[Diagnostic, ...]]:
         if other := differs(several[0].module, path):
             out[path] = (other,)
             continue
-        text, expected = several[0].module, [Expected(s.machine, unpack(s.program), on_core(s.alone or s.program)) for s in several]
+        text = several[0].module
+        expected = [Expected(s.machine, unpack(s.program), on_core(s.alone or s.program), limits(s.program)) for s in several]
         on_gpu = (*beside(path), *validate(text, expected, path))
         on_cpu = findings(text, expected, path) if not on_gpu else ()
         out[path] = (*on_gpu, *on_cpu)

@@ -162,7 +162,7 @@ def affordable(machine: Machine, sizes: dict[str, int], device: str) -> None:
 
 def sizes_by_keyword(op: Op) -> tuple[str, ...]:
     """The sizes that no input tells."""
-    from tinygpu.emit.sizes import solve
+    from tinygpu.schedule.contract import solve
 
     return solve(op)[1]
 

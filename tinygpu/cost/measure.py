@@ -155,7 +155,7 @@ def _line(site: Access, moves: list[tuple[Access, Tally | None]], counter: Count
         site.where.launch,
         site.where.span,
         site.array.name,
-        site.array.space,
+        site.array.space.name,
         site.array.dtype,
         site.index,
         site.stores,

@@ -20,7 +20,7 @@ from tinygpu.cost.reuse import asked_again
 from tinygpu.cost.sites import Access, sites
 from tinygpu.derive.wide import Wide, hoisted, wide_accesses, wide_in
 from tinygpu.diagnostic import Diagnostic, Label, Span
-from tinygpu.hardware.device import Device
+from tinygpu.hardware.arch import Device
 from tinygpu.program.step import For, Launch, Program
 from tinygpu.program.traverse import walk_steps
 from tinygpu.record import dataclass
@@ -107,7 +107,7 @@ def repeated(seen: Seen) -> Iterator[Diagnostic]:
     cost = seen.cost
     emitted = [s for s in sites(cost.program, wide=bool(cost.wide)) if isinstance(s, Access) and not s.stores]
     for number, launch in enumerate(cost.program.launches):
-        for name in dict.fromkeys(s.array.name for s in emitted if s.array.is_global):
+        for name in dict.fromkeys(s.array.name for s in emitted if s.array.owner == "grid"):
             mine = [s for s in emitted if s.array.name == name and s.where.launch == number]
             lines = [one for one in cost.lines if one.array == name and one.launch == number and not one.stores]
             if not any(_matters(seen, one) for one in lines):

@@ -52,7 +52,7 @@ def _sectors(launch: Launch, access: Access, sizes: Mapping[str, int]) -> np.nda
     mask = np.ones((turns, threads), bool)
     for guard in (*guards, permissive(access.where.guard, True)):
         mask &= np.asarray(evaluate(guard, values, mask=mask), bool)
-    first = np.broadcast_to(np.asarray(evaluate(address(access.array.shape, access.first), values, mask=mask)), mask.shape)
+    first = np.broadcast_to(np.asarray(evaluate(address(access.array.extents, access.first), values, mask=mask)), mask.shape)
     lanes = np.full((turns, -(-threads // WARP) * WARP), -1, np.int64)
     lanes[:, :threads] = np.where(mask, first // (SECTOR_BYTES // access.item), -1)
     return lanes.reshape(turns, lanes.shape[1] // WARP, WARP)

@@ -28,8 +28,9 @@ from tinygpu.category.term import (
 from tinygpu.cost.operations import kind_of, update_kind
 from tinygpu.derive.wide import Wide, hoisted, wide_in
 from tinygpu.diagnostic import Span
-from tinygpu.program.arrays import Array, arrays
-from tinygpu.program.step import Assign, Barrier, For, Holds, If, Launch, Local, Program, Shared, Step
+from tinygpu.program.arrays import arrays
+from tinygpu.program.space import INPUT
+from tinygpu.program.step import Array, Assign, For, Ghost, If, Launch, Program, Step, Sync
 from tinygpu.record import dataclass, replace
 
 
@@ -141,10 +142,10 @@ def _body(walk: _Walk, body: tuple[Step, ...], axes: tuple[Axis, ...], guard: Te
                 yield from _body(walk, inner, axes, conjunction(guard, condition))
             case Assign():
                 yield from _assign(walk, step, axes, guard)
-            case Barrier(scope):
+            case Sync(scope):
                 kind = "barrier" if scope == "block" else "warp barrier"
                 yield Meeting(walk.here(axes, guard, step.span), kind)
-            case Local() | Shared() | Holds():
+            case Array() | Ghost():
                 pass  # nothing is done
             case _:
                 assert_never(step)
@@ -198,10 +199,10 @@ def _assign(walk: _Walk, step: Assign, axes: tuple[Axis, ...], guard: Term) -> I
     if step.update:
         kind = update_kind(step.update, step.value)
         yield from () if kind is None else (Work(inside, kind, step.value.dtype),)
-        if not step.atomic and array.space != "local":
+        if not step.atomic and array.owner != "thread":
             touched.setdefault((step.target, step.index), inside.guard)
     yield from _touched(here, touched, walk)
-    if array.space != "local":
+    if array.owner != "thread":
         yield Access(inside, array, step.index, True, step.atomic)
 
 
@@ -225,7 +226,7 @@ def _values(
             place = replace(here, guard=guard)
             if isinstance(node, Read):
                 array = walk.known.get(node.tensor)
-                if array is None or array.space == "local" or (array.space == "input" and not array.shape):
+                if array is None or array.owner == "thread" or (array.space == INPUT and not array.extents):
                     continue  # a register, or an argument of the kernel
                 before = touched.get((node.tensor, node.index))
                 touched[node.tensor, node.index] = guard if before is None else either(before, guard)

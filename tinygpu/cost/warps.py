@@ -48,7 +48,7 @@ class Tally:
 
 def tally(program: Program, access: Access, sizes: Mapping[str, int]) -> Tally | None:
     """`access × sizes → tally`; None where there are too many different warps to look at."""
-    shape, where, shared = access.array.shape, access.where, access.array.space == "shared"
+    shape, where, shared = access.array.extents, access.where, access.array.owner == "block"
     flat = shared_address(shape, access.array.layout, access.first) if shared else address(shape, access.first)
     modulus = (GROUP_BYTES if shared else SECTOR_BYTES) // access.item
     try:

@@ -25,7 +25,8 @@ from tinygpu.derive.tile import check, placed
 from tinygpu.diagnostic import Label, TinygpuError
 from tinygpu.hardware.arch import CPU
 from tinygpu.model import machine as model
-from tinygpu.program.step import Assign, Barrier, Launch, Program, Step, Workspace
+from tinygpu.program.space import WORKSPACE
+from tinygpu.program.step import Array, Assign, Launch, Program, Step, Sync
 from tinygpu.program.traverse import map_steps
 from tinygpu.record import dataclass
 
@@ -46,7 +47,7 @@ def derive(machine: model.Machine) -> Program:
     build.core = machine.arch == CPU
     course = (one for launch in machine.launches for one in (cleared(launch), pieces(launch)) if one is not None)
     launches = tuple(launched(build, machine, one) for one in course)
-    workspaces = tuple(Workspace(t.name, t.dtype, tuple(map(natural, t.shape)), t.span) for t in machine.workspaces)
+    workspaces = tuple(Array(t.name, t.dtype, tuple(map(natural, t.shape)), WORKSPACE, span=t.span) for t in machine.workspaces)
     return Program(machine.title, op, launches, where, machine.arch, machine.span, workspaces)
 
 
@@ -68,7 +69,7 @@ def launched(build: Build, machine: model.Machine, launch: model.Launch) -> Laun
 
 def in_order_alone(body: tuple[Step, ...]) -> tuple[Step, ...]:
     """The steps of one thread: what it does is in order without barriers."""
-    return map_steps(body, lambda step: () if isinstance(step, Barrier) else (step,))
+    return map_steps(body, lambda step: () if isinstance(step, Sync) else (step,))
 
 
 def factors(launch: model.Launch) -> tuple[Axis, ...]:

@@ -16,8 +16,7 @@ from tinygpu.derive.nest import Build, own, point
 from tinygpu.derive.plan import Cells, Plan, Pulled, plan
 from tinygpu.derive.scan import Scan
 from tinygpu.diagnostic import Label, TinygpuError
-from tinygpu.model.inlined import inlined
-from tinygpu.model.machine import Launch, Phase
+from tinygpu.model.machine import Launch, Phase, inlined
 from tinygpu.model.op import Op
 from tinygpu.model.prefix import Prefix, scans
 from tinygpu.record import replace

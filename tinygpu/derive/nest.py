@@ -13,7 +13,8 @@ from tinygpu.category.names import claimed
 from tinygpu.category.term import FLOATS, App, Axis, Const, Term, Var, conjunction, reads, rebuild, substitute, variables
 from tinygpu.derive.tile import Tile
 from tinygpu.diagnostic import Span
-from tinygpu.program.step import Assign, For, If, Local, Shared, Step
+from tinygpu.program.space import LOCAL
+from tinygpu.program.step import Array, Assign, For, If, Step
 from tinygpu.record import dataclass, field, replace
 
 VECTOR = "vector"
@@ -41,7 +42,7 @@ class Build:
     axes: tuple[Axis, ...] = ()
     block: tuple[Axis, ...] = ()
     time: tuple[str, ...] = ()
-    locals: list[Local | Shared] = field(default_factory=list)
+    locals: list[Array] = field(default_factory=list)
     digits: dict[str, str] = field(default_factory=dict)
     alive: dict[str, tuple[int, ...]] = field(default_factory=dict)
     turns: int = 0
@@ -61,7 +62,7 @@ class Build:
 
     def local(self, name: str, dtype: str, cells: Sequence[Axis], span: Span) -> None:
         """Declares a local with one cell for each point of the register and vector factors."""
-        self.locals.append(Local(name, dtype, tuple(a.extent for a in cells), span))
+        self.locals.append(Array(name, dtype, tuple(a.extent for a in cells), LOCAL, span=span))
 
     def ordered(self, axes: Iterable[Axis]) -> tuple[Axis, ...]:
         """The time axes among `axes`, in the nesting order of the machine."""

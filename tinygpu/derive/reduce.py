@@ -14,7 +14,8 @@ from tinygpu.category.monoid import as_monoid
 from tinygpu.category.term import App, Axis, Const, Fold, Read, Term, Var, conjunction, equal, lift
 from tinygpu.derive.nest import Build, cells, loops, point
 from tinygpu.diagnostic import Span, TinygpuError
-from tinygpu.program.step import Assign, Barrier, Shared, Step
+from tinygpu.program.space import SHARED
+from tinygpu.program.step import Array, Assign, Step, Sync
 from tinygpu.record import dataclass, replace
 
 WARP = 32
@@ -200,14 +201,14 @@ def through_memory(
     takes: list[Assign] = []
     for fold, name in names.items():
         array = build.fresh(f"{name}_parts")
-        build.locals.append(Shared(array, fold.dtype, tuple(a.extent for a in axes), span=fold.span))
+        build.locals.append(Array(array, fold.dtype, tuple(a.extent for a in axes), SHARED, span=fold.span))
         here: tuple[Term, ...] = point(spots)
         writes.append(Assign(array, where, Read(name, here, fold.dtype), guard=first, span=fold.span))
         unit = as_monoid(fold.monoid).unit(fold.dtype)
         if unit is not None:  # without one, the monoid is idempotent, and a thread may take its own part twice
             units.append(Assign(name, here, unit, span=fold.span))
         takes.append(Assign(name, here, Read(array, there, fold.dtype), fold.monoid, span=fold.span))
-    barrier = Barrier("block", span)
+    barrier = Sync("block", span)
     before: Iterable[Step] = (barrier,) if looped else ()
     reset = cells(build, spots, tuple(units), span) if units else ()
     taken = loops(tuple(entries.values()), cells(build, spots, tuple(takes), span), span)

@@ -18,7 +18,8 @@ from tinygpu.derive.fold import Place, folded
 from tinygpu.derive.nest import REGISTER, VECTOR, Build, cells, loops, point
 from tinygpu.derive.reduce import UNROLLED, extent, first_lane, lanes, strides
 from tinygpu.diagnostic import Span, TinygpuError
-from tinygpu.program.step import Assign, Barrier, Holds, Shared, Step
+from tinygpu.program.space import SHARED
+from tinygpu.program.step import Array, Assign, Ghost, Step, Sync
 from tinygpu.record import dataclass, field
 
 
@@ -155,7 +156,7 @@ class Turn:
         scan = self.scan
         acc: tuple[Step, ...] = (self.put(Read(scan.acc, point(self.own), scan.dtype), run),)
         if scan.fact is not None:
-            acc = (*acc, Holds(scan.acc, point(self.own), scan.fact, scan.span))
+            acc = (*acc, Ghost(scan.acc, point(self.own), scan.fact, scan.span))
         take = self.update(run, self.element)
         body = (*acc, take) if self.scan.exclusive else (take, *acc)
         return loops(register(self.scan.factors(REGISTER, VECTOR)), body, self.scan.span)
@@ -198,11 +199,11 @@ class Turn:
             number, count = number * axis.extent + Var(axis.name), count * extent(axis)
         array, entry = build.fresh(f"{scan.acc}_parts"), build.fresh("part")
         axes = (*others, Axis(entry, Const(count), REGISTER if count <= UNROLLED else "time", span))
-        build.locals.append(Shared(array, scan.dtype, tuple(a.extent for a in axes), span=span))
+        build.locals.append(Array(array, scan.dtype, tuple(a.extent for a in axes), SHARED, span=span))
         full = equal(Var(self.fast.name), extent(self.fast) - 1) if self.fast is not None else TRUE
-        again: tuple[Step, ...] = (Barrier("block", span),) if looped or scan.spots(self.own) else ()
+        again: tuple[Step, ...] = (Sync("block", span),) if looped or scan.spots(self.own) else ()
         leave = self.put(Read(array, (*point(others), number), scan.dtype), total, full)
         part = Read(array, point(axes), scan.dtype)
         before = loops(axes[-1:], (self.update(run, part, Var(entry) < number),), span)
         every = loops(axes[-1:], (self.update(carry, part),), span)
-        return (*again, leave, Barrier("block", span)), before, every
+        return (*again, leave, Sync("block", span)), before, every

@@ -34,12 +34,12 @@ from tinygpu.derive.nest import Build, cells, loops, own, point
 from tinygpu.derive.operand import fill
 from tinygpu.derive.plan import taken, whole
 from tinygpu.derive.tile import Tile, Tiles, localized, touches
-from tinygpu.model.inlined import inlined
-from tinygpu.model.machine import Launch
+from tinygpu.model.machine import Launch, inlined
 from tinygpu.model.op import Op
 from tinygpu.model.tile import BLOCK, Stage
 from tinygpu.program.layout import Layout
-from tinygpu.program.step import Assign, Shared, Step
+from tinygpu.program.space import SHARED
+from tinygpu.program.step import Array, Assign, Step
 from tinygpu.record import dataclass, replace
 
 
@@ -59,7 +59,7 @@ def declare(build: Build, op: Op, launch: Launch) -> None:
         )
         build.tiles[stage.name] = build.tiles[tile.array] = tile
         extents = tuple(Const(stage.sides[axis].extent) for axis in stage.order)
-        build.locals.append(Shared(tile.array, tensor.dtype, extents, Layout(stage.pad, stage.swizzle), stage.span))
+        build.locals.append(Array(tile.array, tensor.dtype, extents, SHARED, Layout(stage.pad, stage.swizzle), stage.span))
 
 
 def padded(value: Term, name: str) -> set[Const]:

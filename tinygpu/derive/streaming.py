@@ -32,5 +32,5 @@ def once(program: Program, number: int) -> frozenset[str]:
             looked.setdefault(tensor, []).append((where.axes, index))
     inputs = {t.name for t in program.op.inputs if t.name in here and len(looked[t.name]) == 1 and looked[t.name][0] in stored}
     found = frozenset(outputs | inputs)
-    again = {a.name for a in arrays(program).values() if a.is_global and a.shape and a.name in touched[number]} - found
+    again = {a.name for a in arrays(program).values() if a.owner == "grid" and a.extents and a.name in touched[number]} - found
     return found if again else frozenset()

@@ -30,7 +30,7 @@ from tinygpu.category.term import (
 )
 from tinygpu.diagnostic import Label, Span, TinygpuError
 from tinygpu.model.tile import BLOCK, Stage
-from tinygpu.program.step import Assign, Barrier, For, If, Step, steps
+from tinygpu.program.step import Assign, For, If, Step, Sync, steps
 from tinygpu.program.traverse import reads_of, terms
 from tinygpu.record import dataclass
 
@@ -151,11 +151,11 @@ def placed(tiles: Tiles, copies: Mapping[str, tuple[Step, ...]], at: str, body: 
     fresh: set[str] = set()
     for array in (a for a in copies if a in here):
         if touches(copies[array], fresh):
-            before.append(Barrier(span=tiles[array].span))
+            before.append(Sync(span=tiles[array].span))
             fresh = set()
         before.extend(copies[array])
         fresh.add(array)
-    barrier = Barrier(span=tiles[here[0]].span)
+    barrier = Sync(span=tiles[here[0]].span)
     after = (barrier,) if turns and read_last(body, set(here)) else ()
     return (*before, barrier, *body, *after)
 
@@ -163,13 +163,13 @@ def placed(tiles: Tiles, copies: Mapping[str, tuple[Step, ...]], at: str, body: 
 def read_last(body: Sequence[Step], arrays: set[str]) -> bool:
     """Whether one of the arrays may be read after the last barrier of a body."""
     for step in reversed(body):
-        if isinstance(step, Barrier) and step.scope == "block":
+        if isinstance(step, Sync) and step.scope == "block":
             return False
         if isinstance(step, For):
             if read_last(step.body, arrays):
                 return True
             turns = isinstance(step.axis.extent, Const) and step.axis.extent.value >= 1
-            if turns and any(isinstance(s, Barrier) and s.scope == "block" for s in step.body):
+            if turns and any(isinstance(s, Sync) and s.scope == "block" for s in step.body):
                 return False
         elif touches((step,), arrays):
             return True

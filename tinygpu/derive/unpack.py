@@ -16,7 +16,8 @@ from tinygpu.category.monoid import Carrier, components
 from tinygpu.category.names import claimed
 from tinygpu.category.term import SHUFFLES, TRUE, App, Const, Fold, Read, Term, Var, pack, reads, rebuild, select, walk
 from tinygpu.diagnostic import Span
-from tinygpu.program.step import Assign, For, Holds, Launch, Local, Program, Shared, Step, Workspace, steps
+from tinygpu.program.space import LOCAL
+from tinygpu.program.step import Array, Assign, For, Ghost, Launch, Program, Step, steps
 from tinygpu.program.traverse import map_steps, map_terms, terms
 from tinygpu.record import dataclass, field, replace
 
@@ -28,20 +29,20 @@ def unpack(program: Program) -> Program:
         return program
     unpacker = Unpacker(names, taken)
     launches = tuple(unpacker.launch(launch) for launch in program.launches)
-    workspaces = tuple(one for w in program.workspaces for one in unpacker.declared(w) if isinstance(one, Workspace))
+    workspaces = tuple(one for w in program.workspaces for one in unpacker.declared(w))
     return replace(program, launches=launches, workspaces=workspaces)
 
 
 def components_of(program: Program) -> tuple[Mapping[str, tuple[str, ...]], set[str]]:
     """The names of the cells of each array of a carrier, and all names that are taken then."""
-    inner = (s for s in program.steps if isinstance(s, Local | Shared))
+    inner = (s for s in program.steps if isinstance(s, Array))
     declared = [a for a in (*program.workspaces, *inner) if isinstance(a.dtype, Carrier)]
     op = program.op
     taken = {*op.sizes, *(t.name for t in (*op.tensors, *op.intermediates)), *(w.name for w in program.workspaces)}
     for launch in program.launches:
         taken |= {a.name for a in launch.grid + launch.block}
         for step in steps(launch.body):
-            taken |= {step.axis.name} if isinstance(step, For) else {step.name} if isinstance(step, Local | Shared) else set()
+            taken |= {step.axis.name} if isinstance(step, For) else {step.name} if isinstance(step, Array) else set()
     names = {a.name: tuple(claimed(f"{a.name}_{n}", taken) for n, _ in components(a.dtype)) for a in declared}
     return names, taken
 
@@ -75,21 +76,21 @@ class Unpacker:
         """The launch with its temporaries declared first."""
         self.locals, self.spare = {}, {}
         body = map_steps(launch.body, self.step)
-        return replace(launch, body=(*(Local(name, dtype, ()) for name, dtype in self.locals.items()), *body))
+        return replace(launch, body=(*(Array(name, dtype, (), LOCAL) for name, dtype in self.locals.items()), *body))
 
     def step(self, step: Step) -> tuple[Step, ...]:
         """The steps that a step stands for."""
         match step:
-            case Local() | Shared():
-                return tuple(one for one in self.declared(step) if not isinstance(one, Workspace))
+            case Array():
+                return self.declared(step)
             case Assign():
                 return self.assign(step)
-            case Holds(target, index, value, span):
+            case Ghost(target, index, value, span):
                 index, parts = tuple(map(self.term, index)), self.split(value)
-                return tuple(Holds(name, index, v, span) for name, v in zip(self.names.get(target, (target,)), parts, strict=True))
+                return tuple(Ghost(name, index, v, span) for name, v in zip(self.names.get(target, (target,)), parts, strict=True))
         return (map_terms(step, self.term),)
 
-    def declared(self, array: Local | Shared | Workspace) -> tuple[Local | Shared | Workspace, ...]:
+    def declared(self, array: Array) -> tuple[Array, ...]:
         """An array for each component."""
         if array.name not in self.names:
             return (array,)

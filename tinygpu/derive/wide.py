@@ -14,9 +14,9 @@ from tinygpu.category.region import Region
 from tinygpu.category.term import TRUE, App, Axis, Const, Read, Term, conjunction, conjuncts, lift, reads, variables
 from tinygpu.derive.lanes import MOST_LANES, all_lanes_of, divisible, first_of, lanes_of, multiple
 from tinygpu.derive.unpack import unpack
-from tinygpu.program.arrays import Array, arrays
+from tinygpu.program.arrays import arrays
 from tinygpu.program.layout import strides as strides_of
-from tinygpu.program.step import Assign, For, If, Program, Step, steps
+from tinygpu.program.step import Array, Assign, For, If, Program, Step, steps
 from tinygpu.program.traverse import map_steps, meets, reads_of, walk_steps
 from tinygpu.record import dataclass, replace
 
@@ -113,11 +113,11 @@ def wide_in(program: Program, launch: int, loop: For, axes: tuple[Axis, ...]) ->
         if every is not None and not assign.update and touched.count(assign.target) == 1 and assign.target not in looked:
             sure.append((assign, every))
     found = {access: every for access, every in sure if _can(program, known, loop, axes, access, every)}
-    always = {access for access, every in found.items() if every == TRUE and known[_named(access)].space == "shared"}
+    always = {access for access, every in found.items() if every == TRUE and known[_named(access)].owner == "block"}
     condition = conjunction(*(every for access, every in found.items() if access not in always))
-    inside = {(first_of(access.index, loop.axis.name), known[_named(access)].shape) for access in found}
+    inside = {(first_of(access.index, loop.axis.name), known[_named(access)].extents) for access in found}
     for read in unsure:  # made for some lanes only; but where its neighbours are inside, so is it
-        near = first_of(read.index, loop.axis.name), known[read.tensor].shape
+        near = first_of(read.index, loop.axis.name), known[read.tensor].extents
         if _can(program, known, loop, axes, read, TRUE) and near in inside:
             found.setdefault(read, TRUE)
     return tuple(
@@ -176,7 +176,7 @@ def _can(
 ) -> bool:
     """Whether the access is to memory, contiguous, aligned by its form, and known outside the loop."""
     array = known.get(_named(access))
-    if array is None or array.space == "local" or not access.index:
+    if array is None or array.owner == "thread" or not access.index:
         return False
     first = first_of(access.index, loop.axis.name)
     inside = {a.name for a in axes} | set(program.op.sizes)
@@ -185,7 +185,7 @@ def _can(
     lanes = lanes_of(_count(loop), array.dtype)
     if lanes < 2 or _count(loop) > MOST_LANES or multiple(place_of(first, _strides(array)), program.where) % lanes:
         return False
-    return _together(array, _count(loop)) if array.space == "shared" else _row(array, lanes) != Const(0)
+    return _together(array, _count(loop)) if array.owner == "block" else _row(array, lanes) != Const(0)
 
 
 def _together(array: Array, count: int) -> bool:
@@ -205,15 +205,15 @@ def place_of(first: tuple[Term, ...], strides: tuple[int, ...]) -> Term:
 
 
 def _strides(array: Array) -> tuple[int, ...]:
-    return strides_of(array.shape, array.layout) if array.space == "shared" else ()
+    return strides_of(array.extents, array.layout) if array.owner == "block" else ()
 
 
 def _row(array: Array, lanes: int) -> Term | None:
     """The length of a row that has to be divisible by the lanes; none where it is, 0 where it never is."""
-    if not array.is_global or len(array.shape) < 2:
+    if array.owner != "grid" or len(array.extents) < 2:
         return None
-    even = divisible(array.shape[-1], lanes)
-    return None if even == TRUE else Const(0) if isinstance(even, Const) else array.shape[-1]
+    even = divisible(array.extents[-1], lanes)
+    return None if even == TRUE else Const(0) if isinstance(even, Const) else array.extents[-1]
 
 
 def _wide(array: Array, launch: int, loop: For, axes: tuple[Axis, ...], access: Read | Assign, condition: Term) -> Wide:

@@ -25,7 +25,7 @@ from tinygpu.emit.cuda_names import index_names
 from tinygpu.emit.mathlib import errors
 from tinygpu.emit.python import block, identifier, indent
 from tinygpu.model.op import Op, Tensor
-from tinygpu.program.step import Assign, For, Launch, Local, Program, Step, steps
+from tinygpu.program.step import Array, Assign, For, Launch, Program, Step, steps
 from tinygpu.record import dataclass, replace
 from tinygpu.schedule.access import is_long
 from tinygpu.schedule.exchange import flat_thread, threads_of
@@ -132,7 +132,7 @@ def labelled(program: Program, launch: Launch, writer: Writer) -> dict[Term, str
     return {writer.thread: "thread", **labels} if writer.strip and not isinstance(writer.thread, Const) else labels
 
 
-def declared(local: Local, writer: Writer) -> list[str]:
+def declared(local: Array, writer: Writer) -> list[str]:
     """An array for each cell that is none but one number, or for each at all, where every thread has it."""
     size: Term = Const(writer.parts if local.name in writer.strip else 1)
     for extent in local.extents:

@@ -17,7 +17,7 @@ from tinygpu.category.term import BOOL, FLOATS, INDEX, INTEGERS, App, Const, Rea
 from tinygpu.category.to_source import ATOM, OPERAND, Form, Source, called, plain, rounded_up
 from tinygpu.emit.cpu_prelude import TEXT as PRELUDE
 from tinygpu.model.op import Tensor
-from tinygpu.program.step import Local
+from tinygpu.program.step import Array
 from tinygpu.record import dataclass, field
 
 RESERVED = frozenset(keyword.kwlist) | {
@@ -55,7 +55,7 @@ class Writer:
     `bound` are the names of index terms, `held` those of accumulators in vector registers, by their first lane."""
 
     tensors: dict[str, Tensor]
-    locals: dict[str, Local]
+    locals: dict[str, Array]
     needs: set[str] = field(default_factory=set)
     vectors: dict[str, set[str]] = field(default_factory=dict)
     strip: set[str] = field(default_factory=set)

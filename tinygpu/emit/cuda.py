@@ -23,9 +23,10 @@ from tinygpu.emit.cuda_text import Scope, stored
 from tinygpu.emit.prelude import ANGLES, CONVERSIONS, MOVES, SHUFFLED, UPDATED, made_by
 from tinygpu.emit.python import Lines, block, docstring, identifier, python_names, source
 from tinygpu.program.arrays import STATIC_BYTES, arrays, shared_places
-from tinygpu.program.step import For, Launch, Local, Program, Shared, steps
+from tinygpu.program.step import For, Launch, Program, arrays_in, steps
 from tinygpu.program.traverse import written
 from tinygpu.record import dataclass
+from tinygpu.schedule import contract
 
 LIBDEVICE = {row.cuda: row for row in FUNCTION.values() if row.cuda and not row.angle}
 TYPES = ("f64", "f32", "i64", "i32", "i8", "u64", "u32", "u16", "u8", "ix")
@@ -75,7 +76,7 @@ def kernel_name(program: Program, number: int) -> str:
 
     Called with `(bits, wide)` it returns the kernel and its signature.
     """
-    return identifier(program.name) + "_kernel" + (f"_{number}" if len(program.launches) > 1 else "")
+    return contract.kernel_name(identifier(program.name), program, number)
 
 
 def cuda_source(program: Program) -> str:
@@ -141,12 +142,6 @@ def made(uses: frozenset[str], size: int = 0) -> Lines:
     return lines + [f"shared = shared_memory({static}){more}"] * ("shared" in uses) + rest
 
 
-def dynamic_bytes(launch: Launch) -> int:
-    """The bytes of a block's memory that the launch has to give: none where they are static."""
-    size = shared_places(launch)[1]
-    return size if size > STATIC_BYTES else 0
-
-
 def remarks(program: Program, number: int, uses: frozenset[str]) -> tuple[str, ...]:
     """The docstring: the equations, the work, and what is done to numbers."""
     op, launch = program.op, program.launches[number]
@@ -169,8 +164,8 @@ def kernel_scope(program: Program, launch: Launch) -> Scope:
     """The Python names of everything in a launch; arrays in memory with their shapes and layouts, and the thread's own cells."""
     op, inside = program.op, tuple(steps(launch.body))
     loops = [s.axis for s in inside if isinstance(s, For)]
-    local = [s.name for s in inside if isinstance(s, Local)]
-    shared = {s.name: s for s in inside if isinstance(s, Shared)}
+    local = [s.name for s in arrays_in(launch.body, "thread")]
+    shared = {s.name: s for s in arrays_in(launch.body, "block")}
     spec = [*(t.name for t in op.tensors), *(w.name for w in program.workspaces), *op.sizes]
     spec += [*(a.name for a in (*launch.grid, *launch.block, *loops)), *shared, *local]
     shapes = {t.name: t.shape for t in op.tensors if t.shape or t.role == "output"}

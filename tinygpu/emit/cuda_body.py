@@ -20,7 +20,7 @@ from tinygpu.emit.cuda_text import Scope, held, stored
 from tinygpu.emit.cuda_wide import Move, fast
 from tinygpu.emit.python import Lines, block, choice, comment
 from tinygpu.program.arrays import arrays
-from tinygpu.program.step import Assign, Barrier, For, Holds, If, Local, Program, Shared, Step
+from tinygpu.program.step import Array, Assign, For, Ghost, If, Program, Step, Sync
 from tinygpu.record import dataclass, field, replace
 
 IN_PLACE = {"sum": "+=", "prod": "*="}
@@ -37,7 +37,7 @@ class Build:
     declared: Lines = field(default_factory=list)
     taken: set[str] = field(default_factory=set)
     places: Mapping[str, int] = field(default_factory=dict)
-    swizzled: Mapping[str, Shared] = field(default_factory=dict)
+    swizzled: Mapping[str, Array] = field(default_factory=dict)
     firsts: Mapping[Term, Term] = field(default_factory=dict)
     once: frozenset[str] = frozenset()
 
@@ -60,17 +60,17 @@ def body_lines(build: Build, body: tuple[Step, ...], scope: Scope, axes: tuple[A
 def step_lines(build: Build, step: Step, scope: Scope, axes: tuple[Axis, ...]) -> Lines:
     """One step."""
     match step:
-        case Local():
+        case Array(owner="thread"):
             build.declared += declaration(scope.names[step.name], held(step.dtype), step)
             return []
-        case Shared():
+        case Array():
             build.declared.append(carved(scope.names[step.name], step, build.places[step.name]))
             return []
         case Assign():
             return assign_lines(build, step, scope)
-        case Barrier("warp"):
+        case Sync("warp"):
             return ["cuda.syncwarp()"]
-        case Barrier():
+        case Sync():
             return ["cuda.syncthreads()"]
         case If(condition, body):
             inner = body_lines(build, body, scope, axes)
@@ -79,12 +79,12 @@ def step_lines(build: Build, step: Step, scope: Scope, axes: tuple[Axis, ...]) -
             return vector_lines(build, step, scope, axes)
         case For(axis, body):
             return loop_lines(build, axis, body, scope, axes)
-        case Holds():
+        case Ghost():
             return []  # it is proved, and never emitted
     assert_never(step)
 
 
-def declaration(python: str, kind: str, local: Local) -> Lines:
+def declaration(python: str, kind: str, local: Array) -> Lines:
     """A local array, or a plain variable for one cell."""
     if not local.extents:
         return [f"{python} = {kind}(0)"]
@@ -93,7 +93,7 @@ def declaration(python: str, kind: str, local: Local) -> Lines:
     return [f"{python} = cuda.local.array({shape}, {kind})"]
 
 
-def carved(python: str, shared: Shared, start: int) -> str:
+def carved(python: str, shared: Array, start: int) -> str:
     """A pointer to a shared array, from its first byte in the block's memory on."""
     how = f" pad {shared.layout.pad}" if shared.layout.pad else ""
     how += f" swizzle{shared.layout.swizzle}" if shared.layout.swizzle else ""

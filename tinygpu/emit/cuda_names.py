@@ -17,7 +17,7 @@ from tinygpu.category.names import unused
 from tinygpu.category.term import App, Axis, Const, Read, Term, Var, reads, walk
 from tinygpu.emit.python import identifier
 from tinygpu.program.layout import Layout, address
-from tinygpu.program.step import Assign, For, Launch, Program, Shared, Step, steps
+from tinygpu.program.step import Array, Assign, For, Launch, Program, Step, steps
 from tinygpu.program.traverse import terms
 
 
@@ -121,17 +121,17 @@ def operations(term: Term) -> int:
     return sum(isinstance(part, App) for part in walk(term))
 
 
-def unswizzled(shared: Shared, index: tuple[Term, ...]) -> Term:
+def unswizzled(shared: Array, index: tuple[Term, ...]) -> Term:
     """The address of a cell before the swizzle, which has it twice."""
     return address(shared.extents, Layout(shared.layout.pad), index)
 
 
-def occurs(term: Term, body: tuple[Step, ...], swizzled: Mapping[str, Shared]) -> bool:
+def occurs(term: Term, body: tuple[Step, ...], swizzled: Mapping[str, Array]) -> bool:
     """Whether the term stands somewhere in the steps, or is the address of a cell that does."""
     return any(term in walk(t) for step in steps(body) for t in (*terms(step), *addresses(step, swizzled)))
 
 
-def addresses(step: Step, swizzled: Mapping[str, Shared]) -> tuple[Term, ...]:
+def addresses(step: Step, swizzled: Mapping[str, Array]) -> tuple[Term, ...]:
     """The addresses before the swizzle of what a step accesses."""
     found = accesses_of(step) if isinstance(step, Assign) and swizzled else ()
     return tuple(unswizzled(swizzled[a.tensor], a.index) for a in found if a.tensor in swizzled)

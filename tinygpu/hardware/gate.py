@@ -14,8 +14,7 @@ from tinygpu import runtime
 from tinygpu.derive.wide import wide_accesses
 from tinygpu.emit.cuda import block_threads, cuda_source, cuda_uses, kernel_name
 from tinygpu.emit.prelude import makers
-from tinygpu.hardware.loops import count, innermost, loops, plain_loads
-from tinygpu.hardware.machine_code import Arch, Report, assembled
+from tinygpu.hardware.machine_code import Arch, Report, assembled, count, innermost, loops, plain_loads
 from tinygpu.program.arrays import arrays
 from tinygpu.program.step import Assign, Program, steps
 from tinygpu.program.traverse import reads_of
@@ -67,7 +66,7 @@ def slow(report: Report, program: Program, number: int) -> tuple[str, ...]:
 def rewrites(program: Program, number: int) -> bool:
     """Whether a launch reads an array in global memory that it writes too."""
     inside = [s for s in steps(program.launches[number].body) if isinstance(s, Assign)]
-    far = {a.name for a in arrays(program).values() if a.space in ("input", "output", "workspace")}
+    far = {a.name for a in arrays(program).values() if a.owner == "grid"}
     read = {r.tensor for s in inside for r in reads_of(s)}
     return bool(far & ({s.target for s in inside} & read | {s.target for s in inside if s.update and not s.atomic}))
 

@@ -13,9 +13,8 @@ from tinygpu.category.term import DTYPES, INDEX, Read, Term, apply, conjuncts, w
 from tinygpu.diagnostic import Label, Span
 from tinygpu.model.builtin import is_built_in
 from tinygpu.model.bulk import too_long, too_many, too_wide
-from tinygpu.model.divided import with_divisors
 from tinygpu.model.equations import equations_of
-from tinygpu.model.extent import determined
+from tinygpu.model.extent import determined, with_divisors
 from tinygpu.model.op import Op, Tensor
 from tinygpu.model.problems import UNKNOWN, Problems, listing
 from tinygpu.model.scope import SPECIAL, Scope

@@ -41,7 +41,7 @@ from tinygpu.obligations.exchange import WARP, Threads
 from tinygpu.obligations.obligation import Claim, Obligation
 from tinygpu.obligations.storage import product
 from tinygpu.obligations.trace import Access, Collective, Trace
-from tinygpu.program.step import Barrier, For, If, Launch, Program, Step, steps
+from tinygpu.program.step import For, If, Launch, Program, Step, Sync, steps
 from tinygpu.program.traverse import at
 from tinygpu.record import dataclass
 
@@ -81,9 +81,9 @@ def met(body: tuple[Step, ...]) -> Met:
     found = Met()
     for step in body:
         match step:
-            case Barrier("block"):
+            case Sync("block"):
                 found = found.plus(Met((TRUE,), (TRUE,)))
-            case Barrier():
+            case Sync():
                 found = found.plus(Met((), (TRUE,)))
             case If(guard, inner) if not reads(decided(guard)):  # what a cell holds may change
                 found = found.plus(met(inner).under(decided(guard)))
@@ -101,7 +101,7 @@ def decided(guard: Term) -> Term:
 
 def together(loop: For) -> bool:
     """Whether a loop keeps the threads together: there is a barrier in it."""
-    return any(isinstance(s, Barrier) for s in steps(loop.body))
+    return any(isinstance(s, Sync) for s in steps(loop.body))
 
 
 def one_turn(body: tuple[Step, ...], path: tuple[int, ...]) -> bool:

@@ -11,7 +11,6 @@ claim, and with it at most one thread writes a cell.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TypeAlias
 
 from tinygpu.category.box import Box
 from tinygpu.category.linear import number, plus, polynomial
@@ -39,11 +38,11 @@ from tinygpu.category.term import (
 from tinygpu.model.op import Op
 from tinygpu.obligations.exchange import Threads
 from tinygpu.obligations.recurrence import combine, one_point
-from tinygpu.program.step import Assign, Local, Shared, Workspace
+from tinygpu.program.space import WORKSPACE
+from tinygpu.program.step import Array, Assign
 from tinygpu.record import dataclass, replace
 
 FRESH = "?"  # a cell that nobody wrote
-Array: TypeAlias = Local | Shared | Workspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +59,7 @@ class Cells:
     @property
     def private(self) -> bool:
         """Whether each thread has its own."""
-        return isinstance(self.local, Local)
+        return self.local.owner == "thread"
 
     @property
     def place(self) -> tuple[Var, ...]:
@@ -84,7 +83,7 @@ def unwritten(array: Array) -> Cells:
 def unstored(op: Op, name: str) -> Cells:
     """An output that nobody stored."""
     tensor = op.tensor(name)
-    return unwritten(Workspace(name, tensor.dtype, tensor.shape, tensor.span))
+    return unwritten(Array(name, tensor.dtype, tensor.shape, WORKSPACE, span=tensor.span))
 
 
 def itself(cells: Cells, name: str, threads: tuple[str, ...]) -> Read:

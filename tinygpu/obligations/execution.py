@@ -44,7 +44,7 @@ from tinygpu.obligations.trace import (
     UNSOLVED,
     Access,
     Collective,
-    Ghost,
+    Fact,
     Meeting,
     Place,
     Store,
@@ -55,7 +55,7 @@ from tinygpu.obligations.trace import (
     started,
 )
 from tinygpu.obligations.unroll import assigned_in, bound
-from tinygpu.program.step import Assign, Barrier, For, Holds, If, Launch, Local, Program, Shared, Step
+from tinygpu.program.step import Array, Assign, For, Ghost, If, Launch, Program, Step, Sync
 from tinygpu.record import dataclass, field, replace
 
 FOLLOWED = 6000  # parts of a value, written out as a tree, beyond which it is not followed
@@ -131,7 +131,7 @@ class Execution:
         for number, step in enumerate(body):
             self.place = replace(around, path=(*around.path, number))
             match step:
-                case Local(name) | Shared(name):
+                case Array(name):
                     self.state[name] = unwritten(step)
                 case Assign():
                     self.assign(step, point)
@@ -139,9 +139,9 @@ class Execution:
                     self.loop(step, point)
                 case If():
                     self.branch(step, point)
-                case Barrier(scope, span):
+                case Sync(scope, span):
                     self.add(Trace(collectives=(Collective(scope, "barrier", point, span, self.place.launch),)))
-                case Holds(name, index, claim, span):
+                case Ghost(name, index, claim, span):
                     self.holds(name, index, claim, point, span)
                 case _:
                     assert_never(step)
@@ -226,7 +226,7 @@ class Execution:
         index = tuple(self.resolve(i, point) for i in index)
         claim = self.resolve(claim, point)
         value = self.resolve(Read(name, index, claim.dtype), point)
-        self.add(Trace(ghosts=(Ghost(value, claim, point, span),), values=((value, point, span),)))
+        self.add(Trace(ghosts=(Fact(value, claim, point, span),), values=((value, point, span),)))
         held = number_of(value)
         plain = all(t.dtype not in FLOATS and not carried(t) for side in (claim, value, *point.guard) for t in walk(side))
         if not (plain and total(claim) and all(map(compared, self.program.op.promises))):  # it was proved of numbers alone

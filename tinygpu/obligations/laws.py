@@ -44,7 +44,7 @@ from tinygpu.obligations.finite import HIGH, LOW, apart
 from tinygpu.obligations.obligation import Claim, Obligation
 from tinygpu.obligations.store import inlined
 from tinygpu.obligations.trace import Trace, evaluated_in
-from tinygpu.program.step import Assign, Local, Program, Shared
+from tinygpu.program.step import Array, Assign, Program
 from tinygpu.program.traverse import terms as stated
 
 KIND, CODE = "monoid", "TG520"
@@ -85,7 +85,7 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
 
 def folded_with(program: Program) -> frozenset[Carrier]:
     """The monoids with components that a program or its equations speak of."""
-    found: set[str] = {a.dtype for a in program.steps if isinstance(a, Local | Shared)}
+    found: set[str] = {a.dtype for a in program.steps if isinstance(a, Array)}
     found |= {w.dtype for w in program.workspaces}
     terms = [*(e.value for e in program.op.equations), *program.op.promises, *program.where]
     for step in program.steps:

@@ -24,7 +24,7 @@ from tinygpu.obligations.obligation import Claim, Obligation
 from tinygpu.obligations.trace import Trace
 from tinygpu.program.arrays import CARVE_BYTES, shared_bytes, shared_places
 from tinygpu.program.layout import Layout, address, elements, fault
-from tinygpu.program.step import Launch, Local, Program, Shared, steps
+from tinygpu.program.step import Array, Launch, Program, arrays_in
 
 
 def limits(program: Program, trace: Trace) -> Iterator[Claim]:
@@ -42,13 +42,13 @@ def limits(program: Program, trace: Trace) -> Iterator[Claim]:
             "limits", "TG401", "a block has no threads", "a block has a thread", hypotheses, threads >= 1, labels, help
         )
         yield _registers(program, launch, arch)
-        if any(isinstance(s, Shared) for s in steps(launch.body)):
+        if arrays_in(launch.body, "block"):
             yield _memory(program, launch, arch)
 
 
 def _registers(program: Program, launch: Launch, arch: Arch) -> Obligation:
     words = lift(0)
-    cells = [s for s in steps(launch.body) if isinstance(s, Local)]
+    cells = arrays_in(launch.body, "thread")
     for local in cells:
         words = words + product(local.extents) * max(1, BYTES[local.dtype] // 4)
     labels = tuple(Label(local.span, f"{local.name} lives in registers") for local in cells)
@@ -60,7 +60,7 @@ def _registers(program: Program, launch: Launch, arch: Arch) -> Obligation:
 
 def _memory(program: Program, launch: Launch, arch: Arch) -> Obligation:
     size, most = shared_places(launch)[1], arch.shared_bytes_per_block_opt_in
-    arrays = [s for s in steps(launch.body) if isinstance(s, Shared)]
+    arrays = arrays_in(launch.body, "block")
     labels = tuple(Label(s.span, f"{s.name} takes {shared_bytes(s)} bytes") for s in arrays)
     title = f"the shared arrays of a block take {size} bytes; {arch.name} allows {most}"
     sentence = f"the shared arrays of a block fit its {most} bytes"
@@ -79,13 +79,13 @@ def product(extents: tuple[Term, ...]) -> Term:
 def storage(program: Program, trace: Trace) -> Iterator[Claim]:
     """The claims of this property."""
     for launch in unpack(program).launches:
-        arrays = tuple(s for s in steps(launch.body) if isinstance(s, Shared))
+        arrays = arrays_in(launch.body, "block")
         for array in arrays:
             yield from _layout(array)
         yield from _apart(launch, arrays)
 
 
-def _layout(array: Shared) -> Iterator[Claim]:
+def _layout(array: Array) -> Iterator[Claim]:
     """Cells of one array have addresses of their own, inside of it."""
     label = (Label(array.span, "declared here"),)
     help = "leave out the layout, or take another pad or swizzle"
@@ -107,7 +107,7 @@ def _layout(array: Shared) -> Iterator[Claim]:
     yield Obligation("storage", "TG307", title, sentence, Region(one).facts, inside, label, help)
 
 
-def _apart(launch: Launch, arrays: tuple[Shared, ...]) -> Iterator[Claim]:
+def _apart(launch: Launch, arrays: tuple[Array, ...]) -> Iterator[Claim]:
     """The arrays of a launch share no byte, and start where every access is aligned."""
     places, _ = shared_places(launch)
     for one, two in pairwise(sorted(arrays, key=lambda a: places[a.name])):

@@ -81,7 +81,7 @@ class Collective:
 
 
 @dataclass(frozen=True, slots=True)
-class Ghost:
+class Fact:
     """A `holds`: `value` is what the cell holds, `claim` what the program says of it."""
 
     value: Term
@@ -100,7 +100,7 @@ class Trace:
 
     stores: tuple[Store, ...] = ()
     accesses: tuple[Access, ...] = ()
-    ghosts: tuple[Ghost, ...] = ()
+    ghosts: tuple[Fact, ...] = ()
     values: tuple[tuple[Term, Region, Span], ...] = ()
     computed: tuple[tuple[Term, Region, Span], ...] = ()
     meetings: tuple[Meeting, ...] = ()

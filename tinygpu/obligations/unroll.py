@@ -7,13 +7,13 @@ closed form is a sequence of its iterations.
 from __future__ import annotations
 
 from tinygpu.category.term import Const, substitute
-from tinygpu.program.step import Assign, Holds, Step, steps
+from tinygpu.program.step import Assign, Ghost, Step, steps
 from tinygpu.program.traverse import map_steps, map_terms
 
 
 def assigned_in(body: tuple[Step, ...]) -> set[str]:
     """The arrays that a body writes or declares facts of."""
-    return {step.target for step in steps(body) if isinstance(step, Assign | Holds)}
+    return {step.target for step in steps(body) if isinstance(step, Assign | Ghost)}
 
 
 def bound(body: tuple[Step, ...], name: str, value: int) -> tuple[Step, ...]:

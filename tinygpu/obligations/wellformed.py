@@ -31,8 +31,9 @@ from tinygpu.category.term import (
 )
 from tinygpu.diagnostic import Label, Span
 from tinygpu.obligations.obligation import Gap
-from tinygpu.program.layout import fault
-from tinygpu.program.step import Assign, Barrier, For, Holds, If, Launch, Local, Program, Shared, Step, Workspace
+from tinygpu.program.layout import PLAIN, fault
+from tinygpu.program.space import WORKSPACE
+from tinygpu.program.step import Array, Assign, For, Ghost, If, Launch, Program, Step, Sync
 from tinygpu.record import dataclass
 
 Signature = tuple[str, int]  # dtype and rank
@@ -137,7 +138,6 @@ def agrees(op: str, args: tuple[str, ...], dtype: str) -> bool:
     return set(args) == {dtype} and dtype != BOOL
 
 
-KINDS = {Local: "local", Shared: "shared array", Workspace: "workspace"}
 SCOPES = ("block", "warp")
 
 
@@ -157,15 +157,15 @@ class Place:
         """The place in a loop or a guard."""
         return Place(self.names.inside(*axes), self.outer, self.writable, self.locals, self.shared, False)
 
-    def declaring(self, step: Local | Shared) -> Place:
+    def declaring(self, step: Array) -> Place:
         """The place after a declaration."""
         one, none = frozenset([step.name]), frozenset[str]()
-        locals, shared = (one, none) if isinstance(step, Local) else (none, one)
+        locals, shared = (one, none) if step.owner == "thread" else (none, one)
         names = with_array(self.names, step)
         return Place(names, self.outer, self.writable | one, self.locals | locals, self.shared | shared, self.top)
 
 
-def with_array(names: Names, array: Local | Shared | Workspace) -> Names:
+def with_array(names: Names, array: Array) -> Names:
     """The names with one array more."""
     return Names(names.indices, {**names.arrays, array.name: (array.dtype, len(array.extents))})
 
@@ -181,23 +181,24 @@ def gaps(program: Program) -> Iterator[Gap]:
     writable = frozenset(t.name for t in program.op.outputs) | {w.name for w in program.workspaces}
     for launch in program.launches:
         yield from _launch(launch, Place(outer, outer, writable))
-    arrays: list[Local | Shared | Workspace] = list(program.workspaces)
-    arrays += [s for s in program.steps if isinstance(s, Local | Shared)]
-    declared = [(a.name, KINDS[type(a)]) for a in arrays]
+    arrays = (*program.workspaces, *(s for s in program.steps if isinstance(s, Array)))
+    declared = [(a.name, a.space.title) for a in arrays]
     names = [name for name, _ in declared]
     for name, kind in sorted({one for one in declared if names.count(one[0]) > 1}):
         yield gap(f"the {kind} {name} is declared twice", program.span)
 
 
-def _workspace(workspace: Workspace, outer: Names) -> Iterator[Gap]:
+def _workspace(workspace: Array, outer: Names) -> Iterator[Gap]:
     yield from _array(workspace, outer)
+    if workspace.space != WORKSPACE:
+        yield gap(f"the {workspace.space.title} {workspace.name} is no workspace", workspace.span)
     for extent in workspace.extents:
         if extent.dtype != INDEX:
             yield gap(f"an extent of {workspace.name} is no index", workspace.span)
         yield from term(extent, Names(outer.indices, {}), workspace.span)
 
 
-def _array(array: Local | Shared | Workspace, names: Names) -> Iterator[Gap]:
+def _array(array: Array, names: Names) -> Iterator[Gap]:
     if array.name in names.arrays or array.name in names.indices:
         yield gap(f"{array.name} hides another {array.name}", array.span)
     if array.dtype not in DTYPES and not isinstance(array.dtype, Carrier):
@@ -223,12 +224,12 @@ def _axis(axis: Axis, names: Names, outer: Names, span: Span) -> Iterator[Gap]:
 def _body(body: tuple[Step, ...], place: Place) -> Iterator[Gap]:
     for step in body:
         match step:
-            case Local() | Shared():
+            case Array():
                 yield from _cells(step, place)
                 place = place.declaring(step)
             case Assign():
                 yield from _assign(step, place)
-            case Holds(target, index, value, span):
+            case Ghost(target, index, value, span):
                 yield from _cell(target, index, place.locals | place.shared, place.names, span)
                 yield from _value(target, value, place.names, span, False)
             case If(guard, inner, span):
@@ -237,20 +238,23 @@ def _body(body: tuple[Step, ...], place: Place) -> Iterator[Gap]:
             case For(axis, inner, span):
                 yield from _axis(axis, place.names, place.outer, span)
                 yield from _body(inner, place.inside(axis))
-            case Barrier(scope, span):
+            case Sync(scope, span):
                 if scope not in SCOPES:
                     yield gap(f"a barrier of a {scope}: there are those of a block and of a warp", span)
             case _:
                 assert_never(step)
 
 
-def _cells(step: Local | Shared, place: Place) -> Iterator[Gap]:
+def _cells(step: Array, place: Place) -> Iterator[Gap]:
     yield from _array(step, place.names)
-    if isinstance(step, Shared) and not place.top:
-        yield gap(f"the shared array {step.name} is declared in a loop or a guard", step.span)
+    if step.space.declared < (1 if place.top else 2):
+        where = "a loop or a guard" if step.space.declared == 1 else "a launch"
+        yield gap(f"the {step.space.title} {step.name} is declared in {where}", step.span)
     if not all(isinstance(e, Const) and e.dtype == INDEX and e.value >= 1 for e in step.extents):
         yield gap(f"the extents of {step.name} are no numbers", step.span)
-    elif isinstance(step, Shared) and (reason := fault(step.extents, step.layout)):
+    elif not step.space.laid_out and step.layout != PLAIN:
+        yield gap(f"the {step.space.title} {step.name} has a layout", step.span)
+    elif reason := fault(step.extents, step.layout):
         yield gap(f"the layout of {step.name} is not one to one: {reason}", step.span)
 
 

@@ -6,52 +6,25 @@ The one idea: all shared arrays of a launch are carved out of one piece, each at
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from tinygpu.category.dtype import BYTES
-from tinygpu.category.term import Term
-from tinygpu.program.layout import PLAIN, Layout, elements
-from tinygpu.program.step import Launch, Local, Program, Shared, steps
-from tinygpu.record import dataclass
+from tinygpu.program.layout import elements
+from tinygpu.program.space import SPACES
+from tinygpu.program.step import Array, Launch, Program, arrays_in
 
 CARVE_BYTES = 16
 STATIC_BYTES = 48 * 1024  # what a launch may take without asking for more
 
 
-@dataclass(frozen=True, slots=True)
-class Array:
-    """`space`: `input`, `output`, `workspace`, `shared` or `local`. The layout is a shared array's."""
-
-    name: str
-    dtype: str
-    shape: tuple[Term, ...]
-    space: str
-    layout: Layout = PLAIN
-
-    @property
-    def is_global(self) -> bool:
-        """Whether its elements lie in global memory, in row-major order."""
-        return self.space in ("input", "output", "workspace")
-
-
 def arrays(program: Program) -> Mapping[str, Array]:
     """Every array of a program by its name; names are unique in a program."""
-    return {array.name: array for array in _arrays(program)}
+    given = (Array(t.name, t.dtype, t.shape, SPACES[t.role], span=t.span) for t in program.op.tensors)
+    cells = (array for launch in program.launches for array in arrays_in(launch.body))
+    return {array.name: array for array in (*given, *program.workspaces, *cells)}
 
 
-def _arrays(program: Program) -> Iterator[Array]:
-    for tensor in program.op.tensors:
-        yield Array(tensor.name, tensor.dtype, tensor.shape, tensor.role)
-    for space in program.workspaces:
-        yield Array(space.name, space.dtype, space.extents, "workspace")
-    for step in program.steps:
-        if isinstance(step, Shared):
-            yield Array(step.name, step.dtype, step.extents, "shared", step.layout)
-        elif isinstance(step, Local):
-            yield Array(step.name, step.dtype, step.extents, "local")
-
-
-def shared_bytes(array: Shared) -> int:
+def shared_bytes(array: Array) -> int:
     """The bytes of one shared array, its pads included."""
     return elements(array.extents, array.layout) * BYTES[array.dtype]
 
@@ -60,14 +33,14 @@ def shared_places(launch: Launch) -> tuple[dict[str, int], int]:
     """Where each shared array of a launch starts, in bytes, and how many bytes all of them take.
 
     >>> from tinygpu.category.term import Const
-    >>> three = (Shared("a", "f32", (Const(3),)), Shared("b", "u8", (Const(5),)), Shared("c", "f64", ()))
+    >>> from tinygpu.program.space import SHARED
+    >>> three = (Array("a", "f32", (Const(3),), SHARED), Array("b", "u8", (Const(5),), SHARED), Array("c", "f64", (), SHARED))
     >>> shared_places(Launch((), (), three))
     ({'a': 0, 'b': 16, 'c': 32}, 40)
     """
     places: dict[str, int] = {}
     end = 0
-    for step in steps(launch.body):
-        if isinstance(step, Shared):
-            places[step.name] = -(-end // CARVE_BYTES) * CARVE_BYTES
-            end = places[step.name] + shared_bytes(step)
+    for array in arrays_in(launch.body, "block"):
+        places[array.name] = -(-end // CARVE_BYTES) * CARVE_BYTES
+        end = places[array.name] + shared_bytes(array)
     return places, end

@@ -20,7 +20,8 @@ from tinygpu.model.scope import Scope
 from tinygpu.model.value import condition, index
 from tinygpu.program.read_array import laid_out, misplaced
 from tinygpu.program.read_cell import assign, folding, holds
-from tinygpu.program.step import Barrier, For, If, Launch, Local, Program, Shared, Step, Workspace
+from tinygpu.program.space import LOCAL, SHARED, WORKSPACE
+from tinygpu.program.step import Array, For, If, Launch, Program, Step, Sync
 from tinygpu.program.traverse import written
 from tinygpu.record import dataclass, field, replace
 from tinygpu.syntax import tree
@@ -49,7 +50,7 @@ class Reader:
 
     machine: Machine
     problems: Problems = field(default_factory=Problems)
-    workspaces: list[Workspace] = field(default_factory=list)
+    workspaces: list[Array] = field(default_factory=list)
     arrays: dict[str, Tensor] = field(default_factory=dict)
     declared: dict[str, Span] = field(default_factory=dict)
     stored: set[str] = field(default_factory=set)
@@ -158,7 +159,7 @@ class Reader:
                 scope = self.scope(axes)
                 return If(folding(condition(guard, scope), guard, scope), self.inner(inner, axes), span)
             case tree.Sync("barrier" | "warp barrier" as kind, _, span):
-                return Barrier("warp" if kind == "warp barrier" else "block", span)
+                return Sync("warp" if kind == "warp barrier" else "block", span)
             case tree.Sync(kind, _, span):
                 title, fix = f"{kind} is not in this version yet", "leave it out: copies are finished where they stand"
                 self.problems.add("TG109", title, span, "asynchronous copies come in a later version", help=fix)
@@ -183,7 +184,7 @@ class Reader:
         self.arrays = outside | stays
         return found
 
-    def array(self, statement: tree.Array, axes: tuple[Axis, ...]) -> Local | Shared | None:
+    def array(self, statement: tree.Array, axes: tuple[Axis, ...]) -> Array | None:
         """`local acc: f32[8, 8]`, `shared s: f32[32, 32] pad 1`; a workspace is kept for the program."""
         name, span, space, scope = statement.name, statement.span, statement.space, self.scope(axes)
         misplaced(statement, self.depth + len(self.listed), self.problems)
@@ -207,11 +208,11 @@ class Reader:
         self.declared.setdefault(name, span)
         match space:
             case "workspace":
-                self.workspaces.append(Workspace(name, dtype, tuple(map(natural, extents)), span))
+                self.workspaces.append(Array(name, dtype, tuple(map(natural, extents)), WORKSPACE, span=span))
                 return None
             case "shared":
-                return Shared(name, dtype, extents, layout, span)
-        return Local(name, dtype, extents, span)
+                return Array(name, dtype, extents, SHARED, layout, span)
+        return Array(name, dtype, extents, LOCAL, span=span)
 
     def constants(self) -> Scope:
         """Where only numbers and params are known."""

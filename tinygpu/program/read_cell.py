@@ -17,7 +17,7 @@ from tinygpu.model.op import Tensor
 from tinygpu.model.problems import UNKNOWN, WRONG, listing, suggestion
 from tinygpu.model.scope import Scope
 from tinygpu.model.value import condition, index, value
-from tinygpu.program.step import Assign, Holds
+from tinygpu.program.step import Assign, Ghost
 from tinygpu.syntax import tree
 
 
@@ -61,7 +61,7 @@ def indivisible(statement: tree.Assign, tensor: Tensor, scope: Scope) -> bool:
     return False
 
 
-def holds(statement: tree.Holds, scope: Scope, cells: Mapping[str, Tensor]) -> Holds | None:
+def holds(statement: tree.Holds, scope: Scope, cells: Mapping[str, Tensor]) -> Ghost | None:
     """`cell holds value`: the one place of a program where a fold may stand."""
     target = statement.target
     tensor = written(target, scope, cells)
@@ -76,7 +76,7 @@ def holds(statement: tree.Holds, scope: Scope, cells: Mapping[str, Tensor]) -> H
         )
         return None
     term = typed(term, tensor, statement.value, scope)
-    return None if term.dtype == UNKNOWN else Holds(target.name, place, term, statement.span)
+    return None if term.dtype == UNKNOWN else Ghost(target.name, place, term, statement.span)
 
 
 def written(target: tree.Cell, scope: Scope, cells: Mapping[str, Tensor]) -> Tensor | None:

@@ -12,7 +12,7 @@ from typing import assert_never
 from tinygpu.category.monoid import component
 from tinygpu.category.term import COMPARISONS, INDEX, SYMBOL, TRUE, App, Axis, Const, Fold, Read, Term, Var
 from tinygpu.program.layout import PLAIN, Layout
-from tinygpu.program.step import Assign, Barrier, For, Holds, If, Launch, Local, Program, Shared, Step, Workspace
+from tinygpu.program.step import Array, Assign, For, Ghost, If, Launch, Program, Step, Sync
 from tinygpu.record import replace
 from tinygpu.syntax import tree
 from tinygpu.syntax.target import CPU, of_cpu
@@ -103,9 +103,9 @@ def group(axes: tuple[Axis, ...]) -> tree.Group:
 def statement(step: Step, scalars: Scalars = frozenset()) -> tree.Statement:
     """`step → statement`."""
     match step:
-        case Local() | Shared():
+        case Array():
             return array(step)
-        case Barrier(scope):
+        case Sync(scope):
             return tree.Sync("barrier" if scope == "block" else f"{scope} barrier")
         case Assign(target, index, value, update, guard):
             condition = None if guard == TRUE else expression(guard, scalars)
@@ -115,20 +115,19 @@ def statement(step: Step, scalars: Scalars = frozenset()) -> tree.Statement:
             return tree.For(axis.name, expression(axis.extent), inner, axis.sort)
         case If(guard, body):
             return tree.If(expression(guard, scalars), tuple(statement(s, scalars) for s in body))
-        case Holds(target, index, value):
+        case Ghost(target, index, value):
             return tree.Holds(cell(target, index, scalars), expression(value, scalars))
     assert_never(step)
 
 
-def array(declared: Local | Shared | Workspace) -> tree.Array:
+def array(declared: Array) -> tree.Array:
     """`local v: f32[8]`, `shared s: f32[32, 32] pad 1`, `workspace part: f32[g]`.
 
-    >>> array(Shared("s", "f32", (Const(32), Const(32)), Layout(pad=1))).place
+    >>> array(Array("s", "f32", (Const(32), Const(32)), SHARED, Layout(pad=1))).place
     Place(kind='pad', args=(Number(text='1'),))
     """
-    space = type(declared).__name__.lower()
-    place = placed(declared.layout) if isinstance(declared, Shared) else None
-    return tree.Array(space, declared.name, declared.dtype, tuple(map(expression, declared.extents)), (), place)
+    place = placed(declared.layout) if declared.space.laid_out else None
+    return tree.Array(declared.space.name, declared.name, declared.dtype, tuple(map(expression, declared.extents)), (), place)
 
 
 def placed(layout: Layout) -> tree.Place | None:

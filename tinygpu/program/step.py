@@ -16,51 +16,37 @@ from tinygpu.diagnostic import NOWHERE, Span
 from tinygpu.model.machine import Machine
 from tinygpu.model.op import Op
 from tinygpu.program.layout import PLAIN, Layout
+from tinygpu.program.space import Owner, Space
 from tinygpu.record import dataclass, field
 
 WARP = 32  # threads of a block that stand next to each other
 
 
 @dataclass(frozen=True, slots=True)
-class Local:
-    """A thread's own cells, kept in registers. Extents are constants; every cell starts unwritten."""
-
-    name: str
-    dtype: str
-    extents: tuple[Term, ...]
-    span: Span = field(default=NOWHERE, compare=False, repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Shared:
-    """Cells of a block, which all its threads read and write. Extents are constants; every block starts with unwritten cells.
-
-    The layout says where a cell lies, and nothing about what it holds.
+class Array:
+    """Elements, of a space that says whose they are (`space.py`). In a body, where a thread's and a block's cells are declared, which
+    start unwritten; a workspace is declared by the program, with extents over the sizes, none of them negative: what a text gives below
+    0 is 0; inputs and outputs are the op's. The layout of a block's says where an element lies, and nothing about what it holds.
     """
 
     name: str
     dtype: str
     extents: tuple[Term, ...]
+    space: Space
     layout: Layout = PLAIN
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
-
-@dataclass(frozen=True, slots=True)
-class Workspace:
-    """An array in global memory that lives as long as the call: what one launch leaves for a later one. Extents are terms over the
-    sizes, none of them negative: what a text gives below 0 is 0."""
-
-    name: str
-    dtype: str
-    extents: tuple[Term, ...]
-    span: Span = field(default=NOWHERE, compare=False, repr=False)
+    @property
+    def owner(self) -> Owner:
+        """Whose its elements are: a `thread`'s, a `block`'s, or the `grid`'s."""
+        return self.space.owner
 
 
 @dataclass(frozen=True, slots=True)
 class Assign:
     """`target[index] = value if guard`, or with a monoid as `update` (`sum`, `prod`, `max`, …) `target[index] ⊕= value if guard`.
 
-    The target is a local, a shared array, a workspace or an output. Value and index are evaluated only where the guard holds.
+    The target is any array but an input. Value and index are evaluated only where the guard holds.
     An `atomic` update is one indivisible step: those of one monoid may meet at one element, in any order.
     A value may hold shuffles (`category.node.SHUFFLES`): then every lane of the warp takes part.
     """
@@ -75,7 +61,7 @@ class Assign:
 
 
 @dataclass(frozen=True, slots=True)
-class Barrier:
+class Sync:
     """Nobody of the scope (`block` or `warp`) goes on before all have come; what was written before is seen by all after."""
 
     scope: str = "block"
@@ -102,7 +88,7 @@ class If:
 
 
 @dataclass(frozen=True, slots=True)
-class Holds:
+class Ghost:
     """A ghost fact: here, `target[index]` equals `value`. Proved, then used; never emitted."""
 
     target: str
@@ -111,7 +97,7 @@ class Holds:
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
-Step: TypeAlias = Local | Shared | Assign | For | If | Holds | Barrier
+Step: TypeAlias = Array | Assign | For | If | Sync | Ghost
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +134,7 @@ class Program:
     where: tuple[Term, ...] = ()
     arch: str = ""
     span: Span = field(default=NOWHERE, compare=False, repr=False)
-    workspaces: tuple[Workspace, ...] = ()
+    workspaces: tuple[Array, ...] = ()
     machine: Machine | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -157,14 +143,14 @@ class Program:
         return (step for launch in self.launches for step in steps(launch.body))
 
     @property
-    def locals(self) -> dict[str, Local]:
-        """Every local array, by name (names are unique in a program)."""
-        return {s.name: s for s in self.steps if isinstance(s, Local)}
+    def locals(self) -> dict[str, Array]:
+        """The threads' arrays, by name (names are unique in a program)."""
+        return {a.name: a for launch in self.launches for a in arrays_in(launch.body, "thread")}
 
     @property
-    def shared(self) -> dict[str, Shared]:
-        """Every shared array, by name."""
-        return {s.name: s for s in self.steps if isinstance(s, Shared)}
+    def shared(self) -> dict[str, Array]:
+        """The blocks' arrays, by name."""
+        return {a.name: a for launch in self.launches for a in arrays_in(launch.body, "block")}
 
     def serves(self, other: Program) -> bool:
         """Whether this may run wherever `other` may: it is for the same op, promises included, and has no precondition of its own."""
@@ -181,3 +167,8 @@ def steps(body: tuple[Step, ...]) -> Iterator[Step]:
     for step in body:
         yield step
         yield from steps(body_of(step))
+
+
+def arrays_in(body: tuple[Step, ...], *owners: Owner) -> tuple[Array, ...]:
+    """The arrays that a body declares, in order: those of some owners, or all."""
+    return tuple(s for s in steps(body) if isinstance(s, Array) and (not owners or s.owner in owners))

@@ -11,7 +11,7 @@ from typing import TypeAlias, TypeVar
 
 from tinygpu.category.region import Region
 from tinygpu.category.term import Read, Term, reads, shuffled
-from tinygpu.program.step import Assign, Barrier, For, Holds, If, Step, body_of, steps
+from tinygpu.program.step import Assign, For, Ghost, If, Step, Sync, body_of, steps
 from tinygpu.record import replace
 
 Body: TypeAlias = tuple[Step, ...]
@@ -31,7 +31,7 @@ def terms(step: Step, ghosts: bool = False) -> tuple[Term, ...]:
             return (axis.extent,)
         case If(guard):
             return (guard,)
-        case Holds(_, index, value) if ghosts:
+        case Ghost(_, index, value) if ghosts:
             return (*index, value)
     return ()
 
@@ -50,7 +50,7 @@ def map_terms(step: S, change: Callable[[Term], Term]) -> S:
             return replace(step, axis=replace(axis, extent=change(axis.extent)))
         case If(guard):
             return replace(step, guard=change(guard))
-        case Holds(_, index, value):
+        case Ghost(_, index, value):
             return replace(step, index=tuple(map(change, index)), value=change(value))
     return step
 
@@ -59,7 +59,7 @@ def map_steps(body: Iterable[Step], change: Callable[[Step], Iterable[Step]]) ->
     """The body with other steps for each of its steps, what is inside of them changed before.
 
     >>> from tinygpu.category.term import Axis, Var
-    >>> map_steps((Barrier(), For(Axis("i", Var("n")), (Barrier("warp"),))), lambda step: [] if isinstance(step, Barrier) else [step])
+    >>> map_steps((Sync(), For(Axis("i", Var("n")), (Sync("warp"),))), lambda step: [] if isinstance(step, Sync) else [step])
     (For(axis=Axis(name='i', extent=Var(name='n', dtype='index'), sort='data'), body=()),)
     """
     return tuple(new for step in body for new in change(with_body(step, map_steps(body_of(step), change))))
@@ -106,4 +106,4 @@ def shuffles(step: Step) -> bool:
 
 def meets(step: Step) -> bool:
     """Whether threads do something together in the step itself."""
-    return isinstance(step, Barrier) or shuffles(step)
+    return isinstance(step, Sync) or shuffles(step)

@@ -23,7 +23,7 @@ from tinygpu.obligations.equation import where_defined
 from tinygpu.obligations.shape import put
 from tinygpu.obligations.store import element, inlined
 from tinygpu.obligations.trace import Trace
-from tinygpu.program.step import Assign, Barrier, Program, Shared
+from tinygpu.program.step import Array, Assign, Program, Sync
 from tinygpu.proof.kernel import ask, evident
 from tinygpu.record import dataclass
 
@@ -74,9 +74,9 @@ def axioms(program: Program) -> tuple[str, ...]:
     found = {"launches in order"} if len(program.launches) > 1 else set()
     for step in program.steps:
         match step:
-            case Barrier(scope):
+            case Sync(scope):
                 found.add("barrier" if scope == "block" else "warp barrier")
-            case Shared():
+            case Array(owner="block"):
                 found.add("shared memory")
             case Assign(value=value):
                 found |= {"atomic update"} if step.atomic else set()

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from tinygpu.category.monoid import has_atomic
 from tinygpu.obligations.barriers import loops, ways
-from tinygpu.program.step import Assign, Barrier, For, If, Program, Step, body_of
+from tinygpu.program.step import Assign, For, If, Program, Step, Sync, body_of
 from tinygpu.program.traverse import Body, Path, at, reads_of, walk_steps, with_body
 from tinygpu.proof.replay import admitted, meetings
 from tinygpu.proof.rows import by_hand, named
@@ -144,6 +144,6 @@ def _insert(body: Body, path: Path) -> Body:
     """The body with a barrier at the path."""
     here, *rest = path
     if not rest:
-        return (*body[:here], Barrier(), *body[here:])
+        return (*body[:here], Sync(), *body[here:])
     inner = with_body(body[here], _insert(body_of(body[here]), tuple(rest)))
     return (*body[:here], inner, *body[here + 1 :])

@@ -16,7 +16,7 @@ from tinygpu.category.sample import LAWS, Number, Values, broken
 from tinygpu.diagnostic import Case, Diagnostic
 from tinygpu.obligations.laws import folded_with, title
 from tinygpu.obligations.obligation import Obligation
-from tinygpu.program.step import WARP, Assign, For, If, Program, Step
+from tinygpu.program.step import WARP, Array, Assign, For, Ghost, If, Program, Step, Sync
 from tinygpu.proof.replay import Misbehaviour
 from tinygpu.simulate.fault import (
     At,
@@ -115,7 +115,12 @@ def named(program: Program, step: Step) -> str:
             scalars = frozenset(t.name for t in program.op.inputs if not t.shape)
             line = " ".join(format_statements((statement(step, scalars),)).partition("{")[0].split())
             return f"`{line if len(line) <= SHOWN else line[: SHOWN - 2].rstrip() + ' …'}`"
-    return type(step).__name__.lower()
+        case Array(space=space):
+            return space.name
+        case Sync():
+            return "barrier"
+        case Ghost():
+            return "holds"
 
 
 def between(program: Program, seen: Race) -> Iterator[str]:

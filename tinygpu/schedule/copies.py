@@ -8,7 +8,7 @@ memory would only keep the compiler from making vectors.
 from __future__ import annotations
 
 from tinygpu.category.term import TRUE, Read, Term, Var, rebuild, substitute
-from tinygpu.program.step import Assign, For, If, Local, Step, steps
+from tinygpu.program.step import Array, Assign, For, If, Step, arrays_in
 from tinygpu.record import replace
 from tinygpu.schedule.lift import Site, sites, tensor_reads
 
@@ -17,21 +17,21 @@ def without_copies(body: tuple[Step, ...], inputs: frozenset[str]) -> tuple[Step
     """`body → body` in which every local array that is such a copy is gone.
 
     >>> from tinygpu.category.term import Axis, Const, text
-    >>> r, w = Var("r"), Local("w_cell", "f32", (Const(3),))
+    >>> r, w = Var("r"), Array("w_cell", "f32", (Const(3),), LOCAL)
     >>> copy = For(Axis("r", Const(3), "register"), (Assign("w_cell", (r,), Read("w", (r,), "f32")),))
     >>> use = Assign("y", (), Read("w_cell", (Const(2),), "f32"))
     >>> (left,) = without_copies((w, copy, use), frozenset({"w"}))
     >>> text(left.value)
     'w[2]'
     """
-    for local in [s for s in steps(body) if isinstance(s, Local) and s.extents]:
+    for local in [s for s in arrays_in(body, "thread") if s.extents]:
         writer = _only_writer(body, local, inputs)
         if writer is not None:
             body = _replaced(body, local.name, writer)
     return body
 
 
-def _only_writer(body: tuple[Step, ...], local: Local, inputs: frozenset[str]) -> Assign | None:
+def _only_writer(body: tuple[Step, ...], local: Array, inputs: frozenset[str]) -> Assign | None:
     """The one plain assignment that fills the array before every read, if its value is the same wherever it is read."""
     everywhere = list(sites(body))
     writers = [site for site in everywhere if site.step.target == local.name]
@@ -48,7 +48,7 @@ def _only_writer(body: tuple[Step, ...], local: Local, inputs: frozenset[str]) -
     return step if all(everywhere.index(site) > after and _same(writer, site, local) for site in readers) else None
 
 
-def _same(writer: Site, reader: Site, local: Local) -> bool:
+def _same(writer: Site, reader: Site, local: Array) -> bool:
     """Whether the writer ran for this reader: under no guard of its own, and in no loops of its own but those over the array."""
     if reader.guards[: len(writer.guards)] != writer.guards:
         return False
@@ -71,7 +71,7 @@ def _replaced(body: tuple[Step, ...], name: str, writer: Assign) -> tuple[Step, 
     out: list[Step] = []
     for step in body:
         match step:
-            case Local(own, _, _) if own == name:
+            case Array(own, _, _, owner="thread") if own == name:
                 continue
             case Assign(target, index, value, _, guard) if target != name:
                 out.append(replace(step, index=tuple(map(change, index)), value=change(value), guard=change(guard)))
@@ -80,6 +80,6 @@ def _replaced(body: tuple[Step, ...], name: str, writer: Assign) -> tuple[Step, 
                 out.extend([replace(step, body=left)] if left else [])
             case If(guard, inner):
                 out.append(replace(step, guard=change(guard), body=_replaced(inner, name, writer)))
-            case Local():
+            case Array(owner="thread"):
                 out.append(step)
     return tuple(out)

@@ -19,7 +19,7 @@ from tinygpu.category.term import SHUFFLES, App, Axis, Const, Term, conjunction,
 from tinygpu.hardware.arch import CPU
 from tinygpu.model.op import Op
 from tinygpu.program.arrays import arrays
-from tinygpu.program.step import Assign, Barrier, For, If, Launch, Local, Program, Shared, Step, steps
+from tinygpu.program.step import Array, Assign, For, If, Launch, Program, Step, Sync, arrays_in, steps
 from tinygpu.program.traverse import map_steps
 from tinygpu.record import replace
 from tinygpu.schedule.access import Shapes
@@ -52,10 +52,7 @@ def instances(program: Program) -> tuple[Program, ...]:
     if not vectors:
         return (program,)
     dtype = next(
-        s.dtype
-        for launch in program.launches
-        for s in steps(launch.body)
-        if isinstance(s, Local) and LANES.name in _names(s.extents)
+        s.dtype for launch in program.launches for s in arrays_in(launch.body, "thread") if LANES.name in _names(s.extents)
     )
     return tuple(_instance(program, width) for width in WIDTHS[dtype])
 
@@ -72,7 +69,7 @@ def _instance(program: Program, width: int) -> Program:
 
     def each(step: Step) -> Step:
         match step:
-            case Local(_, _, extents):
+            case Array(_, _, extents, owner="thread"):
                 return replace(step, extents=tuple(substitute(e, lanes) for e in extents))
             case For(axis, body):
                 return replace(step, axis=at(axis), body=tuple(map(each, body)))
@@ -94,14 +91,15 @@ def laid_out(program: Program, launch: Launch, fresh: Callable[[str], str] | Non
     if cooperates(launch):
         return launch
     fresh = fresh or supply(program)
-    shapes = {name: a.shape for name, a in arrays(program).items() if a.space not in ("local", "shared")}
+    shapes = {name: a.extents for name, a in arrays(program).items() if a.owner == "grid"}
     nest = ended(nest_of(program.op, launch, shapes, program.arch == CPU), program.where)
     if tile := tile_of(nest, shapes, program.op, launch if program.arch == CPU else None):
         made = Tiled(tile, fresh).launch()
     elif turn := turn_of(nest, shapes):
         made = turned(nest, turn, fresh)
     else:
-        made = Points(shapes, fresh).launch(nest)
+        left = {space.name for space in program.workspaces}
+        made = Points(shapes, {name: shape for name, shape in shapes.items() if name not in left}, fresh).launch(nest)
     return replace(made, body=declared(made.body, fresh), span=launch.span)
 
 
@@ -130,14 +128,16 @@ def ended(nest: Nest, where: tuple[Term, ...]) -> Nest:
 
 def cooperates(launch: Launch) -> bool:
     """Whether the threads of a launch know of each other: through shared memory, shuffles or updates that may meet."""
-    if any(isinstance(s, Shared | Barrier) or (isinstance(s, Assign) and s.atomic) for s in steps(launch.body)):
+    if arrays_in(launch.body, "block") or any(
+        isinstance(s, Sync) or (isinstance(s, Assign) and s.atomic) for s in steps(launch.body)
+    ):
         return True
     return any(isinstance(t, App) and t.op in SHUFFLES for site in sites(launch.body) for t in walk(site.step.value))
 
 
 def stored(launch: Launch) -> frozenset[str]:
     """The global arrays that a launch writes."""
-    own = {s.name for s in steps(launch.body) if isinstance(s, Local | Shared)}
+    own = {s.name for s in arrays_in(launch.body)}
     return frozenset(site.step.target for site in sites(launch.body)) - own
 
 
@@ -145,7 +145,7 @@ def nest_of(op: Op, launch: Launch, shapes: Shapes, core: bool = False) -> Nest:
     """The launch in normal form: own loops lifted, factors merged, guards made bounds; axes bear the names of the op's indices. The cells
     of a core are in one row."""
     outputs = stored(launch)
-    taken = frozenset(op.sizes) | set(shapes) | {s.name for s in steps(launch.body) if isinstance(s, Local)}
+    taken = frozenset(op.sizes) | set(shapes) | {s.name for s in arrays_in(launch.body, "thread")}
     taken |= {s.axis.name for s in steps(launch.body) if isinstance(s, For)} | {a.name for a in launch.grid + launch.block}
     lifted, body = lift(launch.body, outputs)
     body = without_copies(body, frozenset(shapes) - outputs)

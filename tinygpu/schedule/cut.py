@@ -14,7 +14,8 @@ from tinygpu.category.linear import polynomial, stride
 from tinygpu.category.names import claimed
 from tinygpu.category.term import BOOL, TRUE, Axis, Read, Term, conjunction, variables, walk
 from tinygpu.program.address import address
-from tinygpu.program.step import Assign, Barrier, For, Holds, If, Local, Shared, Step, steps
+from tinygpu.program.space import LOCAL
+from tinygpu.program.step import Array, Assign, For, Ghost, If, Step, Sync, arrays_in, steps
 from tinygpu.record import dataclass
 from tinygpu.schedule.lift import sites, tensor_reads
 
@@ -57,9 +58,9 @@ class Cutter:
     ) -> None:
         self.fastest = block[-1].name if block else ""
         self.shapes = shapes
-        self.own = {a.name for a in block} | {s.name for s in steps(body) if isinstance(s, Local)}
+        self.own = {a.name for a in block} | {s.name for s in arrays_in(body, "thread")}
         self.taken = set(taken)
-        self.masks: list[Local] = []
+        self.masks: list[Array] = []
 
     def parts(self, body: tuple[Step, ...], guard: Term = TRUE) -> tuple[Part, ...]:
         """Regions as long as they can be, with loops and conditions around barriers outside of them."""
@@ -72,9 +73,9 @@ class Cutter:
             alone.clear()
 
         for step in body:
-            if isinstance(step, Shared | Holds):
+            if isinstance(step, Ghost) or (isinstance(step, Array) and step.owner == "block"):
                 continue
-            if not any(isinstance(s, Barrier) or self._together(s) for s in steps((step,))):
+            if not any(isinstance(s, Sync) or self._together(s) for s in steps((step,))):
                 alone.append(step)
                 continue
             if isinstance(step, If) and self._differs(step.guard):
@@ -112,7 +113,7 @@ class Cutter:
             return conjunction(guard, condition)
         name = claimed(f"mask_{len(self.masks)}", self.taken)
         self.own.add(name)
-        self.masks.append(Local(name, BOOL, ()))
+        self.masks.append(Array(name, BOOL, (), LOCAL))
         alone += [self.masks[-1], Assign(name, (), condition)]
         return conjunction(guard, Read(name, (), BOOL))
 
@@ -145,7 +146,7 @@ def kept(parts: tuple[Part, ...], names: frozenset[str]) -> frozenset[str]:
             uses[name].append((region, repeated))
     out = set()
     for name, places in uses.items():
-        declared = [any(isinstance(s, Local) and s.name == name for s in steps(region.body)) for region, _ in places]
+        declared = [name in {s.name for s in arrays_in(region.body, "thread")} for region, _ in places]
         if len(places) > 1 or any(repeated and not here for (_, repeated), here in zip(places, declared, strict=True)):
             out.add(name)
     return frozenset(out)

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 
 from tinygpu.category.names import claimed
 from tinygpu.category.term import SHUFFLES, App, Axis, Const, Read, Term, Var, conjunction, rebuild, select, walk
-from tinygpu.program.step import Assign, Barrier, For, If, Launch, Shared, Step
+from tinygpu.program.space import SHARED
+from tinygpu.program.step import Array, Assign, For, If, Launch, Step, Sync
 from tinygpu.record import dataclass, field, replace
 
 WARP = 32
@@ -41,12 +42,12 @@ class _Exchange:
 
     block: tuple[Axis, ...]
     taken: set[str]
-    made: list[Shared] = field(default_factory=list)
+    made: list[Array] = field(default_factory=list)
 
     def array(self, dtype: str) -> str:
         number = len(self.made)
         name = claimed(f"exchange_{number}", self.taken)
-        self.made.append(Shared(name, dtype, (Const(threads_of(self.block)),)))
+        self.made.append(Array(name, dtype, (Const(threads_of(self.block)),), SHARED))
         return name
 
 
@@ -56,7 +57,7 @@ def without_shuffles(launch: Launch, taken: frozenset[str]) -> Launch:
     >>> value = App("shuffle_xor", (Read("v", (), "f32"), Const(1)), "f32")
     >>> before = Launch((), (Axis("t", Const(32), "block"),), (Assign("v", (), value, "sum"),))
     >>> [type(s).__name__ for s in without_shuffles(before, frozenset()).body]
-    ['Shared', 'Assign', 'Barrier', 'Assign']
+    ['Array', 'Assign', 'Sync', 'Assign']
     """
     exchange = _Exchange(launch.block, set(taken))
     body = tuple(_steps(launch.body, exchange))
@@ -83,7 +84,7 @@ def _taken(t: Term, step: Assign, exchange: _Exchange, before: list[Step]) -> Te
     match t:
         case App(op, (value, lane), dtype) if op in SHUFFLES:
             name = exchange.array(dtype)
-            before += [Assign(name, (flat_thread(exchange.block),), value, guard=step.guard), Barrier("warp")]
+            before += [Assign(name, (flat_thread(exchange.block),), value, guard=step.guard), Sync("warp")]
             return Read(name, (source(op, lane, exchange.block),), dtype)
     return t
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tinygpu.category.term import TRUE, Axis, Read, Term, Var, rebuild, variables, walk
-from tinygpu.program.step import Assign, For, Holds, If, Local, Step, steps
+from tinygpu.program.step import Array, Assign, For, Ghost, If, Step, arrays_in, steps
 from tinygpu.record import dataclass, replace
 
 
@@ -110,7 +110,7 @@ def _repeats_time(body: tuple[Step, ...], name: str) -> bool:
 def _dimensions(body: tuple[Step, ...], axis: Axis) -> dict[str, int | None]:
     """For each local array, the dimension that is only ever used at the axis, inside its loops."""
     out: dict[str, int | None] = {}
-    for local in (s for s in steps(body) if isinstance(s, Local)):
+    for local in arrays_in(body, "thread"):
         used = [(i, site.within(axis.name)) for site in sites(body) for i in _accesses(site, local.name)]
         fits = (
             d
@@ -138,7 +138,7 @@ def _private(body: tuple[Step, ...], name: str, local: str) -> bool:
     if len(loops) != 1 or len(everywhere) != len(inside):
         return False
     (loop,) = loops.values()
-    if any(isinstance(s, Local) and s.name == local for s in steps(loop.body)):
+    if any(s.name == local for s in arrays_in(loop.body)):
         return True
     first = inside[0]
     plain = first.step.target == local and not first.step.update and first.step.guard == TRUE and not first.step.index
@@ -166,12 +166,12 @@ def _drop(body: tuple[Step, ...], axis: Axis, dimensions: dict[str, int]) -> tup
                 out.append(replace(step, body=_drop(inner, axis, dimensions)))
             case If(guard, inner):
                 out.append(replace(step, guard=term(guard), body=_drop(inner, axis, dimensions)))
-            case Local(name, _, extents):
+            case Array(name, _, extents, owner="thread"):
                 out.append(replace(step, extents=_cut(extents, dimensions.get(name))))
             case Assign(target, index, value, _, guard):
                 cut = _cut(tuple(map(term, index)), dimensions.get(target))
                 out.append(replace(step, index=cut, value=term(value), guard=term(guard)))
-            case Holds():
+            case Ghost():
                 pass
     return tuple(out)
 

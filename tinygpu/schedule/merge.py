@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable
 from tinygpu.category.linear import Polynomial, plus, polynomial, stride, times
 from tinygpu.category.names import unused
 from tinygpu.category.term import TRUE, App, Axis, Const, Read, Term, Var, conjunction, conjuncts, rebuild, select, variables, walk
-from tinygpu.program.step import Assign, For, Holds, If, Step, steps
+from tinygpu.program.step import Assign, For, Ghost, If, Step, steps
 from tinygpu.program.traverse import map_steps, map_terms
 from tinygpu.record import dataclass, replace
 from tinygpu.schedule.access import is_long
@@ -37,7 +37,7 @@ def terms_of(body: tuple[Step, ...]) -> list[Term]:
 
 def change_terms(body: tuple[Step, ...], change: Callable[[Term], Term]) -> tuple[Step, ...]:
     """The body with `change` applied to every index, guard, value and extent of a loop; without ghost facts."""
-    return map_steps(body, lambda step: () if isinstance(step, Holds) else (map_terms(step, change),))
+    return map_steps(body, lambda step: () if isinstance(step, Ghost) else (map_terms(step, change),))
 
 
 def merge(axes: tuple[Axis, ...], body: tuple[Step, ...], taken: frozenset[str]) -> tuple[tuple[Axis, ...], tuple[Step, ...]]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tinygpu.category.term import TRUE, App, Axis, Const, Term, Var, ceildiv, conjunction, negation, substitute
-from tinygpu.program.step import For, If, Launch, Local, Step, steps
+from tinygpu.program.step import Array, For, If, Launch, Step, arrays_in
 from tinygpu.record import dataclass, replace
 from tinygpu.schedule.access import Shapes, contiguity, heavy, innermost
 from tinygpu.schedule.border import interior
@@ -35,7 +35,7 @@ def inside(nest: Nest, shapes: Shapes) -> Nest:
         and contiguity(nest.body, a.name, shapes) > 0
         and len(nest.axes) > 1
     ]
-    if nest.guards or any(isinstance(s, Local | For) for s in nest.body):
+    if nest.guards or any(isinstance(s, Array | For) for s in nest.body):
         return nest
     body = nest.body
     for axis in reversed(few):
@@ -46,9 +46,11 @@ def inside(nest: Nest, shapes: Shapes) -> Nest:
 
 @dataclass(frozen=True, slots=True)
 class Points:
-    """What a nest is laid out with."""
+    """What a nest is laid out with. What launches leave for each other is little, so folds of it stay whole: `long` are the arrays of which
+    it is not known."""
 
     shapes: Shapes
+    long: Shapes
     fresh: Callable[[str], str]
 
     def launch(self, nest: Nest) -> Launch:
@@ -67,10 +69,10 @@ class Points:
         if not in_strips and isinstance(lane.extent, Const) and lane.extent.value <= size:  # one chunk is no axis
             own, here, run = {}, guard, replace(lane, sort="time")
         cells = lasting(nest.body) if in_strips else frozenset()
-        declared = [s for s in nest.body if isinstance(s, Local)]
+        declared = [s for s in nest.body if isinstance(s, Array)]
         body: list[Step] = [replace(s, extents=(Const(size),)) if s.name in cells else s for s in declared]
         for condition, points in self._parts(nest, lane):
-            point = tuple(substituted(s, own) for s in points if not isinstance(s, Local))
+            point = tuple(substituted(s, own) for s in points if not isinstance(s, Array))
             there = conjunction(here, substitute(condition, own))
             if in_strips:
                 body += Strip(run, there, cells).steps(point)
@@ -100,8 +102,8 @@ class Points:
         return (If(guard, body),) if guard != TRUE else body
 
     def _pieces(self, body: tuple[Step, ...], nest: Nest | None = None) -> tuple[Step, ...]:
-        cells = {s.name: s for s in steps((*body, *(nest.body if nest else ()))) if isinstance(s, Local) and not s.extents}
-        return Pieces(self.shapes, cells, self.fresh).cut(body)
+        cells = {s.name: s for s in arrays_in((*body, *(nest.body if nest else ()))) if not s.extents}
+        return Pieces(self.long, cells, self.fresh).cut(body)
 
 
 def _extreme(op: str, terms: list[Term]) -> Term | None:

@@ -10,7 +10,7 @@ from math import prod
 
 from tinygpu.category.term import Const, Read, Term, rebuild
 from tinygpu.program.address import address
-from tinygpu.program.step import Assign, For, If, Local, Step, steps
+from tinygpu.program.step import Array, Assign, For, If, Step, arrays_in
 from tinygpu.record import replace
 from tinygpu.schedule.merge import change_terms
 
@@ -19,12 +19,12 @@ def in_rows(body: tuple[Step, ...]) -> tuple[Step, ...]:
     """`body → body` in which every array of cells has one axis.
 
     >>> from tinygpu.category.term import Var, text
-    >>> e = Local("e", "f32", (Const(256), Const(16)))
+    >>> e = Array("e", "f32", (Const(256), Const(16)), LOCAL)
     >>> cells, write = in_rows((e, Assign("e", (Var("c"), Var("v")), Const(0.0, "f32"))))
     >>> [text(n) for n in cells.extents], [text(i) for i in write.index]
     (['4096'], ['c*16 + v'])
     """
-    shapes = {s.name: s.extents for s in steps(body) if isinstance(s, Local) and len(s.extents) > 1}
+    shapes = {s.name: s.extents for s in arrays_in(body, "thread") if len(s.extents) > 1}
     if not shapes:
         return body
 
@@ -34,7 +34,7 @@ def in_rows(body: tuple[Step, ...]) -> tuple[Step, ...]:
 
     def each(step: Step) -> Step:
         match step:
-            case Local(name, _, extents) if name in shapes:
+            case Array(name, _, extents, owner="thread") if name in shapes:
                 return replace(step, extents=(Const(prod(int(e.value) for e in extents if isinstance(e, Const))),))
             case Assign(target, index) if target in shapes:
                 return replace(step, index=(address(shapes[target], index),))

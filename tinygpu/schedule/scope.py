@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterator
 
 from tinygpu.category.term import Axis, Read, Term, conjunction, reads, rebuild
-from tinygpu.program.step import Assign, For, If, Local, Step, steps
+from tinygpu.program.step import Array, Assign, For, If, Step, arrays_in, steps
 from tinygpu.program.traverse import map_steps, map_terms
 from tinygpu.record import replace
 
@@ -20,11 +20,11 @@ from tinygpu.record import replace
 def declared(body: tuple[Step, ...], fresh: Callable[[str], str]) -> tuple[Step, ...]:
     """`body → body` with each of its cells declared where all of its uses are. One that several loops use, each for itself, is declared in
     each of them, under `fresh` names."""
-    cells = {s.name: s for s in steps(body) if isinstance(s, Local)}
-    return _scoped(cells, map_steps(body, lambda step: () if isinstance(step, Local) else (step,)), fresh)
+    cells = {s.name: s for s in arrays_in(body, "thread")}
+    return _scoped(cells, map_steps(body, lambda step: () if isinstance(step, Array) else (step,)), fresh)
 
 
-def _scoped(cells: dict[str, Local], body: tuple[Step, ...], fresh: Callable[[str], str]) -> tuple[Step, ...]:
+def _scoped(cells: dict[str, Array], body: tuple[Step, ...], fresh: Callable[[str], str]) -> tuple[Step, ...]:
     here = dict(cells)
     out: list[Step] = []
     for name in cells:
@@ -63,8 +63,8 @@ def _begins(step: Step, name: str) -> bool:
 
 
 def _each_its_own(
-    name: str, users: list[int], body: tuple[Step, ...], cells: dict[str, Local], fresh: Callable[[str], str]
-) -> tuple[tuple[Step, ...], dict[str, Local]]:
+    name: str, users: list[int], body: tuple[Step, ...], cells: dict[str, Array], fresh: Callable[[str], str]
+) -> tuple[tuple[Step, ...], dict[str, Array]]:
     """The body in which each user but the first has an array of its own in the place of one that they all use."""
     out, more = list(body), {}
     for count, number in enumerate(users[1:], 2):

@@ -9,7 +9,7 @@ The one idea: points are independent, so the long loop may be outermost and the 
 from __future__ import annotations
 
 from tinygpu.category.term import TRUE, Axis, Read, Term, Var, conjunction, rebuild, variables
-from tinygpu.program.step import Assign, For, If, Local, Step, steps
+from tinygpu.program.step import Array, Assign, For, If, Step, arrays_in, steps
 from tinygpu.record import dataclass, replace
 from tinygpu.schedule.access import SIDE_BY_SIDE, Shapes, heavy, is_long, memory_reads, pace
 from tinygpu.schedule.lift import sites, tensor_reads
@@ -20,7 +20,7 @@ STRIP = 64
 
 def strips(body: tuple[Step, ...], lane: Axis, shapes: Shapes) -> bool:
     """Whether the long loops read along the lane, and all cells are scalars."""
-    if any(isinstance(s, Local) and s.extents for s in steps(body)):
+    if any(s.extents for s in arrays_in(body)):
         return False
     if any(lane.name in variables(s.axis.extent) for s in steps(body) if isinstance(s, For)):
         return False  # the lanes of a strip step together
@@ -50,7 +50,7 @@ class Strip:
 
         for step in body:
             match step:
-                case Local():
+                case Array(owner="thread"):
                     continue
                 case For(_, inner) if heavy((step,)):
                     close()
@@ -82,7 +82,7 @@ class Strip:
 
 def lasting(body: tuple[Step, ...]) -> frozenset[str]:
     """All cells but those that one innermost long loop writes before it reads, and nothing else uses."""
-    cells = {s.name for s in steps(body) if isinstance(s, Local)}
+    cells = {s.name for s in arrays_in(body, "thread")}
     for name in sorted(cells):
         users = [s for s in sites(body) if s.step.target == name or any(r.tensor == name for r in tensor_reads(s))]
         around = {tuple(id(loop) for loop in s.loops if is_long(loop.axis)) for s in users}

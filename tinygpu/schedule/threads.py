@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from tinygpu.category.term import TRUE, Term
-from tinygpu.program.step import For, If, Launch, Local, Shared, Step, steps
+from tinygpu.program.space import LOCAL
+from tinygpu.program.step import Array, For, If, Launch, Step, arrays_in, steps
 from tinygpu.record import dataclass
 from tinygpu.schedule.cut import Choice, Cutter, Part, Region, Repeat, kept
 from tinygpu.schedule.exchange import without_shuffles
@@ -21,23 +22,23 @@ class InTurn:
     """What a core does for a block: its steps, its arrays, and which of these each thread has for itself."""
 
     body: tuple[Step, ...]
-    arrays: tuple[Local, ...]
+    arrays: tuple[Array, ...]
     lasting: frozenset[str]
 
 
 def in_turn(launch: Launch, shapes: Mapping[str, tuple[Term, ...]], sizes: Collection[str]) -> InTurn:
     """`launch → steps of one core`."""
-    if not launch.block and not any(isinstance(s, Shared) for s in steps(launch.body)):
-        return InTurn(launch.body, tuple(s for s in steps(launch.body) if isinstance(s, Local)), frozenset())
+    if not launch.block and not arrays_in(launch.body, "block"):
+        return InTurn(launch.body, arrays_in(launch.body, "thread"), frozenset())
     taken = {*sizes, *shapes, *(a.name for a in launch.grid + launch.block)}
-    taken |= {s.axis.name if isinstance(s, For) else s.name for s in steps(launch.body) if isinstance(s, For | Local | Shared)}
+    taken |= {s.axis.name if isinstance(s, For) else s.name for s in steps(launch.body) if isinstance(s, For | Array)}
     launch = without_shuffles(launch, frozenset(taken))
-    shared = [s for s in steps(launch.body) if isinstance(s, Shared)]
+    shared = arrays_in(launch.body, "block")
     taken |= {s.name for s in shared}
     cutter = Cutter(launch.block, launch.body, {**shapes, **{s.name: s.extents for s in shared}}, frozenset(taken))
     parts = cutter.parts(launch.body)
-    own = {s.name: s for s in (*steps(launch.body), *cutter.masks) if isinstance(s, Local)}
-    arrays = (*(Local(s.name, s.dtype, s.extents, s.span) for s in shared), *own.values())
+    own = {s.name: s for s in (*arrays_in(launch.body, "thread"), *cutter.masks)}
+    arrays = (*(Array(s.name, s.dtype, s.extents, LOCAL, span=s.span) for s in shared), *own.values())
     return InTurn(_around(parts, launch), arrays, kept(parts, frozenset(own)))
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from tinygpu.category.term import TRUE, App, Axis, Read, Term, reads, rebuild, variables, walk
 from tinygpu.model.op import Op
-from tinygpu.program.step import Assign, For, If, Launch, Local, Step, steps
+from tinygpu.program.step import Array, Assign, For, If, Launch, Step, arrays_in, steps
 from tinygpu.record import dataclass
 from tinygpu.schedule.access import SIDE_BY_SIDE, Shapes, contiguity, innermost, is_long, memory_reads, pace
 from tinygpu.schedule.merge import Nest
@@ -53,7 +53,7 @@ class Tile:
 def tile_of(nest: Nest, shapes: Shapes, op: Op, given: Launch | None = None) -> Tile | None:
     """The tile of a nest, if it has one, in the shape that a launch on cpu gives it."""
     lane = innermost(nest.axes, nest.body, shapes)
-    own = {s.name: s for s in steps(nest.body) if isinstance(s, Local)}
+    own = {s.name: s for s in arrays_in(nest.body, "thread")}
     parts = _parts(nest.body)
     if nest.guards or lane is None or parts is None or contiguity(nest.body, lane.name, shapes) <= 0:
         return None
@@ -95,7 +95,7 @@ def _far(cells: tuple[Cell, ...], row: Axis, lane: Axis, loop: Axis, shapes: Sha
 
 def _parts(body: tuple[Step, ...]) -> tuple[tuple[Assign, ...], tuple[Axis, ...], For, tuple[Step, ...]] | None:
     """Plain assignments, loops that stand in each other, the innermost of assignments, and what follows them."""
-    real = tuple(s for s in body if not isinstance(s, Local))
+    real = tuple(s for s in body if not isinstance(s, Array))
     loops = [n for n, s in enumerate(real) if isinstance(s, For)]
     if not loops:
         return None
@@ -105,14 +105,14 @@ def _parts(body: tuple[Step, ...]) -> tuple[tuple[Assign, ...], tuple[Axis, ...]
     while isinstance(loop, For) and len(loop.body) == 1 and isinstance(loop.body[0], For):
         around.append(loop.axis)
         loop = loop.body[0]
-    if not isinstance(loop, For) or not all(isinstance(s, Assign | Local) for s in (*before, *loop.body)):
+    if not isinstance(loop, For) or not all(isinstance(s, Assign | Array) for s in (*before, *loop.body)):
         return None
     if any(isinstance(s, For | If) for s in after):
         return None
     return tuple(s for s in before if isinstance(s, Assign)), tuple(around), loop, after
 
 
-def _cells(before: tuple[Assign, ...], loop: For, own: Mapping[str, Local]) -> tuple[Cell, ...]:
+def _cells(before: tuple[Assign, ...], loop: For, own: Mapping[str, Array]) -> tuple[Cell, ...]:
     """The accumulators, with the loop's own temporaries put in place; empty where the loop does something else."""
     starts = {s.target: s for s in before}
     if len(starts) != len(before) or not all(_plain(s, own) and not _locals_read((s,), own) for s in before):
@@ -140,11 +140,11 @@ def _guard(loop: For, points: set[str]) -> Term | None:
     return None if others or variables(guard) & points or any(reads(guard)) else guard
 
 
-def _plain(step: Assign, own: Mapping[str, Local]) -> bool:
+def _plain(step: Assign, own: Mapping[str, Array]) -> bool:
     return step.target in own and not step.index and not step.update and step.guard == TRUE
 
 
-def _locals_read(body: tuple[Step, ...], own: Mapping[str, Local]) -> set[str]:
+def _locals_read(body: tuple[Step, ...], own: Mapping[str, Array]) -> set[str]:
     terms = [t for s in steps(body) if isinstance(s, Assign) for t in (*s.index, s.value, s.guard)]
     return {r.tensor for t in terms for r in walk(t) if isinstance(r, Read) and r.tensor in own}
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from tinygpu.category.term import App, Axis, Const, Read, Term, Var, ceildiv, conjunction, conjuncts, rebuild, substitute, variables
-from tinygpu.program.step import Assign, For, If, Launch, Local, Step
+from tinygpu.program.space import LOCAL
+from tinygpu.program.step import Array, Assign, For, If, Launch, Step
 from tinygpu.record import dataclass, field
 from tinygpu.schedule.panel import Panel, panel_of
 from tinygpu.schedule.pieces import substituted
@@ -46,8 +47,8 @@ class Tiled:
         panel = panel_of((*tile.around, tile.loop), fresh, shape.block)
         fold = self._fold(panel, down, cells)
         body = (*self._fill(panel, lanes, own[lane.name]), *fold)
-        arrays = [Local(cells[c.name], tile.dtype, (Const(block), width)) for c in tile.cells]
-        arrays += [Local(name, tile.dtype, (Const(shape.block), width)) for name in self.panels.values()]
+        arrays = [Array(cells[c.name], tile.dtype, (Const(block), width), LOCAL) for c in tile.cells]
+        arrays += [Array(name, tile.dtype, (Const(shape.block), width), LOCAL) for name in self.panels.values()]
         held = {name: Read(array, here, tile.dtype) for name, array in cells.items()}
         after = tuple(_held(substituted(s, own), held) for s in tile.after)
         end = For(rows, (For(lanes, (If(conjunction(*inside), after),)),))

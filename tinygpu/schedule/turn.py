@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from tinygpu.category.term import TRUE, App, Axis, Const, Read, Term, Var, ceildiv, conjunction, rebuild, substitute
-from tinygpu.program.step import Assign, For, If, Launch, Local, Step
+from tinygpu.program.space import LOCAL
+from tinygpu.program.step import Array, Assign, For, If, Launch, Step
 from tinygpu.record import dataclass, replace
 from tinygpu.schedule.access import SIDE_BY_SIDE, Shapes, memory_reads, pace
 from tinygpu.schedule.merge import Nest
@@ -68,10 +69,10 @@ def turned(nest: Nest, turn: Turn, fresh: Callable[[str], str]) -> Launch:
     own = {axis.name: Var(square.name) * SIDE + Var(run.name) for (axis, square), run in zip(sides, runs, strict=True)}
     inside = conjunction(*(own[axis.name] < axis.extent for axis, _ in sides))
     across, lane = runs
-    arrays: list[Local] = []
+    arrays: list[Array] = []
     places: dict[Term, Read] = {}
     for number, read in enumerate(turn.reads):
-        arrays.append(Local(fresh(f"square_{number}"), read.dtype, (Const(SIDE), Const(PITCH))))
+        arrays.append(Array(fresh(f"square_{number}"), read.dtype, (Const(SIDE), Const(PITCH)), LOCAL))
         places[read] = Read(arrays[-1].name, (Var(lane.name), Var(across.name)), read.dtype)
     copies = tuple(Assign(at.tensor, at.index, substitute(read, own), "", inside) for read, at in places.items())
     copy = For(lane, (For(across, copies),))

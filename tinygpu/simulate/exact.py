@@ -19,7 +19,8 @@ from tinygpu.category.real import REAL, Beyond, Real, Undefined
 from tinygpu.category.term import FLOATS, App, Fold, Term, rebuild, walk
 from tinygpu.derive.unpack import unpack
 from tinygpu.model.op import Op
-from tinygpu.program.step import Assign, Local, Program, Shared, Step
+from tinygpu.program.step import Array as Declared
+from tinygpu.program.step import Assign, Program, Step
 from tinygpu.program.traverse import map_steps, map_terms
 from tinygpu.record import replace
 from tinygpu.simulate.fault import Fault, NeverStored, SimulationBudget
@@ -80,7 +81,7 @@ def retyped(program: Program, dtype: str) -> Program:
     of_term = partial(with_floats, dtype=dtype)
 
     def of_step(step: Step) -> tuple[Step, ...]:
-        return (replace(step, dtype=_float(step.dtype, dtype)) if isinstance(step, Local | Shared) else map_terms(step, of_term),)
+        return (replace(step, dtype=_float(step.dtype, dtype)) if isinstance(step, Declared) else map_terms(step, of_term),)
 
     launches = tuple(replace(launch, body=map_steps(launch.body, of_step)) for launch in program.launches)
     workspaces = tuple(replace(w, dtype=_float(w.dtype, dtype)) for w in program.workspaces)
@@ -126,7 +127,7 @@ def with_fractions(program: Program) -> bool:
     """Whether anything that a program or its op computes is a float: integers and truth values are exact in every run."""
     dtypes = {t.dtype for t in (*program.op.tensors, *program.op.intermediates)}
     dtypes |= {w.dtype for w in program.workspaces}
-    dtypes |= {s.dtype for s in program.steps if isinstance(s, Local | Shared)}
+    dtypes |= {s.dtype for s in program.steps if isinstance(s, Declared)}
     if any(dtype in FLOATS or isinstance(dtype, Carrier) for dtype in dtypes):
         return True
     terms = (t for s in program.steps if isinstance(s, Assign) for t in (s.value, s.guard))

@@ -18,7 +18,8 @@ from tinygpu.category.number import Array, Value, combined, quiet, rounded
 from tinygpu.category.real import REAL
 from tinygpu.category.term import FLOATS, TRUE, App, Read, Term, reads, text
 from tinygpu.category.to_numpy import evaluate
-from tinygpu.program.step import Assign, Barrier, For, Holds, If, Local, Shared, Step
+from tinygpu.program.step import Array as Declared
+from tinygpu.program.step import Assign, For, Ghost, If, Step, Sync
 from tinygpu.record import dataclass, field
 from tinygpu.simulate.clock import Clock
 from tinygpu.simulate.exchange import shuffle, whole
@@ -123,7 +124,7 @@ def run_steps(run: Run, body: tuple[Step, ...], mask: Array) -> None:
     for step in body:
         run.enter(step)
         match step:
-            case Local(name):
+            case Declared(name, owner="thread"):
                 cells = run.arrays[name]
                 assert isinstance(cells, Cells), f"{name} is declared as a local"
                 cells.clear(mask)
@@ -137,15 +138,15 @@ def run_steps(run: Run, body: tuple[Step, ...], mask: Array) -> None:
                 held = np.logical_and(mask, run.value(guard, mask))
                 if held.any():
                     run_body(run, inner, held)
-            case Barrier(scope):
+            case Sync(scope):
                 run.spend()
                 word = "barrier" if scope == "block" else "warp barrier"
                 there = whole(word, scope, mask, run.place(), run.faults)
                 (run.clock.block_barrier if scope == "block" else run.clock.warp_barrier)(there)
-            case Holds():
+            case Ghost():
                 run.spend()
                 _holds(run, step, mask)
-            case Shared():
+            case Declared():
                 pass  # its cells are there when the block begins
             case _:
                 assert_never(step)
@@ -236,7 +237,7 @@ def _distinct(nest: Nest, env: Mapping[str, Value], extents: tuple[int, ...], bo
     return len(np.unique(everything)) == everything.size
 
 
-def _holds(run: Run, step: Holds, mask: Array) -> None:
+def _holds(run: Run, step: Ghost, mask: Array) -> None:
     """A ghost fact: the cell and the value agree, exactly for integers, else up to the rounding of the folds in it."""
     target = run.arrays[step.target]
     dtype, place = step.value.dtype, run.place()

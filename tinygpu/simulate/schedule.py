@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tinygpu.category.number import Array
-from tinygpu.program.step import Barrier, Step, steps
+from tinygpu.program.step import Step, Sync, steps
 from tinygpu.program.traverse import meets, reads_of, written
 from tinygpu.record import dataclass, field
 from tinygpu.simulate.group import Group
@@ -64,7 +64,7 @@ class Schedule:
         if id(step) not in self.known:
             inner = tuple(steps((step,)))
             scope = "thread"
-            if any(isinstance(s, Barrier) and s.scope == "block" for s in inner):
+            if any(isinstance(s, Sync) and s.scope == "block" for s in inner):
                 scope = "block"
             elif any(meets(s) for s in inner):
                 scope = "warp"

@@ -17,7 +17,7 @@ from tinygpu.category.term import Term
 from tinygpu.category.to_numpy import evaluate
 from tinygpu.derive.unpack import unpack
 from tinygpu.program.access import accesses
-from tinygpu.program.step import Barrier, Launch, Local, Program, Shared, steps
+from tinygpu.program.step import Array, Launch, Program, Sync, arrays_in, steps
 from tinygpu.simulate.clock import Clock, Moments
 from tinygpu.simulate.fault import Fault, Faults, NeverStored, Outcome, SimulationBudget, unflat
 from tinygpu.simulate.global_cells import Global
@@ -96,11 +96,11 @@ def _launch(
     if blocks * threads > left[0]:
         raise SimulationBudget(f"{blocks * threads} threads are more than the budget of {left[0]} lane-steps")
     inner = tuple(steps(launch.body))
-    shared = [s for s in inner if isinstance(s, Shared)]
+    shared = arrays_in(launch.body, "block")
     cells = sum(math.prod(_shape(s.extents, env)) for s in shared)
     names = tuple(a.name for a in launch.grid + launch.block)
     mixed, moments = _begin(launch, arrays), Moments()
-    warp_barriers = any(isinstance(s, Barrier) and s.scope == "warp" for s in inner)
+    warp_barriers = any(isinstance(s, Sync) and s.scope == "warp" for s in inner)
     both = frozenset((*(s.name for s in shared), *(a.name for a in mixed)))
     chance = None if order is None or not both else np.random.default_rng([order, number])
     for group in groups(blocks, threads, order, cells):
@@ -110,7 +110,7 @@ def _launch(
             array.shadow = Shadow(
                 array.name, array.shape, array.values.size, array.values.size, now, array.shadow.logs if array.shadow else {}
             )
-        own: dict[str, Memory] = {s.name: _local(s, env, group) for s in inner if isinstance(s, Local)}
+        own: dict[str, Memory] = {s.name: _local(s, env, group) for s in arrays_in(launch.body, "thread")}
         own.update((s.name, _shared(s, env, group, clock)) for s in shared)
         lanes = factors(launch.grid, grid, launch.block, block, group)
         schedule = None if chance is None else Schedule(chance, both)
@@ -148,13 +148,13 @@ def _global(name: str, dtype: str, output: bool, shape: tuple[int, ...]) -> Glob
     return Global.of(name, dtype, output, shape, unwritten(math.prod(shape), dtype))
 
 
-def _local(local: Local, env: Mapping[str, Value], group: Group) -> Cells:
+def _local(local: Array, env: Mapping[str, Value], group: Group) -> Cells:
     extents = _shape(local.extents, env)
     shape = (math.prod(extents), group.lanes)
     return Cells(local.name, extents, zeros(shape, held(local.dtype)), np.zeros(shape, np.bool_))
 
 
-def _shared(shared: Shared, env: Mapping[str, Value], group: Group, clock: Clock) -> SharedCells:
+def _shared(shared: Array, env: Mapping[str, Value], group: Group, clock: Clock) -> SharedCells:
     extents = _shape(shared.extents, env)
     each = math.prod(extents)
     size = each * len(group.blocks)

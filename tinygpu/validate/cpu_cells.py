@@ -15,7 +15,8 @@ from tinygpu.category.term import BOOL, INDEX, App, Const, Read, Term, rebuild, 
 from tinygpu.category.to_source import rounded_up
 from tinygpu.model.op import Tensor
 from tinygpu.program.address import address
-from tinygpu.program.step import Assign, For, If, Launch, Local, Shared, Step, steps
+from tinygpu.program.step import Array as Declared
+from tinygpu.program.step import Assign, For, If, Launch, Step, arrays_in, steps
 from tinygpu.record import dataclass, field, replace
 from tinygpu.schedule.exchange import flat_thread, source, threads_of
 from tinygpu.validate.cpu_call import Values
@@ -43,8 +44,8 @@ class Cells:
         return self.tensors[name].dtype if name in self.tensors else self.own[name].dtype
 
     @property
-    def own(self) -> dict[str, Local | Shared]:
-        return {s.name: s for s in steps(self.launch.body) if isinstance(s, Local | Shared)}
+    def own(self) -> dict[str, Declared]:
+        return {s.name: s for s in arrays_in(self.launch.body)}
 
     def place(self, node: ast.AST, target: ast.expr, step: Assign, here: Here) -> None:
         """That a target is the element that the program writes; a cell that is written for the first time gets its name."""
@@ -92,7 +93,7 @@ class Cells:
             size = size * extent
         each = canonical(made[0]) != canonical(size) or (not extents and threads_of(self.launch.block) > 1)
         whole = size * threads_of(self.launch.block) if each else size
-        if canonical(made[0]) != canonical(whole) or made[1] != dtype or (each and isinstance(self.own[cell], Shared)):
+        if canonical(made[0]) != canonical(whole) or made[1] != dtype or (each and self.own[cell].owner == "block"):
             raise Differs(node, f"{name} has {text(made[0])} cells of {made[1]}", f"{cell} has {text(size)} of {dtype}")
         self.values.names[name] = Array(cell, dtype, each)
 

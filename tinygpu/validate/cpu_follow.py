@@ -31,7 +31,7 @@ from tinygpu.category.term import (
     text,
     walk,
 )
-from tinygpu.program.step import Assign, Barrier, For, If, Step, steps
+from tinygpu.program.step import Assign, For, If, Step, Sync, steps
 from tinygpu.record import dataclass, replace
 from tinygpu.schedule.exchange import flat_thread, threads_of
 from tinygpu.validate.cpu_cells import Cells
@@ -66,7 +66,7 @@ class Follower(Cells):
         queue = deque(wanted)
         self.block(body, queue, here)
         while (due := self.due(queue, here)) is not None:
-            if isinstance(due.step, Barrier):
+            if isinstance(due.step, Sync):
                 continue
             if not (isinstance(due.step, For) and not any(isinstance(s, Assign) for s in steps((due.step,)))):
                 raise Differs(body[-1], "ends here", f"the program goes on: {shown(due.step)}")
@@ -121,7 +121,7 @@ class Follower(Cells):
                     queue.extendleft(Due(s, (*due.guards, *conjuncts(guard))) for s in reversed(inner))
                 case Assign() | For() | If():
                     return due
-                case Barrier() if self.threads:
+                case Sync() if self.threads:
                     return due
         return None
 

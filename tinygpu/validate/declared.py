@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from tinygpu.category.term import Const
 from tinygpu.program.arrays import STATIC_BYTES, shared_bytes, shared_places
-from tinygpu.program.step import Launch, Local, Shared, steps
+from tinygpu.program.step import Launch, arrays_in
 from tinygpu.validate.meaning import in_memory, in_register
 from tinygpu.validate.typed import Atom, Cells, Differs, Number, Pointer, Thing, unread
 
@@ -40,7 +40,7 @@ def own(
 ) -> Iterator[tuple[ast.stmt, str, Thing]]:
     """The thread's cells: in order those of the program, but what wide accesses fill and empty is the text's own."""
     moved = {n for stmt in inner.body for node in ast.walk(stmt) for n in _moved(node, names)}
-    wanted = [s for s in steps(launch.body) if isinstance(s, Local)]
+    wanted = arrays_in(launch.body, "thread")
     numbers, cells = ([s for s in wanted if bool(s.extents) is many] for many in (False, True))
     for name, stmt in declared.items():
         assert isinstance(stmt, ast.Assign) and isinstance(stmt.value, ast.Call)
@@ -96,7 +96,7 @@ def carved(
     inner: ast.FunctionDef, declared: Mapping[str, ast.stmt], launch: Launch, names: Mapping[str, Thing], dynamic: int
 ) -> Iterator[tuple[ast.stmt, str, Thing]]:
     """The block's arrays: pieces of its memory, apart from each other, inside of it, each at a multiple of 16 bytes."""
-    wanted = [s for s in steps(launch.body) if isinstance(s, Shared)]
+    wanted = list(arrays_in(launch.body, "block"))
     most = shared_places(launch)[1]
     taken: list[tuple[int, int, str]] = []
     for name, stmt in declared.items():

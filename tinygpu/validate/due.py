@@ -10,7 +10,7 @@ import ast
 from collections.abc import Sequence
 
 from tinygpu.category.term import TRUE, text
-from tinygpu.program.step import Assign, Barrier, For, Holds, If, Local, Shared, Step, steps
+from tinygpu.program.step import Array, Assign, For, Ghost, If, Step, Sync, steps
 from tinygpu.program.traverse import meets
 from tinygpu.record import replace
 from tinygpu.validate.typed import Differs
@@ -30,7 +30,7 @@ def due(wanted: Sequence[Step]) -> list[Step]:
     out: list[Step] = []
     for step in wanted:
         match step:
-            case Local() | Shared() | Holds():
+            case Array() | Ghost():
                 continue
             case If(guard, body) if guard == TRUE:
                 out += due(body)
@@ -56,6 +56,6 @@ def shown(step: Step) -> str:
             return f"for {axis.name} < {text(axis.extent)}"
         case If(guard):
             return f"if {text(guard)}"
-        case Barrier(scope):
+        case Sync(scope):
             return f"barrier of the {scope}"
     return type(step).__name__

@@ -17,9 +17,8 @@ from tinygpu.category.decide import holds
 from tinygpu.category.dtype import BYTES
 from tinygpu.category.term import INDEX, App, Axis, Const, Term, Var, equal, text
 from tinygpu.obligations.storage import product
-from tinygpu.program.arrays import Array
 from tinygpu.program.layout import elements
-from tinygpu.program.step import Launch
+from tinygpu.program.step import Array, Launch
 from tinygpu.record import dataclass, field
 from tinygpu.validate.same import Here, canonical
 from tinygpu.validate.typed import Differs, Pointer, Value
@@ -49,7 +48,7 @@ class Flat:
     @property
     def shared(self) -> frozenset[str]:
         """The arrays of a block."""
-        return frozenset(a.name for a in self.arrays.values() if a.space == "shared")
+        return frozenset(a.name for a in self.arrays.values() if a.owner == "block")
 
     def registers(self, launch: Launch, here: Here) -> dict[str, Value]:
         """What `cuda.blockIdx.x` and `cuda.threadIdx.x` are."""
@@ -81,9 +80,9 @@ class Flat:
     def elements(self, name: str) -> Term:
         """How many elements an array has."""
         array = self.arrays[name]
-        if array.space == "shared":
-            return Const(elements(array.shape, array.layout))
-        return product(array.shape)
+        if array.owner == "block":
+            return Const(elements(array.extents, array.layout))
+        return product(array.extents)
 
     def unaligned(self, pointer: Pointer, start: Term, count: int, here: Here) -> str:
         """Why a wide access may not be aligned; empty if it is."""

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from tinygpu.category.monoid import as_monoid
 from tinygpu.category.term import BOOL, App, Read, Term, Var, conjunction, conjuncts, negation, reads, text
-from tinygpu.program.step import Assign, Barrier, For, If, Step
+from tinygpu.program.step import Assign, For, If, Step, Sync
 from tinygpu.record import dataclass, field, replace
 from tinygpu.validate.due import Missing, collective, due, shown
 from tinygpu.validate.effects import Effects, names_in
@@ -180,7 +180,7 @@ class Follower:
         waits = self.barrier(stmt)
         if waits:
             self.scope.settled()
-            if not isinstance(step, Barrier) or step.scope != waits:
+            if not isinstance(step, Sync) or step.scope != waits:
                 raise Differs(stmt, f"is a barrier of the {waits}", f"the program does here: {shown(step)}")
             self.scope.forget(Effects(barriers=True))
         elif isinstance(step, Assign):

@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 
 from tinygpu.category.operation import FUNCTION
 from tinygpu.category.term import BOOL, Read, Term, Var, reads
-from tinygpu.program.arrays import Array, arrays
-from tinygpu.program.step import Launch, Program
+from tinygpu.program.arrays import arrays
+from tinygpu.program.step import Array, Launch, Program
 from tinygpu.program.traverse import written
 from tinygpu.record import dataclass, field
 from tinygpu.validate.declared import carved, declarations, own, type_of

@@ -15,9 +15,10 @@ from tinygpu.category.nearest import nearest
 from tinygpu.category.operation import EXACT, FUNCTION, SHUFFLES, expanded
 from tinygpu.category.term import BOOL, FLOATS, INDEX, INTEGERS, App, Const, Read, Term, select
 from tinygpu.program.address import address as row_major
-from tinygpu.program.arrays import Array, arrays
+from tinygpu.program.arrays import arrays
 from tinygpu.program.layout import address as shared_address
-from tinygpu.program.step import Program
+from tinygpu.program.space import INPUT
+from tinygpu.program.step import Array, Program
 from tinygpu.record import dataclass, field, replace
 
 MEMORY = {"f16": "u16", "bf16": "u16", BOOL: "u8"}  # an element where it is stored, a scalar as it is passed
@@ -48,17 +49,17 @@ class Meaning:
     def place(self, name: str, index: tuple[Term, ...]) -> tuple[Term, ...]:
         """Where an element lies: a thread's own cell has coordinates, one in memory an offset."""
         array = self.arrays[name]
-        if array.space == "local" or (array.space == "input" and not array.shape):
+        if array.owner == "thread" or (array.space == INPUT and not array.extents):
             return tuple(map(self.term, index))
         index = tuple(map(self.term, index))
-        return (shared_address(array.shape, array.layout, index) if array.space == "shared" else row_major(array.shape, index),)
+        return (shared_address(array.extents, array.layout, index) if array.owner == "block" else row_major(array.extents, index),)
 
     def stored(self, name: str, value: Term) -> Term:
         """A value as a cell of that array takes it: bits in memory, a number in a register."""
         number = self.term(value)
         if value.dtype == BOOL:
             return App("cast", (number,), "u8")
-        if value.dtype not in HALVES or self.arrays[name].space == "local":
+        if value.dtype not in HALVES or self.arrays[name].owner == "thread":
             return number
         return bits(value.dtype, number)
 
@@ -101,7 +102,7 @@ class Meaning:
 
     def _element(self, read: Read, name: str) -> Term:
         """An element as a register has it."""
-        local = self.arrays[name].space == "local"
+        local = self.arrays[name].owner == "thread"
         if read.dtype == BOOL:
             return App("ne", (replace(read, dtype="u8"), Const(0, "u8")), BOOL)
         if read.dtype in HALVES:
