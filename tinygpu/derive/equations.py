@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tinygpu.category.box import Box
+from tinygpu.category.decide import holds
 from tinygpu.category.monoid import as_monoid
-from tinygpu.category.simplify import holds
+from tinygpu.category.region import Region
 from tinygpu.category.term import TRUE, Axis, Fold, Read, Term, Var, conjunction, rebuild, select, substitute, variables, walk
 from tinygpu.derive.nest import Build, own, point
 from tinygpu.derive.plan import Cells, Plan, Pulled, plan
@@ -85,7 +85,7 @@ def scan(build: Build, phase: Phase, one: Prefix, made: Mapping[str, Plan], befo
     extent = next(a.extent for a in phase.equation.axes if a.name == one.bound)
     inside = (
         ()
-        if holds(Var(one.bound) < fold.axes[0].extent, Box((Axis(one.bound, extent),)))
+        if holds(Var(one.bound) < fold.axes[0].extent, Region((Axis(one.bound, extent),)))
         else (Var(one.bound) < fold.axes[0].extent,)
     )
     body = over(build, phase, substitute(fold.body, here))

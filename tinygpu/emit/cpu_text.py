@@ -173,10 +173,9 @@ def wrapping(op: str) -> Form:
 def flat(index: tuple[Term, ...], shape: tuple[Term, ...]) -> Term:
     """The element number in a row-major array.
 
-        >>> from tinygpu.category.operation import FUNCTION
-    from tinygpu.category.term import text
-        >>> text(flat((Var("i"), Var("k")), (Var("M"), Var("K"))))
-        'i*K + k'
+    >>> from tinygpu.category.term import text
+    >>> text(flat((Var("i"), Var("k")), (Var("M"), Var("K"))))
+    'i*K + k'
     """
     out: Term = Const(0)
     for i, extent in zip(index, shape, strict=True):

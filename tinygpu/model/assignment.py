@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
-from tinygpu.category.box import Arrow, Box
-from tinygpu.category.owner import digits, inferred, merged
-from tinygpu.category.term import TRUE, App, Axis, Const, Fold, Term, conjunction, text, variables, walk
+from tinygpu.category.owner import Arrow, digits, inferred, merged
+from tinygpu.category.region import Region, points
+from tinygpu.category.term import TRUE, App, Axis, Const, Fold, Term, text, variables, walk
 from tinygpu.diagnostic import NOWHERE, Label, Span
 from tinygpu.model.extent import same
 from tinygpu.model.op import Equation
@@ -119,7 +119,7 @@ def _arrow(one: Placement, axes: Mapping[str, Axis], equation: Equation, setting
     targets = tuple(axes[i] for i in one.indices)
     if one.term is not None:
         return _by_term(one, targets[0], setting)
-    total = Box(targets).size
+    total = points(targets)
     factors = _with_extents(one, total, equation, setting)
     if factors is None or not _all_lawful(factors, one, setting):
         return None
@@ -206,8 +206,7 @@ def _by_term(one: Placement, target: Axis, setting: Setting) -> Arrow | None:
     if len(factors) < len(table) or not _all_lawful(factors, one, setting):
         return None
     below = any(isinstance(t, App) and t.op in ("sub", "neg") for t in walk(term))
-    guard = conjunction(term >= 0 if below else TRUE, term < target.extent)
-    return Arrow(Box(factors, guard), Box((target,)), (term,))
+    return Arrow(Region(factors).under(term >= 0 if below else TRUE, term < target.extent), (target,), (term,))
 
 
 def _side_by_side(
@@ -219,10 +218,9 @@ def _side_by_side(
     """
     domain = {a.name: a for arrow in arrows for a in arrow.domain.axes}
     ordered = [n for n in setting.table if n in domain]
-    terms = {n: t for arrow in arrows for n, t in zip(arrow.codomain.names, arrow.terms, strict=True)}
+    terms = {n: t for arrow in arrows for n, t in arrow.by_axis.items()}
     terms.update({name: terms[other] for name, other in along.items()})
     spans = {i: one.span for one in chosen for i in one.indices}
     spans.update({name: spans[other] for name, other in along.items()})
-    guard = conjunction(*(arrow.domain.guard for arrow in arrows))
-    codomain = Box(tuple(replace(a, span=spans[a.name]) for a in axes))
-    return Arrow(Box(tuple(domain[n] for n in ordered), guard), codomain, tuple(terms[a.name] for a in axes))
+    here = Region(tuple(domain[n] for n in ordered)).under(*(part for arrow in arrows for part in arrow.domain.guard))
+    return Arrow(here, tuple(replace(a, span=spans[a.name]) for a in axes), tuple(terms[a.name] for a in axes))

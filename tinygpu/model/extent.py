@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tinygpu.category.box import Box
+from tinygpu.category.decide import holds
 from tinygpu.category.linear import Polynomial, number, plus, polynomial
-from tinygpu.category.simplify import holds
-from tinygpu.category.term import INDEX, App, Read, Term, Var, apply, conjunction, walk
+from tinygpu.category.region import Region
+from tinygpu.category.term import INDEX, App, Read, Term, Var, apply, walk
 
 
 def difference(a: Term, b: Term) -> int | None:
@@ -63,7 +63,7 @@ def with_divisors(guards: Iterable[Term], known: tuple[Term, ...] = ()) -> tuple
     for guard in guards:
         for divisor in _divisors(guard):
             needed = apply("ge", divisor, 1)
-            if holds(needed, Box((), conjunction(*known, *out))) is not True:
+            if holds(needed, Region((), (*known, *out))) is not True:
                 out.append(needed)
         out.append(guard)
     return tuple(out)

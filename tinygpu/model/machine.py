@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from tinygpu.category.box import Arrow
+from tinygpu.category.owner import Arrow
 from tinygpu.category.term import Axis, Fold, Read, Term, rebuild, walk
 from tinygpu.diagnostic import NOWHERE, Span
 from tinygpu.model.op import Equation, Op, Tensor

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import prod
 
-from tinygpu.category.box import Arrow
+from tinygpu.category.owner import Arrow
 from tinygpu.category.term import Axis, Const, Read, Term, substitute, walk
 from tinygpu.diagnostic import Label
 from tinygpu.model.assignment import Setting, owner
@@ -97,7 +97,7 @@ def _sought(clause: tree.Stage, name: str, around: Around) -> Sought | None:
     names = _names(clause, around) if len(problems) == before else ()
     if len(problems) > before:
         return None
-    indices = {index for p in around.launch.phases for index in p.owner.codomain.names}
+    indices = {index for p in around.launch.phases for index in p.owner.by_axis}
     sought = Sought(clause.access.name, tuple(n if n in indices else "" for n in names), _turning(clause.at, around.launch), name)
     return sought if _found(clause, sought, around) else None
 
@@ -176,7 +176,7 @@ def _sides(clause: tree.Stage, sought: Sought, around: Around) -> tuple[Side, ..
     factors = around.factors(sought.at)
     pulled = []
     for phase, read in around.reads_of(sought):
-        digits = dict(zip(phase.owner.codomain.names, phase.owner.terms, strict=True))
+        digits = phase.owner.by_axis
         pulled.append([substitute(term, digits) for term in read.index])
     sides: list[Side] = []
     for axis, name in enumerate(clause.access.index):

@@ -14,12 +14,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from tinygpu.category.box import Arrow, Box
 from tinygpu.category.dtype import BYTES
 from tinygpu.category.layout import fault, whole
 from tinygpu.category.linear import polynomial
+from tinygpu.category.owner import Arrow
+from tinygpu.category.region import Region
 from tinygpu.category.simplify import simplify
-from tinygpu.category.term import TRUE, Axis, Const, Term, Var, conjunction, lift
+from tinygpu.category.term import Axis, Const, Term, Var, lift
 from tinygpu.diagnostic import Label
 from tinygpu.model.scope import Scope
 from tinygpu.model.tile import BLOCK, Side
@@ -56,8 +57,7 @@ def default_copy(sides: Sequence[Side], threads: int, dtype: str = "f32", fastes
     lane = Axis("lane", Const(lanes), "vector")
     axes = (*((copy,) if turns > 1 else ()), thread, *((lane,) if wide else ()))
     flat = (Var("copy") * threads if turns > 1 else lift(0)) + Var("thread")
-    guard = flat < count if turns * threads > count else TRUE
-    box = Box(axes, guard)
+    box = Region(axes, (flat < count,) if turns * threads > count else ())
     terms: list[Term] = [lift(0)] * len(sides)
     step = 1
     for axis, extent, weight in _digits([s.name for s in sides], extents, fastest if wide else ""):
@@ -66,8 +66,7 @@ def default_copy(sides: Sequence[Side], threads: int, dtype: str = "f32", fastes
         step *= extent
     if wide:
         terms[-1] = simplify(terms[-1] * lanes + Var("lane"), box)
-    codomain = Box(tuple(Axis(s.name, Const(s.extent)) for s in sides))
-    return (thread,), Arrow(Box(axes, conjunction(guard)), codomain, tuple(terms))
+    return (thread,), Arrow(box, tuple(Axis(s.name, Const(s.extent)) for s in sides), tuple(terms))
 
 
 def copy_of_core(sides: Sequence[Side]) -> Arrow:
@@ -84,7 +83,7 @@ def copy_of_core(sides: Sequence[Side]) -> Arrow:
         axis = Axis(f"copy_{side.name}", Const(side.extent // lanes), "time")
         axes += [axis, *([Axis("lane", Const(lanes), "vector")] if lanes > 1 else [])]
         terms.append(Var(axis.name) * lanes + Var("lane") if lanes > 1 else Var(axis.name))
-    return Arrow(Box(tuple(axes)), Box(tuple(Axis(s.name, Const(s.extent)) for s in sides)), tuple(terms))
+    return Arrow(Region(tuple(axes)), tuple(Axis(s.name, Const(s.extent)) for s in sides), tuple(terms))
 
 
 def _digits(names: Sequence[str], extents: Sequence[int], fastest: str) -> list[tuple[int, int, int]]:

@@ -12,10 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tinygpu.category.box import box_facts
 from tinygpu.category.cancel import cancel
 from tinygpu.category.operation import FUNCTION
-from tinygpu.category.region import Region
+from tinygpu.category.region import Region, ranges
 from tinygpu.category.settle import within
 from tinygpu.category.term import INDEX, TRUE, App, Const, Fold, Read, Term, Var, conjunction, conjuncts, substitute, text, walk
 from tinygpu.diagnostic import Label
@@ -96,12 +95,11 @@ def surely(term: App, op: Op, point: Region) -> bool:
 def sign(term: Term, op: Op, point: Region) -> int:
     """1 where a value is surely positive, 0 where it is surely not negative, else -1.
 
-        >>> from tinygpu.category.operation import FUNCTION
-    from tinygpu.category.term import TRUE
-        >>> x, op = Read("x", (), "f32"), Op("o", (), (), (), (), ())
-        >>> square = App("mul", (x, x), "f32")
-        >>> [sign(t, op, Region(())) for t in (x, square, App("add", (square, Const(1.0, "f32")), "f32"), App("exp", (x,), "f32"))]
-        [-1, 0, 1, 1]
+    >>> from tinygpu.category.term import TRUE
+    >>> x, op = Read("x", (), "f32"), Op("o", (), (), (), (), ())
+    >>> square = App("mul", (x, x), "f32")
+    >>> [sign(t, op, Region(())) for t in (x, square, App("add", (square, Const(1.0, "f32")), "f32"), App("exp", (x,), "f32"))]
+    [-1, 0, 1, 1]
     """
     match term:
         case Const(value):
@@ -160,5 +158,5 @@ def somewhere(promise: Term) -> tuple[Term, ...]:
     """What a promise says of one element: that it is there and is as promised."""
     match promise:
         case Fold("all", axes, guard, body):
-            return box_facts(axes) + conjuncts(guard) + tuple(part for c in conjuncts(body) for part in somewhere(c))
+            return ranges(axes) + conjuncts(guard) + tuple(part for c in conjuncts(body) for part in somewhere(c))
     return (promise,)

@@ -24,12 +24,11 @@ SIGNED = ("part", "select", "min", "max", "neg", "abs", "exp", "exp2")  # may be
 def finite(term: Term, point: Region, ends: Ends) -> Term:
     """Where a value is neither infinity.
 
-        >>> from tinygpu.category.operation import FUNCTION
-    from tinygpu.category.term import Axis, Read, text
-        >>> low, x = Const(float("-inf"), "f32"), Read("x", (Var("k"),), "f32")
-        >>> most = Fold("max", (Axis("k", Var("K")),), TRUE, x, "f32")
-        >>> [text(finite(t, Region(()), {})) for t in (low, x, most, App("max", (low, x), "f32"))]
-        ['false', 'true', 'K >= 1', 'true']
+    >>> from tinygpu.category.term import Axis, Read, text
+    >>> low, x = Const(float("-inf"), "f32"), Read("x", (Var("k"),), "f32")
+    >>> most = Fold("max", (Axis("k", Var("K")),), TRUE, x, "f32")
+    >>> [text(finite(t, Region(()), {})) for t in (low, x, most, App("max", (low, x), "f32"))]
+    ['false', 'true', 'K >= 1', 'true']
     """
     if isinstance(term, App) and term.op not in SIGNED and not limited(term):  # one look, as what is inside may be as deep
         return _numbers(term, point, ends)
