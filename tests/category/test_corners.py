@@ -15,7 +15,6 @@ import sympy
 import z3
 
 from tests.laws.points import box, points
-from tinygpu.category.box import Box
 from tinygpu.category.decide import holds
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.interval import range_of
@@ -23,6 +22,7 @@ from tinygpu.category.known import Known
 from tinygpu.category.linear import divide, polynomial, term_of
 from tinygpu.category.nearest import nearest
 from tinygpu.category.number import load, outside_dtype, rounded
+from tinygpu.category.region import Region
 from tinygpu.category.rounding import unrounded
 from tinygpu.category.rules import Rule, common_factors
 from tinygpu.category.sample import allowed, number
@@ -35,7 +35,7 @@ from tinygpu.model.builtin import built_in
 from tinygpu.proof.kernel import ask
 
 I, D, N, M = map(Var, "idnm")
-TWO = box(i=20, d=6).guarded(D >= 1)
+TWO = box(i=20, d=6).under(D >= 1)
 
 
 @pytest.mark.parametrize(
@@ -64,8 +64,8 @@ def test_an_extreme_of_what_is_not_known(op: str) -> None:
 
 def test_what_is_not_decided_is_not_decided_when_negated() -> None:
     less = App("lt", (N, M), BOOL)
-    assert holds(App("not", (less,), BOOL), Box(())) is None
-    assert holds(App("not", (less,), BOOL), Box((), less)) is False
+    assert holds(App("not", (less,), BOOL), Region()) is None
+    assert holds(App("not", (less,), BOOL), Region((), (less,))) is False
 
 
 def test_division_by_nothing_leaves_everything() -> None:
@@ -77,7 +77,7 @@ def test_numbers_on_the_left() -> None:
 
 
 def test_quotients_that_are_whole_are_put_together() -> None:
-    even = Box((Axis("i", N),), App("eq", (I % 4, lift(0)), BOOL))
+    even = Region((Axis("i", N),), (App("eq", (I % 4, lift(0)), BOOL),))
     assert simplify(I // 4 * 4 + 1, even) == I + 1
     assert simplify(I // 4 * 8, even) == I * 2
     assert simplify(I // 4 * 3, even) == I // 4 * 3
@@ -85,7 +85,7 @@ def test_quotients_that_are_whole_are_put_together() -> None:
 
 def test_a_guard_that_the_others_imply_goes() -> None:
     both = App("and", (I < 30, App("lt", (I, lift(10)), BOOL)), BOOL)
-    assert simplify(both, Box((Axis("i", N),))) == (I < 10)
+    assert simplify(both, Region((Axis("i", N),))) == (I < 10)
 
 
 def test_rules_can_be_read() -> None:

@@ -20,8 +20,7 @@ from tinygpu.cost.measure import measure
 from tinygpu.cost.notes import RULES, notes
 from tinygpu.cost.predict import Assembled, filled
 from tinygpu.diagnostic import Diagnostic
-from tinygpu.hardware.arch import CPU
-from tinygpu.hardware.device import device_named
+from tinygpu.hardware.arch import CPU, device_named
 from tinygpu.model.machine import Machine
 from tinygpu.pipeline import Proof, check, load, load_text, program
 from tinygpu.report import concise, render

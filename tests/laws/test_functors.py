@@ -16,8 +16,8 @@ import z3
 
 from tests.laws.points import points
 from tinygpu.category import to_numpy
-from tinygpu.category.box import Box
 from tinygpu.category.evaluate import evaluate
+from tinygpu.category.region import Region
 from tinygpu.category.term import BOOL, App, Axis, Const, Term, Var, equal, lift, negation, substitute, text, variables, walk
 from tinygpu.category.to_source import Source, called, plain, source
 from tinygpu.category.to_sympy import to_sympy
@@ -84,11 +84,11 @@ def _named(names: list[str]) -> list[Var]:
 
 I = Var("i")
 INDICES = {  # digits and their number, a guard, a table and flips of bits, by axes up to 64
-    "digits": ((I // 32, I // 4 % 8, I % 4, (I // 4 * 4 + I % 4) * 2), Box((Axis("i", Var("n")),))),
-    "digits by a size": ((I // Var("n"), I % Var("n")), Box((Axis("i", Var("n") * 3),))),
-    "a halo and a guard": ((I * 2 + Var("r"), I + Var("r") < Var("n")), Box((Axis("i", Var("n")), Axis("r", lift(3))))),
-    "a table": ((App("table", (I, *map(lift, (5, 0, 3, 1)))),), Box((Axis("i", lift(4)),))),
-    "flips": ((I ^ (I // 8 % 2 * 3), I ^ lift(5)), Box((Axis("i", lift(64)),))),
+    "digits": ((I // 32, I // 4 % 8, I % 4, (I // 4 * 4 + I % 4) * 2), Region((Axis("i", Var("n")),))),
+    "digits by a size": ((I // Var("n"), I % Var("n")), Region((Axis("i", Var("n") * 3),))),
+    "a halo and a guard": ((I * 2 + Var("r"), I + Var("r") < Var("n")), Region((Axis("i", Var("n")), Axis("r", lift(3))))),
+    "a table": ((App("table", (I, *map(lift, (5, 0, 3, 1)))),), Region((Axis("i", lift(4)),))),
+    "flips": ((I ^ (I // 8 % 2 * 3), I ^ lift(5)), Region((Axis("i", lift(64)),))),
 }
 
 

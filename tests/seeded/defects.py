@@ -73,7 +73,7 @@ DEFECTS = (
     Defect("a precondition is not checked", "runtime/launch.py", "        yield f\"if {' or '.join([*tests, f'not ({_python(said)})'])}:\"", "        yield f\"if {' or '.join(tests) or 'False'}:\"", "tests/emit/test_launcher.py"),
     Defect("outputs may overlap inputs", "runtime/launch.py", '    yield f"    _distinct({title}, {mine}, {others})"\n', "", "tests/emit/test_launcher.py"),
     Defect("32-bit indices are always taken", "runtime/launch.py", """{f'32 if {fits} else 64' if fits else '32'}""", "32", "tests/emit/test_cuda_call.py"),
-    Defect("what is not there keeps a promise", "runtime/truth.py", "(here, known, value >= 0, value < extent)", "(here, known, value >= 0)", "tests/emit/test_check_data.py"),
+    Defect("what is not there keeps a promise", "runtime/conditions.py", "(here, known, value >= 0, value < extent)", "(here, known, value >= 0)", "tests/emit/test_check_data.py"),
     Defect("a negative size is taken", "runtime/calls.py", "    if whole < 0:", "    if whole < -1:", "tests/emit/test_launcher.py"),
     Defect("arrays of two devices are taken", "runtime/calls.py", "        if view.device != first.device and (view.nbytes or min(view.device, first.device) < 0):", "        if view.device != first.device and not view.nbytes:", "tests/emit/test_cuda_call.py"),
     Defect("a read-only output is written", "runtime/calls.py", "    if view.readonly:", "    if view.readonly is None:", "tests/emit/test_launcher.py"),
@@ -82,5 +82,5 @@ DEFECTS = (
     Defect("a size is read from another extent", "schedule/contract.py", "found.append(Solved(size, tensor.name, axis, *split))", "found.append(Solved(size, tensor.name, 0, *split))", "tests/validate/test_specs.py"),
     Defect("any grid is read", "validate/launcher.py", "            if what and repr(value) != repr(other):", "            if not what and repr(value) != repr(other):", "tests/validate/test_edits.py"),
     # runtime
-    Defect("a damaged file of the cache is used", "run/cache.py", "        return path.read_bytes() == text.encode()", "        return bool(path.read_bytes())", "tests/run/test_cache.py"),
+    Defect("a damaged file of the cache is used", "run/load.py", "        return path.read_bytes() == text.encode()", "        return bool(path.read_bytes())", "tests/run/test_cache.py"),
 )  # fmt: skip

@@ -88,7 +88,7 @@ def read(path: str) -> str:
 
 def write(path: Path, text: str) -> None:
     """Write an output whole. Raises TG904 for a place that cannot be written."""
-    from tinygpu.run.cache import write_whole
+    from tinygpu.run.load import write_whole
 
     try:
         write_whole(path, text)

@@ -15,8 +15,7 @@ from tinygpu.cost.plain import as_data
 from tinygpu.cost.predict import Assembled, Filled, filled
 from tinygpu.cost.table import page
 from tinygpu.diagnostic import Diagnostic, TinygpuError
-from tinygpu.hardware.arch import ARCHITECTURES
-from tinygpu.hardware.device import Device, device_named, devices
+from tinygpu.hardware.arch import ARCHITECTURES, Device, device_named, devices
 from tinygpu.record import dataclass
 
 if TYPE_CHECKING:

@@ -12,9 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tinygpu.category.box import box_facts
 from tinygpu.category.cancel import cancel
-from tinygpu.category.region import Region
+from tinygpu.category.region import Region, ranges
 from tinygpu.category.settle import within
 from tinygpu.category.term import INDEX, TRUE, App, Const, Fold, Read, Term, Var, conjunction, conjuncts, substitute, text, walk
 from tinygpu.diagnostic import Label
@@ -158,5 +157,5 @@ def somewhere(promise: Term) -> tuple[Term, ...]:
     """What a promise says of one element: that it is there and is as promised."""
     match promise:
         case Fold("all", axes, guard, body):
-            return box_facts(axes) + conjuncts(guard) + tuple(part for c in conjuncts(body) for part in somewhere(c))
+            return ranges(axes) + conjuncts(guard) + tuple(part for c in conjuncts(body) for part in somewhere(c))
     return (promise,)

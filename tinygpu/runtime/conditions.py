@@ -1,11 +1,12 @@
-"""Whether a condition over data surely holds at a point: a comparison that reads what is not there, or divides by what is not positive,
-neither holds nor does not.
+"""Conditions and numbers in the words of the language: as Python, and as truth in three values at many points of data.
 
+    ceil(n / 4)*4             ↦   -(-n_n // 4) * 4
     all[t < n] (r[t] <= r[t + 1])       at each t:  (r[t] <= r[t + 1] and t + 1 < n + 1,  r[t] > r[t + 1] and t + 1 < n + 1)
 
-Comes in: a condition as Python's tree, arrays of indices, data. Goes out: two arrays of truth values, that it holds and that it does not.
-The one idea: numbers go with whether they are there, so `and`, `or`, `not` are those of three values, and nothing that is not there can make
-a promise hold. Integers of a dtype wrap as a kernel's do; an index has no largest.
+Comes in: texts of a table. Goes out: texts of Python; of a promise two arrays of truth values, that it holds and that it does not. The one idea: but for
+`ceil`, `true` and `false` the words are Python's, and every name of a user's has `n_` before it. Numbers of data go with whether they are there: a
+comparison that reads what is not, or divides by what is not positive, neither holds nor does not, so nothing that is not there makes a promise hold.
+Integers of a dtype wrap as a kernel's do; an index has no largest.
 """
 
 from __future__ import annotations
@@ -13,11 +14,105 @@ from __future__ import annotations
 import ast
 import functools
 import operator
+import re
 from typing import Any
 
 import numpy as np
 
-from tinygpu.runtime.words import _tree
+_WORD = re.compile(r"(?<![\w.])[^\W\d]\w*(?!\w|\()")
+_MEANT = {"true": "True", "false": "False", "inf": "inf"} | {word: word for word in ("and", "or", "not", "if", "else")}
+
+
+def _tree(said: str) -> ast.expr:
+    """A text as Python's tree; `ceil(a / b)` is still a call."""
+    return ast.parse(_WORD.sub(lambda word: _MEANT.get(word[0], f"n_{word[0]}"), said), mode="eval").body
+
+
+class _Rounded(ast.NodeTransformer):
+    """`ceil(a / b)` as `-(-a // b)`; an integer of some dtype as the number that it is."""
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        called = self.generic_visit(node)
+        match called:
+            case ast.Call(func=ast.Name(id="ceil"), args=[ast.BinOp(a, ast.Div(), b)]):
+                return ast.UnaryOp(ast.USub(), ast.BinOp(ast.UnaryOp(ast.USub(), a), ast.FloorDiv(), b))
+            case ast.Call(func=ast.Name(id="min" | "max" | "abs")):
+                return called
+            case ast.Call(args=[inner]):
+                return inner
+        raise ValueError(f"no number of a launcher: {ast.unparse(node)}")
+
+
+def _python(said: str) -> str:
+    """A number or a condition over sizes as Python.
+
+    >>> _python("ceil((n + 1) / 4)*4"), _python("n // k % 2 == 0 and true")
+    ('-(-(n_n + 1) // 4) * 4', 'n_n // n_k % 2 == 0 and True')
+    """
+    return ast.unparse(_Rounded().visit(_tree(said)))
+
+
+def _plain(node: ast.expr, dtypes: dict[str, str], fits: list[str]) -> tuple[ast.expr, bool]:
+    """A condition over scalars, or a number of it, as Python's numbers have it, and whether it is of a dtype; `fits` is what has to be in a
+    dtype's range for that. Raises ValueError where a width, a division or a number that is none could make it another one."""
+
+    def same(inner: ast.expr) -> ast.expr:
+        return _plain(inner, dtypes, fits)[0]
+
+    match node:
+        case ast.Constant() | ast.UnaryOp(ast.USub(), ast.Constant()):
+            return node, False
+        case ast.Name(name) if name.startswith("n_"):
+            dtype = dtypes.get(name[2:])
+            word = "" if dtype in (None, "bool") else "float" if "f" in str(dtype) else "int"
+            return ast.parse(f"{word}({'v' if dtype else 'n'}_{name[2:]})", mode="eval").body, dtype is not None
+        case ast.Call(ast.Name("index"), [inner]):
+            return same(inner), False
+        case ast.Call(ast.Name(dtype), [inner]) if found := re.fullmatch(r"([iu])(\d+)", dtype):
+            number, half = same(inner), 2 ** (int(found[2]) - 1)
+            low, high = (0, 2 * half) if found[1] == "u" else (-half, half)
+            fits.append(f"{low} <= {ast.unparse(number)} < {high}")
+            return number, True
+        case ast.BinOp(left, ast.Add() | ast.Sub() | ast.Mult() as op, right):
+            (a, typed), (b, too) = _plain(left, dtypes, fits), _plain(right, dtypes, fits)
+            if not typed and not too:
+                return ast.BinOp(a, op, b), False
+        case ast.Compare(left, ops, others):
+            return ast.Compare(same(left), ops, list(map(same, others))), False
+        case ast.BoolOp(op, values):
+            return ast.BoolOp(op, list(map(same, values))), False
+    raise ValueError("not as plain as that")
+
+
+def _surely(said: str, dtypes: dict[str, str]) -> str:
+    """What is quick to look at, and says that a condition over scalars holds; `False` where nothing does.
+
+    >>> _surely("0 <= k and k < i32(n)", {"k": "i32"}), _surely("i32(n) * k > 0", {"k": "i32"})
+    ('-2147483648 <= n_n < 2147483648 and (0 <= int(v_k) and int(v_k) < n_n)', 'False')
+    """
+    fits: list[str] = []
+    try:
+        held = ast.unparse(_plain(_tree(said), dtypes, fits)[0])
+    except ValueError:
+        return "False"
+    return " and ".join([*fits, f"({held})"])
+
+
+def _divisors(said: str) -> list[str]:
+    """The divisors that may be zero, each once.
+
+    >>> _divisors("n // k % 4 == 0")
+    ['n_k']
+    """
+    quotients = (ast.FloorDiv, ast.Mod)
+    nodes = [n for n in ast.walk(_Rounded().visit(_tree(said))) if isinstance(n, ast.BinOp) and isinstance(n.op, quotients)]
+    return list(dict.fromkeys(ast.unparse(n.right) for n in nodes if not isinstance(n.right, ast.Constant)))
+
+
+def _minus(said: str) -> bool:
+    """Whether a number may come out negative where the sizes do not: it is, or holds, a difference."""
+    return any(isinstance(n, ast.Sub | ast.USub) for n in ast.walk(_tree(said)))
+
 
 _COMPARED: dict[type, Any] = {
     ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge, ast.Eq: operator.eq, ast.NotEq: operator.ne,
