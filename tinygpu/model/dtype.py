@@ -58,9 +58,8 @@ def settle(term: Term, dtype: str, span: Span, problems: Problems) -> Term:
     if isinstance(dtype, Carrier):
         return problems.add("TG147", f"a number stands where a value of {dtype} is needed", span, "one number", help=_made(dtype))
     if dtype == BOOL:
-        return problems.add(
-            "TG123", "a number stands where a condition is needed", span, "this is a number", help="compare it: … != 0"
-        )
+        title = "a number stands where a condition is needed"
+        return problems.add("TG123", title, span, "this is a number", help="compare it: … != 0")
     match term:
         case Const(value) if term.dtype == LITERAL:
             settled = constant(value, dtype)
@@ -84,9 +83,8 @@ def settle(term: Term, dtype: str, span: Span, problems: Problems) -> Term:
 def _unfit(number: str, dtype: str, span: Span, problems: Problems) -> Const:
     if dtype == INDEX:
         large = number.lstrip("-").isdecimal()
-        return problems.add(
-            "TG119", f"{number} cannot be an index", span, "an index has 64 bits" if large else "an index is a whole number"
-        )
+        title = f"{number} cannot be an index"
+        return problems.add("TG119", title, span, "an index has 64 bits" if large else "an index is a whole number")
     fix = "write a number that it can hold, or cast what it meets: f32(…)"
     return problems.add("TG124", f"{dtype} cannot hold {number}", span, f"it meets a value of {dtype} here", help=fix)
 
@@ -134,14 +132,9 @@ def meet(left: Term, right: Term, spans: tuple[Span, Span], problems: Problems) 
         return WRONG, WRONG, UNKNOWN
     if left.dtype == right.dtype:
         return left, right, left.dtype
-    problems.add(
-        "TG120",
-        f"{_kind(left.dtype)} meets {_kind(right.dtype)} without a cast",
-        spans[0],
-        f"this is {_kind(left.dtype)}",
-        Label(spans[1], f"this is {_kind(right.dtype)}"),
-        help=_advice(left, right),
-    )
+    title = f"{_kind(left.dtype)} meets {_kind(right.dtype)} without a cast"
+    label = Label(spans[1], f"this is {_kind(right.dtype)}")
+    problems.add("TG120", title, spans[0], f"this is {_kind(left.dtype)}", label, help=_advice(left, right))
     return WRONG, WRONG, UNKNOWN
 
 
