@@ -11,12 +11,12 @@ import struct
 from collections.abc import Mapping
 
 from tinygpu.category.dtype import HALVES, SMALL
+from tinygpu.category.layout import Layout
+from tinygpu.category.layout import address as shared_address
 from tinygpu.category.operation import EXACT, FUNCTION, SHUFFLES, expanded
 from tinygpu.category.term import BOOL, FLOATS, FUNCTIONS, INDEX, INTEGERS, SYMBOL, App, Const, Read, Term
 from tinygpu.category.to_source import ATOM, Form, Source, called, plain, rounded_up
 from tinygpu.program.address import address
-from tinygpu.program.layout import Layout
-from tinygpu.program.layout import address as shared_address
 from tinygpu.record import dataclass, field, replace
 
 STORED = {"f16": "u16", "bf16": "u16", BOOL: "u8"}
