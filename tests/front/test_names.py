@@ -53,22 +53,8 @@ machine {1} : {0} {{
   vector v
 }}
 """
-HELPS = sorted(
-    {
-        *HELPERS,
-        *MADE,
-        "load4",
-        "annotations",
-        "shuffle_xor",
-        "f16_value",
-        "sin",
-        "sin_f32",
-        "names",
-        "runtime",
-        "launcher",
-        "by_dtype",
-    }
-)
+BESIDE = ["load4", "annotations", "shuffle_xor", "f16_value", "sin", "sin_f32", "names", "runtime", "launcher", "by_dtype"]
+HELPS = sorted({*HELPERS, *MADE, *BESIDE})
 
 
 @pytest.mark.parametrize("start", range(len(HELPS)), ids=HELPS)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from tinygpu.category import term
 from tinygpu.category.owner import Arrow, digits
 from tinygpu.category.region import Region
 from tinygpu.category.term import TRUE, App, Axis, Fold, Read, Var, ceildiv, lift
@@ -17,7 +16,6 @@ from tinygpu.model.elaborate import elaborate
 from tinygpu.model.machine import Launch, Machine, Phase
 from tinygpu.model.op import Equation, Op, Tensor
 from tinygpu.simulate.simulate import simulate
-from tinygpu.syntax import tree
 from tinygpu.syntax.parse import parse
 
 M, N, K = Var("M"), Var("N"), Var("K")
@@ -30,17 +28,6 @@ machine matmul_plain : matmul {
   work    grid = (by, bx), block = (ty: 8, tx: 16)
   compute i = (by, ty), j = (bx, tx)
   time    k
-}
-"""
-SCALE = """
-op scale(a: f32, x: f32[n]) -> (z: f32[n]) {
-  z[i] = a * x[i]
-}
-
-machine scale_v4 : scale {
-  work    grid = (g), block = (t: 256)
-  compute i = (g, t, v: 4)
-  vector  v
 }
 """
 
@@ -79,26 +66,3 @@ def test_a_machine_that_is_made_by_hand_runs() -> None:
     outcome = simulate(derive(made), {"M": 9, "K": 3, "N": 17}, {"A": a, "B": b})
     assert not outcome.faults
     np.testing.assert_array_equal(outcome.outputs["C"], a @ b)
-
-
-def test_the_tree_can_be_made_by_hand() -> None:
-    i = tree.Name("i")
-    equation = tree.Equation((tree.Cell("z", (i,)),), tree.Binary("*", tree.Name("a"), tree.Cell("x", (i,))))
-    n = (tree.Name("n"),)
-    op = tree.Op(
-        "scale", (tree.TensorDecl("a", "f32"), tree.TensorDecl("x", "f32", n)), (tree.TensorDecl("z", "f32", n),), (equation,)
-    )
-    factors = tree.Group((tree.Name("g"), tree.Name("t"), tree.Sized("v", tree.Number("4"))))
-    grid, block = (
-        tree.Level("grid", tree.Group((tree.Name("g"),))),
-        tree.Level("block", tree.Group((tree.Sized("t", tree.Number("256")),))),
-    )
-    clauses = (tree.Work((grid, block)), tree.Compute((tree.Binding(("i",), factors),)), tree.Own("vector", (tree.Factor("v"),)))
-    file = tree.File((op, tree.Machine("scale_v4", (tree.Name("scale"),), clauses)))
-    assert file == parse(SCALE)
-    assert elaborate(file) == elaborate(parse(SCALE))
-
-
-def test_a_machine_is_read_back_from_its_own_repr() -> None:
-    made = elaborate(parse(MATMUL)).machine("matmul_plain")
-    assert eval(repr(made), {**vars(term), **globals()}) == made

@@ -109,11 +109,8 @@ def test_factors_stand_in_the_order_of_their_sorts() -> None:
         ("bx", "grid"), ("by", "grid"), ("tx", "block"), ("k", "time"), ("ri", "register"), ("v", "vector")
     ]  # fmt: skip
     assert [(a.name, a.sort) for a in phase.owner.codomain] == [("i", "data"), ("j", "data"), ("k", "reduction")]
-
-
-def test_time_is_the_nesting_order() -> None:
     made = machine(MATMUL, "work grid = (), block = ()\ntime j, i\ntime k")
-    assert made.launches[0].time == ("j", "i", "k")
+    assert made.launches[0].time == ("j", "i", "k")  # the nesting order
 
 
 def test_a_work_factor_that_an_equation_does_not_mention_replicates_it() -> None:
@@ -163,16 +160,12 @@ def test_one_machine_for_each_op_and_dtype() -> None:
 
 def test_a_machine_with_a_program_has_a_work_object_and_no_phases() -> None:
     made = machine(
-        COPY, "param B = 64\nwork grid = (g: ceil(n / B)), block = (t: B)\nprogram {\n z[g*B + t] = x[g*B + t] if g*B + t < n\n}"
+        COPY,
+        "param B = 64\nlaunch only {\nwork grid = (g: ceil(n / B)), block = (t: B)\n}\nprogram {\n z[g*B + t] = x[g*B + t] if g*B + t < n\n}",
     )
     (launch,) = made.launches
-    assert made.program is not None and launch.phases == () and made.constants == (("B", 64),)
+    assert made.program is not None and launch.name == "only" and launch.phases == () and made.constants == (("B", 64),)
     assert [text(a.extent) for a in launch.grid + launch.block] == ["ceil(n / 64)", "64"]
-
-
-def test_one_named_launch_is_opened() -> None:
-    made = machine(COPY, "param B = 64\nlaunch only {\nwork grid = (g), block = (t: B)\ncompute i = (g, t)\nequations z\n}")
-    assert made.launches[0].name == "only" and len(made.launches[0].phases) == 1
 
 
 def test_spans_point_at_the_declarations_and_the_assignment() -> None:
@@ -195,8 +188,3 @@ def test_all_mistakes_are_found_at_once() -> None:
     found = caught.value.diagnostics
     assert [d.code for d in found] == ["TG120", "TG101", "TG107", "TG105", "TG106", "TG130"]
     assert [d.span.start for d in found] == sorted(d.span.start for d in found)
-
-
-def test_extents_of_the_work_object_can_be_evaluated() -> None:
-    made = machine(COPY2, "work grid = (g), block = (t: 4)\ncompute (i, j) = (g, t)")
-    assert evaluate(made.launches[0].grid[0].extent, {"M": 3, "N": 5}) == 4
