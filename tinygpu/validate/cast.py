@@ -43,6 +43,8 @@ def extreme(node: ast.Call, op: str, values: list[Value]) -> Value:
     """`min`, `max` or `abs` of numbers of one type, or of indices."""
     if op == "abs" and len(values) == 1 and values[0].kind in INTEGERS:
         return Value(App("abs", (values[0].term,), values[0].kind), f"raw {values[0].kind}")
+    if op == "abs" and len(values) == 1 and values[0].kind in FLOATS:
+        return Value(App("abs", (values[0].term,), values[0].kind), values[0].kind)
     if op != "abs" and len(values) == 2:
         a, b = values
         if a.kind in SIGNED_INDEX and b.kind in SIGNED_INDEX:

@@ -94,9 +94,9 @@ class Reader:
             case ast.UnaryOp(op=op, operand=operand):
                 return self._unary(node, op, self.value(operand))
             case ast.BinOp(left=left, op=op, right=right) if type(op) in OPERATORS:
-                return self._binary(node, OPERATORS[type(op)], self.value(left), self.value(right))
+                return self._binary(node, OPERATORS[type(op)], *self.sides(left, right))
             case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in OPERATORS:
-                return self._compare(node, OPERATORS[type(op)], self.value(left), self.value(right))
+                return self._compare(node, OPERATORS[type(op)], *self.sides(left, right))
             case ast.BoolOp(op=op, values=[first, *others]):
                 parts = [self.guard(first), *map(self._maybe, others)]
                 return Value(App("and" if isinstance(op, ast.And) else "or", tuple(parts), BOOL), "bool")
@@ -126,9 +126,17 @@ class Reader:
         """An expression as a value of that type."""
         return as_kind(node, self.value(node), kind)
 
+    def sides(self, left: ast.expr, right: ast.expr) -> tuple[Value, Value]:
+        """Two operands."""
+        return self.value(left), self.value(right)
+
+    def fits(self, term: Term, kind: str) -> bool:
+        """Whether an integer is seen, or proved, to fit."""
+        return self.width.fits(term, kind, self.here)
+
     def needs(self, node: ast.AST, term: Term, kind: str) -> None:
         """That an integer fits, or the error."""
-        if not self.width.fits(term, kind, self.here):
+        if not self.fits(term, kind):
             says = f"{text(term)} is computed here, and may not be {RANGE[kind]}"
             raise Differs(node, says, "every integer of a kernel fits its type", open_=True)
 

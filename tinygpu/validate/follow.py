@@ -12,11 +12,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from tinygpu.category.monoid import as_monoid
 from tinygpu.category.term import BOOL, App, Read, Term, Var, conjunction, conjuncts, negation, reads, text
 from tinygpu.program.step import Assign, For, If, Step, Sync
 from tinygpu.record import dataclass, field, replace
-from tinygpu.validate.due import Missing, collective, due, shown
+from tinygpu.validate.due import Missing, collective, combined, due, shown
 from tinygpu.validate.effects import Effects, names_in
 from tinygpu.validate.moves import Sink, emptied, loads, stores, together
 from tinygpu.validate.same import Here
@@ -215,15 +214,8 @@ class Follower:
         term = reader.number(cell.value, cell.item)
         if cell.update and not cell.atomic:
             term = App(cell.update, (Read(cell.array, cell.place, cell.item), term), cell.item)
-        wanted = self.combined(step)
+        wanted = self.scope.meaning.stored(step.target, step.value if step.atomic else combined(step))
         if not here.same(term, wanted):
             raise Differs(cell.value, f"gives {text(term)}", f"the program's value is {text(wanted)}")
         self.scope.used(names_in(stmt))
         self.scope.written(cell.array)
-
-    def combined(self, step: Assign) -> Term:
-        """The value that the target gets."""
-        value = step.value
-        if step.update and not step.atomic:
-            value = as_monoid(step.update).combine(Read(step.target, step.index, value.dtype), value)
-        return self.scope.meaning.stored(step.target, value)

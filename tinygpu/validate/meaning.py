@@ -9,6 +9,7 @@ bits in memory and as f32 in registers. The one idea: this is the statement of w
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Self
 
 from tinygpu.category.dtype import HALVES, RANGE, SMALL
 from tinygpu.category.nearest import nearest
@@ -44,7 +45,7 @@ class Meaning:
     known: dict[Term, Term] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, program: Program) -> Meaning:
+    def of(cls, program: Program) -> Self:
         return cls(arrays(program))
 
     def place(self, name: str, index: tuple[Term, ...]) -> tuple[Term, ...]:

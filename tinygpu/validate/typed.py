@@ -55,6 +55,14 @@ class Loaded:
 
 
 @dataclass(frozen=True, slots=True)
+class Held:
+    """A vector register of a CPU: the cells of an array from `first` on, one a lane."""
+
+    pointer: Pointer
+    first: Term
+
+
+@dataclass(frozen=True, slots=True)
 class Number:
     """A thread's own variable that is a cell of the program."""
 
@@ -79,7 +87,7 @@ class Stale:
     why: str
 
 
-Thing: TypeAlias = Value | Pointer | Cells | Loaded | Number | Atom | Stale
+Thing: TypeAlias = Value | Pointer | Cells | Loaded | Held | Number | Atom | Stale
 
 
 class Differs(Exception):
