@@ -10,15 +10,15 @@ import ast
 
 from tinygpu.category.term import INDEX, App, Const, Term, apply
 from tinygpu.validate.meaning import bits
-from tinygpu.validate.typed import FLOATS, INTEGERS, SIGNED_INDEX, Value, unread
+from tinygpu.validate.typed import FLOATS, INTEGERS, SIGNED_INDEX, WORD_INDEX, Value, unread
 
 
 def as_kind(node: ast.AST, value: Value, kind: str) -> Term:
     """A number in that type, converted as numba does it."""
     term = value.term
-    if value.kind == "u32" and term.dtype == INDEX and kind == "u32":
+    if term.dtype == INDEX and kind == "u32" and value.kind in (*SIGNED_INDEX, *WORD_INDEX):
         return Const(term.value, "u32") if isinstance(term, Const) else App("cast", (term,), "u32")
-    if value.kind in (kind, f"raw {kind}"):
+    if value.kind in (kind, f"raw {kind}") or (kind, value.kind) == ("i64", "u64"):
         return term
     if value.kind == "float lit" and kind in FLOATS:
         assert isinstance(term, Const)
@@ -30,6 +30,15 @@ def as_kind(node: ast.AST, value: Value, kind: str) -> Term:
     if value.kind in FLOATS and kind in FLOATS:
         return App("cast", (term,), kind)
     raise unread(node, f"a value of {value.kind} stands where one of {kind} is needed")
+
+
+def as_index(node: ast.AST, value: Value) -> tuple[Term, bool]:
+    """A number as an index, and whether it surely fits the type of indices."""
+    if value.term.dtype == INDEX:
+        return value.term, value.kind in ("ix", "raw ix")
+    if value.kind in INTEGERS:
+        return App("cast", (value.term,)), value.kind not in ("i64", "u32")
+    raise unread(node, f"{value.kind} is made an index")
 
 
 def beside(a: Value, b: Value) -> Value:

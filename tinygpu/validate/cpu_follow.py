@@ -14,10 +14,7 @@ from collections import deque
 from collections.abc import Sequence
 
 from tinygpu.category.term import (
-    BOOL,
-    SHUFFLES,
     TRUE,
-    App,
     Axis,
     Const,
     Term,
@@ -26,17 +23,16 @@ from tinygpu.category.term import (
     conjuncts,
     reads,
     text,
-    walk,
 )
 from tinygpu.program.step import Assign, For, If, Launch, Step, Sync, steps
 from tinygpu.record import dataclass, field, replace
-from tinygpu.schedule.exchange import flat_thread, threads_of
+from tinygpu.schedule.exchange import flat_thread
 from tinygpu.validate.cpu_meaning import CpuMeaning
 from tinygpu.validate.cpu_reader import CpuReader
 from tinygpu.validate.due import combined, shown
 from tinygpu.validate.flat import Flat
 from tinygpu.validate.same import Here, canonical
-from tinygpu.validate.typed import SIGNED_INDEX, Differs, Number, Pointer, Stale, Thing, Value, unread
+from tinygpu.validate.typed import SIGNED_INDEX, Differs, Pointer, Thing, Value, unread
 from tinygpu.validate.width import Width
 
 
@@ -87,12 +83,12 @@ class Follower:
     def block(self, body: Sequence[ast.stmt], queue: deque[Due], here: Here) -> None:
         """Statements that are the next of these steps. What is given a name in them is not known behind them, but cells."""
         given = {n.id for s in body for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-        kept = {n: t for n, t in self.names.items() if n not in given or not _index(t)}
+        kept = {n: t for n, t in self.names.items() if n not in given or not is_index(t)}
         self.meaning.names = dict(kept)
         position = 0
         while position < len(body):
             position += self.statement(body[position:], queue, here)
-        self.meaning.names = kept | {n: t for n, t in self.names.items() if not _index(t)}
+        self.meaning.names = kept | {n: t for n, t in self.names.items() if not is_index(t)}
 
     def statement(self, rest: Sequence[ast.stmt], queue: deque[Due], here: Here) -> int:
         """The next statement, or the next few that belong together; how many they are."""
@@ -120,7 +116,7 @@ class Follower:
 
     def alias(self, name: str, value: ast.expr, here: Here) -> Value | None:
         """The index that a name is given to, if it is one."""
-        if name in self.meaning.cells.values() or (name in self.names and not _index(self.names[name])):
+        if name in self.meaning.cells.values() or (name in self.names and not is_index(self.names[name])):
             return None
         found = self.reader(here).value(value)
         return Value(found.term, "ix") if found.kind in SIGNED_INDEX and not reads(found.term) else None
@@ -145,7 +141,8 @@ class Follower:
         low, high = self.bounds(bounds, here)
         block = self.launch.block
         if self.threads < len(block) and name in (block[self.threads].name, block[self.threads].name + "_"):
-            self.turns(name, block[self.threads], body, queue, here, low, high)
+            axis = block[self.threads]
+            self.turns(name, axis, body, queue, self.inside(here, axis, low, high))
             return
         due = self.due(queue, here)
         if due is None or not isinstance(due.step, For):
@@ -159,22 +156,13 @@ class Follower:
         self.whole(body, inner, self.inside(here, axis, low, high))
         self.domain = around
 
-    def turns(self, name: str, axis: Axis, body: list[ast.stmt], queue: deque[Due], here: Here, low: Term, high: Term) -> None:
-        """A loop over threads: what a barrier is in front of, all come to. A variable is one thread's, and known in its turn alone."""
-        if not self.threads and (due := self.due(queue, here)) is not None:
-            queue.appendleft(due)
-        self.counts(body[0], name, axis)
-        self.threads, self.meaning.region = self.threads + 1, self.meaning.region + (self.threads == 0)
-        self.block(body, queue, self.inside(here, axis, low, high))
-        self.threads -= 1
-        if not self.threads:
-            for other, thing in self.names.items():
-                if other not in self.meaning.made and (isinstance(thing, Number) or _mask(thing)):
-                    self.names[other] = Stale("it is another thread's since")
+    def turns(self, name: str, axis: Axis, body: list[ast.stmt], queue: deque[Due], here: Here) -> None:
+        """A loop over threads: see `cpu_threads`."""
+        raise unread(body[0], "a loop over threads")
 
     def counts(self, node: ast.AST, name: str, axis: Axis) -> None:
         """The variable of a loop."""
-        if name in self.names and not _index(self.names[name]):
+        if name in self.names and not is_index(self.names[name]):
             raise unread(node, f"gives {name} another meaning")
         self.names[name] = Value(Var(axis.name), "ix")
 
@@ -280,57 +268,11 @@ class Follower:
             if goal not in program and not base.holds(goal):
                 raise Differs(node, f"is done only where {text(goal)}", "the program does it elsewhere too")
 
-    # ── between threads ────────────────────────────────────────────────────────────────────────────────────────────
-
     def between(self, node: ast.Assign, target: ast.expr, value: ast.expr, due: Due, queue: deque[Due], here: Here) -> bool:
-        """Whether a value is left for other threads to take by a shuffle, or a condition is kept for later."""
-        match target, due.step:
-            case ast.Subscript(ast.Name(name), ast.Call(ast.Name("at"), [number])), Assign(value=done, guard=guard) if (
-                name in self.meaning.made and name not in self.meaning.cells.values() and (left := self.shuffle(done)) is not None
-            ):
-                self.points(node, (*due.guards, *conjuncts(guard)), here)
-                self.apart(node, name, number, here)
-                kind, (given, _) = self.meaning.made[name][1], left.args
-                self.gives(value, kind, self.meaning.term(given), here)
-                self.names[name] = Pointer(name, kind)
-                self.meaning.shuffled[left] = (name, self.meaning.region)
-                queue.appendleft(due)
-            case ((ast.Name(name) | ast.Subscript(ast.Name(name))), If(guard, inner)):
-                self.points(node, due.guards, here)
-                match target:
-                    case ast.Subscript(slice=ast.Call(ast.Name("at"), [number])) if (
-                        self.meaning.made.get(name, ("", ""))[1] == BOOL
-                    ):
-                        self.apart(node, name, number, here)
-                    case ast.Subscript():
-                        raise unread(node, "keeps a condition elsewhere")
-                self.gives(value, BOOL, self.meaning.term(guard), here)
-                mask = Var(f"{name} of {len(self.meaning.cells)}", BOOL)
-                self.names[name] = Value(mask, BOOL)
-                queue.extendleft(Due(s, (*due.guards, mask)) for s in reversed(inner))
-            case _:
-                return False
-        self.meaning.known.clear()
-        return True
-
-    def apart(self, node: ast.AST, name: str, number: ast.expr, here: Here) -> None:
-        """That an array has an element for each thread, and this is the own one."""
-        if self.meaning.made.get(name, (None, ""))[0] != Const(threads_of(self.launch.block)):
-            raise Differs(node, f"{name} is no array over the threads")
-        if not here.same(self.reader(here).index(number), flat_thread(self.launch.block)):
-            raise Differs(node, "leaves a value in another thread's place")
-
-    def shuffle(self, value: Term) -> App | None:
-        """The next shuffle of a value that nothing was left for, none inside of it."""
-        waiting = [t for t in walk(value) if isinstance(t, App) and t.op in SHUFFLES and t not in self.meaning.shuffled]
-        return next((t for t in waiting if not any(other in walk(t.args[0]) for other in waiting)), None)
+        """Whether an assignment is for other threads, or for later: see `cpu_threads`."""
+        return False
 
 
-def _mask(thing: Thing) -> bool:
-    """Whether a name stands for what a condition was for a thread."""
-    return isinstance(thing, Value) and thing.kind == BOOL and isinstance(thing.term, Var)
-
-
-def _index(thing: Thing) -> bool:
+def is_index(thing: Thing) -> bool:
     """Whether a name stands for an index, and is gone where its block ends."""
     return isinstance(thing, Value) and thing.kind == "ix"

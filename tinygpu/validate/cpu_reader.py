@@ -15,9 +15,9 @@ from functools import reduce
 from tinygpu.category.term import INDEX, App, Const, Term, apply, equal, select
 from tinygpu.record import dataclass
 from tinygpu.validate.cast import converted
-from tinygpu.validate.expression import OPERATORS, Reader
+from tinygpu.validate.expression import Reader
 from tinygpu.validate.same import canonical
-from tinygpu.validate.typed import FLOATS, INTEGERS, SIGNED_INDEX, Atom, Pointer, Thing, Value, unread
+from tinygpu.validate.typed import FLOATS, INTEGERS, OPERATORS, SIGNED_INDEX, Atom, Pointer, Thing, Value, unread
 
 FUNCTIONS = ("exp", "exp2", "log", "sqrt", "rsqrt", "tanh", "sigmoid", "erf", "sin", "cos")
 TYPES = {

@@ -17,7 +17,8 @@ from tinygpu.program.step import Assign, For
 from tinygpu.record import dataclass, replace
 from tinygpu.schedule.pieces import substituted
 from tinygpu.schedule.tiled import LANES
-from tinygpu.validate.cpu_follow import Due, Follower
+from tinygpu.validate.cpu_follow import Due
+from tinygpu.validate.cpu_threads import ThreadFollower
 from tinygpu.validate.due import combined
 from tinygpu.validate.same import Here, canonical
 from tinygpu.validate.typed import Differs, Held, Pointer, unread
@@ -27,7 +28,7 @@ Registers = dict[str, Held]
 
 
 @dataclass(slots=True)
-class VectorFollower(Follower):
+class VectorFollower(ThreadFollower):
     """A work function with vectors of numbers of that type."""
 
     vectors: str = ""

@@ -16,11 +16,12 @@ from collections.abc import Callable, Collection, Mapping
 from tinygpu.category.node import COMPARISONS
 from tinygpu.category.term import BOOL, INDEX, App, Const, Read, Term, apply, text
 from tinygpu.record import dataclass, field
-from tinygpu.validate.cast import as_kind, beside, converted, extreme
+from tinygpu.validate.cast import as_index, as_kind, beside, converted, extreme
 from tinygpu.validate.same import Here
 from tinygpu.validate.typed import (
     FLOATS,
     INTEGERS,
+    OPERATORS,
     SIGNED_INDEX,
     WORD_INDEX,
     Atom,
@@ -36,10 +37,6 @@ from tinygpu.validate.typed import (
 )
 from tinygpu.validate.width import Width
 
-OPERATORS: Mapping[type, str] = {
-    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.FloorDiv: "floordiv", ast.Mod: "mod", ast.BitXor: "xor",
-    ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne",
-}  # fmt: skip
 RANGE = {
     "ix": "an index of the kernel's type",
     "u32": "an unsigned number of 32 bits",
@@ -286,21 +283,9 @@ class Reader:
 
     def _cast(self, node: ast.Call, kind: str, value: Value) -> Value:
         """A call of a type: of an index, to an index, or of one number to another."""
-        term = value.term
         if kind == "ix":
-            if term.dtype == INDEX:
-                if value.kind not in ("ix", "raw ix") and term not in self.flat:
-                    self.needs(node, term, "ix")
-                return Value(term, kind)
-            if value.kind in INTEGERS:
-                if value.kind in ("i64", "u32"):
-                    self.needs(node, App("cast", (term,)), "ix")
-                return Value(App("cast", (term,)), "ix")
-            raise unread(node, f"{ast.unparse(node)} makes an index of {value.kind}")
-        if kind == "u32" and term.dtype == INDEX:
-            return Value(Const(term.value, kind) if isinstance(term, Const) else App("cast", (term,), kind), kind)
-        if (kind, value.kind) == ("i64", "u64"):
+            term, whole = as_index(node, value)
+            if not whole and term not in self.flat:
+                self.needs(node, term, "ix")
             return Value(term, kind)
-        if kind == "u64":
-            return Value(as_kind(node, value, "i64"), kind)
-        return Value(as_kind(node, value, kind), kind)
+        return Value(as_kind(node, value, "i64" if kind == "u64" else kind), kind)

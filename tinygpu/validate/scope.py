@@ -1,18 +1,18 @@
-"""What the names of a kernel's text stand for at the statement at hand.
+"""What the names of a kernel's text stand for at the statement at hand, and what statements change: names, arrays, and whether threads wait.
 
 Comes in: statements that give names, and what statements write. Goes out: readers of expressions, and names that are not known any more.
-The one idea: a name stands for its term until something that the term was read from is written; then nobody may use it.
+The one idea: a name stands for its term until something that the term was read from is written; then nobody may use it. What a loop may change
+is not known in any of its turns before it is given again, so it is looked for first.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from tinygpu.category.linear import as_written, joined, polynomial
 from tinygpu.category.term import App, Read, Term, reads, variables, walk
 from tinygpu.record import dataclass, field, replace
-from tinygpu.validate.effects import Effects, effects
 from tinygpu.validate.expression import Reader
 from tinygpu.validate.flat import Flat
 from tinygpu.validate.meaning import Meaning
@@ -21,6 +21,50 @@ from tinygpu.validate.typed import Atom, Cells, Differs, Loaded, Number, Pointer
 from tinygpu.validate.width import Width
 
 NAMED = ("ix", "u32", "f32", "f64", "i8", "i32", "i64", "u8", "bool")  # types that a name of the text may have
+
+
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """`assigned` are names of the text, `written` arrays of the program."""
+
+    assigned: frozenset[str] = frozenset()
+    written: frozenset[str] = frozenset()
+    barriers: bool = False
+
+
+def effects(body: Iterable[ast.stmt], names: Mapping[str, Thing]) -> Effects:
+    """What statements may change."""
+    assigned: set[str] = set()
+    written: set[str] = set()
+    barriers = False
+    for node in (n for stmt in body for n in ast.walk(stmt)):
+        match node:
+            case ast.Name(id=name, ctx=ast.Store()):
+                assigned.add(name)
+                written |= _array(names.get(name))
+            case ast.Subscript(value=ast.Name(id=name), ctx=ast.Store()):
+                written |= _array(names.get(name))
+            case ast.Call(func=ast.Name(id=name), args=[ast.Name(id=first), *_]):
+                atom = names.get(name)
+                if isinstance(atom, Atom) and atom.what in ("store", "atomic"):
+                    written |= _array(names.get(first))
+                if isinstance(atom, Atom) and atom.what == "load":
+                    assigned.add(first)
+            case ast.Attribute(attr="syncthreads" | "syncwarp"):
+                barriers = True
+    return Effects(frozenset(assigned), frozenset(written), barriers)
+
+
+def _array(thing: Thing | None) -> set[str]:
+    match thing:
+        case Number(array=array) | Pointer(array=array) | Cells(array=array) if array:
+            return {array}
+    return set()
+
+
+def names_in(node: ast.AST) -> frozenset[str]:
+    """All names that stand in a node."""
+    return frozenset(n.id for n in ast.walk(node) if isinstance(n, ast.Name))
 
 
 @dataclass(slots=True)

@@ -7,6 +7,7 @@ The one idea: an index term is an integer of mathematics and a machine type besi
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from typing import TypeAlias
 
 from tinygpu.category.term import Term
@@ -16,6 +17,10 @@ INTEGERS = ("i8", "i32", "i64", "u8", "u32")  # u16 only as the bits of floats
 FLOATS = ("f32", "f64")
 SIGNED_INDEX = ("ix", "lit", "raw ix")  # an index, a number of the text, and what arithmetic of these gives before it is cast back
 WORD_INDEX = ("u32", "raw u32")  # an index as an unsigned number of 32 bits
+OPERATORS: Mapping[type, str] = {
+    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.FloorDiv: "floordiv", ast.Mod: "mod", ast.BitXor: "xor",
+    ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
