@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
+from tinygpu.category.dtype import NUMPY
 from tinygpu.category.interval import natural
 from tinygpu.category.linear import stride
 from tinygpu.category.term import FLOATS, Axis, Const, Term, conjunction, conjuncts, size, text, variables
@@ -20,7 +21,7 @@ from tinygpu.emit.cpu_driver import Call, arguments, driver_lines, entry_lines
 from tinygpu.emit.cpu_lanes import IMPORTS as LANES_IMPORTS
 from tinygpu.emit.cpu_lanes import lanes_source
 from tinygpu.emit.cpu_prelude import HEADER, HEADER_IMPORTS, prelude
-from tinygpu.emit.cpu_text import REGISTER, RESERVED, Writer, mangle
+from tinygpu.emit.cpu_text import RESERVED, Writer, mangle
 from tinygpu.emit.cuda_names import index_names
 from tinygpu.emit.mathlib import errors
 from tinygpu.emit.python import block, identifier, indent
@@ -139,7 +140,7 @@ def declared(local: Array, writer: Writer) -> list[str]:
         size = size * extent
     if not local.extents and local.name not in writer.strip:
         return []
-    return [f"{mangle(local.name)} = np.empty({writer.index(size)}, {REGISTER[local.dtype]})"]
+    return [f"{mangle(local.name)} = np.empty({writer.index(size)}, {NUMPY[local.dtype]})"]
 
 
 def decoded(grid: tuple[Axis, ...], writer: Writer) -> list[str]:
