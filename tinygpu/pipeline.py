@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from tinygpu.validate.launcher import Expected
 
 T = TypeVar("T")
-LAID_OUT = 4_000_000  # solver steps for a claim of a program that is laid out for a CPU: there is always another one
+LAID_OUT = 20_000_000  # solver steps for a claim of a program that is laid out for a CPU: there is always another one
 seconds: dict[str, float] = {}  # spent in each stage by this process
 watchers: list[Callable[[str, object], None]] = []  # called with each stage's name and result
 

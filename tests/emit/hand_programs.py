@@ -8,9 +8,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from tinygpu import pipeline
+from tinygpu.category.layout import Layout
 from tinygpu.category.term import App, Axis, Const, Read, Term, Var, ceildiv, substitute
 from tinygpu.model.op import Equation, Op, Tensor
-from tinygpu.program.layout import Layout
 from tinygpu.program.step import Array, Assign, For, Launch, Program, Step, arrays_in
 from tinygpu.record import replace
 

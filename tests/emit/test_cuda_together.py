@@ -19,6 +19,7 @@ from tests.emit.interpreter import ORDERS, run
 from tests.emit.test_cuda import ARCHITECTURES, needs_cuda, seen
 from tests.program.cooperation_texts import TEXTS
 from tinygpu.category.evaluate import evaluate
+from tinygpu.category.layout import PLAIN, Layout
 from tinygpu.category.term import TRUE, App, Axis, Const, Term, Var
 from tinygpu.derive.wide import wide_accesses
 from tinygpu.emit.cuda import block_threads, cuda_source, kernel_name
@@ -29,7 +30,6 @@ from tinygpu.obligations import access
 from tinygpu.obligations.dataflow import execute
 from tinygpu.obligations.obligation import Obligation
 from tinygpu.pipeline import load_text, program
-from tinygpu.program.layout import PLAIN, Layout
 from tinygpu.program.space import LOCAL, SHARED
 from tinygpu.program.step import Array, Assign, If, Launch, Program, Step, Sync
 from tinygpu.proof.kernel import Theorem, discharge

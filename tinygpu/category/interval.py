@@ -7,41 +7,45 @@ The one idea: interval arithmetic whose ends are polynomials over the sizes, so 
 from __future__ import annotations
 
 from functools import reduce
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from tinygpu.category.box import Box
 from tinygpu.category.dtype import RANGE
 from tinygpu.category.known import Known
 from tinygpu.category.linear import ONE, Polynomial, constant, divide, number, plus, polynomial, term_of, times
 from tinygpu.category.term import INDEX, App, Const, Term, Var, apply, negation
+
+if TYPE_CHECKING:
+    from tinygpu.category.region import Region
 
 Range: TypeAlias = tuple[Polynomial | None, Polynomial | None]
 NOTHING: Range = (None, None)
 HELD = {name: ends for name, ends in RANGE.items() if name != "i64"}  # what data says of an index
 
 
-def lower(term: Term, box: Box) -> Term | None:
-    """A term over the sizes that is at most `term` at every point of the box, or None.
+def lower(term: Term, region: Region) -> Term | None:
+    """A term over the sizes that is at most `term` at every point of a region, or None.
 
+    >>> from tinygpu.category.region import Region
     >>> from tinygpu.category.term import Axis, text
-    >>> text(lower(Var("i") - 1, Box((Axis("i", Var("n")),))))
+    >>> text(lower(Var("i") - 1, Region((Axis("i", Var("n")),))))
     '-1'
     """
-    low = range_of(polynomial(term), Known.at(box))[0]
+    low = range_of(polynomial(term), Known.at(region))[0]
     return None if low is None else term_of(low)
 
 
-def upper(term: Term, box: Box) -> Term | None:
-    """A term over the sizes that is at least `term` at every point of the box, or None. It states the launcher's width checks.
+def upper(term: Term, region: Region) -> Term | None:
+    """A term over the sizes that is at least `term` at every point of a region, or None. It states the launcher's width checks.
 
+    >>> from tinygpu.category.region import Region
     >>> from tinygpu.category.term import Axis, ceildiv, lift, text
     >>> g, t, v, e, M, N = map(Var, "gtveMN")
-    >>> text(upper((g * 256 + t) * 4 + v, Box((Axis("g", ceildiv(Var("n"), 1024)), Axis("t", lift(256)), Axis("v", lift(4))))))
+    >>> text(upper((g * 256 + t) * 4 + v, Region((Axis("g", ceildiv(Var("n"), 1024)), Axis("t", lift(256)), Axis("v", lift(4))))))
     'ceil(n / 1024)*1024 - 1'
-    >>> text(upper(e // N, Box((Axis("e", M * N),)))), text(upper(e % N, Box((Axis("e", M * N),))))
+    >>> text(upper(e // N, Region((Axis("e", M * N),)))), text(upper(e % N, Region((Axis("e", M * N),))))
     ('M - 1', 'N - 1')
     """
-    high = range_of(polynomial(term), Known.at(box))[1]
+    high = range_of(polynomial(term), Known.at(region))[1]
     return None if high is None else term_of(high)
 
 

@@ -34,14 +34,12 @@ from tinygpu.category.term import (
     Fold,
     Term,
     conjunction,
-    conjuncts,
     lift,
     negation,
     plain,
     rebuild,
     select,
     total,
-    variables,
     whole,
 )
 
@@ -88,12 +86,9 @@ def _anew(term: Term, known: Known) -> Term:
         case App("floordiv" | "mod" as op, (a, n), "index"):
             return parted(op, _settle(a, known), _settle(n, known), known)
         case Fold(monoid, axes, guard, body, dtype, span):
-            names = {a.name for a in axes}
-            ranges = (*known.extents.items(), *((a.name, a.extent) for a in axes))
-            inner = {name: extent for name, extent in ranges if not names & variables(extent)}
-            outer = frozenset(g for g in known.given if not names & variables(g))
-            guard = _settle(guard, Known.of(inner, outer))
-            body = settle(body, inner, outer | frozenset(conjuncts(guard)))
+            inside = known.inside(axes)
+            guard = _settle(guard, inside)
+            body = _settle(body, inside.under(guard))
             unit = as_monoid(monoid).unit(dtype)
             if unit is not None and (guard == FALSE or (body == unit and (whole(guard) or total(guard)))):
                 return unit  # of nothing, and of units

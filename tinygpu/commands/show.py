@@ -132,10 +132,10 @@ def work_text(machine: Machine, launch: Launch) -> str:
 
 def phase_lines(phase: Phase, arch: str = "") -> list[str]:
     """One equation: each index as a term over factors, the thread's own factors, and the guard."""
-    from tinygpu.category.term import TRUE, text
+    from tinygpu.category.term import conjunction, text
 
     owner = phase.owner
-    lines = [f"{phase.equation.target:<6} {a.name} = {text(t)}" for a, t in zip(owner.codomain.axes, owner.terms, strict=True)]
+    lines = [f"{phase.equation.target:<6} {a.name} = {text(t)}" for a, t in zip(owner.codomain, owner.terms, strict=True)]
     words = {"vector": "simd"} if arch == CPU else {}
     own = [
         f"{words.get(a.sort, a.sort)} {a.name}: {text(a.extent)}"
@@ -144,6 +144,6 @@ def phase_lines(phase: Phase, arch: str = "") -> list[str]:
     ]
     if own:
         lines.append(f"{'':<6} {', '.join(own)}")
-    if owner.domain.guard != TRUE:
-        lines.append(f"{'':<6} where {text(owner.domain.guard)}")
+    if owner.domain.guard:
+        lines.append(f"{'':<6} where {text(conjunction(*owner.domain.guard))}")
     return lines

@@ -30,7 +30,7 @@ def outermost(term: Term) -> tuple[Fold, ...]:
 
 def factors(phase: Phase, fold: Fold) -> tuple[Axis, ...]:
     """The factors that a fold runs over, by the owner of its equation."""
-    terms = dict(zip(phase.owner.codomain.names, phase.owner.terms, strict=True))
+    terms = phase.owner.by_axis
     names = frozenset().union(*(variables(terms[a.name]) for a in fold.axes))
     return tuple(a for a in phase.owner.domain.axes if a.name in names)
 

@@ -80,7 +80,7 @@ def check_blocks(first: Phase, last: Phase, problems: Problems) -> bool:
 
 def start(phase: Phase, one: Prefix, grid: Axis) -> Term:
     """The first index of a block."""
-    terms = dict(zip(phase.owner.codomain.names, phase.owner.terms, strict=True))
+    terms = phase.owner.by_axis
     zeros: dict[str, Term] = {a.name: Const(0) for a in phase.owner.domain.axes if a.name != grid.name}
     return substitute(terms[one.bound], zeros)
 

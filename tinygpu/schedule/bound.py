@@ -11,9 +11,9 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Iterator
 
-from tinygpu.category.box import Box
 from tinygpu.category.decide import holds
 from tinygpu.category.linear import ONE, Polynomial, number, plus, polynomial, stride, times
+from tinygpu.category.region import Region
 from tinygpu.category.term import (
     BOOL,
     TRUE,
@@ -33,7 +33,7 @@ from tinygpu.category.term import (
 from tinygpu.program.step import Assign, For, If, Step
 from tinygpu.program.traverse import map_steps, written
 from tinygpu.record import dataclass, replace
-from tinygpu.schedule.nest import Body, Nest, change_terms, loops_of, sites
+from tinygpu.schedule.nest import Body, Nest, change_terms, is_long, loops_of, sites
 from tinygpu.schedule.polynomial import limit, positive, term
 
 
@@ -157,7 +157,7 @@ def _passing(loop: For, whole: Body) -> set[str]:
 
 def ended(nest: Nest, where: tuple[Term, ...]) -> Nest:
     """The nest with loops to `min(a, b)` that run to the one of both that the preconditions say is the smaller."""
-    box = Box((), conjunction(*(c for w in where for c in conjuncts(w) if not reads(c))))
+    box = Region((), tuple(c for w in where for c in conjuncts(w) if not reads(c)))
 
     def each(step: Step) -> Body:
         match step:
@@ -180,7 +180,7 @@ class Interior:
 
 
 def interior(nest: Nest, lane: Axis) -> Interior | None:
-    """The interior, if the nest has linear conditions.
+    """The interior, if the nest has linear conditions that are no ends of long loops.
 
     >>> from tinygpu.category.term import Read, text
     >>> i, n = Var("i"), Var("n")
@@ -195,7 +195,7 @@ def interior(nest: Nest, lane: Axis) -> Interior | None:
     facts: dict[Term, None] = {}
     for condition, loops in _conditions(nest.body):
         worst = _worst(condition, loops)
-        if worst is None:
+        if worst is None or _ends(condition, loops):
             continue
         if (end := limit(worst, lane.name)) is not None:
             (lows if end[0] > 0 else highs)[end[1]] = None
@@ -214,6 +214,11 @@ def _conditions(body: Body) -> Iterator[tuple[Term, tuple[Axis, ...]]]:
         whole = [*site.guards, site.step.guard]
         whole += [t.args[0] for root in site.terms for t in walk(root) if isinstance(t, App) and t.op == "select"]
         yield from ((part, loops) for guard in whole for part in conjuncts(guard) if not reads(part) and variables(part))
+
+
+def _ends(condition: Term, loops: tuple[Axis, ...]) -> bool:
+    """Whether a condition says where a long loop begins or ends, so it is no test."""
+    return any(is_long(axis) and limit(positive(condition), axis.name) is not None for axis in loops[-1:])
 
 
 def _worst(condition: Term, loops: tuple[Axis, ...]) -> Polynomial | None:

@@ -80,7 +80,8 @@ def laid_out(program: Program, launch: Launch, fresh: Callable[[str], str] | Non
     elif turn := turn_of(nest, shapes):
         made = turned(nest, turn, fresh)
     else:
-        made = Points(shapes, fresh).launch(nest)
+        left = {space.name for space in program.workspaces}
+        made = Points(shapes, {name: shape for name, shape in shapes.items() if name not in left}, fresh).launch(nest)
     return replace(made, body=declared(made.body, fresh), span=launch.span)
 
 
