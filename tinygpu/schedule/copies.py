@@ -17,6 +17,7 @@ def without_copies(body: tuple[Step, ...], inputs: frozenset[str]) -> tuple[Step
     """`body → body` in which every local array that is such a copy is gone.
 
     >>> from tinygpu.category.term import Axis, Const, text
+    >>> from tinygpu.program.space import LOCAL
     >>> r, w = Var("r"), Array("w_cell", "f32", (Const(3),), LOCAL)
     >>> copy = For(Axis("r", Const(3), "register"), (Assign("w_cell", (r,), Read("w", (r,), "f32")),))
     >>> use = Assign("y", (), Read("w_cell", (Const(2),), "f32"))

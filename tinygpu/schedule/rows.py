@@ -19,6 +19,7 @@ def in_rows(body: tuple[Step, ...]) -> tuple[Step, ...]:
     """`body → body` in which every array of cells has one axis.
 
     >>> from tinygpu.category.term import Var, text
+    >>> from tinygpu.program.space import LOCAL
     >>> e = Array("e", "f32", (Const(256), Const(16)), LOCAL)
     >>> cells, write = in_rows((e, Assign("e", (Var("c"), Var("v")), Const(0.0, "f32"))))
     >>> [text(n) for n in cells.extents], [text(i) for i in write.index]
