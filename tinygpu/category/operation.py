@@ -28,7 +28,7 @@ class Operation:
     """`symbol` is how the language and Python write it, with the spaces around, and `rank` how tightly that binds; others are called by name.
     `apply` computes it of numbers that have Python's operators; `smt` is SMT-LIB's word. `of` says which dtypes have it, if not all.
     `work` is the kind of work that it is of floats. `keeps`: it gives one of the values that it gets, or the negative of one, or a number next
-    to it, so that nothing is rounded and no infinity comes of numbers. `partial`: of some numbers it has no value."""
+    to it, so that nothing is rounded and no infinity comes of numbers. `partial`: of some numbers it has no value. What folds has a `ufunc` of numpy."""
 
     name: str
     symbol: str = ""
@@ -39,6 +39,7 @@ class Operation:
     of: str = ""
     keeps: bool = False
     partial: bool = False
+    ufunc: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,11 @@ class Function(Operation):
     cuda: str = ""
     angle: bool = False
     cpu: str = ""
+
+    def begun(self, number: Any) -> Any:
+        """Whether it has a value of a finite number."""
+        relation, start = self.begin or ("ge", -INFINITY)
+        return OPERATION[relation].apply(number, start)  # type: ignore[misc]
 
     @property
     def positive(self) -> bool:
@@ -77,15 +83,15 @@ class Function(Operation):
 
 FLOAT, INTEGER = "float", "integer"
 ARITHMETICAL = (
-    Operation("add", " + ", 6, operator.add, "+", "add"),
+    Operation("add", " + ", 6, operator.add, "+", "add", ufunc="add"),
     Operation("sub", " - ", 6, operator.sub, "-", "add"),
-    Operation("mul", "*", 7, operator.mul, "*", "mul"),
+    Operation("mul", "*", 7, operator.mul, "*", "mul", ufunc="multiply"),
     Operation("div", " / ", 7, operator.truediv, "/", "divide", FLOAT, partial=True),
     Operation("floordiv", " // ", 7, operator.floordiv, of=INTEGER, partial=True),
     Operation("mod", " % ", 7, operator.mod, of=INTEGER, partial=True),
-    Operation("min", apply=min, work="compare", keeps=True),
-    Operation("max", apply=max, work="compare", keeps=True),
-    Operation("xor", " ^ ", 5, operator.xor, of=INTEGER),
+    Operation("min", apply=min, work="compare", keeps=True, ufunc="minimum"),
+    Operation("max", apply=max, work="compare", keeps=True, ufunc="maximum"),
+    Operation("xor", " ^ ", 5, operator.xor, of=INTEGER, ufunc="bitwise_xor"),
     Operation("neg", "-", 8, operator.neg, "-", "compare", keeps=True),
     Operation("ceildiv", apply=lambda a, b: -(-a // b), of=INTEGER, partial=True),
 )
@@ -97,7 +103,11 @@ COMPARING = (
     Operation("eq", " == ", 4, operator.eq, "="),
     Operation("ne", " != ", 4, operator.ne),
 )
-LOGICAL = (Operation("and", " and ", 2), Operation("or", " or ", 1), Operation("not", "not ", 3))
+LOGICAL = (
+    Operation("and", " and ", 2, ufunc="logical_and"),
+    Operation("or", " or ", 1, ufunc="logical_or"),
+    Operation("not", "not ", 3),
+)
 OF_FLOATS: Mapping[str, Any] = {"work": "special", "of": FLOAT}
 FUNCTION: Mapping[str, Function] = {
     row.name: row

@@ -13,8 +13,8 @@ from functools import reduce
 from typing import TypeAlias
 
 from tinygpu.category.dtype import RANGE, SIGNED
-from tinygpu.category.nearest import stored
 from tinygpu.category.operation import FUNCTION
+from tinygpu.category.rounding import stored
 from tinygpu.category.term import BOOL, COMPARISONS, FLOATS, TRUE, App, Const, Fold, Read, Term, Var, negation, variables
 
 INFINITY = float("inf")

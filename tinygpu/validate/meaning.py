@@ -12,8 +12,8 @@ from collections.abc import Mapping
 
 from tinygpu.category.dtype import HALVES, RANGE, SMALL
 from tinygpu.category.layout import address as shared_address
-from tinygpu.category.nearest import nearest
 from tinygpu.category.operation import EXACT, FUNCTION, SHUFFLES, expanded
+from tinygpu.category.rounding import nearest
 from tinygpu.category.term import BOOL, FLOATS, INDEX, INTEGERS, App, Const, Read, Term, select
 from tinygpu.program.address import address as row_major
 from tinygpu.program.arrays import arrays
