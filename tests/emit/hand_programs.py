@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tinygpu import pipeline
-from tinygpu.program.layout import Layout
+from tinygpu.category.layout import Layout
 from tinygpu.program.step import Array, Program
 from tinygpu.record import replace
 

@@ -22,13 +22,13 @@ from tests.emit.interpreter import ORDERS, run
 from tests.program.cooperation_texts import TEXTS
 from tinygpu import pipeline
 from tinygpu.category.evaluate import evaluate
+from tinygpu.category.layout import Layout
 from tinygpu.category.term import Const, Read, Var, text
 from tinygpu.derive.wide import wide_accesses
 from tinygpu.emit.cuda import block_threads, cuda_source, kernel_name
 from tinygpu.emit.cuda_text import literal, rounded
 from tinygpu.hardware.gate import compile_ptx, gate, gates, loaded, missing
 from tinygpu.hardware.machine_code import Report, disassembler, share
-from tinygpu.program.layout import Layout
 from tinygpu.program.step import Assign, For, Program
 from tinygpu.simulate.inputs import random_inputs
 from tinygpu.simulate.reference import reference

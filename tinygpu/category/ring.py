@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from tinygpu.category.dtype import BITS, SIGNED
 from tinygpu.category.linear import number, plus, times
-from tinygpu.category.nearest import nearest
+from tinygpu.category.rounding import nearest
 from tinygpu.category.term import FLOATS, App, Const, Term, kept, text
 
 Polynomial: TypeAlias = dict[tuple[Term, ...], Any]  # of `linear`, with fractions

@@ -12,6 +12,7 @@ from functools import reduce
 
 from tinygpu.category.dtype import HALVES
 from tinygpu.category.names import unused
+from tinygpu.category.operation import FUNCTION
 from tinygpu.category.term import Axis, Const, text
 from tinygpu.derive.streaming import once
 from tinygpu.derive.unpack import unpack
@@ -27,10 +28,10 @@ from tinygpu.program.traverse import written
 from tinygpu.record import dataclass
 from tinygpu.schedule import contract
 
-LIBDEVICE = ("exp", "exp2", "log", "sqrt", "rsqrt", "tanh", "erf", "floor", "fabs")
+LIBDEVICE = {row.cuda: row for row in FUNCTION.values() if row.cuda and not row.angle}
 TYPES = ("f64", "f32", "i64", "i32", "i8", "u64", "u32", "u16", "u8", "ix")
 BUILTIN = ("range", "min", "max", "abs", "int", "float", "bool")
-CALLED = frozenset((*ANGLES, *(f + end for f in LIBDEVICE if f not in ("floor", "fabs") for end in ("", "f"))))
+CALLED = frozenset((*ANGLES, *(f + end for f, row in LIBDEVICE.items() if not row.keeps for end in ("", "f"))))
 TOGETHER = ("shared", *SHUFFLED, *UPDATED)
 OTHERS = ("upto", "div", "mod", "ceil", "constant", "cuda", "inf")
 GIVEN = frozenset((*TYPES, *CONVERSIONS, *ANGLES, *LIBDEVICE, *(f + "f" for f in LIBDEVICE), *MOVES, *TOGETHER, *OTHERS))
