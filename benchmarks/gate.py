@@ -20,12 +20,12 @@ from typing import Any
 from tinygpu import pipeline
 from tinygpu.cost.measure import measure
 from tinygpu.derive.unpack import unpack
-from tinygpu.emit.cuda import block_threads, dynamic_bytes
+from tinygpu.emit.cuda import block_threads
 from tinygpu.hardware.arch import CPU
 from tinygpu.hardware.gate import compile_ptx, loaded, missing, slow
-from tinygpu.hardware.loops import count, innermost, loops, plain_loads
-from tinygpu.hardware.machine_code import Arch, Report, assembled, share
+from tinygpu.hardware.machine_code import Arch, Report, assembled, count, innermost, loops, plain_loads, share
 from tinygpu.program.step import Array, Program, steps
+from tinygpu.schedule.contract import dynamic_bytes
 
 ROOT = Path(__file__).resolve().parent.parent
 ARCHITECTURES: tuple[Arch, ...] = ((8, 0), (9, 0, "a"))

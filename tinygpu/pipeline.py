@@ -31,10 +31,10 @@ from tinygpu.syntax.tree import File
 if TYPE_CHECKING:
     from tinygpu.emit.module import Built
     from tinygpu.proof.certificate import Certificate
-    from tinygpu.validate.check import Expected
+    from tinygpu.validate.launcher import Expected
 
 T = TypeVar("T")
-LAID_OUT = 4_000_000  # solver steps for a claim of a program that is laid out for a CPU: there is always another one
+LAID_OUT = 20_000_000  # solver steps for a claim of a program that is laid out for a CPU: there is always another one
 seconds: dict[str, float] = {}  # spent in each stage by this process
 watchers: list[Callable[[str, object], None]] = []  # called with each stage's name and result
 
@@ -213,10 +213,10 @@ def validate_cpu(text: str, machines: Sequence[Built], file: str = "") -> tuple[
 def expected(machines: Sequence[Built]) -> list[Expected]:
     """What is to stand behind the names of a module."""
     from tinygpu.emit.module import launcher_names
-    from tinygpu.validate.check import Expected
+    from tinygpu.validate.launcher import Expected
 
     names = launcher_names([built.machine for built in machines])
-    return [Expected(name, built.program, built.cpu) for name, built in zip(names, machines, strict=True)]
+    return [Expected(name, built.program, built.cpu, built.limits) for name, built in zip(names, machines, strict=True)]
 
 
 def read_back(title: str, machines: Sequence[Built], file: str = "") -> tuple[str, tuple[Diagnostic, ...]]:

@@ -21,10 +21,10 @@ from typing import Any
 import pytest
 import z3
 
-from tinygpu.category import corner, decide, interval, known, linear, node, settle, simplify, term
-from tinygpu.category.box import Box, box_facts
+from tinygpu.category import bounds, decide, known, linear, node, settle, simplify, term
 from tinygpu.category.known import Known
 from tinygpu.category.linear import as_written, joined, polynomial
+from tinygpu.category.region import Region, ranges
 from tinygpu.category.term import BOOL, FALSE, FOLDED, TRUE, App, Axis, Const, Term, Var, apply, equal, lift, text, walk
 from tinygpu.proof.kernel import ask
 
@@ -43,7 +43,7 @@ def proved(goal: Term, *given: Term) -> bool:
     divisors = [t.args[1] for fact in given for t in walk(fact) if isinstance(t, App) and t.op in ("floordiv", "mod", "ceildiv")]
     narrow = [size < 1 << 15 for size in (n, m)] if flips else []  # the solver is told of flips of 16 bits only
     narrow += [App("or", (a < 0, b < 0, App("le", (a ^ b, a + b), BOOL)), BOOL) for a, b in flips]  # the lemma below
-    hypotheses = (*SIZES, *box_facts(AXES), *given, *(by > 0 for by in divisors), *narrow)
+    hypotheses = (*SIZES, *ranges(AXES), *given, *(by > 0 for by in divisors), *narrow)
     return bool(ask(hypotheses, goal, BUDGET)[0] == z3.unsat)
 
 
@@ -106,7 +106,7 @@ def functions(module: ModuleType) -> tuple[Callable[..., Any], ...]:
 
 
 RULE_MAKERS: tuple[Callable[..., Any], ...] = (
-    *(f for module in (linear, corner, settle, decide, interval) for f in functions(module)),
+    *(f for module in (linear, bounds, settle, decide) for f in functions(module)),
     node.apply, term.conjunction, term.conjuncts, term.negation, term.select,
     simplify._index, simplify._joined, simplify._comparison, simplify._logic, simplify._complement,
     known.nonnegatives, known._compared, known._least,
@@ -252,7 +252,7 @@ MOVED = (  # smaller, larger
 
 def simplified(claims: Claims) -> None:
     for given in GIVEN:
-        box = Box(AXES, term.conjunction(*given))
+        box = Region(AXES, given)
         for x in (
             *SUMS,
             *EXTREMES,
@@ -281,13 +281,13 @@ def simplified(claims: Claims) -> None:
             changed(condition, simplify.simplify(condition, box), given, claims)
     held = (App("cast", (App("cast", (i,), dtype),)) for dtype in ("i32", "i64"))
     for x in (i // (j - 3) * j, r % (j - 3), apply("xor", i, j), *held):
-        bounded(x, Box(AXES), (), claims)
+        bounded(x, Region(AXES), (), claims)
     for x in (n - 1, apply("ceildiv", n, 4) * 4):
-        claims.append((equal(interval.natural(x), apply("max", x, 0)), (n >= 0,), f"no fewer than none: {text(x)}"))
+        claims.append((equal(bounds.natural(x), apply("max", x, 0)), (n >= 0,), f"no fewer than none: {text(x)}"))
 
 
-def bounded(x: Term, box: Box, given: Sequence[Term], claims: Claims) -> None:
-    for bound, op in ((interval.lower(x, box), "le"), (interval.upper(x, box), "ge")):
+def bounded(x: Term, box: Region, given: Sequence[Term], claims: Claims) -> None:
+    for bound, op in ((bounds.lower(x, box), "le"), (bounds.upper(x, box), "ge")):
         if bound is not None:
             claims.append((App(op, (bound, x), BOOL), tuple(given), f"{text(bound)} bounds {text(x)}"))
 
@@ -298,7 +298,6 @@ def everything() -> tuple[Claims, frozenset[tuple[str, int]]]:
     claims: Claims = []
     reached = Reached()
     known._known.cache_clear()
-    known._at.cache_clear()
     with reached.watching():
         for part in (smart_constructors, settled, simplified):
             part(claims)

@@ -16,8 +16,8 @@ from tinygpu.commands.subjects import launcher
 from tinygpu.pipeline import on_core
 from tinygpu.program.step import Program
 from tinygpu.proof.summary import INTRODUCES
-from tinygpu.validate.check import Expected
 from tinygpu.validate.cpu import findings
+from tinygpu.validate.launcher import Expected
 
 COPY = """op cp(x: f32[n]) -> (y: f32[n]) {
   y[i] = x[i]

@@ -17,8 +17,7 @@ from tinygpu.cost.measure import measure
 from tinygpu.cost.predict import Assembled, bounds, filled, without_caches
 from tinygpu.cost.table import page
 from tinygpu.hardware import arch
-from tinygpu.hardware.arch import ARCHITECTURES, arch_named
-from tinygpu.hardware.device import device_named, devices, resident, room_of
+from tinygpu.hardware.arch import ARCHITECTURES, arch_named, device_named, devices, resident, room_of
 from tinygpu.pipeline import load, program
 
 BIG = {"M": 4096, "N": 4096, "K": 4096}

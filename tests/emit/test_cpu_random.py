@@ -52,7 +52,7 @@ def machine(draw: st.DrawFn) -> tuple[str, str]:
     return name, OPS[name] + "machine random : made {\n" + "\n".join(lines) + "\n}\n"
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(machine(), st.tuples(*[st.integers(0, 40)] * 3))
 def test_however_the_indices_are_cut(made: tuple[str, str], numbers: tuple[int, int, int]) -> None:
     _, text = made

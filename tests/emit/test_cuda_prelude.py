@@ -14,8 +14,7 @@ import pytest
 
 from tinygpu import runtime
 from tinygpu.emit.prelude import CONVERSIONS, HELPERS
-from tinygpu.runtime.conversion import conversion_text
-from tinygpu.runtime.trigonometry import angle_value
+from tinygpu.runtime.values import angle_value, conversion_text
 
 ARCHITECTURES: list[Any] = [(8, 0), (9, 0, "a")]
 OLDEST = (7, 5)
@@ -25,7 +24,7 @@ def needs_cuda() -> Any:
     """numba's cuda module, or a skip that says what is missing."""
     pytest.importorskip("numba_cuda", reason="numba-cuda is not installed: pip install 'tinygpu[cuda]'")
     pytest.importorskip("cuda.core", reason="cuda-core is not installed: pip install 'tinygpu[cuda]'")
-    from tinygpu.runtime.names import cuda_names
+    from tinygpu.runtime.kernel import cuda_names
 
     return cuda_names(32)
 
@@ -46,7 +45,7 @@ def test_conversions_assemble(name: str, arch: Any) -> None:
     names = needs_cuda()
     from numba import types
 
-    from tinygpu.runtime.conversion import conversion
+    from tinygpu.runtime.values import conversion
 
     convert = conversion(name)
     result, texts = conversion_text(name, arch == OLDEST)
@@ -71,7 +70,7 @@ def test_wide_accesses_are_as_wide_as_they_say(count: int, dtype: str, accesses:
     names = needs_cuda()
     from numba import cuda, types
 
-    from tinygpu.runtime.wide_access import wide_load, wide_store
+    from tinygpu.runtime.memory import wide_load, wide_store
 
     load, store, kind = wide_load(count), wide_store(count, space), getattr(types, dtype)
 

@@ -12,8 +12,7 @@ from tests.emit.hand_programs import PROGRAMS
 from tinygpu import pipeline
 from tinygpu.emit.cuda import cuda_source
 from tinygpu.hardware.gate import rewrites, slow
-from tinygpu.hardware.loops import count, innermost, loops, plain_loads
-from tinygpu.hardware.machine_code import Instruction, Report
+from tinygpu.hardware.machine_code import Instruction, Report, count, innermost, loops, plain_loads
 
 LOOP = ["S2R", "LDG.E.CONSTANT", "IMAD.WIDE", "FFMA", "BRA 0x10", "STG.E", "EXIT", "BRA 0x70"]
 

@@ -14,10 +14,10 @@ import pytest
 
 from tests.laws.points import box, points
 from tinygpu.category import to_numpy
-from tinygpu.category.box import Box
+from tinygpu.category.bounds import lower, upper
 from tinygpu.category.decide import holds
 from tinygpu.category.evaluate import evaluate
-from tinygpu.category.interval import lower, upper
+from tinygpu.category.region import Region
 from tinygpu.category.term import Axis, Term, Var, apply, ceildiv, lift, text
 
 i, j, m, n = map(Var, "ijmn")
@@ -26,7 +26,7 @@ COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
 NEAR = (-1, 0, 1)
 
 
-def decided(guards: Iterable[Term], where: Box) -> int:
+def decided(guards: Iterable[Term], where: Region) -> int:
     """How many of the guards are decided on a box; each that is must be so at every point."""
     everywhere = [at for sizes in SIZES for at in points(where, sizes)]
     if not everywhere:  # of a box without points everything may be said
@@ -62,14 +62,14 @@ def test_quotients(op: str, by: Term) -> None:
     tops = [i + c for c in (-1, 0, 2)] + [i * by + j, n, n - 1, i + j]
     against = [lift(0), by, n, function(n, by), i, ceildiv(n, by), n // by]
     guards = (apply(compare, function(a, by), b + c) for a, b, c, compare in product(tops, against, NEAR, ("lt", "eq")))
-    assert decided(guards, Box((Axis("i", n), Axis("j", by)))) > 20
+    assert decided(guards, Region((Axis("i", n), Axis("j", by)))) > 20
 
 
 @pytest.mark.parametrize("fact", COMPARISONS)
 def test_facts(fact: str) -> None:
     """What a guard says is said, and no more: each comparison as a fact, each as a question, one off to both sides."""
     for shift, other in product(NEAR, (j, n, lift(4))):
-        where = box(i=n, j=5).guarded(apply(fact, i, other + shift))
+        where = box(i=n, j=5).under(apply(fact, i, other + shift))
         questions = [apply(ask, i, other + c) for ask, c in product(COMPARISONS, (-2, -1, 0, 1, 2))]
         count = decided(questions, where) + decided([apply("not", q) for q in questions], where)
         assert count >= 4 or fact == "ne"
@@ -83,14 +83,17 @@ def test_least_sizes(fact: object) -> None:
     for least in (1, 2, 3):
         guard = fact(least)  # type: ignore[operator]
         assert (
-            decided([n >= c for c in range(1, 9)] + [n // 3 >= c for c in (1, 2, 3)] + [m >= c for c in (1, 2)], Box((), guard)) > 0
+            decided(
+                [n >= c for c in range(1, 9)] + [n // 3 >= c for c in (1, 2, 3)] + [m >= c for c in (1, 2)], Region((), (guard,))
+            )
+            > 0
         )
 
 
 @pytest.mark.parametrize("extent", [n, n // 3, ceildiv(n, 3), n * m, n * 2, n - 2, ceildiv(n, m)], ids=text)
 def test_extents_are_facts(extent: Term) -> None:
     """A box with a point has extents of at least 1, and what follows from that."""
-    where = Box((Axis("i", extent),))
+    where = Region((Axis("i", extent),))
     guards = (
         [n >= c for c in range(1, 8)]
         + [i < n + c for c in NEAR]
@@ -112,7 +115,7 @@ ENDS = {
 def test_bounds_are_reached(kind: str) -> None:
     """Bounds hold at every point; for sums, quotients and remainders of constant boxes they are reached too."""
     for term, extent in product(ENDS[kind], (n, lift(1), lift(4))):
-        where = Box((Axis("i", extent), Axis("j", lift(4))), m >= 1)
+        where = Region((Axis("i", extent), Axis("j", lift(4))), (m >= 1,))
         low, high = lower(term, where), upper(term, where)
         assert low is not None and high is not None, text(term)
         for sizes in SIZES:

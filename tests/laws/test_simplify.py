@@ -12,12 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.laws.points import points
-from tinygpu.category.box import Box
+from tinygpu.category.bounds import lower, upper
 from tinygpu.category.decide import holds
 from tinygpu.category.evaluate import evaluate
-from tinygpu.category.interval import lower, upper
-from tinygpu.category.rules import RULES, Rule
-from tinygpu.category.simplify import simplify
+from tinygpu.category.region import Region
+from tinygpu.category.simplify import RULES, Rule, simplify
 from tinygpu.category.smtlib import script
 from tinygpu.category.term import TRUE, App, Axis, Const, Term, Var, apply, equal, lift, select, text, variables, walk
 
@@ -46,7 +45,7 @@ POINTS = [{"m": m, "n": n} for m, n in ((0, 0), (1, 1), (1, 4), (2, 3), (3, 2), 
 
 
 @st.composite
-def boxes(draw: st.DrawFn) -> Box:
+def boxes(draw: st.DrawFn) -> Region:
     """Boxes with axes of constant and symbolic extents, some of them guarded."""
     n, m, i, j = Var("n"), Var("m"), Var("i"), Var("j")
     tile = draw(st.sampled_from([n, apply("ceildiv", n, 4), n // 2, n * 2]))
@@ -61,7 +60,7 @@ def boxes(draw: st.DrawFn) -> Box:
         App("not", (i < j,), "bool"),
         j * 2 < i + 1,
     ]
-    return Box(axes, draw(st.sampled_from(guards))).guarded(draw(st.sampled_from(guards)))
+    return Region(axes).under(draw(st.sampled_from(guards)), draw(st.sampled_from(guards)))
 
 
 def terms(depth: int = 3) -> st.SearchStrategy[Term]:
@@ -91,7 +90,7 @@ def guards(inner: st.SearchStrategy[Term]) -> st.SearchStrategy[Term]:
     return st.one_of(compare, both, st.builds(lambda a: App("not", (a,), "bool"), both))
 
 
-def values(term: Term, box: Box) -> list[int | None]:
+def values(term: Term, box: Region) -> list[int | None]:
     """The value at every point of the box for every size; None where a division by zero makes it undefined."""
     return [valued(term, at) for sizes in POINTS for at in points(box, sizes)[:: 1 + sizes["n"] // 3]]
 
@@ -104,7 +103,7 @@ def valued(term: Term, at: dict[str, int]) -> int | None:
 
 
 @given(terms(), boxes())
-def test_simplified_terms_are_equal(term: Term, box: Box) -> None:
+def test_simplified_terms_are_equal(term: Term, box: Region) -> None:
     simple = simplify(term, box)
     before, after = values(term, box), values(simple, box)
     assert all(a in (None, b) for a, b in zip(before, after, strict=True)), (text(term), str(box), text(simple))
@@ -113,7 +112,7 @@ def test_simplified_terms_are_equal(term: Term, box: Box) -> None:
 
 
 @given(terms(), boxes())
-def test_bounds_are_bounds(term: Term, box: Box) -> None:
+def test_bounds_are_bounds(term: Term, box: Region) -> None:
     low, high = lower(term, box), upper(term, box)
     assert low is None or not variables(low) & set(box.names)
     found = values(term, box)
@@ -125,7 +124,7 @@ def test_bounds_are_bounds(term: Term, box: Box) -> None:
 
 
 @given(guards(terms(2)), boxes())
-def test_decided_guards_are_so(guard: Term, box: Box) -> None:
+def test_decided_guards_are_so(guard: Term, box: Region) -> None:
     decided = holds(guard, box)
     assert decided is None or all(v is None or bool(v) == decided for v in values(guard, box)), (
         text(guard),

@@ -10,13 +10,15 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 from fractions import Fraction
+from functools import reduce
 from typing import Any, Protocol, TypeAlias
 
 from tests.meaning import values as v
 from tests.meaning.certain import Rounded, Value, both, certainty, of_test, undefined_like
 from tests.meaning.values import INF, UNDEFINED, WIDTH, CannotJudge, Number
 from tinygpu.category.monoid import Carrier, as_monoid
-from tinygpu.category.node import BOOL, COMPARISONS, FLOATS, INDEX, SHUFFLES, App, Const, Fold, Read, Term, Var
+from tinygpu.category.node import BOOL, FLOATS, INDEX, App, Const, Fold, Read, Term, Var
+from tinygpu.category.operation import COMPARISONS, SHUFFLES
 
 Env: TypeAlias = Mapping[str, Any]
 KEEPS = ("min", "max", "neg", "abs", "floor")  # of stored floats they give stored floats
@@ -171,11 +173,11 @@ def floats(op: str, args: list[Number]) -> Number:
     """An operation on floats that have values."""
     match op:
         case "add":
-            return v.add(*args)
+            return reduce(v.add, args)
         case "sub":
             return v.add(args[0], -args[1])
         case "mul":
-            return v.multiply(*args)
+            return reduce(v.multiply, args)
         case "div":
             return v.divide(*args)
         case "neg":

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from tinygpu.category import term
-from tinygpu.category.box import Arrow, Box
-from tinygpu.category.owner import digits
+from tinygpu.category.owner import Arrow, digits
+from tinygpu.category.region import Region
 from tinygpu.category.term import TRUE, App, Axis, Fold, Read, Var, ceildiv, lift
 from tinygpu.derive.derive import derive
 from tinygpu.model.elaborate import elaborate
@@ -59,8 +59,8 @@ def plain(op: Op) -> Machine:
     by, bx = Axis("by", ceildiv(M, 8), "grid"), Axis("bx", ceildiv(N, 16), "grid")
     ty, tx, k = Axis("ty", lift(8), "block"), Axis("tx", lift(16), "block"), Axis("k", K, "time")
     rows, columns = digits(Axis("i", M), (by, ty)), digits(Axis("j", N), (bx, tx))
-    domain = Box((by, bx, ty, tx, k)).guarded(rows.domain.guard, columns.domain.guard)
-    codomain = Box((Axis("i", M), Axis("j", N), Axis("k", K, "reduction")))
+    domain = Region((by, bx, ty, tx, k)).under(*rows.domain.guard, *columns.domain.guard)
+    codomain = (Axis("i", M), Axis("j", N), Axis("k", K, "reduction"))
     owner = Arrow(domain, codomain, (*rows.terms, *columns.terms, Var("k")))
     launch = Launch("main", (by, bx), (ty, tx), (Phase(op.equations[0], owner),), ("k",))
     return Machine("matmul_plain", op, (launch,))

@@ -14,7 +14,7 @@ from tests.program.library import machines
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.term import Const, Var, text
 from tinygpu.diagnostic import TinygpuError
-from tinygpu.model.stage_default import default_copy
+from tinygpu.model.stage_copy import default_copy
 from tinygpu.model.tile import Side, Stage
 
 MATMUL = """
@@ -57,7 +57,7 @@ def cells(stage: Stage) -> list[tuple[int, ...]]:
     written = []
     for point in product(*(range(a.extent.value) for a in axes)):
         env = dict(zip((a.name for a in axes), point, strict=True))
-        if evaluate(stage.owner.domain.guard, env):
+        if all(evaluate(guard, env) for guard in stage.owner.domain.guard):
             written.append(tuple(evaluate(t, env) for t in stage.owner.terms))
     return written
 

@@ -1,7 +1,7 @@
 """What is right and was refused, or refuted: each of these machines is proved, and built.
 
-Comes in: the specs of tests/obligations/right, each with a line of what it is about. Goes out: a proof. The one idea: a verdict that a
-machine deserves is kept as a mistake is, by a spec of its own.
+Comes in: the specs of tests/obligations/right, each with a line of what it is about; machines whose folds cross workers and launches. Goes out:
+a proof. The one idea: a verdict that a machine deserves is kept as a mistake is, by a spec of its own.
 """
 
 from __future__ import annotations
@@ -10,11 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.program.library import here
 from tinygpu import pipeline
 from tinygpu.pipeline import Proof
+from tinygpu.proof.kernel import prove
 
 RIGHT = sorted((Path(__file__).parent / "right").glob("*.tgpu"))
 SLOW = {"hilbert_curve", "merged_five", "merged_four", "merged_fold"}  # to read back: what they are about is the proof
+FOLDS = ("nested_both", "two_warp", "causal_split", "causal_two", "stats_launches", "stats_kept", "placed_again")
 
 
 @pytest.mark.parametrize("path", RIGHT, ids=lambda path: path.stem)
@@ -27,3 +30,10 @@ def test_they_are_proved(path: Path) -> None:
         if path.stem not in SLOW:
             ready = pipeline.built(proof, machine)
             assert pipeline.validate(pipeline.module("right", [ready]), [ready]) == ()
+
+
+@pytest.mark.parametrize("name", FOLDS)
+def test_folds_across_workers_and_launches_are_proved(name: str) -> None:
+    """`stats_kept` opens a fold inside another one of the same form, so a binder that took the name of one that is open would make two
+    indices one."""
+    assert isinstance(prove(pipeline.program(here("hard_folds")[name])), Proof)

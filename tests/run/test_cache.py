@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tinygpu.run import cache
+from tinygpu.run import load as cache
 from tinygpu.run.load import load
 
 

@@ -15,7 +15,8 @@ from tinygpu.derive.unpack import unpack
 from tinygpu.diagnostic import Diagnostic
 from tinygpu.emit.module import Built, emit, launcher_names
 from tinygpu.obligations.width import cpu_limits, limits
-from tinygpu.validate.check import Expected, validate
+from tinygpu.validate.check import validate
+from tinygpu.validate.launcher import Expected
 
 SPECS = Path(__file__).resolve().parents[2] / "specs"
 
@@ -27,7 +28,7 @@ def emitted(spec: str, *machines: str) -> tuple[str, tuple[Expected, ...]]:
     chosen = [m for m in loaded.machines if not machines or m.title in machines]
     programs = [pipeline.program(m) for m in chosen]
     built = [Built(m, unpack(p), (), limits(p), cpu_limits=cpu_limits(unpack(p))) for m, p in zip(chosen, programs, strict=True)]
-    expected = [Expected(n, b.program) for n, b in zip(launcher_names(chosen), built, strict=True)]
+    expected = [Expected(n, b.program, None, b.limits) for n, b in zip(launcher_names(chosen), built, strict=True)]
     return emit(f"{spec}.tgpu", built), tuple(expected)
 
 

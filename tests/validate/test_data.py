@@ -17,7 +17,7 @@ from tinygpu.diagnostic import Diagnostic
 from tinygpu.emit.module import Built, emit
 from tinygpu.obligations.width import cpu_limits, limits
 from tinygpu.pipeline import load_text, program
-from tinygpu.validate.check import Expected
+from tinygpu.validate.launcher import Expected
 
 NEXT = "all[t < n] (r[t] <= r[t + 1])"
 FURTHER = "all[t < n] (r[t + 2] >= 0)"
@@ -33,7 +33,7 @@ def promising(promise: str) -> tuple[str, tuple[Expected, ...]]:
     (machine,) = load_text(HEAD.replace("PROMISE", promise) + BODY + f"machine pick_m : pick {ONE}", "pick.tgpu").machines
     numbers = unpack(program(machine))
     return emit("pick.tgpu", [Built(machine, numbers, (), limits(numbers), cpu_limits=cpu_limits(numbers))]), (
-        Expected("pick_m", numbers),
+        Expected("pick_m", numbers, None, limits(numbers)),
     )
 
 

@@ -17,8 +17,8 @@ from tests.validate.mutants import mutants
 from tinygpu.program.step import Program
 from tinygpu.simulate.inputs import random_inputs
 from tinygpu.validate.kernel import kernel
+from tinygpu.validate.launcher import launched, passed
 from tinygpu.validate.module import read
-from tinygpu.validate.table import given, passed, table
 from tinygpu.validate.typed import Differs
 
 KERNELS = {  # spec and machine: sizes at which what is taken is run
@@ -35,8 +35,7 @@ def outputs(program: Program, sizes: dict[str, int], bits: int, wide: bool) -> d
 def test_a_mutant_is_refused_or_is_equal(spec, machine, monkeypatch):
     text, (expected,) = emitted(spec, machine)
     module, program = read(text), expected.program
-    found = table(module, expected.name, module.tree)
-    (facts,), (made,) = given(module, expected.name, program, expected.on_cpu, found)
+    ((made, launch, facts),) = launched(module, expected, module.functions[expected.name]).kernels
     cases = [
         (s, bits, wide) for s in KERNELS[spec, machine] for bits, wide in ((32, False), (64, s.get("N", s.get("n", 0)) % 4 == 0))
     ]
@@ -44,7 +43,7 @@ def test_a_mutant_is_refused_or_is_equal(spec, machine, monkeypatch):
     refused = taken = 0
     for what, node, mutant in mutants(made):
         try:
-            kernel(mutant, program, program.launches[0], passed(program), facts)
+            kernel(mutant, program, launch, passed(program), facts)
         except Differs:
             refused += 1
             continue

@@ -8,34 +8,42 @@ division across, name a remainder) and bounds. The rest is the solver's.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 from math import inf
+from typing import TYPE_CHECKING
 
-from tinygpu.category import corner
-from tinygpu.category.box import Box
-from tinygpu.category.interval import least_positive, range_of
+from tinygpu.category.bounds import at_corner, least_positive, range_of
 from tinygpu.category.known import Known
 from tinygpu.category.linear import ONE, Polynomial, constant, divide, joined, plus, polynomial, scaled, term_of, times
 from tinygpu.category.term import COMPARISONS, FLOATS, FOLDED, INDEX, App, Const, Term, apply, text, total
 
+if TYPE_CHECKING:
+    from tinygpu.category.region import Region
+
 MOVES = 3  # moves made one after the other
 
 
-@lru_cache(maxsize=4096)
-def holds(guard: Term, box: Box) -> bool | None:
-    """Whether a guard is seen to hold at every point of the box (True), at none (False), or neither (None), with `MOVES`.
+def holds(guard: Term, region: Region) -> bool | None:
+    """Whether a guard is seen to hold at every point of a region (True), at none (False), or neither (None), with `MOVES`.
 
+    >>> from tinygpu.category.region import Region
     >>> from tinygpu.category.term import Axis, Var, ceildiv, equal, lift
     >>> g, t, n, e, M, N = map(Var, ("g", "t", "n", "e", "M", "N"))
-    >>> tiles = Box((Axis("g", n // 256), Axis("t", lift(256))))
+    >>> tiles = Region((Axis("g", n // 256), Axis("t", lift(256))))
     >>> holds(g * 256 + t < n, tiles), holds(t >= 256, tiles), holds(t < 8, tiles)
     (True, False, None)
-    >>> holds(e // N < M, Box((Axis("e", M * N),))), holds(n <= ceildiv(n, 4) * 4, Box())
+    >>> holds(e // N < M, Region((Axis("e", M * N),))), holds(n <= ceildiv(n, 4) * 4, Region())
     (True, True)
-    >>> holds(ceildiv(n, 4) * 4 <= n, Box()), holds(ceildiv(n, 4) * 4 <= n, Box((), equal(n % 4, 0)))
+    >>> holds(ceildiv(n, 4) * 4 <= n, Region()), holds(ceildiv(n, 4) * 4 <= n, Region((), (equal(n % 4, 0),)))
     (None, True)
     """
-    return decide(guard, Known.at(box), MOVES)
+    return decided(guard, Known.at(region))
+
+
+def decided(guard: Term, known: Known) -> bool | None:
+    """The same of what is known somewhere, which remembers it."""
+    if guard not in known.decided:
+        known.decided[guard] = decide(guard, known, MOVES)
+    return known.decided[guard]
 
 
 def decide(condition: Term, known: Known, moves: int = 0) -> bool | None:
@@ -108,7 +116,7 @@ def _sign(op: str, rise: Polynomial, known: Known, moves: int) -> bool | None:
 
 def nonnegative(p: Polynomial, known: Known, moves: int = 0) -> bool:
     """Whether `p ≥ 0` is seen to hold at every point: at a corner, or by bounds of what moves make of it."""
-    return corner.nonnegative(p, known) or (moves > 0 and _bounded(p, known, moves))
+    return at_corner(p, known) or (moves > 0 and _bounded(p, known, moves))
 
 
 def _bounded(p: Polynomial, known: Known, moves: int) -> bool:

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-from tinygpu.category.box import Box
 from tinygpu.category.linear import ONE, Polynomial, constant, number, plus, polynomial, replace_atoms, scaled
-from tinygpu.category.term import BOOL, INDEX, App, Const, Fold, Term, Var, children, conjuncts, kept, variables
+from tinygpu.category.term import BOOL, INDEX, App, Axis, Const, Fold, Term, Var, children, conjuncts, kept, variables
 from tinygpu.record import dataclass, field
+
+if TYPE_CHECKING:
+    from tinygpu.category.region import Region
 
 Extents = Mapping[str, Term]
 COMPLEMENT = {"lt": "ge", "ge": "lt", "le": "gt", "gt": "le", "ne": "eq", "eq": "ne"}
@@ -41,6 +44,7 @@ class Known:
     forms: tuple[Polynomial, ...] = ()
     settled: dict[Term | int, tuple[Term, Term]] = field(default_factory=dict, compare=False, repr=False)
     further: dict[Term, Known] = field(default_factory=dict, compare=False, repr=False)
+    decided: dict[Term, bool | None] = field(default_factory=dict, compare=False, repr=False)
     looked: list[Sizes] = field(default_factory=list, compare=False, repr=False)
 
     @staticmethod
@@ -49,15 +53,22 @@ class Known:
         return _known(tuple(extents.items()), given)
 
     @staticmethod
-    def at(box: Box) -> Known:
-        """What a box says."""
-        return _at(box)
+    def at(region: Region) -> Known:
+        """What a region says."""
+        return Known.of(region.extents, frozenset(part for guard in region.guard for part in conjuncts(guard)))
 
     def under(self, condition: Term) -> Known:
         """What is known where a condition holds too."""
         if condition not in self.further:
             self.further[condition] = Known.of(self.extents, self.given.union(conjuncts(condition)))
         return self.further[condition]
+
+    def inside(self, axes: tuple[Axis, ...]) -> Known:
+        """What is known inside of a fold: its axes hide all that is known of others of their names."""
+        names = {a.name for a in axes}
+        ranges = (*((name, e) for name, e in self.extents.items() if name not in names), *((a.name, a.extent) for a in axes))
+        given = frozenset(fact for fact in self.given if not names & variables(fact))
+        return Known.of({name: extent for name, extent in ranges if not names & variables(extent)}, given)
 
     @property
     def sizes(self) -> Sizes:
@@ -100,11 +111,6 @@ class Known:
 @lru_cache(maxsize=512)
 def _known(extents: tuple[tuple[str, Term], ...], given: frozenset[Term]) -> Known:
     return Known(dict(extents), given, tuple(form for fact in given for form in nonnegatives(fact)))
-
-
-@lru_cache(maxsize=512)
-def _at(box: Box) -> Known:
-    return Known.of({a.name: a.extent for a in box.axes}, frozenset(conjuncts(box.guard)))
 
 
 def _sizes(known: Known) -> Sizes:

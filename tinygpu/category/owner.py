@@ -7,9 +7,26 @@ remainder for each digit; and indices that are flattened are digits of their num
 
 from __future__ import annotations
 
-from tinygpu.category.box import Arrow, Box
-from tinygpu.category.simplify import holds, simplify
-from tinygpu.category.term import TRUE, Axis, Term, Var, ceildiv, lift
+from tinygpu.category.decide import holds
+from tinygpu.category.region import Region, points
+from tinygpu.category.simplify import simplify
+from tinygpu.category.term import TRUE, Axis, Term, Var, ceildiv, conjuncts, lift
+from tinygpu.record import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Arrow:
+    """`domain → codomain`: a term for each axis of the codomain, over the axes of the domain and the sizes. Nothing is claimed of it: that
+    each point of an output has one owner is proved of the program."""
+
+    domain: Region
+    codomain: tuple[Axis, ...]
+    terms: tuple[Term, ...]
+
+    @property
+    def by_axis(self) -> dict[str, Term]:
+        """The terms, by the names of their axes."""
+        return {a.name: t for a, t in zip(self.codomain, self.terms, strict=True)}
 
 
 def digits(index: Axis, factors: tuple[Axis, ...], where: Term = TRUE) -> Arrow:
@@ -19,17 +36,16 @@ def digits(index: Axis, factors: tuple[Axis, ...], where: Term = TRUE) -> Arrow:
     >>> i = Axis("i", Var("n"))
     >>> g, t, v = Axis("g", ceildiv(Var("n"), 1024), "grid"), Axis("t", lift(256), "block"), Axis("v", lift(4), "vector")
     >>> owner = digits(i, (g, t, v))
-    >>> text(owner.terms[0]), text(owner.domain.guard)
-    ('(g*256 + t)*4 + v', '(g*256 + t)*4 + v < n')
-    >>> digits(Axis("i", lift(1024)), (t, v)).domain.guard == TRUE, digits(i, ()).terms
-    (True, (Const(value=0, dtype='index'),))
+    >>> [text(t) for t in (*owner.terms, *owner.domain.guard)]
+    ['(g*256 + t)*4 + v', '(g*256 + t)*4 + v < n']
+    >>> digits(Axis("i", lift(1024)), (t, v)).domain.guard, digits(i, ()).terms
+    ((), (Const(value=0, dtype='index'),))
     """
     whole: Term = lift(0)
     for factor in factors:
         whole = whole * factor.extent + Var(factor.name)
-    bare = Box(factors)
-    guard = TRUE if holds(whole < index.extent, bare.guarded(where)) else whole < index.extent
-    return Arrow(bare.guarded(guard), Box((index,)), (whole,))
+    covered = holds(whole < index.extent, Region(factors, conjuncts(where)))
+    return Arrow(Region(factors, () if covered else (whole < index.extent,)), (index,), (whole,))
 
 
 def merged(indices: tuple[Axis, ...], factors: tuple[Axis, ...], where: Term = TRUE) -> Arrow:
@@ -39,10 +55,10 @@ def merged(indices: tuple[Axis, ...], factors: tuple[Axis, ...], where: Term = T
     >>> i, j = Axis("i", Var("M")), Axis("j", Var("N"))
     >>> g, v = Axis("g", ceildiv(Var("M") * Var("N"), 4), "grid"), Axis("v", lift(4), "vector")
     >>> owner = merged((i, j), (g, v))
-    >>> [text(t) for t in owner.terms], text(owner.domain.guard)
-    (['(g*4 + v) // N', '(g*4 + v) % N'], 'g*4 + v < M*N')
+    >>> [text(t) for t in (*owner.terms, *owner.domain.guard)]
+    ['(g*4 + v) // N', '(g*4 + v) % N', 'g*4 + v < M*N']
     """
-    line = digits(Axis("", Box(indices).size), factors, where)
+    line = digits(Axis("", points(indices)), factors, where)
     (number,) = line.terms
     terms: list[Term] = []
     weight: Term = lift(1)
@@ -50,7 +66,7 @@ def merged(indices: tuple[Axis, ...], factors: tuple[Axis, ...], where: Term = T
         digit = number // weight
         terms.append(digit if axis is indices[0] else digit % axis.extent)
         weight = axis.extent * weight
-    return Arrow(line.domain, Box(indices), tuple(reversed(terms)))
+    return Arrow(line.domain, indices, tuple(reversed(terms)))
 
 
 def inferred(extent: Term, others: tuple[Axis, ...], where: Term = TRUE) -> Term:
@@ -60,4 +76,4 @@ def inferred(extent: Term, others: tuple[Axis, ...], where: Term = TRUE) -> Term
     >>> text(inferred(Var("n"), (Axis("t", lift(256)), Axis("v", lift(4))))), text(inferred(lift(4096), (Axis("t", lift(256)),)))
     ('ceil(n / 1024)', '16')
     """
-    return simplify(ceildiv(extent, Box(others).size), Box((), where))
+    return simplify(ceildiv(extent, points(others)), Region((), conjuncts(where)))

@@ -1,28 +1,28 @@
-"""Regions: where something happens, as the axes around it and the guards it is under.
+"""Regions: where something is or happens, as the axes around it and the guards it is under, `{ x ∈ ∏ [0, nₐ) | P(x) }`.
 
-Comes in: axes, outermost first, and guards. Goes out: what is known there. The one idea: whoever goes through a program, a claim or a text
-goes into regions, so that what is known at a place is collected in one way.
+Comes in: axes, outermost first, whose extents are terms over the sizes, and guards. Goes out: what is known there. The one idea: a tail is not
+a special case, it is a guard; and whoever goes through a program, a claim or a text goes into regions, so that what is known at a place is
+collected in one way.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tinygpu.category.box import Box, box_facts
 from tinygpu.category.settle import settle
-from tinygpu.category.term import App, Axis, Fold, Term, children, conjunction, conjuncts, fresh, negation, variables
+from tinygpu.category.term import App, Axis, Fold, Term, Var, children, conjuncts, fresh, lift, negation, variables
 from tinygpu.record import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """The axes around a place (grid, block, loops, folds) and the guards under which it is reached, each once."""
+    """The axes around a place (grid, block, loops, folds) and the guards under which it is reached."""
 
     axes: tuple[Axis, ...] = ()
     guard: tuple[Term, ...] = ()
 
     def under(self, *guards: Term) -> Region:
-        """The same place under more guards."""
+        """The same place under more guards, each once."""
         more = tuple(part for g in guards for part in conjuncts(g) if part not in self.guard)
         return Region(self.axes, self.guard + more)
 
@@ -33,7 +33,7 @@ class Region:
     @property
     def facts(self) -> tuple[Term, ...]:
         """Everything known there."""
-        return box_facts(self.axes) + self.guard
+        return ranges(self.axes) + self.guard
 
     @property
     def extents(self) -> dict[str, Term]:
@@ -45,15 +45,9 @@ class Region:
         """Of its axes."""
         return frozenset(a.name for a in self.axes)
 
-    @property
-    def box(self) -> Box:
-        """The same as a box."""
-        return Box(self.axes, conjunction(*self.guard))
-
     def settled(self, term: Term) -> Term:
         """The term with every condition that is decided there replaced by its value.
 
-        >>> from tinygpu.category.term import Var
         >>> Region((Axis("i", Var("n")),)).settled(Var("i") < Var("n"))
         Const(value=True, dtype='bool')
         """
@@ -63,9 +57,9 @@ class Region:
         """A fold and the region inside of it, without its guard. Its binders are new to all that is known: of a name that is known already
         more would be known than is true.
 
-        >>> from tinygpu.category.term import TRUE, Const, Var
+        >>> from tinygpu.category.term import TRUE
         >>> k = Axis("k", Var("n"))
-        >>> fold, inner = Region((k,), (Var("k") >= 3,)).opened(Fold("sum", (Axis("k", Const(3)),), TRUE, Var("k", "f32"), "f32"))
+        >>> fold, inner = Region((k,), (Var("k") >= 3,)).opened(Fold("sum", (Axis("k", lift(3)),), TRUE, Var("k", "f32"), "f32"))
         >>> [a.name for a in inner.axes]
         ['k', 'k_']
         """
@@ -75,11 +69,32 @@ class Region:
         return fold, self.inside(*fold.axes)
 
 
+EVERYWHERE = Region()
+
+
+def ranges(axes: tuple[Axis, ...]) -> tuple[Term, ...]:
+    """`0 ≤ a < n` for every axis.
+
+    >>> from tinygpu.category.term import text
+    >>> [text(f) for f in ranges((Axis("i", Var("n")),))]
+    ['0 <= i', 'i < n']
+    """
+    return tuple(fact for a in axes for fact in (lift(0) <= Var(a.name), Var(a.name) < a.extent))
+
+
+def points(axes: tuple[Axis, ...]) -> Term:
+    """How many points axes have: the product of their extents."""
+    total: Term = lift(1)
+    for axis in axes:
+        total = total * axis.extent
+    return total
+
+
 def operands(term: Term, here: Region) -> Iterator[tuple[Term, Region]]:
     """The terms directly inside of a term, each where it is evaluated: of a choice the branch that is taken, of `and` and `or` from the left
     and no further than it must, of a fold inside of its axes.
 
-    >>> from tinygpu.category.term import BOOL, App, Var
+    >>> from tinygpu.category.term import BOOL
     >>> i, n = Var("i"), Var("n")
     >>> [where.guard for _, where in operands(App("and", (i > 0, n // i < 4), BOOL), Region())]
     [(), (App(op='gt', args=(Var(name='i', dtype='index'), Const(value=0, dtype='index')), dtype='bool'),)]

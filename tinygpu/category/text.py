@@ -7,14 +7,8 @@ where it stands is put in parentheses.
 from __future__ import annotations
 
 from tinygpu.category.monoid import component
-from tinygpu.category.node import COMPARISONS, TRUE, App, Const, Fold, Read, Term, Var
-
-SYMBOL = {
-    "or": (" or ", 1), "and": (" and ", 2), "not": ("not ", 3),
-    "lt": (" < ", 4), "le": (" <= ", 4), "gt": (" > ", 4), "ge": (" >= ", 4), "eq": (" == ", 4), "ne": (" != ", 4),
-    "xor": (" ^ ", 5), "add": (" + ", 6), "sub": (" - ", 6),
-    "mul": ("*", 7), "div": (" / ", 7), "floordiv": (" // ", 7), "mod": (" % ", 7), "neg": ("-", 8),
-}  # fmt: skip
+from tinygpu.category.node import TRUE, App, Const, Fold, Read, Term, Var
+from tinygpu.category.operation import COMPARISONS, SYMBOL
 
 
 def text(term: Term, level: int = 0) -> str:

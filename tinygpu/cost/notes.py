@@ -20,7 +20,7 @@ from tinygpu.cost.reuse import asked_again
 from tinygpu.cost.sites import Access, sites
 from tinygpu.derive.wide import Wide, hoisted, wide_accesses, wide_in
 from tinygpu.diagnostic import Diagnostic, Label, Span
-from tinygpu.hardware.device import Device
+from tinygpu.hardware.arch import Device
 from tinygpu.program.step import For, Launch, Program
 from tinygpu.program.traverse import walk_steps
 from tinygpu.record import dataclass

@@ -12,7 +12,7 @@ from typing import Any
 from tinygpu.cost.counted import Count
 from tinygpu.cost.measure import Cost, Flow, LaunchCost, Line
 from tinygpu.cost.predict import Filled, bounds, turns_of_banks, without_caches
-from tinygpu.hardware.device import Device
+from tinygpu.hardware.arch import Device
 
 
 def as_data(cost: Cost, device: Device | None = None, arch: str = "", on: Sequence[Filled] = ()) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from tinygpu.cost.measure import Cost, Flow
 from tinygpu.cost.operations import FLOPS
-from tinygpu.hardware.device import Device, Resident, resident
+from tinygpu.hardware.arch import Device, Resident, resident
 from tinygpu.record import dataclass
 
 

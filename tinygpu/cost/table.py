@@ -15,7 +15,7 @@ from tinygpu.cost.counted import Count
 from tinygpu.cost.figures import amount, bytes_of, ratio, seconds_of
 from tinygpu.cost.measure import Cost, Flow, Line
 from tinygpu.cost.predict import Bound, Filled, bounds, fits_in_cache, turns_of_banks, without_caches
-from tinygpu.hardware.device import Device
+from tinygpu.hardware.arch import Device
 
 ELEMENT = 44  # columns of an element; a longer one is cut
 KIND = {"fma": "fused multiply-add", "special": "exp, log, sqrt, …", "divide": "division", "compare": "min, max, compare, choose"}

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tinygpu.category.box import Box
+from tinygpu.category.decide import holds
 from tinygpu.category.monoid import as_monoid
-from tinygpu.category.simplify import holds
+from tinygpu.category.region import Region
 from tinygpu.category.term import TRUE, Axis, Fold, Read, Term, Var, conjunction, rebuild, select, substitute, variables, walk
 from tinygpu.derive.nest import Build, own, point
 from tinygpu.derive.plan import Cells, Plan, Pulled, plan
 from tinygpu.derive.scan import Scan
 from tinygpu.diagnostic import Label, TinygpuError
-from tinygpu.model.inlined import inlined
-from tinygpu.model.machine import Launch, Phase
+from tinygpu.model.machine import Launch, Phase, inlined
 from tinygpu.model.op import Op
 from tinygpu.model.prefix import Prefix, scans
 from tinygpu.record import replace
@@ -86,7 +85,7 @@ def scan(build: Build, phase: Phase, one: Prefix, made: Mapping[str, Plan], befo
     extent = next(a.extent for a in phase.equation.axes if a.name == one.bound)
     inside = (
         ()
-        if holds(Var(one.bound) < fold.axes[0].extent, Box((Axis(one.bound, extent),)))
+        if holds(Var(one.bound) < fold.axes[0].extent, Region((Axis(one.bound, extent),)))
         else (Var(one.bound) < fold.axes[0].extent,)
     )
     body = over(build, phase, substitute(fold.body, here))

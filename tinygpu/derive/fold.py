@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from itertools import product
 
-from tinygpu.category.box import Box
+from tinygpu.category.decide import holds
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.monoid import as_monoid
-from tinygpu.category.simplify import holds
+from tinygpu.category.region import Region
 from tinygpu.category.term import (
     TRUE,
     App,
@@ -107,7 +107,7 @@ def start(build: Build, fold: Fold, name: str, place: Place) -> tuple[Step, ...]
     asked = (*conjuncts(at(fold.guard, zeros)), *(Const(0) < a.extent for a in fold.axes))
     for part in asked:
         check_some(build, part, fold)
-    guard = conjunction(*place.rest, *(p for p in asked if holds(p, Box((), conjunction(*build.where))) is not True))
+    guard = conjunction(*place.rest, *(p for p in asked if holds(p, Region((), build.where)) is not True))
     value = at(fold.body, zeros)
     if collective(fold):  # the lanes of a warp read each other's cells, so all of them have one
         value, guard = select(guard, value, fill(fold.dtype)), TRUE

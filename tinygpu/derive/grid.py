@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tinygpu.category.box import Arrow, Box
 from tinygpu.category.monoid import as_monoid
-from tinygpu.category.term import Axis, Fold, Term, Var, conjunction, conjuncts, variables
-from tinygpu.model.across import atomic, left, outermost, without
-from tinygpu.model.chained import whole
+from tinygpu.category.owner import Arrow
+from tinygpu.category.region import Region
+from tinygpu.category.term import Axis, Fold, Var, variables
+from tinygpu.model.across import atomic, left, outermost, whole, without
 from tinygpu.model.machine import Launch, Phase
 from tinygpu.model.op import Equation
 from tinygpu.model.prefix import scans
@@ -37,9 +37,8 @@ def opened(phase: Phase) -> tuple[Phase, ...]:
             more = tuple(Axis(f"grid {a.name}", a.extent, "data", a.span) for a in grid)  # no index of an equation has such a name
             one = along.get(fold)  # of a scan, a block leaves the fold of all that it goes along
             axes, value = without(equation.axes, one), fold if one is None else whole(one, equation)
-            kept = [(a, t) for a, t in zip(owner.codomain.axes, owner.terms, strict=True) if one is None or a.name != one.bound]
-            target = Box((*(a for a, _ in kept), *more), owner.codomain.guard)
-            arrow = Arrow(owner.domain, target, (*(t for _, t in kept), *(Var(a.name) for a in grid)))
+            kept = [(a, t) for a, t in zip(owner.codomain, owner.terms, strict=True) if one is None or a.name != one.bound]
+            arrow = Arrow(owner.domain, (*(a for a, _ in kept), *more), (*(t for _, t in kept), *(Var(a.name) for a in grid)))
             partial = Equation(name, (*axes, *more), value, equation.span)
             made.append(replace(phase, equation=partial, owner=arrow, parts=(name,)))
     return tuple(made)
@@ -69,12 +68,12 @@ def restricted(phase: Phase, more: Iterable[Axis] = ()) -> Phase:
     """The phase with the indices and the factors of its output alone, and indices that are factors themselves."""
     names = [a.name for a in phase.equation.axes]
     owner, more = phase.owner, tuple(more)
-    terms = dict(zip(owner.codomain.names, owner.terms, strict=True))
+    terms = owner.by_axis
     used = frozenset().union(*(variables(terms[name]) for name in names))
     axes = (*(a for a in owner.domain.axes if a.name in used), *more)
     inside = {a.name for a in owner.domain.axes}
-    parts: list[Term] = [p for p in conjuncts(owner.domain.guard) if variables(p) & inside <= used]
+    parts = tuple(p for p in owner.domain.guard if variables(p) & inside <= used)
     data = tuple(Axis(a.name, a.extent, "reduction", a.span) for a in more)
-    codomain = Box((*(a for a in owner.codomain.axes if a.name in names), *data))
-    index = (*(terms[a.name] for a in codomain.axes if a.name in names), *(Var(a.name) for a in more))
-    return replace(phase, owner=Arrow(Box(axes, conjunction(*parts)), codomain, index), parts=())
+    codomain = (*(a for a in owner.codomain if a.name in names), *data)
+    index = (*(terms[a.name] for a in codomain if a.name in names), *(Var(a.name) for a in more))
+    return replace(phase, owner=Arrow(Region(axes, parts), codomain, index), parts=())

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tinygpu.category.box import Box
-from tinygpu.category.simplify import holds
+from tinygpu.category.decide import holds
+from tinygpu.category.region import Region
 from tinygpu.category.term import Axis, Read, Term, conjunction, lift, rebuild, select, variables, walk
 from tinygpu.derive.nest import Build, own, point
 from tinygpu.derive.operand import fill
@@ -77,7 +77,7 @@ def checked(build: Build, plans: Sequence[Plan], read: Read, keep: Keep) -> tupl
 
 def bounds(build: Build, read: Read) -> Term:
     """Where the element is in bounds, as far as that is not known."""
-    box = Box(build.axes, conjunction(*build.where))
+    box = Region(build.axes, build.where)
     asked = [p for i, n in zip(read.index, build.tensors[read.tensor], strict=True) for p in (i >= lift(0), i < n)]
     return conjunction(*(p for p in asked if holds(p, box) is not True))
 

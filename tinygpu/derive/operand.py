@@ -7,8 +7,8 @@ fill elsewhere; `a[ri] = A[i, k] if i < M else 0`.
 
 from __future__ import annotations
 
-from tinygpu.category.box import Box
-from tinygpu.category.simplify import holds
+from tinygpu.category.decide import holds
+from tinygpu.category.region import Region
 from tinygpu.category.term import (
     BOOL,
     FLOATS,
@@ -76,13 +76,13 @@ class Operands:
             return True
         axes = {a.name for a in self.build.axes}
         about = any(variables(p) & variables(term) & axes for p in dropped)
-        return not about or self.inside(term, Box(self.build.axes, conjunction(*asked)))
+        return not about or self.inside(term, Region(self.build.axes, asked))
 
-    def inside(self, term: Term, box: Box) -> bool:
+    def inside(self, term: Term, box: Region) -> bool:
         """Whether every read of a term is seen to be in bounds on the box."""
         match term:
             case App("select", (condition, then, otherwise)):
-                yes, no = box.guarded(condition), box.guarded(negation(condition))
+                yes, no = box.under(condition), box.under(negation(condition))
                 return self.inside(condition, box) and self.inside(then, yes) and self.inside(otherwise, no)
             case App(_, args):
                 return all(self.inside(arg, box) for arg in args)

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tinygpu.category.box import Box
-from tinygpu.category.simplify import holds, simplify
+from tinygpu.category.decide import holds
+from tinygpu.category.region import Region
+from tinygpu.category.simplify import simplify
 from tinygpu.category.term import (
     App,
     Axis,
@@ -95,12 +96,12 @@ class Pulled:
     @staticmethod
     def along(build: Build, phase: Phase, made: Mapping[str, Plan]) -> Pulled:
         """A phase along its owner arrow."""
-        domain, box = phase.owner.domain, Box(phase.owner.domain.axes)
-        owner = {name: simplify(t, box) for name, t in zip(phase.owner.codomain.names, phase.owner.terms, strict=True)}
+        domain, box = phase.owner.domain, Region(phase.owner.domain.axes)
+        owner = {name: simplify(t, box) for name, t in phase.owner.by_axis.items()}
         index = tuple(owner[a.name] for a in phase.equation.axes)
         free = frozenset().union(*map(variables, index))
         output = tuple(a for a in domain.axes if a.name in free)
-        parts = conjuncts(simplify(conjunction(*(whole(p, domain.axes, build.where) for p in conjuncts(domain.guard))), box))
+        parts = conjuncts(simplify(conjunction(*(whole(p, domain.axes, build.where) for p in domain.guard)), box))
         beyond = atomic(phase).union(a.name for a in incomplete(phase))
         held = {name: one for name, one in made.items() if one.kept}
         pull = Pull(owner, domain.axes, parts, held, frozenset(a.name for a in output), beyond, phase.span)
@@ -110,7 +111,7 @@ class Pulled:
         """`value over indices → value over factors`. Raises TG531 where a loop of the output stands inside one of a fold."""
         domain = phase.owner.domain
         pulled = localized(at(self.pull(value), {}), build.tiles, domain)
-        pulled = taken(simplify(pulled, Box(domain.axes)))  # the ranges of the factors decide a part of many a padded read
+        pulled = taken(simplify(pulled, Region(domain.axes)))  # the ranges of the factors decide a part of many a padded read
         check_order(build, self.output, pulled, phase)
         return pulled
 
@@ -122,7 +123,7 @@ def plan(
     equation, along = phase.equation, Pulled.along(build, phase, made)
     index, output, parts, beyond = along.index, along.output, along.parts, along.beyond
     free = frozenset().union(*map(variables, index))
-    folded = (frozenset(phase.owner.domain.names) - free) | beyond
+    folded = (phase.owner.domain.names - free) | beyond
     pulled = put(along(build, phase, value), cells)
     absent = tuple(equal(Var(a.name), 0) for a in launch.grid + launch.block if a.name not in free | beyond)
     mine = tuple(p for p in parts if not variables(p) & folded)
@@ -153,8 +154,8 @@ def reached(parts: tuple[Term, ...], axes: tuple[Axis, ...]) -> tuple[Term, ...]
     for part in parts:
         match part:
             case App("lt", (index, extent)) if not variables(extent) & inside.keys() and len(variables(index) & several) > 1:
-                found.append(simplify(substitute(index, inside), Box(axes)) < extent)
-    return tuple(p for p in dict.fromkeys(found) if p not in parts and holds(p, Box(axes)) is not True)
+                found.append(simplify(substitute(index, inside), Region(axes)) < extent)
+    return tuple(p for p in dict.fromkeys(found) if p not in parts and holds(p, Region(axes)) is not True)
 
 
 def whole(part: Term, axes: tuple[Axis, ...], where: tuple[Term, ...]) -> Term:
@@ -170,7 +171,7 @@ def whole(part: Term, axes: tuple[Axis, ...], where: tuple[Term, ...]) -> Term:
                 first = simplify(substitute(index, {axis.name: Const(0)}))
                 if axis.sort != "vector" or simplify(index - first) != Var(axis.name):
                     continue
-                box = Box(axes, conjunction(*where))
+                box = Region(axes, where)
                 if all(holds(equal(term % axis.extent, 0), box) is True for term in (first, extent)):
                     return first < extent
     return part

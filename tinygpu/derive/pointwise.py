@@ -9,8 +9,9 @@ so an op is a machine already, of which nothing is shared and nothing is compute
 
 from __future__ import annotations
 
-from tinygpu.category.box import Arrow, Box
-from tinygpu.category.term import Fold, walk
+from tinygpu.category.owner import Arrow
+from tinygpu.category.region import Region
+from tinygpu.category.term import Fold, Var, walk
 from tinygpu.model.machine import Launch, Machine, Phase
 from tinygpu.model.op import Equation
 from tinygpu.record import replace
@@ -30,6 +31,6 @@ def each(equation: Equation, between: set[str]) -> Launch:
     grid = tuple(replace(a, sort="grid") for a in equation.axes)
     folds = (a for t in walk(equation.value) if isinstance(t, Fold) for a in t.axes)
     time = tuple({a.name: replace(a, sort="time") for a in folds}.values())
-    domain = Box((*grid, *time))
-    phase = Phase(equation, Arrow(domain, domain, domain.variables))
+    axes = (*grid, *time)
+    phase = Phase(equation, Arrow(Region(axes), axes, tuple(Var(a.name) for a in axes)))
     return Launch(equation.target, grid, (), (phase,), tuple(a.name for a in time), leaves=tuple({equation.target} & between))

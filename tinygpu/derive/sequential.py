@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from math import prod
 
-from tinygpu.category.box import Arrow, Box
 from tinygpu.category.monoid import as_monoid
 from tinygpu.category.names import claimed
+from tinygpu.category.owner import Arrow
+from tinygpu.category.region import Region
 from tinygpu.category.term import Axis, Const, Fold, Var, variables, walk
 from tinygpu.derive.grid import restricted
 from tinygpu.hardware.arch import CPU
@@ -115,7 +116,7 @@ def alone(launch: Launch) -> Launch:
 
 def in_order(phase: Phase) -> Iterator[tuple[str, ...]]:
     """The factors along which something is scanned, or folded by a monoid that does not commute: slowest first."""
-    terms = dict(zip(phase.owner.codomain.names, phase.owner.terms, strict=True))
+    terms = phase.owner.by_axis
     along = scans(phase)
     for fold in (t for t in walk(phase.equation.value) if isinstance(t, Fold)):
         if fold in along or not as_monoid(fold.monoid).commutative:
@@ -153,7 +154,7 @@ def outer(launch: Launch, names: frozenset[str]) -> set[str]:
 
 def own(phase: Phase) -> frozenset[str]:
     """The factors of an equation's output."""
-    terms = dict(zip(phase.owner.codomain.names, phase.owner.terms, strict=True))
+    terms = phase.owner.by_axis
     return frozenset().union(*(variables(terms[a.name]) for a in phase.equation.axes))
 
 
@@ -161,4 +162,4 @@ def resorted(phase: Phase, sorts: Mapping[str, str]) -> Phase:
     """The phase with other sorts of factors; nothing else of it says who carries them."""
     owner = phase.owner
     axes = tuple(replace(a, sort=sorts.get(a.name, a.sort)) for a in owner.domain.axes)
-    return replace(phase, owner=Arrow(Box(axes, owner.domain.guard), owner.codomain, owner.terms))
+    return replace(phase, owner=Arrow(Region(axes, owner.domain.guard), owner.codomain, owner.terms))

@@ -6,8 +6,9 @@ are one thread, so this is a substitution along an iso, and shuffles move one fa
 
 from __future__ import annotations
 
-from tinygpu.category.box import Arrow, Box
 from tinygpu.category.monoid import as_monoid
+from tinygpu.category.owner import Arrow
+from tinygpu.category.region import Region
 from tinygpu.category.term import Axis, Const, Fold, Term, Var, substitute, walk
 from tinygpu.derive.nest import Build
 from tinygpu.derive.reduce import extent, lanes
@@ -56,7 +57,7 @@ def one(phase: Phase, halves: Halves) -> Phase:
     """A phase over the finer factors."""
     put: dict[str, Term] = {name: Var(high.name) * low.extent + Var(low.name) for name, (high, low) in halves.items()}
     owner = phase.owner
-    domain = Box(cut(owner.domain.axes, halves), substitute(owner.domain.guard, put))
+    domain = Region(cut(owner.domain.axes, halves), tuple(substitute(g, put) for g in owner.domain.guard))
     arrow = Arrow(domain, owner.codomain, tuple(substitute(t, put) for t in owner.terms))
     ways = tuple(
         Reduce(tuple(a for n in r.factors for a in ((x.name for x in halves[n]) if n in halves else (n,))), r.by, r.span)

@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import prod
 
-from tinygpu.category.box import Box
-from tinygpu.category.simplify import holds, simplify
+from tinygpu.category.decide import holds
+from tinygpu.category.layout import Layout
+from tinygpu.category.region import Region
+from tinygpu.category.simplify import simplify
 from tinygpu.category.term import (
     App,
     Axis,
@@ -34,11 +36,9 @@ from tinygpu.derive.nest import Build, cells, loops, own, point
 from tinygpu.derive.operand import fill
 from tinygpu.derive.plan import taken, whole
 from tinygpu.derive.tile import Tile, Tiles, localized, touches
-from tinygpu.model.inlined import inlined
-from tinygpu.model.machine import Launch
+from tinygpu.model.machine import Launch, inlined
 from tinygpu.model.op import Op
 from tinygpu.model.tile import BLOCK, Stage
-from tinygpu.program.layout import Layout
 from tinygpu.program.space import SHARED
 from tinygpu.program.step import Array, Assign, Step
 from tinygpu.record import dataclass, replace
@@ -90,10 +90,9 @@ def filled(build: Build, op: Op, tile: Tile, made: frozenset[str]) -> tuple[Step
     """`array[local] = tensor[outside(local)]` by all threads of the block, each its own part. `made` are the values of this launch."""
     stage, owner = tile.stage, tile.stage.owner
     mine, digits, guards = threads(build, stage)
-    box = Box(build.axes + mine)
-    used = set(owner.domain.names)
-    absent = tuple(equal(digits[a.name], 0) for a in stage.block if a.name not in used)
-    parts = (*(substitute(g, digits) for g in conjuncts(owner.domain.guard)), *guards, *absent)
+    box = Region(build.axes + mine)
+    absent = tuple(equal(digits[a.name], 0) for a in stage.block if a.name not in owner.domain.names)
+    parts = (*(substitute(g, digits) for g in owner.domain.guard), *guards, *absent)
     guard = simplify(conjunction(*parts), box)
     local = [simplify(substitute(term, digits), box) for term in owner.terms]
     value, bounds = held(build, op, tile, made)
@@ -116,14 +115,14 @@ def points(tile: Tile) -> tuple[Axis, ...]:
 def held(build: Build, op: Op, tile: Tile, made: frozenset[str]) -> tuple[Term, Term]:
     """What a point of the tile holds, and where it holds that: the bounds of the tensor, as far as they are not sure."""
     axes = build.axes + points(tile)
-    box = Box(axes, conjunction(*build.where))
+    box = Region(axes, build.where)
     index = tile.stage.outside(point(points(tile)))
     bounds = conjunction(*(b for b in tile.bounds(index) if holds(b, box) is not True))
     if tile.stage.tensor not in made:
         return Read(tile.stage.tensor, index, tile.fill.dtype, tile.span), bounds
     earlier = {name: one for name, one in build.tiles.items() if one.array in build.copies and precedes(one, tile)}
-    value = computed(build, op, Read(tile.stage.tensor, index, tile.fill.dtype, tile.span), made, Held(earlier, Box(axes)))
-    return localized(value, earlier, Box(axes, bounds)), bounds
+    value = computed(build, op, Read(tile.stage.tensor, index, tile.fill.dtype, tile.span), made, Held(earlier, Region(axes)))
+    return localized(value, earlier, Region(axes, conjuncts(bounds))), bounds
 
 
 def precedes(one: Tile, other: Tile) -> bool:
@@ -136,7 +135,7 @@ class Held:
     """The tiles that are there, and the box of the points at which they are read."""
 
     tiles: Tiles
-    box: Box
+    box: Region
 
     def named(self, read: Read) -> Read | None:
         """The read bearing the name of a stage that holds it everywhere on the box, if there is one."""

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from tinygpu.category.box import Box
+from tinygpu.category.decide import holds
 from tinygpu.category.monoid import as_monoid
-from tinygpu.category.simplify import holds, simplify
+from tinygpu.category.region import Region
+from tinygpu.category.simplify import simplify
 from tinygpu.category.term import (
     FLOATS,
     FOLDED,
@@ -58,7 +59,7 @@ class Tile:
         """The place in the array of an index of the tensor."""
         return tuple(self.stage.sides[axis].inside(index[axis]) for axis in self.stage.order)
 
-    def read(self, read: Read, box: Box) -> Read:
+    def read(self, read: Read, box: Region) -> Read:
         """The read of the tensor as one of the array."""
         return Read(self.array, tuple(simplify(i, box) for i in self.inside(read.index)), read.dtype, read.span)
 
@@ -66,22 +67,22 @@ class Tile:
 Tiles = Mapping[str, Tile]  # by the name of the stage, and by that of the array
 
 
-def localized(term: Term, tiles: Tiles, box: Box) -> Term:
+def localized(term: Term, tiles: Tiles, box: Region) -> Term:
     """The term with reads of stages as reads of their arrays; a padded read whose pad is the fill of its tile needs no question."""
     if not tiles:
         return term
     match term:
         case App("select", (asked, Read(name) as read, Const() as pad)) if name in tiles and pad == tiles[name].fill:
             if says_the_same(asked, tiles[name].bounds(read.index), box):
-                return tiles[name].read(read, Box(box.axes))
+                return tiles[name].read(read, Region(box.axes))
         case Read(name) if name in tiles:
-            return tiles[name].read(term, Box(box.axes))
+            return tiles[name].read(term, Region(box.axes))
     return rebuild(term, lambda inner: localized(inner, tiles, box))
 
 
-def says_the_same(asked: Term, bounds: Iterable[Term], box: Box) -> bool:
+def says_the_same(asked: Term, bounds: Iterable[Term], box: Region) -> bool:
     """Whether a condition holds on the box just where the bounds do."""
-    plain = Box(box.axes)
+    plain = Region(box.axes)
     wanted = [simplify(b, plain) for b in bounds]
     parts = [simplify(p, plain) for p in conjuncts(asked)]
     return all(p in wanted for p in parts) and all(b in parts or holds(b, box) is True for b in wanted)
@@ -107,7 +108,7 @@ def vanishes(body: Term, part: Term, unit: Const, tiles: Tiles, axes: tuple[Axis
     def filled(term: Term) -> Term:
         if isinstance(term, Read) and term.tensor in tiles:
             tile = tiles[term.tensor]
-            return tile.fill if holds(part, Box(axes).guarded(*tile.bounds(tile.outside(term.index)))) is True else term
+            return tile.fill if holds(part, Region(axes, tuple(tile.bounds(tile.outside(term.index))))) is True else term
         return rebuild(term, filled)
 
     value = filled(body)

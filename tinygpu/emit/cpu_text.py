@@ -12,7 +12,8 @@ import math
 from collections.abc import Mapping
 
 from tinygpu.category.dtype import HALVES
-from tinygpu.category.term import BOOL, FLOATS, FUNCTIONS, INDEX, INTEGERS, App, Const, Read, Term, Var
+from tinygpu.category.operation import FUNCTION
+from tinygpu.category.term import BOOL, FLOATS, INDEX, INTEGERS, App, Const, Read, Term, Var
 from tinygpu.category.to_source import ATOM, OPERAND, Form, Source, called, plain, rounded_up
 from tinygpu.emit.cpu_prelude import TEXT as PRELUDE
 from tinygpu.model.op import Tensor
@@ -130,9 +131,10 @@ class Writer:
             return FORMS[op]
         if op in CALL and not (dtype == INDEX and op in ("min", "max")):
             return self.needing(CALL[op], ("{0}, {1}", ATOM, (0, 0)))
-        if op in ("sqrt", "floor"):
-            return called(f"np.{op}")
-        if op in FUNCTIONS and op != "abs":
+        if op in FUNCTION and dtype in FLOATS:
+            own = FUNCTION[op].cpu
+            if own:
+                return called(own)
             return self.needing(f"{op}_f64" if dtype == "f64" else f"{op}_f32")
         return plain(t)
 

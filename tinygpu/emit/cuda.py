@@ -12,6 +12,7 @@ from functools import reduce
 
 from tinygpu.category.dtype import HALVES
 from tinygpu.category.names import unused
+from tinygpu.category.operation import FUNCTION
 from tinygpu.category.term import Axis, Const, text
 from tinygpu.derive.streaming import once
 from tinygpu.derive.unpack import unpack
@@ -25,11 +26,12 @@ from tinygpu.program.arrays import STATIC_BYTES, arrays, shared_places
 from tinygpu.program.step import For, Launch, Program, arrays_in, steps
 from tinygpu.program.traverse import written
 from tinygpu.record import dataclass
+from tinygpu.schedule import contract
 
-LIBDEVICE = ("exp", "exp2", "log", "sqrt", "rsqrt", "tanh", "erf", "floor", "fabs")
+LIBDEVICE = {row.cuda: row for row in FUNCTION.values() if row.cuda and not row.angle}
 TYPES = ("f64", "f32", "i64", "i32", "i8", "u64", "u32", "u16", "u8", "ix")
 BUILTIN = ("range", "min", "max", "abs", "int", "float", "bool")
-CALLED = frozenset((*ANGLES, *(f + end for f in LIBDEVICE if f not in ("floor", "fabs") for end in ("", "f"))))
+CALLED = frozenset((*ANGLES, *(f + end for f, row in LIBDEVICE.items() if not row.keeps for end in ("", "f"))))
 TOGETHER = ("shared", *SHUFFLED, *UPDATED)
 OTHERS = ("upto", "div", "mod", "ceil", "constant", "cuda", "inf")
 GIVEN = frozenset((*TYPES, *CONVERSIONS, *ANGLES, *LIBDEVICE, *(f + "f" for f in LIBDEVICE), *MOVES, *TOGETHER, *OTHERS))
@@ -74,7 +76,7 @@ def kernel_name(program: Program, number: int) -> str:
 
     Called with `(bits, wide)` it returns the kernel and its signature.
     """
-    return identifier(program.name) + "_kernel" + (f"_{number}" if len(program.launches) > 1 else "")
+    return contract.kernel_name(identifier(program.name), program, number)
 
 
 def cuda_source(program: Program) -> str:
@@ -138,12 +140,6 @@ def made(uses: frozenset[str], size: int = 0) -> Lines:
     rest = [f"{n} = {made_by(n)}" for n in sorted(uses) if not made_by(n).startswith("names.") and n != "shared"]
     more = "" if static else f"  # the launch gives its {size} bytes"
     return lines + [f"shared = shared_memory({static}){more}"] * ("shared" in uses) + rest
-
-
-def dynamic_bytes(launch: Launch) -> int:
-    """The bytes of a block's memory that the launch has to give: none where they are static."""
-    size = shared_places(launch)[1]
-    return size if size > STATIC_BYTES else 0
 
 
 def remarks(program: Program, number: int, uses: frozenset[str]) -> tuple[str, ...]:

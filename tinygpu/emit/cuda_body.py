@@ -12,7 +12,7 @@ from typing import assert_never
 from tinygpu.category.dtype import HALVES
 from tinygpu.category.monoid import as_monoid
 from tinygpu.category.names import unused
-from tinygpu.category.node import SHUFFLES
+from tinygpu.category.operation import SHUFFLES
 from tinygpu.category.term import FLOATS, TRUE, App, Axis, Const, Read, Term, conjuncts, reads, rebuild, text, variables, walk
 from tinygpu.derive.wide import Wide, hoisted, wide_in
 from tinygpu.emit.cuda_names import occurs

@@ -11,17 +11,16 @@ import struct
 from collections.abc import Mapping
 
 from tinygpu.category.dtype import HALVES, SMALL
-from tinygpu.category.node import SHUFFLES
+from tinygpu.category.layout import Layout
+from tinygpu.category.layout import address as shared_address
+from tinygpu.category.operation import EXACT, FUNCTION, SHUFFLES, expanded
 from tinygpu.category.term import BOOL, FLOATS, FUNCTIONS, INDEX, INTEGERS, SYMBOL, App, Const, Read, Term
 from tinygpu.category.to_source import ATOM, Form, Source, called, plain, rounded_up
 from tinygpu.program.address import address
-from tinygpu.program.layout import Layout
-from tinygpu.program.layout import address as shared_address
 from tinygpu.record import dataclass, field, replace
 
 STORED = {"f16": "u16", "bf16": "u16", BOOL: "u8"}
 HELD = {"f16": "f32", "bf16": "f32", BOOL: "u8", INDEX: "ix"}
-EXACT = ("select", "min", "max", "abs", "neg", "floor", "cast", *SHUFFLES)  # never need rounding to 16 bits
 INDICES: Mapping[str, Form] = {  # what the proof says of indices: a divisor is positive, what is divided is not negative
     "floordiv": ("div({0}, {1})", ATOM, (0, 0)),
     "mod": ("mod({0}, {1})", ATOM, (0, 0)),
@@ -115,9 +114,8 @@ class Scope:
                 return App(f"round_{dtype}", (App(op, args, "f32"),), "f32")
             case App("ceildiv", (a, b), dtype) if dtype != INDEX:
                 return rounded_up(a, b)
-            case App("sigmoid", (x,), dtype):
-                one = Const(1.0, dtype)
-                return App("div", (one, App("add", (one, App("exp", (App("neg", (x,), dtype),), dtype)), dtype)), dtype)
+            case App(op, (x,), dtype) if op in FUNCTION and not FUNCTION[op].cuda:
+                return expanded(op, dtype, x, App, Const)
         return term
 
     def to_store(self, term: Term) -> str:
@@ -149,7 +147,7 @@ def form(term: App) -> Form:
     if op in ("f16_value", "bf16_value", "round_f16", "round_bf16"):
         return called(op)
     if op in FUNCTIONS and dtype in FLOATS:
-        return called({"abs": "fabs"}.get(op, op) + ("f" if dtype == "f32" else ""))
+        return called(FUNCTION[op].cuda + ("f" if dtype == "f32" else ""))
     if op == "table":
         entries = [f"{{{number + 1}}} if {{0}} == {number}" for number in range(len(term.args) - 2)]
         chain = " else ".join([*entries, f"{{{len(term.args) - 1}}}"]), 0, (5, *(1,) * len(entries), 0)

@@ -6,6 +6,7 @@ The one idea: what is the same in every module is in the runtime beside it; noth
 
 from __future__ import annotations
 
+import hashlib
 import re
 import sys
 from collections.abc import Sequence
@@ -31,6 +32,7 @@ from tinygpu.program.promises import of_data, promises, rows
 from tinygpu.program.step import Array, Program
 from tinygpu.record import dataclass, replace
 from tinygpu.runtime import NAME, VERSION
+from tinygpu.schedule.contract import table
 
 BESIDE = f"""
 if __package__:
@@ -47,6 +49,26 @@ else:
 if getattr(runtime, "VERSION", "") != "{VERSION}":
     raise ImportError(f"TG819 {{__file__}} was built with another version of {{runtime.__file__}}: build them again, into one folder")
 """
+
+OURS = (
+    *(
+        "np",
+        "njit",
+        "prange",
+        "get_num_threads",
+        "ir",
+        "types",
+        "math",
+        "Array",
+        "Any",
+        "TypeAlias",
+        "annotations",
+        "runtime",
+        "os",
+        "sys",
+    ),
+    *("abs", "bool", "float", "globals", "int", "len", "max", "min", "range", "tuple"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +106,8 @@ def emit(title: str, machines: Sequence[Built]) -> str:
     for built, (name, program) in zip(machines, programs.items(), strict=True):
         kernels = [source for source, _ in cuda[name]]
         spaces = unpack(alone[name]).workspaces
-        launcher = launcher_source(program, built.limits, header(built), spaces, built.cpu_limits, kernels)
+        keys = [hashlib.sha256(kernel.encode()).hexdigest() for kernel in kernels]
+        launcher = launcher_source(program, table(program, built.limits, spaces, built.cpu_limits, keys), header(built))
         lines += [_rule(f"{built.machine.title} : {built.machine.op.name}"), ""]
         for text_ in (cached(support.kernels(cpu[name])), *kernels, launcher):
             lines += [text_.strip(), "", ""]
@@ -148,26 +171,8 @@ def launcher_names(machines: Sequence[Machine]) -> list[str]:
 @cache
 def reserved() -> frozenset[str]:
     """The names that a module uses for itself, also Python's own."""
-    ours = {
-        "np",
-        "njit",
-        "prange",
-        "get_num_threads",
-        "ir",
-        "types",
-        "math",
-        "Array",
-        "Any",
-        "TypeAlias",
-        "annotations",
-        "runtime",
-        "os",
-        "sys",
-    }
-    ours |= {*CPU_NAMES, *HELPERS, "abs", "bool", "float", "globals", "int", "len", "max", "min", "range", "tuple"}
-    return frozenset(
-        ours.union(re.findall(r"^(?:def |class )?(\w+)(?= =|\(|:)", lanes_source("f32", set(OPERATIONS)) + HEADER, re.MULTILINE))
-    )
+    given = re.findall(r"^(?:def |class )?(\w+)(?= =|\(|:)", lanes_source("f32", set(OPERATIONS)) + HEADER, re.MULTILINE)
+    return frozenset({*OURS, *CPU_NAMES, *HELPERS, *given})
 
 
 def header(built: Built) -> tuple[str, ...]:

@@ -9,24 +9,14 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from tinygpu.category.names import unused
-from tinygpu.emit.launcher import parameters, result_type
+from tinygpu.emit.launcher import quoted
 from tinygpu.emit.python import Lines, block, docstring, identifier
-from tinygpu.emit.sizes import solve
-from tinygpu.emit.spelled import quoted, spell
 from tinygpu.model.machine import Machine
-from tinygpu.program.promises import promises
 from tinygpu.program.step import Program
 from tinygpu.record import dataclass
+from tinygpu.schedule.contract import argument_names, arguments, signature
 
-PARTS = (
-    "",
-    "_cpu",
-    "_kernel",
-    "_work",
-    "_parallel",
-    "_spec",
-    "_launch",
-)  # what stands in a module beside a launcher is called after it
+PARTS = ("", "_cpu", "_kernel", "_work", "_parallel", "_spec", "_launch")  # what stands beside a launcher is called after it
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,15 +111,12 @@ def choice(group: Group, name: str, programs: dict[str, Program]) -> Lines:
     arrays = [n for n in positions if group.members[0][1].op.inputs[n].shape]
     if not arrays:
         return [f"{name} = {group.members[0][0]}"] if len(members) == 1 else []
-    spelled = spell(programs[group.members[0][0]])
-    op = spelled.program.op
-    tensor = op.inputs[arrays[0]]
+    program = programs[group.members[0][0]]
+    names, first = argument_names(program), program.op.inputs[arrays[0]]
     table = ", ".join(f"{quoted(dtypes[arrays[0]])}: {launcher}" for dtypes, launcher in members.items())
-    given = [spelled.names[t.name] for t in op.inputs]
-    given += [f"{spelled.names[k]}={spelled.names[k]}" for k in solve(op)[1]] + ["out=out", "stream=stream"]
-    given += ["workspace=workspace"] if spelled.program.workspaces else []
-    given += ["check_data=check_data"] if promises(spelled.program) else []
-    picked = f"runtime.by_dtype({quoted(name)}, {quoted(tensor.name)}, {spelled.names[tensor.name]}, {{{table}}})"
+    by_place = len(program.op.inputs)
+    given = [name if place < by_place else f"{name}={name}" for place, name in enumerate(arguments(program))]
+    picked = f"runtime.by_dtype({quoted(name)}, {quoted(first.name)}, {names[first.name]}, {{{table}}})"
     dtypes = ", ".join(d[arrays[0]] for d in members)
-    body = [*docstring(f"`{group.name}` for the dtype of {tensor.name}: {dtypes}."), f"return {picked}({', '.join(given)})"]
-    return block(f"def {name}({parameters(spelled, solve(op)[1])}) -> {result_type(op)}", body)
+    body = [*docstring(f"`{group.name}` for the dtype of {first.name}: {dtypes}."), f"return {picked}({', '.join(given)})"]
+    return block(f"def {name}{signature(program)}", body)

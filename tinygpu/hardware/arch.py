@@ -1,8 +1,9 @@
-"""What an architecture allows, as data: one TOML file each, every number with the page it comes from.
+"""What architectures allow and devices do, as data: one TOML file each, every number with the page or the data sheet it comes from.
 
-Comes in: a name (`sm_90a`, `cpu`), or nothing for the least common GPU. Goes out: its limits; `python -m tinygpu.hardware.arch` writes
-`limits.json`, all files as one table, since reading ten files of TOML takes a tenth of a check. The one idea: the least common architecture
-is the pointwise minimum, so a machine that names none fits all of them.
+Comes in: a name (`sm_90a`, `cpu`, nothing for the least common GPU; `h100`), a kernel's registers, shared memory and threads. Goes out: limits, peaks,
+and how many blocks a multiprocessor holds. `python -m tinygpu.hardware.arch` writes `limits.json`, all architectures as one table, since reading ten
+files of TOML takes a tenth of a check. The one idea: the least common architecture is the pointwise minimum, so a machine that names none fits all of
+them; and the units in which registers and shared memory are set aside are the hardware's, so residency is a matter of division.
 """
 
 from __future__ import annotations
@@ -10,12 +11,14 @@ from __future__ import annotations
 import json
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from tinygpu.record import dataclass
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_100", "sm_103", "sm_120")  # GPUs
 CPU = "cpu"
 HERE = Path(__file__).resolve().parent
+WARP = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,17 +59,120 @@ def _table() -> dict[str, dict[str, int]]:
 
 def table() -> str:
     """What the TOML files say, as the text of `limits.json`; the empty name has the least of the GPUs."""
-    import tomllib
-
-    every = {name: tomllib.loads((HERE / f"{name}.toml").read_text(encoding="utf-8"))["limits"] for name in (*ARCHITECTURES, CPU)}
+    every = {name: _file(name)["limits"] for name in (*ARCHITECTURES, CPU)}
     least = {limit: min(every[name][limit] for name in ARCHITECTURES) for limit in every[CPU]}
     lines = (f"{json.dumps(name)}: {json.dumps(limits)}" for name, limits in {"": least, **every}.items())
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
+def _file(name: str) -> dict[str, dict[str, Any]]:
+    import tomllib  # here, as limits are in every check, and files are not
+
+    return tomllib.loads((HERE / f"{name}.toml").read_text(encoding="utf-8"))
+
+
 def known(name: str) -> bool:
     """Whether an architecture is one of ours."""
     return name == CPU or name.rstrip("af") in ARCHITECTURES
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """Peaks: bytes and clocks a second, instructions a clock and multiprocessor."""
+
+    name: str
+    arch: str
+    multiprocessors: int
+    clock_hertz: int
+    memory_bytes_per_second: int
+    l2_bytes: int
+    fp32_lanes: int
+    fp64_lanes: int
+
+    @property
+    def fp32_flops(self) -> int:
+        """Floating-point operations a second, if all are fused.
+
+        >>> round(device_named("h100").fp32_flops / 1e12, 1)
+        66.9
+        """
+        return 2 * self.fp32_lanes * self.multiprocessors * self.clock_hertz
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What the blocks of a multiprocessor share; registers, bytes and counts."""
+
+    registers_per_multiprocessor: int
+    register_unit: int
+    partitions: int
+    shared_bytes_per_multiprocessor: int
+    shared_reserved_bytes: int
+    shared_unit: int
+
+
+@dataclass(frozen=True, slots=True)
+class Resident:
+    """How many blocks a multiprocessor holds, their warps, the warps it could hold, and what keeps it from more."""
+
+    blocks: int
+    warps: int
+    most: int
+    because: str
+
+    @property
+    def share(self) -> float:
+        """The occupancy."""
+        return self.warps / self.most
+
+
+def devices() -> tuple[str, ...]:
+    """The names that are known.
+
+    >>> devices()
+    ('a100', 'h100', 'h200', 'l4', 'rtx3090', 'rtx4090', 't4')
+    """
+    return tuple(sorted(path.stem.removeprefix("device_") for path in HERE.glob("device_*.toml")))
+
+
+@cache
+def device_named(name: str) -> Device | None:
+    """The device, or None for a name that is none."""
+    return Device(**_file(f"device_{name}")["device"]) if name in devices() else None
+
+
+@cache
+def room_of(arch: str) -> Room:
+    """What a multiprocessor of an architecture has for its blocks."""
+    return Room(**_file(arch.rstrip("af"))["occupancy"])
+
+
+def resident(arch: str, threads: int, registers: int, shared_bytes: int) -> Resident:
+    """`threads of a block × registers of a thread × shared bytes of a block → what a multiprocessor holds of them`.
+
+    >>> resident("sm_90", 256, 128, 0), resident("sm_80", 32, 32, 0).because, resident("sm_90", 256, 32, 100_000).blocks
+    (Resident(blocks=2, warps=16, most=64, because='registers'), 'blocks', 2)
+    """
+    if not known(arch):
+        raise KeyError(arch)
+    limits: Arch = arch_named(arch)
+    room, warps = room_of(arch), -(-threads // WARP)
+    most = limits.threads_per_multiprocessor // WARP
+    each = _up(registers * WARP, room.register_unit)
+    in_registers = room.registers_per_multiprocessor // room.partitions // each * room.partitions if each else most
+    shared = _up(shared_bytes + room.shared_reserved_bytes, room.shared_unit)
+    fits = {
+        "threads": most // warps,
+        "registers": in_registers // warps,
+        "shared memory": room.shared_bytes_per_multiprocessor // shared if shared else most,
+        "blocks": limits.blocks_per_multiprocessor,
+    }
+    because = min(fits, key=lambda what: fits[what])
+    return Resident(fits[because], fits[because] * warps, most, because)
+
+
+def _up(value: int, unit: int) -> int:
+    return -(-value // unit) * unit
 
 
 if __name__ == "__main__":

@@ -14,8 +14,7 @@ from tinygpu import runtime
 from tinygpu.derive.wide import wide_accesses
 from tinygpu.emit.cuda import block_threads, cuda_source, cuda_uses, kernel_name
 from tinygpu.emit.prelude import makers
-from tinygpu.hardware.loops import count, innermost, loops, plain_loads
-from tinygpu.hardware.machine_code import Arch, Report, assembled
+from tinygpu.hardware.machine_code import Arch, Report, assembled, count, innermost, loops, plain_loads
 from tinygpu.program.arrays import arrays
 from tinygpu.program.step import Assign, Program, steps
 from tinygpu.program.traverse import reads_of

@@ -6,20 +6,19 @@ The one idea: each placement is an arrow (digits, merged digits, or a term), and
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
-from tinygpu.category.box import Arrow, Box
-from tinygpu.category.owner import digits, inferred, merged
-from tinygpu.category.term import TRUE, App, Axis, Const, Fold, Term, conjunction, text, variables, walk
+from tinygpu.category.owner import Arrow, digits, inferred, merged
+from tinygpu.category.region import Region, points
+from tinygpu.category.term import TRUE, App, Axis, Const, Fold, Term, text, variables, walk
 from tinygpu.diagnostic import NOWHERE, Label, Span
 from tinygpu.model.extent import same
 from tinygpu.model.op import Equation
-from tinygpu.model.placing import Placement, doubly_placed
 from tinygpu.model.prefix import diagonal
 from tinygpu.model.problems import UNKNOWN
 from tinygpu.model.scope import Scope
 from tinygpu.model.value import index
-from tinygpu.model.work import Factor
+from tinygpu.model.work import Factor, Placement, doubly_placed
 from tinygpu.record import dataclass, field, replace
 
 CONSTANT = ("block", "register", "vector")
@@ -50,87 +49,69 @@ def indices(equation: Equation, scope: Scope) -> tuple[Axis, ...]:
         for axis in term.axes if isinstance(term, Fold) else ():
             first = axes.setdefault(axis.name, axis)
             if not same(first.extent, axis.extent):
-                scope.problems.add(
-                    "TG112",
-                    f"{axis.name} would run over {text(first.extent)} and over {text(axis.extent)}",
-                    axis.span,
-                    f"over {text(axis.extent)} here",
-                    Label(first.span, f"over {text(first.extent)} here"),
-                    help=f"the same factors serve both folds: rename one {axis.name}",
-                )
+                a, b, fix = text(first.extent), text(axis.extent), f"the same factors serve both folds: rename one {axis.name}"
+                title, label = f"{axis.name} would run over {a} and over {b}", Label(first.span, f"over {a} here")
+                scope.problems.add("TG112", title, axis.span, f"over {b} here", label, help=fix)
     return tuple(axes.values())
 
 
 def owner(equation: Equation, placed: Mapping[str, Placement | None], setting: Setting) -> Arrow | None:
     """The owner arrow of an equation; None after a message."""
     axes = {a.name: a for a in indices(equation, setting.scope)}
-    chosen = _chosen(equation, axes, placed, setting)
+    along = diagonal(equation, (*placed, *setting.table))  # the indices of prefix folds that run along the factors of another index
+    chosen = _chosen(equation, axes, placed, along, setting)
     for one in chosen or ():
         setting.used.update(one.factors)
     if chosen is None or doubly_placed(chosen, setting.scope.problems):
         return None
     arrows = [_arrow(one, axes, equation, setting) for one in chosen]
     whole = [a for a in arrows if a is not None]
-    if len(whole) < len(arrows):
-        return None
-    return _side_by_side(whole, tuple(axes.values()), chosen, setting, _along(equation, placed, setting))
-
-
-def _along(equation: Equation, placed: Mapping[str, Placement | None], setting: Setting) -> dict[str, str]:
-    """The indices of prefix folds that run along the factors of another index."""
-    return diagonal(equation, (*placed, *setting.table))
+    return _side_by_side(whole, tuple(axes.values()), chosen, setting, along) if len(whole) == len(arrows) else None
 
 
 def _chosen(
-    equation: Equation, axes: Mapping[str, Axis], placed: Mapping[str, Placement | None], setting: Setting
+    equation: Equation,
+    axes: Mapping[str, Axis],
+    placed: Mapping[str, Placement | None],
+    along: Collection[str],
+    setting: Setting,
 ) -> list[Placement] | None:
     """One placement for each index (merged ones once); None after a message."""
     chosen: list[Placement] = []
     complete = True
-    along = _along(equation, placed, setting)
     for name, axis in axes.items():
         if name in along:
             continue
-        one = placed[name] if name in placed else _own(axis, setting.table)
+        factor = setting.table.get(name)
+        own = Placement((name,), (name,), factor.span, (factor.span,)) if factor else None
+        one = placed.get(name, own)
         if name in placed and one is None:
             complete = False  # said already
         elif one is None or not set(one.indices) <= set(axes):
-            _unplaced(equation, axis, one, setting)
+            _unplaced(equation, axis, one, axes, setting)
             complete = False
         elif one not in chosen:
             chosen.append(one)
     return chosen if complete else None
 
 
-def _own(axis: Axis, table: Mapping[str, Factor]) -> Placement | None:
-    factor = table.get(axis.name)
-    return Placement((axis.name,), (axis.name,), factor.span, (factor.span,)) if factor else None
-
-
-def _unplaced(equation: Equation, axis: Axis, one: Placement | None, setting: Setting) -> None:
+def _unplaced(equation: Equation, axis: Axis, one: Placement | None, axes: Collection[str], setting: Setting) -> None:
     if setting.misplaced:
         return
-    name, where = axis.name, f"an index of {equation.target}"
+    name, target, where = axis.name, equation.target, f"an index of {equation.target}"
+    title = f"the index {name} of {target} is not placed"
     if one is not None:
-        missing = [i for i in one.indices if i not in (a.name for a in indices(equation, setting.scope))]
-        setting.scope.problems.add(
-            "TG133",
-            f"the index {name} of {equation.target} is not placed",
-            one.span,
-            f"{name} is merged with {' and '.join(missing)}",
-            Label(axis.span, f"{where}, which has no {' and '.join(missing)}"),
-            help=f"place it for this equation: compute {equation.target}: {name} = (…)",
-        )
+        missing = " and ".join(i for i in one.indices if i not in axes)
+        reason, fix = f"{name} is merged with {missing}", f"place it for this equation: compute {target}: {name} = (…)"
+        label = Label(axis.span, f"{where}, which has no {missing}")
+        setting.scope.problems.add("TG133", title, one.span, reason, label, help=fix)
         return
-    role = f"{where}, folded" if axis.sort == "reduction" else where
-    setting.scope.problems.add(
-        "TG133",
-        f"the index {name} of {equation.target} is not placed",
-        setting.place,
+    reason, fix = (
         f"nothing of this machine is {name}",
-        Label(axis.span, role),
-        help=f"let each thread run over it (time {name}), or place it: compute {name} = (…)",
+        f"let each thread run over it (time {name}), or place it: compute {name} = (…)",
     )
+    label = Label(axis.span, f"{where}, folded" if axis.sort == "reduction" else where)
+    setting.scope.problems.add("TG133", title, setting.place, reason, label, help=fix)
 
 
 def _arrow(one: Placement, axes: Mapping[str, Axis], equation: Equation, setting: Setting) -> Arrow | None:
@@ -138,13 +119,11 @@ def _arrow(one: Placement, axes: Mapping[str, Axis], equation: Equation, setting
     targets = tuple(axes[i] for i in one.indices)
     if one.term is not None:
         return _by_term(one, targets[0], setting)
-    total = Box(targets).size
+    total = points(targets)
     factors = _with_extents(one, total, equation, setting)
     if factors is None or not _all_lawful(factors, one, setting):
         return None
-    if len(targets) > 1:
-        return merged(targets, factors, setting.where)
-    return digits(targets[0], factors, setting.where)
+    return merged(targets, factors, setting.where) if len(targets) > 1 else digits(targets[0], factors, setting.where)
 
 
 def _with_extents(one: Placement, total: Term, equation: Equation, setting: Setting) -> tuple[Axis, ...] | None:
@@ -154,14 +133,13 @@ def _with_extents(one: Placement, total: Term, equation: Equation, setting: Sett
         return None
     open_ = [f for f in table if f.extent is None]
     if len(open_) > 1:
-        setting.scope.problems.add(
-            "TG132",
+        title, reason = (
             f"{' and '.join(f.name for f in open_)} are both to be inferred",
-            one.span,
             f"{' and '.join(one.indices)} can infer one extent",
-            *(Label(f.span, f"{f.name} has no extent") for f in open_),
-            help=f"give one of them an extent: {_example(next((f for f in open_ if f.carried), open_[-1]), total)}",
         )
+        labels = (Label(f.span, f"{f.name} has no extent") for f in open_)
+        fix = f"give one of them an extent: {_example(next((f for f in open_ if f.carried), open_[-1]), total)}"
+        setting.scope.problems.add("TG132", title, one.span, reason, *labels, help=fix)
         return None
     known = tuple(Axis(f.name, f.extent, f.sort, f.span) for f in table if f.extent is not None)
     if not open_:
@@ -182,14 +160,10 @@ def _agreed(factor: Factor, extent: Term, equation: Equation, one: Placement, se
     before, target = setting.inferred.setdefault(factor.name, (extent, equation.target))
     if not factor.carried or same(before, extent):
         return True
-    setting.scope.problems.add(
-        "TG137",
-        f"the factor {factor.name} has two extents",
-        factor.span,
-        f"{text(before)} to cover {target}, {text(extent)} to cover {equation.target}",
-        Label(one.span, "inferred here"),
-        help=f"write it in the work object, the larger of the two: {factor.name}: …",
-    )
+    title = f"the factor {factor.name} has two extents"
+    reason = f"{text(before)} to cover {target}, {text(extent)} to cover {equation.target}"
+    fix = f"write it in the work object, the larger of the two: {factor.name}: …"
+    setting.scope.problems.add("TG137", title, factor.span, reason, Label(one.span, "inferred here"), help=fix)
     return False
 
 
@@ -203,23 +177,13 @@ def _lawful(factor: Axis, one: Placement, setting: Setting) -> bool:
     problems, name, sort = setting.scope.problems, factor.name, factor.sort
     if sort in CONSTANT and not isinstance(factor.extent, Const):
         fix = f"write {name}: 4" if sort != "block" else f"write {name}: 256, and let a factor of the grid be inferred"
-        problems.add(
-            "TG136",
-            f"the extent of {name} is not a number",
-            factor.span,
-            f"a {sort} factor of extent {text(factor.extent)}",
-            help=fix,
-        )
+        title, reason = f"the extent of {name} is not a number", f"a {sort} factor of extent {text(factor.extent)}"
+        problems.add("TG136", title, factor.span, reason, help=fix)
         return False
     if sort == "vector" and one.term is None and name != one.factors[-1]:
-        problems.add(
-            "TG135",
-            f"the vector factor {name} is not the last of its index",
-            one.place(name),
-            f"{one.factors[-1]} comes after it",
-            Label(factor.span, f"{name} is a vector factor"),
-            help=f"let {name} be the last factor, or declare it: register {name}",
-        )
+        title, label = f"the vector factor {name} is not the last of its index", Label(factor.span, f"{name} is a vector factor")
+        fix = f"let {name} be the last factor, or declare it: register {name}"
+        problems.add("TG135", title, one.place(name), f"{one.factors[-1]} comes after it", label, help=fix)
         return False
     return True
 
@@ -235,20 +199,14 @@ def _by_term(one: Placement, target: Axis, setting: Setting) -> Arrow | None:
     table = [setting.table[n] for n in names]
     for factor in table:
         if factor.extent is None:
-            setting.scope.problems.add(
-                "TG138",
-                f"the factor {factor.name} has no extent",
-                factor.span,
-                "its extent is not given",
-                Label(one.span, "a term infers nothing"),
-                help=f"write it: {_example(factor, target.extent)}",
-            )
+            title, label = f"the factor {factor.name} has no extent", Label(one.span, "a term infers nothing")
+            fix = f"write it: {_example(factor, target.extent)}"
+            setting.scope.problems.add("TG138", title, factor.span, "its extent is not given", label, help=fix)
     factors = tuple(Axis(f.name, f.extent, f.sort, f.span) for f in table if f.extent is not None and f.extent.dtype != UNKNOWN)
     if len(factors) < len(table) or not _all_lawful(factors, one, setting):
         return None
     below = any(isinstance(t, App) and t.op in ("sub", "neg") for t in walk(term))
-    guard = conjunction(term >= 0 if below else TRUE, term < target.extent)
-    return Arrow(Box(factors, guard), Box((target,)), (term,))
+    return Arrow(Region(factors).under(term >= 0 if below else TRUE, term < target.extent), (target,), (term,))
 
 
 def _side_by_side(
@@ -260,10 +218,9 @@ def _side_by_side(
     """
     domain = {a.name: a for arrow in arrows for a in arrow.domain.axes}
     ordered = [n for n in setting.table if n in domain]
-    terms = {n: t for arrow in arrows for n, t in zip(arrow.codomain.names, arrow.terms, strict=True)}
+    terms = {n: t for arrow in arrows for n, t in arrow.by_axis.items()}
     terms.update({name: terms[other] for name, other in along.items()})
     spans = {i: one.span for one in chosen for i in one.indices}
     spans.update({name: spans[other] for name, other in along.items()})
-    guard = conjunction(*(arrow.domain.guard for arrow in arrows))
-    codomain = Box(tuple(replace(a, span=spans[a.name]) for a in axes))
-    return Arrow(Box(tuple(domain[n] for n in ordered), guard), codomain, tuple(terms[a.name] for a in axes))
+    here = Region(tuple(domain[n] for n in ordered)).under(*(part for arrow in arrows for part in arrow.domain.guard))
+    return Arrow(here, tuple(replace(a, span=spans[a.name]) for a in axes), tuple(terms[a.name] for a in axes))

@@ -1,37 +1,69 @@
-"""The clauses of a machine, sorted by kind, and what this version does not have yet said clearly.
+"""What a machine says, and the params that it speaks of: names for numbers, fixed or each of a set.
 
-Comes in: the tree of a machine. Goes out: one `Clauses`, with one more for each of several launches.
-The one idea: whatever later steps read is here in one place, so that they never look at a clause that they do not know.
+Comes in: the tree of a machine. Goes out: one `Clauses`, with one more for each of several launches; for each choice of the params, the
+numbers by name. The one idea: what stands in braces is asked for by kind, so whoever reads it never looks at a clause that it does not
+know; and a param is gone after elaboration, since a machine with sets is one machine for each choice.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TypeVar
 
+from tinygpu.category.term import Const
 from tinygpu.diagnostic import NOWHERE, Label, Span
-from tinygpu.model.problems import Problems, head
-from tinygpu.record import dataclass, fields, is_dataclass, replace
+from tinygpu.model.problems import UNKNOWN, Problems, head
+from tinygpu.model.scope import Scope
+from tinygpu.model.value import index
+from tinygpu.record import dataclass, replace
 from tinygpu.syntax import tree
+from tinygpu.syntax.node import nodes
+
+T = TypeVar("T")
+Params = Mapping[str, tree.Param]
+MOST = 1000  # choices of the params of a machine
 
 
 @dataclass(frozen=True, slots=True)
 class Clauses:
-    """What a machine says, by kind, in the order of the text. `several` are its launches, each with the machine's clauses too."""
+    """What stands in the braces of a machine, a launch or a stage, in the order of the text; `head` are the conditions before them.
+    `several` are the launches of a machine, each with the machine's clauses too."""
 
-    work: tree.Work | None
-    compute: tuple[tree.Compute, ...]
-    own: tuple[tree.Own, ...]
-    params: tuple[tree.Param, ...]
-    where: tuple[tree.Expr, ...]
-    per: tuple[tree.ForEquation, ...]
-    equations: tuple[tree.Equations, ...]
-    reduce: tuple[tree.Reduce, ...]
-    keep: tuple[tree.Keep, ...]
-    program: tree.ProgramClause | None
+    every: tuple[tree.Clause, ...]
+    head: tuple[tree.Expr, ...] = ()
     launch: str = "main"
     span: Span = NOWHERE
     several: tuple[Clauses, ...] = ()
-    stages: tuple[tree.Stage, ...] = ()
+
+    def of(self, kind: type[T]) -> tuple[T, ...]:
+        """The clauses of a kind."""
+        return tuple(c for c in self.every if isinstance(c, kind))
+
+    def anywhere(self, kind: type[T]) -> tuple[T, ...]:
+        """The clauses of a kind, those for one equation too."""
+        return (*self.of(kind), *(c for one in self.of(tree.ForEquation) for c in one.clauses if isinstance(c, kind)))
+
+    @property
+    def work(self) -> tree.Work | None:
+        """All work clauses as one; a level that stands in two of them is found later."""
+        found = self.of(tree.Work)
+        if not found or self.several:
+            return None
+        return tree.Work(tuple(level for work in found for level in work.levels), found[0].span.to(found[-1].span))
+
+    @property
+    def compute(self) -> tuple[tree.Compute, ...]:
+        """The compute clauses; a binding alone is one."""
+        return (*self.of(tree.Compute), *(tree.Compute((c,), None, c.span) for c in self.of(tree.Binding)))
+
+    @property
+    def where(self) -> tuple[tree.Expr, ...]:
+        """The preconditions."""
+        return (*self.head, *(e for c in self.of(tree.Where) for e in c.conditions))
+
+    @property
+    def program(self) -> tree.ProgramClause | None:
+        return next(iter(self.of(tree.ProgramClause)), None)
 
     @property
     def launches(self) -> tuple[Clauses, ...]:
@@ -39,55 +71,28 @@ class Clauses:
         return self.several or (self,)
 
 
-def sort_clauses(machine: tree.Machine, problems: Problems) -> Clauses:
+def clauses_of(machine: tree.Machine, problems: Problems) -> Clauses:
     """`tree.Machine → Clauses`; says what is not in this version, and what stands twice."""
     launches = [c for c in machine.clauses if isinstance(c, tree.LaunchClause)]
     others = tuple(c for c in machine.clauses if not isinstance(c, tree.LaunchClause))
-    for clause in (*others, *(c for one in launches for c in one.clauses)):
+    parts = tuple(Clauses((*others, *one.clauses), (), one.name, _place(one)) for one in launches)
+    every = (*others, *(c for one in launches for c in one.clauses))
+    for clause in every:
         _refuse(clause, problems)
-    if not launches:
-        return _sorted(others, machine.where, "main", NOWHERE, problems)
-    if len(launches) == 1:
-        one = launches[0]
-        return _sorted((*others, *one.clauses), machine.where, one.name, _head(one), problems)
     for position, one in enumerate(launches):
         first = next((earlier for earlier in launches[:position] if earlier.name == one.name), None)
         if first:
-            label = Label(_head(first), "the first")
-            fix = "give each launch a name of its own"
-            problems.add("TG102", f"the launch {one.name} stands twice", _head(one), "a second time", label, help=fix)
-    parts = tuple(_sorted((*others, *one.clauses), (), one.name, _head(one), problems) for one in launches)
-    whole = _sorted((*others, *(c for one in launches for c in one.clauses)), machine.where, "main", NOWHERE, problems)
-    return replace(whole, work=None, several=parts)
+            label, fix = Label(_place(first), "the first"), "give each launch a name of its own"
+            problems.add("TG102", f"the launch {one.name} stands twice", _place(one), "a second time", label, help=fix)
+    whole = replace(parts[0], head=machine.where) if len(parts) == 1 else Clauses(every, machine.where, several=parts)
+    for second in whole.of(tree.ProgramClause)[1:]:
+        first_, fix = Label(whole.of(tree.ProgramClause)[0].span, "the first"), "one program is the whole machine"
+        problems.add("TG102", "program stands twice", second.span, "a second program", first_, help=fix)
+    return whole
 
 
-def _head(launch: tree.LaunchClause) -> Span:
+def _place(launch: tree.LaunchClause) -> Span:
     return head(launch.span, f"launch {launch.name}")
-
-
-def _sorted(clauses: tuple[tree.Clause, ...], where: tuple[tree.Expr, ...], name: str, span: Span, problems: Problems) -> Clauses:
-    programs = [c for c in clauses if isinstance(c, tree.ProgramClause)]
-    for second in programs[1:]:
-        first = Label(programs[0].span, "the first")
-        problems.add(
-            "TG102", "program stands twice", second.span, "a second program", first, help="one program is the whole machine"
-        )
-    bare = tuple(tree.Compute((c,), None, c.span) for c in clauses if isinstance(c, tree.Binding))
-    return Clauses(
-        work=_work(clauses),
-        compute=(*(c for c in clauses if isinstance(c, tree.Compute)), *bare),
-        own=tuple(c for c in clauses if isinstance(c, tree.Own)),
-        params=tuple(c for c in clauses if isinstance(c, tree.Param)),
-        where=(*where, *(e for c in clauses if isinstance(c, tree.Where) for e in c.conditions)),
-        per=tuple(c for c in clauses if isinstance(c, tree.ForEquation)),
-        equations=tuple(c for c in clauses if isinstance(c, tree.Equations)),
-        reduce=tuple(c for c in clauses if isinstance(c, tree.Reduce)),
-        keep=tuple(c for c in clauses if isinstance(c, tree.Keep)),
-        program=programs[0] if programs else None,
-        launch=name,
-        span=span,
-        stages=tuple(c for c in clauses if isinstance(c, tree.Stage)),
-    )
 
 
 def _refuse(clause: tree.Clause, problems: Problems) -> None:
@@ -98,22 +103,83 @@ def _refuse(clause: tree.Clause, problems: Problems) -> None:
         problems.add("TG109", "a launch inside a launch is not in this version yet", clause.span, help="take it out")
 
 
-def _work(clauses: tuple[tree.Clause, ...]) -> tree.Work | None:
-    """All work clauses as one; a level that stands in two of them is found later."""
-    found = [c for c in clauses if isinstance(c, tree.Work)]
-    if not found:
-        return None
-    return tree.Work(tuple(level for work in found for level in work.levels), found[0].span.to(found[-1].span))
-
-
 def names_in(node: object) -> Iterator[str]:
-    """Every bare name inside a tree node: what it might use."""
-    match node:
-        case tree.Name(name):
-            yield name
-        case tuple():
-            for item in node:
-                yield from names_in(item)
-        case _ if is_dataclass(node) and not isinstance(node, Span | type):
-            for part in fields(node):
-                yield from names_in(getattr(node, part.name))
+    """Every bare name inside a tree: what it might use."""
+    return (one.name for one in nodes(node) if isinstance(one, tree.Name))
+
+
+# ── params ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def declared(params: Iterable[tree.Param], before: Params, problems: Problems) -> dict[str, tree.Param]:
+    """The params by name, in order; says which stand twice."""
+    found: dict[str, tree.Param] = {}
+    for param in params:
+        first = {**before, **found}.get(param.name)
+        if first:
+            title, label = f"the param {param.name} is declared twice", Label(first.span, "declared first here")
+            problems.add("TG102", title, param.span, "declared again", label, help="take another name")
+        else:
+            found[param.name] = param
+    return found
+
+
+def unused(params: Iterable[tree.Param], used: set[str], where: str, problems: Problems) -> None:
+    """Says which params nothing speaks of."""
+    for param in params:
+        if param.name not in used:
+            title, label = f"the param {param.name} is never used", f"nothing in the {where} has this name"
+            problems.add("TG104", title, param.span, label, help="remove it")
+
+
+def fixed(param: tree.Param) -> bool:
+    """Whether a param is one number rather than each of a set."""
+    return param.value is not None
+
+
+def combinations(params: Params, problems: Problems) -> list[dict[str, int]]:
+    """Every choice of a value for each param, in order; a param may be a term over those before it. None if one is wrong.
+
+    >>> two = tree.Param("B", choices=(tree.Number("1"), tree.Number("2")))
+    >>> combinations({"B": two, "C": tree.Param("C", tree.Binary("*", tree.Name("B"), tree.Number("8")))}, Problems())
+    [{'B': 1, 'C': 8}, {'B': 2, 'C': 16}]
+    """
+    chosen: list[dict[str, int]] = [{}]
+    wrong: set[str] = set()
+    for name, param in params.items():
+        exprs = param.choices if param.value is None else (param.value,)
+        if wrong & set(names_in(exprs)):
+            wrong.add(name)  # said already
+            continue
+        before = len(problems)
+        if (count := len(chosen) * len(exprs)) > MOST:
+            label = f"{len(exprs)} choices, with those before it {count}"
+            fix = "each choice is a machine that is proved and built: take smaller sets, or several machines"
+            problems.add("TG144", f"more than {MOST} choices of the params", param.span, label, help=fix)
+            return []
+        longer = [{**one, name: v} for one in chosen for v in _numbers(exprs, one, problems)]
+        if len(problems) > before or not longer:
+            wrong.add(name)
+        else:
+            chosen = longer
+    return [] if wrong else chosen
+
+
+def _numbers(exprs: tuple[tree.Expr, ...], before: Mapping[str, int], problems: Problems) -> list[int]:
+    """The values of a param, each once."""
+    scope = Scope(problems, constants=before)
+    return list(dict.fromkeys(v for v in (_number(e, scope) for e in exprs) if v is not None))
+
+
+def _number(expr: tree.Expr, scope: Scope) -> int | None:
+    private = Problems()
+    match index(expr, replace(scope, problems=private)):
+        case Const(int(value), dtype) if dtype != UNKNOWN:
+            return value
+    unknown = [d for d in private.found if d.code == "TG101"]
+    for diagnostic in unknown:
+        scope.problems.take(diagnostic)
+    if not unknown:
+        fix = "write a literal, or a term over params before it"
+        scope.problems.add("TG141", "a param is a whole number", expr.span, "not a whole number", help=fix)
+    return None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from tinygpu.category.dtype import DTYPE, RANGE
 from tinygpu.category.monoid import Carrier, components
+from tinygpu.category.operation import FLOAT, INTEGER, OPERATION, SYMBOL
 from tinygpu.category.term import (
     BOOL,
     COMPARISONS,
@@ -33,9 +34,6 @@ LITERAL = "literal"
 OPEN = (LITERAL, INDEX)
 # a cast is advised towards the right
 WIDER = (*sorted(INTEGERS, key=lambda t: DTYPE[t].digits), *sorted(FLOATS, key=lambda t: (DTYPE[t].bits, -DTYPE[t].exponent)))
-ONLY_FLOATS = ("div", *(f for f in FUNCTIONS if f != "abs"))
-ONLY_INTEGERS = ("floordiv", "mod", "xor", "ceildiv")
-SIGN = {"add": "+", "sub": "-", "mul": "*", "div": "/", "floordiv": "//", "mod": "%", "xor": "^"}
 
 
 def constant(value: int | float | bool, dtype: str) -> Const | None:
@@ -60,9 +58,8 @@ def settle(term: Term, dtype: str, span: Span, problems: Problems) -> Term:
     if isinstance(dtype, Carrier):
         return problems.add("TG147", f"a number stands where a value of {dtype} is needed", span, "one number", help=_made(dtype))
     if dtype == BOOL:
-        return problems.add(
-            "TG123", "a number stands where a condition is needed", span, "this is a number", help="compare it: … != 0"
-        )
+        title = "a number stands where a condition is needed"
+        return problems.add("TG123", title, span, "this is a number", help="compare it: … != 0")
     match term:
         case Const(value) if term.dtype == LITERAL:
             settled = constant(value, dtype)
@@ -86,9 +83,8 @@ def settle(term: Term, dtype: str, span: Span, problems: Problems) -> Term:
 def _unfit(number: str, dtype: str, span: Span, problems: Problems) -> Const:
     if dtype == INDEX:
         large = number.lstrip("-").isdecimal()
-        return problems.add(
-            "TG119", f"{number} cannot be an index", span, "an index has 64 bits" if large else "an index is a whole number"
-        )
+        title = f"{number} cannot be an index"
+        return problems.add("TG119", title, span, "an index has 64 bits" if large else "an index is a whole number")
     fix = "write a number that it can hold, or cast what it meets: f32(…)"
     return problems.add("TG124", f"{dtype} cannot hold {number}", span, f"it meets a value of {dtype} here", help=fix)
 
@@ -105,14 +101,13 @@ def offered(op: str, dtype: str) -> bool:
         return False
     if dtype == BOOL:
         return op in COMPARISONS
-    if op in ONLY_FLOATS:
-        return dtype in (*FLOATS, LITERAL)
-    return op not in ONLY_INTEGERS or dtype not in FLOATS
+    of = OPERATION[op].of
+    return dtype in (*FLOATS, LITERAL) if of == FLOAT else of != INTEGER or dtype not in FLOATS
 
 
 def not_offered(op: str, dtype: str, span: Span, problems: Problems) -> Const:
     """The message for an operation that a dtype does not have."""
-    sign, kind = SIGN.get(op, op), "an index" if dtype == INDEX else dtype
+    sign, kind = SYMBOL.get(op, (op, 0))[0].strip(), "an index" if dtype == INDEX else dtype
     fix = {
         "div": "write // for the whole quotient, or cast both sides: f32(a) / f32(b)",
         "floordiv": "write floor(a / b)",
@@ -137,14 +132,9 @@ def meet(left: Term, right: Term, spans: tuple[Span, Span], problems: Problems) 
         return WRONG, WRONG, UNKNOWN
     if left.dtype == right.dtype:
         return left, right, left.dtype
-    problems.add(
-        "TG120",
-        f"{_kind(left.dtype)} meets {_kind(right.dtype)} without a cast",
-        spans[0],
-        f"this is {_kind(left.dtype)}",
-        Label(spans[1], f"this is {_kind(right.dtype)}"),
-        help=_advice(left, right),
-    )
+    title = f"{_kind(left.dtype)} meets {_kind(right.dtype)} without a cast"
+    label = Label(spans[1], f"this is {_kind(right.dtype)}")
+    problems.add("TG120", title, spans[0], f"this is {_kind(left.dtype)}", label, help=_advice(left, right))
     return WRONG, WRONG, UNKNOWN
 
 

@@ -1,26 +1,37 @@
 """Elaboration: from a file's tree to its operations and machines, with names, dtypes, ranges and extents settled.
 
 Comes in: a syntax tree, parsed or built in Python. Goes out: a `Spec`, or `TinygpuError` with everything that is wrong.
-The one idea: after this nothing is a name any more; what follows works on terms, boxes and arrows.
+The one idea: after this nothing is a name any more, what follows works on terms, boxes and arrows; and of a machine the choices come first
+(the op, its dtype, the params), so that everything after them sees one op and numbers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
+from tinygpu.category.term import FALSE, Const, conjunction, conjuncts, text
 from tinygpu.diagnostic import Label, Span
-from tinygpu.model.clauses import names_in
-from tinygpu.model.elaborate_machine import Instance, elaborate_machine
+from tinygpu.model.clauses import Clauses, Params, clauses_of, combinations, declared, fixed, names_in, unused
 from tinygpu.model.elaborate_op import elaborate_op
-from tinygpu.model.machine import Machine
+from tinygpu.model.extent import with_divisors
+from tinygpu.model.launch import explicit
+from tinygpu.model.launches import several
+from tinygpu.model.machine import Launch, Machine
 from tinygpu.model.monoid import monoids_of
-from tinygpu.model.op import Op
-from tinygpu.model.params import Params, combinations, declared, fixed
+from tinygpu.model.op import Op, Tensor
 from tinygpu.model.problems import Problems, head, listing, suggestion
 from tinygpu.model.scope import Scope
 from tinygpu.model.source import source
+from tinygpu.model.value import condition
+from tinygpu.model.work import Factor, factor_table
 from tinygpu.record import dataclass, replace
 from tinygpu.syntax import tree
+from tinygpu.syntax.target import CPU, common, strange
+
+ARCHITECTURES = ("cpu", "sm_75", "sm_80", "sm_86", "sm_87", "sm_88", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_100a", "sm_100f",
+                 "sm_103", "sm_103a", "sm_103f", "sm_110", "sm_110a", "sm_110f", "sm_120", "sm_120a", "sm_120f", "sm_121", "sm_121a", "sm_121f")  # fmt: skip
+REGISTERS = (4, 8, 16)  # lanes of a factor of simd
+Variant = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +51,22 @@ class Spec:
         return {**names, **{m.title: m for m in self.machines}}[title]
 
 
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """An op to serve, and the variant that names it."""
+
+    op: Op
+    variant: Variant
+
+
+Served = Mapping[str, list[Instance] | None]
+
+
 def elaborate(file: tree.File) -> Spec:
     """`tree.File → Spec`; raises `TinygpuError` with all the TG1xx diagnostics of the file, and the machines that are right as its `rest`."""
     problems = Problems()
-    params = _params(file, problems)
+    params = declared((d for d in file.declarations if isinstance(d, tree.Param)), {}, problems)
+    unused(params.values(), set(names_in(file.declarations)), "file", problems)
     known = combinations(_constant(params), problems)
     served = _ops(file, monoids_of(file, known[0] if known else {}, problems))
     names: dict[str, Span] = {}
@@ -55,23 +78,11 @@ def elaborate(file: tree.File) -> Spec:
             problems.add("TG109", "import is not in this version yet", declaration.span, help="put the declarations into one file")
         if isinstance(declaration, tree.Machine):
             before = problems.told
-            instances = _instances(declaration, served, problems)
-            made = elaborate_machine(declaration, instances, params, problems)
+            made = _machines(declaration, _instances(declaration, served, problems), params, problems)
             machines += made if problems.told == before else []
     spec = Spec(tuple(i.op for several in served.values() for i in several or ()), tuple(machines))
     problems.stop(spec)
     return spec
-
-
-def _params(file: tree.File, problems: Problems) -> dict[str, tree.Param]:
-    params = declared((d for d in file.declarations if isinstance(d, tree.Param)), {}, problems)
-    used = set(names_in(file.declarations))
-    for param in params.values():
-        if param.name not in used:
-            problems.add(
-                "TG104", f"the param {param.name} is never used", param.span, "nothing in the file has this name", help="remove it"
-            )
-    return params
 
 
 def _constant(params: Params) -> dict[str, tree.Param]:
@@ -83,7 +94,7 @@ def _constant(params: Params) -> dict[str, tree.Param]:
     return found
 
 
-def _ops(file: tree.File, scope: Scope) -> dict[str, list[Instance] | None]:
+def _ops(file: tree.File, scope: Scope) -> Served:
     """The ops by name, each with its dtypes; None for one that is wrong, whose machines are then passed over."""
     served: dict[str, list[Instance] | None] = {}
     for op in file.declarations:
@@ -91,30 +102,24 @@ def _ops(file: tree.File, scope: Scope) -> dict[str, list[Instance] | None]:
             continue
         before = len(scope.problems)
         made = elaborate_op(op, scope)
-        dtypes = op.family.dtypes if op.family else ()
-        variants = [((op.family.variable, d),) for d in dtypes] if op.family else [()]
-        if len(scope.problems) == before:
-            made = tuple(replace(o, source=source(file, op, d)) for o, d in zip(made, dtypes or ("",), strict=True))
-        served[op.name] = None if len(scope.problems) > before else [Instance(o, v) for o, v in zip(made, variants, strict=True)]
+        dtypes = op.family.dtypes if op.family else ("",)
+        variants: list[Variant] = [((op.family.variable, d),) if op.family else () for d in dtypes]
+        right = len(scope.problems) == before
+        ready = [Instance(replace(o, source=source(file, op, d)), v) for o, v, d in zip(made, variants, dtypes, strict=right)]
+        served[op.name] = ready if right else None
     return served
 
 
 def _once(declaration: tree.Op | tree.Machine | tree.Monoid, names: dict[str, Span], problems: Problems) -> None:
-    kind = type(declaration).__name__.lower()
-    place = head(declaration.span, f"{kind} {declaration.name}")
-    if declaration.name in names:
-        problems.add(
-            "TG102",
-            f"the name {declaration.name} is declared twice",
-            place,
-            f"a second declaration, of {'an' if kind == 'op' else 'a'} {kind}",
-            Label(names[declaration.name], "the first"),
-            help="take another name",
-        )
-    names.setdefault(declaration.name, place)
+    kind, name = type(declaration).__name__.lower(), declaration.name
+    place = head(declaration.span, f"{kind} {name}")
+    if name in names:
+        again, first = f"a second declaration, of {'an' if kind == 'op' else 'a'} {kind}", Label(names[name], "the first")
+        problems.add("TG102", f"the name {name} is declared twice", place, again, first, help="take another name")
+    names.setdefault(name, place)
 
 
-def _instances(machine: tree.Machine, served: Mapping[str, list[Instance] | None], problems: Problems) -> list[Instance]:
+def _instances(machine: tree.Machine, served: Served, problems: Problems) -> list[Instance]:
     """The ops that a machine serves; the op is part of the variant where there are several."""
     found: list[Instance] = []
     for place, name in enumerate(machine.ops):
@@ -122,11 +127,119 @@ def _instances(machine: tree.Machine, served: Mapping[str, list[Instance] | None
             problems.add("TG102", f"the operation {name.name} stands twice", name.span, "the second time", help="write it once")
             continue
         if name.name not in served:
-            fix = suggestion(name.name, served) or (
-                f"the ops are {listing(sorted(served))}" if served else f"declare it: op {name.name}(…) -> (…) {{ … }}"
-            )
+            known = f"the ops are {listing(sorted(served))}" if served else f"declare it: op {name.name}(…) -> (…) {{ … }}"
+            fix = suggestion(name.name, served) or known
             problems.add("TG105", f"unknown operation {name.name}", name.span, "no op of this file has this name", help=fix)
         for instance in served.get(name.name) or ():
             choice = (("op", name.name),) if len(machine.ops) > 1 else ()
             found.append(Instance(instance.op, (*choice, *instance.variant)))
     return found
+
+
+# ── machines ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A machine on its way: its tree, its clauses, and the params that it speaks of."""
+
+    tree: tree.Machine
+    clauses: Clauses
+    params: Params
+    problems: Problems
+
+    @property
+    def place(self) -> Span:
+        """`machine NAME`."""
+        return head(self.tree.span, f"machine {self.tree.name}")
+
+    def scope(self, op: Op, constants: Mapping[str, int]) -> Scope:
+        """The names of its preconditions and extents: sizes and params."""
+        return Scope(self.problems, dict.fromkeys(op.sizes, Span()), {}, constants).inside_brackets()
+
+
+def _machines(machine: tree.Machine, ops: Iterable[Instance], file: Params, problems: Problems) -> list[Machine]:
+    """`tree.Machine → Machine` for each op and each choice of params. Mistakes are added to `problems`."""
+    where = f"on {machine.arch}" if machine.arch else "on a GPU"
+    for word, span, fix in strange(machine):
+        problems.add("TG162", f"there is no {word} {where}", span, f"{word} is of another target", help=fix)
+    machine = common(machine)
+    clauses = clauses_of(machine, problems)
+    names = set(names_in((machine.clauses, machine.where)))
+    for name in reversed(list(file)):  # those that the file's params among them are made of, too
+        names |= set(names_in(file[name])) if name in names else set()
+    own = declared(clauses.of(tree.Param), file, problems)
+    unused(own.values(), names, "machine", problems)
+    draft = Draft(machine, clauses, {n: c for n, c in {**file, **own}.items() if n in names}, problems)
+    if machine.arch and machine.arch not in ARCHITECTURES:
+        fix = suggestion(machine.arch, ARCHITECTURES) or f"known are {listing(ARCHITECTURES)}"
+        title, reason = f"unknown architecture {machine.arch}", f"on {machine.arch}, which is not known"
+        problems.add("TG106", title, draft.place, reason, help=fix)
+    chosen = combinations(draft.params, problems)
+    before = len(problems)
+    made: list[Machine] = []
+    for instance in ops:
+        if len(problems) == before:  # after a mistake the other ops would say the same
+            made += _choices(draft, instance, chosen)
+    return made
+
+
+def _choices(draft: Draft, instance: Instance, chosen: list[dict[str, int]]) -> list[Machine]:
+    """The machines of one op: one for each choice of params that the preconditions allow."""
+    problems, before = draft.problems, len(draft.problems)
+    allowed = [one for one in chosen if _holds(draft, instance.op, one)]
+    if chosen and not allowed and len(problems) == before:
+        title, fix = "no choice of the params satisfies the preconditions", "widen a set, or drop a precondition"
+        problems.add("TG142", title, draft.place, "none of its choices is left", help=fix)
+    made: list[Machine] = []
+    for constants in allowed:
+        if len(problems) == before:
+            made += _one(draft, instance, constants)
+    return made
+
+
+def _holds(draft: Draft, op: Op, constants: Mapping[str, int]) -> bool:
+    """Whether a choice is allowed: a precondition that is false for it drops it; one that is false for all is said."""
+    scope = draft.scope(op, constants)
+    false = [expr for expr in draft.clauses.where if condition(expr, scope) == FALSE]
+    if false and all(map(fixed, draft.params.values())):
+        fix = "change it, or the params it speaks of"
+        draft.problems.add("TG142", "a precondition is never true", false[0].span, "false for these numbers", help=fix)
+    return not false
+
+
+def _one(draft: Draft, instance: Instance, constants: Mapping[str, int]) -> list[Machine]:
+    """The machine of one op and one choice, as a list of one; empty after a message."""
+    problems, clauses, op = draft.problems, draft.clauses, instance.op
+    before, scope = len(problems), draft.scope(op, constants)
+    where = with_divisors((part for expr in clauses.where for part in conjuncts(condition(expr, scope))), op.where)
+    hiding = replace(scope, tensors={t.name: t for t in (*op.tensors, *op.intermediates)})
+    for name in constants:
+        replace(hiding, constants={}).hides(name, draft.params[name].span, "the param")
+    tables = [factor_table(one, hiding) for one in clauses.launches]
+    crossing: tuple[Tensor, ...] = ()
+    if clauses.program:
+        launches = explicit(clauses, tables[0], scope, draft.place)
+    else:
+        launches, crossing = several(clauses, op, tables, scope, conjunction(*op.where, *where), draft.place)
+    if draft.tree.arch == CPU:
+        _registers((f for table in tables for f in table.values()), launches, problems)
+    if len(problems) > before:
+        return []
+    chosen = tuple((n, str(v)) for n, v in constants.items() if not fixed(draft.params[n]))
+    name, arch, variant = draft.tree.name, draft.tree.arch or "", (*instance.variant, *chosen)
+    known = tuple(constants.items())
+    return [Machine(name, op, launches, clauses.program, where, known, arch, variant, draft.tree.span, crossing)]
+
+
+def _registers(factors: Iterable[Factor], launches: Iterable[Launch], problems: Problems) -> None:
+    """A factor of simd is a vector register."""
+    extents = {a.name: a.extent for one in launches for p in one.phases for a in p.owner.domain.axes}
+    for factor in factors:
+        extent = extents.get(factor.name, factor.extent)
+        if factor.sort == "vector" and isinstance(extent, Const) and extent.value not in REGISTERS:
+            title, fix = (
+                f"no vector register has {text(extent)} lanes",
+                f"write {factor.name}: 16, and give the rest to register or time",
+            )
+            problems.add("TG163", title, factor.span, "a factor of simd is one register, of 4, 8 or 16 lanes", help=fix)

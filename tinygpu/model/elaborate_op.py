@@ -13,13 +13,13 @@ from tinygpu.category.term import DTYPES, INDEX, Read, Term, apply, conjuncts, w
 from tinygpu.diagnostic import Label, Span
 from tinygpu.model.builtin import is_built_in
 from tinygpu.model.bulk import too_long, too_many, too_wide
-from tinygpu.model.divided import with_divisors
+from tinygpu.model.call import CALLS
 from tinygpu.model.equations import equations_of
-from tinygpu.model.extent import determined
+from tinygpu.model.extent import determined, with_divisors
 from tinygpu.model.op import Op, Tensor
 from tinygpu.model.problems import UNKNOWN, Problems, listing
 from tinygpu.model.scope import SPECIAL, Scope
-from tinygpu.model.value import CALLS, condition, index
+from tinygpu.model.value import condition, index
 from tinygpu.record import replace
 from tinygpu.syntax import tree
 
@@ -35,9 +35,9 @@ def elaborate_op(op: tree.Op, file: Scope) -> tuple[Op, ...]:
     if family.variable in (*DTYPES, *CALLS, *SPECIAL, *file.constants, *file.monoids) or is_built_in(family.variable):
         title = f"the dtype {family.variable} hides another {family.variable}"
         problems.add("TG103", title, family.span, f"{family.variable} means something already", help="take another name, such as T")
-    unknown = [d for d in family.dtypes if d not in DTYPES]
-    for dtype in unknown:
-        Scope(problems).dtype(dtype, family.span)
+    for dtype in family.dtypes:
+        if dtype not in DTYPES:
+            Scope(problems).dtype(dtype, family.span)
     for dtype in sorted({d for d in family.dtypes if family.dtypes.count(d) > 1}):
         problems.add("TG102", f"the dtype {dtype} stands twice", family.span, f"{dtype} is chosen twice", help="write it once")
     ops: list[Op] = []
@@ -63,18 +63,8 @@ def _one(op: tree.Op, name: str, file: Scope) -> Op:
         _all_used(op, scope)
     promises = tuple(w for w in where if any(isinstance(t, Read) for t in walk(w)))
     guards = tuple(dict.fromkeys((*with_divisors(w for w in where if w not in promises), *_possible((*inputs, *outputs)))))
-    return Op(
-        name,
-        tuple(sizes),
-        inputs,
-        outputs,
-        intermediates,
-        equations,
-        guards,
-        op.span,
-        promises,
-        tuple(m for m in file.monoids.values() if m),
-    )
+    monoids = tuple(m for m in file.monoids.values() if m)
+    return Op(name, tuple(sizes), inputs, outputs, intermediates, equations, guards, op.span, promises, monoids)
 
 
 def _declared(op: tree.Op, scope: Scope) -> dict[str, Tensor]:
@@ -85,9 +75,8 @@ def _declared(op: tree.Op, scope: Scope) -> dict[str, Tensor]:
             tensor = _tensor(one, role, scope)
             if role == "output" and one.shape is None:
                 fix = f"write {one.name}: {one.dtype}[], an array of rank 0"
-                scope.problems.add(
-                    "TG129", f"the output {one.name} is no array", one.span, "a single value cannot be written to", help=fix
-                )
+                title = f"the output {one.name} is no array"
+                scope.problems.add("TG129", title, one.span, "a single value cannot be written to", help=fix)
             if one.name in tensors:
                 title, first = f"the tensor {one.name} is declared twice", Label(tensors[one.name].span, "declared first here")
                 scope.problems.add("TG102", title, one.span, "declared again", first, help="take another name")
@@ -139,17 +128,11 @@ def _all_used(op: tree.Op, scope: Scope) -> None:
     for tensor in scope.tensors.values():
         if tensor.role != "output" and tensor.name not in scope.used:
             kind = "input" if tensor.role == "input" else "value"
-            scope.problems.add(
-                "TG104",
-                f"the {kind} {tensor.name} is never read",
-                tensor.span,
-                "no equation reads it",
-                help="remove it, or read it",
-            )
+            title = f"the {kind} {tensor.name} is never read"
+            scope.problems.add("TG104", title, tensor.span, "no equation reads it", help="remove it, or read it")
     if op.family and op.family.variable not in scope.used:
-        scope.problems.add(
-            "TG104", f"the dtype {op.family.variable} is never used", op.family.span, "no tensor has it", help="remove it"
-        )
+        title = f"the dtype {op.family.variable} is never used"
+        scope.problems.add("TG104", title, op.family.span, "no tensor has it", help="remove it")
 
 
 def _all_determined(sizes: Mapping[str, Span], tensors: tuple[Tensor, ...], problems: Problems) -> None:
@@ -158,11 +141,7 @@ def _all_determined(sizes: Mapping[str, Span], tensors: tuple[Tensor, ...], prob
     missing = {size: span for size, span in sizes.items() if size not in known}
     if missing:
         first, *others = missing
-        problems.add(
-            "TG118",
-            f"no array tells the size{'s' if others else ''} {listing(missing)}",
-            missing[first],
-            f"no axis has the extent {first} or c*{first} + d",
-            *(Label(missing[name], f"nor {name}") for name in others),
-            help=f"declare an axis of extent {first}, or write one size for the whole extent",
-        )
+        title = f"no array tells the size{'s' if others else ''} {listing(missing)}"
+        reason = f"no axis has the extent {first} or c*{first} + d"
+        fix = f"declare an axis of extent {first}, or write one size for the whole extent"
+        problems.add("TG118", title, missing[first], reason, *(Label(missing[name], f"nor {name}") for name in others), help=fix)

@@ -12,7 +12,7 @@ from tinygpu.category.monoid import Carrier, components
 from tinygpu.category.term import BOOL, INDEX, Axis, Read, Term
 from tinygpu.diagnostic import Label
 from tinygpu.model.dtype import LITERAL, settle
-from tinygpu.model.folds import results
+from tinygpu.model.folds import fold
 from tinygpu.model.op import Equation, Tensor
 from tinygpu.model.problems import UNKNOWN, WRONG
 from tinygpu.model.ranges import checked, inferred
@@ -57,24 +57,14 @@ def _intermediate(target: tree.Cell, done: Equation | None) -> Tensor:
 def _may_define(target: tree.Cell, equations: Mapping[str, Equation], scope: Scope) -> bool:
     known = scope.tensors.get(target.name)
     if known and known.role == "input":
-        scope.problems.add(
-            "TG114",
-            f"the input {target.name} is assigned",
-            target.span,
-            "on the left side of an equation",
-            Label(known.span, f"{target.name} is an input"),
-            help="write to an output, or take another name for the value",
-        )
+        title, label = f"the input {target.name} is assigned", Label(known.span, f"{target.name} is an input")
+        fix = "write to an output, or take another name for the value"
+        scope.problems.add("TG114", title, target.span, "on the left side of an equation", label, help=fix)
         return False
     if target.name in equations:
-        scope.problems.add(
-            "TG114",
-            f"{target.name} is computed twice",
-            target.span,
-            "computed again",
-            Label(equations[target.name].span, "computed first here"),
-            help="one equation for each tensor: join them, or take another name",
-        )
+        title, label = f"{target.name} is computed twice", Label(equations[target.name].span, "computed first here")
+        fix = "one equation for each tensor: join them, or take another name"
+        scope.problems.add("TG114", title, target.span, "computed again", label, help=fix)
         return False
     return known is not None or not scope.hides(target.name, target.span, "the tensor")
 
@@ -105,7 +95,7 @@ def _side(equation: tree.Equation, number: int, scope: Scope) -> Term:
         fix = f"write ({names}) = … for all of them, or take one: (…).{term.dtype.components[0][0]}"
         title = f"{equation.targets[0].name} is one value, and {term.dtype} has several"
         return scope.problems.add("TG147", title, equation.value.span, f"a value of {term.dtype}", help=fix)
-    given = results(equation.value, scope, value)
+    given = fold(equation.value, scope, value)[1]
     if WRONG in given:
         return WRONG
     if len(given) != len(equation.targets):
@@ -123,13 +113,8 @@ def _equation(target: tree.Cell, equation: tree.Equation, number: int, scope: Sc
     term = _side(equation, number, inner)
     declared = scope.tensors.get(target.name)
     if declared is None and term.dtype in (LITERAL, INDEX):
-        scope.problems.add(
-            "TG126",
-            f"the dtype of {target.name} is not known",
-            equation.value.span,
-            "only numbers and indices stand here",
-            help="say it with a cast: f32(…)",
-        )
+        title, fix = f"the dtype of {target.name} is not known", "say it with a cast: f32(…)"
+        scope.problems.add("TG126", title, equation.value.span, "only numbers and indices stand here", help=fix)
         return None
     dtype = declared.dtype if declared else term.dtype
     term = settle(term, dtype, equation.value.span, scope.problems)
@@ -142,14 +127,9 @@ def _equation(target: tree.Cell, equation: tree.Equation, number: int, scope: Sc
             if dtype == BOOL
             else f"{fix}, or declare {target.name}: {term.dtype}"
         )
-        scope.problems.add(
-            "TG121",
-            f"{target.name} is {dtype} but its value is {term.dtype}",
-            equation.value.span,
-            f"this is {term.dtype}",
-            Label(declared.span, f"{target.name} is declared {dtype}"),
-            help=fix,
-        )
+        title = f"{target.name} is {dtype} but its value is {term.dtype}"
+        label = Label(declared.span, f"{target.name} is declared {dtype}")
+        scope.problems.add("TG121", title, equation.value.span, f"this is {term.dtype}", label, help=fix)
         return None
     return Equation(target.name, axes, term, equation.span)
 
@@ -179,26 +159,16 @@ def _bare(target: tree.Cell, scope: Scope) -> list[tree.Name] | None:
     names: list[tree.Name] = []
     before = len(scope.problems)
     if target.fill is not None:
-        scope.problems.add(
-            "TG111", "a left side has no fill", target.span, "a fill belongs to a read", help="leave out the part after |"
-        )
+        title = "a left side has no fill"
+        scope.problems.add("TG111", title, target.span, "a fill belongs to a read", help="leave out the part after |")
     for place in target.index:
         if not isinstance(place, tree.Name):
-            scope.problems.add(
-                "TG111",
-                "only bare indices stand on the left side",
-                place.span,
-                "a term, not the name of an index",
-                help="name the index of the element that is computed, and put the arithmetic into the reads",
-            )
+            title = "only bare indices stand on the left side"
+            fix = "name the index of the element that is computed, and put the arithmetic into the reads"
+            scope.problems.add("TG111", title, place.span, "a term, not the name of an index", help=fix)
         elif place.name in (n.name for n in names):
-            scope.problems.add(
-                "TG111",
-                f"{place.name} stands twice on the left side",
-                place.span,
-                "the second time",
-                help="give each axis its own index",
-            )
+            title = f"{place.name} stands twice on the left side"
+            scope.problems.add("TG111", title, place.span, "the second time", help="give each axis its own index")
         elif not scope.hides(place.name, place.span, "the index"):
             names.append(place)
     return names if len(scope.problems) == before else None

@@ -1,13 +1,18 @@
-"""Extents compared: `n + 2` and `2 + n` are one extent, their difference is a number, and a shape tells its sizes.
+"""Terms over sizes: extents compared, the sizes that shapes tell, and what a precondition needs to have a value.
 
-Comes in: index terms. Goes out: differences, and which sizes shapes determine.
-The one idea: an extent is the polynomial of its term.
+Comes in: index terms, and guards over the sizes. Goes out: differences, which sizes shapes determine, and guards with those that they need.
+The one idea: an extent is the polynomial of its term, so `n + 2` and `2 + n` are one; and a precondition without a value does not hold, so
+it says of its divisors that they are at least 1, and whoever reads it, reads that too.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from tinygpu.category.decide import holds
 from tinygpu.category.linear import Polynomial, number, plus, polynomial
-from tinygpu.category.term import Term, Var
+from tinygpu.category.region import Region
+from tinygpu.category.term import INDEX, App, Read, Term, Var, apply, walk
 
 
 def difference(a: Term, b: Term) -> int | None:
@@ -44,3 +49,28 @@ def _solvable(form: Polynomial, size: str, known: set[str]) -> bool:
     with_size = [m for m in form if Var(size) in m]
     others = {atom.name if isinstance(atom, Var) else None for m in form for atom in m} - {size}
     return len(with_size) == 1 and with_size[0].count(Var(size)) == 1 and others <= known
+
+
+def with_divisors(guards: Iterable[Term], known: tuple[Term, ...] = ()) -> tuple[Term, ...]:
+    """The guards with those that they need; none that is known, or that numbers decide.
+
+    >>> from tinygpu.category.term import equal, text
+    >>> n, m = Var("n"), Var("m")
+    >>> [text(g) for g in with_divisors([equal(n % m, 0), n // m >= 2]) + with_divisors([m >= 4, n % m < 2, n % 8 < 1])]
+    ['m >= 1', 'n % m == 0', 'n // m >= 2', 'm >= 4', 'n % m < 2', 'n % 8 < 1']
+    """
+    out: list[Term] = []
+    for guard in guards:
+        for divisor in _divisors(guard):
+            needed = apply("ge", divisor, 1)
+            if holds(needed, Region((), (*known, *out))) is not True:
+                out.append(needed)
+        out.append(guard)
+    return tuple(out)
+
+
+def _divisors(guard: Term) -> Iterable[Term]:
+    """What is divided by in a guard over the sizes."""
+    if any(isinstance(part, Read) for part in walk(guard)):
+        return ()
+    return [t.args[1] for t in walk(guard) if isinstance(t, App) and t.op in ("floordiv", "mod", "ceildiv") and t.dtype == INDEX]

@@ -7,6 +7,7 @@ The one idea: extents of the work object that are not written are inferred from 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from tinygpu.category.term import Axis, Const, Term
 from tinygpu.diagnostic import Label, Span
@@ -14,38 +15,40 @@ from tinygpu.model.assignment import Setting, indices, owner
 from tinygpu.model.clauses import Clauses, names_in
 from tinygpu.model.machine import Keep, Launch, Phase, Reduce
 from tinygpu.model.op import Equation, Op
-from tinygpu.model.placing import Placement, by_index
-from tinygpu.model.problems import UNKNOWN, listing, suggestion
+from tinygpu.model.problems import UNKNOWN, Problems, listing, suggestion
 from tinygpu.model.scope import Scope
 from tinygpu.model.stage import staged
-from tinygpu.model.work import CARRIED, Factor, with_written_extents
+from tinygpu.model.work import CARRIED, Factor, Placement, by_index, with_written_extents
 from tinygpu.record import replace
 from tinygpu.syntax import tree
 
+ASSIGNING: tuple[type[Any], ...] = (
+    tree.Compute,
+    tree.Binding,
+    tree.Own,
+    tree.ForEquation,
+    tree.Reduce,
+    tree.Keep,
+    tree.Equations,
+    tree.Stage,
+)
 BY = ("shuffle", "shared", "atomic")  # how workers of a fold are combined
 
 
 def explicit(clauses: Clauses, table: Mapping[str, Factor], scope: Scope, place: Span) -> tuple[Launch, ...]:
     """The work object of a machine that gives its `program` itself: every extent is written, nothing is placed."""
     problems = scope.problems
-    assigned: tuple[tree.Compute | tree.Own | tree.ForEquation, ...] = (*clauses.compute, *clauses.own, *clauses.per)
-    combined: tuple[tree.Reduce | tree.Keep | tree.Equations, ...] = (*clauses.reduce, *clauses.keep, *clauses.equations)
-    for span in (c.span for c in (*assigned, *combined, *clauses.several, *clauses.stages)):
-        problems.add(
-            "TG143",
-            "a machine with a program has no assignment",
-            span,
-            "the program says what each thread does",
-            help="remove this clause, or the program",
-        )
+    for one in (*(c for kind in ASSIGNING for c in clauses.of(kind)), *clauses.several):
+        title, fix = "a machine with a program has no assignment", "remove this clause, or the program"
+        problems.add("TG143", title, one.span, "the program says what each thread does", help=fix)
     statements = clauses.program.body if clauses.program else ()
     if clauses.work is None and not any(isinstance(s, tree.LaunchStatement) for s in statements):
-        _no_work(place, scope)
+        _no_work(place, problems)
     for factor in table.values():
         if factor.extent is None and factor.carried:
             fix = f"write it: {factor.name}: {'ceil(n / 256)' if factor.sort == 'grid' else '256'}"
             problems.add("TG138", f"the factor {factor.name} has no extent", factor.span, "a program infers nothing", help=fix)
-    grid, block = (_axes(sort, table, {}, scope) for sort in ("grid", "block"))
+    grid, block = (_axes(sort, table, {}, problems) for sort in ("grid", "block"))
     return (Launch(clauses.launch, grid, block, (), (), clauses.work.span if clauses.work else place),)
 
 
@@ -53,148 +56,142 @@ def derived(
     clauses: Clauses, op: Op, equations: Sequence[Equation], table: Mapping[str, Factor], scope: Scope, where: Term, place: Span
 ) -> Launch | None:
     """The work object and the phases of one launch, which evaluates these equations; None after a message."""
+    problems = scope.problems
     if clauses.work is None:
-        _no_work(place, scope)
+        _no_work(place, problems)
         return None
     work = clauses.work.span
     own = [c for c in clauses.compute if not c.equation]
     targets = [e.target for e in equations]
-    special, reduced = _special(clauses, targets, scope), _reduced(clauses, targets, table, scope)
-    table = with_written_extents(
-        table, (b for c in (*own, *(s for several in special.values() for s in several)) for b in c.bindings), scope
-    )
+    special, reduced = _special(clauses, targets, problems), _reduced(clauses, targets, table, problems)
+    written = (b for c in (*own, *(c for several in special.values() for c in several)) for b in c.bindings)
+    table = with_written_extents(table, written, scope)
     everyone = frozenset(a.name for e in equations for a in indices(e, scope))
-    before = len(scope.problems)
+    before = len(problems)
     general = by_index(own, table, everyone, scope)
-    setting = Setting(scope, table, where, work, len(scope.problems) > before)
-    _hidden(general.values(), table, everyone, scope)
+    setting = Setting(scope, table, where, work, len(problems) > before)
+    _hidden(general.values(), everyone, setting)
     span = own[0].span.to(own[-1].span) if own else work
     phases = [_phase(e, general, special.get(e.target, ()), setting, span) for e in equations]
     _idle(setting)
     whole = [replace(p, reduce=reduced.get(p.equation.target, ())) for p in phases if p is not None]
-    grid, block = (_axes(sort, table, setting.inferred, scope) for sort in ("grid", "block"))
+    grid, block = (_axes(sort, table, setting.inferred, problems) for sort in ("grid", "block"))
     time = tuple(f.name for f in table.values() if f.sort == "time")
-    keeps = _kept(clauses, op, scope)
-    made = Launch(clauses.launch, grid, block, tuple(whole), time, work, keeps) if len(whole) == len(phases) else None
-    return staged(made, clauses, op, table, scope, where) if made and clauses.stages else made
+    keeps = _kept(clauses, op, problems)
+    if len(whole) < len(phases):
+        return None
+    made = Launch(clauses.launch, grid, block, tuple(whole), time, work, keeps)
+    return staged(made, clauses, op, table, scope, where)
 
 
-def _no_work(place: Span, scope: Scope) -> None:
-    scope.problems.add(
-        "TG139",
-        "the machine has no work object",
-        place,
-        "nothing says how many threads there are",
-        help="add work grid = (g), block = (t: 256), or for one thread work grid = (), block = ()",
-    )
+def _no_work(place: Span, problems: Problems) -> None:
+    title, reason = "the machine has no work object", "nothing says how many threads there are"
+    fix = "add work grid = (g), block = (t: 256), or for one thread work grid = (), block = ()"
+    problems.add("TG139", title, place, reason, help=fix)
 
 
-def _special(clauses: Clauses, targets: Sequence[str], scope: Scope) -> dict[str, tuple[tree.Compute, ...]]:
+def _special(clauses: Clauses, targets: Sequence[str], problems: Problems) -> dict[str, tuple[tree.Compute, ...]]:
     """The compute clauses that are for one equation only, by its name."""
     found: dict[str, tuple[tree.Compute, ...]] = {}
-    per: list[tuple[str, Span, tuple[tree.Compute, ...]]] = [(c.equation, c.span, (c,)) for c in clauses.compute if c.equation]
-    per += [(p.equation, p.span, tuple(c for c in p.clauses if isinstance(c, tree.Compute))) for p in clauses.per]
-    for name, span, computes in per:
+    per = clauses.of(tree.ForEquation)
+    special: list[tuple[str, Span, tuple[tree.Compute, ...]]] = [(c.equation, c.span, (c,)) for c in clauses.compute if c.equation]
+    special += [(p.equation, p.span, tuple(c for c in p.clauses if isinstance(c, tree.Compute))) for p in per]
+    for name, span, computes in special:
         if name not in targets:
             fix = suggestion(name, targets) or f"the equations are {listing(targets)}"
-            scope.problems.add("TG101", f"unknown equation {name}", span, f"no equation computes {name}", help=fix)
+            problems.add("TG101", f"unknown equation {name}", span, f"no equation computes {name}", help=fix)
         found[name] = (*found.get(name, ()), *computes)
-    for clause in (c for p in clauses.per for c in p.clauses if not isinstance(c, tree.Compute | tree.Own | tree.Reduce)):
-        scope.problems.add(
-            "TG109",
+    for clause in (c for p in per for c in p.clauses if not isinstance(c, tree.Compute | tree.Own | tree.Reduce)):
+        title, reason = (
             "this clause for one equation is not in this version yet",
-            clause.span,
             "only compute, reduce and the thread's own factors",
         )
+        problems.add("TG109", title, clause.span, reason)
     return found
 
 
-def _reduced(clauses: Clauses, targets: Sequence[str], table: Mapping[str, Factor], scope: Scope) -> dict[str, tuple[Reduce, ...]]:
+def _reduced(
+    clauses: Clauses, targets: Sequence[str], table: Mapping[str, Factor], problems: Problems
+) -> dict[str, tuple[Reduce, ...]]:
     """The reduce clauses by equation, those inside of `for s { … }` too."""
     found: dict[str, tuple[Reduce, ...]] = {}
-    for clause in (*clauses.reduce, *(c for p in clauses.per for c in p.clauses if isinstance(c, tree.Reduce))):
+    for clause in clauses.anywhere(tree.Reduce):
         unknown: list[tuple[str, str, Iterable[str]]] = [(n, "factor", table) for n in clause.factors if n not in table]
         unknown += [(clause.equation, "equation", targets)] if clause.equation not in targets else []
         unknown += [(clause.by, "way to combine", BY)] if clause.by not in BY else []
-        home = next((p for p in clauses.per if clause in p.clauses and p.equation != clause.equation), None)
+        home = next((p for p in clauses.of(tree.ForEquation) if clause in p.clauses and p.equation != clause.equation), None)
         if home:
             title, label = (
                 f"a clause for {clause.equation} stands among those for {home.equation}",
                 Label(home.span, "inside of this"),
             )
             fix = f"write reduce {home.equation} over …, or take it out"
-            scope.problems.add("TG535", title, clause.span, f"about {clause.equation}", label, help=fix)
+            problems.add("TG535", title, clause.span, f"about {clause.equation}", label, help=fix)
         for name, kind, known in unknown:
             fix = suggestion(name, known) or f"known are {listing(known)}"
-            scope.problems.add("TG101", f"unknown {kind} {name}", clause.span, f"no {kind} has this name", help=fix)
+            problems.add("TG101", f"unknown {kind} {name}", clause.span, f"no {kind} has this name", help=fix)
         seen = {n: r for r in found.get(clause.equation, ()) for n in r.factors}
         for name in (n for n in clause.factors if n in seen):
-            first = Label(seen[name].span, "the first")
-            title = f"{name} is combined twice"
-            scope.problems.add("TG102", title, clause.span, "the second time", first, help="write one clause for each factor")
-        if unknown:
-            continue
-        found[clause.equation] = (*found.get(clause.equation, ()), Reduce(clause.factors, clause.by, clause.span))
+            title, first = f"{name} is combined twice", Label(seen[name].span, "the first")
+            problems.add("TG102", title, clause.span, "the second time", first, help="write one clause for each factor")
+        if not unknown:
+            found[clause.equation] = (*found.get(clause.equation, ()), Reduce(clause.factors, clause.by, clause.span))
     return found
 
 
-def _kept(clauses: Clauses, op: Op, scope: Scope) -> tuple[Keep, ...]:
+def _kept(clauses: Clauses, op: Op, problems: Problems) -> tuple[Keep, ...]:
     """The inputs and intermediates that are kept in registers, or by a core."""
     kept: dict[str, Keep] = {}
     inputs = [t.name for t in (*op.inputs, *op.intermediates) if t.shape]
-    for clause in clauses.keep:
+    for clause in clauses.of(tree.Keep):
         if clause.tensor not in inputs:
-            fix = suggestion(clause.tensor, inputs) or f"the arrays that are read are {listing(inputs)}"
-            title = f"{clause.tensor} is nothing that can be kept"
-            scope.problems.add("TG101", title, clause.span, "no input array or intermediate has this name", help=fix)
+            title, fix = f"{clause.tensor} is nothing that can be kept", suggestion(clause.tensor, inputs)
+            fix = fix or f"the arrays that are read are {listing(inputs)}"
+            problems.add("TG101", title, clause.span, "no input array or intermediate has this name", help=fix)
         elif clause.space != "register":
             title, fix = f"nothing is kept in {clause.space}", f"write keep {clause.tensor} in register"
-            scope.problems.add("TG101", title, clause.span, f"{clause.space} is no place to keep values in", help=fix)
+            problems.add("TG101", title, clause.span, f"{clause.space} is no place to keep values in", help=fix)
         kept[clause.tensor] = Keep(clause.tensor, clause.span)
     return tuple(kept.values())
 
 
 def _phase(
-    equation: Equation, general: Mapping[str, Placement | None], special: Iterable[tree.Compute], setting: Setting, span: Span
+    equation: Equation, general: Mapping[str, Placement | None], special: Sequence[tree.Compute], setting: Setting, span: Span
 ) -> Phase | None:
     """One equation with its owner: the general placements, those of this equation before them."""
-    special = tuple(special)
     known = frozenset(a.name for a in indices(equation, setting.scope))
     own = by_index(special, setting.table, known, setting.scope)
-    _hidden(own.values(), setting.table, known, setting.scope)
+    _hidden(own.values(), known, setting)
     kept = {n: p for n, p in general.items() if p is None or not set(p.indices) & set(own)}
     arrow = owner(equation, {**kept, **own}, setting)
     return Phase(equation, arrow, special[0].span if special else span) if arrow else None
 
 
-def _hidden(placements: Iterable[Placement | None], table: Mapping[str, Factor], everyone: frozenset[str], scope: Scope) -> None:
+def _hidden(placements: Iterable[Placement | None], everyone: frozenset[str], setting: Setting) -> None:
     """A factor may bear the name of an index only if it is a digit of that index."""
-    for one in placements:
-        names = () if one is None else one.factors if one.term is None else tuple(n for n in names_in(one.term) if n in table)
-        for name in names:
-            if one and name in everyone and name not in one.indices:
-                scope.problems.add(
-                    "TG103",
-                    f"the factor {name} hides the index of the same name",
-                    one.span,
-                    f"{name} is a digit of {listing(one.indices)} here",
-                    Label(table[name].span, f"{name} is declared here"),
-                    help="take another name for the factor",
-                )
+    for one in (p for p in placements if p is not None):
+        names = one.factors if one.term is None else tuple(n for n in names_in(one.term) if n in setting.table)
+        for name in (n for n in names if n in everyone and n not in one.indices):
+            title, label = (
+                f"the factor {name} hides the index of the same name",
+                Label(setting.table[name].span, f"{name} is declared here"),
+            )
+            reason, fix = f"{name} is a digit of {listing(one.indices)} here", "take another name for the factor"
+            setting.scope.problems.add("TG103", title, one.span, reason, label, help=fix)
 
 
 def _idle(setting: Setting) -> None:
     """Every factor serves some equation."""
-    quiet = len(setting.scope.problems)  # what is wrong elsewhere leaves factors idle
+    problems = setting.scope.problems
+    quiet = len(problems)  # what is wrong elsewhere leaves factors idle
     for factor in setting.table.values():
         if factor.name not in setting.used and not quiet:
+            title = f"the factor {factor.name} is in no equation"
             fix = f"make it a digit of an index: compute i = (…, {factor.name})" if factor.carried else "remove it, or place it"
-            setting.scope.problems.add(
-                "TG134", f"the factor {factor.name} is in no equation", factor.span, "no index is computed from it", help=fix
-            )
+            problems.add("TG134", title, factor.span, "no index is computed from it", help=fix)
 
 
-def _axes(sort: str, table: Mapping[str, Factor], inferred: Mapping[str, tuple[Term, str]], scope: Scope) -> tuple[Axis, ...]:
+def _axes(sort: str, table: Mapping[str, Factor], inferred: Mapping[str, tuple[Term, str]], problems: Problems) -> tuple[Axis, ...]:
     """The work object at one level, slowest axis first."""
     axes = []
     for factor in (f for f in table.values() if f.sort == sort):
@@ -202,12 +199,7 @@ def _axes(sort: str, table: Mapping[str, Factor], inferred: Mapping[str, tuple[T
         if extent is None or extent.dtype == UNKNOWN:
             continue  # said already
         if sort == "block" and not isinstance(extent, Const):
-            scope.problems.add(
-                "TG136",
-                f"the extent of {factor.name} is not a number",
-                factor.span,
-                f"{CARRIED[sort]} needs a constant",
-                help=f"write {factor.name}: 256",
-            )
+            title, reason = f"the extent of {factor.name} is not a number", f"{CARRIED[sort]} needs a constant"
+            problems.add("TG136", title, factor.span, reason, help=f"write {factor.name}: 256")
         axes.append(Axis(factor.name, extent, sort, factor.span))
     return tuple(axes)

@@ -10,22 +10,26 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tinygpu.category.names import claimed
-from tinygpu.category.term import Read, Term, rebuild, substitute, walk
+from tinygpu.category.term import Read, Term, rebuild, walk
 from tinygpu.diagnostic import Label, Span
 from tinygpu.model.across import (
     atomic,
     check_atomic,
+    check_blocks,
+    check_open,
     check_reduce,
     continued,
+    heads,
     incomplete,
+    known,
     left,
     nested,
     open_grid,
     outermost,
     partial,
+    space,
     workspaces,
 )
-from tinygpu.model.chained import check_blocks, check_open, heads, known, space
 from tinygpu.model.clauses import Clauses
 from tinygpu.model.launch import derived
 from tinygpu.model.machine import Launch, Phase
@@ -35,6 +39,7 @@ from tinygpu.model.problems import listing, suggestion
 from tinygpu.model.scope import Scope
 from tinygpu.model.work import Factor
 from tinygpu.record import dataclass, field, replace
+from tinygpu.syntax import tree
 
 Table = Mapping[str, Factor]
 
@@ -92,7 +97,7 @@ def several(
 def _targets(one: Clauses, clauses: Clauses, op: Op, scope: Scope) -> tuple[str, ...]:
     """The equations that a launch evaluates: those it names, or all; several launches may share the one equation there is."""
     every = [e.target for e in op.equations]
-    named = [(name, clause.span) for clause in one.equations for name in clause.names]
+    named = [(name, clause.span) for clause in one.of(tree.Equations) for name in clause.names]
     for name, span in named:
         if name not in every:
             fix = suggestion(name, every) or f"the equations are {listing(every)}"
@@ -117,10 +122,8 @@ def _equations(op: Op, named: set[str], scope: Scope, place: Span) -> dict[str, 
 
     def put(term: Term) -> Term:
         term = rebuild(term, put)
-        if not isinstance(term, Read) or term.tensor in named or term.tensor not in found:
-            return term
-        source = found[term.tensor]
-        return substitute(source.value, dict(zip((a.name for a in source.axes), term.index, strict=True)))
+        inner = isinstance(term, Read) and term.tensor not in named and term.tensor in found
+        return found[term.tensor].at(term.index) if isinstance(term, Read) and inner else term
 
     for equation in op.equations:
         if equation.target not in named and not _put_in(equation, op):

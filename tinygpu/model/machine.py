@@ -7,12 +7,14 @@ The one idea: equal names are the identification, so the pullback is a list of f
 
 from __future__ import annotations
 
-from tinygpu.category.box import Arrow
-from tinygpu.category.term import Axis, Term
+from collections.abc import Collection, Sequence
+
+from tinygpu.category.owner import Arrow
+from tinygpu.category.term import Axis, Fold, Read, Term, rebuild, walk
 from tinygpu.diagnostic import NOWHERE, Span
 from tinygpu.model.op import Equation, Op, Tensor
-from tinygpu.model.tile import Stage
-from tinygpu.record import dataclass, field
+from tinygpu.model.tile import BLOCK, Sought, Stage
+from tinygpu.record import dataclass, field, replace
 from tinygpu.syntax.tree import ProgramClause
 
 
@@ -100,3 +102,37 @@ class Machine:
         """The name with its variant: `matmul_tile[BM=64]`."""
         choice = ", ".join(f"{k}={v}" for k, v in self.variant)
         return f"{self.name}[{choice}]" if choice else self.name
+
+
+def inlined(phases: Sequence[Phase], staged: Sequence[Sought | Stage] = (), kept: Collection[str] = ()) -> dict[str, Term]:
+    """The value of each equation of a launch, with what is no fold put in where it is read: an intermediate without a fold costs less than a
+    cell that holds it, unless somebody stages or keeps it. A read that is staged bears the name of its stage, its index still that of the
+    tensor, and one of what is `kept` stays."""
+    sought = [s if isinstance(s, Sought) else Sought(s.tensor, s.pattern, s.at, s.name) for s in staged]
+    done: dict[str, Equation] = {}
+    made = {p.equation.target for p in phases}
+
+    def here(phase: Phase, early: bool) -> list[Sought]:
+        inside = (BLOCK, *phase.owner.domain.names)
+        return [s for s in sought if s.at in inside and early == (s.tensor in made)]
+
+    def put(term: Term) -> Term:
+        term = rebuild(term, put)
+        if isinstance(term, Read) and term.tensor in done and term.tensor not in kept:
+            if not any(isinstance(inner, Fold) for inner in walk(done[term.tensor].value)):
+                return done[term.tensor].at(term.index)
+        return term
+
+    for phase in phases:
+        value = put(_named(phase.equation.value, here(phase, early=True)))
+        done[phase.equation.target] = replace(phase.equation, value=value)
+    # Reads of memory are named last: an equation that is put in elsewhere may be read at another index there.
+    return {p.equation.target: _named(done[p.equation.target].value, here(p, early=False)) for p in phases}
+
+
+def _named(term: Term, sought: Sequence[Sought]) -> Term:
+    """The term with the reads that are sought bearing the names of their stages."""
+    term = rebuild(term, lambda inner: _named(inner, sought))
+    if isinstance(term, Read):
+        return next((replace(term, tensor=one.name) for one in sought if one.finds(term)), term)
+    return term

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tinygpu.category.carrier import broken
 from tinygpu.category.monoid import LEFT, RIGHT, Carrier, pack
-from tinygpu.category.sample import broken
 from tinygpu.category.term import BOOL, DTYPES, OPERATIONS, Const, Fold, Term, Var, conjunction, substitute, walk
 from tinygpu.diagnostic import Label, Span
 from tinygpu.model.builtin import is_built_in
+from tinygpu.model.call import CALLS
 from tinygpu.model.dtype import OPEN, settle
 from tinygpu.model.problems import UNKNOWN, Problems, head, listing
 from tinygpu.model.scope import SPECIAL, Scope
-from tinygpu.model.value import CALLS, condition, value
+from tinygpu.model.value import condition, value
 from tinygpu.record import replace
 from tinygpu.syntax import tree
 

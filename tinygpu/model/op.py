@@ -6,8 +6,10 @@ The one idea: an equation is a target cell over index axes and one term of `cate
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from tinygpu.category.monoid import Carrier
-from tinygpu.category.term import Axis, Term
+from tinygpu.category.term import Axis, Term, substitute
 from tinygpu.diagnostic import NOWHERE, Span
 from tinygpu.model.source import Declared
 from tinygpu.record import dataclass, field
@@ -32,6 +34,10 @@ class Equation:
     axes: tuple[Axis, ...]
     value: Term
     span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+    def at(self, index: Iterable[Term]) -> Term:
+        """The value at a point of the axes."""
+        return substitute(self.value, dict(zip((a.name for a in self.axes), index, strict=True)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,7 +71,7 @@ def diagonal(equation: Equation, placed: Collection[str]) -> dict[str, str]:
 
 def scans(phase: Phase, value: Term | None = None) -> dict[Fold, Prefix]:
     """The prefix folds of a phase, or of its value in another form, that run along the factors of their bounds."""
-    terms = dict(zip(phase.owner.codomain.names, phase.owner.terms, strict=True))
+    terms = phase.owner.by_axis
     equation = phase.equation if value is None else replace(phase.equation, value=value)
     found = prefixes(equation).items()
     return {f: one for f, one in found if one.index in terms and terms[one.index] == terms[one.bound]}

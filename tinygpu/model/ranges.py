@@ -81,13 +81,9 @@ def inferred(name: str, span: Span, body: tree.Expr, scope: Scope, on_left: bool
     found = list(occurrences(body, name, scope))
     strongest = [o for o in found if o.strength == min((o.strength for o in found), default=PLAIN)]
     if not strongest:
-        scope.problems.add(
-            "TG113",
-            f"the range of {name} is not known",
-            span,
-            f"{name} stands alone at no axis of a tensor",
-            help=f"read a tensor at [{name}]" if on_left else f"write its bound ({name} < 8), or read a tensor at [{name}]",
-        )
+        title = f"the range of {name} is not known"
+        fix = f"read a tensor at [{name}]" if on_left else f"write its bound ({name} < 8), or read a tensor at [{name}]"
+        scope.problems.add("TG113", title, span, f"{name} stands alone at no axis of a tensor", help=fix)
         return None
     first = strongest[0]
     if first.strength == ILL and first.cell is not None:

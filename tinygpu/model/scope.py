@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 
 from tinygpu.category.dtype import DTYPE
 from tinygpu.category.monoid import Carrier
-from tinygpu.category.term import BOOL, DTYPES, Const, Read, Term, Var
+from tinygpu.category.term import BOOL, DTYPES, INDEX, INTEGERS, App, Const, Read, Term, Var
 from tinygpu.diagnostic import Label, Span
 from tinygpu.model.builtin import monoid_of
 from tinygpu.model.dtype import LITERAL
@@ -23,6 +23,7 @@ SPECIAL = {
     "true": Const(True, BOOL),
     "false": Const(False, BOOL),
 }
+OUTSIDE = "outside a program"
 # what other languages call them
 ALIASES = {other: row.name for row in DTYPE.values() for other in row.others}
 
@@ -46,7 +47,7 @@ class Scope:
     elsewhere: Mapping[str, Span] = field(default_factory=dict)
     used: set[str] = field(default_factory=set)
     as_index: bool = False
-    place: str = "outside a program"
+    place: str = OUTSIDE
     monoids: Mapping[str, Carrier | None] = field(default_factory=dict)
     values: Mapping[str, Term] = field(default_factory=dict)
 
@@ -57,6 +58,10 @@ class Scope:
     def at(self, place: str) -> Scope:
         """The same names at a place where no shuffle may stand; empty for the value of an assignment, where one may."""
         return self if self.place and place else replace(self, place=place)
+
+    def indexed(self, term: Term) -> Term:
+        """A value that is read here: inside of brackets an integer is an index."""
+        return App("cast", (term,), INDEX) if self.as_index and term.dtype in INTEGERS else term
 
     def with_indices(self, indices: Mapping[str, Term | None]) -> Scope:
         """The scope with more indices."""
@@ -94,14 +99,8 @@ class Scope:
             if not tensor.shape:
                 return Read(name, (), tensor.dtype, span)
             axes = ", ".join("…" for _ in tensor.shape)
-            return self.problems.add(
-                "TG110",
-                f"{name} needs {_count(len(tensor.shape))}",
-                span,
-                "a tensor, not one element of it",
-                Label(tensor.span, f"{name} is declared here"),
-                help=f"write {name}[{axes}]",
-            )
+            title, label = f"{name} needs {_count(len(tensor.shape))}", Label(tensor.span, f"{name} is declared here")
+            return self.problems.add("TG110", title, span, "a tensor, not one element of it", label, help=f"write {name}[{axes}]")
         return self.unknown(name, span)
 
     def tensor(self, name: str, span: Span) -> Tensor | None:
@@ -111,37 +110,22 @@ class Scope:
         if found is None:
             self.unknown(name, span)
         elif found.role == "output":
-            self.problems.add(
-                "TG116",
-                f"the output {name} is read",
-                span,
-                "outputs are only written",
-                Label(found.span, f"{name} is an output"),
-                help=f"give the value a name of its own (t[…] = …), read t, and let {name}[…] = t[…]",
-            )
+            title = f"the output {name} is read"
+            fix = f"give the value a name of its own (t[…] = …), read t, and let {name}[…] = t[…]"
+            self.problems.add("TG116", title, span, "outputs are only written", Label(found.span, f"{name} is an output"), help=fix)
             return None
         return found
 
     def unknown(self, name: str, span: Span) -> Const:
         """The message for a name that stands for nothing."""
         if name in self.later:
-            return self.problems.add(
-                "TG117",
-                f"{name} is read before it is computed",
-                span,
-                f"{name} is not known yet here",
-                Label(self.later[name], f"{name} is computed here"),
-                help=f"move the equation of {name} up",
-            )
+            title, label = f"{name} is read before it is computed", Label(self.later[name], f"{name} is computed here")
+            fix = f"move the equation of {name} up"
+            return self.problems.add("TG117", title, span, f"{name} is not known yet here", label, help=fix)
         if name in self.elsewhere:
-            return self.problems.add(
-                "TG101",
-                f"{name} is not known here",
-                span,
-                "outside of the place where it lives",
-                Label(self.elsewhere[name], f"{name} is declared here"),
-                help="declare it before the loop or the guard; what a later launch needs is kept in a workspace",
-            )
+            title, label = f"{name} is not known here", Label(self.elsewhere[name], f"{name} is declared here")
+            fix = "declare it before the loop or the guard; what a later launch needs is kept in a workspace"
+            return self.problems.add("TG101", title, span, "outside of the place where it lives", label, help=fix)
         fix = suggestion(name, self.everything()) or self._offer()
         return self.problems.add("TG101", f"unknown name {name}", span, "nothing here has this name", help=fix)
 
@@ -150,9 +134,8 @@ class Scope:
         rank, name = len(tensor.shape), tensor.name
         title = f"{name} has {axes(rank)}, not {given}" if rank else f"{name} is a single value, without axes"
         fix = f"write {name}[{', '.join('…' for _ in tensor.shape)}]" if rank else f"write {name}"
-        return self.problems.add(
-            "TG110", title, span, f"{given} given here", Label(tensor.span, f"{name} is declared here"), help=fix
-        )
+        label = Label(tensor.span, f"{name} is declared here")
+        return self.problems.add("TG110", title, span, f"{given} given here", label, help=fix)
 
     def _offer(self) -> str:
         names = sorted(self.everything() - set(SPECIAL))
@@ -175,14 +158,8 @@ class Scope:
             if name in names and name not in set(but):
                 first = self.sizes.get(name) or (self.tensors[name].span if name in self.tensors else None)
                 labels = (Label(first, f"{name} is {other}"),) if first else ()
-                self.problems.add(
-                    "TG103",
-                    f"{kind} {name} hides {other} of the same name",
-                    span,
-                    f"{name} is {other} already",
-                    *labels,
-                    help="take another name",
-                )
+                title = f"{kind} {name} hides {other} of the same name"
+                self.problems.add("TG103", title, span, f"{name} is {other} already", *labels, help="take another name")
                 return True
         return False
 

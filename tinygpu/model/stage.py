@@ -1,73 +1,191 @@
 """Stages: what a block copies into shared memory, when, and how its threads share the work.
 
 Comes in: the `stage` clauses of a launch, its phases and its work object. Goes out: one `Stage` for each clause.
-The one idea: the body of a stage is a machine of its own, whose indices are those of the tile and whose work object is the block.
+The one idea: the body of a stage is a machine of its own, whose indices are those of the tile and whose work object is the block. Of the
+access a name that is an index of the equations stands for itself, and any other name for whatever stands at that axis.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from math import prod
 
-from tinygpu.category.box import Arrow
-from tinygpu.category.term import Axis, Const, Term, substitute
+from tinygpu.category.owner import Arrow
+from tinygpu.category.term import Axis, Const, Read, Term, substitute, walk
 from tinygpu.diagnostic import Label
 from tinygpu.model.assignment import Setting, owner
 from tinygpu.model.clauses import Clauses
-from tinygpu.model.machine import Launch
+from tinygpu.model.machine import Launch, Phase, inlined
 from tinygpu.model.op import Equation, Op
-from tinygpu.model.placing import by_index
+from tinygpu.model.problems import listing, suggestion
 from tinygpu.model.scope import Scope
-from tinygpu.model.stage_access import Around, place_of, reads_of, sought_in
-from tinygpu.model.stage_default import default_copy
-from tinygpu.model.stage_layout import Cells, cells
+from tinygpu.model.stage_copy import Cells, cells, default_copy
 from tinygpu.model.tile import BLOCK, Factors, Side, Sought, Stage, side
-from tinygpu.model.work import Factor, factor_table, with_written_extents
-from tinygpu.record import replace
+from tinygpu.model.work import Factor, by_index, factor_table, with_written_extents
+from tinygpu.record import dataclass, replace
 from tinygpu.syntax import tree
+
+IN_A_STAGE = tree.Work | tree.Compute | tree.Own | tree.Binding | tree.Layout
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """The launch that the stages stand in: its op, its factors, what holds, and the scope of its clauses."""
+
+    op: Op
+    launch: Launch
+    table: Mapping[str, Factor]
+    where: Term
+    scope: Scope
+
+    @property
+    def threads(self) -> int:
+        """How many threads a block has."""
+        return prod(int(a.extent.value) for a in self.launch.block if isinstance(a.extent, Const))
+
+    def factors(self, at: str) -> Factors:
+        """All factors, and those inside a place: what a block has of its own in one turn of the loop there."""
+        grid, block, time = self.launch.grid, self.launch.block, self.launch.time
+        axes = {a.name: a for a in (*grid, *block, *(a for p in self.launch.phases for a in p.owner.domain.axes))}
+        outer = {a.name for a in grid} | set(time[: time.index(at) + 1] if at in time else ())
+        return Factors(tuple(axes.values()), frozenset(axes) - outer)
+
+    def reads_of(self, sought: Sought) -> list[tuple[Phase, Read]]:
+        """The reads of all equations that a stage serves."""
+        values = inlined(self.launch.phases, (sought,))
+        found = ((phase, t) for phase in self.launch.phases for t in walk(values[phase.equation.target]))
+        return [(phase, t) for phase, t in found if isinstance(t, Read) and t.tensor == sought.name]
+
+    def say(self, code: str, title: str, clause: tree.Stage, reason: str, *labels: Label, help: str) -> None:
+        """A message that points at the access of a stage."""
+        self.scope.problems.add(code, title, clause.access.span, reason, *labels, help=help)
 
 
 def staged(launch: Launch, clauses: Clauses, op: Op, table: Mapping[str, Factor], scope: Scope, where: Term) -> Launch:
     """The launch with a `Stage` for each of its clauses; one that is wrong is left out after a message."""
-    around = Around(op, launch.phases, launch.grid, launch.block, launch.time, table, where)
-    given = clauses.stages
-    made: list[Stage] = []
-    for number, clause in enumerate(given):
-        sought = sought_in(clause, f"stage {number}", around, scope)
+    around = Around(op, launch, table, where, scope)
+    made: dict[tuple[str, tuple[str, ...], str], tuple[tree.Stage, Stage]] = {}
+    for number, clause in enumerate(clauses.of(tree.Stage)):
+        sought = _sought(clause, f"stage {number}", around)
         if sought is None:
             continue
-        twice = [
-            (s, c)
-            for s, c in zip(made, given, strict=False)
-            if (s.tensor, s.pattern, s.at) == (sought.tensor, sought.pattern, sought.at)
-        ]
-        if twice:
-            first = Label(place_of(twice[0][1]), "the first")
-            scope.problems.add(
-                "TG102", "the same access is staged twice", place_of(clause), "a second time", first, help="write it once"
-            )
+        key = sought.tensor, sought.pattern, sought.at
+        if key in made:
+            first = Label(made[key][0].access.span, "the first")
+            around.say("TG102", "the same access is staged twice", clause, "a second time", first, help="write it once")
             continue
-        sides = _sides(clause, sought, around, scope)
-        one = _stage(clause, sought, sides, clauses, around, scope) if sides else None
-        made += [one] if one else []
-    return replace(launch, stages=tuple(made))
+        sides = _sides(clause, sought, around)
+        one = _stage(clause, sought, sides, around) if sides else None
+        made |= {key: (clause, one)} if one else {}
+    return replace(launch, stages=tuple(stage for _, stage in made.values()))
 
 
-def _sides(clause: tree.Stage, sought: Sought, around: Around, scope: Scope) -> tuple[Side, ...] | None:
+# ── which reads, and where ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _sought(clause: tree.Stage, name: str, around: Around) -> Sought | None:
+    """The reads that the clause speaks of; None after a message."""
+    problems, time = around.scope.problems, around.launch.time
+    before = len(problems)
+    _not_yet(clause, around)
+    if clause.at not in (BLOCK, *time):
+        reason = (
+            f"{clause.at} is a {around.table[clause.at].sort} factor" if clause.at in around.table else "no factor has this name"
+        )
+        fix = suggestion(clause.at, [BLOCK, *time]) or f"write at {listing([BLOCK, *time], 'or')}"
+        around.say("TG541", f"a stage stands at the block or at a loop, not at {clause.at}", clause, reason, help=fix)
+    names = _names(clause, around) if len(problems) == before else ()
+    if len(problems) > before:
+        return None
+    indices = {index for p in around.launch.phases for index in p.owner.by_axis}
+    sought = Sought(clause.access.name, tuple(n if n in indices else "" for n in names), _turning(clause.at, around.launch), name)
+    return sought if _found(clause, sought, around) else None
+
+
+def _not_yet(clause: tree.Stage, around: Around) -> None:
+    """Says which words of a stage come in a later version."""
+    words = (("ring", clause.ring is not None), ("async", clause.asynchronous), (f"by {clause.by}", bool(clause.by)))
+    if later := listing(word for word, there in words if there):
+        around.say(
+            "TG109",
+            f"{later} is not in this version yet",
+            clause,
+            "a copy is plain stores and a barrier",
+            help=f"leave out {later}",
+        )
+    if clause.space != "shared":
+        held = "operands of a tile are held in registers anyway: leave the clause out"
+        fix = held if clause.space == "register" else "write in shared"
+        around.say(
+            "TG109", f"a stage in {clause.space} is not in this version yet", clause, "stages are in shared memory", help=fix
+        )
+
+
+def _turning(at: str, launch: Launch) -> str:
+    """The loop itself; of a loop of one turn, which is none, the next one outside of it that turns, or the block."""
+    ones = {a.name for p in launch.phases for a in p.owner.domain.axes if a.extent == Const(1)}
+    outer = launch.time[: launch.time.index(at) + 1] if at in launch.time else ()
+    return next((name for name in reversed(outer) if name not in ones), BLOCK)
+
+
+def _names(clause: tree.Stage, around: Around) -> tuple[str, ...]:
+    """The names of the tile's axes, one for each axis of the tensor; none after a message."""
+    access = clause.access
+    known = {t.name: t for t in (*around.op.inputs, *around.op.intermediates)}
+    if access.name not in known:
+        fix = suggestion(access.name, known) or f"the tensors that equations read are {listing(sorted(known))}"
+        around.say("TG542", f"no equation reads {access.name}", clause, "nothing to stage", help=fix)
+        return ()
+    if len(access.index) != len(known[access.name].shape):
+        around.scope.wrong_rank(known[access.name], len(access.index), access.span)
+        return ()
+    names = tuple(i.name for i in access.index if isinstance(i, tree.Name))
+    if len(names) < len(access.index) or access.fill is not None or len(set(names)) < len(names):
+        fix = f"name the axes of the tile: stage {_lettered(access)} holds all that is read of {access.name}"
+        around.say("TG542", "a staged access has one name for each axis", clause, "not a list of names", help=fix)
+        return ()
+    return names
+
+
+def _lettered(access: tree.Cell) -> str:
+    """The access with names that no equation is likely to have."""
+    return f"{access.name}[{', '.join('abcdefgh'[: len(access.index)])}]"
+
+
+def _found(clause: tree.Stage, sought: Sought, around: Around) -> bool:
+    """Whether some equation has the access; says so if none has."""
+    if around.reads_of(sought):
+        return True
+    name, anywhere = clause.access.name, replace(sought, pattern=("",) * len(sought.pattern))
+    if around.reads_of(anywhere):
+        reason = f"{name} is read at other indices"
+        fix = f"take names that are no index, such as {_lettered(clause.access)}: the tile then holds all that is read"
+    elif sought.at != BLOCK:
+        reason, fix = f"no equation in the loop {sought.at} reads {name}", "take the clause out, or stage it at block"
+    else:
+        reason, fix = f"no equation reads {name}", "take the clause out"
+    around.say("TG542", "no equation has the access that is staged", clause, reason, help=fix)
+    return False
+
+
+# ── the tile and its copy ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _sides(clause: tree.Stage, sought: Sought, around: Around) -> tuple[Side, ...] | None:
     """The sides of the tile; None after a message."""
     factors = around.factors(sought.at)
     pulled = []
-    for phase, read in reads_of(sought, around):
-        digits = dict(zip(phase.owner.codomain.names, phase.owner.terms, strict=True))
+    for phase, read in around.reads_of(sought):
+        digits = phase.owner.by_axis
         pulled.append([substitute(term, digits) for term in read.index])
     sides: list[Side] = []
-    for axis, name in zip(range(len(sought.pattern)), clause.access.index, strict=True):
+    for axis, name in enumerate(clause.access.index):
         assert isinstance(name, tree.Name)
         made = side(name.name, [index[axis] for index in pulled], factors)
         if isinstance(made, str):
             at = "in the whole launch" if sought.at == BLOCK else f"in one turn of {sought.at}"
             title, fix = f"the tile has no constant extent along {name.name}", _smaller(clause, made, around, factors)
-            scope.problems.add("TG540", title, name.span, f"{at}, {made}", help=fix)
+            around.scope.problems.add("TG540", title, name.span, f"{at}, {made}", help=fix)
             return None
         sides.append(made)
     return tuple(sides)
@@ -76,7 +194,7 @@ def _sides(clause: tree.Stage, sought: Sought, around: Around, scope: Scope) -> 
 def _smaller(clause: tree.Stage, reason: str, around: Around, factors: Factors) -> str:
     """What to do about a tile without constant extents."""
     long = {a.name for a in factors.axes if not isinstance(a.extent, Const)}
-    loops = [n for n in around.time if n in factors.inner and n in long]
+    loops = [n for n in around.launch.time if n in factors.inner and n in long]
     if loops:
         return f"stage it at {loops[-1]}, so that the tile is what one turn of {loops[-1]} needs"
     if reason.startswith("it would hold"):
@@ -84,113 +202,72 @@ def _smaller(clause: tree.Stage, reason: str, around: Around, factors: Factors) 
     return "cut the index into factors with constant extents"
 
 
-def _stage(
-    clause: tree.Stage, sought: Sought, sides: tuple[Side, ...], clauses: Clauses, around: Around, scope: Scope
-) -> Stage | None:
+def _stage(clause: tree.Stage, sought: Sought, sides: tuple[Side, ...], around: Around) -> Stage | None:
     """The tile with its copy and its layout; None after a message."""
-    before = len(scope.problems)
+    problems = around.scope.problems
+    before = len(problems)
     for one in clause.clauses:
-        known = isinstance(one, tree.Work | tree.Compute | tree.Own | tree.Binding | tree.Layout)
-        if not known or (isinstance(one, tree.Compute) and one.equation):
+        if not isinstance(one, IN_A_STAGE) or (isinstance(one, tree.Compute) and one.equation):
             fix = "a stage has work block = (…), compute, time, register, vector and layout"
-            scope.problems.add("TG543", "this clause does not stand in a stage", one.span, "no part of a copy", help=fix)
-    block, arrow = _copy(clause, sides, clauses, around, scope)
-    lanes = (
-        max((int(a.extent.value) for a in arrow.domain.axes if a.sort == "vector" and isinstance(a.extent, Const)), default=1)
-        if arrow
-        else 1
-    )
-    layouts = [c for c in clause.clauses if isinstance(c, tree.Layout)]
-    placed: Cells = cells(layouts, sides, lanes, scope)
-    if len(scope.problems) > before or arrow is None:
+            problems.add("TG543", "this clause does not stand in a stage", one.span, "no part of a copy", help=fix)
+    said = Clauses(tuple(c for c in clause.clauses if isinstance(c, IN_A_STAGE)))
+    block, arrow = _copy(clause, said, sides, around)
+    vectors = [a.extent.value for a in arrow.domain.axes if a.sort == "vector" and isinstance(a.extent, Const)] if arrow else []
+    placed: Cells = cells(said.of(tree.Layout), sides, max(map(int, vectors), default=1), around.scope)
+    if len(problems) > before or arrow is None:
         return None
-    return Stage(
-        sought.tensor,
-        sought.pattern,
-        sought.at,
-        sought.name,
-        sides,
-        placed.order,
-        block,
-        arrow,
-        placed.pad,
-        placed.swizzle,
-        clause.access.span,
-    )
+    tile = sought.tensor, sought.pattern, sought.at, sought.name, sides
+    return Stage(*tile, placed.order, block, arrow, placed.pad, placed.swizzle, clause.access.span)
 
 
-def _copy(
-    clause: tree.Stage, sides: tuple[Side, ...], clauses: Clauses, around: Around, scope: Scope
-) -> tuple[tuple[Axis, ...], Arrow | None]:
+def _copy(clause: tree.Stage, said: Clauses, sides: tuple[Side, ...], around: Around) -> tuple[tuple[Axis, ...], Arrow | None]:
     """The factors of the block in the copy, and its assignment; no assignment after a message."""
-    work = [c for c in clause.clauses if isinstance(c, tree.Work)]
-    bare = tuple(tree.Compute((c,), None, c.span) for c in clause.clauses if isinstance(c, tree.Binding))
-    compute = (*(c for c in clause.clauses if isinstance(c, tree.Compute)), *bare)
-    own = tuple(c for c in clause.clauses if isinstance(c, tree.Own))
-    if not (work or compute or own):
-        orders = [c.order for c in clause.clauses if isinstance(c, tree.Layout) and c.order]
-        return default_copy(
-            sides,
-            around.threads if around.block else 0,
-            around.op.tensor(clause.access.name).dtype,
-            orders[0][-1] if orders else "",
-        )
-    levels = tuple(level for one in work for level in one.levels)
-    whole = replace(clauses, work=tree.Work(levels, work[0].span) if work else None, compute=compute, own=own, per=())
-    table = factor_table(whole, scope)
-    if not work:
-        table = {**{a.name: Factor(a.name, BLOCK, a.extent, a.span) for a in around.block}, **table}
-    table = with_written_extents(table, (b for c in compute for b in c.bindings), scope)
-    if not _lawful(clause, table, around, scope):
+    access, scope, threads = clause.access, around.scope, around.threads
+    if said.work is None and not said.compute and not said.of(tree.Own):
+        fastest = next((c.order[-1] for c in said.of(tree.Layout) if c.order), "")
+        return default_copy(sides, threads if around.launch.block else 0, around.op.tensor(access.name).dtype, fastest)
+    table = factor_table(said, scope)
+    if not said.work:
+        table = {**{a.name: Factor(a.name, BLOCK, a.extent, a.span) for a in around.launch.block}, **table}
+    table = with_written_extents(table, (b for c in said.compute for b in c.bindings), scope)
+    if not _lawful(said, table, around):
         return (), None
-    axes = tuple(Axis(s.name, Const(s.extent), "data", n.span) for s, n in zip(sides, clause.access.index, strict=True))
-    equation = Equation(f"the tile of {clause.access.name}", axes, Const(0), clause.access.span)
-    setting = Setting(scope, table, around.where, clause.access.span)
-    arrow = owner(equation, by_index(compute, table, frozenset(a.name for a in axes), scope), setting)
-    if arrow is not None:
-        _idle([f for f in table.values() if work or f.sort != BLOCK], setting)
-    block = tuple(
-        Axis(f.name, f.extent if f.extent is not None else setting.inferred.get(f.name, (Const(1), ""))[0], BLOCK, f.span)
-        for f in table.values()
-        if f.sort == BLOCK
-    )
-    size = prod(int(a.extent.value) for a in block if isinstance(a.extent, Const))
-    if arrow is not None and size > around.threads:
-        fix = f"take at most {around.threads}, and let each thread copy several: register h"
-        scope.problems.add(
-            "TG544", f"the copy needs {size} threads, the block has {around.threads}", place_of(clause), "too few threads", help=fix
+    axes = tuple(Axis(s.name, Const(s.extent), "data", n.span) for s, n in zip(sides, access.index, strict=True))
+    equation = Equation(f"the tile of {access.name}", axes, Const(0), access.span)
+    setting = Setting(scope, table, around.where, access.span)
+    arrow = owner(equation, by_index(said.compute, table, frozenset(a.name for a in axes), scope), setting)
+    for factor in (f for f in table.values() if arrow is not None and (said.work or f.sort != BLOCK)):
+        if factor.name not in setting.used:
+            title, fix = f"the factor {factor.name} is in no index of the tile", "make it a digit of one, or remove it"
+            scope.problems.add("TG134", title, factor.span, "no index is computed from it", help=fix)
+    of_block = [f for f in table.values() if f.sort == BLOCK]
+    extents = [f.extent if f.extent is not None else setting.inferred.get(f.name, (Const(1), ""))[0] for f in of_block]
+    block = tuple(Axis(f.name, extent, BLOCK, f.span) for f, extent in zip(of_block, extents, strict=True))
+    size = prod(int(extent.value) for extent in extents if isinstance(extent, Const))
+    if arrow is not None and size > threads:
+        title, fix = (
+            f"the copy needs {size} threads, the block has {threads}",
+            f"take at most {threads}, and let each thread copy several: register h",
         )
+        around.say("TG544", title, clause, "too few threads", help=fix)
         return block, None
     return block, arrow
 
 
-def _idle(factors: Sequence[Factor], setting: Setting) -> None:
-    """Every factor of its own serves the copy."""
-    for factor in factors:
-        if factor.name not in setting.used:
-            title, fix = f"the factor {factor.name} is in no index of the tile", "make it a digit of one, or remove it"
-            setting.scope.problems.add("TG134", title, factor.span, "no index is computed from it", help=fix)
-
-
-def _lawful(clause: tree.Stage, table: Mapping[str, Factor], around: Around, scope: Scope) -> bool:
+def _lawful(said: Clauses, table: Mapping[str, Factor], around: Around) -> bool:
     """Whether the copy is done by the block, with factors of its own."""
-    right = True
+    right, of_block = True, {a.name for a in around.launch.block}
     for factor in table.values():
         if factor.sort == "grid":
-            fix = "a stage's work is the block: work block = (…)"
-            scope.problems.add("TG543", "a copy has no grid", factor.span, "each block copies its own tile", help=fix)
-            right = False
-        if (
-            factor.sort != BLOCK
-            and factor.name in {a.name for a in around.block}
-            and not any(isinstance(c, tree.Work) for c in clause.clauses)
-        ):
-            scope.problems.add(
-                "TG102",
-                f"the factor {factor.name} is declared twice",
-                factor.span,
-                "a factor of the block",
-                help="take another name",
+            title, reason, fix = (
+                "a copy has no grid",
+                "each block copies its own tile",
+                "a stage's work is the block: work block = (…)",
             )
+            around.scope.problems.add("TG543", title, factor.span, reason, help=fix)
+            right = False
+        if factor.sort != BLOCK and factor.name in of_block and not said.work:
+            title = f"the factor {factor.name} is declared twice"
+            around.scope.problems.add("TG102", title, factor.span, "a factor of the block", help="take another name")
             right = False
     return right

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tinygpu.category.box import Arrow, Box
 from tinygpu.category.linear import Polynomial, number, plus, polynomial, term_of
+from tinygpu.category.owner import Arrow
+from tinygpu.category.region import Region
 from tinygpu.category.simplify import simplify
 from tinygpu.category.term import Axis, Const, Read, Term, Var, lift, substitute, text, variables
 from tinygpu.diagnostic import NOWHERE, Span
@@ -39,7 +40,7 @@ class Side:
         if not self.digits:
             return simplify(self.origin + local)
         parts = [local // here % extent * there for _, extent, there, here in self.digits]
-        return simplify(sum(parts, self.origin), Box())
+        return simplify(sum(parts, self.origin))
 
     def inside(self, index: Term) -> Term:
         """The local index of an index that the tile holds."""
@@ -102,7 +103,7 @@ class Factors:
     def parts(self, term: Term) -> tuple[Term, Mapping[str, Term]] | str:
         """`origin, {factor inside: its step}` of an index term, or the reason why it has none."""
         steps: dict[str, Polynomial] = {}
-        for monomial, step in polynomial(simplify(term, Box(self.axes))).items():
+        for monomial, step in polynomial(simplify(term, Region(self.axes))).items():
             names = frozenset().union(*map(variables, monomial)) & self.inner
             inside = [atom for atom in monomial if variables(atom) & self.inner]
             if names and (len(inside) > 1 or not isinstance(inside[0], Var)):
@@ -113,7 +114,7 @@ class Factors:
         for axis in self.axes:
             if axis.name in steps and not isinstance(axis.extent, Const):
                 return f"{axis.name} runs over {text(axis.extent)}"
-        origin = simplify(substitute(term, dict.fromkeys(steps, Const(0))), Box(self.axes))
+        origin = simplify(substitute(term, dict.fromkeys(steps, Const(0))), Region(self.axes))
         return origin, {name: term_of(step) for name, step in steps.items()}
 
     def extent(self, name: str) -> int:

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from tinygpu.category.monoid import SCALARS, Carrier
+from tinygpu.category.monoid import Carrier
+from tinygpu.category.operation import ARITHMETICAL, COMPARING
 from tinygpu.category.term import (
     BOOL,
     COMPARISONS,
-    DTYPES,
     FLOATS,
-    FUNCTIONS,
     INDEX,
-    INTEGERS,
     SHUFFLES,
     App,
     Const,
@@ -28,21 +26,16 @@ from tinygpu.category.term import (
     negation,
     select,
 )
-from tinygpu.diagnostic import Span
-from tinygpu.model.builtin import monoid_of
 from tinygpu.model.bulk import flat
-from tinygpu.model.carried import component, made
+from tinygpu.model.call import called, component, may_call
 from tinygpu.model.dtype import LITERAL, meet, not_offered, offered, settle, to_index
 from tinygpu.model.folds import fold
-from tinygpu.model.problems import UNKNOWN, WRONG, listing, suggestion
+from tinygpu.model.problems import UNKNOWN, WRONG
 from tinygpu.model.scope import Scope
-from tinygpu.model.shuffle import shuffle
 from tinygpu.syntax import tree
 
 DIGITS = 300  # of a whole number; longer ones no dtype can hold
-BINARY = {"+": "add", "-": "sub", "*": "mul", "/": "div", "//": "floordiv", "%": "mod", "^": "xor",
-          "<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}  # fmt: skip
-CALLS = (*FUNCTIONS, "min", "max", "where", "ceil", INDEX, *DTYPES)
+BINARY = {row.symbol.strip(): row.name for row in (*ARITHMETICAL, *COMPARING) if row.symbol and row.name != "neg"}
 
 
 def value(expr: tree.Expr, scope: Scope) -> Term:
@@ -51,7 +44,7 @@ def value(expr: tree.Expr, scope: Scope) -> Term:
         case tree.Number():
             return _number(expr, scope)
         case tree.Name():
-            return _named(expr, scope)
+            return scope.indexed(scope.name(expr.name, expr.span))
         case tree.Cell():
             return _cell(expr, scope)
         case tree.Call():
@@ -67,7 +60,7 @@ def value(expr: tree.Expr, scope: Scope) -> Term:
         case tree.IfElse(a, c, b):
             return _choose(c, a, b, scope)
         case tree.FoldExpr():
-            return fold(expr, scope.at("in a fold"), value)
+            return fold(expr, scope.at("in a fold"), value)[0]
         case tree.Group((tree.Sized() | tree.Group(),)) | tree.Group(()) | tree.Sized():
             return scope.problems.add("TG127", "a list of factors is no value", expr.span, "a value is needed here")
         case tree.Group((inner,)):
@@ -75,7 +68,7 @@ def value(expr: tree.Expr, scope: Scope) -> Term:
         case tree.Group():
             return scope.problems.add("TG127", "a list is no value", expr.span, "one value is needed here")
         case tree.Field():
-            return _as_index(component(expr, scope, value), scope)
+            return component(value(expr.value, scope), expr, scope)
     assert_never(expr)
 
 
@@ -89,9 +82,8 @@ def condition(expr: tree.Expr, scope: Scope) -> Term:
     term = value(expr, scope.at("in a condition"))
     if term.dtype in (BOOL, UNKNOWN):
         return term
-    return scope.problems.add(
-        "TG123", "a number stands where a condition is needed", expr.span, f"this is {_kind(term.dtype)}", help="compare it: … != 0"
-    )
+    title = "a number stands where a condition is needed"
+    return scope.problems.add("TG123", title, expr.span, f"this is {_kind(term.dtype)}", help="compare it: … != 0")
 
 
 def _kind(dtype: str) -> str:
@@ -103,23 +95,13 @@ def _number(expr: tree.Number, scope: Scope) -> Term:
     if text.isdigit() and len(text) <= DIGITS:
         return Const(int(text), LITERAL)
     if float(text) == float("inf"):
-        return scope.problems.add(
-            "TG124", f"no dtype can hold {_shown(expr.text)}", expr.span, "too large", help="the infinity is written inf"
-        )
+        title = f"no dtype can hold {_shown(expr.text)}"
+        return scope.problems.add("TG124", title, expr.span, "too large", help="the infinity is written inf")
     return Const(float(text), LITERAL)
 
 
 def _shown(digits: str) -> str:
     return digits if len(digits) <= 40 else f"{digits[:8]}… of {len(digits)} digits"
-
-
-def _named(expr: tree.Name, scope: Scope) -> Term:
-    term = scope.name(expr.name, expr.span)
-    return _as_index(term, scope)
-
-
-def _as_index(term: Term, scope: Scope) -> Term:
-    return App("cast", (term,), INDEX) if scope.as_index and term.dtype in INTEGERS else term
 
 
 def _cell(expr: tree.Cell, scope: Scope) -> Term:
@@ -131,13 +113,13 @@ def _cell(expr: tree.Cell, scope: Scope) -> Term:
         return scope.wrong_rank(tensor, len(inside), expr.span)
     read = Read(expr.name, inside, tensor.dtype, expr.span)
     if expr.fill is None:
-        return _as_index(read, scope)
+        return scope.indexed(read)
     guards: list[Term] = []
     for term, extent in zip(inside, tensor.shape, strict=True):
         guards += () if _within(term, extent, scope) else (apply("ge", term, 0), apply("lt", term, extent))
     fill = value(expr.fill, scope.at("in a fill"))
     _, filled, dtype = meet(read, fill, (expr.span, expr.fill.span), scope.problems)
-    return WRONG if dtype == UNKNOWN else _as_index(select(conjunction(*guards), read, filled), scope)
+    return WRONG if dtype == UNKNOWN else scope.indexed(select(conjunction(*guards), read, filled))
 
 
 def _within(term: Term, extent: Term, scope: Scope) -> bool:
@@ -197,85 +179,30 @@ def _choose(c: tree.Expr, a: tree.Expr, b: tree.Expr, scope: Scope) -> Term:
 
 
 def _call(expr: tree.Call, scope: Scope) -> Term:
-    if expr.function in SHUFFLES:
-        return shuffle(expr, scope, value)
-    name = scope.dtypes.get(expr.function, expr.function)
-    if name not in CALLS and (monoid := monoid_of(name, scope.monoids)) is not None:
-        return made(monoid, expr, scope, value)
-    if name not in CALLS:
-        known = CALLS if scope.place == "outside a program" else (*CALLS, *SHUFFLES)
-        fix = (
-            f"{name} is a tensor: write {name}[…]"
-            if name in scope.tensors
-            else suggestion(name, (*known, *SCALARS, *scope.monoids))
-        )
-        fix = fix or f"the functions are {listing((*FUNCTIONS, 'min', 'max', 'where'))}"
-        return scope.problems.add("TG107", f"unknown function {name}", expr.span, "no function has this name", help=fix)
-    least, most = {"where": (3, 3), "min": (2, 99), "max": (2, 99)}.get(name, (1, 1))
-    if not least <= len(expr.args) <= most:
-        needed = f"{least} arguments" if least > 1 else "1 argument"
-        fold_fix = {"where": "write where(condition, a, b)"}.get(
-            name, f"to fold over an index, write {name}[k] …" if most > 3 else ""
-        )
-        return scope.problems.add(
-            "TG125", f"{name} takes {needed}{' or more' if most > 3 else ''}", expr.span, f"{len(expr.args)} given", help=fold_fix
-        )
-    if name == "where":
-        return _choose(expr.args[0], expr.args[1], expr.args[2], scope)
-    if name in ("min", "max"):
-        return _extremum(name, expr.args, scope)
-    if name in ("ceil", INDEX):
-        return _ceiling(expr, scope) if name == "ceil" else index(expr.args[0], scope)
-    argument = value(expr.args[0], scope)
-    if argument.dtype == UNKNOWN:
+    name = expr.function if expr.function in SHUFFLES else scope.dtypes.get(expr.function, expr.function)
+    if not may_call(name, expr, scope):
         return WRONG
-    return cast(argument, name, expr.span, scope) if name in DTYPES else _function(name, argument, expr, scope)
+    match name, expr.args:
+        case "where", (guard, then, otherwise):
+            return _choose(guard, then, otherwise, scope)
+        case "ceil", (tree.Binary("/", a, b),):
+            return _ceiling(a, b, scope)
+        case "ceil", _:
+            title, fix = "ceil is for a quotient of sizes", "for values write -floor(-x)"
+            return scope.problems.add("TG122", title, expr.span, "not of the form ceil(a / b)", help=fix)
+        case _ if name == INDEX:
+            return index(expr.args[0], scope)
+        case _ if name in SHUFFLES:
+            given: tuple[Term, ...] = value(expr.args[0], scope), index(expr.args[1], scope)
+        case _:
+            given = tuple(value(arg, scope) for arg in expr.args)
+    return WRONG if any(term.dtype == UNKNOWN for term in given) else called(name, given, expr, scope)
 
 
-def cast(term: Term, dtype: str, span: Span, scope: Scope) -> Term:
-    """`dtype(term)`, nothing where the term has the dtype already."""
-    scope.used.add(dtype)
-    if dtype == BOOL and term.dtype != BOOL:
-        return scope.problems.add("TG122", "a number is not cast to bool", span, "a cast to bool", help="compare it: … != 0")
-    if isinstance(term.dtype, Carrier):
-        return not_offered(dtype, term.dtype, span, scope.problems)
-    settled = settle(term, dtype, span, scope.problems)
-    if settled.dtype in (dtype, UNKNOWN):
-        return _as_index(settled, scope)
-    return _as_index(App("cast", (settled,), dtype), scope)
-
-
-def _function(name: str, argument: Term, expr: tree.Call, scope: Scope) -> Term:
-    if argument.dtype == INDEX:
-        if name == "abs":
-            return apply("max", argument, apply("sub", 0, argument))
-        argument = App("cast", (argument,), LITERAL)  # takes the dtype of what it meets
-    if not offered(name, argument.dtype):
-        return not_offered(name, argument.dtype, expr.span, scope.problems)
-    return App(name, (argument,), argument.dtype)
-
-
-def _extremum(name: str, args: tuple[tree.Expr, ...], scope: Scope) -> Term:
-    left, span = value(args[0], scope), args[0].span
-    for arg in args[1:]:
-        a, b, dtype = meet(left, value(arg, scope), (span, arg.span), scope.problems)
-        if dtype == UNKNOWN:
-            return WRONG
-        if dtype == BOOL or isinstance(dtype, Carrier):
-            return not_offered(name, dtype, arg.span, scope.problems)
-        left = apply(name, a, b) if dtype == INDEX else App(name, (a, b), dtype)
-    return left
-
-
-def _ceiling(expr: tree.Call, scope: Scope) -> Term:
-    match expr.args:
-        case (tree.Binary("/", a, b),):
-            top, bottom = index(a, scope), index(b, scope)
-            if WRONG in (top, bottom):
-                return WRONG
-            if isinstance(bottom, Const) and bottom.value <= 0:
-                return scope.problems.add("TG128", "a divisor must be positive", b.span, "ceil takes a divisor of at least 1")
-            return ceildiv(top, bottom)
-    return scope.problems.add(
-        "TG122", "ceil is for a quotient of sizes", expr.span, "not of the form ceil(a / b)", help="for values write -floor(-x)"
-    )
+def _ceiling(a: tree.Expr, b: tree.Expr, scope: Scope) -> Term:
+    top, bottom = index(a, scope), index(b, scope)
+    if WRONG in (top, bottom):
+        return WRONG
+    if isinstance(bottom, Const) and bottom.value <= 0:
+        return scope.problems.add("TG128", "a divisor must be positive", b.span, "ceil takes a divisor of at least 1")
+    return ceildiv(top, bottom)

@@ -12,9 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tinygpu.category.box import Box, box_facts
 from tinygpu.category.preimage import preimage
-from tinygpu.category.region import Region
+from tinygpu.category.region import Region, ranges
 from tinygpu.category.settle import settle, within
 from tinygpu.category.simplify import simplify
 from tinygpu.category.term import (
@@ -48,7 +47,7 @@ class Part:
 
     @property
     def facts(self) -> tuple[Term, ...]:
-        return box_facts(self.axes) + self.guard
+        return ranges(self.axes) + self.guard
 
     def renamed(self, suffix: str) -> Part:
         """The same arrow at another point."""
@@ -108,7 +107,7 @@ def restored(part: Part, context: Region) -> Term:
     known = context.inside(*part.axes).under(*part.guard)
     goal = conjunction(*(equal(substitute(witness[a.name], back), Var(a.name)) for a in part.axes))
     left = known.settled(goal)
-    return left if left == TRUE else simplify(goal, Box(known.axes, conjunction(*known.guard)))
+    return left if left == TRUE else simplify(goal, known)
 
 
 def before(here: tuple[Term, ...], there: tuple[Term, ...]) -> Term:

@@ -12,11 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from tinygpu.category.box import Box
 from tinygpu.category.linear import number, plus, polynomial
 from tinygpu.category.monoid import as_monoid, monoids_on
 from tinygpu.category.preimage import preimage
-from tinygpu.category.region import Region
+from tinygpu.category.region import Region, points
 from tinygpu.category.settle import settle, within
 from tinygpu.category.term import (
     FALSE,
@@ -186,7 +185,7 @@ def by_number(
     cells: Cells, index: tuple[Term, ...], axes: tuple[Axis, ...], outer: tuple[Axis, ...], rest: tuple[Axis, ...], point: Region
 ) -> Published:
     """The writer where the index is made of digits of one number, `Σ strideₐ · a`, as of a thread's: numbers and points are one to one."""
-    number = Axis(" number", Box(axes).size)
+    number = Axis(" number", points(axes))
     digits = Threads(axes).at(Var(number.name))
     extents = {a.name: a.extent for a in point.axes if a not in axes} | {number.name: number.extent}
     plain = tuple(settle(substitute(i, digits), extents) for i in index)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
-from tinygpu.category.interval import lower, upper
+from tinygpu.category.bounds import lower, upper
 from tinygpu.category.linear import number, plus, polynomial
 from tinygpu.category.region import Region, operands
 from tinygpu.category.term import (
@@ -98,8 +98,7 @@ def fits(
 
 def bounded(part: Term, program: Program, point: Region) -> bool:
     """Whether the limits of the sizes say that a term fits 64 bits: it has a bound over them, and a least value that is a number."""
-    box = point.box
-    high, low = upper(part, box), lower(part, box)
+    high, low = upper(part, point), lower(part, point)
     if high is None or not isinstance(low, Const) or (isinstance(high, Const) and high.value > INT64):
         return False
     return variables(high) <= set(program.op.sizes) and not reads(high)
@@ -157,9 +156,8 @@ def size_limits(program: Program, trace: Trace) -> tuple[Term, ...]:
     out.update(dict.fromkeys(product(w.extents) for w in program.workspaces))
     out.update(dict.fromkeys(launch.blocks for launch in program.launches))
     for term, point, _ in evaluated(trace):
-        box = point.box
         for part in subterms(term):
-            bound, least = upper(part, box), lower(part, box)
+            bound, least = upper(part, point), lower(part, point)
             if isinstance(bound, Const) and bound.value > INT64 and reads(part):
                 bound = None  # of what data may be, a promise may say more
             deep = isinstance(least, Const) and least.value < -INT32 - 1

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import assert_never
 
+from tinygpu.category.layout import PLAIN, Layout
 from tinygpu.category.monoid import component
 from tinygpu.category.term import COMPARISONS, INDEX, SYMBOL, TRUE, App, Axis, Const, Fold, Read, Term, Var
-from tinygpu.program.layout import PLAIN, Layout
 from tinygpu.program.step import Array, Assign, For, Ghost, If, Launch, Program, Step, Sync
 from tinygpu.record import replace
 from tinygpu.syntax import tree

@@ -13,13 +13,13 @@ from typing import Any, TypeAlias
 
 import z3
 
-from tinygpu.category.box import Box
 from tinygpu.category.evaluate import evaluate
+from tinygpu.category.region import Region
 from tinygpu.category.settle import settle
 from tinygpu.category.simplify import simplify
 from tinygpu.category.smtlib import script
 from tinygpu.category.solver import solved
-from tinygpu.category.term import INDEX, TRUE, App, Axis, Const, Term, Var, children, conjunction, variables
+from tinygpu.category.term import INDEX, TRUE, App, Axis, Const, Term, Var, children, variables
 from tinygpu.obligations import state
 from tinygpu.obligations.bijection import PRIME, stretched
 from tinygpu.obligations.obligation import Claim, Gap, Obligation
@@ -189,7 +189,7 @@ def by_digits(goal: Term, extents: Mapping[str, Term], hypotheses: tuple[Term, .
     if not stretched(goal) or any(name.endswith(PRIME) for name in variables(goal)):
         return False
     axes = tuple(Axis(name, extent) for name, extent in extents.items())
-    return simplify(goal, Box(axes, conjunction(*hypotheses))) == TRUE
+    return simplify(goal, Region(axes, hypotheses)) == TRUE
 
 
 def _natural(hypothesis: Term) -> str:

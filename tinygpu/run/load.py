@@ -1,18 +1,95 @@
-"""The text of an emitted module as a module.
+"""Texts brought to life: kept on disk by content, imported, called.
 
-Comes in: text. Goes out: a Python module, imported from a file of the cache, because numba keeps compiled kernels beside files.
-The one idea: the same text is the same module, in this process and, through the cache, in the next.
+Comes in: a text; the text of a module. Goes out: the path of a file that holds exactly that text; a Python module, imported from such a file, because
+numba keeps compiled kernels beside files. The one idea: a text is its own key, so nothing is ever stale: the same text is the same module, in this
+process and in the next. An entry is written whole and moved into its place, and read back before it is trusted, so neither two processes nor a full
+disk can leave a wrong one.
 """
 
 from __future__ import annotations
 
+import atexit
+import functools
+import hashlib
 import importlib.util
+import os
+import shutil
 import sys
+import tempfile
 import threading
+from pathlib import Path
 from types import ModuleType
 
 from tinygpu import runtime
-from tinygpu.run.cache import digest, keep
+
+
+def folder() -> Path:
+    """The cache: `TINYGPU_CACHE`, else `tinygpu` in the user's cache folder."""
+    named = os.environ.get("TINYGPU_CACHE")
+    if named:
+        return Path(named)
+    try:
+        home = Path.home()
+    except RuntimeError:  # no home at all
+        return _temporary()
+    return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "tinygpu"
+
+
+@functools.cache
+def _temporary() -> Path:
+    """A folder of this process, for a host whose cache folder cannot be written."""
+    made = Path(tempfile.mkdtemp(prefix="tinygpu-"))
+    atexit.register(shutil.rmtree, made, ignore_errors=True)
+    return made
+
+
+def digest(text: str) -> str:
+    """The key of a text: 32 hexadecimal digits.
+
+    >>> digest("x")
+    '2d711642b726b04401627ca9fbac32f5'
+    """
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def keep(text: str, kind: str, name: str) -> Path:
+    """`text → path of a file that holds it`, under `kind/<hash>/name`. Falls back to a temporary folder where nothing can be written."""
+    for base in (folder(), _temporary()):
+        path = base / kind / digest(text) / name
+        if holds(path, text):
+            return path
+        try:
+            write_whole(path, text)
+        except OSError:
+            continue
+        return path
+    raise OSError(f"neither the cache {folder()} nor a temporary folder can be written")
+
+
+def holds(path: Path, text: str) -> bool:
+    """Whether a file is there and is exactly that text."""
+    try:
+        return path.read_bytes() == text.encode()
+    except OSError:
+        return False
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file so that another process sees all of it or nothing; its folder is made. Raises OSError."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(text.encode())
+        if os.name == "posix":
+            mask = os.umask(0)
+            os.umask(mask)
+            os.chmod(name, 0o666 & ~mask)  # mkstemp's files are for their owner only
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
 
 _LOCK = threading.Lock()
 

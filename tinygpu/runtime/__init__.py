@@ -15,8 +15,7 @@ from types import ModuleType
 
 NAME = "tinygpu_runtime"
 FILES = (
-    "launch", "words", "views", "numbers", "calls", "data", "truth", "cubins", "cuda",
-    "names", "constant", "counted", "division", "wide_access", "cooperation", "conversion", "trigonometry",
+    "launch", "conditions", "views", "numbers", "calls", "data", "cubins", "cuda", "kernel", "memory", "values",
 )  # fmt: skip
 OPENING = '''"""What modules emitted by tinygpu call: their launchers, and names of their kernels. Needs numpy and numba, and nothing of tinygpu.
 

@@ -10,10 +10,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from tinygpu.runtime.conditions import _kept, _Point, _python
 from tinygpu.runtime.cuda import _stream_of
-from tinygpu.runtime.truth import _kept, _Point
 from tinygpu.runtime.views import _HELD, _driver, _fail, _View
-from tinygpu.runtime.words import _python
 
 _Promise = tuple[
     str, dict[str, str], str, tuple[str, ...], str

@@ -25,11 +25,11 @@ from tinygpu.runtime.calls import (  # noqa: F401  # by the text of launchers
     _too_large,
     _writable,
 )
+from tinygpu.runtime.conditions import _divisors, _minus, _python, _surely
 from tinygpu.runtime.cuda import _aligned, _Cuda, _memory, _stream_of  # noqa: F401
 from tinygpu.runtime.data import _data, _promises, _unchecked  # noqa: F401
 from tinygpu.runtime.numbers import _scalar  # noqa: F401
 from tinygpu.runtime.views import _fail, _view  # noqa: F401
-from tinygpu.runtime.words import _divisors, _minus, _python, _surely
 
 _INT32, _INT64 = 2**31 - 1, 2**63 - 1
 _COUNTED = 2**63 - 2**32  # a CPU kernel has indices of 64 bits, and loops that count beyond their ends

@@ -12,6 +12,7 @@ from tinygpu.category.linear import ONE, Polynomial, number, plus, polynomial, s
 from tinygpu.category.term import BOOL, App, Axis, Const, Term, conjuncts, variables, walk
 from tinygpu.program.step import Step
 from tinygpu.record import dataclass
+from tinygpu.schedule.access import is_long
 from tinygpu.schedule.lift import sites
 from tinygpu.schedule.merge import Nest, assume, pure
 from tinygpu.schedule.polynomial import limit, positive, term
@@ -28,7 +29,7 @@ class Interior:
 
 
 def interior(nest: Nest, lane: Axis) -> Interior | None:
-    """The interior, if the nest has linear conditions.
+    """The interior, if the nest has linear conditions that are no ends of long loops.
 
     >>> from tinygpu.category.term import Read, Var, select, text
     >>> from tinygpu.program.step import Assign
@@ -45,6 +46,8 @@ def interior(nest: Nest, lane: Axis) -> Interior | None:
     for condition, loops in _conditions(nest.body):
         worst = _worst(condition, loops)
         if worst is None:
+            continue
+        if _ends(condition, loops):
             continue
         if (end := limit(worst, lane.name)) is not None:
             (lows if end[0] > 0 else highs)[end[1]] = None
@@ -63,6 +66,11 @@ def _conditions(body: tuple[Step, ...]) -> Iterator[tuple[Term, tuple[Axis, ...]
         whole = [*site.guards, site.step.guard]
         whole += [t.args[0] for root in site.terms for t in walk(root) if isinstance(t, App) and t.op == "select"]
         yield from ((part, loops) for guard in whole for part in conjuncts(guard) if pure(part) and variables(part))
+
+
+def _ends(condition: Term, loops: tuple[Axis, ...]) -> bool:
+    """Whether a condition says where a long loop begins or ends, so it is no test."""
+    return any(is_long(axis) and limit(positive(condition), axis.name) is not None for axis in loops[-1:])
 
 
 def _worst(condition: Term, loops: tuple[Axis, ...]) -> Polynomial | None:

@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
-from tinygpu.category.box import Box
 from tinygpu.category.decide import holds
 from tinygpu.category.names import claimed
+from tinygpu.category.region import Region
 from tinygpu.category.term import SHUFFLES, App, Axis, Const, Term, conjunction, conjuncts, reads, substitute, variables, walk
 from tinygpu.hardware.arch import CPU
 from tinygpu.model.op import Op
@@ -98,7 +98,8 @@ def laid_out(program: Program, launch: Launch, fresh: Callable[[str], str] | Non
     elif turn := turn_of(nest, shapes):
         made = turned(nest, turn, fresh)
     else:
-        made = Points(shapes, fresh).launch(nest)
+        left = {space.name for space in program.workspaces}
+        made = Points(shapes, {name: shape for name, shape in shapes.items() if name not in left}, fresh).launch(nest)
     return replace(made, body=declared(made.body, fresh), span=launch.span)
 
 
@@ -113,7 +114,7 @@ def supply(program: Program) -> Callable[[str], str]:
 
 def ended(nest: Nest, where: tuple[Term, ...]) -> Nest:
     """The nest with loops to `min(a, b)` that run to the one of both that the preconditions say is the smaller."""
-    box = Box((), conjunction(*(c for w in where for c in conjuncts(w) if not reads(c))))
+    box = Region((), tuple(c for w in where for c in conjuncts(w) if not reads(c)))
 
     def each(step: Step) -> tuple[Step, ...]:
         match step:

@@ -87,7 +87,7 @@ class Pieces:
         body: list[Step] = [For(piece, tuple(Assign(parts[s.target], (at,), u) for s, u in zip(folds, units, strict=True)))]
         end = None if loops else _end(axis, folds)
         if end is None:
-            body.append(self._guarded(loops, axis, folds, piece, parts))
+            body += self._guarded(loops, axis, folds, piece, parts, cut)
         else:
             body += self._whole(axis, folds, end, piece, parts, cut)
         turn = Axis(self.fresh("turn"), Const(few // LAST), "time")
@@ -106,19 +106,32 @@ class Pieces:
         worth = (axis.extent if end is None else end) >= least
         return (*arrays, If(worth, tuple(body)), If(negation(worth), (step,)))
 
-    def _guarded(self, loops: Sequence[Axis], axis: Axis, folds: tuple[Assign, ...], piece: Axis, parts: Mapping[str, str]) -> Step:
+    def _guarded(
+        self, loops: Sequence[Axis], axis: Axis, folds: tuple[Assign, ...], piece: Axis, parts: Mapping[str, str], cut: Cut
+    ) -> tuple[Step, ...]:
         """All of the elements, each into its piece where its condition holds."""
         few = int(piece.extent.value)  # type: ignore[union-attr]
-        block = Axis(self.fresh("block"), ceildiv(axis.extent, few), "time")
-        at = Var(block.name) * few + Var(piece.name)
-        inner = []
-        for s in folds:
-            own = self._folded(s, axis, parts[s.target], Var(piece.name), at, 1, few)
-            inner.append(replace(own, guard=conjunction(at < axis.extent, substitute(s.guard, {axis.name: at}))))
-        out: Step = For(block, (For(piece, tuple(inner)),))
+
+        def nest(turns: int, tests: Callable[[Assign], Term]) -> Step:
+            block = Axis(self.fresh("block"), ceildiv(axis.extent, few * turns), "time")
+            at = Var(block.name) * (few * turns) + Var(piece.name)
+            inner = (
+                replace(
+                    self._folded(s, axis, parts[s.target], Var(piece.name), at, turns, few),
+                    guard=substitute(tests(s), {axis.name: at}),
+                )
+                for s in folds
+            )
+            return For(block, (For(piece, tuple(inner)),))
+
+        body: tuple[Step, ...] = (nest(1, lambda fold: conjunction(Var(axis.name) < axis.extent, fold.guard)),)
+        many = few * cut.turns
+        if isinstance(axis.extent, Const) and axis.extent.value % many == 0 and _end(axis, folds, near=False) is not None:
+            inside = substitute(folds[0].guard, {axis.name: axis.extent - 1})  # of the last element, and so of all
+            body = (If(inside, (nest(cut.turns, lambda _: TRUE),)), If(negation(inside), body))
         for around in reversed(loops):
-            out = For(around, (out,))
-        return out
+            body = (For(around, body),)
+        return body
 
     def _whole(
         self, axis: Axis, folds: tuple[Assign, ...], end: Term, piece: Axis, parts: Mapping[str, str], cut: Cut
@@ -151,7 +164,7 @@ class Pieces:
         return replace(fold, target=parts, index=(piece,), value=_tree(fold.update, values))
 
 
-def _end(axis: Axis, folds: Sequence[Assign]) -> Term | None:
+def _end(axis: Axis, folds: Sequence[Assign], near: bool = True) -> Term | None:
     """Where a loop ends: its extent, or before it, where all folds are under one condition that says so, near
     to that of the next point; None where conditions say more."""
     (guard, *others) = {s.guard for s in folds}
@@ -159,7 +172,7 @@ def _end(axis: Axis, folds: Sequence[Assign]) -> Term | None:
         return None if others else axis.extent
     p = positive(guard)
     sign, top = limit(p, axis.name) or (0, axis.extent)
-    if p is None or sign >= 0 or any(reads(guard)) or any(abs(c) > LONG for m, c in p.items() if m):
+    if p is None or sign >= 0 or any(reads(guard)) or (near and any(abs(c) > LONG for m, c in p.items() if m)):
         return None
     return App("min", (axis.extent, top))
 

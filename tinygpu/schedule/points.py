@@ -46,9 +46,11 @@ def inside(nest: Nest, shapes: Shapes) -> Nest:
 
 @dataclass(frozen=True, slots=True)
 class Points:
-    """What a nest is laid out with."""
+    """What a nest is laid out with. What launches leave for each other is little, so folds of it stay whole: `long` are the arrays of which
+    it is not known."""
 
     shapes: Shapes
+    long: Shapes
     fresh: Callable[[str], str]
 
     def launch(self, nest: Nest) -> Launch:
@@ -101,7 +103,7 @@ class Points:
 
     def _pieces(self, body: tuple[Step, ...], nest: Nest | None = None) -> tuple[Step, ...]:
         cells = {s.name: s for s in arrays_in((*body, *(nest.body if nest else ()))) if not s.extents}
-        return Pieces(self.shapes, cells, self.fresh).cut(body)
+        return Pieces(self.long, cells, self.fresh).cut(body)
 
 
 def _extreme(op: str, terms: list[Term]) -> Term | None:

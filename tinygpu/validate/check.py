@@ -11,33 +11,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from tinygpu.derive.unpack import unpack
 from tinygpu.diagnostic import Diagnostic, Label, Span
-from tinygpu.program.step import Program
-from tinygpu.record import dataclass, replace
-from tinygpu.validate.dispatch import dispatched
-from tinygpu.validate.form import formed
 from tinygpu.validate.kernel import kernel
-from tinygpu.validate.module import Module, read
-from tinygpu.validate.shipped import check as check_helpers
-from tinygpu.validate.shipped import missing
-from tinygpu.validate.table import given, keyed, passed, table
+from tinygpu.validate.launcher import Expected, dispatched, keyed, launched, passed
+from tinygpu.validate.module import Module, check, missing, read
 from tinygpu.validate.typed import Differs
-
-
-@dataclass(frozen=True, slots=True)
-class Expected:
-    """What is to stand behind a name of the module: the program that was proved, with a cell for each component of a value, and the
-    program of the CPU kernels, which may be another one. These are `Built.program` and `Built.cpu` of the emitter, and its names."""
-
-    name: str
-    program: Program
-    cpu: Program | None = None
-
-    @property
-    def on_cpu(self) -> Program:
-        """The program of the CPU kernels, for the op and under the preconditions that the launcher checks: those of `program`, always."""
-        return replace(self.cpu, op=self.program.op, where=self.program.where) if self.cpu else self.program
 
 
 def validate(text: str, machines: Sequence[Expected], file: str = "") -> tuple[Diagnostic, ...]:
@@ -49,36 +27,32 @@ def validate(text: str, machines: Sequence[Expected], file: str = "") -> tuple[D
         label = Label(Span(file, 0, 0, line, 1, line, 1), error.msg)
         return (Diagnostic("TG823", "the module could not be read back", (label,), "error"),)
     programs = {m.name: m.program for m in machines}
-    own = {name + part for name in programs for part in ("", "_spec", "_launch")} | {*dispatched(module, programs)}
-    found = [diagnostic(module, "TG821", "the module", d) for d in check_helpers(module, own)]
+    found = [diagnostic(module, "TG821", "the module", d) for d in check(module, programs, {*dispatched(module, programs)})]
     found += [d for expected in machines for d in launcher(module, expected)]
     return tuple(found) or tuple(diagnostic(module, "TG821", "the module", d) for d in missing(module))
 
 
 def launcher(module: Module, expected: Expected) -> Iterator[Diagnostic]:
     """What is wrong with one launcher and its kernels: of each the first difference, as the others follow from it."""
-    program = unpack(expected.program)
     function = module.functions.get(expected.name)
     if function is None:
         yield module.wrong("TG822", f"there is no {expected.name}", ast.Pass(lineno=1, col_offset=0), "in this module")
         return
     try:
-        found = table(module, expected.name, function)
-        formed(module, function, program, found.missing)
-        facts, makers = given(module, expected.name, program, expected.on_cpu, found)
+        found = launched(module, expected, function)
     except Differs as difference:
         yield diagnostic(module, "TG822", expected.name, difference)
         return
     wrong = False
-    for made, launch, here in zip(makers, program.launches, facts, strict=False):
+    for maker, launch, given in found.kernels:
         try:
-            kernel(made, program, launch, passed(program), here)
+            kernel(maker, found.program, launch, passed(found.program), given)
         except Differs as difference:
             wrong = True
-            yield diagnostic(module, "TG820", made.name.replace("_kernel", ""), difference)
+            yield diagnostic(module, "TG820", maker.name.replace("_kernel", ""), difference)
     if not wrong:
         try:
-            keyed(module, makers, found)
+            keyed(module, found)
         except Differs as difference:
             yield diagnostic(module, "TG822", expected.name, difference)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from tinygpu.category.interval import natural
+from tinygpu.category.bounds import natural
 from tinygpu.category.term import Axis, Const, Read, Term, Var, conjuncts, reads
 from tinygpu.derive.unpack import unpack
 from tinygpu.diagnostic import Diagnostic
@@ -20,13 +20,14 @@ from tinygpu.obligations.width import cpu_limits
 from tinygpu.program.step import Launch, Program
 from tinygpu.schedule.cpu import instances
 from tinygpu.schedule.tiled import LANES
-from tinygpu.validate.check import Expected, diagnostic
+from tinygpu.validate.check import diagnostic
 from tinygpu.validate.cpu_call import Values
 from tinygpu.validate.cpu_driver import after_doc, calls, decorated, function, shared_out
 from tinygpu.validate.cpu_follow import Due, Follower
 from tinygpu.validate.cpu_names import Digits, Global, Meaning, Number
-from tinygpu.validate.cpu_support import supported
-from tinygpu.validate.module import Module, read
+from tinygpu.validate.helpers import APART, DIGESTS, VECTORS, dtype_of
+from tinygpu.validate.launcher import Expected
+from tinygpu.validate.module import Module, names_of, read
 from tinygpu.validate.same import Here, canonical
 from tinygpu.validate.typed import Differs, unread
 from tinygpu.validate.width import Width
@@ -57,7 +58,7 @@ def validate(module: Module, name: str, program: Program) -> None:
     limits = cpu_limits(instances(program)[0])
     program = unpack(program)
     entry = function(module, f"{name}_cpu", ast.Pass(lineno=1, col_offset=0))
-    supported(module, functions_of(module, name, entry))
+    helped(module)
     names, given = parameters(program, entry)
     launches = list(program.launches)
     items: ast.expr | None = None
@@ -83,10 +84,12 @@ def validate(module: Module, name: str, program: Program) -> None:
         raise Differs(entry, "ends before all launches are done")
 
 
-def functions_of(module: Module, name: str, entry: ast.FunctionDef) -> list[ast.FunctionDef]:
-    """The entry of a kernel, its drivers and its work functions."""
-    called = {n.func.id for n in ast.walk(entry) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}
-    return [entry, *(function(module, c, entry) for c in sorted(called) if c.endswith(("_work", "_parallel")))]
+def helped(module: Module) -> None:
+    """That what is called like a helper is one: so are those that it calls itself. Raises Differs."""
+    for node in module.tree.body:
+        for name in names_of(node):
+            if APART.sub(r"\1", name) in DIGESTS.keys() | VECTORS["f32"].keys() and dtype_of(name, node) is None:
+                raise unread(node, f"{name} is not the helper of that name")
 
 
 def globals_of(program: Program) -> tuple[Tensor, ...]:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import ast
 
+from tinygpu.category.bounds import natural
 from tinygpu.category.dtype import HALVES
-from tinygpu.category.interval import natural
+from tinygpu.category.operation import FUNCTION
 from tinygpu.category.term import (
     BOOL,
     FLOATS,
@@ -26,9 +27,7 @@ from tinygpu.validate.cpu_number import fits, literal, narrow, widened
 from tinygpu.validate.cpu_value import DTYPE, Expressions
 from tinygpu.validate.typed import unread
 
-MATH = ("exp", "exp2", "log", "sqrt", "rsqrt", "tanh", "sigmoid", "erf", "sin", "cos")
-
-
+MATH = tuple(row.name for row in FUNCTION.values() if not row.cpu)  # each a function of the module
 WRAPS = {
     ast.Add: "add",
     ast.Sub: "sub",
@@ -45,7 +44,7 @@ class Values(Expressions):
         match node.func, node.args:
             case ast.Attribute(ast.Name("np"), name), [arg] if name in DTYPE:
                 return self.conversion(node, DTYPE[name], arg)
-            case ast.Attribute(ast.Name("np"), "sqrt" | "floor" as name), [arg]:
+            case ast.Attribute(ast.Name("np"), name), [arg] if name in FUNCTION and FUNCTION[name].cpu == f"np.{name}":
                 return self.function(node, name, arg, "")
             case ast.Name("abs"), [arg]:
                 return self.function(node, "abs", arg, "")

@@ -17,7 +17,7 @@ from tinygpu.model.op import Tensor
 from tinygpu.program.step import Assign, Launch, steps
 from tinygpu.validate.cpu_call import Values
 from tinygpu.validate.cpu_names import Global, Meaning, Number
-from tinygpu.validate.cpu_support import APART
+from tinygpu.validate.helpers import APART
 from tinygpu.validate.module import Module
 from tinygpu.validate.typed import unread
 

@@ -12,12 +12,12 @@ import ast
 from collections.abc import Mapping
 from math import gcd
 
-from tinygpu.category.box import Box
 from tinygpu.category.decide import holds
 from tinygpu.category.dtype import BYTES
+from tinygpu.category.layout import elements
+from tinygpu.category.region import Region
 from tinygpu.category.term import INDEX, App, Axis, Const, Term, Var, equal, text
 from tinygpu.obligations.storage import product
-from tinygpu.program.layout import elements
 from tinygpu.program.step import Array, Launch
 from tinygpu.record import dataclass, field
 from tinygpu.validate.same import Here, canonical
@@ -105,7 +105,7 @@ def number_of(rest: Rest) -> str:
     return f"the number of {', '.join(a.name for a in rest.axes)}"
 
 
-def _multiple(term: Term, by: int, box: Box) -> bool:
+def _multiple(term: Term, by: int, box: Region) -> bool:
     """Whether a number divides a term, also bit by bit where it is a power of two."""
     match term:
         case App("xor", (a, b)) if by & (by - 1) == 0:

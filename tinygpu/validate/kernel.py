@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 
+from tinygpu.category.operation import FUNCTION
 from tinygpu.category.term import BOOL, Read, Term, Var, reads
 from tinygpu.program.arrays import arrays
 from tinygpu.program.step import Array, Launch, Program
@@ -26,15 +27,14 @@ from tinygpu.validate.typed import Atom, Cells, Differs, Pointer, Thing, Value, 
 from tinygpu.validate.width import Width
 
 TYPES = ("f64", "f32", "i64", "i32", "i8", "u64", "u32", "u16", "u8", "ix")
-LIBDEVICE = ("exp", "exp2", "log", "sqrt", "rsqrt", "tanh", "erf", "floor", "fabs")
-FUNCTIONS = (*LIBDEVICE, *(f + "f" for f in LIBDEVICE))
+FUNCTIONS = tuple(row.cuda + end for row in FUNCTION.values() if row.cuda and not row.angle for end in ("", "f"))
 MAKERS = {"wide_load": "load", "wide_store": "store"}
 DIVISIONS = {"div": "floordiv", "mod": "mod", "ceil": "ceildiv"}
 ALONE = {"counted": "upto", "constant_memory": "constant"}
 KEPT = ("wide", "min", "max", "abs")  # of Python, or of the function that makes the kernel
 CONVERSIONS = ("f16_bits", "f16_value", "bf16_bits", "bf16_value", "round_f16", "round_bf16", "trunc_i32", "trunc_u32", "trunc_i64")
 SHUFFLES = ("xor", "up", "down", "idx", "up_any", "down_any")
-ANGLES = ("sinf", "cosf", "sin", "cos")
+ANGLES = tuple(row.cuda + end for row in FUNCTION.values() if row.angle for end in ("", "f"))
 
 
 @dataclass(frozen=True, slots=True)

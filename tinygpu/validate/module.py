@@ -1,17 +1,40 @@
-"""A module's text as a tree: what stands at its top, and where.
+"""A module's text as a tree: what stands at its top, and where; nothing of it runs when it is imported.
 
-Comes in: the text. Goes out: its functions, its other statements by the name they give, and spans of nodes for diagnostics.
-The one idea: at the top every name is given once, so that a name in a kernel or launcher means what is found here.
+Comes in: the text. Goes out: its functions, its other statements by the name they give, spans of nodes for diagnostics, and each line at the
+top that is none of a module's. The one idea: at the top every name is given once, so that a name in a kernel or launcher means what is found
+here; kernels call what the runtime gives, which is known by its version, and helpers, which are known by their texts.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import builtins
+import re
+from collections.abc import Collection, Iterator
 from functools import cached_property
 
 from tinygpu.diagnostic import Diagnostic, Label, Span
 from tinygpu.record import dataclass
+from tinygpu.runtime import NAME, VERSION
+from tinygpu.validate.helpers import dtype_of
+from tinygpu.validate.typed import Differs, unread
+
+IMPORTED = frozenset(  # `import m`, and `from m import n` as "m.n"
+    {"math", "os", "sys", "numpy as np", "typing.Any", "typing.TypeAlias", "__future__.annotations"}
+    | {"numba.get_num_threads", "numba.njit", "numba.prange", "numba.types", "numba.extending.intrinsic", "numba.extending.models"}
+    | {"numba.extending.register_model", "llvmlite.ir", "llvmlite.binding.get_host_cpu_features"}
+)
+MAKERS = frozenset(  # of the runtime, that kernels take their names from
+    {"cuda_names", "constant_memory", "counted", "division", "wide_load", "wide_store", "shared_memory", "shuffle", "atomic"}
+    | {"conversion", "angle_function"}
+)
+KERNELS = re.compile(r"_cpu|(_\d+)?_(work|parallel)|_kernel(_\d+)?")  # what is called after a launcher
+BESIDE = (  # where the runtime is, and which
+    f"if __package__:\n    from . import {NAME} as runtime\nelse:\n    try:\n        import {NAME} as runtime\n    except ModuleNotFoundError:\n"
+    f"        sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))\n        import {NAME} as runtime\n        del sys.path[0]",
+    f"if getattr(runtime, 'VERSION', '') != '{VERSION}':\n    raise ImportError(f'TG819 {{__file__}} was built with another version of {{runtime.__file__}}: "
+    "build them again, into one folder')",
+)
 
 
 @dataclass(frozen=True)
@@ -48,6 +71,11 @@ class Module:
     def lines(self) -> list[str]:
         """The text line by line."""
         return self.text.split("\n")
+
+    def text_of(self, node: ast.FunctionDef) -> str:
+        """A function's text, decorators included."""
+        first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+        return "\n".join(self.lines[first - 1 : node.end_lineno]) + "\n"
 
     def span(self, node: ast.AST) -> Span:
         """Where a node stands."""
@@ -91,3 +119,98 @@ def _given(node: ast.stmt) -> Iterator[str]:
 def read(text: str, file: str = "") -> Module:
     """`text → module`. Raises SyntaxError."""
     return Module(text, ast.parse(text), file)
+
+
+# ── the top ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def check(module: Module, launchers: Collection[str], short: Collection[str]) -> Iterator[Differs]:
+    """What at the top of a module is none of a module's. Launchers, their short names and their kernels are looked at elsewhere."""
+    own = {name + part for name in launchers for part in ("", "_spec", "_launch")} | {*short}
+    seen, beside = {"runtime"}, [*BESIDE]
+    for number, node in enumerate(module.tree.body):
+        names = names_of(node)
+        for name in names:
+            if name in seen:
+                yield Differs(node, f"{name} is given a second time", "every name of a module has one meaning")
+            if name in vars(builtins) and name not in own:
+                yield Differs(node, f"{name} hides a name of Python", "every name of a module has one meaning")
+            seen.add(name)
+        match node:
+            case ast.Expr(value=ast.Constant(value=str())) if number == 0:
+                continue
+            case ast.If() if beside:
+                if ast.unparse(node) != beside.pop(0):
+                    yield Differs(node, "takes another runtime", "a module takes the one that it is built with, from beside it")
+            case ast.Import() | ast.ImportFrom():
+                yield from _imported(node)
+            case ast.Assign(value=value) if MAKERS & {*names}:
+                if len(names) > 1 or ast.unparse(value) != f"runtime.{names[0]}":
+                    yield Differs(node, f"{names[0]} is not the helper of that name", "it is the runtime's")
+            case ast.Assign() if names == ["__all__"]:
+                yield from _offered(node, own)
+            case ast.AnnAssign() if names == ["Array"]:
+                if ast.unparse(node) != "Array: TypeAlias = Any":
+                    yield unread(node, "Array is Any")
+            case ast.FunctionDef(name=name) if _still(node) and any(
+                name.startswith(one) and KERNELS.fullmatch(name.removeprefix(one)) for one in launchers
+            ):
+                continue
+            case ast.FunctionDef() | ast.Assign() if names and own.issuperset(names):
+                continue
+            case ast.FunctionDef() | ast.ClassDef() | ast.Assign() | ast.AnnAssign() if names:
+                if dtype_of(names[0], node) is None:
+                    yield unread(node, f"{', '.join(names)} is nothing of a module")
+            case _:
+                yield unread(node, "is no statement of a module")
+    if beside or ast.unparse(module.tree.body[1]) != "from __future__ import annotations":
+        yield unread(module.tree.body[0], "annotations are to be postponed, and a module takes the runtime from beside it")
+
+
+def _still(function: ast.FunctionDef) -> bool:
+    """Whether nothing is run where a kernel is defined: it has no defaults, annotations call nothing, and flags of numba are literals."""
+    made = [d.func for d in function.decorator_list if isinstance(d, ast.Call)]
+    flags = [k.value for d in function.decorator_list if isinstance(d, ast.Call) for k in d.keywords]
+    plain = all(isinstance(n, ast.Constant | ast.Set | ast.expr_context) for flag in flags for n in ast.walk(flag))
+    named = [ast.unparse(d) for d in made] == ["njit"] * len(function.decorator_list)
+    called = any(isinstance(n, ast.Call) for n in ast.walk(function.args))
+    return plain and named and not called and not function.args.defaults and not any(function.args.kw_defaults)
+
+
+def _imported(node: ast.Import | ast.ImportFrom) -> Iterator[Differs]:
+    place = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
+    named = {place + (f"{a.name} as {a.asname}" if a.asname else a.name) for a in node.names}
+    if not named <= IMPORTED or (isinstance(node, ast.ImportFrom) and node.level):
+        yield unread(node, f"{ast.unparse(node)} is no import of a module")
+
+
+def _offered(node: ast.Assign, launchers: Collection[str]) -> Iterator[Differs]:
+    """`__all__`: launchers and their short names, so that what a user imports is what was looked at."""
+    match node.value:
+        case ast.List(elts=elts):
+            names = [e.value if isinstance(e, ast.Constant) else "" for e in elts]
+            wrong = [e for e, name in zip(elts, names, strict=True) if name not in launchers]
+            if wrong:
+                yield Differs(wrong[0], f"offers {ast.unparse(wrong[0])}", "a module offers launchers")
+        case _:
+            yield unread(node, "__all__ is a list")
+
+
+def missing(module: Module) -> Iterator[Differs]:
+    """Names that nothing gives a meaning."""
+    for name, node in needed(module).items():
+        if name not in module.names and name != "runtime":
+            yield Differs(node, f"uses {name}, which has no meaning here", "what a module uses is in it")
+
+
+def needed(module: Module) -> dict[str, ast.Name]:
+    """The names that a module uses, and that no function of it gives a meaning, nor Python."""
+    every = [n for node in module.tree.body for n in ast.walk(node)]
+    own = {n.id for n in every if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
+    own |= {n.arg for n in every if isinstance(n, ast.arg)} | {
+        n.name for n in every if isinstance(n, ast.FunctionDef | ast.ClassDef)
+    }
+    own |= {n.name for n in every if isinstance(n, ast.ExceptHandler) and n.name} | {*vars(builtins), "__file__", "__name__"}
+    inside = (n for n in every if isinstance(n, ast.Import | ast.ImportFrom) and n not in module.tree.body)
+    own |= {name for node in inside for name in names_of(node)}
+    return {n.id: n for n in every if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load) and n.id not in own}

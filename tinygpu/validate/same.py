@@ -14,11 +14,11 @@ from functools import lru_cache
 
 import z3
 
-from tinygpu.category.box import Box, box_facts
+from tinygpu.category.bounds import range_of
 from tinygpu.category.decide import holds as decide
-from tinygpu.category.interval import range_of
 from tinygpu.category.known import Known
 from tinygpu.category.linear import as_written, plus, polynomial, term_of
+from tinygpu.category.region import Region, ranges
 from tinygpu.category.settle import settle, shared
 from tinygpu.category.term import (
     BOOL,
@@ -91,11 +91,11 @@ class Here:
     @property
     def facts(self) -> tuple[Term, ...]:
         """All of it as guards."""
-        return box_facts(self.axes) + self.guards + self.given
+        return ranges(self.axes) + self.guards + self.given
 
     @property
-    def box(self) -> Box:
-        """The facts that are about axes and sizes alone, as a box."""
+    def box(self) -> Region:
+        """The facts that are about axes and sizes alone."""
         return boxed(self.axes, (*self.guards, *self.given))
 
     def about(self, *terms: Term) -> tuple[Term, ...]:
@@ -205,11 +205,10 @@ def _arithmetic(term: Term) -> bool:
 
 
 @lru_cache(maxsize=1 << 12)
-def boxed(axes: tuple[Axis, ...], guards: tuple[Term, ...]) -> Box:
-    """Axes and guards as a box. Where `0 ≤ x < E` the extent E is at least 1: said here, as bounds of products need it."""
+def boxed(axes: tuple[Axis, ...], guards: tuple[Term, ...]) -> Region:
+    """Axes and guards that are about no data. Where `0 ≤ x < E` the extent E is at least 1: said here, as bounds of products need it."""
     plain_ = tuple(g for g in guards if not reads(g))
-    box = Box(axes, conjunction(*plain_))
-    known = Known.at(box)
+    known = Known.at(Region(axes, plain_))
     more = []
     for guard in plain_:
         match guard:
@@ -218,7 +217,7 @@ def boxed(axes: tuple[Axis, ...], guards: tuple[Term, ...]) -> Box:
                 if App("ge", (x, Const(0)), BOOL) in plain_ or (low is not None and known.positive(low)):
                     more.append(App("ge", (extent, Const(1)), BOOL))
                     more += [App("ge", (v, Const(1)), BOOL) for v in walk(extent) if isinstance(v, Var) and _product(extent)]
-    return Box(axes, conjunction(*plain_, *more)) if more else box
+    return Region(axes, (*plain_, *more))
 
 
 def _product(term: Term) -> bool:

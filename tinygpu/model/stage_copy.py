@@ -1,0 +1,181 @@
+"""The copy of a tile where its stage does not say how it is done, and the layout of its cells.
+
+Comes in: the sides of a tile, how many threads a block has, and the `layout` clauses. Goes out: the block as one factor with the copy's
+assignment; the order of the axes, the pad of the rows, the swizzle of the addresses.
+The one idea: neighbouring threads copy neighbouring elements, and each 16 bytes at once where the rows of the tile are such groups.
+A tile that lies turned is stored down its columns. There two neighbours copy the 32 bytes that memory moves at least, and the next two
+those of the next row: a warp stores 2 × 16 elements, which meet no bank twice where the rows are 4 elements longer than 8 divide.
+A layout changes where a cell lies, never what it holds, so a `swizzle` without numbers may be chosen by rule: rows of neighbours start
+in different banks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from tinygpu.category.dtype import BYTES
+from tinygpu.category.layout import Layout, fault
+from tinygpu.category.linear import polynomial
+from tinygpu.category.owner import Arrow
+from tinygpu.category.region import Region
+from tinygpu.category.simplify import simplify
+from tinygpu.category.term import Axis, Const, Term, Var, lift
+from tinygpu.diagnostic import Label
+from tinygpu.model.scope import Scope
+from tinygpu.model.tile import BLOCK, Side
+from tinygpu.model.value import index
+from tinygpu.record import dataclass
+from tinygpu.syntax import tree
+
+BANKS = 5  # bits: 32 banks of 4 bytes
+UNROLLED = 8  # turns of a copy up to here are unrolled, so that their loads wait together
+
+
+def default_copy(sides: Sequence[Side], threads: int, dtype: str = "f32", fastest: str = "") -> tuple[tuple[Axis, ...], Arrow]:
+    """The flat thread number over the merged tile, the last axis fastest; on a core, where `threads` is 0, plain loops. `fastest` names the axis whose neighbours are so in the tile too,
+    if that is another one.
+
+    >>> from tinygpu.category.term import text
+    >>> block, arrow = default_copy((Side("i", 16, Const(0)), Side("k", 8, Const(0))), 16)
+    >>> [text(t) for t in arrow.terms], [f"{a.name} < {text(a.extent)}" for a in arrow.domain.axes]
+    (['copy*8 + thread // 2', 'thread % 2*4 + lane'], ['copy < 2', 'thread < 16', 'lane < 4'])
+    >>> [text(t) for t in default_copy((Side("i", 64, Const(0)), Side("k", 16, Const(0))), 256, "f32", "i")[1].terms]
+    ['thread // 2 % 64', 'thread // 128*8 + thread % 2*4 + lane']
+    """
+    if not threads:
+        return (), copy_of_core(sides)
+    lanes = lanes_of(sides[-1], 16 // BYTES[dtype]) if sides else 1
+    wide = lanes > 1
+    extents = [s.extent for s in sides]
+    if wide:
+        extents[-1] //= lanes
+    count = prod(extents)
+    turns = -(-count // threads)
+    thread = Axis("thread", Const(threads), BLOCK)
+    copy = Axis("copy", Const(turns), "register" if turns <= UNROLLED else "time")
+    lane = Axis("lane", Const(lanes), "vector")
+    axes = (*((copy,) if turns > 1 else ()), thread, *((lane,) if wide else ()))
+    flat = (Var("copy") * threads if turns > 1 else lift(0)) + Var("thread")
+    box = Region(axes, (flat < count,) if turns * threads > count else ())
+    terms: list[Term] = [lift(0)] * len(sides)
+    step = 1
+    for axis, extent, weight in _digits([s.name for s in sides], extents, fastest if wide else ""):
+        digit = flat // step % extent if step * extent < turns * threads else flat // step
+        terms[axis] = simplify(terms[axis] + digit * weight, box)
+        step *= extent
+    if wide:
+        terms[-1] = simplify(terms[-1] * lanes + Var("lane"), box)
+    return (thread,), Arrow(box, tuple(Axis(s.name, Const(s.extent)) for s in sides), tuple(terms))
+
+
+def copy_of_core(sides: Sequence[Side]) -> Arrow:
+    """One thread copies the rows of the tile one after the other, each in vectors of 16 neighbours where it is made of such groups.
+
+    >>> from tinygpu.category.term import text
+    >>> arrow = copy_of_core((Side("k", 256, Const(0)), Side("j", 32, Const(0))))
+    >>> [text(t) for t in arrow.terms], [f"{a.name} < {text(a.extent)}" for a in arrow.domain.axes]
+    (['copy_k', 'copy_j*16 + lane'], ['copy_k < 256', 'copy_j < 2', 'lane < 16'])
+    """
+    axes, terms = [], []
+    for side in sides:
+        lanes = next((n for n in (16, 8, 4) if side.extent % n == 0), 1) if side is sides[-1] else 1
+        axis = Axis(f"copy_{side.name}", Const(side.extent // lanes), "time")
+        axes += [axis, *([Axis("lane", Const(lanes), "vector")] if lanes > 1 else [])]
+        terms.append(Var(axis.name) * lanes + Var("lane") if lanes > 1 else Var(axis.name))
+    return Arrow(Region(tuple(axes)), tuple(Axis(s.name, Const(s.extent)) for s in sides), tuple(terms))
+
+
+def _digits(names: Sequence[str], extents: Sequence[int], fastest: str) -> list[tuple[int, int, int]]:
+    """`(axis, extent, weight)` of the digits of the thread number, fastest first: the axes from the last to the first; or two of the last
+    one, then those of the fastest.
+
+    >>> _digits(["b", "i", "k"], [3, 64, 8], ""), _digits(["b", "i", "k"], [3, 64, 8], "i")
+    ([(2, 8, 1), (1, 64, 1), (0, 3, 1)], [(2, 2, 1), (1, 64, 1), (2, 4, 2), (0, 3, 1)])
+    """
+    last = len(extents) - 1
+    turned = names.index(fastest) if fastest in names else last
+    rest = [(axis, extents[axis], 1) for axis in range(last, -1, -1)]
+    if turned == last or extents[last] % 2:
+        return rest
+    others = [digit for digit in rest if digit[0] not in (last, turned)]
+    return [(last, 2, 1), (turned, extents[turned], 1), (last, extents[last] // 2, 2), *others]
+
+
+def lanes_of(side: Side, most: int) -> int:
+    """How many neighbours are copied at once: `most` or half of them, where a side is made of such groups, else one.
+
+    >>> lanes_of(Side("i", 34, Var("b") * 32 - 1), 4), lanes_of(Side("i", 32, Var("b") * 32), 8), lanes_of(Side("i", 4, Const(0)), 8)
+    (1, 8, 4)
+    """
+    parts = (side.extent, *polynomial(side.origin).values())
+    return next((n for n in (most, most // 2) if n > 1 and not side.digits and all(part % n == 0 for part in parts)), 1)
+
+
+Swizzle = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """`order`: which axis of the tensor is the slowest of the tile, and so on."""
+
+    order: tuple[int, ...]
+    pad: int = 0
+    swizzle: Swizzle | None = None
+
+
+def cells(layouts: Sequence[tree.Layout], sides: Sequence[Side], lanes: int, scope: Scope) -> Cells:
+    """The layout that is written, or the plain one; `lanes` neighbours of a row are copied at once and stay together."""
+    plain = Cells(tuple(range(len(sides))))
+    for second in layouts[1:]:
+        first = Label(layouts[0].span, "the first")
+        scope.problems.add("TG102", "layout stands twice", second.span, "a second layout", first, help="write one")
+    if not layouts:
+        return plain
+    one = layouts[0]
+    names = [s.name for s in sides]
+    if one.order and sorted(one.order) != sorted(names):
+        title, reason = "the order of a layout has each axis of the tile once", f"the axes are {', '.join(names)}"
+        fix = f"write layout ({', '.join(reversed(names))}), or another order of these"
+        scope.problems.add("TG545", title, one.span, reason, help=fix)
+        return plain
+    order = tuple(names.index(n) for n in one.order) if one.order else plain.order
+    numbers = [index(arg, scope) for arg in one.place.args] if one.place else []
+    if not all(isinstance(n, Const) and isinstance(n.value, int) and n.value >= 0 for n in numbers):
+        fix = "write pad 1, or swizzle(3, 2, 3)"
+        scope.problems.add("TG136", "a layout is made of numbers", one.span, "not a number of at least 0", help=fix)
+        return plain
+    values = [int(n.value) for n in numbers if isinstance(n, Const)]
+    if one.place is None:
+        return Cells(order)
+    if one.place.kind == "pad":
+        return Cells(order, pad=values[0])
+    if len(values) not in (0, 3):
+        fix = "write swizzle(bits, base, shift), or swizzle alone"
+        scope.problems.add("TG545", "a swizzle has three numbers, or none", one.span, "bits, base, shift", help=fix)
+        return plain
+    if not values:
+        return Cells(order, swizzle=_chosen(one, order, sides, lanes, scope))
+    swizzle = values[0], values[1], values[2]
+    reason = fault(tuple(Const(s.extent) for s in sides), Layout(swizzle=swizzle))
+    if reason:
+        fix = "take at least 1 bit and a shift of at least 1, or write swizzle alone"
+        scope.problems.add("TG158", "this layout of the tile is not one to one", one.span, reason, help=fix)
+        return plain
+    return Cells(order, swizzle=swizzle)
+
+
+def _chosen(layout: tree.Layout, order: Sequence[int], sides: Sequence[Side], lanes: int, scope: Scope) -> Swizzle | None:
+    """The swizzle that spreads a column over the banks, where a row is a power of two."""
+    row = sides[order[-1]].extent if order else 1
+    if row & (row - 1) or row <= lanes:
+        title, fix = (
+            "a swizzle is chosen for rows of a power of two",
+            "write layout pad 1, or the numbers: swizzle(bits, base, shift)",
+        )
+        scope.problems.add("TG545", title, layout.span, f"a row of {row} elements", help=fix)
+        return None
+    base = lanes.bit_length() - 1
+    width = row.bit_length() - 1
+    bits = min(BANKS, width) - base
+    return (bits, base, width - base) if bits > 0 else None

@@ -1,0 +1,138 @@
+"""What a CUDA kernel's text takes for granted: its names, loops that count, indices that are divided, memory that nobody writes.
+
+Comes in: the bits of an index, the name of a division. Goes out: a namespace, numba intrinsics, and the type of a pointer that is only read. The
+one idea: numba's own loops and divisions ask what is proved already, and what they ask stays in the machine code; these ask nothing.
+Each function imports what it needs when it is called: numba is there when a kernel is made, and not before.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+
+@functools.cache
+def cuda_names(bits: int) -> Any:
+    """What kernels call things: `cuda`, the dtypes, `ix` (indices of that many bits), libdevice's functions."""
+    import math
+    from types import SimpleNamespace
+
+    import numpy
+
+    if not hasattr(numpy, "row_stack"):  # numba-cuda asks for a name that numpy 2.5 dropped
+        numpy.row_stack = numpy.vstack  # type: ignore[attr-defined]
+    from numba import cuda, types
+    from numba.cuda import libdevice
+
+    ix = types.int32 if bits == 32 else types.int64
+    names = SimpleNamespace(cuda=cuda, ix=ix, inf=math.inf, pointer=types.CPointer, void=types.void)
+    names.f64, names.f32, names.i64, names.i32, names.i8 = types.float64, types.float32, types.int64, types.int32, types.int8
+    names.u64, names.u32, names.u16, names.u8 = types.uint64, types.uint32, types.uint16, types.uint8
+    for function in ("exp", "exp2", "log", "sqrt", "rsqrt", "tanh", "erf", "floor", "fabs"):
+        setattr(names, function, getattr(libdevice, function))
+        setattr(names, function + "f", getattr(libdevice, function + "f"))
+    return names
+
+
+@functools.cache
+def constant_memory() -> Any:
+    """The type `constant(dtype)`: a pointer to global memory, whose loads are `ld.global.nc`."""
+    import operator
+
+    from llvmlite import ir
+    from numba import types
+    from numba.cuda.cudaimpl import registry
+    from numba.cuda.extending import core_models, register_model
+
+    class Constant(types.CPointer):  # type: ignore[misc]
+        mutable = False
+
+        def __init__(self, dtype: Any):
+            super().__init__(dtype)
+            self.name: str = f"constant {dtype}*"
+
+        @property
+        def key(self) -> Any:
+            return self.name
+
+    register_model(Constant)(core_models.PointerModel)
+
+    def element(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        item = context.get_data_type(signature.args[0].dtype)
+        place = builder.gep(builder.addrspacecast(arguments[0], ir.PointerType(item, 1)), [arguments[1]])
+        value = builder.load(place)
+        value.set_metadata("invariant.load", builder.module.add_metadata([]))
+        return value
+
+    registry.lower(operator.getitem, Constant, types.Integer)(element)
+    return Constant
+
+
+@functools.cache
+def counted() -> Any:
+    """The intrinsic `upto(stop)`: 0, 1, … below `stop`, in its type."""
+    from llvmlite import ir
+    from numba import types
+    from numba.cuda import cgutils
+    from numba.cuda.core.imputils import RefType, iternext_impl
+    from numba.cuda.cudaimpl import registry
+    from numba.cuda.extending import core_models, intrinsic, register_model
+
+    class Turns(types.SimpleIteratorType):  # type: ignore[misc]
+        def __init__(self, kind: Any):
+            super().__init__(f"turns of {kind}", kind)
+
+    class Upto(types.SimpleIterableType):  # type: ignore[misc]
+        def __init__(self, kind: Any):
+            super().__init__(f"upto {kind}", Turns(kind))
+
+    @register_model(Upto)
+    class Stop(core_models.PrimitiveModel):  # type: ignore[misc]
+        def __init__(self, manager: Any, kind: Any):
+            super().__init__(manager, kind, ir.IntType(kind.iterator_type.yield_type.bitwidth))
+
+    @register_model(Turns)
+    class State(core_models.StructModel):  # type: ignore[misc]
+        def __init__(self, manager: Any, kind: Any):
+            super().__init__(manager, kind, [("stop", kind.yield_type), ("turn", types.CPointer(kind.yield_type))])
+
+    def start(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        state = cgutils.create_struct_proxy(signature.return_type)(context, builder)
+        state.turn = cgutils.alloca_once(builder, arguments[0].type)
+        state.stop = arguments[0]
+        builder.store(ir.Constant(arguments[0].type, 0), state.turn)
+        return state._getvalue()
+
+    def step(context: Any, builder: Any, signature: Any, arguments: Any, result: Any) -> None:
+        state = cgutils.create_struct_proxy(signature.args[0])(context, builder, arguments[0])
+        turn = builder.load(state.turn)
+        result.set_valid(builder.icmp_signed("<", turn, state.stop))
+        result.yield_(turn)
+        builder.store(builder.add(turn, ir.Constant(turn.type, 1), flags=["nsw"]), state.turn)  # the last turn's is never used
+
+    registry.lower("getiter", Upto)(start)
+    registry.lower("iternext", Turns)(iternext_impl(RefType.UNTRACKED)(step))
+
+    def upto(typingctx: Any, stop: Any) -> Any:
+        return Upto(stop)(stop), lambda context, builder, signature, arguments: arguments[0]
+
+    return intrinsic(upto)
+
+
+@functools.cache
+def division(what: str) -> Any:
+    """The intrinsic `div`, `mod`, or `ceil`, which rounds up: of two indices, or of one and a number."""
+    from llvmlite import ir
+    from numba.cuda.extending import intrinsic
+
+    def divided(typingctx: Any, a: Any, b: Any) -> Any:
+        def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            number, by = arguments
+            if what == "ceil":
+                number = builder.add(number, builder.sub(by, ir.Constant(by.type, 1)))
+            return builder.urem(number, by) if what == "mod" else builder.udiv(number, by)
+
+        kind = min(a, b, key=lambda t: t.bitwidth)  # of a number in the text numba thinks as of 64 bits
+        return kind(kind, kind), build
+
+    return intrinsic(divided)
