@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from tinygpu.category.interval import natural
+from tinygpu.category.bounds import natural
 from tinygpu.category.linear import stride
 from tinygpu.category.term import FLOATS, Axis, Const, Term, conjunction, conjuncts, size, text, variables
 from tinygpu.derive.unpack import unpack
