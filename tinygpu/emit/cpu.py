@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
+from tinygpu.category.bounds import natural
 from tinygpu.category.dtype import NUMPY
-from tinygpu.category.interval import natural
 from tinygpu.category.linear import stride
 from tinygpu.category.term import FLOATS, Axis, Const, Term, conjunction, conjuncts, size, text, variables
 from tinygpu.derive.unpack import unpack
@@ -28,12 +28,10 @@ from tinygpu.emit.python import block, identifier, indent
 from tinygpu.model.op import Op, Tensor
 from tinygpu.program.step import Array, Assign, For, Launch, Program, Step, steps
 from tinygpu.record import dataclass, replace
-from tinygpu.schedule.access import is_long
-from tinygpu.schedule.exchange import flat_thread, threads_of
-from tinygpu.schedule.lift import Site, sites
-from tinygpu.schedule.merge import assume
+from tinygpu.schedule.bound import assume
+from tinygpu.schedule.nest import Site, is_long, sites
 from tinygpu.schedule.polynomial import positive, term
-from tinygpu.schedule.threads import in_turn
+from tinygpu.schedule.threads import flat_thread, in_turn, threads_of
 from tinygpu.schedule.tiled import LANES
 
 

@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
+from tinygpu.category.bounds import lower, upper
 from tinygpu.category.dtype import RANGE
-from tinygpu.category.interval import lower, upper
 from tinygpu.category.linear import number, plus, polynomial
 from tinygpu.category.region import Region, operands
 from tinygpu.category.term import (

@@ -11,8 +11,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
+from tinygpu.category.bounds import natural
 from tinygpu.category.dtype import HALVES, NUMPY
-from tinygpu.category.interval import natural
 from tinygpu.category.term import Axis, Const, Read, Term, Var, conjuncts, reads
 from tinygpu.derive.unpack import unpack
 from tinygpu.diagnostic import Diagnostic
