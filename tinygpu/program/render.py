@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import assert_never
 
 from tinygpu.category.layout import PLAIN, Layout
-from tinygpu.category.monoid import component
+from tinygpu.category.monoid import WORDS, component
 from tinygpu.category.term import COMPARISONS, INDEX, SYMBOL, TRUE, App, Axis, Const, Fold, Read, Term, Var
 from tinygpu.program.step import Array, Assign, For, Ghost, If, Launch, Program, Step, Sync
 from tinygpu.record import replace
@@ -171,7 +171,7 @@ def expression(term: Term, scalars: Scalars = frozenset(), inside: bool = False)
         case App(op, args, dtype):
             return application(op, tuple(expression(a, scalars, inside) for a in args), dtype)
         case Fold(monoid, axes, guard, body, dtype):
-            return replace(folded(monoid, axes, guard, expression(body, scalars), scalars), named=dtype == monoid)
+            return replace(folded(monoid, axes, guard, expression(body, scalars), scalars), named=monoid not in WORDS)
     assert_never(term)
 
 
