@@ -10,7 +10,6 @@ from __future__ import annotations
 from tinygpu.category.dtype import HALVES, NUMPY
 from tinygpu.category.monoid import as_monoid
 from tinygpu.category.term import INTEGERS, Const, text
-from tinygpu.emit.cpu_body import UPDATE
 from tinygpu.emit.cpu_text import Writer, constant, mangle, wrapping
 from tinygpu.model.op import Tensor
 from tinygpu.record import dataclass
@@ -72,7 +71,7 @@ def _combined(dtype: str, update: str, a: str, b: str, writer: Writer) -> str:
     """The text of `a ⊕ b` for two elements in memory."""
     if dtype in HALVES:
         a, b = (writer.call(f"{dtype}_to_f32", x) for x in (a, b))
-    op = UPDATE[update]
+    op = as_monoid(update).op
     if op in ("max", "min"):
         both = writer.call("larger" if op == "max" else "smaller", a, b)
         return writer.call(f"f32_to_{dtype}", both) if dtype in HALVES else both
