@@ -11,7 +11,7 @@ import keyword
 import math
 from collections.abc import Mapping
 
-from tinygpu.category.dtype import DTYPE, HALVES, NUMPY
+from tinygpu.category.dtype import HALVES, NUMPY, SMALL
 from tinygpu.category.operation import FUNCTION
 from tinygpu.category.term import BOOL, FLOATS, INDEX, INTEGERS, App, Const, Read, Term, Var
 from tinygpu.category.to_source import ATOM, OPERAND, Form, Source, called, plain, rounded_up
@@ -138,7 +138,7 @@ class Writer:
         """A conversion: floats round once, float to integer truncates and saturates, integers wrap."""
         if dtype in INTEGERS and source in FLOATS:
             return self.needing(f"to_{dtype}", called("np.float64"))
-        if dtype in HALVES and (source == INDEX or not DTYPE["f32"].holds(DTYPE[source])):
+        if dtype in HALVES and source not in (*SMALL, *HALVES, "f32"):
             return self.needing(f"round_{dtype}", self.needing("narrow_to_odd", called("np.float64")))
         if dtype in HALVES:
             return self.needing(f"round_{dtype}", called("np.float32"))
