@@ -16,8 +16,8 @@ from tinygpu.emit.cuda_names import occurs
 from tinygpu.emit.python import block
 from tinygpu.program.step import Assign, For, If, Step, steps
 from tinygpu.record import dataclass, replace
-from tinygpu.schedule.merge import assume, common
-from tinygpu.schedule.pieces import substituted
+from tinygpu.schedule.bound import assume, common
+from tinygpu.schedule.nest import substituted
 from tinygpu.schedule.polynomial import limit, positive, telling
 from tinygpu.schedule.tiled import LANES
 

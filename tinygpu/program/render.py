@@ -123,6 +123,7 @@ def statement(step: Step, scalars: Scalars = frozenset()) -> tree.Statement:
 def array(declared: Array) -> tree.Array:
     """`local v: f32[8]`, `shared s: f32[32, 32] pad 1`, `workspace part: f32[g]`.
 
+    >>> from tinygpu.program.space import SHARED
     >>> array(Array("s", "f32", (Const(32), Const(32)), SHARED, Layout(pad=1))).place
     Place(kind='pad', args=(Number(text='1'),))
     """

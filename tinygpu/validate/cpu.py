@@ -11,7 +11,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from tinygpu.category.interval import natural
+from tinygpu.category.bounds import natural
+from tinygpu.category.dtype import HALVES, NUMPY
 from tinygpu.category.term import Axis, Const, Read, Term, Var, conjuncts, reads
 from tinygpu.derive.unpack import unpack
 from tinygpu.diagnostic import Diagnostic
@@ -33,8 +34,7 @@ from tinygpu.validate.typed import Differs, unread
 from tinygpu.validate.width import Width
 
 LARGEST_ON_CPU = 2**63 - 2**32  # so that a loop may count a little beyond what the program counts to
-SCALAR = {"f64": "np.float64", "f32": "np.float32", "i64": "np.int64", "i32": "np.int32", "u32": "np.uint32", "u8": "np.uint8",
-          "i8": "np.int8", "bool": "np.bool_"}  # fmt: skip
+SCALAR = {name: text for name, text in NUMPY.items() if name not in HALVES}
 DTYPES = {text: dtype for dtype, text in SCALAR.items()}
 
 

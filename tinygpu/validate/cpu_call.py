@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import ast
 
+from tinygpu.category.bounds import natural
 from tinygpu.category.dtype import HALVES
-from tinygpu.category.interval import natural
 from tinygpu.category.operation import FUNCTION
 from tinygpu.category.term import (
     BOOL,

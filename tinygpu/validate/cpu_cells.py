@@ -18,7 +18,7 @@ from tinygpu.program.address import address
 from tinygpu.program.step import Array as Declared
 from tinygpu.program.step import Assign, For, If, Launch, Step, arrays_in, steps
 from tinygpu.record import dataclass, field, replace
-from tinygpu.schedule.exchange import flat_thread, source, threads_of
+from tinygpu.schedule.threads import flat_thread, source, threads_of
 from tinygpu.validate.cpu_call import Values
 from tinygpu.validate.cpu_names import Array, Cell, Global
 from tinygpu.validate.due import shown

@@ -33,7 +33,7 @@ from tinygpu.category.term import (
 )
 from tinygpu.program.step import Assign, For, If, Step, Sync, steps
 from tinygpu.record import dataclass, replace
-from tinygpu.schedule.exchange import flat_thread, threads_of
+from tinygpu.schedule.threads import flat_thread, threads_of
 from tinygpu.validate.cpu_cells import Cells
 from tinygpu.validate.cpu_names import Array, Cell, Digits, Held, Mask
 from tinygpu.validate.cpu_vector import held

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Mapping
 
-from tinygpu.category.dtype import HALVES
+from tinygpu.category.dtype import HALVES, NUMPY
 from tinygpu.category.term import (
     BOOL,
     FLOATS,
@@ -35,9 +35,7 @@ from tinygpu.validate.same import Here, canonical
 from tinygpu.validate.typed import Differs, unread
 from tinygpu.validate.width import Width
 
-DTYPE = {
-    "float64": "f64", "float32": "f32", "int64": "i64", "int32": "i32", "uint32": "u32", "uint8": "u8", "int8": "i8", "bool_": "bool",
-}  # fmt: skip
+DTYPE = {text.removeprefix("np."): name for name, text in NUMPY.items() if name not in HALVES}
 BINARY = {
     ast.Add: "add",
     ast.Sub: "sub",

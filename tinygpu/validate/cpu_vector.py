@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from tinygpu.category.term import App, Axis, Const, Read, Term, Var, conjuncts, reads, text
 from tinygpu.program.step import Assign, For
 from tinygpu.record import replace
-from tinygpu.schedule.pieces import substituted
+from tinygpu.schedule.nest import substituted
 from tinygpu.schedule.tiled import LANES
 from tinygpu.validate.cpu_names import Array, Held
 from tinygpu.validate.cpu_number import widened

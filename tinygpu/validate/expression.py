@@ -13,6 +13,7 @@ import ast
 import math
 from collections.abc import Callable, Collection, Mapping
 
+from tinygpu.category.dtype import INTEGERS
 from tinygpu.category.operation import COMPARISONS, FUNCTION
 from tinygpu.category.term import BOOL, INDEX, App, Const, Read, Term, apply, text
 from tinygpu.record import dataclass, field
@@ -20,7 +21,6 @@ from tinygpu.validate.cast import as_kind, beside, converted, extreme
 from tinygpu.validate.same import Here
 from tinygpu.validate.typed import (
     FLOATS,
-    INTEGERS,
     SIGNED_INDEX,
     WORD_INDEX,
     Atom,

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 
+from tinygpu.category.dtype import NATIVE
 from tinygpu.category.operation import FUNCTION
 from tinygpu.category.term import BOOL, Read, Term, Var, reads
 from tinygpu.program.arrays import arrays
@@ -26,7 +27,7 @@ from tinygpu.validate.scope import Scope
 from tinygpu.validate.typed import Atom, Cells, Differs, Pointer, Thing, Value, unread
 from tinygpu.validate.width import Width
 
-TYPES = ("f64", "f32", "i64", "i32", "i8", "u64", "u32", "u16", "u8", "ix")
+TYPES = (*NATIVE, "u64", "u16", "ix")
 FUNCTIONS = tuple(row.cuda + end for row in FUNCTION.values() if row.cuda and not row.angle for end in ("", "f"))
 MAKERS = {"wide_load": "load", "wide_store": "store"}
 DIVISIONS = {"div": "floordiv", "mod": "mod", "ceil": "ceildiv"}
