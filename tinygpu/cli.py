@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from tinygpu.category.heap import roomy
-from tinygpu.commands.common import BAD, show_error
+from tinygpu.commands.common import BAD, show
 from tinygpu.diagnostic import Diagnostic, TinygpuError
 
 COMMANDS = {
@@ -81,7 +81,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return code
     except TinygpuError as error:
-        show_error(error, getattr(arguments, "output_format", "human"))
+        show(error.diagnostics, getattr(arguments, "output_format", "human"))
         return BAD
     except BrokenPipeError:  # the reader of our output left, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -89,7 +89,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:  # the edge of the program: a bug of ours becomes a message
         if arguments.debug:
             raise
-        show_error(TinygpuError(bug(error)), getattr(arguments, "output_format", "human"))
+        show((bug(error),), getattr(arguments, "output_format", "human"))
         return BAD
 
 

@@ -9,8 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tinygpu.category.evaluate import evaluate
-from tinygpu.category.sample import number
+from tinygpu.category.evaluate import evaluate, number
 from tinygpu.category.term import TRUE, App, Axis, Const, Fold, Read, Var, lift
 from tinygpu.category.to_numpy import evaluate as values
 from tinygpu.category.to_source import Source, source
@@ -41,7 +40,7 @@ def test_names_that_are_not_there() -> None:
 
 
 def test_what_is_no_term() -> None:
-    with pytest.raises(TypeError, match="not a term of a monoid"):
+    with pytest.raises(ValueError, match="has no value at a point"):
         number(FOLD, {})
     with pytest.raises(TypeError, match="not a term"):
         values("x", {})  # type: ignore[arg-type]

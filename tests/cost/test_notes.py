@@ -15,7 +15,8 @@ from tests.conftest import ROOT
 from tinygpu.catalogue import CATALOGUE
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.term import reads
-from tinygpu.commands.costs import usual_sizes
+from tinygpu.commands.costs import MOST
+from tinygpu.commands.specs import usual_sizes
 from tinygpu.cost.measure import measure
 from tinygpu.cost.notes import RULES, notes
 from tinygpu.cost.predict import Assembled, filled
@@ -83,7 +84,7 @@ def test_the_examples_of_a_page(code: str) -> None:
 def moderate(machine: Machine) -> dict[str, int]:
     """A size each that is quick to count; others where the preconditions want others."""
     sizes = dict.fromkeys(machine.op.sizes, {1: 1 << 20, 2: 1024, 3: 512}.get(len(machine.op.sizes), 64))
-    return sizes if all(evaluate(w, sizes) for w in machine.op.where if not reads(w)) else usual_sizes(machine, {})
+    return sizes if all(evaluate(w, sizes) for w in machine.op.where if not reads(w)) else usual_sizes(machine.op, {}, 128, MOST)
 
 
 def test_the_notes_on_the_shipped_machines(golden) -> None:

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from tinygpu.category.dtype import BYTES
+from tinygpu.category.layout import strides
 from tinygpu.category.term import Term
 from tinygpu.cost.warps import Tally
 from tinygpu.program.arrays import arrays
-from tinygpu.program.layout import strides
 from tinygpu.program.step import Assign, Ghost, Program
 from tinygpu.simulate.global_cells import Global
 from tinygpu.simulate.inputs import random_inputs

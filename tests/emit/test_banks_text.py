@@ -20,6 +20,7 @@ from tests.conftest import ROOT, Share
 from tests.emit import interpreter
 from tests.emit.hand_programs import PROGRAMS, transpose
 from tests.emit.interpreter import BlockMemory, Pointer
+from tinygpu.category.layout import Layout
 from tinygpu.cost.sites import Access as Site
 from tinygpu.cost.sites import sites
 from tinygpu.cost.warps import tally
@@ -27,7 +28,6 @@ from tinygpu.derive.unpack import unpack
 from tinygpu.emit.cuda import cuda_source
 from tinygpu.pipeline import load, program
 from tinygpu.program.arrays import shared_places
-from tinygpu.program.layout import Layout
 from tinygpu.program.step import Program
 from tinygpu.simulate.inputs import random_inputs
 

@@ -17,7 +17,8 @@ from tests.meaning import values as v
 from tests.meaning.certain import Rounded, Value, both, certainty, of_test, undefined_like
 from tests.meaning.values import INF, UNDEFINED, WIDTH, CannotJudge, Number
 from tinygpu.category.monoid import Carrier, as_monoid
-from tinygpu.category.node import BOOL, COMPARISONS, FLOATS, INDEX, SHUFFLES, App, Const, Fold, Read, Term, Var
+from tinygpu.category.node import BOOL, FLOATS, INDEX, App, Const, Fold, Read, Term, Var
+from tinygpu.category.operation import COMPARISONS, SHUFFLES
 
 Env: TypeAlias = Mapping[str, Any]
 KEEPS = ("min", "max", "neg", "abs", "floor")  # of stored floats they give stored floats

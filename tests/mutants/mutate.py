@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from tinygpu.category.layout import PLAIN
 from tinygpu.category.monoid import NUMBERS, monoids_on
 from tinygpu.category.term import (
     BOOL,
@@ -29,7 +30,6 @@ from tinygpu.category.term import (
     text,
 )
 from tinygpu.obligations.wellformed import gaps
-from tinygpu.program.layout import PLAIN
 from tinygpu.program.step import Array, Assign, For, Ghost, If, Launch, Program, Step, Sync
 
 T = TypeVar("T")

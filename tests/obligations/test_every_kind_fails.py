@@ -13,11 +13,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.comments import Wrong, wrongs
 from tests.conftest import ROOT
 from tests.obligations.places import Recorder, places
 from tests.obligations.texts import COPY
 from tests.obligations.texts import program as by_hand
-from tests.wrongs import Wrong, wrongs
+from tinygpu.category.layout import Layout
 from tinygpu.category.term import Axis, Term, Var
 from tinygpu.derive.wide import wide_accesses
 from tinygpu.diagnostic import TinygpuError
@@ -25,7 +26,6 @@ from tinygpu.obligations import access, storage, width
 from tinygpu.obligations.obligation import Claim
 from tinygpu.obligations.trace import Trace
 from tinygpu.pipeline import load_text, program
-from tinygpu.program.layout import Layout
 from tinygpu.program.step import Array, For, If, Program
 from tinygpu.proof.kernel import Proof, Theorem, discharge, prove
 
@@ -121,7 +121,7 @@ def asked_alone(watch: pytest.MonkeyPatch) -> Iterator[Claim]:
     yield from storage.storage(with_layout(Layout(pad=-1)), Trace())
     yield from storage.storage(with_layout(Layout(swizzle=(3, 0, 0))), Trace())
     with watch.context() as here:
-        here.setattr("tinygpu.program.layout.whole", lambda elements, swizzle: elements)
+        here.setattr("tinygpu.category.layout.whole", lambda elements, swizzle: elements)
         yield from storage.storage(with_layout(Layout(swizzle=(4, 3, 1))), Trace())
     with watch.context() as here:
         here.setattr(storage, "shared_places", lambda launch: ({"s": 0, "other": 0}, 0))

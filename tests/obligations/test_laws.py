@@ -11,8 +11,8 @@ from dataclasses import replace
 
 import pytest
 
+from tinygpu.category.carrier import LAWS
 from tinygpu.category.monoid import Carrier
-from tinygpu.category.sample import LAWS
 from tinygpu.model.builtin import built_in
 from tinygpu.model.monoid import elaborate_monoid
 from tinygpu.model.problems import Problems

@@ -10,10 +10,10 @@ from tests.obligations.texts import open_codes
 from tests.program.cooperation_texts import TEXTS
 from tests.program.library import machines
 from tinygpu.category.carrier import Carrier
+from tinygpu.category.layout import Layout
 from tinygpu.category.term import BOOL, INDEX, TRUE, App, Const, Fold, Read, Term, Var, select
 from tinygpu.obligations.wellformed import gaps
 from tinygpu.program import space
-from tinygpu.program.layout import Layout
 from tinygpu.program.read import read
 from tinygpu.program.step import Array, Assign, Axis, For, Ghost, If, Launch, Program, Step, Sync
 

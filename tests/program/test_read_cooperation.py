@@ -8,8 +8,8 @@ import pytest
 
 from tests.program.cooperation_texts import SIZES, TEXTS, TOTAL
 from tests.program.library import agrees, machines
+from tinygpu.category.layout import Layout
 from tinygpu.category.term import App, Const, Read, Var, text
-from tinygpu.program.layout import Layout
 from tinygpu.program.read import read
 from tinygpu.program.render import render_machine
 from tinygpu.program.space import SHARED, WORKSPACE

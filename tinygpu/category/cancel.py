@@ -8,16 +8,15 @@ machine integers a ring, so a value is its polynomial; nothing that may have no 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import islice
 from math import prod
 
 from tinygpu.category.carrier import combined
 from tinygpu.category.dtype import BITS, RANGE, SIGNED
-from tinygpu.category.flips import flips
 from tinygpu.category.monoid import Carrier, as_monoid
-from tinygpu.category.nearest import stored
-from tinygpu.category.ring import difference, shorter
+from tinygpu.category.operation import KNOWN
+from tinygpu.category.ring import difference, flips, shorter
+from tinygpu.category.rounding import stored
 from tinygpu.category.term import (
     BOOL,
     COMPARISONS,
@@ -44,10 +43,6 @@ from tinygpu.category.term import (
 from tinygpu.category.total import INFINITE, drowning, failing, limited, mixing, total, vanishing
 from tinygpu.record import replace
 
-KNOWN: Mapping[tuple[str, float], float] = {  # functions at the numbers where they are numbers
-    ("exp", 0): 1, ("exp2", 0): 1, ("log", 1): 0, ("tanh", 0): 0, ("erf", 0): 0, ("sigmoid", 0): 0.5, ("sqrt", 0): 0, ("sqrt", 1): 1, ("rsqrt", 1): 1,
-    ("floor", 0): 0, ("exp", -INFINITE[0]): 0, ("exp2", -INFINITE[0]): 0,
-}  # fmt: skip
 FEW = 100  # parts of what is put together
 UNITS = {"min": INFINITE[0], "max": INFINITE[1]}
 SWAPPED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}

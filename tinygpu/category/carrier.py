@@ -1,14 +1,23 @@
-"""What the monoid of a carrier makes of values, as terms: one value of an element, one of two, and what a fold gives.
+"""Carriers: what their monoid makes of values, as terms and by hand, and its laws tried on a few numbers.
 
-Comes in: a carrier and values. Goes out: terms for their components. The one idea: each part of a carrier is a term over its variables.
+Comes in: a carrier and values. Goes out: terms for their components, or numbers. The one idea: each part of a carrier is a term over its
+variables; a law that a few small numbers break needs no solver to be refused, and the numbers are the reason.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import product
+from typing import TypeAlias
 
+from tinygpu.category.evaluate import Number, number
 from tinygpu.category.monoid import LEFT, RIGHT, Carrier, pack
-from tinygpu.category.term import Term, substitute
+from tinygpu.category.term import FLOATS, Term, substitute
+
+Values: TypeAlias = tuple[Number, ...]
+MOST = 14  # values of a carrier that a law is tried on
+LAWS = ("invariant", "lift", "associative", "unit", "commutative", "idempotent")
 
 
 def combined(carrier: Carrier, a: Term, b: Term) -> tuple[Term, ...]:
@@ -30,3 +39,75 @@ def result(carrier: Carrier, value: Term) -> tuple[Term, ...]:
 def _bound(terms: tuple[Term, ...], names: Iterable[str], values: Iterable[Term]) -> tuple[Term, ...]:
     given = dict(zip(names, values, strict=True))
     return tuple(substitute(term, given) for term in terms)
+
+
+def by_hand(carrier: Carrier, a: Values, b: Values) -> Values:
+    """`a ⊕ b` of numbers."""
+    names = [v.name for side in (LEFT, RIGHT) for v in carrier.variables(side)]
+    env = dict(zip(names, (*a, *b), strict=True))
+    return tuple(number(term, env) for term in carrier.combination)
+
+
+def lifts(carrier: Carrier) -> Iterator[tuple[Values, Values]]:
+    """Arguments of lift, and what it makes of them."""
+    names = [name for name, _ in carrier.parameters]
+    for values in product(*((0.0, 1.0, -1.0) if dtype in FLOATS else (0, 1, 2) for _, dtype in carrier.parameters)):
+        yield values, tuple(number(term, dict(zip(names, values, strict=True))) for term in carrier.lift)
+
+
+def allowed(carrier: Carrier, value: Values) -> bool:
+    """Whether a value is one of the carrier: its components finite, or the infinity that is their unit, and the invariant true."""
+    for part, unit in zip(value, carrier.identity, strict=True):
+        if part != part or (part in (math.inf, -math.inf) and part != unit.value):
+            return False
+    names = [name for name, _ in carrier.components]
+    return number(carrier.invariant, dict(zip(names, value, strict=True))) is True
+
+
+def values(carrier: Carrier, most: int = MOST) -> list[Values]:
+    """A few values of a carrier: what lift makes, then any small ones."""
+    dtypes = [dtype for _, dtype in carrier.components]
+    pools = [
+        tuple(dict.fromkeys((u.value, *((0.0, 1.0, -1.0, 2.0, 3.0) if d in FLOATS else (0, 1, 2, 3)))))
+        for u, d in zip(carrier.identity, dtypes, strict=True)
+    ]
+    unit = tuple(c.value for c in carrier.identity)
+    made = [value for _, value in lifts(carrier)]
+    any_ = [value for value in product(*pools) if allowed(carrier, value)]
+    step = max(1, len(any_) // most)
+    found = dict.fromkeys([unit, *made[: most // 2], *any_[::step]])
+    return [value for value in found if allowed(carrier, value)][:most]
+
+
+def close(a: Values, b: Values) -> bool:
+    """Whether two values are the same but for rounding; NaN is nothing's equal."""
+    return all(
+        x == y or (isinstance(x, float) and math.isclose(x, y, rel_tol=1e-9, abs_tol=1e-9)) for x, y in zip(a, b, strict=True)
+    )
+
+
+def broken(carrier: Carrier, law: str, some: Sequence[Values] | None = None) -> tuple[Values, ...] | None:
+    """Values that break a law: its operands, then its two sides (or the one value that is wrong). None where those tried do not."""
+    some = values(carrier) if some is None else some
+    unit = tuple(c.value for c in carrier.identity)
+    if law == "lift":
+        return next(((v, made) for v, made in lifts(carrier) if not allowed(carrier, made)), None)
+    if law == "unit":
+        for a in (*some, unit):
+            for side in (by_hand(carrier, unit, a), by_hand(carrier, a, unit)):
+                if not close(side, a):
+                    return a, side, a
+        return None
+    if law == "idempotent":
+        return next(((a, twice, a) for a in some if not close(twice := by_hand(carrier, a, a), a)), None)
+    for a, b in product(some, some):
+        both = by_hand(carrier, a, b)
+        if law == "invariant" and not allowed(carrier, both):
+            return a, b, both
+        if law == "commutative" and not close(both, by_hand(carrier, b, a)):
+            return a, b, both, by_hand(carrier, b, a)
+        for c in some if law == "associative" else ():
+            left, right = by_hand(carrier, both, c), by_hand(carrier, a, by_hand(carrier, b, c))
+            if not close(left, right):
+                return a, b, c, left, right
+    return None

@@ -1,12 +1,82 @@
-"""Layouts in numbers: when a pad and a swizzle map the cells of an array one to one to `[0, elements)`.
+"""Layouts: where the cells of a shared array lie.
 
-Comes in: how many elements are set aside, pads included, a pad and a swizzle. Goes out: what is wrong, in words.
-The one idea: a swizzle adds higher bits of an address to lower ones, so from the highest bit down it can be undone.
+    address(x) = swizzle( Σ strideₐ · xₐ )        row-major strides, the fastest axis lengthened by `pad`
+
+Comes in: extents and a layout. Goes out: an index term for the address of a cell, and how many elements to set aside.
+The one idea: a layout is a one-to-one map of cells to addresses, so it changes bank conflicts and never a value. A swizzle adds higher bits of
+an address to lower ones, so from the highest bit down it can be undone.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from tinygpu.category.term import Const, Term, lift
+from tinygpu.record import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """`pad` elements follow each row of the fastest axis.
+
+    `swizzle = (bits, base, shift)`: the `bits` bits of an address from `base + shift` on are added, bit by bit, to those from `base` on.
+    """
+
+    pad: int = 0
+    swizzle: tuple[int, int, int] | None = None
+
+
+PLAIN = Layout()
 LARGEST = 31  # bits of an address
+
+
+def strides(extents: Sequence[Term], layout: Layout = PLAIN) -> tuple[int, ...]:
+    """The distance of neighbours along each axis, in elements, before the swizzle. Extents are constants.
+
+    >>> strides((Const(8), Const(32)), Layout(pad=1)), strides((Const(2), Const(8), Const(32)))
+    ((33, 1), (256, 32, 1))
+    """
+    found: list[int] = []
+    step = 1
+    for position, extent in enumerate(reversed(extents)):
+        found.append(step)
+        step *= _number(extent) + (layout.pad if position == 0 else 0)
+    return tuple(reversed(found))
+
+
+def address(extents: Sequence[Term], layout: Layout, index: Sequence[Term]) -> Term:
+    """Where a cell lies, in elements from the start of its array.
+
+    >>> from tinygpu.category.term import Var, text
+    >>> text(address((Const(8), Const(32)), Layout(pad=1), (Var("y"), Var("x"))))
+    'y*33 + x'
+    """
+    flat: Term = lift(0)
+    for stride, coordinate in zip(strides(extents, layout), index, strict=True):
+        flat = flat + coordinate * stride
+    return swizzled(flat, layout)
+
+
+def swizzled(flat: Term, layout: Layout) -> Term:
+    """The address after the swizzle.
+
+    >>> from tinygpu.category.term import Var, text
+    >>> text(swizzled(Var("a"), Layout(swizzle=(3, 2, 3))))
+    'a ^ a // 32 % 8*4'
+    """
+    if layout.swizzle is None:
+        return flat
+    bits, base, shift = layout.swizzle
+    return flat ^ (flat // 2 ** (base + shift)) % 2**bits * 2**base
+
+
+def elements(extents: Sequence[Term], layout: Layout = PLAIN) -> int:
+    """How many elements an array of constant extents takes, the pads and what a swizzle needs to whole blocks included.
+
+    >>> elements((Const(8), Const(32)), Layout(pad=1)), elements(()), elements((Const(5), Const(5)), Layout(swizzle=(2, 0, 2)))
+    (264, 1, 28)
+    """
+    return whole(strides((Const(1), *extents), layout)[0], layout.swizzle)
 
 
 def whole(elements: int, swizzle: tuple[int, int, int] | None) -> int:
@@ -19,21 +89,18 @@ def whole(elements: int, swizzle: tuple[int, int, int] | None) -> int:
     return -(-elements // block) * block
 
 
-def fault(elements: int, pad: int, swizzle: tuple[int, int, int] | None) -> str:
-    """Why a layout is not one to one; empty if it is. `swizzle = (bits, base, shift)`.
+def fault(extents: Sequence[Term], layout: Layout) -> str:
+    """Why the layout does not map the cells of an array of these extents one to one to `[0, elements)`; empty if it does.
 
     The padded address is one to one and below `elements`, for any pad that is not negative. The swizzle changes the bits
     `[base, base + bits)` alone, so an address stays in its aligned block of `2^(base + bits)` addresses. With `shift >= 1` what is
     added to a bit is a higher bit: from the highest one down, each new bit tells the old one. So every block is permuted, and where
     `elements` is a multiple of its size, `[0, elements)` is a row of whole blocks. With `shift = 0` the bits are added to themselves.
 
-    >>> fault(1024, 0, (5, 0, 5)), fault(8, -1, None)
-    ('', 'a pad is at least 0, not -1')
-    >>> fault(1024, 0, (5, 0, 0))
-    'bits that are added to themselves are lost: the shift is 0'
-    >>> fault(72, 0, (2, 2, 2))
-    'its 72 elements are no multiple of 16'
+    >>> fault((Const(32), Const(32)), Layout(swizzle=(5, 0, 5))), fault((Const(8), Const(9)), Layout(swizzle=(2, 2, 0)))
+    ('', 'bits that are added to themselves are lost: the shift is 0')
     """
+    count, pad, swizzle = elements(extents, layout), layout.pad, layout.swizzle
     if pad < 0:
         return f"a pad is at least 0, not {pad}"
     if swizzle is None:
@@ -47,4 +114,9 @@ def fault(elements: int, pad: int, swizzle: tuple[int, int, int] | None) -> str:
         return f"bits that are added to themselves are lost: the shift is {shift}"
     if base + shift + bits > LARGEST:
         return f"an address has no bit {base + shift + bits - 1}"
-    return f"its {elements} elements are no multiple of {2 ** (base + bits)}" if elements % 2 ** (base + bits) else ""
+    return f"its {count} elements are no multiple of {2 ** (base + bits)}" if count % 2 ** (base + bits) else ""
+
+
+def _number(extent: Term) -> int:
+    assert isinstance(extent, Const), "a shared array has constant extents"
+    return int(extent.value)

@@ -2,8 +2,8 @@
 
 A term is a constant, a variable, an operation applied to terms, a read of a tensor, or a fold over a guarded box.
 Terms of dtype `index` are mathematical integers (sizes, axes, addresses) with Euclidean `//` and `%`; `bool` are guards;
-the other dtypes are values. Everything that tinygpu reasons about is built from these five nodes, and the interpreters
-(z3, sympy, numpy, source text) are tables from the operations below to what the target offers.
+the other dtypes are values. Everything that tinygpu reasons about is built from these five nodes, and the operations of
+`category.operation`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any, TypeAlias, TypeVar
 from tinygpu.category.dtype import DTYPES as DTYPES
 from tinygpu.category.dtype import FLOATS as FLOATS
 from tinygpu.category.dtype import INTEGERS as INTEGERS
+from tinygpu.category.operation import ARITHMETICAL, COMPARING, COMPARISONS, LOGIC
 from tinygpu.diagnostic import NOWHERE, Span
 from tinygpu.record import dataclass, field
 
@@ -22,20 +23,6 @@ T = TypeVar("T")
 
 INDEX = "index"
 BOOL = "bool"
-
-ARITHMETIC = ("add", "sub", "mul", "div", "floordiv", "mod", "min", "max", "xor", "neg", "ceildiv")
-COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
-LOGIC = ("and", "or", "not")
-FUNCTIONS = ("exp", "exp2", "log", "sqrt", "rsqrt", "tanh", "sigmoid", "erf", "sin", "cos", "abs", "floor")
-# select(c, a, b); cast(x) to the node's dtype; table(index, c0, c1, ...); pack(a, b, ...) of a carrier, part(v, 0) of its value
-OTHERS = ("select", "cast", "table", "pack", "part")
-SHUFFLES = (
-    "shuffle_xor",
-    "shuffle_up",
-    "shuffle_down",
-    "shuffle_idx",
-)  # (value, index term): the value of another lane, in programs only
-OPERATIONS = ARITHMETIC + COMPARISONS + LOGIC + FUNCTIONS + OTHERS + SHUFFLES
 
 
 class Algebra:
@@ -205,21 +192,7 @@ def lift(value: Algebra | int) -> Term:
 
 
 FOLDED: Mapping[str, Callable[[int, int], int | bool]] = {
-    "add": lambda a, b: a + b,
-    "sub": lambda a, b: a - b,
-    "mul": lambda a, b: a * b,
-    "floordiv": lambda a, b: a // b,
-    "mod": lambda a, b: a % b,
-    "ceildiv": lambda a, b: -(-a // b),
-    "min": min,
-    "max": max,
-    "xor": lambda a, b: a ^ b,
-    "lt": lambda a, b: a < b,
-    "le": lambda a, b: a <= b,
-    "gt": lambda a, b: a > b,
-    "ge": lambda a, b: a >= b,
-    "eq": lambda a, b: a == b,
-    "ne": lambda a, b: a != b,
+    row.name: row.apply for row in (*ARITHMETICAL, *COMPARING) if row.apply and row.name not in ("div", "neg")
 }
 
 

@@ -1,64 +1,46 @@
-"""Numbers of the dtypes, in numpy: how values are held, rounded, cast, and what the functions of the language compute.
+"""Numbers of the dtypes, in numpy: how values are held, rounded, cast, divided and folded, and what operations compute of them.
 
 Comes in: a dtype of `category.term` and arrays. Goes out: arrays whose every value is one that the dtype has.
-The one idea: bf16 is held as float32 whose lower half is zero, and `exact` holds every float as float64 (integers still wrap).
+The one idea: bf16 is held as float32 whose lower half is zero, and `exact` holds every float as float64 (integers still wrap). A value of
+several components is a tuple of arrays.
 """
 
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from tinygpu.category import reals
-from tinygpu.category.real import FLOATING, REAL, UNDEFINED, of
-from tinygpu.category.term import BOOL, FLOATS, INDEX, App
+from tinygpu.category.dtype import DTYPE
+from tinygpu.category.monoid import Carrier, as_monoid
+from tinygpu.category.operation import OPERATION, domain
+from tinygpu.category.real import REAL, UNDEFINED, of
+from tinygpu.category.term import BOOL, FLOATS, INDEX, App, Const
 
 Array: TypeAlias = np.ndarray[Any, Any]
 Value: TypeAlias = Any  # an int or a bool, a numpy scalar, or an array of them
 
+Tuple: TypeAlias = tuple[Value, ...]
+
 HELD: Mapping[str, np.dtype[Any]] = {
     INDEX: np.dtype(np.int64),
-    BOOL: np.dtype(np.bool_),
-    "f64": np.dtype(np.float64),
-    "f32": np.dtype(np.float32),
-    "f16": np.dtype(np.float16),
-    "bf16": np.dtype(np.float32),
-    "i64": np.dtype(np.int64),
-    "i32": np.dtype(np.int32),
-    "i8": np.dtype(np.int8),
-    "u32": np.dtype(np.uint32),
-    "u8": np.dtype(np.uint8),
     REAL: np.dtype(object),
+    **{row.name: np.dtype(row.numpy if row.name != "bf16" else np.float32) for row in DTYPE.values()},
 }
+NUMPY = domain(
+    np,
+    min=lambda a, b: min(a, b) if isinstance(a, int) and isinstance(b, int) else np.minimum(a, b),
+    max=lambda a, b: max(a, b) if isinstance(a, int) and isinstance(b, int) else np.maximum(a, b),
+    erf=lambda x: np.asarray(np.frompyfunc(math.erf, 1, 1)(np.asarray(x, np.float64)), np.float64)[()],
+)
 
 
-UFUNC: Mapping[str, np.ufunc] = {
-    "sum": np.add,
-    "prod": np.multiply,
-    "min": np.minimum,
-    "max": np.maximum,
-    "any": np.logical_or,
-    "all": np.logical_and,
-}
-BINARY: Mapping[str, Callable[[Value, Value], Value]] = {
-    "add": operator.add,
-    "sub": operator.sub,
-    "mul": operator.mul,
-    "div": operator.truediv,
-    "min": lambda a, b: min(a, b) if isinstance(a, int) and isinstance(b, int) else np.minimum(a, b),
-    "max": lambda a, b: max(a, b) if isinstance(a, int) and isinstance(b, int) else np.maximum(a, b),
-    "xor": operator.xor,
-    "lt": operator.lt,
-    "le": operator.le,
-    "gt": operator.gt,
-    "ge": operator.ge,
-    "eq": operator.eq,
-    "ne": operator.ne,
-}
+def ufunc(monoid: str) -> np.ufunc:
+    """What numpy folds with."""
+    return getattr(np, OPERATION[as_monoid(monoid).op].ufunc)  # type: ignore[no-any-return]
 
 
 def held(dtype: str, exact: bool = False) -> np.dtype[Any]:
@@ -148,7 +130,7 @@ def unwritten(size: int, dtype: str) -> Array:
 
 def combined(monoid: str, dtype: str, a: Value, b: Value, mask: Array | None) -> Value:
     """`a ⊕ b` of numbers, where the mask holds."""
-    return reals.combined(monoid, a, b, mask) if dtype == REAL else UFUNC[monoid](a, b)
+    return reals.combined(monoid, a, b, mask) if dtype == REAL else ufunc(monoid)(a, b)
 
 
 def real(term: App, args: list[Value], mask: Array | None) -> Value:
@@ -171,28 +153,60 @@ def outside_dtype(dtype: str) -> np.dtype[Any]:
 
 def unit(monoid: str, dtype: str, exact: bool = False) -> Value:
     """What a fold over nothing gives; an integer minimum or maximum gives the end of its range, which changes nothing either."""
-    if monoid in ("min", "max") and dtype not in FLOATING:
-        limits = np.iinfo(held(dtype))
-        return held(dtype).type(limits.max if monoid == "min" else limits.min)
-    plain = {"sum": 0, "prod": 1, "min": math.inf, "max": -math.inf, "any": False, "all": True}
-    return rounded(np.asarray(plain[monoid])[()], dtype, exact)
+    law = as_monoid(monoid)
+    found = law.unit("f64" if dtype == REAL else dtype)
+    if isinstance(found, Const):
+        return rounded(np.asarray(found.value)[()], dtype, exact)
+    limits = np.iinfo(held(dtype))
+    return held(dtype).type(limits.max if law.op == "min" else limits.min)
 
 
-def _erf(x: Value) -> Value:
-    return np.asarray(np.frompyfunc(math.erf, 1, 1)(np.asarray(x, np.float64)), np.float64)[()]
+def divided(op: str, a: Value, b: Value) -> Value:
+    """Euclidean division of integers, by 1 where by 0: the remainder is never negative. Of positive divisors it is Python's and numpy's own."""
+    zero, negative = np.asarray(b == 0), np.less(b, 0)
+    if zero.any():
+        b = np.where(zero, np.asarray(b).dtype.type(1), b)
+    size = np.where(negative, -b, b) if negative.any() else b
+    if op == "mod":
+        return a % size
+    if op == "ceildiv":
+        return -(-a // b)
+    quotient = a // size
+    return np.where(negative, -quotient, quotient) if negative.any() else quotient
 
 
-FUNCTION: Mapping[str, Callable[[Value], Value]] = {
-    "exp": np.exp,
-    "exp2": np.exp2,
-    "log": np.log,
-    "sqrt": np.sqrt,
-    "rsqrt": lambda x: 1 / np.sqrt(x),
-    "tanh": np.tanh,
-    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
-    "erf": _erf,
-    "sin": np.sin,
-    "cos": np.cos,
-    "abs": np.abs,
-    "floor": np.floor,
-}
+def chosen(condition: Value, then: Value, otherwise: Value) -> Value:
+    """`np.where`, also of the components of a carrier's values."""
+    if isinstance(then, tuple):
+        return tuple(np.where(condition, a, b) for a, b in zip(then, otherwise, strict=True))
+    return np.where(condition, then, otherwise)
+
+
+def unit_of(carrier: Carrier, exact: bool) -> Tuple:
+    """The components of the unit."""
+    return tuple(constant(c.value, c.dtype, exact) for c in carrier.identity)
+
+
+def spread(carrier: Carrier, values: Tuple, held: Value, shape: tuple[int, ...], exact: bool) -> Tuple:
+    """Components with the fold's points as their first axis, the unit where they are not held."""
+    full = np.broadcast_shapes(shape, *map(np.shape, values), () if held is None else np.shape(held))
+    out = values if held is None else chosen(held, values, unit_of(carrier, exact))
+    dtypes = (dtype for _, dtype in carrier.components)
+    return tuple(np.broadcast_to(rounded(v, dtype, exact), full) for v, dtype in zip(out, dtypes, strict=True))
+
+
+def folded(values: Tuple, combine: Callable[[Tuple, Tuple], Tuple]) -> Tuple:
+    """The fold of components along the first axis of at least one value: neighbours are combined, then neighbours of those, so a fold of n
+    values takes log n steps and needs no commutativity.
+
+    >>> sums, counts = folded((np.arange(5), np.ones(5, int)), lambda a, b: (a[0] + b[0], a[1] + b[1]))
+    >>> int(sums), int(counts)
+    (10, 5)
+    """
+    while (count := len(values[0])) > 1:
+        whole = count // 2 * 2
+        both = combine(tuple(v[0:whole:2] for v in values), tuple(v[1:whole:2] for v in values))
+        values = tuple(
+            np.concatenate((np.broadcast_to(n, v[0:whole:2].shape), v[whole:])) for n, v in zip(both, values, strict=True)
+        )
+    return tuple(v[0] for v in values)

@@ -1,40 +1,117 @@
-"""Arrays of real numbers: object arrays of `real.Real`, and what is computed with them point by point.
+"""What real numbers compute, one by one and as arrays: object arrays of `real.Real`, point by point.
 
 Comes in: an operation, its operands, the mask of the points that count. Goes out: an array, as numpy gives it of floats. The one idea: a point
 that does not count is not computed, since what is a question of a real number (which one is greater, which integer it is) may have no answer.
+A function is a fraction where that is known, else bounds: mpmath gives 512 bits of which 200 are believed, a rising function of an interval lies
+between what it is at the ends, and sine and cosine change no faster than their argument.
 
     >>> third = made(np.array([1, 2])) / of(3)
     >>> apply("add", [third, third[::-1]], None).tolist() == [1, 1], apply("lt", [third, of(0.5)], None).tolist()
     (True, [True, False])
     >>> apply("log", [made(np.array([1, 0]))], np.array([True, False])).tolist()
     [0.0, undefined]
+    >>> COMPUTE["exp"](of(1)) * COMPUTE["exp"](of(-1)) - 1 < of(1e-30), COMPUTE["sqrt"](of(0.25)) == 0.5, COMPUTE["log"](of(0))
+    (True, True, undefined)
 """
 
 from __future__ import annotations
 
-import operator
+import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import partial, reduce
-from math import prod
+from fractions import Fraction
+from functools import cache, partial, reduce
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from tinygpu.category.real import UNDEFINED, Beyond, Real, of, stored
-from tinygpu.category.real_functions import FUNCTIONS, greatest, least
+from tinygpu.category.monoid import as_monoid
+from tinygpu.category.operation import FUNCTION, INTEGER, OPERATION, Function, domain
+from tinygpu.category.real import BITS, LONG, UNDEFINED, Beyond, Real, Undecided, between, of, stored
 from tinygpu.category.term import COMPARISONS
 
 Array: TypeAlias = np.ndarray[Any, Any]
 TRUTH, OBJECT = np.dtype(np.bool_), np.dtype(object)
 DEEP = 1 << 5  # points that take as long as one function of a number that is not rounded
-PLAIN = ("div", "min", "max", "abs", "floor", "sqrt")  # of the functions those that are fractions of fractions
-OPERATIONS: Mapping[str, Callable[..., Any]] = {
-    **FUNCTIONS,
-    **{name: getattr(operator, name) for name in ("add", "sub", "mul", "neg", *COMPARISONS)},
-}
-COMBINE: Mapping[str, Callable[[Real, Real], Real]] = {"sum": operator.add, "prod": operator.mul, "min": least, "max": greatest}
+MARGIN = Fraction(1, 1 << 200)  # how far, relatively, a function may be from what mpmath says of it
+FAR = 1 << 14  # where functions are not asked
+PLAIN = ("abs", "floor", "sqrt")  # of the functions those that are fractions of fractions
+
+
+def least(a: Real, b: Real) -> Real:
+    """The smaller one."""
+    if a.undefined or b.undefined:
+        return UNDEFINED
+    return Real(min(a.low, b.low), min(a.high, b.high))
+
+
+def greatest(a: Real, b: Real) -> Real:
+    """The larger one."""
+    return -least(-a, -b)
+
+
+def floor(a: Real) -> Real:
+    """The largest integer that is not greater."""
+    if not a.finite:
+        return a
+    if math.floor(a.low) != math.floor(a.high):
+        raise Undecided("which integer is below")
+    return of(math.floor(a.low))
+
+
+def bounded(row: Function, a: Real) -> Real:
+    """A function by what its row says of it, and by bounds elsewhere."""
+    if a.undefined or not row.begun(a):
+        return UNDEFINED
+    if not a.finite:
+        limit = row.limits[a.infinite > 0]
+        return UNDEFINED if limit is None else of(limit)
+    found = _fraction(row, a.low) if a.low == a.high else None
+    if found is not None:
+        return of(found)
+    if row.rising:
+        return between(near(row.name, a.low)[0], near(row.name, a.high)[1])
+    spread = (a.high - a.low) / 2 + MARGIN
+    low, high = near(row.name, (a.low + a.high) / 2)
+    return between(max(low - spread, Fraction(-1)), min(high + spread, Fraction(1)))
+
+
+def _fraction(row: Function, at: Fraction) -> Fraction | float | None:
+    """The value that is known at a number; a root or a power of 2 that is a fraction."""
+    if at in row.known:
+        return row.known[at]  # type: ignore[index]
+    if row.name == "sqrt":
+        over, under = math.isqrt(at.numerator), math.isqrt(at.denominator)
+        return Fraction(over, under) if (over * over, under * under) == (at.numerator, at.denominator) else None
+    if row.name == "exp2" and at.denominator == 1 and abs(at) <= LONG // 4:
+        return Fraction(2) ** int(at)
+    return None
+
+
+def near(name: str, at: Fraction) -> tuple[Fraction, Fraction]:
+    """Bounds of a function at a fraction."""
+    import mpmath  # only for what is wrong in floats and has a function in it
+
+    if abs(at) > FAR and name not in ("log", "sqrt"):
+        raise Beyond(f"{name} of a large number")
+    with mpmath.workprec(2 * BITS):
+        sign, mantissa, exponent, _ = _precise()[name](mpmath.mpf(at.numerator) / at.denominator)._mpf_
+    found = Fraction(-mantissa if sign else mantissa) * Fraction(2) ** exponent
+    spread = abs(found) * MARGIN
+    return found - spread, found + spread
+
+
+@cache
+def _precise() -> Mapping[str, Callable[..., Any]]:
+    import mpmath
+
+    return domain(mpmath)
+
+
+WHOLE = tuple(row.name for row in OPERATION.values() if row.of == INTEGER)
+OWN = {row.name: partial(bounded, row) for row in FUNCTION.values() if not row.keeps and row.name != "rsqrt"}  # which is a quotient
+COMPUTE = domain(None, div=lambda a, b: of(a) / b, min=least, max=greatest, floor=floor, **OWN)
 
 _left: ContextVar[list[int]] = ContextVar("points that may still be computed")
 
@@ -79,10 +156,10 @@ def _each(function: Callable[[Any], Real], values: Any) -> Any:
 
 def apply(op: str, args: list[Any], mask: Array | None) -> Any:
     """An operation that gives reals, or compares them. Raises Beyond for what real numbers do not have."""
-    if op not in OPERATIONS:
+    if op not in COMPUTE or op in WHOLE:
         raise Beyond(op)
-    cost = DEEP if op in FUNCTIONS and op not in PLAIN else 1
-    function = partial(pointwise, OPERATIONS[op], TRUTH if op in COMPARISONS else OBJECT, mask, cost)
+    cost = DEEP if op in FUNCTION and op not in PLAIN else 1
+    function = partial(pointwise, COMPUTE[op], TRUTH if op in COMPARISONS else OBJECT, mask, cost)
     return reduce(function, args) if len(args) > 1 else function(*args)
 
 
@@ -101,7 +178,7 @@ def pointwise(function: Callable[..., Any], dtype: np.dtype[Any], mask: Array | 
     where = needed(mask, shape)
     every = np.frompyfunc(function, len(args), 1)
     if where is None:
-        spend(cost * prod(shape))
+        spend(cost * math.prod(shape))
         return np.asarray(every(*args)).astype(dtype)[()]
     out = np.full(shape, UNDEFINED if dtype == OBJECT else 0, dtype)
     spend(cost * int(where.sum()))
@@ -126,7 +203,7 @@ def needed(mask: Array | None, shape: tuple[int, ...]) -> Array | None:
 
 def combined(monoid: str, a: Any, b: Any, mask: Array | None = None) -> Any:
     """`a ⊕ b`."""
-    return pointwise(COMBINE[monoid], OBJECT, mask, 1, a, b)
+    return pointwise(COMPUTE[as_monoid(monoid).op], OBJECT, mask, 1, a, b)
 
 
 def folded(monoid: str, total: Any, values: Any, mask: Array | None, shape: tuple[int, ...]) -> Any:
@@ -143,7 +220,7 @@ def accumulate(monoid: str, values: Array, address: Array, given: Array) -> None
     """`values[address] ⊕= given`, where several addresses may be one."""
     spend(len(address))
     for place, value in zip(address.tolist(), given.tolist(), strict=True):
-        values[place] = COMBINE[monoid](values[place], value)
+        values[place] = COMPUTE[as_monoid(monoid).op](values[place], value)
 
 
 def apart(got: Any, want: Any) -> Array:

@@ -15,8 +15,7 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from tinygpu.category.dtype import BITS, RANGE, SIGNED
-from tinygpu.category.nearest import nearest
-from tinygpu.category.rounding import WIDER, unrounded, whole
+from tinygpu.category.rounding import WIDER, nearest, unrounded, whole
 from tinygpu.category.sexpr import Builder, Node
 from tinygpu.category.term import BOOL, DTYPES, FLOATS, INDEX, INTEGERS, App, Const, Fold, Read, Term, Var, variables
 

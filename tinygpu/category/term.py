@@ -11,20 +11,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from tinygpu.category.monoid import pack, part
 from tinygpu.category.names import unused
 from tinygpu.category.node import (
-    ARITHMETIC,
     BOOL,
-    COMPARISONS,
     DTYPES,
     FALSE,
     FLOATS,
     FOLDED,
-    FUNCTIONS,
     INDEX,
     INTEGERS,
-    LOGIC,
-    OPERATIONS,
-    OTHERS,
-    SHUFFLES,
     TRUE,
     Algebra,
     App,
@@ -38,7 +31,8 @@ from tinygpu.category.node import (
     kept,
     lift,
 )
-from tinygpu.category.text import SYMBOL, text
+from tinygpu.category.operation import ARITHMETIC, COMPARISONS, FUNCTIONS, LOGIC, OPERATIONS, OTHERS, SHUFFLES, SYMBOL
+from tinygpu.category.text import text
 from tinygpu.category.total import total
 
 __all__ = [

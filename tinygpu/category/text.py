@@ -6,15 +6,9 @@ where it stands is put in parentheses.
 
 from __future__ import annotations
 
-from tinygpu.category.monoid import component
-from tinygpu.category.node import COMPARISONS, TRUE, App, Const, Fold, Read, Term, Var
-
-SYMBOL = {
-    "or": (" or ", 1), "and": (" and ", 2), "not": ("not ", 3),
-    "lt": (" < ", 4), "le": (" <= ", 4), "gt": (" > ", 4), "ge": (" >= ", 4), "eq": (" == ", 4), "ne": (" != ", 4),
-    "xor": (" ^ ", 5), "add": (" + ", 6), "sub": (" - ", 6),
-    "mul": ("*", 7), "div": (" / ", 7), "floordiv": (" // ", 7), "mod": (" % ", 7), "neg": ("-", 8),
-}  # fmt: skip
+from tinygpu.category.monoid import WORDS, component
+from tinygpu.category.node import TRUE, App, Const, Fold, Read, Term, Var
+from tinygpu.category.operation import COMPARISONS, SYMBOL
 
 
 def text(term: Term, level: int = 0) -> str:
@@ -35,7 +29,7 @@ def text(term: Term, level: int = 0) -> str:
             return f"{tensor}[{', '.join(map(text, index))}]" if index else tensor
         case Fold(monoid, axes, guard, body):
             binders = ", ".join(f"{a.name} < {text(a.extent)}" for a in axes)
-            word = f"fold {monoid}" if body.dtype == monoid else monoid
+            word = str(monoid) if monoid in WORDS else f"fold {monoid}"
             inner = body if guard == TRUE else App("select", (guard, body, Var("nothing")), body.dtype)
             return _wrap(f"{word}[{binders}] {text(inner, 7)}", 7, level)
         case App("select", (condition, then, otherwise)):

@@ -7,7 +7,6 @@ but is never read, never reported, and never divides by zero, so `select` and gu
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Mapping
 from functools import partial, reduce
 from typing import TypeAlias
@@ -17,19 +16,33 @@ import numpy as np
 from tinygpu.category import reals
 from tinygpu.category.dtype import SIGNED
 from tinygpu.category.monoid import LEFT, RIGHT, Carrier
-from tinygpu.category.number import BINARY, FUNCTION, UFUNC, Array, Value, cast, constant, quiet, real, rounded, unit
+from tinygpu.category.number import (
+    NUMPY,
+    Array,
+    Tuple,
+    Value,
+    cast,
+    chosen,
+    constant,
+    divided,
+    folded,
+    quiet,
+    real,
+    rounded,
+    spread,
+    ufunc,
+    unit,
+    unit_of,
+)
+from tinygpu.category.operation import FUNCTION
 from tinygpu.category.real import REAL
 from tinygpu.category.term import BOOL, COMPARISONS, FLOATS, SHUFFLES, TRUE, App, Const, Fold, Read, Term, Var, variables
-from tinygpu.category.tuples import Tuple, chosen, folded, spread, unit_of
 from tinygpu.record import dataclass, replace
 
 Mask: TypeAlias = Array | None
 Reader: TypeAlias = Callable[[Read, tuple[Value, ...], Mask], Value]
 Exchange: TypeAlias = Callable[[App, Value, Value, Mask], Value]
 CHUNK = 1 << 20  # points of a fold that are held at once
-
-# where a function of a real has a value, compared with 0
-BEGINS = {"log": np.greater, "rsqrt": np.greater, "sqrt": np.greater_equal}
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,56 +215,35 @@ def _apply(term: App, args: list[Value], mask: Mask, c: _Context) -> Value:
             if c.undefined is None or not c.exact or term.args[0].dtype not in FLOATS or term.dtype in FLOATS:
                 return out
             return _without_value(out, np.isnan(args[0]), c)
-        case "neg":
-            out = -args[0]
         case "floordiv" | "mod" | "ceildiv":
             out = _divide(term, args[0], args[1], mask, c)
         case "div" if term.dtype not in FLOATS:
             out = _divide(term, args[0], args[1], mask, c)
-        case op if op in FUNCTION:
-            out = FUNCTION[op](args[0])
-            if op in BEGINS and c.undefined is not None:
-                out = np.where(BEGINS[op](args[0], 0), out, np.nan)
         case "div" if c.undefined is not None:
-            out = np.where(np.equal(args[1], 0), np.nan, operator.truediv(*args))
+            out = np.where(np.equal(args[1], 0), np.nan, NUMPY["div"](*args))
+        case op if op in FUNCTION and FUNCTION[op].begin and c.undefined is not None:
+            out = np.where(FUNCTION[op].begun(args[0]), NUMPY[op](args[0]), np.nan)
         case op if op in COMPARISONS and c.undefined and term.args[0].dtype in FLOATS:
             a, b = args
-            out = BINARY[op](a, b) | np.isnan(a) | np.isnan(b)
+            out = NUMPY[op](a, b) | np.isnan(a) | np.isnan(b)
         case op:
-            out = reduce(BINARY[op], args)
+            out = NUMPY[op](args[0]) if len(args) == 1 else reduce(NUMPY[op], args)
     return out if term.dtype == BOOL else rounded(out, term.dtype, c.exact)
 
 
 def _divide(term: App, a: Value, b: Value, mask: Mask, c: _Context) -> Value:
-    """Euclidean: the remainder is never negative. For a positive divisor that is Python's and numpy's own division."""
-    if np.asarray(b).dtype.kind == "f":
-        down = np.floor_divide(a, b) if term.op == "floordiv" else -np.floor_divide(-a, b)
-        return np.mod(a, b) if term.op == "mod" else down
-    zero = np.asarray(b == 0)
-    # integers of the data are divided only where nothing is negative, so that every machine rounds alike
-    outside = zero if term.dtype not in SIGNED or c.exact else np.logical_or(np.less(a, 0), np.less_equal(b, 0))
+    """A quotient or remainder. Integers of the data are divided only where nothing is negative, so that every machine rounds alike."""
+    outside = np.asarray(b == 0)
+    if term.dtype in SIGNED and not c.exact:
+        outside = np.logical_or(np.less(a, 0), np.less_equal(b, 0))
     if outside.any():
         where = outside if mask is None else np.logical_and(outside, mask)
         if where.any():
             c.on_zero(term, where)
+    out = divided(term.op, a, b)
     if c.undefined is not None and c.exact and term.dtype in SIGNED:
-        less = np.logical_or(np.less(a, 0), np.less_equal(b, 0))
-        return _without_value(_quotient(term, a, b, zero), less, c)
-    return _quotient(term, a, b, zero)
-
-
-def _quotient(term: App, a: Value, b: Value, zero: Array) -> Value:
-    if zero.any():
-        b = np.where(zero, np.asarray(b).dtype.type(1), b)
-    negative = np.less(b, 0)
-    size = np.where(negative, -b, b) if negative.any() else b
-    match term.op:
-        case "mod":
-            return a % size
-        case "ceildiv":
-            return -(-a // b)
-    quotient = a // size
-    return np.where(negative, -quotient, quotient) if negative.any() else quotient
+        return _without_value(out, np.logical_or(np.less(a, 0), np.less_equal(b, 0)), c)
+    return out
 
 
 def _fold(fold: Fold, env: Mapping[str, Value], mask: Mask, c: _Context) -> Value:
@@ -294,7 +286,7 @@ def _combine(fold: Fold, total: Value, values: Value, held: Mask, shape: tuple[i
     nothing = unit(fold.monoid, fold.dtype, c.exact)
     values = rounded(values if held is None else np.where(held, values, nothing), fold.dtype, c.exact)
     values = np.broadcast_to(values, np.broadcast_shapes(np.shape(values), shape))
-    ufunc = UFUNC[fold.monoid]
+    combine = ufunc(fold.monoid)
     if fold.dtype == "bf16" and not c.exact:
-        return reduce(lambda a, b: rounded(ufunc(a, b), "bf16"), values, total)
-    return ufunc(total, ufunc.reduce(values, axis=0, dtype=values.dtype))
+        return reduce(lambda a, b: rounded(combine(a, b), "bf16"), values, total)
+    return combine(total, combine.reduce(values, axis=0, dtype=values.dtype))

@@ -8,19 +8,11 @@ has to have had a value, since the program evaluates it.
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable
-
 from tinygpu.category.dtype import SIGNED
-from tinygpu.category.nearest import stored
 from tinygpu.category.node import (
-    ARITHMETIC,
-    COMPARISONS,
     DTYPES,
     FLOATS,
-    FUNCTIONS,
     INDEX,
-    LOGIC,
     App,
     Const,
     Fold,
@@ -29,15 +21,14 @@ from tinygpu.category.node import (
     Var,
     kept,
 )
+from tinygpu.category.operation import ARITHMETIC, ARITHMETICAL, COMPARISONS, FUNCTION, FUNCTIONS, INTEGER, KEEPING, LOGIC, PARTIAL
+from tinygpu.category.rounding import stored
 
-PARTIAL = ("div", "floordiv", "mod", "ceildiv", "log", "sqrt", "rsqrt")
-ENDLESS = ("min", "max", "neg", "abs", "select", "floor")  # give an infinity only where they get one
-DAMPED = ("tanh", "sigmoid", "erf")  # have a finite value at infinities too
 SPECIAL = ("?", "!", "@")  # stand in names of reads that are no input's: unwritten, without a closed form, of the turn before
 INFINITE = (float("inf"), float("-inf"))
-LITERAL: dict[str, Callable[[float, float], float]] = {
-    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": operator.truediv, "neg": lambda a, _: -a, "min": min, "max": max,
-}  # fmt: skip
+
+
+WRITTEN = {row.name: row.apply for row in ARITHMETICAL if row.apply and row.of != INTEGER}  # what is computed of written floats
 
 
 @kept
@@ -78,7 +69,7 @@ def mixing(term: App) -> bool:
     >>> mixing(App("add", (m, x), "f32")), mixing(App("max", (m, x), "f32")), mixing(App("gt", (x, m), "bool"))
     (True, False, False)
     """
-    if vanishing(term) or drowning(term) or term.op in ENDLESS or term.op in COMPARISONS + LOGIC + ("pack", "part", "table"):
+    if vanishing(term) or drowning(term) or term.op in KEEPING or term.op in COMPARISONS + LOGIC + ("pack", "part", "table"):
         return False
     if term.op == "cast" and term.dtype in FLOATS:
         return False
@@ -99,8 +90,8 @@ def blending(term: Fold) -> bool:
 def vanishing(term: App) -> bool:
     """Whether an operation makes a number of an infinity that is written there: `exp(-inf)`, `x / inf`."""
     match term:
-        case App("exp" | "exp2", (Const(value),)):
-            return bool(value == -INFINITE[0])
+        case App(op, (Const(value),)) if op in FUNCTION:
+            return value in FUNCTION[op].ends
         case App("div", (a, Const(value))):
             return value in INFINITE and limited(a) and total(a)
     return False
@@ -117,10 +108,12 @@ def literal(term: Term) -> float | None:
     match term:
         case Const(value) if term.dtype in FLOATS:
             return float(value)
-        case App(op, (first, *rest)) if op in LITERAL and term.dtype in FLOATS:
-            a, b = literal(first), literal(rest[0]) if rest else 0.0
-            found = None if a is None or b is None or (op == "div" and b == 0) else LITERAL[op](a, b)
-            return None if found is None or found != found else found
+        case App(op, args) if op in WRITTEN and term.dtype in FLOATS:
+            numbers = [number for a in args if (number := literal(a)) is not None]
+            if len(numbers) < len(args) or (op == "div" and numbers[1] == 0):
+                return None
+            found: float = WRITTEN[op](*numbers)
+            return None if found != found else found
     return None
 
 
@@ -158,4 +151,4 @@ def limited(term: Term) -> bool:
         case App("select", (_, *branches)):
             return all(map(limited, branches))
         case App(op, args):
-            return op in DAMPED or vanishing(term) or all(map(limited, args))
+            return (op in FUNCTION and FUNCTION[op].damped) or vanishing(term) or all(map(limited, args))

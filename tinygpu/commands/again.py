@@ -10,16 +10,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
-from pathlib import Path
 from typing import TypeVar
 
-from tinygpu import pipeline, runtime
+from tinygpu import pipeline
 from tinygpu.category.heap import roomy
 from tinygpu.category.smtlib import name_of
-from tinygpu.commands.rewritten import differs
 from tinygpu.commands.subjects import INVALID, Subject
 from tinygpu.commands.together import processes
-from tinygpu.derive.unpack import unpack
 from tinygpu.diagnostic import Diagnostic
 from tinygpu.obligations import state
 from tinygpu.obligations.obligation import Gap, Inhabited
@@ -34,6 +31,7 @@ from tinygpu.record import dataclass
 T = TypeVar("T")
 R = TypeVar("R")
 Question = tuple[str, bool]  # a formula, and whether it is a model that is wanted
+FAILS = "TG911"
 FEW = 30  # formulas that are not worth another process
 
 
@@ -142,38 +140,21 @@ def states(program: Program) -> tuple[Stated, ...]:
     return tuple(found)
 
 
-def validated(found: Sequence[Subject]) -> dict[str, tuple[Diagnostic, ...]]:
-    """For each module what is wrong with it. It is what this version writes for the programs that it names, to the character, or it is not
-    looked at further; then its launchers and kernels are followed along these programs."""
-    from tinygpu.obligations.width import limits
-    from tinygpu.pipeline import on_core
-    from tinygpu.validate.check import validate
-    from tinygpu.validate.cpu import findings
-    from tinygpu.validate.launcher import Expected
-
-    modules: dict[str, list[Subject]] = {}
-    for s in found:
-        if s.promised:
-            modules.setdefault(s.path, []).append(s)
-    out: dict[str, tuple[Diagnostic, ...]] = {}
-    for path, several in modules.items():
-        if other := differs(several[0].module, path):
-            out[path] = (other,)
-            continue
-        text = several[0].module
-        expected = [Expected(s.machine, unpack(s.program), on_core(s.alone or s.program), limits(s.program)) for s in several]
-        on_gpu = (*beside(path), *validate(text, expected, path))
-        on_cpu = findings(text, expected, path) if not on_gpu else ()
-        out[path] = (*on_gpu, *on_cpu)
-    return out
-
-
-def beside(path: str) -> Iterator[Diagnostic]:
-    """What is to be said of the runtime in the folder of a module: it is the one that this version writes."""
-    file = Path(path).with_name(f"{runtime.NAME}.py")
-    if file.is_file() and file.read_bytes() != runtime.text().encode():
-        helps = ("build the module again, with this version of tinygpu",)
-        yield Diagnostic("TG821", f"{file} is not the runtime of this version", verdict="error", helps=helps)
+def failures(replayed: Replayed) -> tuple[Diagnostic, ...]:
+    """What no solver proves again, or one of them has a counterexample to; and what a run showed."""
+    found = []
+    for one, by in replayed.obligations:
+        said = f"{one.kind} ({one.code}) of {replayed.subject.machine}: {one.sentence}"
+        if not one.text:
+            found.append(Diagnostic(FAILS, f"no formula states {said}", verdict="unknown"))
+        elif by == "false":
+            found.append(Diagnostic(FAILS, f"a solver has a counterexample to {said}", verdict="refuted"))
+        elif not by:
+            found.append(Diagnostic(FAILS, f"not proved again: {said}", verdict="unknown"))
+    if isinstance(replayed.runs, Disagreement):
+        title = f"a run of {replayed.subject.machine} is not what its equation says, {replayed.runs}"
+        found.append(Diagnostic(FAILS, title, verdict="refuted"))
+    return tuple(found)
 
 
 def compared(subject: Subject, stated: Sequence[Stated]) -> tuple[Diagnostic, ...]:

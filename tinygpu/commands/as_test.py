@@ -30,7 +30,7 @@ def text(judged: Sequence[Judged], target: Path) -> str:
     """The file for the refuted machines among these; empty where there are none. Raises TG905 for a spec that is in no file."""
     found = [(j, j.verdict) for j in judged if isinstance(j.verdict, Refutation)]
     if any(j.path == "-" for j, _ in found):
-        raise TinygpuError(Diagnostic("TG905", "a test needs a spec that lies in a file, not on the standard input"))
+        raise TinygpuError.of("TG905", "a test needs a spec that lies in a file, not on the standard input")
     called = sorted({"went_wrong" if verdict.sizes else "refuted" for _, verdict in found})
     tests = [test(j, verdict, os.path.relpath(j.path, target.parent)) for j, verdict in found]
     return "\n\n".join([HEADER.format(", ".join(called)), *tests]) if tests else ""

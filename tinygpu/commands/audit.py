@@ -1,20 +1,21 @@
 """`tinygpu audit`: what a user of proved machines still has to trust.
 
-Comes in: certificates, specs, or emitted modules. Goes out: for each machine and in total, what is taken for granted. The one idea: a proof
-is as good as what it rests on, so that is listed by name, with its source, and counted.
+Comes in: certificates, specs, or emitted modules. Goes out: for each machine and in total, what is taken for granted, as text or as data.
+The one idea: a proof is as good as what it rests on, so that is listed by name, with its source: what one machine rests on below its name,
+what all rest on once, and the total counts how many rest on what.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tinygpu.commands.common import PROVED, REFUTED, UNKNOWN, Progress, add_format, show
+from tinygpu.commands.common import PROVED, REFUTED, UNKNOWN, Progress, add_format, add_machine, print_json, show
 from tinygpu.diagnostic import Diagnostic
+from tinygpu.proof.assumed import AXIOMS, axioms
 from tinygpu.record import dataclass
 
 if TYPE_CHECKING:
@@ -32,13 +33,19 @@ BY_ALL = (  # trusted by every machine
     "numba, NVVM, ptxas or nvJitLink (GPU), LLVM (CPU): not verified",
     "the limits of the architectures, from the CUDA C++ Programming Guide, table \"Technical Specifications per Compute Capability\"",
 )  # fmt: skip
+WORDS = {
+    "bitwise": "to the bit",
+    "in order": "in order of evaluation, contracted at most",
+    "over the reals": "over the reals, reassociated",
+}
+COLUMN = 10
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "paths", nargs="*", default=["proofs"], metavar="PATH", help="certificates, specs, emitted modules (proofs)"
     )
-    parser.add_argument("--machine", action="append", default=[], metavar="NAME", help="only this machine")
+    add_machine(parser)
     parser.add_argument(
         "--replay", action="store_true", help="also ask both solvers who could do what, and run each on real numbers"
     )
@@ -75,14 +82,9 @@ def run(arguments: argparse.Namespace) -> int:
         found = subjects(arguments.paths, Path("proofs"), arguments.machine)
         ledgers, problems = ledgers_of(found, arguments.replay, arguments.jobs, now)
     if arguments.output_format == "json":
-        from tinygpu.commands.ledger import as_data
-        from tinygpu.report.formats import as_dict
-
-        print(json.dumps(as_data(ledgers, BY_ALL) | {"diagnostics": [as_dict(d) for d in problems]}, indent=2, ensure_ascii=False))
+        print_json(as_data(ledgers), problems)
     else:
-        from tinygpu.commands.ledger import lines
-
-        print("\n".join(lines(ledgers, BY_ALL)) if ledgers else "nothing here is proved")
+        print("\n".join(lines(ledgers)) if ledgers else "nothing here is proved")
         show(problems, arguments.output_format)
     if any(d.verdict == "refuted" for d in problems):
         return REFUTED
@@ -93,9 +95,7 @@ def ledgers_of(
     found: Sequence[Subject], again: bool, jobs: int, now: Callable[[str], None]
 ) -> tuple[list[Ledger], list[Diagnostic]]:
     """The ledger of each machine that is proved, and what is said of the others."""
-    from tinygpu.commands.again import replay_all
-    from tinygpu.commands.replay import failures
-    from tinygpu.proof.assumed import axioms
+    from tinygpu.commands.again import failures, replay_all
 
     replayed: Sequence[Replayed | None] = replay_all(found, jobs, True, now) if again else [None] * len(found)
     ledgers: list[Ledger] = []
@@ -111,6 +111,15 @@ def ledgers_of(
     return ledgers, problems
 
 
+def proved(subject: Subject) -> Certificate | None:
+    """A certificate made here and now, for what comes without one."""
+    from tinygpu.proof.certificate import certify
+    from tinygpu.proof.kernel import Proof, prove
+
+    result = prove(subject.program)
+    return certify(result) if isinstance(result, Proof) else None
+
+
 def unproved(subject: Subject) -> Diagnostic:
     """What is said of a machine without a proof: whether it is wrong, which is shown by `check`."""
     from tinygpu.proof.check import Refutation, check
@@ -120,10 +129,97 @@ def unproved(subject: Subject) -> Diagnostic:
     return Diagnostic("TG911", f"{subject.machine} of {subject.path} is not proved", verdict=verdict, helps=helps)
 
 
-def proved(subject: Subject) -> Certificate | None:
-    """A certificate made here and now, for what comes without one."""
-    from tinygpu.proof.certificate import certify
-    from tinygpu.proof.kernel import Proof, prove
+# ── as text ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    result = prove(subject.program)
-    return certify(result) if isinstance(result, Proof) else None
+
+def lines(ledgers: Sequence[Ledger]) -> Iterator[str]:
+    """Machine by machine, then the total."""
+    for ledger in ledgers:
+        yield f"{ledger.subject.machine} : {ledger.subject.op}"
+        for name, text in rows(ledger):
+            yield f"  {name:<{COLUMN}}{text}"
+    yield ""
+    yield from total(ledgers)
+    yield ""
+    yield "every machine rests on"
+    yield from (f"  {sentence}" for sentence in BY_ALL)
+
+
+def rows(ledger: Ledger) -> Iterator[tuple[str, str]]:
+    """What one machine rests on."""
+    certificate = ledger.certificate
+    n = certificate.numerics
+    by_word: dict[str, list[str]] = {}
+    for output, word in n.outputs.items():
+        by_word.setdefault(word, []).append(output)
+    floats = [f"{', '.join(outputs)} {WORDS[word]}" for word, outputs in by_word.items()]
+    yield "numbers", "; ".join(floats) + ("; sums of floats in another order at every call" if n.atomic else "")
+    if n.functions:
+        yield "functions", f"{', '.join(n.functions)}: as precise as the libraries are"
+    if ledger.axioms:
+        yield "believed", ", ".join(ledger.axioms)
+    if certificate.preconditions:
+        yield "requires", "; ".join(certificate.preconditions) + " (checked at each call)"
+    for promise in certificate.promises:
+        yield "promised", f"{promise} (checked at a call with check_data=True; what is said of scalars alone at each call)"
+    yield "settled", f"{len(certificate.obligations)} obligations: {shares(ledger.methods)}"
+    for sentence in ledger.alone:
+        yield "one only", sentence
+    if ledger.replayed is not None and ledger.replayed.unrun:
+        yield "not run", "no size is small enough"
+
+
+def shares(counted: Counter[str]) -> str:
+    return ", ".join(f"{n} by {method}" for method, n in sorted(counted.items()))
+
+
+def total(ledgers: Sequence[Ledger]) -> Iterator[str]:
+    """How many machines rest on what."""
+    methods = Counter(e.method for ledger in ledgers for e in ledger.certificate.obligations)
+    words = Counter(word for ledger in ledgers for word in ledger.certificate.numerics.outputs.values())
+    yield f"{len(ledgers)} machines, {methods.total()} obligations: {shares(methods)}, {methods['enumeration']} by enumeration"
+    yield f"  {words.total()} outputs: " + ", ".join(f"{words[w]} {said}" for w, said in WORDS.items())
+    yield f"  {count(l.certificate.numerics.atomic for l in ledgers)} add floats by atomic updates"
+    yield f"  {count(l.certificate.promises for l in ledgers)} rest on promises about data"
+    for name, axiom in AXIOMS.items():
+        if many := count(name in l.axioms for l in ledgers):
+            yield f"  {many} believe of {name}: {axiom.sentence} [{axiom.source}]"
+    functions = Counter(f for l in ledgers for f in l.certificate.numerics.functions)
+    if functions:
+        yield "  functions as precise as the libraries are: " + ", ".join(f"{f} in {n}" for f, n in sorted(functions.items()))
+    yield from solvers([l.replayed for l in ledgers if l.replayed is not None])
+
+
+def solvers(again: Sequence[Replayed]) -> Iterator[str]:
+    """What a second solver and runs add, if they were asked for."""
+    if not again:
+        yield "  not asked: a second solver, and runs on real numbers (--replay)"
+        return
+    from tinygpu.commands.replay import ran
+
+    by = Counter(who for r in again for _, who in r.obligations)
+    yield f"  proved again by z3 and cvc5: {by['both']}; by z3 alone: {by['z3']}; by cvc5 alone: {by['cvc5']}; by neither: {by['']}"
+    yield f"  {ran(again)}"
+
+
+def count(marks: Iterable[object]) -> int:
+    return sum(map(bool, marks))
+
+
+# ── as data ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def as_data(ledgers: Sequence[Ledger]) -> dict[str, object]:
+    """The same as plain data."""
+    machines = []
+    for ledger in ledgers:
+        c = ledger.certificate
+        row: dict[str, object] = {"machine": ledger.subject.machine, "op": ledger.subject.op, "file": ledger.subject.path}
+        row |= {"outputs": c.numerics.outputs, "atomic_sums": c.numerics.atomic, "functions": list(c.numerics.functions)}
+        row |= {"axioms": list(ledger.axioms), "preconditions": list(c.preconditions), "promises": list(c.promises)}
+        row |= {"methods": dict(sorted(ledger.methods.items())), "solver": c.solver}
+        if ledger.replayed is not None:
+            row |= {"one_solver_only": ledger.alone, "run": not ledger.replayed.unrun}
+        machines.append(row)
+    sources = {name: {"sentence": a.sentence, "source": a.source} for name, a in AXIOMS.items()}
+    return {"machines": machines, "axioms": sources, "trusted_by_all": list(BY_ALL)}

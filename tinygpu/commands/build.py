@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tinygpu import runtime
-from tinygpu.commands.common import BAD, Progress, add_format, show, write
+from tinygpu.commands.common import BAD, Progress, add_format, add_machine, show, write
 from tinygpu.commands.specs import Judged, chosen, exit_code, judge, load_all
 from tinygpu.commands.together import processes, together
 from tinygpu.diagnostic import Diagnostic, TinygpuError
@@ -39,9 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="FOLDER",
         help="where to put the modules, and the runtime beside them; - prints the modules alone",
     )
-    parser.add_argument(
-        "--machine", action="append", default=[], metavar="NAME", help="only this machine, or the machines of this op"
-    )
+    add_machine(parser)
     parser.add_argument("--jobs", type=int, default=0, metavar="N", help="processes, on Linux (default: one a core)")
     add_format(parser)
 
@@ -110,7 +108,7 @@ def apart(paths: list[str]) -> None:
     for number, name in enumerate(names):
         if (first := names.index(name)) < number:
             title = f"{paths[first]} and {paths[number]} would both be written to {name}"
-            raise TinygpuError(Diagnostic("TG905", title, helps=("rename one of the files, or build them into two folders",)))
+            raise TinygpuError.of("TG905", title, help="rename one of the files, or build them into two folders")
 
 
 def module_text(path: str, judged: list[Judged]) -> str:
@@ -136,11 +134,11 @@ def module_name(path: str) -> str:
     """The file of a spec's module: `matmul.py`. Raises TG905 for a name that Python cannot import."""
     stem = "kernels" if path == "-" else Path(path).stem
     if not stem.isidentifier() or keyword.iskeyword(stem):
-        helps = ("rename the file, or print the module with -o -",)
-        raise TinygpuError(Diagnostic("TG905", f"{path} cannot be a module: {stem!r} is no name in Python", helps=helps))
+        title = f"{path} cannot be a module: {stem!r} is no name in Python"
+        raise TinygpuError.of("TG905", title, help="rename the file, or print the module with -o -")
     if stem in IMPORTED:
         title = f"{path} cannot be a module: {stem}.py would stand before the {stem} that it imports itself"
-        raise TinygpuError(Diagnostic("TG905", title, helps=("rename the file",)))
+        raise TinygpuError.of("TG905", title, help="rename the file")
     return f"{stem}.py"
 
 

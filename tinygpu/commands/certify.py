@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tinygpu.commands.common import write
-from tinygpu.diagnostic import Diagnostic, TinygpuError
+from tinygpu.diagnostic import TinygpuError
 from tinygpu.record import dataclass, field
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Folder:
         target, owner = place(self.folder, spec.path, judged.machine), f"{judged.machine.title} of {spec.path}"
         if self.owners.setdefault(target, owner) != owner:
             title = f"{target} would be the certificate of {self.owners[target]} and of {owner}"
-            raise TinygpuError(Diagnostic("TG904", title, helps=("certify them into two folders",)))
+            raise TinygpuError.of("TG904", title, help="certify them into two folders")
         write(target, pipeline.certificate(spec, judged.machine, judged.verdict).text())
         if self.formulas:
             self.write_formulas(judged.verdict)

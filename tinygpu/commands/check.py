@@ -7,20 +7,18 @@ The one idea: nothing is shown as proved that is not a `Proof` of the kernel, an
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tinygpu.commands.common import Progress, add_format, show, write
+from tinygpu.commands.common import Progress, add_format, add_machine, print_json, show, write
 from tinygpu.commands.specs import Judged, chosen, exit_code, judge, judge_light, line, load_all, width_of
 from tinygpu.commands.together import processes
 from tinygpu.diagnostic import Diagnostic, TinygpuError
 from tinygpu.hardware.arch import CPU
 from tinygpu.record import parts, replace
 from tinygpu.report import report, wants_color
-from tinygpu.report.formats import as_dict
 
 if TYPE_CHECKING:
     from tinygpu.model.machine import Machine
@@ -31,9 +29,7 @@ EXAMPLE = "tinygpu check specs/"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("paths", nargs="+", metavar="PATH", help="files, folders, patterns, or - for standard input")
-    parser.add_argument(
-        "--machine", action="append", default=[], metavar="NAME", help="only this machine, or the machines of this op"
-    )
+    add_machine(parser)
     parser.add_argument(
         "--why", metavar="PROPERTY", help="print what had to be proved for a property: bounds, cover, once, store, …"
     )
@@ -93,7 +89,7 @@ def known_property(why: str | None) -> None:
 
     names = sorted({*(name for name, _ in PROPERTIES), "body", "fold"})
     if why not in (*names, "all"):
-        raise TinygpuError(Diagnostic("TG905", f"{why} is no property", helps=(f"one of {', '.join(names)}; or all",)))
+        raise TinygpuError.of("TG905", f"{why} is no property", help=f"one of {', '.join(names)}; or all")
 
 
 def noted(judged: Judged) -> Judged:
@@ -109,7 +105,7 @@ def keeper(arguments: argparse.Namespace) -> Callable[[Loaded, Judged], None] | 
     """What writes a certificate of each proof, if that was asked for."""
     if arguments.certify is None:
         if arguments.smt2:
-            raise TinygpuError(Diagnostic("TG905", "--smt2 goes with --certify", helps=("say --certify FOLDER --smt2",)))
+            raise TinygpuError.of("TG905", "--smt2 goes with --certify", help="say --certify FOLDER --smt2")
         return None
     from tinygpu.commands.certify import Folder
 
@@ -168,12 +164,7 @@ def finish(judged: Sequence[Judged], problems: tuple[Diagnostic, ...], style: st
                 counts = {word: sum(j.word == word for j in judged) for word in ("proved", "refuted", "unknown", "error")}
                 print(f"{len(judged)} machines: " + ", ".join(f"{n} {word}" for word, n in counts.items() if n))
         case "json":
-            machines = [as_row(j) for j in judged]
-            print(
-                json.dumps(
-                    {"version": 1, "machines": machines, "diagnostics": [as_dict(d) for d in found]}, indent=2, ensure_ascii=False
-                )
-            )
+            print_json({"machines": [as_row(j) for j in judged]}, found)
         case "concise":
             for j in judged:
                 if j.word == "proved":

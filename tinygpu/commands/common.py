@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import argparse
 import glob
+import json
 import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from types import TracebackType
 
 from tinygpu.diagnostic import Diagnostic, TinygpuError
 from tinygpu.report import FORMATS, report, wants_color
+from tinygpu.report.formats import as_dict
 
 PROVED, REFUTED, BAD, UNKNOWN = 0, 1, 2, 3
 LARGEST = 1 << 24  # bytes of a file that is read
@@ -27,6 +29,12 @@ LARGEST = 1 << 24  # bytes of a file that is read
 def add_format(parser: argparse.ArgumentParser) -> None:
     """The option `--output-format`."""
     parser.add_argument("--output-format", choices=FORMATS, default="human", help="how messages are written (human)")
+
+
+def add_machine(parser: argparse.ArgumentParser) -> None:
+    """The option `--machine`."""
+    help = "only this machine, or the machines of this op"
+    parser.add_argument("--machine", action="append", default=[], metavar="NAME", help=help)
 
 
 def find(paths: Sequence[str]) -> tuple[str, ...]:
@@ -74,15 +82,15 @@ def read(path: str) -> str:
             data = file.read(LARGEST + 1)
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        raise TinygpuError(Diagnostic("TG903", f"{path} cannot be read: {reason.lower()}")) from None
+        raise TinygpuError.of("TG903", f"{path} cannot be read: {reason.lower()}") from None
     if len(data) > LARGEST:
-        raise TinygpuError(Diagnostic("TG903", f"{path} cannot be read: it has more than {LARGEST} bytes"))
+        raise TinygpuError.of("TG903", f"{path} cannot be read: it has more than {LARGEST} bytes")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
         title = f"{path} is not UTF-8: byte {data[error.start]:#04x} in line {line}"
-        raise TinygpuError(Diagnostic("TG903", title, helps=("save the file as UTF-8",))) from None
+        raise TinygpuError.of("TG903", title, help="save the file as UTF-8") from None
     return text.replace("\r\n", "\n")
 
 
@@ -94,7 +102,7 @@ def write(path: Path, text: str) -> None:
         write_whole(path, text)
     except OSError as error:
         reason = (error.strerror or type(error).__name__).lower()
-        raise TinygpuError(Diagnostic("TG904", f"{brief(str(path))} cannot be written: {reason}")) from None
+        raise TinygpuError.of("TG904", f"{brief(str(path))} cannot be written: {reason}") from None
 
 
 def show(diagnostics: Iterable[Diagnostic], style: str, sources: dict[str, str] | None = None) -> None:
@@ -106,9 +114,10 @@ def show(diagnostics: Iterable[Diagnostic], style: str, sources: dict[str, str] 
         print(text, file=stream)
 
 
-def show_error(error: TinygpuError, style: str) -> None:
-    """Print what an error carries."""
-    show(error.diagnostics, style)
+def print_json(parts: Mapping[str, object], diagnostics: Iterable[Diagnostic] | None = None) -> None:
+    """Print a document for a machine that reads, with the diagnostics that go with it."""
+    found = {} if diagnostics is None else {"diagnostics": [as_dict(d) for d in diagnostics]}
+    print(json.dumps({"version": 1, **parts, **found}, indent=2, ensure_ascii=False))
 
 
 def texts(diagnostics: Iterable[Diagnostic]) -> dict[str, str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from tinygpu.commands.specs import usual_sizes
 from tinygpu.cost.measure import Cost, measure
 from tinygpu.cost.notes import notes
 from tinygpu.cost.plain import as_data
@@ -46,28 +47,12 @@ def target_named(name: str | None) -> Target:
     raise TinygpuError(Diagnostic("TG905", f"there is no device {name}", helps=helps))
 
 
-def usual_sizes(machine: Machine, given: Mapping[str, int]) -> dict[str, int]:
-    """The sizes given, and for the others one number that keeps every array moderate; halved until the preconditions hold, if they can."""
-    from math import prod
-
-    from tinygpu.category.evaluate import evaluate
-    from tinygpu.category.term import reads
-
-    op, usual = machine.op, USUAL.get(len(machine.op.sizes), 128)
-    while True:
-        sizes = {s: given.get(s, usual) for s in op.sizes}
-        small = max((prod(int(evaluate(e, sizes)) for e in t.shape) for t in op.tensors), default=0) <= MOST
-        if usual <= 16 or (small and all(evaluate(w, sizes) for w in op.where if not reads(w))):
-            return sizes
-        usual //= 2
-
-
 def cost_of(machine: Machine, given: Mapping[str, int], target: Target) -> tuple[Cost, tuple[Filled, ...]]:
     """The cost of a machine, and how its launches fill a device."""
     from tinygpu import pipeline
 
-    program = pipeline.program(machine)
-    cost = measure(program, usual_sizes(machine, given))
+    program, op = pipeline.program(machine), machine.op
+    cost = measure(program, usual_sizes(op, given, USUAL.get(len(op.sizes), 128), MOST))
     if not target.arch:
         return cost, ()
     return cost, filled(cost, target.arch, target.device, assembled(cost.program, target.arch, bool(cost.wide)))

@@ -70,14 +70,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     name = arguments.name.removesuffix(".tgpu")
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
-        helps = ("letters, digits and _, not beginning with a digit",)
-        raise TinygpuError(Diagnostic("TG905", f"{arguments.name!r} cannot be the name of an operation", helps=helps))
+        title = f"{arguments.name!r} cannot be the name of an operation"
+        raise TinygpuError.of("TG905", title, help="letters, digits and _, not beginning with a digit")
     if name in load().reserved | load().folds or iskeyword(name):
         helps = (f"choose another name, such as {name}_rows: it is a word of the language, or of Python",)
         raise TinygpuError(Diagnostic("TG905", f"{name} cannot be the name of an operation", helps=helps))
     path = Path(arguments.output) / f"{name}.tgpu"
     if os.path.exists(path):  # a name that is too long is none; then it cannot be written
-        raise TinygpuError(Diagnostic("TG904", f"{path} is there already", helps=("choose another name, or remove it first",)))
+        raise TinygpuError.of("TG904", f"{path} is there already", help="choose another name, or remove it first")
     write(path, TEMPLATES[arguments.kind].replace("NAME", name))
     print(f"{path}: next, tinygpu check {path}")
     return PROVED

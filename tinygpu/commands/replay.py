@@ -7,13 +7,12 @@ what runs of it on real numbers say. The one idea: nothing that was proved befor
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tinygpu.commands.common import BAD, PROVED, REFUTED, UNKNOWN, Progress, add_format, show
+from tinygpu.commands.common import BAD, PROVED, REFUTED, UNKNOWN, Progress, add_format, add_machine, print_json, show
 from tinygpu.diagnostic import Diagnostic
 from tinygpu.recheck import Agreement, Disagreement
 
@@ -21,13 +20,12 @@ if TYPE_CHECKING:
     from tinygpu.commands.again import Replayed
 
 EXAMPLE = "tinygpu replay proofs/"
-FAILS = "TG911"
 MISSING = "cvc5 is not installed, so only z3 proved these again; get it with: pip install 'tinygpu[replay]'"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("paths", nargs="+", metavar="PATH", help="specs, certificates, emitted modules, or folders of them")
-    parser.add_argument("--machine", action="append", default=[], metavar="NAME", help="only this machine")
+    add_machine(parser)
     parser.add_argument("--proofs", default="proofs", metavar="FOLDER", help="where the certificates of specs lie (proofs)")
     parser.add_argument("--jobs", type=int, default=0, metavar="N", help="how many processes (one for each core)")
     parser.add_argument("--quick", action="store_true", help="without runs on real numbers")
@@ -36,7 +34,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from tinygpu.commands.again import replay_all, validated
+    from tinygpu.commands.again import failures, replay_all
+    from tinygpu.commands.rewritten import validated
     from tinygpu.commands.subjects import subjects
     from tinygpu.recheck.solve import cvc5_module
 
@@ -54,14 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
             print(f"{path}: the kernels {verdict_on(several)}")
         show(problems, style)
     elif style == "json":
-        from tinygpu.report.formats import as_dict
-
-        rows = [as_row(r) for r in replayed]
-        print(
-            json.dumps(
-                {"version": 1, "machines": rows, "diagnostics": [as_dict(d) for d in problems]}, indent=2, ensure_ascii=False
-            )
-        )
+        print_json({"machines": [as_row(r) for r in replayed]}, problems)
     else:
         show(problems, style)
     return code_of(replayed, problems, arguments.strict)
@@ -82,23 +74,6 @@ def code_of(replayed: Sequence[Replayed], problems: Sequence[Diagnostic], strict
     if any(d.verdict != "unknown" for d in problems):
         return REFUTED
     return UNKNOWN if problems or (strict and any(r.unrun for r in replayed)) else PROVED
-
-
-def failures(replayed: Replayed) -> tuple[Diagnostic, ...]:
-    """What no solver proves again, or one of them has a counterexample to; and what a run showed."""
-    found = []
-    for one, by in replayed.obligations:
-        said = f"{one.kind} ({one.code}) of {replayed.subject.machine}: {one.sentence}"
-        if not one.text:
-            found.append(Diagnostic(FAILS, f"no formula states {said}", verdict="unknown"))
-        elif by == "false":
-            found.append(Diagnostic(FAILS, f"a solver has a counterexample to {said}", verdict="refuted"))
-        elif not by:
-            found.append(Diagnostic(FAILS, f"not proved again: {said}", verdict="unknown"))
-    if isinstance(replayed.runs, Disagreement):
-        title = f"a run of {replayed.subject.machine} is not what its equation says, {replayed.runs}"
-        found.append(Diagnostic(FAILS, title, verdict="refuted"))
-    return tuple(found)
 
 
 def tell(replayed: Sequence[Replayed], lacking: bool) -> None:

@@ -1,6 +1,6 @@
-"""Whether a module is what this version writes for the programs that it names, to the character.
+"""Whether a module is what this version writes for the programs that it names, to the character, and does what they say.
 
-Comes in: the text of a module. Goes out: the first line that is another one. The one idea: a module is a function of its programs, so
+Comes in: the text of a module. Goes out: the first line that is another one, or what reading it back finds. The one idea: a module is a function of its programs, so
 nobody has to understand an edit to see it: all of it (names, imports, kernels, launchers, helpers, sentences) is written again from the
 programs alone, and compared. Nothing of the text is run, and nothing else of it is believed.
 """
@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tinygpu import pipeline
-from tinygpu.commands.subjects import launcher, launchers, parsed
+from tinygpu import pipeline, runtime
+from tinygpu.commands.subjects import Subject, launcher, launchers, parsed
 from tinygpu.diagnostic import Diagnostic, Label, Span
 from tinygpu.model.machine import Machine
 from tinygpu.proof.certificate import misnamed
@@ -82,3 +84,42 @@ def written(spec: str, machines: tuple[Choice, ...], docstrings: tuple[str, ...]
 def variant(text: str) -> tuple[tuple[str, str], ...]:
     """`op=relu, T=f16`, the choice of a machine that serves several."""
     return tuple((key, value) for key, _, value in (part.partition("=") for part in text.split(", ") if part))
+
+
+# ── and read back ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def validated(found: Sequence[Subject]) -> dict[str, tuple[Diagnostic, ...]]:
+    """For each module what is wrong with it. It is what this version writes for the programs that it names, to the character, or it is not
+    looked at further; then its launchers and kernels are followed along these programs."""
+    from tinygpu.derive.unpack import unpack
+    from tinygpu.obligations.width import limits
+    from tinygpu.validate.check import validate
+    from tinygpu.validate.cpu import findings
+    from tinygpu.validate.launcher import Expected
+
+    modules: dict[str, list[Subject]] = {}
+    for s in found:
+        if s.promised:
+            modules.setdefault(s.path, []).append(s)
+    out: dict[str, tuple[Diagnostic, ...]] = {}
+    for path, several in modules.items():
+        if other := differs(several[0].module, path):
+            out[path] = (other,)
+            continue
+        text = several[0].module
+        expected = [
+            Expected(s.machine, unpack(s.program), pipeline.on_core(s.alone or s.program), limits(s.program)) for s in several
+        ]
+        on_gpu = (*beside(path), *validate(text, expected, path))
+        on_cpu = findings(text, expected, path) if not on_gpu else ()
+        out[path] = (*on_gpu, *on_cpu)
+    return out
+
+
+def beside(path: str) -> Iterator[Diagnostic]:
+    """What is to be said of the runtime in the folder of a module: it is the one that this version writes."""
+    file = Path(path).with_name(f"{runtime.NAME}.py")
+    if file.is_file() and file.read_bytes() != runtime.text().encode():
+        helps = ("build the module again, with this version of tinygpu",)
+        yield Diagnostic("TG821", f"{file} is not the runtime of this version", verdict="error", helps=helps)

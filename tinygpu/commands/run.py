@@ -7,15 +7,14 @@ numpy has a call for the op. The one idea: the number printed is of the very mod
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from tinygpu.commands.common import BAD, REFUTED, Progress, add_format, brief, show
-from tinygpu.commands.specs import Judged, chosen, exit_code, judge_all, line, load_all, width_of
-from tinygpu.diagnostic import Diagnostic, TinygpuError
+from tinygpu.commands.common import BAD, REFUTED, Progress, add_format, show
+from tinygpu.commands.specs import Judged, exit_code, judge, line, load_all, sized, usual_sizes, width_of, words
+from tinygpu.diagnostic import TinygpuError
 
 if TYPE_CHECKING:
     from tinygpu.model.machine import Machine
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 EXAMPLE = "tinygpu run specs/matmul.tgpu M=512 N=512 K=512"
 MODERATE = 1 << 25  # elements of an array, where nobody gives its size
 STEPS = {"cpu": 1 << 40, "gpu": 1 << 44}  # of one assignment, by all threads: minutes, where others may be years
-DIGITS = 18  # of a size: no array is as long
 SAMPLED = 2000  # elements of each output that are compared with the equation, where there are more
 DEFAULT = {1: 1 << 22, 2: 2048, 3: 512, 4: 96}  # a size, by how many there are
 
@@ -43,36 +41,19 @@ def run(arguments: argparse.Namespace) -> int:
         show(problems, arguments.output_format, sources)
         return BAD
     given, names = words(arguments.words)
-    machines = chosen(specs, names)
-    known = {s for _, m in machines for s in m.op.sizes}
-    unknown = sorted(set(given) - known)
-    if unknown:
-        helps = (f"the sizes are {', '.join(sorted(known)) or 'none'}",)
-        raise TinygpuError(Diagnostic("TG905", f"there is no size {', '.join(unknown)}", helps=helps))
+    machines = sized(specs, names, given)
+    judged = []
     with Progress() as now:
-        judged = judge_all(machines, now)
+        for number, machine in enumerate(machines, 1):
+            now(f"checking {machine.title} ({number} of {len(machines)})")
+            judged.append(judge(arguments.path, machine))
     show((d for j in judged for d in j.diagnostics), arguments.output_format, sources)
-    width = width_of(m for _, m in machines)
+    width = width_of(machines)
     for one in judged:
         print(line(one, width))
     proved = [j for j in judged if j.word == "proved"]
     agreed = run_all(proved, given, arguments) if proved else True
     return exit_code(j.word for j in judged) or (0 if agreed else REFUTED)
-
-
-def words(given: Sequence[str]) -> tuple[dict[str, int], list[str]]:
-    """`M=512 matmul_tile → ({M: 512}, [matmul_tile])`. Raises TG905 for a size that is no natural number."""
-    sizes: dict[str, int] = {}
-    names: list[str] = []
-    for word in given:
-        if "=" not in word or word.endswith("]"):  # titles such as relu_v4[T=f16] have an = too
-            names.append(word)
-        elif (found := re.fullmatch(r"(\w+)=(\d[\d_]*)", word, re.ASCII)) and len(found[2].replace("_", "")) <= DIGITS:
-            sizes[found[1]] = int(found[2])
-        else:
-            helps = (f"write NAME=NUMBER, as in M=512, with at most {DIGITS} digits",)
-            raise TinygpuError(Diagnostic("TG905", f"{brief(word)} is no size", helps=helps))
-    return sizes, names
 
 
 def run_all(judged: Sequence[Judged], given: dict[str, int], arguments: argparse.Namespace) -> bool:
@@ -83,10 +64,8 @@ def run_all(judged: Sequence[Judged], given: dict[str, int], arguments: argparse
 
     gpu = arguments.device != "cpu" and gpu_arrays()
     if arguments.device == "gpu" and not gpu:
-        helps = ("leave out --device gpu to run on the CPU",)
-        raise TinygpuError(
-            Diagnostic("TG907", "no GPU that can be used: it needs numba-cuda, cuda-core, and CuPy or torch", helps=helps)
-        )
+        title = "no GPU that can be used: it needs numba-cuda, cuda-core, and CuPy or torch"
+        raise TinygpuError.of("TG907", title, help="leave out --device gpu to run on the CPU")
     module = load(module_text(arguments.path, list(judged)), module_name(arguments.path).removesuffix(".py"))
     names = launcher_names([j.machine for j in judged])
     yardsticks: dict[str, float | None] = {}
@@ -95,23 +74,9 @@ def run_all(judged: Sequence[Judged], given: dict[str, int], arguments: argparse
     width = max(len(j.machine.title) for j in judged)
     for one, name in zip(judged, names, strict=True):
         op = one.machine.op
-        sizes = usual_sizes(op, given)
+        sizes = usual_sizes(op, given, DEFAULT.get(len(op.sizes), 32), MODERATE)
         agreed &= run_one(one.machine, getattr(module, name), sizes, arguments.seed, gpu, yardsticks, width)
     return agreed
-
-
-def usual_sizes(op: Op, given: dict[str, int]) -> dict[str, int]:
-    """The sizes given, and for the others one number that keeps every array moderate."""
-    from math import prod
-
-    from tinygpu.category.evaluate import evaluate
-
-    usual = DEFAULT.get(len(op.sizes), 32)
-    while True:
-        sizes = {s: given.get(s, usual) for s in op.sizes}
-        if usual <= 16 or max((prod(int(evaluate(e, sizes)) for e in t.shape) for t in op.tensors), default=0) <= MODERATE:
-            return sizes
-        usual //= 2
 
 
 def run_one(
@@ -132,7 +97,7 @@ def run_one(
         out = launcher(*arrays, **missing)
         first = time.perf_counter() - start
     except (ValueError, MemoryError, SimulationBudget) as error:  # sizes that the launcher refuses are the user's
-        raise TinygpuError(Diagnostic("TG905", str(error) or "not enough memory", helps=("choose other sizes",))) from None
+        raise TinygpuError.of("TG905", str(error) or "not enough memory", help="choose other sizes") from None
     results = [gpu.get(o) if gpu else o for o in (out if isinstance(out, tuple) else (out,))]
     wrong, compared = compare_with_equation(op, sizes, inputs, dict(zip((t.name for t in op.outputs), results, strict=True)), seed)
     synchronise = gpu.wait if gpu else lambda: None
@@ -155,9 +120,7 @@ def affordable(machine: Machine, sizes: dict[str, int], device: str) -> None:
     if lane_steps(program(machine), sizes) > STEPS[device]:
         at = ", ".join(f"{name}={size}" for name, size in sizes.items()) or "its one size"
         title = f"{machine.title} would make more than {STEPS[device]} steps at {at}"
-        raise TinygpuError(
-            Diagnostic("TG905", title, helps=("choose smaller sizes, if the loops do not have their lengths in the spec",))
-        )
+        raise TinygpuError.of("TG905", title, help="choose smaller sizes, if the loops do not have their lengths in the spec")
 
 
 def sizes_by_keyword(op: Op) -> tuple[str, ...]:

@@ -11,9 +11,9 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tinygpu.commands.common import BAD, PROVED, add_format, show
-from tinygpu.commands.specs import chosen, load_all
-from tinygpu.diagnostic import Diagnostic, TinygpuError
+from tinygpu.commands.common import BAD, PROVED, add_format, print_json, show
+from tinygpu.commands.specs import chosen, load_all, sized, words
+from tinygpu.diagnostic import TinygpuError
 from tinygpu.hardware.arch import CPU
 from tinygpu.report import report, wants_color
 
@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.cost is not None:
         return costs(arguments, specs, sources)
     if arguments.device is not None:
-        raise TinygpuError(Diagnostic("TG905", "--device goes with --cost", helps=("say --cost --device NAME",)))
+        raise TinygpuError.of("TG905", "--device goes with --cost", help="say --cost --device NAME")
     stages = [stage for stage in STAGES if getattr(arguments, stage)] or ["program"]
     machines = chosen(specs, arguments.machines)
     texts = []
@@ -63,25 +63,17 @@ def run(arguments: argparse.Namespace) -> int:
 
 def costs(arguments: argparse.Namespace, specs: Sequence[Loaded], sources: dict[str, str]) -> int:
     """The cost of each machine, with its notes under it; one document for a machine that reads."""
-    import json
-
     from tinygpu.commands.costs import cost_data, cost_page, target_named
-    from tinygpu.commands.run import words
     from tinygpu.report.formats import as_dict
 
     given, names = words([*arguments.machines, *arguments.cost])
-    machines, target, style = chosen(specs, names), target_named(arguments.device), arguments.output_format
-    known = {s for _, m in machines for s in m.op.sizes}
-    if unknown := sorted(set(given) - known):
-        helps = (f"the sizes are {', '.join(sorted(known)) or 'none'}",)
-        raise TinygpuError(Diagnostic("TG905", f"there is no size {', '.join(unknown)}", helps=helps))
+    machines, target, style = sized(specs, names, given), target_named(arguments.device), arguments.output_format
     if style == "json":
-        found = [cost_data(machine, given, target) for _, machine in machines if machine.arch != CPU]
-        every = [{**data, "notes": [as_dict(note) for note in said]} for data, said in found]
-        print(json.dumps({"version": 1, "costs": every}, indent=2, ensure_ascii=False))
+        found = [cost_data(machine, given, target) for machine in machines if machine.arch != CPU]
+        print_json({"costs": [{**data, "notes": [as_dict(note) for note in said]} for data, said in found]})
         return PROVED
     pages = []
-    for _, machine in machines:
+    for machine in machines:
         if machine.arch == CPU:
             pages.append(f"{machine.title} : {machine.op.name}   is on cpu, which has no warps and no sectors to count")
             continue

@@ -6,18 +6,22 @@ The one idea: a verdict is one of three words, and an exit code follows from all
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from tinygpu.commands.common import BAD, PROVED, REFUTED, UNKNOWN, find, read
+from tinygpu.commands.common import BAD, PROVED, REFUTED, UNKNOWN, brief, find, read
 from tinygpu.commands.together import together
 from tinygpu.diagnostic import Diagnostic, TinygpuError
 from tinygpu.record import dataclass
 
 if TYPE_CHECKING:
     from tinygpu.model.machine import Machine
+    from tinygpu.model.op import Op
     from tinygpu.pipeline import Loaded, Verdict
+
+DIGITS = 18  # of a size: no array is as long
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +71,8 @@ def chosen(specs: Iterable[Loaded], names: Sequence[str]) -> tuple[tuple[Loaded,
     specs = tuple(specs)
     every = [(spec, machine) for spec in specs for machine in spec.machines]
     if specs and not every:
-        helps = ("an operation is computed by a machine: tinygpu new shows one",)
-        raise TinygpuError(Diagnostic("TG905", f"there is no machine in {', '.join(s.path for s in specs)}", helps=helps))
+        title = f"there is no machine in {', '.join(s.path for s in specs)}"
+        raise TinygpuError.of("TG905", title, help="an operation is computed by a machine: tinygpu new shows one")
     if not names:
         return tuple(every)
     missing = [n for n in names if not any(n in names_of(m) for _, m in every)]
@@ -159,12 +163,45 @@ def exit_code(words: Iterable[str]) -> int:
     return PROVED
 
 
-def judge_all(
-    chosen_machines: Sequence[tuple[Loaded, Machine]], now: Callable[[str], None], budget: int | None = None
-) -> tuple[Judged, ...]:
-    """Check machines one after the other; `now` is told which."""
-    judged = []
-    for number, (spec, machine) in enumerate(chosen_machines, 1):
-        now(f"checking {machine.title} ({number} of {len(chosen_machines)})")
-        judged.append(judge(spec.path, machine, budget))
-    return tuple(judged)
+# ── sizes ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def words(given: Sequence[str]) -> tuple[dict[str, int], list[str]]:
+    """`M=512 matmul_tile → ({M: 512}, [matmul_tile])`. Raises TG905 for a size that is no natural number."""
+    sizes: dict[str, int] = {}
+    names: list[str] = []
+    for word in given:
+        if "=" not in word or word.endswith("]"):  # titles such as relu_v4[T=f16] have an = too
+            names.append(word)
+        elif (found := re.fullmatch(r"(\w+)=(\d[\d_]*)", word, re.ASCII)) and len(found[2].replace("_", "")) <= DIGITS:
+            sizes[found[1]] = int(found[2])
+        else:
+            title = f"{brief(word)} is no size"
+            raise TinygpuError.of("TG905", title, help=f"write NAME=NUMBER, as in M=512, with at most {DIGITS} digits")
+    return sizes, names
+
+
+def sized(specs: Iterable[Loaded], names: Sequence[str], given: Iterable[str]) -> tuple[Machine, ...]:
+    """The machines of these names, some of which have the sizes that are given. Raises TG905 for a size that none has."""
+    machines = tuple(machine for _, machine in chosen(specs, names))
+    known = {size for machine in machines for size in machine.op.sizes}
+    if unknown := sorted(set(given) - known):
+        title = f"there is no size {', '.join(unknown)}"
+        raise TinygpuError.of("TG905", title, help=f"the sizes are {', '.join(sorted(known)) or 'none'}")
+    return machines
+
+
+def usual_sizes(op: Op, given: Mapping[str, int], usual: int, most: int) -> dict[str, int]:
+    """The sizes given, and for the others one number that keeps every array below so many elements; halved until the preconditions hold,
+    if they can."""
+    from math import prod
+
+    from tinygpu.category.evaluate import evaluate
+    from tinygpu.category.term import reads
+
+    while True:
+        sizes = {s: given.get(s, usual) for s in op.sizes}
+        small = max((prod(int(evaluate(e, sizes)) for e in t.shape) for t in op.tensors), default=0) <= most
+        if usual <= 16 or (small and all(evaluate(w, sizes) for w in op.where if not reads(w))):
+            return sizes
+        usual //= 2

@@ -60,7 +60,7 @@ def subjects(paths: Sequence[str], proofs: Path, names: Sequence[str]) -> tuple[
         raise TinygpuError(*problems)
     if not found:
         what = f"no machine {', '.join(names)}" if names else "nothing to replay"
-        raise TinygpuError(Diagnostic("TG905", f"there is {what} in {', '.join(paths)}"))
+        raise TinygpuError.of("TG905", f"there is {what} in {', '.join(paths)}")
     return tuple(found)
 
 
@@ -70,7 +70,7 @@ def files(path: str) -> tuple[str, ...]:
     if os.path.isdir(path) and not any(folder.rglob("*.tgpu")):
         inside = tuple(sorted(str(p) for p in folder.rglob("*.json")))
         if not inside:
-            raise TinygpuError(Diagnostic("TG902", f"neither specs nor certificates are under the folder {path}"))
+            raise TinygpuError.of("TG902", f"neither specs nor certificates are under the folder {path}")
         return inside
     return find([path])
 
@@ -95,7 +95,7 @@ def of_certificate(path: str, text: str) -> Subject:
         if program_text(program) != found.program:
             raise ValueError("its program is not written as it would be")
     except (ValueError, TinygpuError) as error:
-        raise TinygpuError(Diagnostic(INVALID, f"{path} is no certificate that can be used: {error}")) from None
+        raise TinygpuError.of(INVALID, f"{path} is no certificate that can be used: {error}") from None
     problems = tuple(Diagnostic(INVALID, f"{path}: {said}") for said in found.differs(program))
     return Subject(path, found.machine, found.op, found.program, program, found, problems)
 
@@ -140,8 +140,8 @@ def of_module(path: str, text: str) -> Iterator[Subject]:
     """Every launcher of an emitted module, with the program and the hash that its docstring names."""
     found = [replace(launcher(path, name, docstring), module=text) for name, docstring in launchers(parsed(path, text))]
     if not found:
-        helps = ("replay takes modules that tinygpu build wrote, specs, and certificates",)
-        raise TinygpuError(Diagnostic(INVALID, f"no launcher in {path} names its program", helps=helps))
+        title = f"no launcher in {path} names its program"
+        raise TinygpuError.of(INVALID, title, help="replay takes modules that tinygpu build wrote, specs, and certificates")
     yield from found
 
 
@@ -161,7 +161,7 @@ def parsed(path: str, text: str) -> ast.Module:
         said = f"{error.msg} in line {error.lineno}"
     except (ValueError, RecursionError, MemoryError) as error:
         said = str(error) or "it nests too deeply"
-    raise TinygpuError(Diagnostic("TG903", f"{path} is no Python: {said}"))
+    raise TinygpuError.of("TG903", f"{path} is no Python: {said}")
 
 
 def launcher(path: str, name: str, docstring: str) -> Subject:
@@ -172,13 +172,13 @@ def launcher(path: str, name: str, docstring: str) -> Subject:
     try:
         programs = [pipeline.program(machine) for machine in pipeline.load_text(text, f"{path}:{name}").machines]
     except TinygpuError as error:
-        raise TinygpuError(Diagnostic(INVALID, f"the program of {name} in {path} cannot be read: {error}")) from None
+        raise TinygpuError.of(INVALID, f"the program of {name} in {path} cannot be read: {error}") from None
     if not programs or len(programs) > 2:
         said = f"{name} in {path} has one program, and perhaps one for the CPU, not {len(programs)}"
-        raise TinygpuError(Diagnostic(INVALID, said))
+        raise TinygpuError.of(INVALID, said)
     program, alone = programs[0], programs[1] if len(programs) == 2 else None
     if alone is not None and not alone.serves(program):
         said = f"the program of {name} in {path} for the CPU is of another op, or has a precondition that {name} does not check"
-        raise TinygpuError(Diagnostic(INVALID, said))
+        raise TinygpuError.of(INVALID, said)
     hash_ = promised[1] if promised else "none"
     return Subject(path, name, program.op.name, program_text(program), program, None, (), hash_, alone)

@@ -12,12 +12,12 @@ from collections.abc import Iterator, Mapping, Set
 import numpy as np
 from numpy.typing import NDArray
 
+from tinygpu.category.layout import address as shared_address
 from tinygpu.category.term import Const
 from tinygpu.cost.classes import Classes, classes
 from tinygpu.cost.parts import SECTOR_BYTES, WARP, Parts, Unclear, parts_of
 from tinygpu.cost.sites import Access, Where
 from tinygpu.program.address import address
-from tinygpu.program.layout import address as shared_address
 from tinygpu.program.step import Program
 from tinygpu.record import dataclass
 

@@ -12,8 +12,7 @@ from tinygpu.category.monoid import as_monoid
 from tinygpu.category.owner import Arrow
 from tinygpu.category.region import Region
 from tinygpu.category.term import Axis, Fold, Var, variables
-from tinygpu.model.across import atomic, left, outermost, without
-from tinygpu.model.chained import whole
+from tinygpu.model.across import atomic, left, outermost, whole, without
 from tinygpu.model.machine import Launch, Phase
 from tinygpu.model.op import Equation
 from tinygpu.model.prefix import scans

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from math import prod
 
 from tinygpu.category.decide import holds
+from tinygpu.category.layout import Layout
 from tinygpu.category.region import Region
 from tinygpu.category.simplify import simplify
 from tinygpu.category.term import (
@@ -38,7 +39,6 @@ from tinygpu.derive.tile import Tile, Tiles, localized, touches
 from tinygpu.model.machine import Launch, inlined
 from tinygpu.model.op import Op
 from tinygpu.model.tile import BLOCK, Stage
-from tinygpu.program.layout import Layout
 from tinygpu.program.space import SHARED
 from tinygpu.program.step import Array, Assign, Step
 from tinygpu.record import dataclass, replace

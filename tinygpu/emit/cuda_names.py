@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 
-from tinygpu.category.corner import nonnegative
+from tinygpu.category.bounds import at_corner
 from tinygpu.category.known import Known
+from tinygpu.category.layout import Layout, address
 from tinygpu.category.linear import polynomial
 from tinygpu.category.names import unused
 from tinygpu.category.term import App, Axis, Const, Read, Term, Var, reads, walk
 from tinygpu.emit.python import identifier
-from tinygpu.program.layout import Layout, address
 from tinygpu.program.step import Array, Assign, For, Launch, Program, Step, steps
 from tinygpu.program.traverse import terms
 
@@ -65,7 +65,7 @@ def anywhere(term: Term, box: Known) -> bool:
     (True, False)
     """
     divisions = [part.args[0] for part in walk(term) if isinstance(part, App) and part.op in ("floordiv", "mod", "ceildiv")]
-    return all(nonnegative(polynomial(divided), box) for divided in divisions)
+    return all(at_corner(polynomial(divided), box) for divided in divisions)
 
 
 def first_names(firsts: Mapping[Term, Term], labels: Mapping[Term, str], taken: Collection[str]) -> dict[Term, str]:

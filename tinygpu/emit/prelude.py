@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from tinygpu.category.operation import FUNCTION
 from tinygpu.derive.lanes import MOST_LANES
 
 CONVERSIONS = ("f16_bits", "f16_value", "bf16_bits", "bf16_value", "round_f16", "round_bf16", "trunc_i32", "trunc_u32", "trunc_i64")
-ANGLES = ("sinf", "cosf", "sin", "cos")
+ANGLES = tuple(row.cuda + end for end in ("f", "") for row in FUNCTION.values() if row.angle)
 SHUFFLED = tuple(f"shuffle_{mode}" for mode in ("xor", "up", "down", "idx", "up_any", "down_any"))
 UPDATED = tuple(f"{space}atomic_{update}" for space in ("", "shared_") for update in ("sum", "max", "min"))
 MOVES = tuple(

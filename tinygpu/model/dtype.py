@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from tinygpu.category.dtype import DTYPE, RANGE
 from tinygpu.category.monoid import Carrier, components
+from tinygpu.category.operation import FLOAT, INTEGER, OPERATION, SYMBOL
 from tinygpu.category.term import (
     BOOL,
     COMPARISONS,
@@ -33,9 +34,6 @@ LITERAL = "literal"
 OPEN = (LITERAL, INDEX)
 # a cast is advised towards the right
 WIDER = (*sorted(INTEGERS, key=lambda t: DTYPE[t].digits), *sorted(FLOATS, key=lambda t: (DTYPE[t].bits, -DTYPE[t].exponent)))
-ONLY_FLOATS = ("div", *(f for f in FUNCTIONS if f != "abs"))
-ONLY_INTEGERS = ("floordiv", "mod", "xor", "ceildiv")
-SIGN = {"add": "+", "sub": "-", "mul": "*", "div": "/", "floordiv": "//", "mod": "%", "xor": "^"}
 
 
 def constant(value: int | float | bool, dtype: str) -> Const | None:
@@ -103,14 +101,13 @@ def offered(op: str, dtype: str) -> bool:
         return False
     if dtype == BOOL:
         return op in COMPARISONS
-    if op in ONLY_FLOATS:
-        return dtype in (*FLOATS, LITERAL)
-    return op not in ONLY_INTEGERS or dtype not in FLOATS
+    of = OPERATION[op].of
+    return dtype in (*FLOATS, LITERAL) if of == FLOAT else of != INTEGER or dtype not in FLOATS
 
 
 def not_offered(op: str, dtype: str, span: Span, problems: Problems) -> Const:
     """The message for an operation that a dtype does not have."""
-    sign, kind = SIGN.get(op, op), "an index" if dtype == INDEX else dtype
+    sign, kind = SYMBOL.get(op, (op, 0))[0].strip(), "an index" if dtype == INDEX else dtype
     fix = {
         "div": "write // for the whole quotient, or cast both sides: f32(a) / f32(b)",
         "floordiv": "write floor(a / b)",

@@ -15,17 +15,21 @@ from tinygpu.diagnostic import Label, Span
 from tinygpu.model.across import (
     atomic,
     check_atomic,
+    check_blocks,
+    check_open,
     check_reduce,
     continued,
+    heads,
     incomplete,
+    known,
     left,
     nested,
     open_grid,
     outermost,
     partial,
+    space,
     workspaces,
 )
-from tinygpu.model.chained import check_blocks, check_open, heads, known, space
 from tinygpu.model.clauses import Clauses
 from tinygpu.model.launch import derived
 from tinygpu.model.machine import Launch, Phase

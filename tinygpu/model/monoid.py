@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tinygpu.category.carrier import broken
 from tinygpu.category.monoid import LEFT, RIGHT, Carrier, pack
-from tinygpu.category.sample import broken
 from tinygpu.category.term import BOOL, DTYPES, OPERATIONS, Const, Fold, Term, Var, conjunction, substitute, walk
 from tinygpu.diagnostic import Label, Span
 from tinygpu.model.builtin import is_built_in

@@ -6,12 +6,12 @@ The one idea: what was elaborated can be said again, so that whoever holds a pro
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-from tinygpu.record import fields, is_dataclass, replace
+from tinygpu.record import fields, replace
 from tinygpu.syntax import tree
 from tinygpu.syntax.format import format_file
+from tinygpu.syntax.node import nodes, rewritten
 
 Declared = tree.Param | tree.Monoid | tree.Op
 
@@ -26,17 +26,28 @@ def source(file: tree.File, op: tree.Op, dtype: str = "") -> tuple[Declared, ...
     (None, 'f16')
     """
     shared = [d for d in file.declarations if isinstance(d, tree.Monoid) or (isinstance(d, tree.Param) and d.value is not None)]
-    plain: tree.Op = replace(_with(op, op.family.variable, dtype), family=None) if op.family else op
-    return (*shared, plain)
+    if op.family is None:
+        return (*shared, op)
+    variable = op.family.variable
+
+    def change(node: Any) -> Any:
+        match node:
+            case tree.TensorDecl(dtype=name) if name == variable:
+                return replace(node, dtype=dtype)
+            case tree.Call(function=name) if name == variable:
+                return replace(node, function=dtype)
+        return node
+
+    return (*shared, replace(rewritten(op, change), family=None))
 
 
 def needed(declared: tuple[Declared, ...], *users: object) -> tuple[Declared, ...]:
     """Those of the declarations that are ops, that `users` name, or that one of these names."""
-    words = {w for user in (*users, *(d for d in declared if isinstance(d, tree.Op))) for w in _words(user)}
+    words = _words((*users, *(d for d in declared if isinstance(d, tree.Op))))
     found: dict[str, Declared] = {}
     while more := [d for d in declared if d.name not in found and (isinstance(d, tree.Op) or d.name in words)]:
         found.update((d.name, d) for d in more)
-        words.update(w for d in more for w in _words(d))
+        words |= _words(tuple(more))
     return tuple(d for d in declared if d.name in found)
 
 
@@ -60,29 +71,7 @@ def said(file: tree.File, name: str) -> str:
     return format_file(tree.File((*mine, machine)))
 
 
-def _with(node: Any, variable: str, dtype: str) -> Any:
-    """A tree in which a dtype stands for a family's variable, where tensors are declared and values converted."""
-    if isinstance(node, tuple):
-        return tuple(_with(n, variable, dtype) for n in node)
-    if not is_dataclass(node):
-        return node
-    changes = {f.name: _with(getattr(node, f.name), variable, dtype) for f in fields(node) if f.name != "span"}
-    match node:
-        case tree.TensorDecl(dtype=name) if name == variable:
-            changes["dtype"] = dtype
-        case tree.Call(function=name) if name == variable:
-            changes["function"] = dtype
-    return replace(node, **changes)  # type: ignore[type-var]
-
-
-def _words(node: object) -> Iterator[str]:
+def _words(tree_: object) -> set[str]:
     """Every name in a tree."""
-    if isinstance(node, str):
-        yield node
-    elif isinstance(node, tuple):
-        for part in node:
-            yield from _words(part)
-    elif is_dataclass(node):
-        for f in fields(node):
-            if f.name != "span":
-                yield from _words(getattr(node, f.name))
+    values = [getattr(node, field.name) for node in nodes(tree_) for field in fields(node)]
+    return {word for value in values for word in (value if isinstance(value, tuple) else (value,)) if isinstance(word, str)}

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from math import prod
 
 from tinygpu.category.dtype import BYTES
-from tinygpu.category.layout import fault, whole
+from tinygpu.category.layout import Layout, fault
 from tinygpu.category.linear import polynomial
 from tinygpu.category.owner import Arrow
 from tinygpu.category.region import Region
@@ -157,7 +157,7 @@ def cells(layouts: Sequence[tree.Layout], sides: Sequence[Side], lanes: int, sco
     if not values:
         return Cells(order, swizzle=_chosen(one, order, sides, lanes, scope))
     swizzle = values[0], values[1], values[2]
-    reason = fault(whole(prod(s.extent for s in sides), swizzle), 0, swizzle)
+    reason = fault(tuple(Const(s.extent) for s in sides), Layout(swizzle=swizzle))
     if reason:
         fix = "take at least 1 bit and a shift of at least 1, or write swizzle alone"
         scope.problems.add("TG158", "this layout of the tile is not one to one", one.span, reason, help=fix)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from tinygpu.category.monoid import Carrier
+from tinygpu.category.operation import ARITHMETICAL, COMPARING
 from tinygpu.category.term import (
     BOOL,
     COMPARISONS,
@@ -34,8 +35,7 @@ from tinygpu.model.scope import Scope
 from tinygpu.syntax import tree
 
 DIGITS = 300  # of a whole number; longer ones no dtype can hold
-BINARY = {"+": "add", "-": "sub", "*": "mul", "/": "div", "//": "floordiv", "%": "mod", "^": "xor",
-          "<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}  # fmt: skip
+BINARY = {row.symbol.strip(): row.name for row in (*ARITHMETICAL, *COMPARING) if row.symbol and row.name != "neg"}
 
 
 def value(expr: tree.Expr, scope: Scope) -> Term:

@@ -18,7 +18,7 @@ from __future__ import annotations
 from math import inf
 
 from tinygpu.category.cancel import cancel
-from tinygpu.category.rounding import KEEPING
+from tinygpu.category.operation import KEEPING
 from tinygpu.category.term import (
     COMPARISONS,
     FALSE,

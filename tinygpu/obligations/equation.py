@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tinygpu.category.cancel import cancel
+from tinygpu.category.operation import FUNCTION
 from tinygpu.category.region import Region, ranges
 from tinygpu.category.settle import within
 from tinygpu.category.term import INDEX, TRUE, App, Const, Fold, Read, Term, Var, conjunction, conjuncts, substitute, text, walk
@@ -107,7 +108,7 @@ def sign(term: Term, op: Op, point: Region) -> int:
             equation = op.equation(name)
             bind = {a.name: i for a, i in zip(equation.axes, index, strict=True)}
             return sign(substitute(equation.value, bind), op, point)
-        case App("exp" | "exp2" | "sigmoid"):
+        case App(name) if name in FUNCTION and FUNCTION[name].positive:
             return 1
         case App("abs"):
             return 0

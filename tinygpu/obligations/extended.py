@@ -13,7 +13,8 @@ from functools import reduce
 from typing import TypeAlias
 
 from tinygpu.category.dtype import RANGE, SIGNED
-from tinygpu.category.nearest import stored
+from tinygpu.category.operation import FUNCTION
+from tinygpu.category.rounding import stored
 from tinygpu.category.term import BOOL, COMPARISONS, FLOATS, TRUE, App, Const, Fold, Read, Term, Var, negation, variables
 
 INFINITY = float("inf")
@@ -21,11 +22,6 @@ Path: TypeAlias = tuple[Term, ...]
 Case: TypeAlias = tuple[Path, Term | None]  # None has no value
 NOTHING = Const(float("nan"), "f64")  # one of several values that has none
 FLIPPED = {"gt": "lt", "ge": "le"}
-LIMITS = {  # what a function is at −∞ and +∞; None has no value
-    "exp": (0.0, INFINITY), "exp2": (0.0, INFINITY), "tanh": (-1.0, 1.0), "sigmoid": (0.0, 1.0), "erf": (-1.0, 1.0),
-    "sin": (None, None), "cos": (None, None), "floor": (-INFINITY, INFINITY), "abs": (INFINITY, INFINITY), "log": (None, INFINITY), "sqrt": (None, INFINITY), "rsqrt": (None, 0.0),
-}  # fmt: skip
-BEGIN = {"log": "gt", "rsqrt": "gt", "sqrt": "ge"}  # where a function of a finite number has a finite value, compared with 0
 
 
 class Unfollowed(Exception):
@@ -155,8 +151,8 @@ def applied(op: str, values: tuple[Term, ...], dtype: str, path: Path) -> Iterat
     elif op == "div":
         for there, zero in compared("eq", values[1], Const(0.0, dtype), path):
             yield there, None if zero is not False else App(op, values, dtype)
-    elif op in BEGIN:
-        for there, inside in compared(BEGIN[op], values[0], Const(0.0, dtype), path):
+    elif op in FUNCTION and (begin := FUNCTION[op].begin):
+        for there, inside in compared(begin[0], values[0], Const(float(begin[1]), dtype), path):
             yield there, App(op, values, dtype) if inside else None
     elif op in ("exp", "exp2"):
         yield path, power(op, values[0], dtype)
@@ -187,8 +183,8 @@ def _at_infinity(op: str, values: tuple[Term, ...], dtype: str, path: Path) -> I
             yield path, Const(signs[0] * signs[1] * INFINITY, dtype)
         case "div":
             yield path, None
-        case _ if op in LIMITS:
-            limit = LIMITS[op][signs[0] > 0]
+        case _ if op in FUNCTION:
+            limit = FUNCTION[op].limits[signs[0] > 0]
             yield path, None if limit is None else Const(limit, dtype)
         case _:
             raise Unfollowed

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from tinygpu.category.cancel import KNOWN
 from tinygpu.category.linear import solve
 from tinygpu.category.monoid import as_monoid
+from tinygpu.category.operation import FUNCTION, KNOWN
 from tinygpu.category.region import Region
 from tinygpu.category.settle import within
 from tinygpu.category.term import (
@@ -154,7 +154,6 @@ def _bounding(symbol: Var, fold: Fold, read: tuple[Read, ...]) -> Iterator[Term]
 
 
 LARGEST = 2**63 - 1
-POSITIVE = ("exp", "exp2", "sigmoid")
 CHOOSING = (*COMPARISONS, "min", "max", "select")
 
 
@@ -208,7 +207,7 @@ def _functions(terms: dict[Term, None]) -> Iterator[Term]:
                     known = App("eq", (term, Const(float(value), term.dtype)), BOOL)
                     yield App("or", (App("ne", (term.args[0], Const(float(at), term.dtype)), BOOL), known), BOOL)
         match term:
-            case App(op, (inner,), dtype) if op in POSITIVE and limited(inner):
+            case App(op, (inner,), dtype) if op in FUNCTION and FUNCTION[op].positive and limited(inner):
                 yield App("gt", (term, Const(0.0, dtype)), BOOL)
                 if op == "exp" and isinstance(inner, App) and inner.op == "log":
                     argument = inner.args[0]

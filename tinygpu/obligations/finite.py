@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tinygpu.category.monoid import Carrier, as_monoid
+from tinygpu.category.operation import FUNCTION
 from tinygpu.category.region import Region
 from tinygpu.category.term import BOOL, FALSE, FLOATS, TRUE, App, Const, Fold, Term, Var, conjunction, negation, substitute
-from tinygpu.category.total import DAMPED, INFINITE, limited
+from tinygpu.category.total import INFINITE, limited
 
 Ends = Mapping[str, tuple[Term, Term]]  # where a symbol is not −∞, and where not +∞
 LOW, HIGH = -1, 1
@@ -36,7 +37,8 @@ def finite(term: Term, point: Region, ends: Ends) -> Term:
 
 def _numbers(term: App, point: Region, ends: Ends) -> Term:
     """Where an operation that asks for numbers has some."""
-    return TRUE if term.op in DAMPED else conjunction(*(finite(a, point, ends) for a in term.args if a.dtype in FLOATS))
+    damped = term.op in FUNCTION and FUNCTION[term.op].damped
+    return TRUE if damped else conjunction(*(finite(a, point, ends) for a in term.args if a.dtype in FLOATS))
 
 
 def apart(term: Term, sign: int, point: Region, ends: Ends) -> Term:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from hashlib import sha256
 
-from tinygpu.category.rounding import KEEPING
+from tinygpu.category.operation import KEEPING
 from tinygpu.category.term import (
     COMPARISONS,
     DTYPES,
@@ -33,7 +33,7 @@ from tinygpu.category.term import (
     walk,
     whole,
 )
-from tinygpu.category.total import ENDLESS, drowning, limited
+from tinygpu.category.total import drowning, limited
 
 
 def exact(term: Term) -> bool:
@@ -194,7 +194,7 @@ def _extreme_of(term: Term) -> Term:
             return opened
         case App("made of", (_, how)):
             return stored_of(how)
-        case App(op) if op in ENDLESS:
+        case App(op) if op in KEEPING:
             return rebuild(term, _extreme_of)
         case Fold(monoid) if monoid in EXTREMES:
             return rebuild(term, _extreme_of)

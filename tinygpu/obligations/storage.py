@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from tinygpu.category.dtype import BYTES
+from tinygpu.category.layout import Layout, address, elements, fault
 from tinygpu.category.region import Region
 from tinygpu.category.term import BOOL, Axis, Const, Term, Var, conjunction, equal, lift, text
 from tinygpu.derive.unpack import unpack
@@ -23,7 +24,6 @@ from tinygpu.obligations.dataflow import preconditions
 from tinygpu.obligations.obligation import Claim, Obligation
 from tinygpu.obligations.trace import Trace
 from tinygpu.program.arrays import CARVE_BYTES, shared_bytes, shared_places
-from tinygpu.program.layout import Layout, address, elements, fault
 from tinygpu.program.step import Array, Launch, Program, arrays_in
 
 

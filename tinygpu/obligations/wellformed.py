@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import assert_never
 
+from tinygpu.category.layout import PLAIN, fault
 from tinygpu.category.monoid import Carrier, has_atomic, monoids_on
 from tinygpu.category.term import (
     BOOL,
@@ -31,7 +32,6 @@ from tinygpu.category.term import (
 )
 from tinygpu.diagnostic import Label, Span
 from tinygpu.obligations.obligation import Gap
-from tinygpu.program.layout import PLAIN, fault
 from tinygpu.program.space import WORKSPACE
 from tinygpu.program.step import Array, Assign, For, Ghost, If, Launch, Program, Step, Sync
 from tinygpu.record import dataclass

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tinygpu.category.dtype import BYTES
-from tinygpu.program.layout import elements
+from tinygpu.category.layout import elements
 from tinygpu.program.space import SPACES
 from tinygpu.program.step import Array, Launch, Program, arrays_in
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tinygpu.category.layout import PLAIN, Layout, fault
 from tinygpu.category.term import Const, Term
 from tinygpu.diagnostic import Label
 from tinygpu.model.problems import UNKNOWN, WRONG, Problems
 from tinygpu.model.scope import Scope
 from tinygpu.model.value import index
-from tinygpu.program.layout import PLAIN, Layout, fault
 from tinygpu.syntax import tree
 
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeAlias
 
-from tinygpu.category.interval import natural
+from tinygpu.category.bounds import natural
+from tinygpu.category.layout import PLAIN, Layout
 from tinygpu.category.term import TRUE, Axis, Term, lift
 from tinygpu.diagnostic import NOWHERE, Span
 from tinygpu.model.machine import Machine
 from tinygpu.model.op import Op
-from tinygpu.program.layout import PLAIN, Layout
 from tinygpu.program.space import Owner, Space
 from tinygpu.record import dataclass, field
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 
-from tinygpu.category.evaluate import evaluate
+from tinygpu.category.carrier import LAWS, Values, broken
+from tinygpu.category.evaluate import Number, evaluate
 from tinygpu.category.monoid import Carrier
-from tinygpu.category.sample import LAWS, Number, Values, broken
 from tinygpu.diagnostic import Case, Diagnostic
 from tinygpu.obligations.laws import folded_with, title
 from tinygpu.obligations.obligation import Obligation

@@ -6,7 +6,7 @@ Comes in: addresses, of which several may be one, and values. Goes out: the arra
 from __future__ import annotations
 
 from tinygpu.category import reals
-from tinygpu.category.number import UFUNC, Array, quiet
+from tinygpu.category.number import Array, quiet, ufunc
 
 
 def combine(monoid: str, values: Array, address: Array, given: Array) -> None:
@@ -21,4 +21,4 @@ def combine(monoid: str, values: Array, address: Array, given: Array) -> None:
         reals.accumulate(monoid, values, address, given)
         return
     with quiet():
-        UFUNC[monoid].at(values, address, given)
+        ufunc(monoid).at(values, address, given)

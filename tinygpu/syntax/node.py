@@ -13,6 +13,7 @@ from tinygpu.diagnostic import NOWHERE, Span
 from tinygpu.record import MISSING, dataclass, field, fields, is_dataclass, replace
 
 T = TypeVar("T")
+LEAVES = (Span, str, type)  # records or not, nothing stands below them: a dtype is a name, also where it is a monoid
 Build: TypeAlias = Callable[..., Any]  # a span and the parts of a rule → what the rule means
 Rules: TypeAlias = Mapping[str, Build]
 
@@ -69,7 +70,7 @@ def nodes(tree: object) -> Iterator[Any]:
     if isinstance(tree, tuple):
         for part in tree:
             yield from nodes(part)
-    elif is_dataclass(tree) and not isinstance(tree, Span | type):
+    elif is_dataclass(tree) and not isinstance(tree, LEAVES):
         yield tree
         for one in fields(tree):
             yield from nodes(getattr(tree, one.name))
@@ -79,7 +80,7 @@ def rewritten(tree: T, change: Callable[[Any], Any]) -> T:
     """The tree with every node changed, those below before those above."""
     if isinstance(tree, tuple):
         return tuple(rewritten(part, change) for part in tree)  # type: ignore[return-value]
-    if not is_dataclass(tree) or isinstance(tree, Span | type):
+    if not is_dataclass(tree) or isinstance(tree, LEAVES):
         return tree
     parts = {one.name: getattr(tree, one.name) for one in fields(tree)}
     new = {name: made for name, part in parts.items() if (made := rewritten(part, change)) is not part and made != part}

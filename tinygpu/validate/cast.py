@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import ast
 
+from tinygpu.category.dtype import INTEGERS
 from tinygpu.category.term import INDEX, App, Const, Term, apply
 from tinygpu.validate.meaning import bits
-from tinygpu.validate.typed import FLOATS, INTEGERS, SIGNED_INDEX, WORD_INDEX, Value, unread
+from tinygpu.validate.typed import FLOATS, SIGNED_INDEX, WORD_INDEX, Value, unread
 
 
 def as_kind(node: ast.AST, value: Value, kind: str) -> Term:

@@ -11,8 +11,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 
-from tinygpu.category.dtype import HALVES
-from tinygpu.category.interval import natural
+from tinygpu.category.bounds import natural
+from tinygpu.category.dtype import HALVES, NUMPY
 from tinygpu.category.term import Const, Read, Term, Var, conjuncts, reads
 from tinygpu.derive.unpack import unpack
 from tinygpu.diagnostic import Diagnostic
@@ -37,8 +37,7 @@ from tinygpu.validate.typed import Differs, Pointer, Thing, Value, unread
 from tinygpu.validate.width import Width
 
 LARGEST_ON_CPU = 2**63 - 2**32  # so that a loop may count a little beyond what the program counts to
-TYPES = {"np.float64": "f64", "np.float32": "f32", "np.int64": "i64", "np.int32": "i32", "np.uint32": "u32", "np.uint8": "u8",
-         "np.int8": "i8", "np.bool_": "bool"}  # fmt: skip
+TYPES = {text: name for name, text in NUMPY.items() if name not in HALVES}
 
 
 def findings(text: str, machines: Sequence[Expected], file: str = "") -> tuple[Diagnostic, ...]:

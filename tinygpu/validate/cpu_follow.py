@@ -26,7 +26,7 @@ from tinygpu.category.term import (
 )
 from tinygpu.program.step import Assign, For, If, Launch, Step, Sync, steps
 from tinygpu.record import dataclass, field, replace
-from tinygpu.schedule.exchange import flat_thread
+from tinygpu.schedule.threads import flat_thread
 from tinygpu.validate.cpu_meaning import CpuMeaning
 from tinygpu.validate.cpu_reader import CpuReader
 from tinygpu.validate.due import combined, shown

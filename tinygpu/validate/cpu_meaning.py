@@ -12,13 +12,14 @@ import ast
 import math
 from collections.abc import Iterator, Sequence
 
-from tinygpu.category.dtype import HALVES
+from tinygpu.category.dtype import HALVES, SMALL
+from tinygpu.category.operation import FUNCTION
 from tinygpu.category.term import FLOATS, INDEX, INTEGERS, App, Axis, Const, Read, Term, text, walk
 from tinygpu.program.address import address
 from tinygpu.program.space import INPUT
 from tinygpu.program.step import Assign, For, If, Step, steps
 from tinygpu.record import dataclass, field, replace
-from tinygpu.schedule.exchange import flat_thread, source, threads_of
+from tinygpu.schedule.threads import flat_thread, source, threads_of
 from tinygpu.validate.meaning import Meaning, bits
 from tinygpu.validate.same import canonical
 from tinygpu.validate.typed import Differs, Number, Pointer, Thing, unread
@@ -76,7 +77,7 @@ class CpuMeaning(Meaning):
             place = self.term(source(term.op, term.args[1], self.block))  # type: ignore[union-attr]
             return Read(name, (place,), "f32" if term.dtype in HALVES else term.dtype)
         match term:
-            case App("sigmoid" | "floor" as op, (x,), dtype):
+            case App(op, (x,), dtype) if op in FUNCTION and op != "abs":
                 made = App(op, (self.term(x),), "f32" if dtype in HALVES else dtype)
                 return App(f"round_{dtype}", (made,), "f32") if dtype in HALVES else made
         return Meaning._term(self, term)
@@ -84,7 +85,7 @@ class CpuMeaning(Meaning):
     def _cast(self, inner: Term, value: Term, target: str) -> Term:
         """To 16 bits it rounds once, from wherever; from floats to integers it cuts off and saturates."""
         if target in HALVES and target != inner.dtype:
-            narrow = inner.dtype not in ("f64", "i64", "i32", "u32", INDEX) and value.dtype != "f32"
+            narrow = inner.dtype in SMALL
             return App(f"round_{target}", (App("cast", (value,), "f32") if narrow else value,), "f32")
         if inner.dtype in FLOATS and target in INTEGERS:
             return App(f"trunc_{target}", (value,), target)

@@ -12,38 +12,36 @@ import ast
 from collections.abc import Collection, Mapping
 from functools import reduce
 
-from tinygpu.category.term import INDEX, App, Const, Term, apply, equal, select
+from tinygpu.category.dtype import HALVES, INTEGERS, NUMPY
+from tinygpu.category.operation import FUNCTION
+from tinygpu.category.term import BOOL, INDEX, App, Const, Term, apply, equal, select
 from tinygpu.record import dataclass
 from tinygpu.validate.cast import converted
 from tinygpu.validate.expression import Reader
 from tinygpu.validate.same import canonical
-from tinygpu.validate.typed import FLOATS, INTEGERS, OPERATORS, SIGNED_INDEX, Atom, Pointer, Thing, Value, unread
+from tinygpu.validate.typed import FLOATS, OPERATORS, SIGNED_INDEX, Atom, Pointer, Thing, Value, unread
 
-FUNCTIONS = ("exp", "exp2", "log", "sqrt", "rsqrt", "tanh", "sigmoid", "erf", "sin", "cos")
-TYPES = {
-    "float64": "f64", "float32": "f32", "int64": "i64", "int32": "i32", "uint32": "u32", "uint64": "u64", "uint8": "u8", "int8": "i8",
-}  # fmt: skip
-NUMPY: Mapping[str, Atom] = {name: Atom("type", kind) for name, kind in TYPES.items()} | {
-    "sqrt": Atom("of any float", "sqrt"),
-    "floor": Atom("of any float", "floor"),
+NUMBERS = {text.removeprefix("np."): name for name, text in NUMPY.items() if name not in (*HALVES, BOOL)} | {"uint64": "u64"}
+ATTRIBUTES: Mapping[str, Atom] = {  # of numpy
+    **{name: Atom("type", kind) for name, kind in NUMBERS.items()},
+    **{row.cpu.removeprefix("np."): Atom("of any float", row.name) for row in FUNCTION.values() if row.cpu.startswith("np.")},
     "inf": Atom("inf"),
 }
 PRELUDE: Mapping[str, Thing] = {
     "np": Atom("np"),
     "quotient": Atom("division", "floordiv"),
     "remainder": Atom("division", "mod"),
+    "larger": Atom("extreme", "max"),
+    "smaller": Atom("extreme", "min"),
     **{
         name: Atom("of Python", name)
         for name in ("range", "LANES", "at", "first", "last", "lanes_load", "lanes_store", "lanes_spread")
     },
-    "larger": Atom("extreme", "max"),
-    "smaller": Atom("extreme", "min"),
-    **{f"{name}_f32": Atom("function", f"{name}f") for name in FUNCTIONS},
-    **{f"{name}_f64": Atom("function", name) for name in FUNCTIONS},
+    **{f"{row.name}_{kind}": Atom("helper", f"{row.name}_{kind}") for row in FUNCTION.values() if not row.cpu for kind in FLOATS},
     **{f"to_{kind}": Atom("conversion", f"trunc_{kind}") for kind in INTEGERS},
-    **{f"{half}_to_f32": Atom("conversion", f"{half}_value") for half in ("f16", "bf16")},
-    **{f"f32_to_{half}": Atom("conversion", f"{half}_bits") for half in ("f16", "bf16")},
-    **{f"round_{half}": Atom("conversion", f"round_{half}") for half in ("f16", "bf16")},
+    **{f"{half}_to_f32": Atom("conversion", f"{half}_value") for half in HALVES},
+    **{f"f32_to_{half}": Atom("conversion", f"{half}_bits") for half in HALVES},
+    **{f"round_{half}": Atom("conversion", f"round_{half}") for half in HALVES},
 }
 
 
@@ -57,8 +55,8 @@ class CpuReader(Reader):
     def thing(self, node: ast.AST) -> Thing:
         """What a name is, or an attribute of numpy."""
         match node:
-            case ast.Attribute(value=ast.Name("np"), attr=name) if name in NUMPY:
-                return NUMPY[name]
+            case ast.Attribute(value=ast.Name("np"), attr=name) if name in ATTRIBUTES:
+                return ATTRIBUTES[name]
         return Reader.thing(self, node)
 
     def fits(self, term: Term, kind: str) -> bool:
@@ -146,9 +144,11 @@ class CpuReader(Reader):
                 value = self.value(argument)
                 if value.kind in FLOATS:
                     return Value(App(op, (value.term,), value.kind), value.kind)
-            case Atom("function", name), [argument]:
-                if self.value(argument).kind == ("f32" if name.endswith("f") and name != "erf" else "f64"):
-                    return Reader._call(self, node, function, arguments)
+            case Atom("helper", name), [argument]:
+                op, _, kind = name.rpartition("_")
+                value = self.value(argument)
+                if value.kind == kind:
+                    return Value(App(op, (value.term,), kind), kind)
             case Atom("division", op), [left, right]:
                 a, b = self.value(left), self.value(right)
                 if a.kind == b.kind and a.kind in INTEGERS:

@@ -15,7 +15,7 @@ from collections import deque
 from tinygpu.category.term import BOOL, SHUFFLES, App, Axis, Const, Term, Var, conjuncts, walk
 from tinygpu.program.step import Assign, If
 from tinygpu.record import dataclass
-from tinygpu.schedule.exchange import flat_thread, threads_of
+from tinygpu.schedule.threads import flat_thread, threads_of
 from tinygpu.validate.cpu_follow import Due, Follower
 from tinygpu.validate.same import Here
 from tinygpu.validate.typed import Differs, Number, Pointer, Stale, Thing, Value, unread

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from tinygpu.category.term import App, Axis, Const, Read, Term, Var, conjuncts, reads, text
 from tinygpu.program.step import Assign, For
 from tinygpu.record import dataclass, replace
-from tinygpu.schedule.pieces import substituted
+from tinygpu.schedule.nest import substituted
 from tinygpu.schedule.tiled import LANES
 from tinygpu.validate.cpu_follow import Due
 from tinygpu.validate.cpu_threads import ThreadFollower

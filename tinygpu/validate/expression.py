@@ -13,14 +13,14 @@ import ast
 import math
 from collections.abc import Callable, Collection, Mapping
 
-from tinygpu.category.node import COMPARISONS
+from tinygpu.category.dtype import INTEGERS
+from tinygpu.category.operation import COMPARISONS, FUNCTION
 from tinygpu.category.term import BOOL, INDEX, App, Const, Read, Term, apply, text
 from tinygpu.record import dataclass, field
 from tinygpu.validate.cast import as_index, as_kind, beside, converted, extreme
 from tinygpu.validate.same import Here
 from tinygpu.validate.typed import (
     FLOATS,
-    INTEGERS,
     OPERATORS,
     SIGNED_INDEX,
     WORD_INDEX,
@@ -46,6 +46,7 @@ RANGE = {
 }
 WRAPS = ("add", "sub", "mul")  # modulo 2⁶⁴ these are the same of signed and of unsigned numbers
 CLASSES = (SIGNED_INDEX, WORD_INDEX)
+CALLED = {row.cuda + end: (row.name, kind) for row in FUNCTION.values() if row.cuda for end, kind in (("", "f64"), ("f", "f32"))}
 RESULT = {SIGNED_INDEX: "ix", WORD_INDEX: "u32"}
 
 
@@ -263,9 +264,8 @@ class Reader:
             case Atom("division", op), [number, divisor]:
                 return self._division(node, op, self.index(number), self.index(divisor))
             case Atom("function", name), [argument]:
-                kind = "f32" if name.endswith("f") and name != "erf" else "f64"
-                op = name.removesuffix("f") if kind == "f32" else name
-                return Value(App({"fabs": "abs"}.get(op, op), (self.number(argument, kind),), kind), kind)
+                op, kind = CALLED[name]
+                return Value(App(op, (self.number(argument, kind),), kind), kind)
             case Atom("conversion", name), [argument]:
                 return converted(node, name, self.value(argument))
             case Atom("shuffle", name), [given, lanes]:

@@ -14,10 +14,10 @@ from math import gcd
 
 from tinygpu.category.decide import holds
 from tinygpu.category.dtype import BYTES
+from tinygpu.category.layout import elements
 from tinygpu.category.region import Region
 from tinygpu.category.term import INDEX, App, Axis, Const, Term, Var, equal, text
 from tinygpu.obligations.storage import product
-from tinygpu.program.layout import elements
 from tinygpu.program.step import Array, Launch
 from tinygpu.record import dataclass, field
 from tinygpu.validate.same import Here, canonical

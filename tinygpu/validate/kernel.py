@@ -11,6 +11,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 
+from tinygpu.category.dtype import NATIVE
+from tinygpu.category.operation import FUNCTION
 from tinygpu.category.term import BOOL, Read, Term, Var, reads
 from tinygpu.program.arrays import arrays
 from tinygpu.program.step import Array, Launch, Program
@@ -25,19 +27,28 @@ from tinygpu.validate.scope import Scope
 from tinygpu.validate.typed import Atom, Cells, Differs, Pointer, Thing, Value, unread
 from tinygpu.validate.width import Width
 
-TYPES = ("f64", "f32", "i64", "i32", "i8", "u64", "u32", "u16", "u8", "ix")
-LIBDEVICE = ("exp", "exp2", "log", "sqrt", "rsqrt", "tanh", "erf", "floor", "fabs")
+TYPES = (*NATIVE, "u64", "u16", "ix")
 HALVES = ("f16", "bf16")
 CONVERSIONS = (*(f"{half}_{way}" for half in HALVES for way in ("bits", "value")), *(f"round_{half}" for half in HALVES))
 NAMED: Mapping[str, Atom] = {  # attributes of what `cuda_names` gives
     **{name: Atom("type", name) for name in TYPES},
-    **{name: Atom("function", name) for name in (*LIBDEVICE, *(f + "f" for f in LIBDEVICE))},
+    **{
+        row.cuda + end: Atom("function", row.cuda + end)
+        for row in FUNCTION.values()
+        if row.cuda and not row.angle
+        for end in ("", "f")
+    },
     **{name: Atom(name) for name in ("cuda", "inf", "pointer", "void")},
 }
 MADE: Mapping[tuple[str, tuple[object, ...]], Atom] = {  # what functions of the runtime make of their arguments
     **{("division", (name,)): Atom("division", op) for name, op in (("div", "floordiv"), ("mod", "mod"), ("ceil", "ceildiv"))},
     **{("conversion", (name,)): Atom("conversion", name) for name in (*CONVERSIONS, "trunc_i32", "trunc_u32", "trunc_i64")},
-    **{("angle_function", (name,)): Atom("function", name) for name in ("sinf", "cosf", "sin", "cos")},
+    **{
+        ("angle_function", (row.cuda + end,)): Atom("function", row.cuda + end)
+        for row in FUNCTION.values()
+        if row.angle
+        for end in ("", "f")
+    },
     **{("shuffle", (name,)): Atom("shuffle", name) for name in ("xor", "up", "down", "idx", "up_any", "down_any")},
     **{
         ("atomic", (name, place)): Atom("atomic", name, 0, place == "shared")

@@ -11,20 +11,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Self
 
-from tinygpu.category.dtype import HALVES, RANGE, SMALL
-from tinygpu.category.nearest import nearest
-from tinygpu.category.node import SHUFFLES
+from tinygpu.category.dtype import HALVES, MEMORY, NARROW, RANGE, REGISTER, SMALL
+from tinygpu.category.layout import address as shared_address
+from tinygpu.category.operation import EXACT, FUNCTION, SHUFFLES, expanded
+from tinygpu.category.rounding import nearest
 from tinygpu.category.term import BOOL, FLOATS, INDEX, INTEGERS, App, Const, Read, Term, select
 from tinygpu.program.address import address as row_major
 from tinygpu.program.arrays import arrays
-from tinygpu.program.layout import address as shared_address
 from tinygpu.program.space import INPUT
 from tinygpu.program.step import Array, Program
 from tinygpu.record import dataclass, field, replace
-
-MEMORY = {"f16": "u16", "bf16": "u16", BOOL: "u8"}  # an element where it is stored, a scalar as it is passed
-REGISTER = {"f16": "f32", "bf16": "f32", BOOL: "u8"}
-EXACT = ("select", "min", "max", "abs", "neg", "floor", "cast", *SHUFFLES)  # of 16-bit floats these give 16-bit floats
 
 
 def in_memory(dtype: str) -> str:
@@ -81,9 +77,8 @@ class Meaning:
                 return self._element(Read(tensor, self.place(tensor, index), dtype), tensor)
             case App("cast", (inner,), dtype):
                 return self._cast(inner, self.term(inner), dtype)
-            case App("sigmoid", (x,), dtype):
-                one = Const(1.0, dtype)
-                return self.term(App("div", (one, App("add", (one, App("exp", (App("neg", (x,), dtype),), dtype)), dtype)), dtype))
+            case App(op, (x,), dtype) if op in FUNCTION and not FUNCTION[op].cuda:
+                return self.term(expanded(op, dtype, x, App, Const))
             case App(op, (value, lane), "bool") if op in SHUFFLES:
                 byte = App(op, (App("cast", (self.term(value),), "u8"), self.term(lane)), "u8")
                 return App("ne", (byte, Const(0, "u8")), BOOL)
@@ -124,7 +119,7 @@ class Meaning:
                 return App("cast", (value,), "f32")
             wide = value if source in (*FLOATS, "i64") else App("cast", (value,), "i64")
             return App(f"round_{target}", (wide,), "f32")
-        if source in FLOATS and target in SMALL:
+        if source in FLOATS and target in NARROW:
             low, high = (Const(end, "i32") for end in RANGE[target])
             cut = App("trunc_i32", (value,), "i32")
             return App("cast", (App("min", (App("max", (cut, low), "i32"), high), "i32"),), target)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Mapping
 
+from tinygpu.category.dtype import NATIVE
 from tinygpu.category.linear import as_written, joined, polynomial
 from tinygpu.category.term import App, Read, Term, reads, variables, walk
 from tinygpu.record import dataclass, field, replace
@@ -20,7 +21,7 @@ from tinygpu.validate.same import Here
 from tinygpu.validate.typed import Atom, Cells, Differs, Loaded, Number, Pointer, Stale, Thing, Value, unread
 from tinygpu.validate.width import Width
 
-NAMED = ("ix", "u32", "f32", "f64", "i8", "i32", "i64", "u8", "bool")  # types that a name of the text may have
+NAMED = ("ix", "bool", *NATIVE)  # types that a name of the text may have
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,11 @@ import ast
 from collections.abc import Mapping
 from typing import TypeAlias
 
+from tinygpu.category.dtype import INTEGERS, NATIVE
 from tinygpu.category.term import Term
 from tinygpu.record import dataclass
 
-INTEGERS = ("i8", "i32", "i64", "u8", "u32")  # u16 only as the bits of floats
-FLOATS = ("f32", "f64")
+FLOATS = tuple(name for name in NATIVE if name not in INTEGERS)
 SIGNED_INDEX = ("ix", "lit", "raw ix")  # an index, a number of the text, and what arithmetic of these gives before it is cast back
 WORD_INDEX = ("u32", "raw u32")  # an index as an unsigned number of 32 bits
 OPERATORS: Mapping[type, str] = {

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 import z3
 
-from tinygpu.category.interval import range_of
+from tinygpu.category.bounds import range_of
 from tinygpu.category.known import Known
 from tinygpu.category.linear import Polynomial, constant, number, plus, polynomial, times, without
 from tinygpu.category.term import BOOL, INDEX, App, Const, Term, Var, conjunction
