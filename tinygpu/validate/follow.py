@@ -52,7 +52,7 @@ class Follower:
                 sinks = {} if last else sinks
             else:
                 self.single(stmt, self.next(queue, stmt, here), here)
-        self.scope.settled()
+        self.scope.used()
         if sinks:
             raise Differs(next(iter(sinks.values())).node, "stores cells that were not all written just before")
         for step in queue:
@@ -95,7 +95,7 @@ class Follower:
 
     def nested(self, stmt: ast.For | ast.If, step: Step, here: Here, sinks: dict[str, Sink]) -> None:
         """A loop or a choice."""
-        self.scope.settled()
+        self.scope.used()
         if isinstance(stmt, ast.If):
             self.choice(stmt, step, here, sinks)
         elif isinstance(step, For):
@@ -179,7 +179,7 @@ class Follower:
         """A barrier, or an assignment."""
         waits = self.barrier(stmt)
         if waits:
-            self.scope.settled()
+            self.scope.used()
             if not isinstance(step, Sync) or step.scope != waits:
                 raise Differs(stmt, f"is a barrier of the {waits}", f"the program does here: {shown(step)}")
             self.scope.forget(Effects(barriers=True))

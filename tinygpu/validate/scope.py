@@ -8,7 +8,7 @@ is not known in any of its turns before it is given again, so it is looked for f
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from tinygpu.category.dtype import NATIVE
 from tinygpu.category.linear import as_written, joined, polynomial
@@ -31,29 +31,6 @@ class Effects:
     assigned: frozenset[str] = frozenset()
     written: frozenset[str] = frozenset()
     barriers: bool = False
-
-
-def effects(body: Iterable[ast.stmt], names: Mapping[str, Thing]) -> Effects:
-    """What statements may change."""
-    assigned: set[str] = set()
-    written: set[str] = set()
-    barriers = False
-    for node in (n for stmt in body for n in ast.walk(stmt)):
-        match node:
-            case ast.Name(id=name, ctx=ast.Store()):
-                assigned.add(name)
-                written |= _array(names.get(name))
-            case ast.Subscript(value=ast.Name(id=name), ctx=ast.Store()):
-                written |= _array(names.get(name))
-            case ast.Call(func=ast.Name(id=name), args=[ast.Name(id=first), *_]):
-                atom = names.get(name)
-                if isinstance(atom, Atom) and atom.what in ("store", "atomic"):
-                    written |= _array(names.get(first))
-                if isinstance(atom, Atom) and atom.what == "load":
-                    assigned.add(first)
-            case ast.Attribute(attr="syncthreads" | "syncwarp"):
-                barriers = True
-    return Effects(frozenset(assigned), frozenset(written), barriers)
 
 
 def _array(thing: Thing | None) -> set[str]:
@@ -87,7 +64,25 @@ class Scope:
 
     def effects(self, *body: ast.stmt) -> Effects:
         """What statements may change."""
-        return effects(body, self.names)
+        assigned: set[str] = set()
+        written: set[str] = set()
+        barriers = False
+        for node in (n for stmt in body for n in ast.walk(stmt)):
+            match node:
+                case ast.Name(id=name, ctx=ast.Store()):
+                    assigned.add(name)
+                    written |= _array(self.names.get(name))
+                case ast.Subscript(value=ast.Name(id=name), ctx=ast.Store()):
+                    written |= _array(self.names.get(name))
+                case ast.Call(func=ast.Name(id=name), args=[ast.Name(id=first), *_]):
+                    atom = self.names.get(name)
+                    if isinstance(atom, Atom) and atom.what in ("store", "atomic"):
+                        written |= _array(self.names.get(first))
+                    if isinstance(atom, Atom) and atom.what == "load":
+                        assigned.add(first)
+                case ast.Attribute(attr="syncthreads" | "syncwarp"):
+                    barriers = True
+        return Effects(frozenset(assigned), frozenset(written), barriers)
 
     def given(self, stmt: ast.stmt, here: Here) -> bool:
         """Whether a statement only gives a name to a number; the name stands for its term from here on."""
@@ -116,16 +111,12 @@ class Scope:
         self.kind(stmt, name, "ix")
         self.names[name] = Value(term, "ix")
 
-    def used(self, names: Iterable[str]) -> None:
-        """That an assignment uses every shuffle that was made for it."""
+    def used(self, names: Iterable[str] = ()) -> None:
+        """That an assignment uses every shuffle that was made for it; without one, that none waits for its use."""
         for name, given in self.pending.items():
             if name not in names:
                 raise Differs(given, "is a shuffle whose value is not used at once")
         self.pending.clear()
-
-    def settled(self) -> None:
-        """That no shuffle waits for its use."""
-        self.used(())
 
     def written(self, array: str) -> None:
         """An array of the program was written."""
