@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 import z3
 
-from tinygpu.category import corner, decide, interval, known, linear, node, settle, simplify, term
+from tinygpu.category import bounds, decide, known, linear, node, settle, simplify, term
 from tinygpu.category.known import Known
 from tinygpu.category.linear import as_written, joined, polynomial
 from tinygpu.category.region import Region, ranges
@@ -106,7 +106,7 @@ def functions(module: ModuleType) -> tuple[Callable[..., Any], ...]:
 
 
 RULE_MAKERS: tuple[Callable[..., Any], ...] = (
-    *(f for module in (linear, corner, settle, decide, interval) for f in functions(module)),
+    *(f for module in (linear, bounds, settle, decide) for f in functions(module)),
     node.apply, term.conjunction, term.conjuncts, term.negation, term.select,
     simplify._index, simplify._joined, simplify._comparison, simplify._logic, simplify._complement,
     known.nonnegatives, known._compared, known._least,
@@ -283,11 +283,11 @@ def simplified(claims: Claims) -> None:
     for x in (i // (j - 3) * j, r % (j - 3), apply("xor", i, j), *held):
         bounded(x, Region(AXES), (), claims)
     for x in (n - 1, apply("ceildiv", n, 4) * 4):
-        claims.append((equal(interval.natural(x), apply("max", x, 0)), (n >= 0,), f"no fewer than none: {text(x)}"))
+        claims.append((equal(bounds.natural(x), apply("max", x, 0)), (n >= 0,), f"no fewer than none: {text(x)}"))
 
 
 def bounded(x: Term, box: Region, given: Sequence[Term], claims: Claims) -> None:
-    for bound, op in ((interval.lower(x, box), "le"), (interval.upper(x, box), "ge")):
+    for bound, op in ((bounds.lower(x, box), "le"), (bounds.upper(x, box), "ge")):
         if bound is not None:
             claims.append((App(op, (bound, x), BOOL), tuple(given), f"{text(bound)} bounds {text(x)}"))
 

@@ -142,7 +142,7 @@ def conversion(name: str) -> Callable[[Any], Any]:
     kinds = {"i32": np.int32, "u32": np.uint32, "i64": np.int64}
     if name.startswith("trunc_"):
         kind, limit = kinds[name[6:]], limits[name[6:]]
-        return lambda x: kind(0 if math.isnan(x) else min(max(math.trunc(min(max(x, -1e30), 1e30)), limit.min), limit.max))
+        return lambda x: kind(0 if math.isnan(x) else min(max(math.trunc(min(max(float(x), -1e30), 1e30)), limit.min), limit.max))
     return {
         "f16_bits": lambda x: np.float16(x).view(np.uint16),
         "f16_value": lambda b: np.float32(b.view(np.float16)),

@@ -1,14 +1,11 @@
 """Every construct of a program on the CPU against the simulator, and the form that the text takes where speed depends on it.
 
-Comes in: `cpu/NAME.tgpu`, each with the sizes at which it is run, and pieces that its kernel's text has, so many times, or has not; programs of
-threads that work together. Goes out: outputs, compared. The one idea: what is computed is what the program says, and the text shows why it is fast.
-
-    # at SIZE, SIZE: (1, 2), (3, 4)      # text: `PIECE`      # text 2: `PIECE`      # no text: `PIECE`      # one text
+Comes in: `cpu/NAME.tgpu`, with what their comments say (`tests/comments.py`; `# one text`: all its machines have it); programs of threads that
+work together. Goes out: outputs, compared. The one idea: what is computed is what the program says, and the text shows why it is fast.
 """
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.comments import has_pieces, sizes_of
 from tests.emit.cpu_harness import kernel, laid, laid_kernels, program, programs, run
 from tests.emit.hand_programs import PROGRAMS
 from tests.program.cooperation_texts import TEXTS
@@ -27,15 +25,7 @@ from tinygpu.simulate.inputs import random_inputs
 from tinygpu.simulate.simulate import simulate
 
 FILES = sorted((Path(__file__).parent / "cpu").glob("*.tgpu"))
-SAID = re.compile(r"# (at|text|no text)(?: ([^:]*))?: (.*)")
 SLACK = {"f32": 2e-5, "f64": 1e-12}  # integers and 16 bits are compared exactly
-
-
-def said(path: Path) -> list[tuple[str, str, str]]:
-    """What the comments of a file say: of what, of which sizes or how many, and the numbers or the piece."""
-    lines = path.read_text(encoding="utf-8").splitlines()
-    found = [match.groups() for match in map(SAID.fullmatch, lines) if match]
-    return [(kind, (which or "").strip(), what.strip("`").replace("\\n", "\n")) for kind, which, what in found]
 
 
 def agree(built: Program, sizes: dict[str, int], inputs: dict[str, Any]) -> dict[str, Any]:
@@ -51,25 +41,15 @@ def agree(built: Program, sizes: dict[str, int], inputs: dict[str, Any]) -> dict
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_it_computes_what_the_simulator_does(path: Path) -> None:
-    ((_, names, numbers),) = [row for row in said(path) if row[0] == "at"]
-    every = ast.literal_eval(f"[{numbers}]")
-    for built in programs(path.read_text(encoding="utf-8")).values():
-        for row in every:
-            sizes = dict(zip(names.split(", ") if names else (), row if isinstance(row, tuple) else (row,), strict=True))
-            agree(built, sizes, random_inputs(built.op, sizes))
-
-
-@pytest.mark.parametrize("path", [path for path in FILES if "text" in path.read_text(encoding="utf-8")], ids=lambda path: path.stem)
-def test_its_text_is_the_fast_one(path: Path) -> None:
+def test_it_computes_what_the_simulator_does_and_its_text_is_the_fast_one(path: Path) -> None:
     spec = path.read_text(encoding="utf-8")
     texts = {laid_kernels(replace(built, name="made")).text for built in programs(spec).values()}
     assert "# one text\n" not in spec or len(texts) == 1
-    for kind, many, piece in said(path):
-        for text in texts if kind != "at" else ():
-            assert (text.count(piece) == int(many) if many else piece in text) == (kind == "text"), (
-                f"{kind} {many}: {piece}\n{text}"
-            )
+    for text in texts:
+        has_pieces(path, text)
+    for built in programs(spec).values():
+        for sizes in sizes_of(path):
+            agree(built, sizes, random_inputs(built.op, sizes))
 
 
 def test_numbers_at_the_ends_of_their_types() -> None:

@@ -20,7 +20,7 @@ from tinygpu.category.term import Const, variables
 from tinygpu.derive.derive import derive
 from tinygpu.derive.unpack import unpack
 from tinygpu.derive.wide import wide_accesses
-from tinygpu.emit.cuda import block_threads, cuda_source
+from tinygpu.emit.cuda import block_threads
 from tinygpu.hardware.arch import CPU
 from tinygpu.program.step import For, If, Program, steps
 from tinygpu.simulate.inputs import random_inputs
@@ -105,10 +105,3 @@ def test_every_machine_passes_the_gate(spec: str, share: Share) -> None:
                 assert not missing(mine, program), f"{program.name}: {missing(mine, program)}"
                 for number, report in enumerate(mine):
                     assert not slow(report, program, number), f"{program.name} on {report.arch}: {slow(report, program, number)}"
-
-
-@pytest.mark.sampled
-@pytest.mark.parametrize("spec", SPECS)
-def test_text_is_the_same_every_time(spec: str) -> None:
-    for program, again in zip(programs(spec), programs.__wrapped__(spec), strict=True):
-        assert cuda_source(program) == cuda_source(again)

@@ -36,7 +36,7 @@ def folder(tmp_path_factory):
     made = fake_driver.built(tmp_path_factory.mktemp("driver"))
     if made is None:
         pytest.skip("no C compiler on Linux to build the stand-in with")
-    for name in ("saxpy", "halves", "scaled"):
+    for name in ("saxpy",):
         (made / f"{name}.txt").write_text(text(name), encoding="utf-8")
     return made
 
@@ -176,17 +176,6 @@ else:
     raise AssertionError("an older GPU is refused")
 """
     fake_driver.run(folder, OPENING + code, str(folder / "saxpy.txt"))
-
-
-def test_launches_of_one_call_are_on_one_stream_in_order(folder):
-    code = """
-seen = []
-fake.on_launch(7, lambda *said: seen.append((said[5], said[-1])))
-x, w, s = OnGpu((8,), 4096), OnGpu((3, 4), 8192), OnGpu((), 12288)
-made.halves(x, w, out=s, workspace=(OnGpu((2,), 16384), OnGpu((4, 4), 20480)), stream=5)
-assert seen == [(5, [4096, 8192, 12288, 16384, 20480, 8, 3])] * 3, seen
-"""
-    fake_driver.run(folder, OPENING + code, str(folder / "halves.txt"))
 
 
 def test_arrays_of_numba_are_made_and_taken(folder):

@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 from llvmlite.binding import get_host_cpu_features
 
+from tests.emit.test_cuda_call import OnGpu
 from tinygpu import pipeline
 from tinygpu.emit.cpu import cpu_kernels
 from tinygpu.emit.module import launcher_names
@@ -84,43 +85,10 @@ def test_accumulators_are_in_vector_registers(matmul: ModuleType) -> None:
     assert all(line.split(",")[-1].strip().startswith(f"%{name}") for line in fused)
 
 
-@pytest.mark.parametrize(
-    "sizes",
-    [
-        (1, 1, 1),
-        (0, 3, 4),
-        (3, 4, 0),
-        (11, 31, 63),
-        (12, 32, 64),
-        (13, 33, 65),
-        (8, 48, 256),
-        (9, 49, 257),
-        (256, 32, 8),
-        (257, 97, 130),
-    ],
-)
-def test_products_around_the_edges_of_tiles(matmul: ModuleType, sizes: tuple[int, int, int]) -> None:
-    m, n, k = sizes
-    chance = np.random.default_rng(m + n + k)
-    a, b = chance.standard_normal((m, k), dtype=np.float32), chance.standard_normal((k, n), dtype=np.float32)
-    for product in (matmul.matmul_core, matmul.matmul_core_6):
-        np.testing.assert_allclose(product(a, b), a.astype(np.float64) @ b, rtol=1e-4, atol=1e-4)
-
-
 def test_arrays_on_a_gpu_are_refused(matmul: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-    class OnGpu:
-        def __init__(self, pointer: int) -> None:
-            self.__cuda_array_interface__ = {
-                "shape": (4, 4),
-                "typestr": "<f4",
-                "data": (pointer, False),
-                "strides": None,
-                "version": 3,
-            }
-
     monkeypatch.setattr(matmul.runtime, "_device_of", lambda pointer: 0)
     with pytest.raises(TypeError, match=r"TG818.*is written for a CPU"):
-        matmul.matmul_core(OnGpu(4096), OnGpu(8192), out=OnGpu(12288))
+        matmul.matmul_core(OnGpu((4, 4)), OnGpu((4, 4), 8192), out=OnGpu((4, 4), 12288))
 
 
 THREADS = """

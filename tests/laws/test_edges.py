@@ -14,9 +14,9 @@ import pytest
 
 from tests.laws.points import box, points
 from tinygpu.category import to_numpy
+from tinygpu.category.bounds import lower, upper
 from tinygpu.category.decide import holds
 from tinygpu.category.evaluate import evaluate
-from tinygpu.category.interval import lower, upper
 from tinygpu.category.region import Region
 from tinygpu.category.term import Axis, Term, Var, apply, ceildiv, lift, text
 

@@ -12,12 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.laws.points import points
+from tinygpu.category.bounds import lower, upper
 from tinygpu.category.decide import holds
 from tinygpu.category.evaluate import evaluate
-from tinygpu.category.interval import lower, upper
 from tinygpu.category.region import Region
-from tinygpu.category.rules import RULES, Rule
-from tinygpu.category.simplify import simplify
+from tinygpu.category.simplify import RULES, Rule, simplify
 from tinygpu.category.smtlib import script
 from tinygpu.category.term import TRUE, App, Axis, Const, Term, Var, apply, equal, lift, select, text, variables, walk
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.comments import Wrong, wrongs
 from tests.meaning.driver import BUDGET, hasty
 from tests.meaning.grammar import program
 from tests.meaning.judge import LOOSE, RIGHT, WRONG, judge
-from tests.wrongs import Wrong, wrongs
 from tinygpu import pipeline
 from tinygpu.diagnostic import TinygpuError
 from tinygpu.proof.check import Refutation

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.comments import Wrong, wrongs
 from tests.conftest import ROOT
 from tests.obligations.places import Recorder, places
 from tests.obligations.texts import COPY
 from tests.obligations.texts import program as by_hand
-from tests.wrongs import Wrong, wrongs
 from tinygpu.category.layout import Layout
 from tinygpu.category.term import Axis, Term, Var
 from tinygpu.derive.wide import wide_accesses

@@ -51,13 +51,6 @@ def test_a_product_of_indices_that_nobody_could_multiply_out_is_too_large(name: 
     assert "TG161" in {d.code for d in caught.value.diagnostics}
 
 
-def test_products_that_people_write_are_taken() -> None:
-    eight = "*".join("ABCDEFGH")
-    text = spec(store("x[g*64 + t]")).replace("(x: f32[n])", "(x: f32[n], z: f32[" + ", ".join("ABCDEFGH") + "])")
-    text = text.replace(") {", f") where n >= {eight} {{", 1).replace("y[i] = x[i]", "y[i] = x[i] + z[0, 0, 0, 0, 0, 0, 0, 0 | 0]")
-    assert pipeline.load_text(text).machines
-
-
 @pytest.mark.parametrize("dtype", ["f32", "i32"])
 def test_long_products_of_data_in_another_order_end(dtype: str) -> None:
     equation = " * ".join(f"(x[i] + {k})" for k in range(40))

@@ -7,19 +7,16 @@ The one idea: the same run, on numbers that are not rounded.
 from __future__ import annotations
 
 import math
-from contextlib import suppress
 from fractions import Fraction
 
 import pytest
 
-from tests.conftest import ROOT
 from tests.obligations.texts import COPY, SUM, program
-from tinygpu import pipeline
 from tinygpu.category.number import NUMPY
 from tinygpu.category.real import UNDEFINED, Beyond, Real, of, stored
 from tinygpu.category.reals import COMPUTE
 from tinygpu.proof.check import Refutation, check
-from tinygpu.proof.replay import Trial, misbehaviour, replay
+from tinygpu.proof.replay import misbehaviour, replay
 from tinygpu.simulate import exact
 from tinygpu.simulate.fault import HoldsViolated
 from tinygpu.simulate.inputs import random_inputs
@@ -53,14 +50,6 @@ def test_what_is_only_rounded_is_no_counterexample(name: str) -> None:
     assert not isinstance(check(made), Refutation)
 
 
-@pytest.mark.parametrize("name", [name for name in ROUNDED if "exp" not in name])
-def test_in_floats_they_differ(name: str) -> None:
-    op, body = ROUNDED[name]
-    made = program(op, body)
-    sizes = dict.fromkeys(made.op.sizes, 40)
-    assert isinstance(Trial(made, sizes, 0, False, random_inputs(made.op, sizes), 1.0, None).seen(), Mismatch)
-
-
 @pytest.mark.parametrize("name", WRONG)
 def test_what_is_wrong_is_shown(name: str) -> None:
     op, body, sizes = WRONG[name]
@@ -85,44 +74,6 @@ def test_where_the_equation_is_undefined_any_value_may_stand() -> None:
     made = program("op f(x: f32[R]) -> (s: f32[R]) { s[r] = log(x[r] - x[r]) }", "s[ROW] = 7")
     inputs = random_inputs(made.op, {"R": 3})
     assert exact.run(made, {"R": 3}, inputs)[0] is None
-
-
-LIBRARY = {  # shared arrays, shuffles, workspaces, carriers, conditions, staged tiles
-    "row_sum": {"R": 2, "N": 40}, "softmax": {"R": 2, "N": 37}, "scan": {"n": 35}, "argmax": {"R": 2, "N": 33}, "welford": {"R": 2, "N": 9},
-    "matmul_shared": {"M": 3, "N": 2, "K": 5}, "logsumexp": {"R": 1, "N": 40}, "transpose": {"M": 3, "N": 33}, "gelu": {"n": 5},
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", LIBRARY)
-def test_machines_are_their_equations_on_real_numbers_in_any_order(name: str) -> None:
-    ended = 0
-    for number, machine in enumerate(pipeline.load(ROOT / "specs" / f"{name}.tgpu").machines):
-        made = pipeline.program(machine)
-        if set(made.op.sizes) == set(LIBRARY[name]):
-            with suppress(Beyond):
-                found, taken = exact.run(made, LIBRARY[name], random_inputs(made.op, LIBRARY[name]), number or None, 1 << 15)
-                assert found is None and taken
-                ended += 1
-    assert ended
-
-
-ATOMIC = """
-op total(x: f32[n]) -> (s: f32[]) { s[] = sum[i] x[i] }
-machine m : total {
-  program {
-    launch (grid = (), block = (t: 32)) { s[] = 0 if t == 0 }
-    launch (grid = (), block = (t: 32)) { atomic s[] += x[t] if t < n }
-  }
-}
-"""
-
-
-@pytest.mark.parametrize(("old", "new"), [("", ""), ("x[t] if", "2*x[t] if")])
-def test_atomic_updates_of_real_numbers_meet(old: str, new: str) -> None:
-    made, sizes = pipeline.program(pipeline.load_text(ATOMIC.replace(old, new)).machines[0]), {"n": 20}
-    for order in (None, 3):
-        found, _ = exact.run(made, sizes, random_inputs(made.op, sizes), order)
-        assert isinstance(found, Mismatch) if old else found is None
 
 
 def test_numbers_without_a_value() -> None:

@@ -13,13 +13,13 @@ import z3
 
 from tests.obligations.texts import COPY, SUM, program
 from tinygpu import pipeline
-from tinygpu.category.term import FALSE, TRUE, Const, Var, equal
+from tinygpu.category.term import Var, equal
 from tinygpu.obligations import state
 from tinygpu.obligations.obligation import Gap, Inhabited, Obligation
 from tinygpu.program.step import Program
 from tinygpu.proof import kernel
 from tinygpu.proof.certificate import digest
-from tinygpu.proof.check import Refutation, Unknown, check
+from tinygpu.proof.check import Unknown, check
 from tinygpu.proof.kernel import Open, Proof, Theorem, ask, discharge, inhabited, prove
 
 SPECS = Path(__file__).resolve().parent.parent.parent / "specs"
@@ -52,18 +52,12 @@ def test_a_proof_is_made_by_the_kernel_alone() -> None:
         proof.program = other  # type: ignore[misc]
 
 
-def test_a_verdict_is_shown_on_one_line() -> None:
-    good, bad = program(SUM, GOOD), program(SUM, BAD)
-    assert repr(prove(good)) == f"<Proof of {good.name}: {len(prove(good).theorems)} obligations>"  # type: ignore[union-attr]
-    assert repr(check(bad)).startswith("Refutation(diagnostic=Diagnostic(code=")
-
-
 def test_only_a_proof_is_built() -> None:
     with pytest.raises(TypeError):
         pipeline.built(prove(program(SUM, BAD)))  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("name", ["saxpy", "rows", "reverse"])
+@pytest.mark.parametrize("name", ["saxpy", "rows"])
 def test_two_runs_give_the_same_proof(name: str) -> None:
     made = _first(name)
     first = prove(made)
@@ -74,11 +68,6 @@ def test_two_runs_give_the_same_proof(name: str) -> None:
     assert digest(first) == digest(second) and first.theorems == second.theorems
 
 
-def test_another_program_is_another_digest() -> None:
-    one, other = prove(program(SUM, GOOD)), prove(program(COPY, "s[ROW] = x[ROW]"))
-    assert isinstance(one, Proof) and isinstance(other, Proof) and digest(one) != digest(other)
-
-
 @pytest.mark.parametrize("budget", [1, 50, 1000])
 def test_a_budget_that_is_spent_is_no_proof(budget: int) -> None:
     made = _first("matmul")
@@ -86,12 +75,6 @@ def test_a_budget_that_is_spent_is_no_proof(budget: int) -> None:
     assert not isinstance(left, Proof)
     assert all(o.reason and o.model is None for o in left)
     assert isinstance(check(made, budget), Unknown)
-
-
-def test_every_question_has_a_fresh_solver() -> None:
-    hypotheses, goal = (n > 0, i >= 0, i < n), i // n < 1
-    answers = [ask.__wrapped__(hypotheses, goal, 1_000_000) for _ in range(3)]
-    assert answers[0][0] == z3.unsat and all(a == answers[0] for a in answers)
 
 
 def test_what_else_the_process_holds_does_not_matter() -> None:
@@ -134,21 +117,9 @@ def test_a_point_that_does_not_come_to_mind_is_asked_for() -> None:
     assert isinstance(spent, Open) and spent.model is None and "was not enough" in spent.reason
 
 
-def test_constants() -> None:
-    assert isinstance(discharge(_claim(TRUE)), Theorem)
-    assert isinstance(discharge(_claim(FALSE)), Open)
-    assert isinstance(discharge(_claim(FALSE, FALSE)), Theorem)
-    assert isinstance(discharge(_claim(equal(n, 0), Const(1) <= n)), Open)
-
-
 def test_one_open_claim_is_no_proof(monkeypatch: pytest.MonkeyPatch) -> None:
     made = program(COPY, "s[ROW] = x[ROW]")
     claims = list(state(made))
     assert isinstance(prove(made), Proof)
     monkeypatch.setattr(kernel, "state", lambda *_: iter([*claims, Gap("test", "TG503", "a gap", "why")]))
     assert not isinstance(prove(made), Proof)
-
-
-def test_preconditions_that_nothing_satisfies_are_refused() -> None:
-    verdict = check(program(COPY, "s[ROW] = x[ROW] + 1", where="R > 4 and R < 3"))
-    assert isinstance(verdict, Refutation) and verdict.diagnostic.code == "TG511"

@@ -53,7 +53,7 @@ DEFECTS = (
     Defect("an index may be as large as it likes", "obligations/width.py", "        if narrow:\n            yield fits", "        if not narrow:\n            yield fits", wrong("TG403_width")),
     Defect("a negative index is divided", "obligations/width.py", "goal = where.settled(conjunction(a >= 0, b >= 1))", "goal = where.settled(b >= 1)", wrong("TG404_negative_division")),
     Defect("a loop is left one turn early", "obligations/recurrence.py", "        return before, select(axis.extent > 0, substitute(new, {x: axis.extent - 1}), old)", "        return before, select(axis.extent > 0, substitute(new, {x: axis.extent - 2}), old)", "tests/obligations/test_recurrence.py"),
-    Defect("an interval is too narrow", "category/interval.py", "(1 << max(m.bit_length(), n.bit_length())) - 1)", "(1 << max(m.bit_length(), n.bit_length())) - 2)", "tests/category/test_rules.py"),
+    Defect("an interval is too narrow", "category/bounds.py", "(1 << max(m.bit_length(), n.bit_length())) - 1)", "(1 << max(m.bit_length(), n.bit_length())) - 2)", "tests/category/test_rules.py"),
     # the kernel, certificates and the second checkers
     Defect("what the solver gives up is a theorem", "proof/kernel.py", '            if verdict == z3.unsat:\n                return Theorem(claim, "z3", effort)', '            if verdict != z3.sat:\n                return Theorem(claim, "z3", effort)', "tests/proof/test_kernel.py"),
     Defect("a run that goes wrong agrees", "recheck/run.py", "                if seen is not None:\n                    return Disagreement(row, seen)", "                if seen is None:\n                    pass", "tests/recheck/test_run.py"),

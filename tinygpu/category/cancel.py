@@ -13,10 +13,9 @@ from math import prod
 
 from tinygpu.category.carrier import combined
 from tinygpu.category.dtype import BITS, RANGE, SIGNED
-from tinygpu.category.flips import flips
 from tinygpu.category.monoid import Carrier, as_monoid
 from tinygpu.category.operation import KNOWN
-from tinygpu.category.ring import difference, shorter
+from tinygpu.category.ring import difference, flips, shorter
 from tinygpu.category.rounding import stored
 from tinygpu.category.term import (
     BOOL,

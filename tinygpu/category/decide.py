@@ -11,8 +11,7 @@ from collections.abc import Iterator, Mapping
 from math import inf
 from typing import TYPE_CHECKING
 
-from tinygpu.category import corner
-from tinygpu.category.interval import least_positive, range_of
+from tinygpu.category.bounds import at_corner, least_positive, range_of
 from tinygpu.category.known import Known
 from tinygpu.category.linear import ONE, Polynomial, constant, divide, joined, plus, polynomial, scaled, term_of, times
 from tinygpu.category.term import COMPARISONS, FLOATS, FOLDED, INDEX, App, Const, Term, apply, text, total
@@ -117,7 +116,7 @@ def _sign(op: str, rise: Polynomial, known: Known, moves: int) -> bool | None:
 
 def nonnegative(p: Polynomial, known: Known, moves: int = 0) -> bool:
     """Whether `p ≥ 0` is seen to hold at every point: at a corner, or by bounds of what moves make of it."""
-    return corner.nonnegative(p, known) or (moves > 0 and _bounded(p, known, moves))
+    return at_corner(p, known) or (moves > 0 and _bounded(p, known, moves))
 
 
 def _bounded(p: Polynomial, known: Known, moves: int) -> bool:

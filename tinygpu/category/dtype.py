@@ -91,7 +91,15 @@ HALVES = tuple(row.name for row in DTYPE.values() if row.kind == FLOAT and row.b
 SMALL = tuple(
     row.name for row in DTYPE.values() if row.kind != FLOAT and row.bits == 8
 )  # whole numbers that every 16-bit float has
+NARROW = tuple(name for name in INTEGERS if DTYPE[name].bits < 32)
+NATIVE = tuple(name for name in DTYPE if name in (*FLOATS, *INTEGERS) and name not in HALVES)  # what kernels compute with
 DTYPES = tuple(DTYPE)
 BITS = {name: DTYPE[name].bits for name in INTEGERS}
 BYTES = {row.name: row.bits // 8 for row in DTYPE.values()}
 RANGE = {name: (DTYPE[name].low, DTYPE[name].high) for name in INTEGERS}
+# the type of an element in the memory of a GPU, also of a scalar parameter: 16-bit floats as their bits, truth values as bytes
+MEMORY: Mapping[str, str] = {name: "u16" if name in HALVES else "u8" if name not in NATIVE else name for name in DTYPE}
+# the type of a cell in its registers: a 16-bit float is the f32 of the same value
+REGISTER: Mapping[str, str] = {name: "f32" if name in HALVES else MEMORY[name] for name in DTYPE}
+# the type of a cell on a CPU
+NUMPY: Mapping[str, str] = {name: f"np.{DTYPE['f32' if name in HALVES else name].numpy}" for name in DTYPE}

@@ -40,7 +40,8 @@ class Monoid(str):
 
     `units` maps the dtypes that have a unit to it, and `atomic` are those that GPUs update as one step on global and shared memory:
     another update, such as a maximum of f32, would need a loop that compares and swaps. Source: the CUDA C++ programming guide, atomic
-    functions (the sum of f64 since compute capability 6.0).
+    functions (the sum of f64 since compute capability 6.0). `word`: its name is a word of the grammar, `sum[k] …`; that of others follows
+    one, `fold NAME[k] …`.
 
     >>> from tinygpu.category.node import Var
     >>> as_monoid("sum").combine(Var("a", "f32"), Var("b", "f32")).op, as_monoid("sum").unit("f32"), as_monoid("max").unit("i32")
@@ -53,6 +54,7 @@ class Monoid(str):
     idempotent: bool = False
     commutative: bool = True
     atomic: tuple[str, ...] = ()
+    word: bool = True
 
     __hash__ = str.__hash__
 
@@ -161,6 +163,8 @@ SCALARS: Mapping[str, Monoid] = {
         Monoid("all", "and", {BOOL: True}, idempotent=True),
     )
 }
+WORDS = tuple(monoid.called for monoid in SCALARS.values() if monoid.word)
+NAMED = tuple(monoid.called for monoid in SCALARS.values() if not monoid.word)
 COMBINING: Mapping[str, Monoid] = {monoid.op: monoid for monoid in SCALARS.values()}
 ATOMICS: Mapping[str, tuple[str, ...]] = {monoid.called: monoid.atomic for monoid in SCALARS.values() if monoid.atomic}
 

@@ -1,11 +1,12 @@
-"""Sums and products of numbers as polynomials: floats are a field, machine integers a ring modulo 2ʷ.
+"""Sums and products of numbers as polynomials: floats are a field, machine integers a ring modulo 2ʷ; and sums of bits without carries.
 
 Comes in: a sum or a product of values that are numbers. Goes out: the same one, where less stands in its polynomial. The one idea: what two
-sides of a difference share is the same monomial.
+sides of a difference share is the same monomial; of `^`, the same operand.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 from functools import reduce
 from typing import Any, TypeAlias
@@ -13,7 +14,7 @@ from typing import Any, TypeAlias
 from tinygpu.category.dtype import BITS, SIGNED
 from tinygpu.category.linear import number, plus, times
 from tinygpu.category.rounding import nearest
-from tinygpu.category.term import FLOATS, App, Const, Term, kept, text
+from tinygpu.category.term import FLOATS, App, Const, Term, kept, rebuild, text
 
 Polynomial: TypeAlias = dict[tuple[Term, ...], Any]  # of `linear`, with fractions
 MOST = 64  # monomials of a polynomial, beyond which nothing is looked for
@@ -123,3 +124,39 @@ def _exact(number: Fraction | int, dtype: str) -> bool:
     if dtype in FLOATS:
         return nearest(float(number), dtype) == number
     return number < 1 << BITS[dtype] - (dtype in SIGNED)
+
+
+def flips(term: Term) -> Term:
+    """The term with each `^` in normal form: integers with `^` are a group in which every element is its own inverse, so a flip is a set of
+    operands; solvers that count bits find that again and again.
+
+    >>> from tinygpu.category.term import Var
+    >>> a, b, c = (Var(n, "i32") for n in "abc")
+    >>> flip = lambda x, y: App("xor", (x, y), "i32")
+    >>> text(flips(flip(flip(c, Const(5, "i32")), flip(a, flip(c, Const(3, "i32")))))), flips(flip(flip(a, b), b)) == a
+    ('a ^ 6', True)
+    """
+    inner = rebuild(term, flips)
+    match inner:
+        case App("xor", _, dtype):
+            once: dict[Term, None] = {}
+            number = 0
+            for operand in _operands(inner):
+                if isinstance(operand, Const):
+                    number ^= int(operand.value)
+                elif operand in once:
+                    del once[operand]
+                else:
+                    once[operand] = None
+            parts = [*sorted(once, key=text), *([Const(number, dtype)] if number or not once else [])]
+            return reduce(lambda a, b: App("xor", (a, b), dtype), parts)
+    return inner
+
+
+def _operands(term: Term) -> Iterator[Term]:
+    match term:
+        case App("xor", (a, b)):
+            yield from _operands(a)
+            yield from _operands(b)
+        case _:
+            yield term

@@ -7,7 +7,7 @@ corner of the box.
 
 from __future__ import annotations
 
-from tinygpu.category.corner import nonnegative
+from tinygpu.category.bounds import at_corner
 from tinygpu.category.decide import decide
 from tinygpu.category.known import Extents, Known, inert
 from tinygpu.category.linear import (
@@ -120,7 +120,7 @@ def climbs(condition: Term, known: Known) -> bool:
     """
     match condition:
         case App("lt", (App("floordiv", (a, Const(int(n)))), App("floordiv", (b, Const(int(m)))))) if n == m > 0:
-            return nonnegative(joined(plus(plus(polynomial(b), polynomial(a), -1), constant(n), -1)), known)
+            return at_corner(joined(plus(plus(polynomial(b), polynomial(a), -1), constant(n), -1)), known)
     return False
 
 
@@ -182,14 +182,14 @@ def parted(op: str, term: Term, n: Term, known: Known) -> Term:
         return divided(op, term, n.value, known) if isinstance(n.value, int) and n.value > 0 else App(op, (term, n), INDEX)
     quotient, rest = divide(polynomial(term), polynomial(n))
     most = plus(plus(polynomial(n), rest, -1), ONE, -1)
-    if nonnegative(rest, known, inside=True) and nonnegative(most, known, inside=True):
+    if at_corner(rest, known, inside=True) and at_corner(most, known, inside=True):
         return term_of(quotient) if op == "floordiv" else term_of(rest)
     return App(op, (term, n), INDEX)
 
 
 def _digit(form: Polynomial, n: int, known: Known) -> bool:
     """Whether a form is at least 0 and less than n."""
-    return nonnegative(form, known, inside=True) and nonnegative(plus(constant(n - 1), form, -1), known, inside=True)
+    return at_corner(form, known, inside=True) and at_corner(plus(constant(n - 1), form, -1), known, inside=True)
 
 
 def within(term: Term, extent: Term) -> Term:

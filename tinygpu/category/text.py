@@ -6,7 +6,7 @@ where it stands is put in parentheses.
 
 from __future__ import annotations
 
-from tinygpu.category.monoid import component
+from tinygpu.category.monoid import WORDS, component
 from tinygpu.category.node import TRUE, App, Const, Fold, Read, Term, Var
 from tinygpu.category.operation import COMPARISONS, SYMBOL
 
@@ -29,7 +29,7 @@ def text(term: Term, level: int = 0) -> str:
             return f"{tensor}[{', '.join(map(text, index))}]" if index else tensor
         case Fold(monoid, axes, guard, body):
             binders = ", ".join(f"{a.name} < {text(a.extent)}" for a in axes)
-            word = f"fold {monoid}" if body.dtype == monoid else monoid
+            word = str(monoid) if monoid in WORDS else f"fold {monoid}"
             inner = body if guard == TRUE else App("select", (guard, body, Var("nothing")), body.dtype)
             return _wrap(f"{word}[{binders}] {text(inner, 7)}", 7, level)
         case App("select", (condition, then, otherwise)):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
-from tinygpu.category.interval import natural
+from tinygpu.category.bounds import natural
 from tinygpu.category.term import Axis, Read, Term, conjunction, variables, walk
 from tinygpu.derive.equations import in_order, plans
 from tinygpu.derive.fold import Place, folded, outermost

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from tinygpu.category.interval import natural
+from tinygpu.category.bounds import natural
+from tinygpu.category.dtype import NUMPY
 from tinygpu.category.linear import stride
 from tinygpu.category.term import FLOATS, Axis, Const, Term, conjunction, conjuncts, size, text, variables
 from tinygpu.derive.unpack import unpack
@@ -20,19 +21,17 @@ from tinygpu.emit.cpu_driver import Call, arguments, driver_lines, entry_lines
 from tinygpu.emit.cpu_lanes import IMPORTS as LANES_IMPORTS
 from tinygpu.emit.cpu_lanes import lanes_source
 from tinygpu.emit.cpu_prelude import HEADER, HEADER_IMPORTS, prelude
-from tinygpu.emit.cpu_text import REGISTER, RESERVED, Writer, mangle
+from tinygpu.emit.cpu_text import RESERVED, Writer, mangle
 from tinygpu.emit.cuda_names import index_names
 from tinygpu.emit.mathlib import errors
 from tinygpu.emit.python import block, identifier, indent
 from tinygpu.model.op import Op, Tensor
 from tinygpu.program.step import Array, Assign, For, Launch, Program, Step, steps
 from tinygpu.record import dataclass, replace
-from tinygpu.schedule.access import is_long
-from tinygpu.schedule.exchange import flat_thread, threads_of
-from tinygpu.schedule.lift import Site, sites
-from tinygpu.schedule.merge import assume
+from tinygpu.schedule.bound import assume
+from tinygpu.schedule.nest import Site, is_long, sites
 from tinygpu.schedule.polynomial import positive, term
-from tinygpu.schedule.threads import in_turn
+from tinygpu.schedule.threads import flat_thread, in_turn, threads_of
 from tinygpu.schedule.tiled import LANES
 
 
@@ -139,7 +138,7 @@ def declared(local: Array, writer: Writer) -> list[str]:
         size = size * extent
     if not local.extents and local.name not in writer.strip:
         return []
-    return [f"{mangle(local.name)} = np.empty({writer.index(size)}, {REGISTER[local.dtype]})"]
+    return [f"{mangle(local.name)} = np.empty({writer.index(size)}, {NUMPY[local.dtype]})"]
 
 
 def decoded(grid: tuple[Axis, ...], writer: Writer) -> list[str]:

@@ -10,18 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from tinygpu.category.monoid import as_monoid
 from tinygpu.category.term import TRUE, App, Axis, Const, Read, Term, conjunction, substitute, variables
 from tinygpu.emit.cpu_text import Writer, mangle
 from tinygpu.emit.cuda_names import occurs
 from tinygpu.emit.python import block
 from tinygpu.program.step import Assign, For, If, Step, steps
 from tinygpu.record import dataclass, replace
-from tinygpu.schedule.merge import assume, common
-from tinygpu.schedule.pieces import substituted
+from tinygpu.schedule.bound import assume, common
+from tinygpu.schedule.nest import substituted
 from tinygpu.schedule.polynomial import limit, positive, telling
 from tinygpu.schedule.tiled import LANES
-
-UPDATE = {"sum": "add", "prod": "mul", "max": "max", "min": "min", "any": "or", "all": "and"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +106,7 @@ def assigned(step: Assign, writer: Writer) -> str:
     dtype = writer.locals[step.target].dtype if local else writer.tensors[step.target].dtype
     value = step.value
     if step.update:
-        value = App(UPDATE[step.update], (Read(step.target, step.index, dtype), value), dtype)
+        value = as_monoid(step.update).combine(Read(step.target, step.index, dtype), value)
     if local:
         return f"{writer.cell(step.target, step.index)} = {writer.value(value)}"
     return f"{mangle(step.target)}[{writer.address(step.target, step.index)}] = {writer.stored(value, dtype)}"
@@ -195,7 +194,7 @@ class Vectors:
         """`acc = lanes_add(acc, value)`."""
         assert step.guard == TRUE, "a register is changed in every lane"
         name = mangle(self.body.writer.held[step.target, _first(step, lane).index])
-        return f"{name} = {self.operation(UPDATE[step.update], step.value.dtype, name, self.value(step.value, lane))}"
+        return f"{name} = {self.operation(as_monoid(step.update).op, step.value.dtype, name, self.value(step.value, lane))}"
 
     def value(self, t: Term, lane: str) -> str:
         """A term as a vector: a number in every lane, what lies side by side, or an operation."""

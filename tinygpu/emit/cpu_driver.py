@@ -7,11 +7,10 @@ with the unit, and the copies are combined in order, so the result does not depe
 
 from __future__ import annotations
 
-from tinygpu.category.dtype import HALVES
+from tinygpu.category.dtype import HALVES, NUMPY
 from tinygpu.category.monoid import as_monoid
 from tinygpu.category.term import INTEGERS, Const, text
-from tinygpu.emit.cpu_body import UPDATE
-from tinygpu.emit.cpu_text import REGISTER, Writer, constant, mangle, wrapping
+from tinygpu.emit.cpu_text import Writer, constant, mangle, wrapping
 from tinygpu.model.op import Tensor
 from tinygpu.record import dataclass
 
@@ -72,7 +71,7 @@ def _combined(dtype: str, update: str, a: str, b: str, writer: Writer) -> str:
     """The text of `a ⊕ b` for two elements in memory."""
     if dtype in HALVES:
         a, b = (writer.call(f"{dtype}_to_f32", x) for x in (a, b))
-    op = UPDATE[update]
+    op = as_monoid(update).op
     if op in ("max", "min"):
         both = writer.call("larger" if op == "max" else "smaller", a, b)
         return writer.call(f"f32_to_{dtype}", both) if dtype in HALVES else both
@@ -81,7 +80,7 @@ def _combined(dtype: str, update: str, a: str, b: str, writer: Writer) -> str:
         return writer.call(f"f32_to_{dtype}", both)
     if dtype == "i64":
         return wrapping(op)[0].format(a, b)
-    return f"{REGISTER[dtype]}({both})" if dtype in INTEGERS else both
+    return f"{NUMPY[dtype]}({both})" if dtype in INTEGERS else both
 
 
 def entry_lines(name: str, globals_: tuple[Tensor, ...], sizes: tuple[str, ...], calls: list[Call], writer: Writer) -> list[str]:
@@ -113,5 +112,5 @@ def _argument(tensor: Tensor, writer: Writer) -> str:
     if tensor.role == "input" and not tensor.shape:
         if tensor.dtype in HALVES:
             return writer.call(f"round_{tensor.dtype}", writer.call("narrow_to_odd", f"np.float64({name})"))
-        return f"{REGISTER[tensor.dtype]}({name})"
+        return f"{NUMPY[tensor.dtype]}({name})"
     return f"{name}.reshape(-1){'.view(np.uint16)' if tensor.dtype in HALVES else ''}"

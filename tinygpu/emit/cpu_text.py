@@ -11,7 +11,7 @@ import keyword
 import math
 from collections.abc import Mapping
 
-from tinygpu.category.dtype import HALVES
+from tinygpu.category.dtype import HALVES, NUMPY, SMALL
 from tinygpu.category.operation import FUNCTION
 from tinygpu.category.term import BOOL, FLOATS, INDEX, INTEGERS, App, Const, Read, Term, Var
 from tinygpu.category.to_source import ATOM, OPERAND, Form, Source, called, plain, rounded_up
@@ -25,11 +25,7 @@ RESERVED = frozenset(keyword.kwlist) | {
     "np", "math", "numba", "njit", "prange", "range", "min", "max", "abs", "at", "first", "last", "items", "parts", "part", "item",
     "rest", "thread", "nought", "cell", "LANES", "inlined", "get_num_threads", *PRELUDE,
 }  # fmt: skip
-REGISTER = {
-    "f64": "np.float64", "f32": "np.float32", "f16": "np.float32", "bf16": "np.float32", "i64": "np.int64", "i32": "np.int32",
-    "u32": "np.uint32", "u8": "np.uint8", "i8": "np.int8", "bool": "np.bool_",
-}  # fmt: skip
-MEMORY = {**REGISTER, "f16": "np.uint16", "bf16": "np.uint16"}
+MEMORY = {**NUMPY, **dict.fromkeys(HALVES, "np.uint16")}
 FORMS: dict[str, Form] = {"mul": ("{0} * {1}", 7, (7, 8)), "natural": ("{0} // {1}", 7, (7, 8))}
 WRAPPING = {"add": "+", "sub": "-", "mul": "*"}
 CALL = {"floordiv": "quotient", "mod": "remainder", "min": "smaller", "max": "larger"}
@@ -119,7 +115,7 @@ class Writer:
         if dtype == "i64" and op in WRAPPING:
             return wrapping(op)
         if dtype in INTEGERS and op not in ("min", "max", "select", "table"):
-            return called(REGISTER[dtype], self.bare(t))
+            return called(NUMPY[dtype], self.bare(t))
         if dtype in HALVES and op not in ("min", "max", "neg", "abs", "select", "table"):
             return self.needing(f"round_{dtype}", self.bare(t))
         return self.bare(t)
@@ -142,11 +138,11 @@ class Writer:
         """A conversion: floats round once, float to integer truncates and saturates, integers wrap."""
         if dtype in INTEGERS and source in FLOATS:
             return self.needing(f"to_{dtype}", called("np.float64"))
-        if dtype in HALVES and source in ("f64", "i64", "i32", "u32", INDEX):
+        if dtype in HALVES and source not in (*SMALL, *HALVES, "f32"):
             return self.needing(f"round_{dtype}", self.needing("narrow_to_odd", called("np.float64")))
         if dtype in HALVES:
             return self.needing(f"round_{dtype}", called("np.float32"))
-        return called("np.int64" if dtype == INDEX else REGISTER[dtype])
+        return called("np.int64" if dtype == INDEX else NUMPY[dtype])
 
     def needing(self, function: str, form: Form = OPERAND) -> Form:
         """A form inside a call of the prelude, noted."""
@@ -193,8 +189,8 @@ def constant(literal: Const) -> str:
     if dtype == BOOL:
         return str(bool(value))
     if dtype not in FLOATS:
-        return str(int(value)) if dtype == INDEX else f"{REGISTER[dtype]}({int(value)})"
+        return str(int(value)) if dtype == INDEX else f"{NUMPY[dtype]}({int(value)})"
     number = float(value)
     if math.isinf(number):
-        return f"{REGISTER[dtype]}({'-' if number < 0 else ''}np.inf)"
-    return f"{REGISTER[dtype]}({number!r})"
+        return f"{NUMPY[dtype]}({'-' if number < 0 else ''}np.inf)"
+    return f"{NUMPY[dtype]}({number!r})"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from functools import reduce
 
-from tinygpu.category.dtype import HALVES
+from tinygpu.category.dtype import HALVES, MEMORY, NATIVE
 from tinygpu.category.names import unused
 from tinygpu.category.operation import FUNCTION
 from tinygpu.category.term import Axis, Const, text
@@ -19,7 +19,7 @@ from tinygpu.derive.unpack import unpack
 from tinygpu.derive.wide import wide_accesses
 from tinygpu.emit.cuda_body import Build, body_lines
 from tinygpu.emit.cuda_names import first_names, index_names
-from tinygpu.emit.cuda_text import Scope, stored
+from tinygpu.emit.cuda_text import Scope
 from tinygpu.emit.prelude import ANGLES, CONVERSIONS, MOVES, SHUFFLED, UPDATED, made_by
 from tinygpu.emit.python import Lines, block, docstring, identifier, python_names, source
 from tinygpu.program.arrays import STATIC_BYTES, arrays, shared_places
@@ -29,7 +29,7 @@ from tinygpu.record import dataclass
 from tinygpu.schedule import contract
 
 LIBDEVICE = {row.cuda: row for row in FUNCTION.values() if row.cuda and not row.angle}
-TYPES = ("f64", "f32", "i64", "i32", "i8", "u64", "u32", "u16", "u8", "ix")
+TYPES = (*NATIVE, "u64", "u16", "ix")
 BUILTIN = ("range", "min", "max", "abs", "int", "float", "bool")
 CALLED = frozenset((*ANGLES, *(f + end for f, row in LIBDEVICE.items() if not row.keeps for end in ("", "f"))))
 TOGETHER = ("shared", *SHUFFLED, *UPDATED)
@@ -59,8 +59,8 @@ def kernel_parameters(program: Program) -> tuple[Parameter, ...]:
     op = program.op
     held = [(t.name, t.dtype) for t in op.tensors if t.shape or t.role == "output"]
     held += [(w.name, w.dtype) for w in program.workspaces]
-    pointers = [Parameter(name, "pointer", stored(dtype)) for name, dtype in held]
-    scalars = [Parameter(t.name, "scalar", stored(t.dtype)) for t in op.inputs if not t.shape]
+    pointers = [Parameter(name, "pointer", MEMORY[dtype]) for name, dtype in held]
+    scalars = [Parameter(t.name, "scalar", MEMORY[t.dtype]) for t in op.inputs if not t.shape]
     return (*pointers, *scalars, *(Parameter(s, "size", "ix") for s in op.sizes))
 
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import assert_never
 
-from tinygpu.category.dtype import HALVES
+from tinygpu.category.dtype import HALVES, MEMORY
 from tinygpu.category.monoid import as_monoid
 from tinygpu.category.names import unused
 from tinygpu.category.operation import SHUFFLES
 from tinygpu.category.term import FLOATS, TRUE, App, Axis, Const, Read, Term, conjuncts, reads, rebuild, text, variables, walk
 from tinygpu.derive.wide import Wide, hoisted, wide_in
 from tinygpu.emit.cuda_names import occurs
-from tinygpu.emit.cuda_text import Scope, held, stored
+from tinygpu.emit.cuda_text import Scope, held
 from tinygpu.emit.cuda_wide import Move, fast
 from tinygpu.emit.python import Lines, block, choice, comment
 from tinygpu.program.arrays import arrays
@@ -97,7 +97,7 @@ def carved(python: str, shared: Array, start: int) -> str:
     """A pointer to a shared array, from its first byte in the block's memory on."""
     how = f" pad {shared.layout.pad}" if shared.layout.pad else ""
     how += f" swizzle{shared.layout.swizzle}" if shared.layout.swizzle else ""
-    return f"{python} = shared({stored(shared.dtype)}, {start})  # [{', '.join(map(text, shared.extents))}]{how}"
+    return f"{python} = shared({MEMORY[shared.dtype]}, {start})  # [{', '.join(map(text, shared.extents))}]{how}"
 
 
 def loop_lines(build: Build, axis: Axis, body: tuple[Step, ...], scope: Scope, axes: tuple[Axis, ...]) -> Lines:
@@ -134,7 +134,7 @@ def cells_of(build: Build, wide: Wide, axis: Axis, scope: Scope) -> str:
     """Declares the cells that hold what moves in one wide access; their name is the tensor's and the axis's."""
     name = unused(f"{scope.names[wide.tensor]}_{scope.names[axis.name]}", build.taken)
     build.taken.add(name)
-    kind = stored(arrays(build.program)[wide.tensor].dtype)
+    kind = MEMORY[arrays(build.program)[wide.tensor].dtype]
     build.declared.append(f"{name} = cuda.local.array({wide.count}, {kind})")
     return name
 

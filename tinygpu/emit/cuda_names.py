@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 
-from tinygpu.category.corner import nonnegative
+from tinygpu.category.bounds import at_corner
 from tinygpu.category.known import Known
 from tinygpu.category.layout import Layout, address
 from tinygpu.category.linear import polynomial
@@ -65,7 +65,7 @@ def anywhere(term: Term, box: Known) -> bool:
     (True, False)
     """
     divisions = [part.args[0] for part in walk(term) if isinstance(part, App) and part.op in ("floordiv", "mod", "ceildiv")]
-    return all(nonnegative(polynomial(divided), box) for divided in divisions)
+    return all(at_corner(polynomial(divided), box) for divided in divisions)
 
 
 def first_names(firsts: Mapping[Term, Term], labels: Mapping[Term, str], taken: Collection[str]) -> dict[Term, str]:

@@ -7,20 +7,19 @@ a 16-bit float is its bits in memory and the f32 of the same value in registers,
 
 from __future__ import annotations
 
-import struct
+import math
 from collections.abc import Mapping
 
-from tinygpu.category.dtype import HALVES, SMALL
+from tinygpu.category.dtype import HALVES, NARROW, RANGE, REGISTER, SMALL
 from tinygpu.category.layout import Layout
 from tinygpu.category.layout import address as shared_address
 from tinygpu.category.operation import EXACT, FUNCTION, SHUFFLES, expanded
+from tinygpu.category.rounding import nearest
 from tinygpu.category.term import BOOL, FLOATS, FUNCTIONS, INDEX, INTEGERS, SYMBOL, App, Const, Read, Term
 from tinygpu.category.to_source import ATOM, Form, Source, called, plain, rounded_up
 from tinygpu.program.address import address
 from tinygpu.record import dataclass, field, replace
 
-STORED = {"f16": "u16", "bf16": "u16", BOOL: "u8"}
-HELD = {"f16": "f32", "bf16": "f32", BOOL: "u8", INDEX: "ix"}
 INDICES: Mapping[str, Form] = {  # what the proof says of indices: a divisor is positive, what is divided is not negative
     "floordiv": ("div({0}, {1})", ATOM, (0, 0)),
     "mod": ("mod({0}, {1})", ATOM, (0, 0)),
@@ -35,14 +34,9 @@ WRAPPING: Mapping[
 }
 
 
-def stored(dtype: str) -> str:
-    """The type of an element in memory, also of a scalar parameter: 16-bit floats as u16, truth values as u8."""
-    return STORED.get(dtype, dtype)
-
-
 def held(dtype: str) -> str:
-    """The type of a cell in registers: 16-bit floats as f32."""
-    return HELD.get(dtype, dtype)
+    """The type of a cell in registers, or of an index."""
+    return "ix" if dtype == INDEX else REGISTER[dtype]
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,8 +166,8 @@ def shuffle_name(term: App) -> str:
 
 def cast(source: str, kind: str) -> Form:
     """A conversion to a number's type: floats round to nearest even, floats become integers towards zero and saturate, integers wrap."""
-    if source in FLOATS and kind in ("i8", "u8"):
-        low, high = (-128, 127) if kind == "i8" else (0, 255)
+    if source in FLOATS and kind in NARROW:
+        low, high = RANGE[kind]
         return f"{kind}(min(max(trunc_i32({{0}}), {low}), {high}))", ATOM, (0,)
     return called(f"trunc_{kind}" if source in FLOATS and kind in INTEGERS else kind)
 
@@ -189,26 +183,8 @@ def literal(constant: Const) -> str:
         return str(bool(number))
     if dtype not in FLOATS:
         return str(int(number)) if dtype == INDEX else f"{dtype}({int(number)})"
-    exact = rounded(float(number), dtype)  # repr writes the infinities as the prelude names them
-    return f"{held(dtype)}({exact!r})"
-
-
-def rounded(number: float, dtype: str) -> float:
-    """A literal rounded once to its dtype, to nearest even; f32 is left to the compiler, which does the same.
-
-    >>> rounded(1 / 3, "bf16"), rounded(70000.0, "f16")
-    (0.333984375, inf)
-    """
-    if dtype == "f16":
-        try:
-            return float(struct.unpack("e", struct.pack("e", number))[0])
-        except OverflowError:
-            return float("inf") if number > 0 else float("-inf")
-    if dtype != "bf16" or number in (float("inf"), float("-inf")):
-        return number
-    import math
-
-    _, exponent = math.frexp(number)
-    step = 2.0 ** (max(exponent, -125) - 8)
-    near = round(number / step) * step
-    return near if abs(near) < 2.0**128 else math.copysign(math.inf, near)
+    exact = float(number)
+    if dtype in HALVES:
+        near = nearest(exact, dtype)
+        exact = math.copysign(math.inf, exact) if near is None else float(near)
+    return f"{held(dtype)}({exact!r})"  # repr writes the infinities as the prelude names them

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tinygpu.category.carrier import result
-from tinygpu.category.monoid import SCALARS, Carrier
+from tinygpu.category.monoid import NAMED, SCALARS, WORDS, Carrier
 from tinygpu.category.term import BOOL, INDEX, TRUE, App, Axis, Fold, Read, Term, Var, apply, conjunction, variables, walk
 from tinygpu.model.builtin import BUILT_IN, built_in, monoid_of
 from tinygpu.model.call import lifted
@@ -31,7 +31,7 @@ def fold(expr: tree.FoldExpr, scope: Scope, value: Elaborate) -> Given:
     """`FoldExpr × Scope → Term × results`: what stands for a fold where one value is wanted, and all that it gives, for a tuple on the left
     side of an equation. `value` elaborates what stands inside."""
     monoid = monoid_of(expr.monoid, scope.monoids) if expr.named else None
-    if monoid is None and (expr.named or expr.monoid not in (*SCALARS, *BUILT_IN)):
+    if monoid is None and expr.monoid not in (NAMED if expr.named else (*WORDS, *BUILT_IN)):
         return _unknown(expr, scope, value)
     bound = _bound(expr, scope, value)
     if bound is None or (expr.prefix and not _ends_at_an_index(expr, bound, scope, value)):
@@ -51,7 +51,7 @@ def _unknown(expr: tree.FoldExpr, scope: Scope, value: Elaborate) -> Given:
         for item in _items(expr):
             value(item, replace(scope, problems=Problems()))  # what stands in it is used all the same
         return NOTHING
-    known = list(scope.monoids) if expr.named else [*SCALARS, *BUILT_IN]
+    known = [*scope.monoids, *NAMED] if expr.named else [*WORDS, *BUILT_IN]
     fix = suggestion(expr.monoid, known) or (f"folds are {listing(known)}" if known else f"declare it: monoid {expr.monoid}(…)")
     scope.problems.add("TG107", f"unknown fold {expr.monoid}", expr.span, "no fold has this name", help=fix)
     return NOTHING

@@ -15,9 +15,9 @@ from itertools import product
 from tinygpu.category.cancel import cancel
 from tinygpu.category.carrier import combined
 from tinygpu.category.evaluate import number
-from tinygpu.category.flips import flips
 from tinygpu.category.monoid import LEFT, RIGHT, Carrier
 from tinygpu.category.region import Region
+from tinygpu.category.ring import flips
 from tinygpu.category.term import (
     BOOL,
     FALSE,

@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
-from tinygpu.category.interval import lower, upper
+from tinygpu.category.bounds import lower, upper
+from tinygpu.category.dtype import RANGE
 from tinygpu.category.linear import number, plus, polynomial
 from tinygpu.category.region import Region, operands
 from tinygpu.category.term import (
@@ -179,7 +180,7 @@ def _always(limit: Term) -> bool:
         case Const(value):
             return value <= INT32
         case App("cast", (Read(dtype=dtype) | Const(dtype=dtype),)):
-            return dtype in ("i8", "i32", "u8")
+            return RANGE[dtype][1] <= INT32
     return False
 
 

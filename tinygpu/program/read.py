@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tinygpu.category.interval import natural
+from tinygpu.category.bounds import natural
 from tinygpu.category.term import DTYPES, Axis, Const, Term
 from tinygpu.diagnostic import Label, Span
 from tinygpu.model.bulk import wider

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import assert_never
 
 from tinygpu.category.layout import PLAIN, Layout
-from tinygpu.category.monoid import component
+from tinygpu.category.monoid import WORDS, component
 from tinygpu.category.term import COMPARISONS, INDEX, SYMBOL, TRUE, App, Axis, Const, Fold, Read, Term, Var
 from tinygpu.program.step import Array, Assign, For, Ghost, If, Launch, Program, Step, Sync
 from tinygpu.record import replace
@@ -123,6 +123,7 @@ def statement(step: Step, scalars: Scalars = frozenset()) -> tree.Statement:
 def array(declared: Array) -> tree.Array:
     """`local v: f32[8]`, `shared s: f32[32, 32] pad 1`, `workspace part: f32[g]`.
 
+    >>> from tinygpu.program.space import SHARED
     >>> array(Array("s", "f32", (Const(32), Const(32)), SHARED, Layout(pad=1))).place
     Place(kind='pad', args=(Number(text='1'),))
     """
@@ -170,7 +171,7 @@ def expression(term: Term, scalars: Scalars = frozenset(), inside: bool = False)
         case App(op, args, dtype):
             return application(op, tuple(expression(a, scalars, inside) for a in args), dtype)
         case Fold(monoid, axes, guard, body, dtype):
-            return replace(folded(monoid, axes, guard, expression(body, scalars), scalars), named=dtype == monoid)
+            return replace(folded(monoid, axes, guard, expression(body, scalars), scalars), named=monoid not in WORDS)
     assert_never(term)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeAlias
 
-from tinygpu.category.interval import natural
+from tinygpu.category.bounds import natural
 from tinygpu.category.layout import PLAIN, Layout
 from tinygpu.category.term import TRUE, Axis, Term, lift
 from tinygpu.diagnostic import NOWHERE, Span

@@ -25,12 +25,12 @@ def cuda_names(bits: int) -> Any:
     from numba.cuda import libdevice
 
     ix = types.int32 if bits == 32 else types.int64
-    names = SimpleNamespace(cuda=cuda, ix=ix, inf=math.inf, pointer=types.CPointer, void=types.void)
-    names.f64, names.f32, names.i64, names.i32, names.i8 = types.float64, types.float32, types.int64, types.int32, types.int8
-    names.u64, names.u32, names.u16, names.u8 = types.uint64, types.uint32, types.uint16, types.uint8
-    for function in ("exp", "exp2", "log", "sqrt", "rsqrt", "tanh", "erf", "floor", "fabs"):
-        setattr(names, function, getattr(libdevice, function))
-        setattr(names, function + "f", getattr(libdevice, function + "f"))
+    names = SimpleNamespace(**vars(libdevice))
+    names.cuda, names.ix, names.inf, names.pointer, names.void = cuda, ix, math.inf, types.CPointer, types.void
+    names.f64, names.f32 = types.float64, types.float32
+    for width in (8, 16, 32, 64):
+        setattr(names, f"i{width}", getattr(types, f"int{width}"))
+        setattr(names, f"u{width}", getattr(types, f"uint{width}"))
     return names
 
 

@@ -21,7 +21,7 @@ from tinygpu.program.arrays import STATIC_BYTES, shared_places
 from tinygpu.program.promises import of_data, promises, rows
 from tinygpu.program.step import Array, Launch, Program
 from tinygpu.record import dataclass
-from tinygpu.schedule.exchange import threads_of
+from tinygpu.schedule.threads import threads_of
 
 KEPT = frozenset(keyword.kwlist) | {"__debug__", "out", "stream", "runtime"}
 Table = dict[str, Any]

@@ -1,55 +1,25 @@
-"""A thread's own loops made into axes of the work object, wherever the iterations do not know of each other.
+"""What a thread has for itself alone, made less: loops become axes of the work object, and copies of inputs become the inputs.
 
-Comes in: the body of a launch. Goes out: the same body without its register and vector loops (and without time loops that only
-stride over a grid), their axes beside those of grid and block. The one idea: a cell `acc[ri, rj]` that is only ever used at its
-own loop variables is one scalar of a smaller thread, so a register tile and one element a thread are one program on a CPU.
+    for v < 4: { c[v] = x[4·t + v];  y[4·t + v] = c[v] }   ↦   axis v:  y[4·t + v] = x[4·t + v]
+
+Comes in: the body of a launch. Goes out: the same body without its register and vector loops (and without time loops that only stride over a grid),
+their axes beside those of grid and block; and without arrays that only repeat an input. The one idea: a cell `acc[ri, rj]` that is only ever used at
+its own loop variables is one scalar of a smaller thread, so a register tile and one element a thread are one program on a CPU; and inputs do not
+change during a launch, so what was copied may be read where it lies, where no copy keeps a compiler from making vectors.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tinygpu.category.term import TRUE, Axis, Read, Term, Var, rebuild, variables, walk
-from tinygpu.program.step import Array, Assign, For, Ghost, If, Step, arrays_in, steps
-from tinygpu.record import dataclass, replace
+from tinygpu.category.term import TRUE, Axis, Read, Term, Var, substitute, variables
+from tinygpu.program.step import Array, Assign, For, Step, arrays_in
+from tinygpu.program.traverse import map_steps, walk_steps
+from tinygpu.record import replace
+from tinygpu.schedule.nest import Body, Site, change_reads, loops_of, moved, sites
 
 
-@dataclass(frozen=True, slots=True)
-class Site:
-    """An assignment, the loops around it and the guards over it, outermost first."""
-
-    step: Assign
-    loops: tuple[For, ...]
-    guards: tuple[Term, ...]
-
-    @property
-    def terms(self) -> tuple[Term, ...]:
-        """Everything that is evaluated for it, the target's own index included."""
-        return (*self.guards, self.step.guard, *self.step.index, self.step.value)
-
-    def within(self, name: str) -> bool:
-        return any(loop.axis.name == name for loop in self.loops)
-
-
-def sites(body: tuple[Step, ...], loops: tuple[For, ...] = (), guards: tuple[Term, ...] = ()) -> Iterator[Site]:
-    """Every assignment of a body, in order."""
-    for step in body:
-        match step:
-            case Assign():
-                yield Site(step, loops, guards)
-            case For(_, inner):
-                yield from sites(inner, (*loops, step), guards)
-            case If(guard, inner):
-                yield from sites(inner, loops, (*guards, guard))
-
-
-def tensor_reads(site: Site) -> Iterator[Read]:
-    """Every read of a site, of tensors and of cells."""
-    for term in site.terms:
-        yield from (t for t in walk(term) if isinstance(t, Read))
-
-
-def lift(body: tuple[Step, ...], outputs: frozenset[str]) -> tuple[tuple[Axis, ...], tuple[Step, ...]]:
+def lift(body: Body, outputs: frozenset[str]) -> tuple[tuple[Axis, ...], Body]:
     """`body → (axes, body without their loops)`; nothing is lifted where a thread reads what it has stored.
 
     >>> from tinygpu.category.term import Const, text
@@ -59,26 +29,25 @@ def lift(body: tuple[Step, ...], outputs: frozenset[str]) -> tuple[tuple[Axis, .
     ([('v', '4')], True)
     """
     axes: list[Axis] = []
-    if any(read.tensor in outputs for site in sites(body) for read in tensor_reads(site)):
-        return (), body
-    if any(site.step.update and site.step.target in outputs for site in sites(body)):
-        return (), body
+    for site in sites(body):
+        if (site.step.update and site.step.target in outputs) or any(site.looks_at(name) for name in outputs):
+            return (), body
     while True:  # again and again: a cell that has lost a dimension may free the loop around it
-        names = dict.fromkeys(s.axis.name for s in steps(body) if isinstance(s, For))
+        names = dict.fromkeys(loop.axis.name for loop in loops_of(body))
         axis = next((axis for name in names if (axis := _liftable(body, name, outputs))), None)
         if axis is None:
             return tuple(axes), body
         axes.append(axis)
-        body = _drop(body, axis, {local: d for local, d in _dimensions(body, axis).items() if d is not None})
+        body = _without(body, axis, {local: d for local, d in _dimensions(body, axis).items() if d is not None})
 
 
-def _liftable(body: tuple[Step, ...], name: str, outputs: frozenset[str]) -> Axis | None:
+def _liftable(body: Body, name: str, outputs: frozenset[str]) -> Axis | None:
     """The axis, if its loops are independent: stores stand inside, cells are expanded, invariant or the iteration's own."""
-    loops = [s for s in steps(body) if isinstance(s, For) and s.axis.name == name]
+    loops = [loop for loop in loops_of(body) if loop.axis.name == name]
     axis = loops[0].axis
     if any(other.axis.extent != axis.extent or (other.axis.sort == "time") != (axis.sort == "time") for other in loops):
         return None
-    if any(isinstance(s, For) and s.axis.name == name for loop in loops for s in steps(loop.body)):
+    if any(inner.axis.name == name for loop in loops for inner in loops_of(loop.body)):
         return None
     for site in sites(body):
         if not site.within(name) and (axis.sort == "time" or site.step.target in outputs):
@@ -90,24 +59,17 @@ def _liftable(body: tuple[Step, ...], name: str, outputs: frozenset[str]) -> Axi
     return axis if all(d is not None or _private(body, name, local) for local, d in _dimensions(body, axis).items()) else None
 
 
-def _repeats_time(body: tuple[Step, ...], name: str) -> bool:
+def _repeats_time(body: Body, name: str) -> bool:
     """Whether a time loop would be run again for every iteration of the lifted loop: one that stands neither around nor inside it."""
-    for step in body:
-        match step:
-            case For(axis, _) if axis.name == name:
-                continue
-            case For(axis, inner):
-                if axis.sort == "time" and not any(isinstance(s, For) and s.axis.name == name for s in steps(inner)):
-                    return True
-                if _repeats_time(inner, name):
-                    return True
-            case If(_, inner):
-                if _repeats_time(inner, name):
-                    return True
-    return False
+    return any(
+        isinstance(loop, For)
+        and loop.axis.sort == "time"
+        and name not in {loop.axis.name, *here.names, *(inner.axis.name for inner in loops_of(loop.body))}
+        for loop, here, _ in walk_steps(body)
+    )
 
 
-def _dimensions(body: tuple[Step, ...], axis: Axis) -> dict[str, int | None]:
+def _dimensions(body: Body, axis: Axis) -> dict[str, int | None]:
     """For each local array, the dimension that is only ever used at the axis, inside its loops."""
     out: dict[str, int | None] = {}
     for local in arrays_in(body, "thread"):
@@ -124,57 +86,107 @@ def _dimensions(body: tuple[Step, ...], axis: Axis) -> dict[str, int | None]:
 def _accesses(site: Site, name: str) -> Iterator[tuple[Term, ...]]:
     if site.step.target == name:
         yield site.step.index
-    yield from (read.index for read in tensor_reads(site) if read.tensor == name)
+    yield from (read.index for read in site.reads if read.tensor == name)
 
 
-def _private(body: tuple[Step, ...], name: str, local: str) -> bool:
+def _private(body: Body, name: str, local: str) -> bool:
     """Whether a cell without that dimension may be copied for each iteration: never written inside, or only used inside
     one loop whose first touch is a plain write."""
-    inside = [site for site in sites(body) if site.within(name) and any(True for _ in _accesses(site, local))]
+    everywhere = [site for site in sites(body) if site.touches(local)]
+    inside = [site for site in everywhere if site.within(name)]
     if not any(site.step.target == local for site in inside):
-        return not inside or all(name not in variables(t) for site in inside for i in _accesses(site, local) for t in i)
-    everywhere = [site for site in sites(body) if any(True for _ in _accesses(site, local))]
+        return all(name not in variables(t) for site in inside for i in _accesses(site, local) for t in i)
     loops = {id(loop): loop for site in inside for loop in site.loops if loop.axis.name == name}
     if len(loops) != 1 or len(everywhere) != len(inside):
         return False
     (loop,) = loops.values()
-    if any(s.name == local for s in arrays_in(loop.body)):
-        return True
     first = inside[0]
-    plain = first.step.target == local and not first.step.update and first.step.guard == TRUE and not first.step.index
-    around = [id(loop) for loop in first.loops]
-    always = all(
-        [id(loop) for loop in site.loops[: len(around)]] == around and site.guards[: len(first.guards)] == first.guards
-        for site in inside
+    return any(s.name == local for s in arrays_in(loop.body)) or (
+        first.sets(local) and all(_begins(first, site) for site in inside)
     )
-    return plain and always and all(read.tensor != local for read in tensor_reads(first))
 
 
-def _drop(body: tuple[Step, ...], axis: Axis, dimensions: dict[str, int]) -> tuple[Step, ...]:
+def _begins(first: Site, site: Site) -> bool:
+    """Whether one site stands in the loops and under the guards of another."""
+    around = [id(loop) for loop in first.loops]
+    return [id(loop) for loop in site.loops[: len(around)]] == around and site.guards[: len(first.guards)] == first.guards
+
+
+def _without(body: Body, axis: Axis, dimensions: dict[str, int]) -> Body:
     """The body with the axis's loops opened and the dimensions that it ran over gone."""
 
-    def term(t: Term) -> Term:
-        t = rebuild(t, term)
-        return replace(t, index=_cut(t.index, dimensions.get(t.tensor))) if isinstance(t, Read) else t
+    def cut(name: str, items: tuple[Term, ...]) -> tuple[Term, ...]:
+        dimension = dimensions.get(name)
+        return items if dimension is None else items[:dimension] + items[dimension + 1 :]
 
-    out: list[Step] = []
-    for step in body:
+    def each(step: Step) -> Body:
         match step:
             case For(own, inner) if own.name == axis.name:
-                out.extend(_drop(inner, axis, dimensions))
-            case For(own, inner):
-                out.append(replace(step, body=_drop(inner, axis, dimensions)))
-            case If(guard, inner):
-                out.append(replace(step, guard=term(guard), body=_drop(inner, axis, dimensions)))
-            case Array(name, _, extents, owner="thread"):
-                out.append(replace(step, extents=_cut(extents, dimensions.get(name))))
-            case Assign(target, index, value, _, guard):
-                cut = _cut(tuple(map(term, index)), dimensions.get(target))
-                out.append(replace(step, index=cut, value=term(value), guard=term(guard)))
-            case Ghost():
-                pass
-    return tuple(out)
+                return inner
+            case Array(name, _, extents):
+                return (replace(step, extents=cut(name, extents)),)
+        return (step,)
+
+    return map_steps(moved(body, lambda name, index: (name, cut(name, index))), each)
 
 
-def _cut(items: tuple[Term, ...], dimension: int | None) -> tuple[Term, ...]:
-    return items if dimension is None else items[:dimension] + items[dimension + 1 :]
+def without_copies(body: Body, inputs: frozenset[str]) -> Body:
+    """`body → body` without the local arrays that are written once, from inputs, before every read.
+
+    >>> from tinygpu.category.term import Const, text
+    >>> from tinygpu.program.space import LOCAL
+    >>> r, w = Var("r"), Array("w_cell", "f32", (Const(3),), LOCAL)
+    >>> copy = For(Axis("r", Const(3), "register"), (Assign("w_cell", (r,), Read("w", (r,), "f32")),))
+    >>> use = Assign("y", (), Read("w_cell", (Const(2),), "f32"))
+    >>> (left,) = without_copies((w, copy, use), frozenset({"w"}))
+    >>> text(left.value)
+    'w[2]'
+    """
+    for local in [s for s in arrays_in(body, "thread") if s.extents]:
+        writer = _only_writer(body, local, inputs)
+        if writer is not None:
+            body = _replaced(body, local.name, writer)
+    return body
+
+
+def _only_writer(body: Body, local: Array, inputs: frozenset[str]) -> Assign | None:
+    """The one plain assignment that fills the array before every read, if its value is the same wherever it is read."""
+    users = [site for site in sites(body) if site.touches(local.name)]
+    if sum(site.step.target == local.name for site in users) != 1 or users[0].step.target != local.name:
+        return None
+    writer, *readers = users
+    step = writer.step
+    if step.update or step.guard != TRUE or any(read.tensor not in inputs for read in writer.reads):
+        return None
+    if any(not isinstance(t, Var) for t in step.index) or len(set(step.index)) != len(step.index):
+        return None
+    return step if all(_same(writer, site, local) for site in readers) else None
+
+
+def _same(writer: Site, reader: Site, local: Array) -> bool:
+    """Whether the writer ran for this reader: under no guard of its own, and in no loops of its own but those over the array."""
+    if reader.guards[: len(writer.guards)] != writer.guards:
+        return False
+    common = {id(loop) for loop in reader.loops}
+    own = {loop.axis.name: loop.axis.extent for loop in writer.loops if id(loop) not in common}
+    filled = {t.name: extent for t, extent in zip(writer.step.index, local.extents, strict=True) if isinstance(t, Var)}
+    return own == filled
+
+
+def _replaced(body: Body, name: str, writer: Assign) -> Body:
+    """The body without the array: reads become the value at their index."""
+
+    def value(read: Read) -> Term:
+        if read.tensor != name:
+            return read
+        return substitute(writer.value, {v.name: i for v, i in zip(writer.index, read.index, strict=True) if isinstance(v, Var)})
+
+    def each(step: Step) -> Body:
+        match step:
+            case Array(own) | Assign(own) if own == name:
+                return ()
+            case For(_, ()):
+                return ()
+        return (step,)
+
+    return map_steps(change_reads(body, value), each)

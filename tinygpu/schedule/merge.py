@@ -1,49 +1,37 @@
-"""Axes that only ever stand in one mixed-radix sum become one axis, and guards over it become its bound.
+"""The axes of a nest in other words: factors that stand in one sum together, flat ones taken apart, with the names of the op's indices.
 
-Comes in: the axes and the body of a launch, after `cpu_lift`. Goes out: a `Nest`, in which `(g*256 + t)*4 + v < n` is `i < n`.
-The one idea: threads that do not cooperate may run in any order, so only the numbers that the indices take matter, not the
-factors they were cut into.
+    (g*256 + t)*4 + v   ↦   g_t_v        e // N, e % N   ↦   e_q, e_r        A[g_t, c_v]   ↦   A[i, k]
+
+Comes in: axes and bodies. Goes out: the same with other axes. The one idea: threads that do not cooperate may run in any order, so only the numbers
+that the indices take matter, not the factors they were cut into; and loops that are digits cost no division.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Iterator
+from math import prod
 
-from tinygpu.category.linear import Polynomial, plus, polynomial, stride, times
+from tinygpu.category.linear import Polynomial, divide, plus, polynomial, stride, times
 from tinygpu.category.names import unused
-from tinygpu.category.term import TRUE, App, Axis, Const, Read, Term, Var, conjunction, conjuncts, rebuild, select, variables, walk
-from tinygpu.program.step import Assign, For, Ghost, If, Step, steps
-from tinygpu.program.traverse import map_steps, map_terms
-from tinygpu.record import dataclass, replace
-from tinygpu.schedule.access import is_long
-from tinygpu.schedule.lift import Site, sites, tensor_reads
-from tinygpu.schedule.polynomial import limit, positive, rewrite, term, uses
+from tinygpu.category.term import App, Axis, Const, Term, Var, reads, rebuild, substitute, variables
+from tinygpu.model.op import Op
+from tinygpu.program.address import address
+from tinygpu.program.step import Array, Assign, For, Step, arrays_in
+from tinygpu.program.traverse import map_steps
+from tinygpu.record import replace
+from tinygpu.schedule.nest import Body, Nest, change_terms, is_long, loops_of, moved, sites
+from tinygpu.schedule.polynomial import rewrite, term, uses
 
 
-@dataclass(frozen=True, slots=True)
-class Nest:
-    """Points of `axes` at which every guard holds, in any order; each runs `body`. Axes run over `[0, extent)`."""
-
-    axes: tuple[Axis, ...]
-    guards: tuple[Term, ...]
-    body: tuple[Step, ...]
-
-
-def terms_of(body: tuple[Step, ...]) -> list[Term]:
+def terms_of(body: Body) -> list[Term]:
     """Every index, guard and value of a body."""
     return [t for site in sites(body) for t in site.terms]
 
 
-def change_terms(body: tuple[Step, ...], change: Callable[[Term], Term]) -> tuple[Step, ...]:
-    """The body with `change` applied to every index, guard, value and extent of a loop; without ghost facts."""
-    return map_steps(body, lambda step: () if isinstance(step, Ghost) else (map_terms(step, change),))
-
-
-def merge(axes: tuple[Axis, ...], body: tuple[Step, ...], taken: frozenset[str]) -> tuple[tuple[Axis, ...], tuple[Step, ...]]:
+def merge(axes: tuple[Axis, ...], body: Body, taken: frozenset[str]) -> tuple[tuple[Axis, ...], Body]:
     """Pairs of axes that stand only as `p·extent(q) + q` become one, until there are none.
 
-    >>> from tinygpu.category.term import text
+    >>> from tinygpu.category.term import Read, text
     >>> g, t, n = Var("g"), Var("t"), Var("n")
     >>> store = Assign("z", (g * 4 + t,), Read("x", (g * 4 + t,), "f32"))
     >>> axes, (store,) = merge((Axis("g", n), Axis("t", Const(4))), (store,), frozenset())
@@ -62,7 +50,7 @@ def merge(axes: tuple[Axis, ...], body: tuple[Step, ...], taken: frozenset[str])
         axes = tuple(merged if a == slow else a for a in axes if a != fast)
 
 
-def _merged(body: tuple[Step, ...], slow: Axis, fast: Axis, name: str) -> tuple[Step, ...]:
+def _merged(body: Body, slow: Axis, fast: Axis, name: str) -> Body:
     def change(p: Polynomial) -> Polynomial:
         scale = direct(p, fast.name)
         rest = {m: c for m, c in p.items() if Var(slow.name) not in m and Var(fast.name) not in m}
@@ -95,34 +83,27 @@ def _pair(axes: tuple[Axis, ...], polynomials: list[Polynomial]) -> tuple[Axis, 
     return None
 
 
-def merge_loops(body: tuple[Step, ...], taken: frozenset[str]) -> tuple[Step, ...]:
+def merge_loops(body: Body, taken: frozenset[str]) -> Body:
     """Perfectly nested loops that only stand as one mixed-radix sum become one loop; where the slow one is inside, only if the order
     of their points does not matter."""
-    out: list[Step] = []
-    for step in body:
+    taken = taken.union(loop.axis.name for loop in loops_of(body))
+
+    def each(step: Step) -> Body:
         match step:
-            case For(slow, (For(fast, inner) as nested,)):
+            case For(slow, (For(fast, inner),)):
                 axes, merged = merge((slow, fast), inner, taken)
-                if len(axes) == 1 and (
-                    _pair((slow, fast), uses(terms_of(inner))) == (slow, fast)
-                    or (is_long(axes[0]) and unordered(inner, (slow, fast)))
-                ):
-                    out.extend(merge_loops((For(axes[0], merged),), taken | {axes[0].name}))
-                else:
-                    out.append(replace(step, body=merge_loops((nested,), taken | {slow.name, fast.name})))
-            case For(axis, inner):
-                out.append(replace(step, body=merge_loops(inner, taken | {axis.name})))
-            case If(_, inner):
-                out.append(replace(step, body=merge_loops(inner, taken)))
-            case _:
-                out.append(step)
-    return tuple(out)
+                ordered = _pair((slow, fast), uses(terms_of(inner))) == (slow, fast)
+                if len(axes) == 1 and (ordered or (is_long(axes[0]) and _unordered(inner, (slow, fast)))):
+                    return each(For(axes[0], merged))
+        return (step,)
+
+    return map_steps(body, each)
 
 
-def unordered(body: tuple[Step, ...], axes: tuple[Axis, ...]) -> bool:
+def _unordered(body: Body, axes: tuple[Axis, ...]) -> bool:
     """Whether passes may change places: they only fold into cells that none of them reads, or store each to elements of its own."""
     inside = list(sites(body))
-    read = {r.tensor for site in inside for r in tensor_reads(site)}
+    read = {r.tensor for site in inside for r in site.reads}
 
     def free(step: Assign) -> bool:
         own = all(any(a.name in variables(t) for t in step.index) for a in axes)
@@ -131,151 +112,121 @@ def unordered(body: tuple[Step, ...], axes: tuple[Axis, ...]) -> bool:
     return all(free(site.step) for site in inside)
 
 
-def bound(axes: tuple[Axis, ...], body: tuple[Step, ...], outputs: frozenset[str]) -> Nest:
-    """Guards that every store has become bounds of the axes, or guards of the nest; inside they are facts."""
-    names = frozenset(a.name for a in axes)
-    facts = tuple(f for f in common(body, outputs) if variables(f) & names)
-    guards: list[Term] = []
-    new = {a.name: a for a in axes}
-    for fact in facts:
-        limit = _limit(fact, new)
-        if limit is None:
-            guards.append(fact)
-        else:
-            name, top = limit
-            new[name] = replace(new[name], extent=smaller(new[name].extent, top))
-    around = {a.name for a in axes} | {s.axis.name for s in steps(body) if isinstance(s, For)}
-    return Nest(tuple(new[a.name] for a in axes), tuple(guards), bound_loops(assume(body, facts), around))
+def split(nest: Nest, taken: frozenset[str]) -> Nest:
+    """Every flattened axis that stands divided, `e < M*N` as `e // N` and `e % N`, taken apart.
 
-
-def common(body: tuple[Step, ...], outputs: frozenset[str]) -> tuple[Term, ...]:
-    """The conjuncts over axes and sizes that stand over every store."""
-    stores = [site for site in sites(body) if site.step.target in outputs]
-    found: list[dict[Term, None]] = []
-    for site in stores:
-        inner = {loop.axis.name for loop in site.loops}
-        parts = conjuncts(conjunction(*site.guards, site.step.guard))
-        found.append({p: None for p in parts if pure(p) and not variables(p) & inner})
-    if not found:
-        return ()
-    return tuple(p for p in found[0] if all(p in other for other in found))
-
-
-def pure(t: Term) -> bool:
-    """Whether a term reads nothing."""
-    return not any(isinstance(x, Read) for x in walk(t))
-
-
-def _limit(fact: Term, axes: dict[str, Axis]) -> tuple[str, Term] | None:
-    """`(name, top)` when the fact says `name < top` and top is over the sizes alone."""
-    p = coarse(positive(fact) or {}, axes)
-    inside = [name for name in axes if any(name in variables(atom) for m in p for atom in m)]
-    sign, top = limit(p, inside[0]) or (0, TRUE) if len(inside) == 1 else (0, TRUE)
-    return (inside[0], top) if sign < 0 else None
-
-
-def coarse(p: Polynomial, axes: dict[str, Axis]) -> Polynomial:
-    """`p > 0` without the digits that cannot change it: `4·x - v > 0` is `x > 0` for `v < 4`.
-
-    >>> axes = {"v": Axis("v", Const(4))}
-    >>> coarse(positive(Var("q") * 4 + Var("v") < Var("n") * 4), axes) == positive(Var("q") < Var("n"))
-    True
+    >>> from tinygpu.category.term import Read, text
+    >>> e, M, N = Var("e"), Var("M"), Var("N")
+    >>> body = (Assign("y", (e // N, e % N), Read("x", (e % N,), "f32")),)
+    >>> flat = Nest((Axis("e", M * N),), (), body)
+    >>> [(a.name, text(a.extent)) for a in split(flat, frozenset()).axes]
+    [('e_q', 'M'), ('e_r', 'N')]
     """
-    for axis in axes.values():
-        others = {m: c for m, c in p.items() if m != (Var(axis.name),)}
-        scale = math.gcd(*others.values())
-        few = isinstance(axis.extent, Const) and axis.extent.value <= scale
-        if p.get((Var(axis.name),)) == -1 and few and not any(axis.name in variables(atom) for m in others for atom in m):
-            return coarse({m: c // scale for m, c in others.items()}, axes)
-    return p
+    for axis in nest.axes:
+        quotients = _quotients(nest, axis)
+        for divisor in (d for op, d in quotients if op == "mod"):
+            rows, rest = divide(polynomial(axis.extent), polynomial(divisor))
+            if rest or not all(_fits(op, d, divisor) for op, d in quotients):
+                continue
+            slow = Axis(unused(axis.name + "_q", taken), term(rows), axis.sort)
+            fast = Axis(unused(axis.name + "_r", taken), divisor, axis.sort)
+
+            def apart(t: Term, name: str = axis.name, slow: Axis = slow, fast: Axis = fast) -> Term:
+                match t:
+                    case App("mod", (Var(own), by)) if own == name and by == fast.extent:
+                        return Var(fast.name)
+                    case App("floordiv", (Var(own), by)) if own == name:
+                        return Var(slow.name) // term(divide(polynomial(by), polynomial(fast.extent))[0])
+                    case Var(own) if own == name:
+                        return Var(slow.name) * fast.extent + Var(fast.name)
+                return rebuild(t, apart)
+
+            axes = tuple(new for a in nest.axes for new in ((slow, fast) if a == axis else (a,)))
+            return split(Nest(axes, tuple(map(apart, nest.guards)), change_terms(nest.body, apart)), taken | {slow.name, fast.name})
+    return nest
 
 
-def smaller(extent: Term, top: Term) -> Term:
-    """`min(extent, top)`, which is `top` where the extent is `⌈a/d⌉·d·s` and top is `a·s`, or `⌈a/(d·e)⌉·d` and top `⌈a/e⌉`."""
-    parts = polynomial(extent)
-    if len(parts) == 1:
-        ((monomial, c),) = parts.items()
-        match monomial:
-            case (App("ceildiv", (a, Const(d))),) if c % int(d) == 0 and times(polynomial(a), {(): c // int(d)}) == polynomial(top):
-                return top
-            case (App("ceildiv", (a, Const(d))),) if isinstance(top, App) and top.op == "ceildiv":
-                b, e = top.args
-                if polynomial(a) == polynomial(b) and isinstance(e, Const) and int(d) == c * int(e.value):
-                    return top
-    if polynomial(extent) == polynomial(top):
-        return top
-    return App("min", (extent, top))
+def _quotients(nest: Nest, axis: Axis) -> list[tuple[str, Term]]:
+    """The `//` and `%` of the axis itself: which, and by what."""
+    atoms = (atom for p in uses([*terms_of(nest.body), *nest.guards]) for monomial in p for atom in monomial)
+    own = (atom for atom in atoms if isinstance(atom, App) and atom.args[0] == Var(axis.name))
+    return list(dict.fromkeys((atom.op, atom.args[1]) for atom in own if atom.op in ("floordiv", "mod")))
 
 
-def assume(body: tuple[Step, ...], facts: Iterable[Term]) -> tuple[Step, ...]:
-    """The body with conditions that are among the facts gone."""
-    known = set(facts)
-    shapes = [p for p in map(positive, known) if p is not None]
-
-    def change(t: Term) -> Term:
-        if t in known or (positive(t) in shapes and shapes):
-            return TRUE
-        match t:
-            case App("select", (condition, then, otherwise)):
-                return select(change(condition), change(then), change(otherwise))
-            case App("and", args):
-                return conjunction(*map(change, args))
-        return rebuild(t, change)
-
-    return _flat(change_terms(body, change))
+def _fits(op: str, by: Term, divisor: Term) -> bool:
+    return by == divisor if op == "mod" else not divide(polynomial(by), polynomial(divisor))[1]
 
 
-def _flat(body: tuple[Step, ...]) -> tuple[Step, ...]:
-    """Without `if true`."""
-    out: list[Step] = []
-    for step in body:
+def in_rows(body: Body) -> Body:
+    """`body → body` in which every array of cells has one axis: `e[c, v]` of 256 × 16 cells is `e[c*16 + v]` of 4096. Loops that are digits of
+    one index merge where everything stands at that index, and cells lie in memory as they are numbered anyway.
+
+    >>> from tinygpu.category.term import text
+    >>> from tinygpu.program.space import LOCAL
+    >>> e = Array("e", "f32", (Const(256), Const(16)), LOCAL)
+    >>> cells, write = in_rows((e, Assign("e", (Var("c"), Var("v")), Const(0.0, "f32"))))
+    >>> [text(n) for n in cells.extents], [text(i) for i in write.index]
+    (['4096'], ['c*16 + v'])
+    """
+    shapes = {s.name: s.extents for s in arrays_in(body, "thread") if len(s.extents) > 1}
+
+    def each(step: Step) -> Body:
         match step:
-            case If(guard, inner) if guard == TRUE:
-                out.extend(_flat(inner))
-            case If(_, inner) | For(_, inner):
-                out.append(replace(step, body=_flat(inner)))
-            case _:
-                out.append(step)
-    return tuple(out)
+            case Array(name, _, extents) if name in shapes:
+                return (replace(step, extents=(Const(prod(int(e.value) for e in extents if isinstance(e, Const))),)),)
+        return (step,)
+
+    if not shapes:
+        return body
+    return map_steps(moved(body, lambda name, i: (name, (address(shapes[name], i),) if name in shapes else i)), each)
 
 
-def passing(loop: For, around: tuple[Step, ...]) -> frozenset[str]:
-    """The cells that every pass of a loop writes before it reads them, and nobody reads outside: what they hold at its end is lost."""
-    written = [s for s in loop.body if isinstance(s, Assign) and not s.update and s.guard == TRUE and not s.index]
-    inside, everywhere = list(sites((loop,))), list(sites(around))
+def renamed(op: Op, nest: Nest, taken: frozenset[str]) -> Nest:
+    """The nest with the op's own index names, wherever one is free: an axis that alone is the index of `A`'s second dimension is what the equation
+    calls that.
 
-    def users(places: list[Site], name: str) -> list[Site]:
-        return [site for site in places if site.step.target == name or any(read.tensor == name for read in tensor_reads(site))]
+    >>> from tinygpu.category.term import Read
+    >>> from tinygpu.model.op import Equation, Tensor
+    >>> x, z = Tensor("x", "f32", (Var("n"),), "input"), Tensor("z", "f32", (Var("n"),), "output")
+    >>> axis = Axis("i", Var("n"))
+    >>> copy = Op("copy", ("n",), (x,), (z,), (), (Equation("z", (axis,), Read("x", (Var("i"),), "f32")),))
+    >>> nest = Nest((Axis("g_t", Var("n")),), (), (Assign("z", (Var("g_t"),), Read("x", (Var("g_t"),), "f32")),))
+    >>> renamed(copy, nest, frozenset()).axes
+    (Axis(name='i', extent=Var(name='n', dtype='index'), sort='data'),)
+    """
+    places = _places(op)
+    names: dict[str, str] = {}
+    for tensor, index in _accesses(nest.body):
+        for dimension, t in enumerate(index):
+            better = places.get((tensor, dimension))
+            if isinstance(t, Var) and better and t.name not in names and better not in names.values() and better not in taken:
+                names[t.name] = better
+    axes = {a.name for a in nest.axes} | {loop.axis.name for loop in loops_of(nest.body)}
+    names = {old: new for old, new in names.items() if old in axes and (new == old or new not in axes)}
+    mapping = {old: Var(new) for old, new in names.items()}
 
-    out = set()
-    for step in written:
-        own = users(inside, step.target)
-        first = own[0].step is step and all(read.tensor != step.target for read in tensor_reads(own[0]))
-        if first and len(own) == len(users(everywhere, step.target)):
-            out.add(step.target)
-    return frozenset(out)
+    def called(axis: Axis) -> Axis:
+        return replace(axis, name=names.get(axis.name, axis.name))
+
+    body = change_terms(nest.body, lambda t: substitute(t, mapping))
+    body = map_steps(body, lambda step: (replace(step, axis=called(step.axis)) if isinstance(step, For) else step,))
+    return Nest(tuple(map(called, nest.axes)), tuple(substitute(g, mapping) for g in nest.guards), body)
 
 
-def _over_sizes(fact: Term, axis: Axis, around: Collection[str]) -> bool:
-    limit = _limit(fact, {axis.name: axis})
-    return limit is not None and not variables(limit[1]) & {*around}
+def _places(op: Op) -> dict[tuple[str, int], str]:
+    """(tensor, dimension) to the index that the equations use there first."""
+    out: dict[tuple[str, int], str] = {}
+    for equation in op.equations:
+        accesses: list[tuple[str, tuple[Term, ...]]] = [(equation.target, tuple(Var(a.name) for a in equation.axes))]
+        accesses += [(read.tensor, read.index) for read in reads(equation.value)]
+        for tensor, index in accesses:
+            for dimension, t in enumerate(index):
+                if isinstance(t, Var):
+                    out.setdefault((tensor, dimension), t.name)
+    return out
 
 
-def bound_loops(body: tuple[Step, ...], around: Collection[str], whole: tuple[Step, ...] = ()) -> tuple[Step, ...]:
-    """Loops whose every assignment has the guard `k < top` end there, if top is over the sizes: no axis `around` stands in it. A loop that
-    does nothing beyond may stop."""
-    out: list[Step] = []
-    for step in body:
-        match step:
-            case For(axis, inner):
-                targets = frozenset(s.target for s in steps(inner) if isinstance(s, Assign)) - passing(step, whole or body)
-                facts = [f for f in common(inner, targets) if axis.name in variables(f) and _over_sizes(f, axis, around)]
-                for fact in facts:
-                    top = _limit(fact, {axis.name: axis})
-                    axis = replace(axis, extent=smaller(axis.extent, top[1])) if top else axis
-                out.append(replace(step, axis=axis, body=bound_loops(assume(inner, facts), around, whole or body)))
-            case If(_, inner):
-                out.append(replace(step, body=bound_loops(inner, around, whole or body)))
-            case _:
-                out.append(step)
-    return tuple(out)
+def _accesses(body: Body) -> Iterator[tuple[str, tuple[Term, ...]]]:
+    """What is stored, then what is read."""
+    yield from ((site.step.target, site.step.index) for site in sites(body))
+    yield from ((read.tensor, read.index) for site in sites(body) for read in site.reads)

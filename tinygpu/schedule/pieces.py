@@ -15,7 +15,7 @@ from tinygpu.category.term import FLOATS, TRUE, App, Axis, Const, Read, Term, Va
 from tinygpu.program.space import LOCAL
 from tinygpu.program.step import Array, Assign, For, If, Step
 from tinygpu.record import dataclass, replace
-from tinygpu.schedule.access import LONG, SIDE_BY_SIDE, Shapes, is_long, pace
+from tinygpu.schedule.nest import LONG, SIDE_BY_SIDE, Body, Shapes, is_long, pace, substituted
 from tinygpu.schedule.polynomial import limit, positive
 
 LAST = 16  # so many pieces are left before they are taken one by one
@@ -42,11 +42,11 @@ class Pieces:
     cells: Mapping[str, Array]
     fresh: Callable[[str], str]
 
-    def cut(self, body: tuple[Step, ...]) -> tuple[Step, ...]:
+    def cut(self, body: Body) -> Body:
         """`body → body`, each loop that folds and does nothing else in pieces."""
         return tuple(new for step in body for new in self._step(step))
 
-    def _step(self, step: Step) -> tuple[Step, ...]:
+    def _step(self, step: Step) -> Body:
         loops, inner = _perfect(step)
         match inner:
             case For(axis, body) if is_long(axis) and (cut := self._worth(axis, body)):
@@ -56,7 +56,7 @@ class Pieces:
                 return (replace(step, body=self.cut(body)),)
         return (step,)
 
-    def _worth(self, axis: Axis, body: tuple[Step, ...]) -> Cut | None:
+    def _worth(self, axis: Axis, body: Body) -> Cut | None:
         """How to cut a loop; None for one that does anything but fold, into single cells, elements that lie side by side."""
         folds = [s for s in body if isinstance(s, Assign) and s.update and not s.index and s.target in self.cells]
         targets = {s.target for s in folds}
@@ -76,7 +76,7 @@ class Pieces:
             return EXTREME
         return VALUE if all(isinstance(s.update, Carrier) and s.update.commutative for s in folds) else None
 
-    def _pieces(self, step: Step, loops: Sequence[Axis], axis: Axis, folds: tuple[Assign, ...], cut: Cut) -> tuple[Step, ...]:
+    def _pieces(self, step: Step, loops: Sequence[Axis], axis: Axis, folds: tuple[Assign, ...], cut: Cut) -> Body:
         few = cut.pieces
         piece = Axis(self.fresh("piece"), Const(few), "time")
         at, last = Var(piece.name), replace(piece, extent=Const(LAST))
@@ -191,17 +191,3 @@ def _tree(update: str, values: Sequence[Term]) -> Term:
     while len(values) > 1:
         values = [as_monoid(update).combine(a, b) for a, b in zip(values[::2], values[1::2], strict=True)]
     return values[0]
-
-
-def substituted(step: Step, mapping: Mapping[str, Term]) -> Step:
-    """A step with other terms for variables."""
-    match step:
-        case Assign(_, index, value, _, guard):
-            own = tuple(substitute(i, mapping) for i in index)
-            return replace(step, index=own, value=substitute(value, mapping), guard=substitute(guard, mapping))
-        case For(axis, body):
-            inner = tuple(substituted(s, mapping) for s in body)
-            return replace(step, axis=replace(axis, extent=substitute(axis.extent, mapping)), body=inner)
-        case If(guard, body):
-            return replace(step, guard=substitute(guard, mapping), body=tuple(substituted(s, mapping) for s in body))
-    return step

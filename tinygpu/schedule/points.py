@@ -1,46 +1,57 @@
-"""A nest of independent points as a launch: which axis runs innermost, and what one item of parallel work is.
+"""A nest of independent points as a launch: which axis runs innermost, what one item of parallel work is, and what runs side by side.
 
     i < M, j < N   ↦   grid (i, j_chunk < ⌈N / 8192⌉), for j < 8192: the point, if j_chunk·8192 + j < N
+    for lane: { s = 0; for k: s += x[k, lane]; y[lane] = s }   ↦   for lane: s[lane] = 0;  for k: for lane: s[lane] += x[k, lane];  …
 
 Comes in: a nest. Goes out: a launch of items, which any core may take. The one idea: the innermost axis is the one along which memory is
-contiguous, cut into chunks; all others are digits of the item. Where conditions of the points are linear in it, the interior stands alone.
+contiguous, cut into chunks; all others are digits of the item. Where conditions of the points are linear in it, the interior stands alone. Points that
+run long loops along it step through each together, as a strip of lanes, in which a cell of the point is an array.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 
-from tinygpu.category.term import TRUE, App, Axis, Const, Term, Var, ceildiv, conjunction, negation, substitute
-from tinygpu.program.step import Array, For, If, Launch, Step, arrays_in
+from tinygpu.category.term import TRUE, App, Axis, Const, Term, Var, ceildiv, conjunction, negation, substitute, variables
+from tinygpu.program.step import Array, Assign, For, If, Launch, Step, arrays_in
 from tinygpu.record import dataclass, replace
-from tinygpu.schedule.access import Shapes, contiguity, heavy, innermost
-from tinygpu.schedule.border import interior
-from tinygpu.schedule.merge import Nest
-from tinygpu.schedule.pieces import Pieces, substituted
+from tinygpu.schedule.bound import interior
+from tinygpu.schedule.nest import (
+    BACKWARDS,
+    SIDE_BY_SIDE,
+    Body,
+    Nest,
+    Shapes,
+    contiguity,
+    heavy,
+    innermost,
+    is_long,
+    loops_of,
+    memory_reads,
+    moved,
+    pace,
+    sites,
+    substituted,
+)
+from tinygpu.schedule.pieces import Pieces
 from tinygpu.schedule.polynomial import telling
-from tinygpu.schedule.strip import STRIP, Strip, lasting, strips
+from tinygpu.schedule.scope import guarded
 
 CHUNK = 8192  # points that are one item: enough to be worth its decoding, few enough to share out
 HEAVY_CHUNK = 4  # of points that run long loops
+STRIP = 64  # of those that step through them together
 FEW = 8
 
 
 def inside(nest: Nest, shapes: Shapes) -> Nest:
     """Axes of a few neighbours, such as the two of a pair, as loops in the point: an axis of two cannot be the innermost one."""
-    few = [
-        a
-        for a in nest.axes
-        if isinstance(a.extent, Const)
-        and 1 < a.extent.value <= FEW
-        and contiguity(nest.body, a.name, shapes) > 0
-        and len(nest.axes) > 1
-    ]
-    if nest.guards or any(isinstance(s, Array | For) for s in nest.body):
+    if nest.guards or len(nest.axes) < 2 or any(isinstance(s, Array | For) for s in nest.body):
         return nest
-    body = nest.body
-    for axis in reversed(few):
-        body = (For(replace(axis, sort="register"), body),)
-    axes = tuple(a for a in nest.axes if a not in few) if len(few) < len(nest.axes) else ()
+    few = [a for a in nest.axes if isinstance(a.extent, Const) and 1 < a.extent.value <= FEW]
+    few = [a for a in few if contiguity(nest.body, a.name, shapes) > 0]
+    axes = tuple(a for a in nest.axes if a not in few)
+    body = reduce(lambda inner, axis: (For(replace(axis, sort="register"), inner),), reversed(few), nest.body)
     return replace(nest, axes=axes, body=body)
 
 
@@ -80,14 +91,15 @@ class Points:
                 body.append(For(run, self._where(there, self._pieces(point, nest))))
         return Launch((*outer, chunk) if own else outer, (), tuple(body))
 
-    def _parts(self, nest: Nest, lane: Axis) -> list[tuple[Term, tuple[Step, ...]]]:
+    def _parts(self, nest: Nest, lane: Axis) -> list[tuple[Term, Body]]:
         """Conditions, one of which holds at each point, and what is done there: the interior without the tests that are true in it."""
         found = interior(nest, lane)
         if found is None:
             return [(TRUE, nest.body)]
         x, outer = Var(lane.name), conjunction(*found.outer)
-        low, high = _extreme("max", telling(found.lows, 1)), _extreme("min", telling(found.highs, -1))
-        parts: list[tuple[Term, tuple[Step, ...]]] = []
+        low = reduce(lambda a, b: App("max", (a, b)), telling(found.lows, 1)) if found.lows else None
+        high = reduce(lambda a, b: App("min", (a, b)), telling(found.highs, -1)) if found.highs else None
+        parts: list[tuple[Term, Body]] = []
         if found.outer:
             parts.append((negation(outer), nest.body))
         if low is not None:
@@ -98,17 +110,68 @@ class Points:
             parts.append((conjunction(outer, *(x >= t for t in found.lows), x >= high), nest.body))
         return parts
 
-    def _where(self, guard: Term, body: tuple[Step, ...]) -> tuple[Step, ...]:
+    def _where(self, guard: Term, body: Body) -> Body:
         return (If(guard, body),) if guard != TRUE else body
 
-    def _pieces(self, body: tuple[Step, ...], nest: Nest | None = None) -> tuple[Step, ...]:
+    def _pieces(self, body: Body, nest: Nest | None = None) -> Body:
         cells = {s.name: s for s in arrays_in((*body, *(nest.body if nest else ()))) if not s.extents}
         return Pieces(self.long, cells, self.fresh).cut(body)
 
 
-def _extreme(op: str, terms: list[Term]) -> Term | None:
-    """The largest or smallest of some terms."""
-    out: Term | None = None
-    for t in terms:
-        out = t if out is None else App(op, (out, t))
-    return out
+def strips(body: Body, lane: Axis, shapes: Shapes) -> bool:
+    """Whether the long loops read along the lane, and all cells are scalars."""
+    if any(s.extents for s in arrays_in(body)):
+        return False
+    if any(lane.name in variables(s.axis.extent) for s in loops_of(body)):
+        return False  # the lanes of a strip step together
+    long = [site for site in sites(body) if any(is_long(loop.axis) for loop in site.loops)]
+    paces = [pace(r, lane.name, shapes) for site in long for r in memory_reads(site.terms, shapes)]
+    moving = [p for p in paces if p != {}]
+    return bool(moving) and all(p in (SIDE_BY_SIDE, BACKWARDS) for p in moving)
+
+
+@dataclass(frozen=True, slots=True)
+class Strip:
+    """The axis over the lanes of a strip, the conditions that each point is under, and the cells that are arrays over it."""
+
+    lane: Axis
+    guard: Term
+    cells: frozenset[str]
+
+    def steps(self, body: Body) -> Body:
+        """Long loops around loops over the strip; what runs short stands together in one."""
+        out: list[Step] = []
+        together: list[Step] = []
+
+        def close() -> None:
+            if any(isinstance(s, Assign | For | If) for s in together):
+                own = moved(tuple(together), lambda name, index: (name, (Var(self.lane.name),) if name in self.cells else index))
+                out.append(For(self.lane, guarded(self.guard, own, self.cells)))
+            together.clear()
+
+        for step in body:
+            match step:
+                case Array(owner="thread"):
+                    continue
+                case For(_, inner) if heavy((step,)):
+                    close()
+                    out.append(replace(step, body=self.steps(inner)))
+                case If(guard, inner) if heavy((step,)):
+                    close()
+                    out.extend(replace(self, guard=conjunction(self.guard, guard)).steps(inner))
+                case _:
+                    together.append(step)
+        close()
+        return tuple(out)
+
+
+def lasting(body: Body) -> frozenset[str]:
+    """All cells but those that one innermost long loop writes before it reads, and nothing else uses."""
+    cells = {s.name for s in arrays_in(body, "thread")}
+    for name in sorted(cells):
+        users = [site for site in sites(body) if site.touches(name)]
+        around = {tuple(id(loop) for loop in site.loops if is_long(loop.axis)) for site in users}
+        loop = next((loop for loop in reversed(users[0].loops) if is_long(loop.axis)), None)
+        if len(around) == 1 and loop and not heavy(loop.body) and users[0].sets(name) and not users[0].guards:
+            cells.discard(name)
+    return frozenset(cells)

@@ -9,22 +9,23 @@ carry nothing from one to the other are seen to.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container
 
-from tinygpu.category.term import Axis, Read, Term, conjunction, reads, rebuild
+from tinygpu.category.term import Term, conjunction, reads
 from tinygpu.program.step import Array, Assign, For, If, Step, arrays_in, steps
-from tinygpu.program.traverse import map_steps, map_terms
+from tinygpu.program.traverse import map_steps, reads_of, written
 from tinygpu.record import replace
+from tinygpu.schedule.nest import Body, moved
 
 
-def declared(body: tuple[Step, ...], fresh: Callable[[str], str]) -> tuple[Step, ...]:
+def declared(body: Body, fresh: Callable[[str], str]) -> Body:
     """`body → body` with each of its cells declared where all of its uses are. One that several loops use, each for itself, is declared in
     each of them, under `fresh` names."""
     cells = {s.name: s for s in arrays_in(body, "thread")}
     return _scoped(cells, map_steps(body, lambda step: () if isinstance(step, Array) else (step,)), fresh)
 
 
-def _scoped(cells: dict[str, Array], body: tuple[Step, ...], fresh: Callable[[str], str]) -> tuple[Step, ...]:
+def _scoped(cells: dict[str, Array], body: Body, fresh: Callable[[str], str]) -> Body:
     here = dict(cells)
     out: list[Step] = []
     for name in cells:
@@ -34,61 +35,38 @@ def _scoped(cells: dict[str, Array], body: tuple[Step, ...], fresh: Callable[[st
             here |= more
     for number, step in enumerate(body):
         if isinstance(step, For | If):
-            elsewhere = {n for i, s in enumerate(body) if i != number for n in used(s)} | _named(step)
-            inside = {n: c for n, c in here.items() if n in set(used(step)) and n not in elsewhere}
+            elsewhere = {n for i, s in enumerate(body) if i != number for n in used(s)} | {r.tensor for r in reads_of(step)}
+            inside = {n: c for n, c in here.items() if n in used(step) and n not in elsewhere}
             here = {n: c for n, c in here.items() if n not in inside}
             step = replace(step, body=_scoped(inside, step.body, fresh))
         out.append(step)
     return (*here.values(), *out)
 
 
-def _named(step: Step) -> set[str]:
-    """The arrays that a loop's or a choice's own head reads."""
-    match step:
-        case For(Axis(extent=term)) | If(term):
-            return {r.tensor for r in reads(term)}
-    return set()
-
-
 def _begins(step: Step, name: str) -> bool:
     """Whether a loop or a choice first writes an array before it looks at it."""
     while isinstance(step, For | If):
-        if name in _named(step):
+        if name in {read.tensor for read in reads_of(step)}:
             return False
         step = next((s for s in step.body if name in used(s)), step.body[0])
         if isinstance(step, Assign):
-            seen = {r.tensor for t in (*step.index, step.value, step.guard) for r in reads(t)}
-            return step.target == name and not step.update and name not in seen
+            return step.target == name and not step.update and name not in {read.tensor for read in reads_of(step)}
     return False
 
 
 def _each_its_own(
-    name: str, users: list[int], body: tuple[Step, ...], cells: dict[str, Array], fresh: Callable[[str], str]
-) -> tuple[tuple[Step, ...], dict[str, Array]]:
+    name: str, users: list[int], body: Body, cells: dict[str, Array], fresh: Callable[[str], str]
+) -> tuple[Body, dict[str, Array]]:
     """The body in which each user but the first has an array of its own in the place of one that they all use."""
     out, more = list(body), {}
     for count, number in enumerate(users[1:], 2):
         own = fresh(f"{name}{count}")
         more[own] = replace(cells[name], name=own)
-        out[number] = _renamed(out[number], name, own)
+        (out[number],) = moved((out[number],), lambda array, index, own=own: (own if array == name else array, index))  # type: ignore[misc]
     return tuple(out), more
 
 
-def _renamed(step: Step, old: str, new: str) -> Step:
-    """A step in which an array has another name."""
-
-    def term(t: Term) -> Term:
-        t = rebuild(t, term)
-        return replace(t, tensor=new) if isinstance(t, Read) and t.tensor == old else t
-
-    def each(s: Step) -> tuple[Step, ...]:
-        s = map_terms(s, term)
-        return (replace(s, target=new),) if isinstance(s, Assign) and s.target == old else (s,)
-
-    return map_steps((step,), each)[0]
-
-
-def guarded(guard: Term, body: tuple[Step, ...], arrays: Container[str]) -> tuple[Step, ...]:
+def guarded(guard: Term, body: Body, arrays: Container[str]) -> Body:
     """The body where a guard over indices holds: at each write, if all writes are to arrays of cells, which a prover follows more easily;
     else around all."""
     writes = [s for s in steps(body) if isinstance(s, Assign)]
@@ -97,11 +75,7 @@ def guarded(guard: Term, body: tuple[Step, ...], arrays: Container[str]) -> tupl
     return map_steps(body, lambda s: (replace(s, guard=conjunction(guard, s.guard)) if isinstance(s, Assign) else s,))
 
 
-def used(step: Step) -> Iterator[str]:
+def used(step: Step) -> set[str]:
     """The arrays that a step reads or writes."""
-    for s in steps((step,)):
-        if isinstance(s, Assign):
-            yield s.target
-            yield from (r.tensor for t in (*s.index, s.value, s.guard) for r in reads(t))
-        else:
-            yield from _named(s)
+    inner = tuple(steps((step,)))
+    return written(inner) | {read.tensor for s in inner for read in reads_of(s)}

@@ -1,26 +1,46 @@
-"""Nests that fold a product of something along rows and something along lanes: tiles of accumulators in vector registers.
+"""Nests that fold a product of something along rows and something along lanes: tiles of accumulators in vector registers, and their shape.
 
-Comes in: a `Nest` such as `i < M, j < N` with `acc = 0; for k < K: acc += A[i, k] * B[k, j]; C[i, j] = acc`. Goes out: what the
-tile is made of, or None where the nest is of another kind. The one idea: what depends on the lanes alone is laid out once for many
-rows (a panel), what depends on a row alone is one number spread over the lanes, and the order of each element's own fold is kept.
+Comes in: a `Nest` such as `i < M, j < N` with `acc = 0; for k < K: acc += A[i, k] * B[k, j]; C[i, j] = acc`. Goes out: what the tile is made of, or
+None where the nest is of another kind. The one idea: what depends on the lanes alone is laid out once for many rows (a panel), what depends on a row
+alone is one number spread over the lanes, and the order of each element's own fold is kept. A program `on cpu` says the shape, as the loops of its
+store; one for a GPU says nothing of a CPU, and gets one that fits any: 6 rows of 2 vectors and their operands are in 16 registers, and a panel is in
+the cache.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from math import prod
 
-from tinygpu.category.term import TRUE, App, Axis, Read, Term, reads, rebuild, variables, walk
+from tinygpu.category.term import TRUE, App, Axis, Const, Read, Term, reads, rebuild, variables
 from tinygpu.model.op import Op
-from tinygpu.program.step import Array, Assign, For, If, Launch, Step, arrays_in, steps
+from tinygpu.program.step import Array, Assign, For, If, Launch, arrays_in, steps
+from tinygpu.program.traverse import reads_of
 from tinygpu.record import dataclass
-from tinygpu.schedule.access import SIDE_BY_SIDE, Shapes, contiguity, innermost, is_long, memory_reads, pace
-from tinygpu.schedule.merge import Nest
-from tinygpu.schedule.shape import Shape, shape_of
+from tinygpu.schedule.nest import SIDE_BY_SIDE, Body, Nest, Shapes, Site, contiguity, innermost, is_long, memory_reads, pace, sites
 
 FEW = 64  # steps of a panel
 OPERATIONS = ("add", "sub", "mul", "div", "min", "max", "neg")  # of vectors
 UPDATES = ("sum", "prod", "max", "min")
-VECTORS = ("f32", "f64")
+WIDTHS = {"f32": (16, 8), "f64": (8, 4)}  # numbers in a vector register, with and without AVX-512
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """`rows` of `vectors` vectors are accumulated at once; `groups` of so many rows use one panel of `block` steps."""
+
+    rows: int = 6
+    vectors: int = 2
+    groups: int = 42
+    block: int = 512
+
+    def shared_by(self, cells: int) -> Shape:
+        """The shape where each element has several accumulators.
+
+        >>> Shape().shared_by(2).rows, Shape().shared_by(9).rows
+        (3, 1)
+        """
+        return Shape(max(1, self.rows // cells), self.vectors, self.groups, self.block)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +65,7 @@ class Tile:
     loop: Axis
     dtype: str
     cells: tuple[Cell, ...]
-    after: tuple[Step, ...]
+    after: Body
     shape: Shape
     guard: Term = TRUE
 
@@ -53,31 +73,22 @@ class Tile:
 def tile_of(nest: Nest, shapes: Shapes, op: Op, given: Launch | None = None) -> Tile | None:
     """The tile of a nest, if it has one, in the shape that a launch on cpu gives it."""
     lane = innermost(nest.axes, nest.body, shapes)
-    own = {s.name: s for s in arrays_in(nest.body, "thread")}
     parts = _parts(nest.body)
     if nest.guards or lane is None or parts is None or contiguity(nest.body, lane.name, shapes) <= 0:
         return None
     before, around, loop, after = parts
-    guard = _guard(loop, {a.name for a in nest.axes})
-    cells = _cells(before, loop, own) if guard is not None else ()
-    if (
-        guard is None
-        or not cells
-        or not (is_long(loop.axis) or guard != TRUE)
-        or {c.name for c in cells} < _locals_read(after, own)
-    ):
+    own, points = {s.name: s.dtype for s in arrays_in(nest.body, "thread")}, {a.name for a in nest.axes}
+    guard = _guard(loop, points)
+    cells = _cells(before, loop, own) if guard is not None and (is_long(loop.axis) or guard != TRUE) else ()
+    dtypes = {own[c.name] for c in cells}
+    if guard is None or len(dtypes) != 1 or not dtypes <= WIDTHS.keys() or {c.name for c in cells} < _cells_read(after, own):
         return None
-    dtypes = {own[c.name].dtype for c in cells}
-    if len(dtypes) != 1 or not dtypes <= {*VECTORS} or any(variables(c.start) & {a.name for a in nest.axes} for c in cells):
+    if any(variables(c.start) & points for c in cells):
         return None
     (dtype,) = dtypes
     extents = {name for axis in (*around, loop.axis) for name in variables(axis.extent)}
-    for row in reversed(nest.axes):
-        if (
-            row != lane
-            and not extents & {row.name, lane.name}
-            and all(_two_sided(c.value, row.name, lane.name, dtype) for c in cells)
-        ):
+    for row in reversed([axis for axis in nest.axes if axis != lane]):
+        if not extents & {row.name, lane.name} and all(_two_sided(c.value, row.name, lane.name, dtype) for c in cells):
             outer = tuple(a for a in nest.axes if a not in (row, lane))
             said = shape_of(given, op, row.name, lane.name, dtype) if given else None
             usual = Shape(block=FEW) if _far(cells, row, lane, loop.axis, shapes) else Shape()
@@ -88,47 +99,42 @@ def tile_of(nest: Nest, shapes: Shapes, op: Op, given: Launch | None = None) -> 
 def _far(cells: tuple[Cell, ...], row: Axis, lane: Axis, loop: Axis, shapes: Shapes) -> bool:
     """Whether a row reads elsewhere in every turn of the loop: a line of memory for each number, of which the next rows need the rest, so
     there may only be as many turns as the cache holds lines at such a distance."""
-    found = dict.fromkeys(memory_reads([c.value for c in cells], shapes))
+    found = memory_reads([c.value for c in cells], shapes)
     alone = [r for r in found if row.name in variables(r) and lane.name not in variables(r)]
     return any(pace(r, loop.name, shapes) not in ({}, SIDE_BY_SIDE) for r in alone)
 
 
-def _parts(body: tuple[Step, ...]) -> tuple[tuple[Assign, ...], tuple[Axis, ...], For, tuple[Step, ...]] | None:
+def _parts(body: Body) -> tuple[tuple[Assign, ...], tuple[Axis, ...], For, Body] | None:
     """Plain assignments, loops that stand in each other, the innermost of assignments, and what follows them."""
     real = tuple(s for s in body if not isinstance(s, Array))
-    loops = [n for n, s in enumerate(real) if isinstance(s, For)]
-    if not loops:
+    at = next((n for n, s in enumerate(real) if isinstance(s, For)), None)
+    if at is None:
         return None
-    at = loops[0]
-    loop, before, after = real[at], real[:at], real[at + 1 :]
+    before, loop, after = tuple(s for s in real[:at] if isinstance(s, Assign)), real[at], real[at + 1 :]
     around: list[Axis] = []
     while isinstance(loop, For) and len(loop.body) == 1 and isinstance(loop.body[0], For):
         around.append(loop.axis)
         loop = loop.body[0]
-    if not isinstance(loop, For) or not all(isinstance(s, Assign | Array) for s in (*before, *loop.body)):
+    if not isinstance(loop, For) or len(before) != at or not all(isinstance(s, Assign | Array) for s in loop.body):
         return None
-    if any(isinstance(s, For | If) for s in after):
-        return None
-    return tuple(s for s in before if isinstance(s, Assign)), tuple(around), loop, after
+    return None if any(isinstance(s, For | If) for s in after) else (before, tuple(around), loop, after)
 
 
-def _cells(before: tuple[Assign, ...], loop: For, own: Mapping[str, Array]) -> tuple[Cell, ...]:
+def _cells(before: tuple[Assign, ...], loop: For, own: Mapping[str, str]) -> tuple[Cell, ...]:
     """The accumulators, with the loop's own temporaries put in place; empty where the loop does something else."""
-    starts = {s.target: s for s in before}
-    if len(starts) != len(before) or not all(_plain(s, own) and not _locals_read((s,), own) for s in before):
+    starts = {s.target: s.value for s in before if s.target in own and not s.index and not s.update and s.guard == TRUE}
+    if len(starts) != len(before) or _cells_read(before, own):
         return ()
     known: dict[str, Term] = {}
     cells: dict[str, Cell] = {}
     for step in (s for s in loop.body if isinstance(s, Assign)):
         value = _inlined(step.value, known)
-        if step.target not in own or step.index or (step.guard != TRUE and not step.update):
+        if step.target not in own or step.index or any(read.tensor in own for read in reads(value)):
             return ()
-        if any(isinstance(t, Read) and t.tensor in own for t in walk(value)):
-            return ()
-        if not step.update and step.target not in starts:
+        if not step.update and step.guard == TRUE and step.target not in starts:
             known[step.target] = value
         elif step.update in UPDATES and step.target in starts and step.target not in cells:
-            cells[step.target] = Cell(step.target, starts[step.target].value, step.update, value)
+            cells[step.target] = Cell(step.target, starts[step.target], step.update, value)
         else:
             return ()
     return tuple(cells.values()) if set(cells) == set(starts) else ()
@@ -140,13 +146,8 @@ def _guard(loop: For, points: set[str]) -> Term | None:
     return None if others or variables(guard) & points or any(reads(guard)) else guard
 
 
-def _plain(step: Assign, own: Mapping[str, Array]) -> bool:
-    return step.target in own and not step.index and not step.update and step.guard == TRUE
-
-
-def _locals_read(body: tuple[Step, ...], own: Mapping[str, Array]) -> set[str]:
-    terms = [t for s in steps(body) if isinstance(s, Assign) for t in (*s.index, s.value, s.guard)]
-    return {r.tensor for t in terms for r in walk(t) if isinstance(r, Read) and r.tensor in own}
+def _cells_read(body: Body, own: Mapping[str, str]) -> set[str]:
+    return {read.tensor for step in steps(body) for read in reads_of(step)} & own.keys()
 
 
 def _inlined(t: Term, known: dict[str, Term]) -> Term:
@@ -164,3 +165,42 @@ def _two_sided(t: Term, row: str, lane: str, dtype: str) -> bool:
         return isinstance(part, App) and part.op in OPERATIONS and part.dtype == dtype and all(map(fine, part.args))
 
     return {row, lane} <= variables(t) and fine(t)
+
+
+def shape_of(launch: Launch, op: Op, row: str, lane: str, dtype: str) -> Shape | None:
+    """What a launch of a program on cpu says of a tile whose rows and lanes are these indices; None where it holds no tile in registers.
+
+    A simd factor is one register, whatever lanes that has where the text is run: the same text is proved for each.
+    """
+    for equation in op.equations:
+        places = [a.name for a in equation.axes]
+        store = next((s for s in sites(launch.body) if s.step.target == equation.target), None)
+        if store is None or not {row, lane} <= {*places}:
+            continue
+        own = {i: variables(term) for i, term in zip(places, store.step.index, strict=True)}
+        rows, columns = ([a for a in axes_of(store) if a.name in own[i]] for i in (row, lane))
+        held, beside = ([a for a in axes if a.sort in ("register", "vector")] for axes in (rows, columns))
+        if not held and not beside:
+            return None
+        written = frozenset().union(*own.values())
+        steps = {a.name: a for s in sites(launch.body) for a in axes_of(s) if s.step.update and a.name not in written}
+        inner = [a for a in steps.values() if isinstance(a.extent, Const)]
+        return Shape(
+            _known(held),
+            _known(a for a in beside if a.sort == "register")
+            if any(a.sort == "vector" for a in beside)
+            else max(1, _known(beside) // WIDTHS[dtype][0]),
+            _known(a for a in rows if a.sort == "time"),
+            _known(inner) if inner else Shape().block,
+        )
+    return None
+
+
+def axes_of(site: Site) -> list[Axis]:
+    """The axes of the loops around an assignment."""
+    return [loop.axis for loop in site.loops]
+
+
+def _known(axes: Iterable[Axis]) -> int:
+    """The product of the extents that are numbers."""
+    return prod(int(a.extent.value) for a in axes if isinstance(a.extent, Const))

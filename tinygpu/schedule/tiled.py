@@ -1,9 +1,11 @@
 """The launch of a tile: panels laid out, rows in groups, accumulators that a core holds, results written element by element.
 
     acc[i, j] += A[i, k] * B[k, j]   ↦   for block: panel[k, j] = B[k, j];  for rows, k, j: cells[i, j] += A[i, k] * panel[k, j]
+    c < C, r < 3, s < 3   ↦   panels of 56·3·3 steps: for block < ⌈C / 56⌉: for c < 56, r < 3, s < 3
 
 Comes in: a `Tile`. Goes out: a launch. The one idea: accumulators rest in a small array between blocks of the loops, so a panel never
-outgrows the cache, an empty loop needs no case of its own, and rows and lanes at the edge are computed but not written.
+outgrows the cache, an empty loop needs no case of its own, and rows and lanes at the edge are computed but not written. A panel has room for so many
+steps: loops that are known to be short are in it whole, and the next one as far as there is room, so that accumulators stay in registers through all.
 """
 
 from __future__ import annotations
@@ -13,14 +15,89 @@ from collections.abc import Callable, Mapping
 from tinygpu.category.term import App, Axis, Const, Read, Term, Var, ceildiv, conjunction, conjuncts, rebuild, substitute, variables
 from tinygpu.program.space import LOCAL
 from tinygpu.program.step import Array, Assign, For, If, Launch, Step
-from tinygpu.record import dataclass, field
-from tinygpu.schedule.panel import Panel, panel_of
-from tinygpu.schedule.pieces import substituted
+from tinygpu.record import dataclass, field, replace
+from tinygpu.schedule.nest import Body, moved, substituted
 from tinygpu.schedule.scope import guarded
 from tinygpu.schedule.tile import Tile
 
 LANES = Var("@LANES")  # numbers in a vector register of the machine that runs it
-WIDTHS = {"f32": (16, 8), "f64": (8, 4)}  # with and without AVX-512
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """`outside` runs around everything, `cut` in `blocks` of `count` turns; then come the loops inside, each with its most turns."""
+
+    outside: tuple[Axis, ...]
+    cut: Axis | None
+    blocks: Axis | None
+    turn: str
+    count: int
+    inside: tuple[tuple[Axis, int], ...]
+
+    def place(self) -> Term:
+        """The number of a step in the panel, of the digits of its loops."""
+        out: Term = Const(0) if self.cut is None else Var(self.turn)
+        for axis, turns in self.inside:
+            out = out * turns + Var(axis.name)
+        return out
+
+    @property
+    def own(self) -> dict[str, Term]:
+        """The turn of the loop that is cut, by those of its pieces."""
+        if self.cut is None or self.blocks is None:
+            return {}
+        return {self.cut.name: Var(self.blocks.name) * self.count + Var(self.turn)}
+
+    @property
+    def guards(self) -> tuple[Term, ...]:
+        """That the last block ends where the loop does."""
+        return () if self.cut is None else (self.own[self.cut.name] < self.cut.extent,)
+
+    def within(self, body: Body) -> Body:
+        """The loops of the panel around a body."""
+        for axis, _ in reversed(self.inside):
+            body = (For(axis, body),)
+        return (For(replace(self.cut, name=self.turn, extent=Const(self.count)), body),) if self.cut is not None else body
+
+    def around(self, body: Body) -> Body:
+        """What is around the panel: the blocks, and the loops outside."""
+        for axis in (*((self.blocks,) if self.blocks else ()), *reversed(self.outside)):
+            body = (For(axis, body),)
+        return body
+
+
+def panel_of(loops: tuple[Axis, ...], fresh: Callable[[str], str] = str, room: int = 512) -> Panel:
+    """`loops of a tile → what one panel serves`, if it is laid out for `room` steps.
+
+    >>> from tinygpu.category.term import text
+    >>> c, r, few = Axis("c", Var("C")), Axis("r", Const(3)), Axis("k", App("min", (Const(8), Var("K"))))
+    >>> [a.name for a in panel_of((c, r, few)).outside], panel_of((c, r, few)).count, text(panel_of((c, r, few)).place())
+    ([], 21, '(c_in*3 + r)*8 + k')
+    >>> [a.name for a in panel_of((r, c)).outside], text(panel_of((r, c)).place())
+    (['r'], 'c_in')
+    """
+    inside: list[tuple[Axis, int]] = []
+    for number in reversed(range(len(loops))):
+        axis = loops[number]
+        turns = most(axis.extent)
+        if turns is None or turns > room:
+            if room <= 1:
+                return Panel(loops[: number + 1], None, None, "", 0, tuple(inside))
+            block = Axis(fresh(f"{axis.name}_block"), ceildiv(axis.extent, room), "time")
+            return Panel(loops[:number], axis, block, fresh(f"{axis.name}_in"), room, tuple(inside))
+        inside.insert(0, (axis, turns))
+        room //= max(1, turns)
+    return Panel((), None, None, "", 0, tuple(inside))
+
+
+def most(extent: Term) -> int | None:
+    """The greatest value of an extent, where it can be seen."""
+    match extent:
+        case Const(int(value)):
+            return value
+        case App("min", args):
+            return min((n for n in map(most, args) if n is not None), default=None)
+    return None
 
 
 @dataclass(slots=True)
@@ -49,13 +126,13 @@ class Tiled:
         body = (*self._fill(panel, lanes, own[lane.name]), *fold)
         arrays = [Array(cells[c.name], tile.dtype, (Const(block), width), LOCAL) for c in tile.cells]
         arrays += [Array(name, tile.dtype, (Const(shape.block), width), LOCAL) for name in self.panels.values()]
-        held = {name: Read(array, here, tile.dtype) for name, array in cells.items()}
-        after = tuple(_held(substituted(s, own), held) for s in tile.after)
+        after = tuple(substituted(s, own) for s in tile.after)
+        after = moved(after, lambda name, index: (cells[name], here) if name in cells else (name, index))
         end = For(rows, (For(lanes, (If(conjunction(*inside), after),)),))
         grid = (*tile.outer, down, across)
         return Launch(grid, (), (*arrays, For(rows, (For(lanes, start),)), *panel.around(body), end))
 
-    def _fold(self, panel: Panel, down: Axis, cells: Mapping[str, str]) -> tuple[Step, ...]:
+    def _fold(self, panel: Panel, down: Axis, cells: Mapping[str, str]) -> Body:
         """A few rows after the other: all steps of the panel, for all rows and vectors at once."""
         tile, shape = self.tile, self.tile.shape
         group, r, v, lane = (Axis(self.fresh(n), Const(e), s) for n, e, s in (
@@ -66,7 +143,7 @@ class Tiled:
         place = Var(group.name) * shape.rows + Var(r.name), column
         at = {**panel.own, tile.row.name: row}
         each = tuple(Assign(cells[c.name], place, self._value(c.value, at, (panel.place(), column)), c.update) for c in tile.cells)
-        body: tuple[Step, ...] = (For(r, (For(v, (For(Axis(lane.name, LANES, "vector"), each),)),)),)
+        body: Body = (For(r, (For(v, (For(Axis(lane.name, LANES, "vector"), each),)),)),)
         body = guarded(conjunction(first < tile.row.extent, *self._conditions(panel)), panel.within(body), {*cells.values()})
         return (For(group, body),)
 
@@ -84,7 +161,7 @@ class Tiled:
         """Where the loops of a panel do something: before the loop that is cut ends, and where the tile's own condition holds."""
         return (*panel.guards, *conjuncts(substitute(self.tile.guard, panel.own)))
 
-    def _fill(self, panel: Panel, lanes: Axis, lane: Term) -> tuple[Step, ...]:
+    def _fill(self, panel: Panel, lanes: Axis, lane: Term) -> Body:
         """The panels of one block; lanes beyond the edge are 0, and are never written out."""
         place, edge = (panel.place(), Var(lanes.name)), lane < self.tile.lane.extent
         own = {**panel.own, self.tile.lane.name: lane}
@@ -96,13 +173,3 @@ class Tiled:
             whole = conjunction(*self._conditions(panel), guard)
             out += guarded(whole, panel.within((For(lanes, values),)), {*self.panels.values()})
         return tuple(out)
-
-
-def _held(step: Step, cells: Mapping[str, Read]) -> Step:
-    """A step that reads the accumulators where they rest."""
-
-    def change(t: Term) -> Term:
-        return cells[t.tensor] if isinstance(t, Read) and t.tensor in cells else rebuild(t, change)
-
-    assert isinstance(step, Assign), "nothing else follows the loop of a tile"
-    return Assign(step.target, tuple(map(change, step.index)), change(step.value), step.update, change(step.guard), step.span)

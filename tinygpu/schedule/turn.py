@@ -14,8 +14,7 @@ from tinygpu.category.term import TRUE, App, Axis, Const, Read, Term, Var, ceild
 from tinygpu.program.space import LOCAL
 from tinygpu.program.step import Array, Assign, For, If, Launch, Step
 from tinygpu.record import dataclass, replace
-from tinygpu.schedule.access import SIDE_BY_SIDE, Shapes, memory_reads, pace
-from tinygpu.schedule.merge import Nest
+from tinygpu.schedule.nest import BACKWARDS, SIDE_BY_SIDE, Nest, Shapes, memory_reads, pace
 
 SIDE = 64
 PITCH = SIDE + 1  # one more than a power of two, so that a column of the tile does not fall into one set of the cache
@@ -36,11 +35,11 @@ def turn_of(nest: Nest, shapes: Shapes) -> Turn | None:
     if nest.guards or len(body) != len(nest.body):
         return None
     places = [Read(s.target, s.index, s.value.dtype) for s in body]
-    read = dict.fromkeys(r for s in body for r in memory_reads(tuple(_always(s.value)), shapes))
+    read = memory_reads((r for s in body for r in _always(s.value)), shapes)
     for lane in nest.axes:
         if not all(pace(place, lane.name, shapes) == SIDE_BY_SIDE for place in places):
             continue
-        far = [r for r in read if pace(r, lane.name, shapes) not in ({}, SIDE_BY_SIDE, {(): -1}, None)]
+        far = [r for r in read if pace(r, lane.name, shapes) not in ({}, SIDE_BY_SIDE, BACKWARDS, None)]
         for across in nest.axes:
             turned = tuple(r for r in far if pace(r, across.name, shapes) == SIDE_BY_SIDE)
             if turned and across != lane:

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import ast
 
+from tinygpu.category.dtype import INTEGERS
 from tinygpu.category.term import INDEX, App, Const, Term, apply
 from tinygpu.validate.meaning import bits
-from tinygpu.validate.typed import FLOATS, INTEGERS, SIGNED_INDEX, Value, unread
+from tinygpu.validate.typed import FLOATS, SIGNED_INDEX, WORD_INDEX, Value, unread
 
 
 def as_kind(node: ast.AST, value: Value, kind: str) -> Term:
     """A number in that type, converted as numba does it."""
     term = value.term
-    if value.kind == "u32" and term.dtype == INDEX and kind == "u32":
+    if term.dtype == INDEX and kind == "u32" and value.kind in (*SIGNED_INDEX, *WORD_INDEX):
         return Const(term.value, "u32") if isinstance(term, Const) else App("cast", (term,), "u32")
-    if value.kind in (kind, f"raw {kind}"):
+    if value.kind in (kind, f"raw {kind}") or (kind, value.kind) == ("i64", "u64"):
         return term
     if value.kind == "float lit" and kind in FLOATS:
         assert isinstance(term, Const)
@@ -32,6 +33,15 @@ def as_kind(node: ast.AST, value: Value, kind: str) -> Term:
     raise unread(node, f"a value of {value.kind} stands where one of {kind} is needed")
 
 
+def as_index(node: ast.AST, value: Value) -> tuple[Term, bool]:
+    """A number as an index, and whether it surely fits the type of indices."""
+    if value.term.dtype == INDEX:
+        return value.term, value.kind in ("ix", "raw ix")
+    if value.kind in INTEGERS:
+        return App("cast", (value.term,)), value.kind not in ("i64", "u32")
+    raise unread(node, f"{value.kind} is made an index")
+
+
 def beside(a: Value, b: Value) -> Value:
     """A number `u32(…)` beside a value of u32 is one itself; beside an index it is an index."""
     if a.kind == "u32" and a.term.dtype == INDEX and b.kind == "u32" and b.term.dtype == "u32":
@@ -43,6 +53,8 @@ def extreme(node: ast.Call, op: str, values: list[Value]) -> Value:
     """`min`, `max` or `abs` of numbers of one type, or of indices."""
     if op == "abs" and len(values) == 1 and values[0].kind in INTEGERS:
         return Value(App("abs", (values[0].term,), values[0].kind), f"raw {values[0].kind}")
+    if op == "abs" and len(values) == 1 and values[0].kind in FLOATS:
+        return Value(App("abs", (values[0].term,), values[0].kind), values[0].kind)
     if op != "abs" and len(values) == 2:
         a, b = values
         if a.kind in SIGNED_INDEX and b.kind in SIGNED_INDEX:

@@ -9,33 +9,35 @@ line of the module. The one idea: nothing of the emitter is trusted. Its text is
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from tinygpu.category.interval import natural
-from tinygpu.category.term import Axis, Const, Read, Term, Var, conjuncts, reads
+from tinygpu.category.bounds import natural
+from tinygpu.category.dtype import HALVES, NUMPY
+from tinygpu.category.term import Const, Read, Term, Var, conjuncts, reads
 from tinygpu.derive.unpack import unpack
 from tinygpu.diagnostic import Diagnostic
-from tinygpu.model.op import Tensor
 from tinygpu.obligations.width import cpu_limits
+from tinygpu.program.space import INPUT
 from tinygpu.program.step import Launch, Program
+from tinygpu.record import dataclass, replace
 from tinygpu.schedule.cpu import instances
 from tinygpu.schedule.tiled import LANES
 from tinygpu.validate.check import diagnostic
-from tinygpu.validate.cpu_call import Values
 from tinygpu.validate.cpu_driver import after_doc, calls, decorated, function, shared_out
-from tinygpu.validate.cpu_follow import Due, Follower
-from tinygpu.validate.cpu_names import Digits, Global, Meaning, Number
+from tinygpu.validate.cpu_follow import Due
+from tinygpu.validate.cpu_meaning import CpuMeaning
+from tinygpu.validate.cpu_reader import PRELUDE, CpuReader
+from tinygpu.validate.cpu_vector import VectorFollower
+from tinygpu.validate.flat import Flat
 from tinygpu.validate.helpers import APART, DIGESTS, VECTORS, dtype_of
 from tinygpu.validate.launcher import Expected
 from tinygpu.validate.module import Module, names_of, read
 from tinygpu.validate.same import Here, canonical
-from tinygpu.validate.typed import Differs, unread
+from tinygpu.validate.typed import Differs, Pointer, Thing, Value, unread
 from tinygpu.validate.width import Width
 
 LARGEST_ON_CPU = 2**63 - 2**32  # so that a loop may count a little beyond what the program counts to
-SCALAR = {"f64": "np.float64", "f32": "np.float32", "i64": "np.int64", "i32": "np.int32", "u32": "np.uint32", "u8": "np.uint8",
-          "i8": "np.int8", "bool": "np.bool_"}  # fmt: skip
-DTYPES = {text: dtype for dtype, text in SCALAR.items()}
+TYPES = {text: name for name, text in NUMPY.items() if name not in HALVES}
 
 
 def findings(text: str, machines: Sequence[Expected], file: str = "") -> tuple[Diagnostic, ...]:
@@ -55,29 +57,29 @@ def findings(text: str, machines: Sequence[Expected], file: str = "") -> tuple[D
 
 def validate(module: Module, name: str, program: Program) -> None:
     """That `NAME_cpu` of a module is a program. Raises Differs."""
-    limits = cpu_limits(instances(program)[0])
+    width = Width(cpu_limits(instances(program)[0]), LARGEST_ON_CPU)
     program = unpack(program)
     entry = function(module, f"{name}_cpu", ast.Pass(lineno=1, col_offset=0))
     helped(module)
-    names, given = parameters(program, entry)
+    meaning, given = CpuMeaning.of(program), [a.arg for a in entry.args.args]
+    names = parameters(program, entry, given, meaning)
     launches = list(program.launches)
     items: ast.expr | None = None
-    waiting = {n for n in given if isinstance(names[n], Global | Number)}
+    waiting = {n for n in given if n not in sizes_of(names)}
     for node in after_doc(entry.body):
         match node:
             case ast.Assign([ast.Name(one)], value) if one in waiting and items is None:
-                _argument(node, one, value, names[one])
+                _argument(node, one, value, names[one], meaning)
                 waiting.remove(one)
             case ast.Assign([ast.Name("items")], value) if not waiting:
                 items = value
             case _ if items is not None and launches:
-                sizes = {n for n, m in names.items() if isinstance(m, Var)}
-                work, driver = calls(module, node, given, sizes)
+                work, driver = calls(module, node, given, sizes_of(names))
                 launch = launches.pop(0)
-                values = Values(module, {**names, "LANES": LANES}, Width(limits, LARGEST_ON_CPU))
-                one_launch(program, launch, work, given, items, values)
+                here = CpuMeaning(meaning.arrays, block=launch.block, names={**PRELUDE, **names, "LANES": Value(LANES, "ix")})
                 if driver is not None:
-                    shared_out(driver, given, launch, values, names)
+                    shared_out(driver, given, launch, here, width)
+                one_launch(Work(program, launch, here, width, vectors_of(module, work.name)), work, given, items)
             case _:
                 raise unread(node, "is a statement that no entry has")
     if launches or waiting:
@@ -92,69 +94,89 @@ def helped(module: Module) -> None:
                 raise unread(node, f"{name} is not the helper of that name")
 
 
-def globals_of(program: Program) -> tuple[Tensor, ...]:
-    """The arrays and numbers in the order of the parameters."""
-    return (*program.op.tensors, *(Tensor(w.name, w.dtype, w.extents, "workspace", w.span) for w in program.workspaces))
+def vectors_of(module: Module, name: str) -> str:
+    """The type of the numbers in the vectors of a function, all of one; empty where it has none."""
+    called = {n.id for n in ast.walk(module.functions[name]) if isinstance(n, ast.Name)}
+    loads = {one: node for one, node in module.functions.items() if one in called and APART.sub(r"\1", one) == "lanes_load"}
+    ends = {match[2] for one in called if (match := APART.fullmatch(one))}
+    return dtype_of(*next(iter(loads.items()))) or "" if len(loads) == 1 and len(ends) < 2 else ""
 
 
-def parameters(program: Program, entry: ast.FunctionDef) -> tuple[dict[str, Meaning], list[str]]:
+def sizes_of(names: Mapping[str, Thing]) -> set[str]:
+    """The parameters that are sizes."""
+    return {n for n, thing in names.items() if isinstance(thing, Value) and thing.kind == "ix"}
+
+
+def parameters(program: Program, entry: ast.FunctionDef, given: list[str], meaning: CpuMeaning) -> dict[str, Thing]:
     """What the parameters stand for: arrays and numbers, then sizes, in order."""
-    given = [a.arg for a in entry.args.args]
-    meanings: list[Meaning] = []
-    for tensor in globals_of(program):
-        scalar = tensor.role == "input" and not tensor.shape
-        meanings.append(Number(Read(tensor.name, (), tensor.dtype)) if scalar else Global(tensor))
-    meanings += [Var(s) for s in program.op.sizes]
+    things: list[Thing] = []
+    for name in (*(t.name for t in program.op.tensors), *(w.name for w in program.workspaces)):
+        array, item = meaning.arrays[name], meaning.item(name)
+        scalar = array.space == INPUT and not array.extents
+        things.append(Value(Read(name, (), item), item) if scalar else Pointer(name, item))
+    things += [Value(Var(size), "ix") for size in program.op.sizes]
     plain = ast.arguments([], [ast.arg(a) for a in given], None, [], [], None, [])
-    if len(given) != len(meanings) or ast.dump(plain) != ast.dump(entry.args) or len(set(given)) < len(given):
+    if len(given) != len(things) or ast.dump(plain) != ast.dump(entry.args) or len({*given, *PRELUDE}) < len(given) + len(PRELUDE):
         raise unread(entry, "the parameters are not the arrays, workspaces and sizes")
-    return dict(zip(given, meanings, strict=True)), given
+    return dict(zip(given, things, strict=True))
 
 
-def _argument(node: ast.Assign, name: str, value: ast.expr, meaning: Meaning) -> None:
+def _argument(node: ast.Assign, name: str, value: ast.expr, thing: Thing, meaning: CpuMeaning) -> None:
     """`x = x.reshape(-1)`: flat views, bits of 16-bit floats, numbers in their dtype."""
-    match meaning:
-        case Global(tensor):
-            bits = ".view(np.uint16)" if tensor.dtype in ("f16", "bf16") else ""
-            wanted = f"{name}.reshape(-1){bits}"
-        case Number(term) if term.dtype in SCALAR:
-            wanted = f"{SCALAR[term.dtype]}({name})"
-        case Number(term):
-            wanted = f"round_{term.dtype}(narrow_to_odd(np.float64({name})))"
+    match thing:
+        case Value(Read(array)) if meaning.arrays[array].dtype in HALVES:
+            wanted = f"round_{meaning.arrays[array].dtype}(narrow_to_odd(np.float64({name})))"
+        case Value(_, kind):
+            wanted = f"{next(text for text, one in TYPES.items() if one == kind)}({name})"
         case _:
-            wanted = ""
+            wanted = f"{name}.reshape(-1){'.view(np.uint16)' if isinstance(thing, Pointer) and thing.item == 'u16' else ''}"
     if ast.unparse(value) != wanted:
         raise unread(node, f"{name} is changed to something else")
 
 
-def one_launch(program: Program, launch: Launch, work: ast.FunctionDef, given: list[str], items: ast.expr, values: Values) -> None:
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A launch that a work function is to do, item by item."""
+
+    program: Program
+    launch: Launch
+    meaning: CpuMeaning
+    width: Width
+    vectors: str
+
+
+def one_launch(wanted: Work, work: ast.FunctionDef, given: list[str], items: ast.expr) -> None:
     """That a work function does, for each item, what a block of the launch does."""
     decorated(work)
     if [a.arg for a in work.args.args] != ["first", "last", *given]:
         raise unread(work, "the parameters are not first, last and those of the entry")
+    program, launch, meaning = wanted.program, wanted.launch, wanted.meaning
     sizes = tuple(Var(s) >= 0 for s in program.op.sizes) + (LANES >= 1, LANES <= 64)
     facts = tuple(map(canonical, (*sizes, *(c for w in program.where for c in conjuncts(w) if not reads(c)))))
-    values.here = Here((), (), facts)
-    _items(items, launch, values)
+    grid = tuple(replace(a, extent=natural(a.extent)) for a in launch.grid)
+    reader = CpuReader(meaning.names, Here((), (), facts), wanted.width)
+    _items(items, [a.extent for a in grid], reader)
     *made, last = after_doc(work.body) or [work]
-    arrays = dict(one for node in made if (one := _array(node, values)) is not None)
+    for node in made:
+        _array(node, meaning, reader)
+    flat = Flat(meaning.arrays, {})
+    first = flat.registers(replace(launch, grid=grid), reader.here)["blockIdx"].term
     match last:
-        case ast.For(ast.Name(name), ast.Call(ast.Name("range"), [ast.Name("first"), ast.Name("last")], []), body, []):
-            values.names[name] = Digits(launch.grid)
+        case ast.For(ast.Name(name), ast.Call(ast.Name("range"), [ast.Name("first"), ast.Name("last")], []), body, []) if (
+            name not in meaning.names
+        ):
+            meaning.names[name] = Value(first, "ix")
         case _:
             raise unread(last, "is no loop over the items")
-    grid = tuple(Axis(a.name, natural(a.extent), a.sort) for a in launch.grid)
-    written = {t.name: t for t in globals_of(program)}
-    follower = Follower(values, launch, written, arrays)
-    values.shown = set(follower.computed(launch.body))
+    inputs = frozenset(t.name for t in program.op.inputs)
+    follower = VectorFollower(meaning, launch, wanted.width, flat, inputs, {*meaning.computed(launch.body)}, vectors=wanted.vectors)
     follower.whole(body, tuple(Due(s) for s in launch.body), Here(grid, (), facts))
 
 
-def _items(items: ast.expr, launch: Launch, values: Values) -> None:
+def _items(items: ast.expr, wanted: Sequence[Term], reader: CpuReader) -> None:
     """That there are as many items as blocks."""
-    found = [values.index(f) for f in _product(items, len(launch.grid))]
-    wanted = [natural(a.extent) for a in launch.grid] or [Const(1)]
-    if len(found) != len(wanted) or not all(map(values.here.same, found, wanted)):
+    found = [reader.index(f) for f in _product(items, len(wanted))]
+    if len(found) != max(len(wanted), 1) or not all(map(reader.here.same, found, wanted or [Const(1)])):
         raise Differs(items, "is not the number of blocks")
 
 
@@ -165,13 +187,14 @@ def _product(items: ast.expr, count: int) -> Sequence[ast.expr]:
     return [items]
 
 
-def _array(node: ast.stmt, values: Values) -> tuple[str, tuple[Term, str]] | None:
-    """An array of cells that a work function makes: its name, how many it has, of which dtype."""
+def _array(node: ast.stmt, meaning: CpuMeaning, reader: CpuReader) -> None:
+    """An array of cells that a work function makes: its name, how many it has, of which type."""
     match node:
-        case ast.Assign([ast.Name("nought")], value) if ast.unparse(value) == "min(0, first)":
-            values.names["nought"] = Const(0)  # items are numbered from 0
-            return None
+        case ast.Assign([ast.Name("nought")], value) if ast.unparse(value) == "min(0, first)" and "nought" not in meaning.names:
+            meaning.names["nought"] = Value(Const(0), "ix")  # items are numbered from 0
+            return
         case ast.Assign([ast.Name(name)], ast.Call(ast.Attribute(ast.Name("np"), "empty"), [size, kind], [])):
-            if ast.unparse(kind) in DTYPES and name not in values.names:
-                return name, (canonical(values.index(size)), DTYPES[ast.unparse(kind)])
+            if ast.unparse(kind) in TYPES and name not in {*meaning.names, *meaning.made}:
+                meaning.made[name] = canonical(reader.index(size)), TYPES[ast.unparse(kind)]
+                return
     raise unread(node, "is a statement in front of the loop over items that kernels do not have")

@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Mapping
 
 from tinygpu.category.monoid import SCALARS
-from tinygpu.category.term import Read
-from tinygpu.model.op import Tensor
-from tinygpu.program.step import Assign, Launch, steps
-from tinygpu.validate.cpu_call import Values
-from tinygpu.validate.cpu_names import Global, Meaning, Number
+from tinygpu.category.term import Const, Read
+from tinygpu.program.space import WORKSPACE
+from tinygpu.program.step import Array, Assign, Launch, steps
+from tinygpu.validate.cpu_meaning import CpuMeaning
+from tinygpu.validate.cpu_reader import PRELUDE, CpuReader
 from tinygpu.validate.helpers import APART
 from tinygpu.validate.module import Module
-from tinygpu.validate.typed import unread
+from tinygpu.validate.same import Here
+from tinygpu.validate.typed import Pointer, Thing, Value, unread
+from tinygpu.validate.width import Width
 
 FLAGS = {"error_model": "'numpy'", "nogil": "True", "cache": "True", "parallel": "True"}
 FAST = {"contract", "reassoc"}
@@ -91,7 +92,7 @@ def _pure(test: ast.expr, sizes: set[str]) -> None:
                 raise unread(test, "a condition that is no comparison of numbers")
 
 
-def shared_out(driver: ast.FunctionDef, given: list[str], launch: Launch, reader: Values, names: Mapping[str, Meaning]) -> None:
+def shared_out(driver: ast.FunctionDef, given: list[str], launch: Launch, meaning: CpuMeaning, width: Width) -> None:
     """The driver as it has to be. Part p of n has the items from ⌊items·p/n⌋ to ⌊items·(p + 1)/n⌋: from 0, without gaps, to all.
 
     What items update together, each part updates in a copy that starts with the unit, and the copies are combined: law 1 of folds.
@@ -99,7 +100,8 @@ def shared_out(driver: ast.FunctionDef, given: list[str], launch: Launch, reader
     decorated(driver)
     body = after_doc(driver.body)
     met = {s.target: s.update for s in steps(launch.body) if isinstance(s, Assign) and s.atomic}
-    copies = {name: m.tensor for name, m in names.items() if isinstance(m, Global) and m.tensor.name in met}
+    pointers = {name: thing.array for name, thing in meaning.names.items() if isinstance(thing, Pointer)}
+    copies = {name: pointers[name] for name in given if pointers.get(name) in met}
     copied = [f"{g}_copies[part * {g}.size:(part + 1) * {g}.size]" if g in copies else g for g in given]
     name, rest = driver.name.removesuffix("_parallel"), ", ".join
     wanted = ast.parse(PARALLEL.format(name=name, given=rest(given), copied=rest(copied))).body[0]
@@ -111,30 +113,32 @@ def shared_out(driver: ast.FunctionDef, given: list[str], launch: Launch, reader
     if len(last) != len(copies):
         raise unread(driver, "the copies of the parts are not made and combined one by one")
     for start, end, (array, tensor) in zip(first, last, copies.items(), strict=True):
-        _copied(start, end, array, tensor, met[tensor.name], reader)
+        _copied(start, end, array, meaning.arrays[tensor].dtype, met[tensor], width)
 
 
-def _copied(start: ast.stmt, end: ast.stmt, array: str, tensor: Tensor, update: str, reader: Values) -> None:
+def _copied(start: ast.stmt, end: ast.stmt, array: str, dtype: str, update: str, width: Width) -> None:
     """A copy for each part: it starts with the unit of the update, and is combined with the array by it."""
-    monoid = SCALARS[update]
+    monoid, sides = SCALARS[update], ("left", "right")
+    meaning = CpuMeaning({side: Array(side, dtype, (Const(1),), WORKSPACE) for side in sides})
+    left, right = (Read(side, (Const(0),), dtype) for side in sides)
+    item, unit = meaning.item("left"), monoid.unit(dtype)
+    names: dict[str, Thing] = {side: Value(Read(side, (Const(0),), item), item) for side in sides}
+    reader = CpuReader({**PRELUDE, **names}, Here(), width)
     match start:
-        case ast.Assign([ast.Name(name)], ast.Call(ast.Attribute(ast.Name("np"), "full"), [size, unit], [])) if (
-            name == f"{array}_copies"
-            and ast.unparse(size) == f"parts * {array}.size"
-            and reader.term(unit) == monoid.unit(tensor.dtype)
+        case ast.Assign([ast.Name(name)], ast.Call(ast.Attribute(ast.Name("np"), "full"), [size, first], [])) if (
+            name == f"{array}_copies" and ast.unparse(size) == f"parts * {array}.size" and unit is not None
         ):
-            pass
+            begins = reader.value(first) == Value(meaning.stored("left", unit), item)
         case _:
-            raise unread(start, "a copy for each part starts with the unit of the update")
+            begins = False
+    if not begins:
+        raise unread(start, "a copy for each part starts with the unit of the update")
     match end:
         case ast.For(ast.Name("cell"), over, [ast.Assign([place], value)], []) if (
             ast.unparse(over) == f"range(parts * {array}.size)" and ast.unparse(place) == f"{array}[at(cell % {array}.size)]"
         ):
-            left, right = (Read(side, (), tensor.dtype) for side in ("left", "right"))
-            inner = Values(reader.module, {"left": Number(left), "right": Number(right)}, reader.width)
             both = _Named({ast.unparse(place): "left", f"{array}_copies[at(cell)]": "right"}).visit(copy.deepcopy(value))
-            if inner.term(both) == monoid.combine(left, right):
-                reader.called |= inner.called
+            if reader.value(both) == Value(meaning.stored("left", monoid.combine(left, right)), item):
                 return
     raise unread(end, "the copies of the parts are not combined as they were updated")
 

@@ -13,35 +13,27 @@ import ast
 from collections import deque
 from collections.abc import Sequence
 
-from tinygpu.category.monoid import as_monoid
 from tinygpu.category.term import (
-    BOOL,
-    INDEX,
-    SHUFFLES,
     TRUE,
-    App,
     Axis,
     Const,
-    Read,
     Term,
     Var,
     conjunction,
     conjuncts,
     reads,
     text,
-    walk,
 )
-from tinygpu.program.step import Assign, For, If, Step, Sync, steps
-from tinygpu.record import dataclass, replace
-from tinygpu.schedule.exchange import flat_thread, threads_of
-from tinygpu.validate.cpu_cells import Cells
-from tinygpu.validate.cpu_names import Array, Cell, Digits, Held, Mask
-from tinygpu.validate.cpu_vector import held
-from tinygpu.validate.due import shown
+from tinygpu.program.step import Assign, For, If, Launch, Step, Sync, steps
+from tinygpu.record import dataclass, field, replace
+from tinygpu.schedule.threads import flat_thread
+from tinygpu.validate.cpu_meaning import CpuMeaning
+from tinygpu.validate.cpu_reader import CpuReader
+from tinygpu.validate.due import combined, shown
+from tinygpu.validate.flat import Flat
 from tinygpu.validate.same import Here, canonical
-from tinygpu.validate.typed import Differs, unread
-
-INDICES = (Const, Var, App, Read, Digits)  # what a name of an index stands for
+from tinygpu.validate.typed import SIGNED_INDEX, Differs, Pointer, Thing, Value, unread
+from tinygpu.validate.width import Width
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +46,27 @@ class Due:
 
 
 @dataclass(slots=True)
-class Follower(Cells):
-    """One work function."""
+class Follower:
+    """One work function: `domain` are the loops of the program around, and `threads` is how many of the block's axes the text runs over here."""
 
-    domain: tuple[Axis, ...] = ()  # the loops of the program around
+    meaning: CpuMeaning
+    launch: Launch
+    width: Width
+    flat: Flat
+    inputs: frozenset[str]
+    shown: set[Term] = field(default_factory=set)
+    domain: tuple[Axis, ...] = ()
+    threads: int = 0
+
+    @property
+    def names(self) -> dict[str, Thing]:
+        """What the names of the text are here."""
+        return self.meaning.names
+
+    def reader(self, here: Here) -> CpuReader:
+        """A reader of expressions of a place."""
+        digits, thread = self.flat.rests.keys(), flat_thread(self.launch.block)
+        return CpuReader(self.names, here, self.width, self.flat.digit, digits, shown=self.shown, thread=thread)
 
     # ── bodies ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -72,29 +81,25 @@ class Follower(Cells):
                 raise Differs(body[-1], "ends here", f"the program goes on: {shown(due.step)}")
 
     def block(self, body: Sequence[ast.stmt], queue: deque[Due], here: Here) -> None:
-        """Statements that are the next of these steps. What is given a name in them is not known behind them."""
-        lost = given(body)
-        kept = {n: m for n, m in self.values.names.items() if n not in lost or not isinstance(m, INDICES)}
-        self.values.names = dict(kept)
+        """Statements that are the next of these steps. What is given a name in them is not known behind them, but cells."""
+        given = {n.id for s in body for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        kept = {n: t for n, t in self.names.items() if n not in given or not is_index(t)}
+        self.meaning.names = dict(kept)
         position = 0
         while position < len(body):
             position += self.statement(body[position:], queue, here)
-        more = {n: m for n, m in self.values.names.items() if not isinstance(m, INDICES)}
-        self.values.names = {**kept, **more}
+        self.meaning.names = kept | {n: t for n, t in self.names.items() if not is_index(t)}
 
     def statement(self, rest: Sequence[ast.stmt], queue: deque[Due], here: Here) -> int:
         """The next statement, or the next few that belong together; how many they are."""
         node = rest[0]
-        self.values.here = here
         match node:
             case ast.Pass():
                 return 1
             case ast.Assign([ast.Name()], ast.Call(ast.Name("lanes_load"))):
-                return held(self, rest, queue, here)
-            case ast.Assign([ast.Name(name)], value) if (digits := self.values.digits(value)) is not None:
-                self.values.names[name] = digits
-            case ast.Assign([ast.Name(name)], value) if (index := self.alias(name, value)) is not None:
-                self.values.names[name] = index
+                return self.held(rest, queue, here)
+            case ast.Assign([ast.Name(name)], value) if (index := self.alias(name, value, here)) is not None:
+                self.names[name] = index
             case ast.Assign([target], value):
                 self.assign(node, target, value, queue, here)
             case ast.For(ast.Name(name), ast.Call(ast.Name("range"), bounds, []), body, []):
@@ -105,12 +110,16 @@ class Follower(Cells):
                 raise unread(node, "is no statement of a kernel")
         return 1
 
-    def alias(self, name: str, value: ast.expr) -> Term | None:
-        """The index term that a name is given to, if it is one."""
-        if name in self.cells.values() or isinstance(self.values.names.get(name), Cell | Array | Held | Mask):
+    def held(self, rest: Sequence[ast.stmt], queue: deque[Due], here: Here) -> int:
+        """Vector registers, and the loop that changes them: see `cpu_vector`."""
+        raise unread(rest[0], "a vector register")
+
+    def alias(self, name: str, value: ast.expr, here: Here) -> Value | None:
+        """The index that a name is given to, if it is one."""
+        if name in self.meaning.cells.values() or (name in self.names and not is_index(self.names[name])):
             return None
-        found = self.values.term(value)
-        return found if found.dtype == INDEX and not reads(found) else None
+        found = self.reader(here).value(value)
+        return Value(found.term, "ix") if found.kind in SIGNED_INDEX and not reads(found.term) else None
 
     def due(self, queue: deque[Due], here: Here) -> Due | None:
         """The next step that does something: conditions over indices are put to what is inside of them."""
@@ -129,16 +138,11 @@ class Follower(Cells):
 
     def loop(self, node: ast.For, name: str, bounds: list[ast.expr], body: list[ast.stmt], queue: deque[Due], here: Here) -> None:
         """A loop over the threads, or one of the program."""
-        low, high = self.bounds(bounds)
+        low, high = self.bounds(bounds, here)
         block = self.launch.block
         if self.threads < len(block) and name in (block[self.threads].name, block[self.threads].name + "_"):
             axis = block[self.threads]
-            if not self.threads and (due := self.due(queue, here)) is not None:  # what a barrier is in front of, all come to
-                queue.appendleft(due)
-            self.values.names[name] = Var(axis.name)
-            self.threads, self.region = self.threads + 1, self.region + (self.threads == 0)
-            self.block(body, queue, self.inside(here, axis, low, high))
-            self.threads -= 1
+            self.turns(name, axis, body, queue, self.inside(here, axis, low, high))
             return
         due = self.due(queue, here)
         if due is None or not isinstance(due.step, For):
@@ -146,11 +150,21 @@ class Follower(Cells):
         if 0 < self.threads < len(block):
             raise unread(node, "is a loop of some threads")
         axis = due.step.axis
-        self.values.names[name] = Var(axis.name)
+        self.counts(node, name, axis)
         around, self.domain = self.domain, (*self.domain, axis)
         inner = tuple(Due(s, due.guards) for s in due.step.body)
         self.whole(body, inner, self.inside(here, axis, low, high))
         self.domain = around
+
+    def turns(self, name: str, axis: Axis, body: list[ast.stmt], queue: deque[Due], here: Here) -> None:
+        """A loop over threads: see `cpu_threads`."""
+        raise unread(body[0], "a loop over threads")
+
+    def counts(self, node: ast.AST, name: str, axis: Axis) -> None:
+        """The variable of a loop."""
+        if name in self.names and not is_index(self.names[name]):
+            raise unread(node, f"gives {name} another meaning")
+        self.names[name] = Value(Var(axis.name), "ix")
 
     def inside(self, here: Here, axis: Axis, low: Term, high: Term) -> Here:
         """The place inside of a loop of the text."""
@@ -158,39 +172,39 @@ class Follower(Cells):
         free = replace(here, axes=tuple(a for a in here.axes if a.name != axis.name))
         return replace(free, guards=(*here.guards, *(c for c in (canonical(low <= x), canonical(x < high)) if c != TRUE)))
 
-    def bounds(self, nodes: list[ast.expr]) -> tuple[Term, Term]:
-        terms = [self.values.index(n) for n in nodes]
+    def bounds(self, nodes: list[ast.expr], here: Here) -> tuple[Term, Term]:
+        """From where a loop runs, and how far."""
+        terms = [self.reader(here).index(n) for n in nodes]
         if len(terms) > 2 or any(map(reads, terms)):
             raise unread(nodes[-1], "is no bound of a loop")
         return (Const(0), terms[0]) if len(terms) == 1 else (terms[0], terms[1])
 
     def choice(self, node: ast.If, test: ast.expr, body: list[ast.stmt], queue: deque[Due], here: Here) -> None:
         """A condition: over indices it is known inside; one that reads memory is a step of the program."""
-        guard = self.values.condition(test)
+        guard = self.reader(here).guard(test)
         if not reads(guard):
             self.block(body, queue, here.under(guard))
             return
         due = self.due(queue, here)
         match due:
             case Due(If(wanted, inner), guards):
-                self.points(node, (*guards,), here)
-                if not here.same(guard, self.flat(wanted)):
-                    raise Differs(test, f"asks {text(guard)}", f"asked is {text(wanted)}")
+                self.points(node, guards, here)
+                self.asks(test, guard, wanted, here)
                 self.whole(body, tuple(Due(s, guards) for s in inner), here)
             case Due(Assign() as step, guards):
-                data = [c for c in conjuncts(step.guard) if reads(c)]
-                if not here.same(guard, self.flat(step.guard)) and not here.same(guard, self.flat(conjunction(*data))):
-                    raise Differs(test, f"asks {text(guard)}", f"asked is {text(step.guard)}")
+                data = conjunction(*(c for c in conjuncts(step.guard) if reads(c)))
+                self.asks(test, guard, data if here.same(guard, self.meaning.term(data)) else step.guard, here)
                 rest = tuple(c for c in conjuncts(step.guard) if not reads(c))
-                self.whole(
-                    body,
-                    (Due(replace(step, guard=TRUE), (*guards, *rest)),),
-                    here.under(conjunction(*(c for c in conjuncts(guard) if not reads(c)))),
-                )
+                inside = here.under(conjunction(*(c for c in conjuncts(guard) if not reads(c))))
+                self.whole(body, (Due(replace(step, guard=TRUE), (*guards, *rest)),), inside)
             case _:
-                raise Differs(
-                    node, "is a condition", f"the program does here: {shown(due.step)}" if due else "the program is done here"
-                )
+                says = f"the program does here: {shown(due.step)}" if due else "the program is done here"
+                raise Differs(node, "is a condition", says)
+
+    def asks(self, node: ast.expr, guard: Term, wanted: Term, here: Here) -> None:
+        """That a condition is the program's."""
+        if not here.same(guard, self.meaning.term(wanted)):
+            raise Differs(node, f"asks {text(guard)}", f"asked is {text(wanted)}")
 
     # ── assignments ────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -210,16 +224,41 @@ class Follower(Cells):
             raise Differs(node, "is done in every case", f"it is done only where {text(step.guard)}")
         self.points(node, (*due.guards, *conjuncts(step.guard)), here)
         self.place(node, target, step, here)
-        found = self.values.stored(value, self.dtype(step.target), step.target in self.tensors)
-        wanted = self.flat(combined(step))
-        if not here.same(found, wanted):
-            raise Differs(value, f"gives {text(found)}", f"the program's value is {text(wanted)}")
-        self.shuffled.clear()  # what was left for a step is left for it alone
+        self.gives(value, self.meaning.item(step.target), self.meaning.stored(step.target, combined(step)), here)
+        self.meaning.shuffled.clear()  # what was left for a step is left for it alone
+        self.meaning.known.clear()
+
+    def gives(self, node: ast.expr, kind: str, wanted: Term, here: Here) -> None:
+        """That an expression is a value of that type."""
+        found = self.reader(here).value(node)
+        if found.kind != kind:
+            raise unread(node, f"{found.kind} is put where {kind} is held")
+        if not here.same(found.term, wanted):
+            raise Differs(node, f"gives {text(found.term)}", f"the program's value is {text(wanted)}")
+
+    def place(self, node: ast.AST, target: ast.expr, step: Assign, here: Here) -> None:
+        """That a target is the element that the program writes; a cell that is written for the first time gets its name."""
+        wants, own = f"the program writes {step.target} here: {shown(step)}", self.meaning.arrays[step.target].owner != "grid"
+        match target:
+            case ast.Name(name) if own:
+                self.meaning.bind(node, step.target, name, False)
+                return
+            case ast.Subscript(ast.Name(name), ast.Call(ast.Name("at"), [number])):
+                if own:
+                    self.meaning.bind(node, step.target, name, True)
+                thing = self.names.get(name)
+                if not isinstance(thing, Pointer) or thing.array != step.target or step.target in self.inputs:
+                    raise Differs(target, f"writes {name}", wants)
+                mine, (theirs,) = self.reader(here).index(number), self.meaning.place(step.target, step.index)
+                if not here.same(mine, theirs):
+                    raise Differs(target, f"is element {text(mine)} of {name}", f"the program's is {text(theirs)}")
+                return
+        raise Differs(target, f"writes {ast.unparse(target)}", wants)
 
     def points(self, node: ast.AST, guards: Sequence[Term], here: Here, lanes: tuple[Axis, ...] = ()) -> None:
         """That the text is here at the points at which the program is."""
         axes = (*self.domain, *self.launch.block, *lanes)
-        program = tuple(c for g in guards for c in conjuncts(canonical(self.flat(g))))
+        program = tuple(c for g in guards for c in conjuncts(canonical(self.meaning.term(g))))
         for goal in (*(c for a in axes if a not in lanes for c in (Var(a.name) >= 0, Var(a.name) < a.extent)), *program):
             if not here.holds(goal):
                 raise Differs(node, f"is done where {text(goal)} may be false", "there the program does nothing")
@@ -229,61 +268,11 @@ class Follower(Cells):
             if goal not in program and not base.holds(goal):
                 raise Differs(node, f"is done only where {text(goal)}", "the program does it elsewhere too")
 
-    # ── between threads ────────────────────────────────────────────────────────────────────────────────────────────
-
     def between(self, node: ast.Assign, target: ast.expr, value: ast.expr, due: Due, queue: deque[Due], here: Here) -> bool:
-        """Whether a value is left for other threads to take by a shuffle, or a condition is kept for later."""
-        step = due.step
-        match target, step:
-            case ast.Subscript(ast.Name(name), ast.Call(ast.Name("at"), [number])), Assign() if (
-                name in self.arrays and name not in self.cells.values()
-            ):
-                left = next(
-                    (
-                        t
-                        for t in walk(step.value)
-                        if isinstance(t, App) and t.op in SHUFFLES and t not in self.shuffled and not self.inner(t)
-                    ),
-                    None,
-                )
-                if left is None:
-                    return False
-                self.points(node, (*due.guards, *conjuncts(step.guard)), here)
-                size, dtype = self.arrays[name]
-                if size != Const(threads_of(self.launch.block)) or dtype != left.dtype:
-                    raise Differs(node, f"{name} is no array over the threads")
-                if not here.same(self.values.index(number), flat_thread(self.launch.block)):
-                    raise Differs(node, "leaves a value in another thread's place")
-                found, wanted = self.values.stored(value, left.dtype, False), self.flat(left.args[0])
-                if not here.same(found, wanted):
-                    raise Differs(value, f"gives {text(found)}", f"the value that is taken is {text(wanted)}")
-                self.values.names[name] = Array(name, dtype, False)
-                self.shuffled[left] = (name, self.region)
-                queue.appendleft(due)
-                return True
-            case _, If(guard, inner):
-                name = target.id if isinstance(target, ast.Name) else ast.unparse(target).partition("[")[0]
-                self.points(node, due.guards, here)
-                if not here.same(self.values.term(value), self.flat(guard)):
-                    raise Differs(value, "is another condition", f"asked is {text(guard)}")
-                mask = Var(f"{name} of {len(self.cells)}", BOOL)
-                self.values.names[name] = Mask(mask)
-                queue.extendleft(Due(s, (*due.guards, mask)) for s in reversed(inner))
-                return True
+        """Whether an assignment is for other threads, or for later: see `cpu_threads`."""
         return False
 
-    def inner(self, term: App) -> bool:
-        """Whether another shuffle, which nobody has left a value for, stands inside of one."""
-        return any(isinstance(t, App) and t.op in SHUFFLES and t not in self.shuffled for t in walk(term.args[0]))
 
-
-def combined(step: Assign) -> Term:
-    """The value that the target gets."""
-    if not step.update:
-        return step.value
-    return as_monoid(step.update).combine(Read(step.target, step.index, step.value.dtype), step.value)
-
-
-def given(body: Sequence[ast.stmt]) -> set[str]:
-    """Every name that statements give a meaning."""
-    return {n.id for s in body for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+def is_index(thing: Thing) -> bool:
+    """Whether a name stands for an index, and is gone where its block ends."""
+    return isinstance(thing, Value) and thing.kind == "ix"

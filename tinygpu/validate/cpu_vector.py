@@ -11,103 +11,145 @@ from __future__ import annotations
 import ast
 from collections import deque
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from tinygpu.category.term import App, Axis, Const, Read, Term, Var, conjuncts, reads, text
 from tinygpu.program.step import Assign, For
-from tinygpu.record import replace
-from tinygpu.schedule.pieces import substituted
+from tinygpu.record import dataclass, replace
+from tinygpu.schedule.nest import substituted
 from tinygpu.schedule.tiled import LANES
-from tinygpu.validate.cpu_names import Array, Held
-from tinygpu.validate.cpu_number import widened
+from tinygpu.validate.cpu_follow import Due
+from tinygpu.validate.cpu_threads import ThreadFollower
+from tinygpu.validate.due import combined
 from tinygpu.validate.same import Here, canonical
-from tinygpu.validate.typed import Differs, unread
-
-if TYPE_CHECKING:
-    from tinygpu.validate.cpu_follow import Due, Follower
+from tinygpu.validate.typed import Differs, Held, Pointer, unread
 
 OPERATIONS = ("add", "sub", "mul", "div", "min", "max")
+Registers = dict[str, Held]
 
 
-def held(follower: Follower, rest: Sequence[ast.stmt], queue: deque[Due], here: Here) -> int:
-    """Loads, a loop, and the stores that give back what it has made of them."""
-    registers: dict[str, Held] = {}
-    values = follower.values
-    position = 0
-    while position < len(rest) and (found := _loaded(follower, rest[position])) is not None:
-        name, register = found
-        if name in registers or name in values.names:
-            raise unread(rest[position], f"gives {name} another meaning")
-        registers[name] = register
-        position += 1
-    loop, stores = rest[position] if position < len(rest) else rest[-1], rest[position + 1 : position + 1 + len(registers)]
-    due = follower.due(queue, here)
-    if not isinstance(loop, ast.For) or due is None or not isinstance(due.step, For):
-        raise Differs(loop, "is no loop over what was loaded")
-    values.names |= registers
-    _loop(follower, loop, due, here, registers)
-    for name, stmt in zip(registers, stores, strict=False):
-        if _stored(follower, stmt) != (name, registers[name]):
+@dataclass(slots=True)
+class VectorFollower(ThreadFollower):
+    """A work function with vectors of numbers of that type."""
+
+    vectors: str = ""
+
+    def held(self, rest: Sequence[ast.stmt], queue: deque[Due], here: Here) -> int:
+        """Loads, a loop, and the stores that give back what it has made of them."""
+        registers: Registers = {}
+        position = 0
+        while position < len(rest) and (found := self.loaded(rest[position], here)) is not None:
+            name, register = found
+            if name in registers or name in self.names:
+                raise unread(rest[position], f"gives {name} another meaning")
+            registers[name] = register
+            position += 1
+        loop, stores = rest[position] if position < len(rest) else rest[-1], rest[position + 1 : position + 1 + len(registers)]
+        due = self.due(queue, here)
+        if not isinstance(loop, ast.For) or due is None:
+            raise Differs(loop, "is no loop over what was loaded")
+        self.meaning.names |= registers
+        self.lanes(loop, due, here, registers)
+        for name, stmt in zip(registers, stores, strict=False):
+            match stmt:
+                case ast.Expr(ast.Call(ast.Name("lanes_store"), [array, place, ast.Name(other)], [])) if other == name:
+                    if self.side_by_side(array, place, here) == registers[name]:
+                        continue
             raise Differs(stmt, "does not give back what was loaded", f"{name} is to be stored where it came from")
-    if len(stores) < len(registers):
-        raise Differs(loop, "changes registers that are not stored behind it")
-    values.names = {n: m for n, m in values.names.items() if n not in registers}
-    return position + 1 + len(registers)
+        if len(stores) < len(registers):
+            raise Differs(loop, "changes registers that are not stored behind it")
+        self.meaning.names = {n: t for n, t in self.names.items() if n not in registers}
+        return position + 1 + len(registers)
 
+    def loaded(self, stmt: ast.stmt, here: Here) -> tuple[str, Held] | None:
+        """The register that a statement fills, if it is a load."""
+        match stmt:
+            case ast.Assign([ast.Name(name)], ast.Call(ast.Name("lanes_load"), [array, place], [])):
+                return name, self.side_by_side(array, place, here)
+        return None
 
-def _loaded(follower: Follower, stmt: ast.stmt) -> tuple[str, Held] | None:
-    match stmt:
-        case ast.Assign(
-            [ast.Name(name)], ast.Call(ast.Name("lanes_load"), [ast.Name(array), ast.Call(ast.Name("at"), [number])], [])
+    def side_by_side(self, array: ast.expr, place: ast.expr, here: Here) -> Held:
+        """Cells of the block that lie side by side, from a number on."""
+        match array, place:
+            case ast.Name(name), ast.Call(ast.Name("at"), [number], []) if isinstance(found := self.names.get(name), Pointer):
+                own = self.meaning.arrays[found.array].owner != "grid" and found.array not in self.meaning.each
+                if own and found.item == self.vectors:
+                    return Held(found, canonical(self.reader(here).index(number)))
+        raise unread(array, f"{ast.unparse(array)} is no array of cells of {self.vectors}")
+
+    def lanes(self, node: ast.For, due: Due, here: Here, registers: Registers) -> None:
+        """A loop of the program around operations of vectors."""
+        match node, due.step:
+            case ast.For(ast.Name(name), ast.Call(ast.Name("range"), bounds, []), body, []), For(axis, inner):
+                low, high = self.bounds(bounds, here)
+            case _:
+                raise Differs(node, "is no loop of vectors")
+        names, around = dict(self.names), self.domain
+        self.counts(node, name, axis)
+        self.domain = (*around, axis)
+        inside = self.inside(here, axis, low, high)
+        wanted = deque(_vectors(tuple(replace(due, step=s) for s in inner)))
+        match body:
+            case [ast.If(test, body, [])]:
+                inside = inside.under(self.reader(inside).guard(test))
+        for stmt in body:
+            one = wanted.popleft() if wanted else None
+            if one is None:
+                raise Differs(stmt, "is done", "the program is done here")
+            if isinstance(stmt, ast.For):
+                self.lanes(stmt, one, inside, registers)
+            else:
+                self.operation(stmt, one, inside, registers)
+        if wanted:
+            raise Differs(node, "ends before the program does")
+        self.domain, self.meaning.names = around, names
+
+    def operation(self, stmt: ast.stmt, due: Due, here: Here, registers: Registers) -> None:
+        """`acc = lanes_add(acc, value)`: every lane of a register."""
+        step, lane = due.step, due.lane
+        if not isinstance(step, Assign) or lane is None:
+            raise Differs(stmt, "is an operation of vectors", "the program has a loop here")
+        self.shown |= {*self.meaning.computed((step,))}
+        match stmt:
+            case ast.Assign([ast.Name(name)], value) if name in registers:
+                register = registers[name]
+            case _:
+                raise Differs(stmt, "changes no register that was loaded")
+        self.points(stmt, (*due.guards, *conjuncts(step.guard)), here, (lane,))
+        there, array = replace(here, axes=(*here.axes, lane)), register.pointer.array
+        (theirs,) = self.meaning.place(step.target, step.index)
+        if array != step.target or not there.same(register.first + Var(lane.name), theirs):
+            raise Differs(stmt, f"changes {array} from {text(register.first)} on", f"the program's element is {text(theirs)}")
+        found, wanted = self.vector(value, lane, there), self.meaning.stored(step.target, combined(step))
+        if any(r.tensor in {h.pointer.array for h in registers.values()} for r in reads(step.value)) or not there.same(
+            found, wanted
         ):
-            follower.values.called |= {"lanes_load"}
-            meaning = follower.values.names.get(array)
-            if isinstance(meaning, Array) and not meaning.each:
-                return name, Held(meaning.name, canonical(follower.values.index(number)), meaning.dtype)
-            raise unread(stmt, f"loads {array}, which is no array of cells")
-    return None
+            raise Differs(value, f"gives {text(found)}", f"the program's value is {text(wanted)}")
+
+    def vector(self, node: ast.expr, lane: Axis, here: Here) -> Term:
+        """An expression of vectors, as what its lane holds."""
+        match node:
+            case ast.Name(name) if isinstance(register := self.names.get(name), Held):
+                return self.lane(register, lane)
+            case ast.Call(ast.Name("lanes_spread"), [number], []):
+                value = self.reader(here).value(number)
+                if value.kind == self.vectors:
+                    return value.term
+            case ast.Call(ast.Name("lanes_load"), [array, place], []):
+                return self.lane(self.side_by_side(array, place, here), lane)
+            case ast.Call(ast.Name("lanes_sub"), [zero, right], []) if ast.unparse(zero) == f"lanes_spread({NOUGHT[self.vectors]})":
+                return App("neg", (self.vector(right, lane, here),), self.vectors)
+            case ast.Call(ast.Name(name), [left, right], []) if name.removeprefix("lanes_") in OPERATIONS:
+                return App(
+                    name.removeprefix("lanes_"), (self.vector(left, lane, here), self.vector(right, lane, here)), self.vectors
+                )
+        raise unread(node, "is no operation of vectors")
+
+    def lane(self, register: Held, lane: Axis) -> Term:
+        """What a register holds in one lane."""
+        return Read(register.pointer.array, (register.first + Var(lane.name),), register.pointer.item)
 
 
-def _stored(follower: Follower, stmt: ast.stmt) -> tuple[str, Held] | None:
-    match stmt:
-        case ast.Expr(ast.Call(ast.Name("lanes_store"), [ast.Name(array), ast.Call(ast.Name("at"), [number]), ast.Name(name)], [])):
-            follower.values.called |= {"lanes_store"}
-            meaning = follower.values.names.get(array)
-            if isinstance(meaning, Array):
-                return name, Held(meaning.name, canonical(follower.values.index(number)), meaning.dtype)
-    return None
-
-
-def _loop(follower: Follower, node: ast.For, due: Due, here: Here, registers: dict[str, Held]) -> None:
-    """A loop of the program around operations of vectors."""
-    match node, due.step:
-        case ast.For(ast.Name(name), ast.Call(ast.Name("range"), bounds, []), body, []), For(axis, inner):
-            low, high = follower.bounds(bounds)
-        case _:
-            raise Differs(node, "is no loop of vectors")
-    names = dict(follower.values.names)
-    follower.values.names[name] = Var(axis.name)
-    around, follower.domain = follower.domain, (*follower.domain, axis)
-    inside = follower.inside(here, axis, low, high)
-    wanted = deque(_vectors(tuple(replace(due, step=s) for s in inner)))
-    match body:
-        case [ast.If(test, body, [])]:
-            follower.values.here = inside
-            inside = inside.under(follower.values.condition(test))
-    for stmt in body:
-        follower.values.here = inside
-        one = wanted.popleft() if wanted else None
-        if one is None:
-            raise Differs(stmt, "is done", "the program is done here")
-        if isinstance(stmt, ast.For):
-            if not isinstance(one.step, For):
-                raise Differs(stmt, "is a loop", "the program has none here")
-            _loop(follower, stmt, one, inside, registers)
-        else:
-            _operation(follower, stmt, one, inside, registers)
-    if wanted:
-        raise Differs(node, "ends before the program does")
-    follower.domain, follower.values.names = around, names
+NOUGHT = {"f32": "np.float32(-0.0)", "f64": "np.float64(-0.0)"}
 
 
 def _vectors(wanted: tuple[Due, ...]) -> Iterator[Due]:
@@ -123,52 +165,3 @@ def _vectors(wanted: tuple[Due, ...]) -> Iterator[Due]:
                 yield due
             case _:
                 raise Differs(ast.Pass(lineno=1, col_offset=0), "is no loop of vectors")
-
-
-def _operation(follower: Follower, stmt: ast.stmt, due: Due, here: Here, registers: dict[str, Held]) -> None:
-    """`acc = lanes_add(acc, value)`: every lane of a register."""
-    step, lane = due.step, due.lane
-    assert isinstance(step, Assign) and lane is not None
-    follower.values.shown = {*follower.values.shown, *follower.computed((step,))}
-    match stmt:
-        case ast.Assign([ast.Name(name)], value) if name in registers:
-            register = registers[name]
-        case _:
-            raise Differs(stmt, "changes no register that was loaded")
-    follower.points(stmt, (*due.guards, *conjuncts(step.guard)), here, (lane,))
-    there = replace(here, axes=(*here.axes, lane))
-    (theirs,) = follower.flat(Read(step.target, step.index, "")).index  # type: ignore[union-attr]
-    if register.array != step.target or not there.same(register.first + Var(lane.name), theirs):
-        raise Differs(stmt, f"changes {register.array} from {text(register.first)} on", f"the program's element is {text(theirs)}")
-    found, wanted = _value(follower, value, lane, there), follower.flat(_combined(step))
-    if any(r.tensor in {h.array for h in registers.values()} for r in reads(step.value)) or not there.same(found, wanted):
-        raise Differs(value, f"gives {text(found)}", f"the program's value is {text(wanted)}")
-
-
-def _combined(step: Assign) -> Term:
-    from tinygpu.validate.cpu_follow import combined
-
-    return combined(step)
-
-
-def _value(follower: Follower, node: ast.expr, lane: Axis, here: Here) -> Term:
-    """An expression of vectors, as what its lane holds."""
-    values = follower.values
-    match node:
-        case ast.Name(name) if isinstance(register := values.names.get(name), Held):
-            return Read(register.array, (register.first + Var(lane.name),), register.dtype)
-        case ast.Call(ast.Name("lanes_spread"), [number], []):
-            values.called.add("lanes_spread")
-            return widened(values.term(number))
-        case ast.Call(ast.Name("lanes_load"), [ast.Name(array), ast.Call(ast.Name("at"), [number])], []):
-            values.called.add("lanes_load")
-            meaning = values.names.get(array)
-            if isinstance(meaning, Array) and not meaning.each:
-                return Read(meaning.name, (values.index(number) + Var(lane.name),), meaning.dtype)
-        case ast.Call(ast.Name(name), [left, right], []) if name.removeprefix("lanes_") in OPERATIONS:
-            values.called.add(name)
-            a, b = _value(follower, left, lane, here), _value(follower, right, lane, here)
-            if a.dtype == b.dtype:
-                negative = isinstance(a, Const) and name == "lanes_sub" and str(a.value) == "-0.0"
-                return App("neg", (b,), b.dtype) if negative else App(name.removeprefix("lanes_"), (a, b), a.dtype)
-    raise unread(node, "is no operation of vectors")

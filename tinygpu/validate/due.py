@@ -9,7 +9,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from tinygpu.category.term import TRUE, text
+from tinygpu.category.monoid import as_monoid
+from tinygpu.category.term import TRUE, Read, Term, text
 from tinygpu.program.step import Array, Assign, For, Ghost, If, Step, Sync, steps
 from tinygpu.program.traverse import meets
 from tinygpu.record import replace
@@ -59,3 +60,10 @@ def shown(step: Step) -> str:
         case Sync(scope):
             return f"barrier of the {scope}"
     return type(step).__name__
+
+
+def combined(step: Assign) -> Term:
+    """The value that the target gets."""
+    if not step.update:
+        return step.value
+    return as_monoid(step.update).combine(Read(step.target, step.index, step.value.dtype), step.value)

@@ -13,14 +13,15 @@ import ast
 import math
 from collections.abc import Callable, Collection, Mapping
 
+from tinygpu.category.dtype import INTEGERS
 from tinygpu.category.operation import COMPARISONS, FUNCTION
 from tinygpu.category.term import BOOL, INDEX, App, Const, Read, Term, apply, text
 from tinygpu.record import dataclass, field
-from tinygpu.validate.cast import as_kind, beside, converted, extreme
+from tinygpu.validate.cast import as_index, as_kind, beside, converted, extreme
 from tinygpu.validate.same import Here
 from tinygpu.validate.typed import (
     FLOATS,
-    INTEGERS,
+    OPERATORS,
     SIGNED_INDEX,
     WORD_INDEX,
     Atom,
@@ -36,10 +37,6 @@ from tinygpu.validate.typed import (
 )
 from tinygpu.validate.width import Width
 
-OPERATORS: Mapping[type, str] = {
-    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.FloorDiv: "floordiv", ast.Mod: "mod", ast.BitXor: "xor",
-    ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne",
-}  # fmt: skip
 RANGE = {
     "ix": "an index of the kernel's type",
     "u32": "an unsigned number of 32 bits",
@@ -95,9 +92,9 @@ class Reader:
             case ast.UnaryOp(op=op, operand=operand):
                 return self._unary(node, op, self.value(operand))
             case ast.BinOp(left=left, op=op, right=right) if type(op) in OPERATORS:
-                return self._binary(node, OPERATORS[type(op)], self.value(left), self.value(right))
+                return self._binary(node, OPERATORS[type(op)], *self.sides(left, right))
             case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in OPERATORS:
-                return self._compare(node, OPERATORS[type(op)], self.value(left), self.value(right))
+                return self._compare(node, OPERATORS[type(op)], *self.sides(left, right))
             case ast.BoolOp(op=op, values=[first, *others]):
                 parts = [self.guard(first), *map(self._maybe, others)]
                 return Value(App("and" if isinstance(op, ast.And) else "or", tuple(parts), BOOL), "bool")
@@ -127,9 +124,17 @@ class Reader:
         """An expression as a value of that type."""
         return as_kind(node, self.value(node), kind)
 
+    def sides(self, left: ast.expr, right: ast.expr) -> tuple[Value, Value]:
+        """Two operands."""
+        return self.value(left), self.value(right)
+
+    def fits(self, term: Term, kind: str) -> bool:
+        """Whether an integer is seen, or proved, to fit."""
+        return self.width.fits(term, kind, self.here)
+
     def needs(self, node: ast.AST, term: Term, kind: str) -> None:
         """That an integer fits, or the error."""
-        if not self.width.fits(term, kind, self.here):
+        if not self.fits(term, kind):
             says = f"{text(term)} is computed here, and may not be {RANGE[kind]}"
             raise Differs(node, says, "every integer of a kernel fits its type", open_=True)
 
@@ -278,21 +283,9 @@ class Reader:
 
     def _cast(self, node: ast.Call, kind: str, value: Value) -> Value:
         """A call of a type: of an index, to an index, or of one number to another."""
-        term = value.term
         if kind == "ix":
-            if term.dtype == INDEX:
-                if value.kind not in ("ix", "raw ix") and term not in self.flat:
-                    self.needs(node, term, "ix")
-                return Value(term, kind)
-            if value.kind in INTEGERS:
-                if value.kind in ("i64", "u32"):
-                    self.needs(node, App("cast", (term,)), "ix")
-                return Value(App("cast", (term,)), "ix")
-            raise unread(node, f"{ast.unparse(node)} makes an index of {value.kind}")
-        if kind == "u32" and term.dtype == INDEX:
-            return Value(Const(term.value, kind) if isinstance(term, Const) else App("cast", (term,), kind), kind)
-        if (kind, value.kind) == ("i64", "u64"):
+            term, whole = as_index(node, value)
+            if not whole and term not in self.flat:
+                self.needs(node, term, "ix")
             return Value(term, kind)
-        if kind == "u64":
-            return Value(as_kind(node, value, "i64"), kind)
-        return Value(as_kind(node, value, kind), kind)
+        return Value(as_kind(node, value, "i64" if kind == "u64" else kind), kind)

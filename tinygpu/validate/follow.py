@@ -10,19 +10,19 @@ twice, once where its condition holds and once where it does not. Wide accesses 
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from tinygpu.category.monoid import as_monoid
 from tinygpu.category.term import BOOL, App, Read, Term, Var, conjunction, conjuncts, negation, reads, text
 from tinygpu.program.step import Assign, For, If, Step, Sync
 from tinygpu.record import dataclass, field, replace
-from tinygpu.validate.due import Missing, collective, due, shown
-from tinygpu.validate.effects import Effects, names_in
+from tinygpu.validate.due import Missing, collective, combined, due, shown
+from tinygpu.validate.expression import Reader
 from tinygpu.validate.moves import Sink, emptied, loads, stores, together
 from tinygpu.validate.same import Here
-from tinygpu.validate.scope import Scope
-from tinygpu.validate.typed import Atom, Cells, Differs, Number, Pointer, unread
-from tinygpu.validate.written import written
+from tinygpu.validate.scope import Effects, Scope, names_in
+from tinygpu.validate.typed import OPERATORS, Atom, Cells, Differs, Number, Pointer, unread
+
+Sinks = Mapping[str, tuple[Sink, Term, Sequence[ast.stmt]]]  # by cells: the store, the variable of the loop, its body
 
 
 @dataclass(slots=True)
@@ -52,7 +52,7 @@ class Follower:
                 sinks = {} if last else sinks
             else:
                 self.single(stmt, self.next(queue, stmt, here), here)
-        self.scope.settled()
+        self.scope.used()
         if sinks:
             raise Differs(next(iter(sinks.values())).node, "stores cells that were not all written just before")
         for step in queue:
@@ -95,7 +95,7 @@ class Follower:
 
     def nested(self, stmt: ast.For | ast.If, step: Step, here: Here, sinks: dict[str, Sink]) -> None:
         """A loop or a choice."""
-        self.scope.settled()
+        self.scope.used()
         if isinstance(stmt, ast.If):
             self.choice(stmt, step, here, sinks)
         elif isinstance(step, For):
@@ -179,7 +179,7 @@ class Follower:
         """A barrier, or an assignment."""
         waits = self.barrier(stmt)
         if waits:
-            self.scope.settled()
+            self.scope.used()
             if not isinstance(step, Sync) or step.scope != waits:
                 raise Differs(stmt, f"is a barrier of the {waits}", f"the program does here: {shown(step)}")
             self.scope.forget(Effects(barriers=True))
@@ -215,15 +215,66 @@ class Follower:
         term = reader.number(cell.value, cell.item)
         if cell.update and not cell.atomic:
             term = App(cell.update, (Read(cell.array, cell.place, cell.item), term), cell.item)
-        wanted = self.combined(step)
+        wanted = self.scope.meaning.stored(step.target, step.value if step.atomic else combined(step))
         if not here.same(term, wanted):
             raise Differs(cell.value, f"gives {text(term)}", f"the program's value is {text(wanted)}")
         self.scope.used(names_in(stmt))
         self.scope.written(cell.array)
 
-    def combined(self, step: Assign) -> Term:
-        """The value that the target gets."""
-        value = step.value
-        if step.update and not step.atomic:
-            value = as_monoid(step.update).combine(Read(step.target, step.index, value.dtype), value)
-        return self.scope.meaning.stored(step.target, value)
+
+# ── what is written ────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """`where` is the part of the text that says the place; `update` combines the cell with the value, in place or atomically."""
+
+    array: str
+    place: tuple[Term, ...]
+    where: ast.AST
+    item: str
+    update: str
+    value: ast.expr
+    atomic: bool = False
+
+
+def written(scope: Scope, stmt: ast.stmt, reader: Reader, sinks: Sinks) -> Written:
+    """What a statement writes. Raises Differs."""
+    match stmt:
+        case ast.Assign(targets=[target], value=value):
+            return Written(*_cell(scope, stmt, target, reader, sinks), "", value)
+        case ast.AugAssign(target=target, op=op, value=value) if type(op) in OPERATORS:
+            cell = _cell(scope, stmt, target, reader, sinks)
+            if cell[3] not in ("f32", "f64"):
+                raise unread(stmt, f"an update in place of {cell[3]}, which numba makes wider")
+            return Written(*cell, OPERATORS[type(op)], value)
+        case ast.Expr(value=ast.Call(func=ast.Name(id=function), args=[ast.Name(id=name), offset, value], keywords=[])):
+            atom, found = scope.names.get(function), scope.names.get(name)
+            if isinstance(atom, Atom) and atom.what == "atomic" and isinstance(found, Pointer):
+                if atom.shared != found.shared or found.array in scope.inputs:
+                    raise Differs(stmt, f"{function} is not for this memory")
+                return Written(found.array, (reader.index(offset),), offset, found.item, atom.name, value, True)
+    raise unread(stmt, f"{ast.unparse(stmt).splitlines()[0]} is no statement of a kernel")
+
+
+def _cell(
+    scope: Scope, stmt: ast.stmt, target: ast.expr, reader: Reader, sinks: Sinks
+) -> tuple[str, tuple[Term, ...], ast.AST, str]:
+    """Array, place, the node that says it, and type of the cell of a target."""
+    match target:
+        case ast.Name(id=name) if isinstance(found := scope.names.get(name), Number):
+            return found.array, (), target, found.item
+        case ast.Subscript(value=ast.Name(id=name), slice=place):
+            match scope.names.get(name):
+                case Pointer(array, item) if array not in scope.inputs:
+                    return array, (reader.index(place),), place, item
+                case Cells(array, item, shape) if array:
+                    index = place.elts if isinstance(place, ast.Tuple) else [place]
+                    if len(index) == len(shape):
+                        return array, tuple(map(reader.index, index)), place, item
+                case Cells(_, item) if name in sinks:
+                    sink, turn, body = sinks[name]
+                    if stmt not in body or reader.index(place) != turn:
+                        raise Differs(place, "is not the cell of this turn")
+                    return sink.pointer.array, (sink.offset + turn,), sink.node, item
+    raise unread(stmt, f"{ast.unparse(target)} is nothing that a kernel writes here")

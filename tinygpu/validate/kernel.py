@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 
+from tinygpu.category.dtype import NATIVE
 from tinygpu.category.operation import FUNCTION
 from tinygpu.category.term import BOOL, Read, Term, Var, reads
 from tinygpu.program.arrays import arrays
@@ -26,15 +27,38 @@ from tinygpu.validate.scope import Scope
 from tinygpu.validate.typed import Atom, Cells, Differs, Pointer, Thing, Value, unread
 from tinygpu.validate.width import Width
 
-TYPES = ("f64", "f32", "i64", "i32", "i8", "u64", "u32", "u16", "u8", "ix")
-FUNCTIONS = tuple(row.cuda + end for row in FUNCTION.values() if row.cuda and not row.angle for end in ("", "f"))
-MAKERS = {"wide_load": "load", "wide_store": "store"}
-DIVISIONS = {"div": "floordiv", "mod": "mod", "ceil": "ceildiv"}
-ALONE = {"counted": "upto", "constant_memory": "constant"}
+TYPES = (*NATIVE, "u64", "u16", "ix")
+HALVES = ("f16", "bf16")
+CONVERSIONS = (*(f"{half}_{way}" for half in HALVES for way in ("bits", "value")), *(f"round_{half}" for half in HALVES))
+NAMED: Mapping[str, Atom] = {  # attributes of what `cuda_names` gives
+    **{name: Atom("type", name) for name in TYPES},
+    **{
+        row.cuda + end: Atom("function", row.cuda + end)
+        for row in FUNCTION.values()
+        if row.cuda and not row.angle
+        for end in ("", "f")
+    },
+    **{name: Atom(name) for name in ("cuda", "inf", "pointer", "void")},
+}
+MADE: Mapping[tuple[str, tuple[object, ...]], Atom] = {  # what functions of the runtime make of their arguments
+    **{("division", (name,)): Atom("division", op) for name, op in (("div", "floordiv"), ("mod", "mod"), ("ceil", "ceildiv"))},
+    **{("conversion", (name,)): Atom("conversion", name) for name in (*CONVERSIONS, "trunc_i32", "trunc_u32", "trunc_i64")},
+    **{
+        ("angle_function", (row.cuda + end,)): Atom("function", row.cuda + end)
+        for row in FUNCTION.values()
+        if row.angle
+        for end in ("", "f")
+    },
+    **{("shuffle", (name,)): Atom("shuffle", name) for name in ("xor", "up", "down", "idx", "up_any", "down_any")},
+    **{
+        ("atomic", (name, place)): Atom("atomic", name, 0, place == "shared")
+        for name in ("sum", "max", "min")
+        for place in ("global", "shared")
+    },
+    ("counted", ()): Atom("upto"),
+    ("constant_memory", ()): Atom("constant"),
+}
 KEPT = ("wide", "min", "max", "abs")  # of Python, or of the function that makes the kernel
-CONVERSIONS = ("f16_bits", "f16_value", "bf16_bits", "bf16_value", "round_f16", "round_bf16", "trunc_i32", "trunc_u32", "trunc_i64")
-SHUFFLES = ("xor", "up", "down", "idx", "up_any", "down_any")
-ANGLES = tuple(row.cuda + end for row in FUNCTION.values() if row.angle for end in ("", "f"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,36 +139,21 @@ def _bind(names: dict[str, Thing], target: ast.expr, atom: Atom) -> None:
 def _atom(node: ast.expr, space: str) -> Atom:
     """What the prelude calls by an expression."""
     match node:
-        case ast.Attribute(value=ast.Name(id=base), attr=name) if base == space:
-            if name in TYPES:
-                return Atom("type", name)
-            if name in FUNCTIONS:
-                return Atom("function", name)
-            if name in ("cuda", "inf", "pointer", "void"):
-                return Atom(name)
-        case ast.Call(func=ast.Name(id=maker), args=[ast.Constant(value=int(number))], keywords=[]):
-            if maker in MAKERS:
-                return Atom(MAKERS[maker], "", number)
-            if maker == "shared_memory":
-                return Atom("shared", "", number)
-        case ast.Call(func=ast.Name(id=maker), args=[ast.Constant(value=int(number)), ast.Constant(memory)], keywords=[]):
-            if maker in MAKERS and (memory == "shared" or (maker, memory) == ("wide_store", "streaming")):  # a hint to the caches
-                return Atom(MAKERS[maker], "", number, memory == "shared")
-        case ast.Call(func=ast.Name(id="division"), args=[ast.Constant(value=str(name))], keywords=[]) if name in DIVISIONS:
-            return Atom("division", DIVISIONS[name])
-        case ast.Call(func=ast.Name(id=maker), args=[], keywords=[]) if maker in ALONE:
-            return Atom(ALONE[maker])
-        case ast.Call(func=ast.Name(id="conversion"), args=[ast.Constant(value=str(name))], keywords=[]) if name in CONVERSIONS:
-            return Atom("conversion", name)
-        case ast.Call(func=ast.Name(id="angle_function"), args=[ast.Constant(value=str(name))], keywords=[]) if name in ANGLES:
-            return Atom("function", name)
-        case ast.Call(func=ast.Name(id="shuffle"), args=[ast.Constant(value=str(name))], keywords=[]) if name in SHUFFLES:
-            return Atom("shuffle", name)
-        case ast.Call(
-            func=ast.Name(id="atomic"), args=[ast.Constant(value=str(name)), ast.Constant(value=str(place))], keywords=[]
-        ):
-            if place in ("global", "shared") and name in ("sum", "max", "min"):
-                return Atom("atomic", name, 0, place == "shared")
+        case ast.Attribute(value=ast.Name(id=base), attr=name) if base == space and name in NAMED:
+            return NAMED[name]
+        case ast.Call(func=ast.Name(id=maker), args=arguments, keywords=[]):
+            given = tuple(a.value for a in arguments if isinstance(a, ast.Constant))
+            match maker, given:
+                case _ if len(given) < len(arguments):
+                    pass
+                case _, _ if (maker, given) in MADE:
+                    return MADE[maker, given]
+                case "shared_memory", (int(number),):
+                    return Atom("shared", "", number)
+                case (("wide_load" | "wide_store"), (int(number),) | (int(number), "shared")):
+                    return Atom(maker.removeprefix("wide_"), "", number, len(given) > 1)
+                case "wide_store", (int(number), "streaming"):  # a hint to the caches
+                    return Atom("store", "", number)
     raise unread(node, f"{ast.unparse(node)} is nothing of the prelude")
 
 

@@ -9,8 +9,9 @@ bits in memory and as f32 in registers. The one idea: this is the statement of w
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Self
 
-from tinygpu.category.dtype import HALVES, RANGE, SMALL
+from tinygpu.category.dtype import HALVES, MEMORY, NARROW, RANGE, REGISTER, SMALL
 from tinygpu.category.layout import address as shared_address
 from tinygpu.category.operation import EXACT, FUNCTION, SHUFFLES, expanded
 from tinygpu.category.rounding import nearest
@@ -20,9 +21,6 @@ from tinygpu.program.arrays import arrays
 from tinygpu.program.space import INPUT
 from tinygpu.program.step import Array, Program
 from tinygpu.record import dataclass, field, replace
-
-MEMORY = {"f16": "u16", "bf16": "u16", BOOL: "u8"}  # an element where it is stored, a scalar as it is passed
-REGISTER = {"f16": "f32", "bf16": "f32", BOOL: "u8"}
 
 
 def in_memory(dtype: str) -> str:
@@ -43,7 +41,7 @@ class Meaning:
     known: dict[Term, Term] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, program: Program) -> Meaning:
+    def of(cls, program: Program) -> Self:
         return cls(arrays(program))
 
     def place(self, name: str, index: tuple[Term, ...]) -> tuple[Term, ...]:
@@ -121,7 +119,7 @@ class Meaning:
                 return App("cast", (value,), "f32")
             wide = value if source in (*FLOATS, "i64") else App("cast", (value,), "i64")
             return App(f"round_{target}", (wide,), "f32")
-        if source in FLOATS and target in SMALL:
+        if source in FLOATS and target in NARROW:
             low, high = (Const(end, "i32") for end in RANGE[target])
             cut = App("trunc_i32", (value,), "i32")
             return App("cast", (App("min", (App("max", (cut, low), "i32"), high), "i32"),), target)

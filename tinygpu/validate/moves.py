@@ -13,9 +13,8 @@ from collections.abc import Mapping, Sequence
 
 from tinygpu.category.term import Const, Term, reads, text
 from tinygpu.record import dataclass
-from tinygpu.validate.effects import names_in
 from tinygpu.validate.same import Here
-from tinygpu.validate.scope import Scope
+from tinygpu.validate.scope import Scope, names_in
 from tinygpu.validate.typed import Atom, Cells, Differs, Loaded, Pointer, Thing, unread
 
 

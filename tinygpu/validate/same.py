@@ -14,8 +14,8 @@ from functools import lru_cache
 
 import z3
 
+from tinygpu.category.bounds import range_of
 from tinygpu.category.decide import holds as decide
-from tinygpu.category.interval import range_of
 from tinygpu.category.known import Known
 from tinygpu.category.linear import as_written, plus, polynomial, term_of
 from tinygpu.category.region import Region, ranges

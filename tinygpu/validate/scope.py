@@ -1,7 +1,8 @@
-"""What the names of a kernel's text stand for at the statement at hand.
+"""What the names of a kernel's text stand for at the statement at hand, and what statements change: names, arrays, and whether threads wait.
 
 Comes in: statements that give names, and what statements write. Goes out: readers of expressions, and names that are not known any more.
-The one idea: a name stands for its term until something that the term was read from is written; then nobody may use it.
+The one idea: a name stands for its term until something that the term was read from is written; then nobody may use it. What a loop may change
+is not known in any of its turns before it is given again, so it is looked for first.
 """
 
 from __future__ import annotations
@@ -9,10 +10,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
+from tinygpu.category.dtype import NATIVE
 from tinygpu.category.linear import as_written, joined, polynomial
 from tinygpu.category.term import App, Read, Term, reads, variables, walk
 from tinygpu.record import dataclass, field, replace
-from tinygpu.validate.effects import Effects, effects
 from tinygpu.validate.expression import Reader
 from tinygpu.validate.flat import Flat
 from tinygpu.validate.meaning import Meaning
@@ -20,7 +21,28 @@ from tinygpu.validate.same import Here
 from tinygpu.validate.typed import Atom, Cells, Differs, Loaded, Number, Pointer, Stale, Thing, Value, unread
 from tinygpu.validate.width import Width
 
-NAMED = ("ix", "u32", "f32", "f64", "i8", "i32", "i64", "u8", "bool")  # types that a name of the text may have
+NAMED = ("ix", "bool", *NATIVE)  # types that a name of the text may have
+
+
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """`assigned` are names of the text, `written` arrays of the program."""
+
+    assigned: frozenset[str] = frozenset()
+    written: frozenset[str] = frozenset()
+    barriers: bool = False
+
+
+def _array(thing: Thing | None) -> set[str]:
+    match thing:
+        case Number(array=array) | Pointer(array=array) | Cells(array=array) if array:
+            return {array}
+    return set()
+
+
+def names_in(node: ast.AST) -> frozenset[str]:
+    """All names that stand in a node."""
+    return frozenset(n.id for n in ast.walk(node) if isinstance(n, ast.Name))
 
 
 @dataclass(slots=True)
@@ -42,7 +64,25 @@ class Scope:
 
     def effects(self, *body: ast.stmt) -> Effects:
         """What statements may change."""
-        return effects(body, self.names)
+        assigned: set[str] = set()
+        written: set[str] = set()
+        barriers = False
+        for node in (n for stmt in body for n in ast.walk(stmt)):
+            match node:
+                case ast.Name(id=name, ctx=ast.Store()):
+                    assigned.add(name)
+                    written |= _array(self.names.get(name))
+                case ast.Subscript(value=ast.Name(id=name), ctx=ast.Store()):
+                    written |= _array(self.names.get(name))
+                case ast.Call(func=ast.Name(id=name), args=[ast.Name(id=first), *_]):
+                    atom = self.names.get(name)
+                    if isinstance(atom, Atom) and atom.what in ("store", "atomic"):
+                        written |= _array(self.names.get(first))
+                    if isinstance(atom, Atom) and atom.what == "load":
+                        assigned.add(first)
+                case ast.Attribute(attr="syncthreads" | "syncwarp"):
+                    barriers = True
+        return Effects(frozenset(assigned), frozenset(written), barriers)
 
     def given(self, stmt: ast.stmt, here: Here) -> bool:
         """Whether a statement only gives a name to a number; the name stands for its term from here on."""
@@ -71,16 +111,12 @@ class Scope:
         self.kind(stmt, name, "ix")
         self.names[name] = Value(term, "ix")
 
-    def used(self, names: Iterable[str]) -> None:
-        """That an assignment uses every shuffle that was made for it."""
+    def used(self, names: Iterable[str] = ()) -> None:
+        """That an assignment uses every shuffle that was made for it; without one, that none waits for its use."""
         for name, given in self.pending.items():
             if name not in names:
                 raise Differs(given, "is a shuffle whose value is not used at once")
         self.pending.clear()
-
-    def settled(self) -> None:
-        """That no shuffle waits for its use."""
-        self.used(())
 
     def written(self, array: str) -> None:
         """An array of the program was written."""

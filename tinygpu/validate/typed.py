@@ -7,15 +7,20 @@ The one idea: an index term is an integer of mathematics and a machine type besi
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from typing import TypeAlias
 
+from tinygpu.category.dtype import INTEGERS, NATIVE
 from tinygpu.category.term import Term
 from tinygpu.record import dataclass
 
-INTEGERS = ("i8", "i32", "i64", "u8", "u32")  # u16 only as the bits of floats
-FLOATS = ("f32", "f64")
+FLOATS = tuple(name for name in NATIVE if name not in INTEGERS)
 SIGNED_INDEX = ("ix", "lit", "raw ix")  # an index, a number of the text, and what arithmetic of these gives before it is cast back
 WORD_INDEX = ("u32", "raw u32")  # an index as an unsigned number of 32 bits
+OPERATORS: Mapping[type, str] = {
+    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.FloorDiv: "floordiv", ast.Mod: "mod", ast.BitXor: "xor",
+    ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +60,14 @@ class Loaded:
 
 
 @dataclass(frozen=True, slots=True)
+class Held:
+    """A vector register of a CPU: the cells of an array from `first` on, one a lane."""
+
+    pointer: Pointer
+    first: Term
+
+
+@dataclass(frozen=True, slots=True)
 class Number:
     """A thread's own variable that is a cell of the program."""
 
@@ -79,7 +92,7 @@ class Stale:
     why: str
 
 
-Thing: TypeAlias = Value | Pointer | Cells | Loaded | Number | Atom | Stale
+Thing: TypeAlias = Value | Pointer | Cells | Loaded | Held | Number | Atom | Stale
 
 
 class Differs(Exception):

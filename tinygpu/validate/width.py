@@ -9,11 +9,11 @@ intervals, which the launcher's limits are compared with.
 
 from __future__ import annotations
 
-from functools import lru_cache, reduce
+from functools import lru_cache
 
 import z3
 
-from tinygpu.category.interval import range_of
+from tinygpu.category.bounds import range_of
 from tinygpu.category.known import Known
 from tinygpu.category.linear import Polynomial, constant, number, plus, polynomial, times, without
 from tinygpu.category.term import BOOL, INDEX, App, Const, Term, Var, conjunction
@@ -42,7 +42,6 @@ class Width:
     least: int = LEAST
     forms: tuple[Polynomial, ...] = ()
     known: dict[tuple[Term, str, Here], bool] = field(default_factory=dict)
-    asked: int = 0
 
     def __post_init__(self) -> None:
         self.forms = tuple(polynomial(t) for t in self.limits)
@@ -98,7 +97,6 @@ class Width:
 
     def _proved(self, term: Term, kind: str, here: Here) -> bool:
         """By the solver, which is told that nothing the launcher compares is larger than the largest index."""
-        self.asked += 1
         given = tuple(App("le", (t, LARGEST), BOOL) for t in self.limits) + (App("le", (Const(self.least), LARGEST), BOOL),)
         (a, b), (c, d) = RANGES[kind]
         goal = conjunction(LARGEST * a + b <= term, term <= LARGEST * c + d)
@@ -151,10 +149,6 @@ class Ends:
                 if self.known.positive(plus(plus(size, constant(1), -1), most, -1)):
                     return plus(times(plus(high, constant(1)), size), constant(1), -1)
                 return plus(times(high, size), most) if self._natural(a) else None
-            case App("add", (a, b), "index"):
-                left, right, whole = self.high(a), self.high(b), self._bounded(polynomial(canonical(term)))
-                parts = None if left is None or right is None else plus(left, right)
-                return parts if whole is None or (parts is not None and less(parts, whole)) else None
             case App("mul", (a, b), "index") if self._natural(a) and self._natural(b):
                 left, right = self.high(a), self.high(b)
                 return None if left is None or right is None else times(left, right)
@@ -206,30 +200,10 @@ class Ends:
         return low is not None and self.known.positive(low)
 
     def _range(self, value: Polynomial) -> tuple[Polynomial | None, Polynomial | None]:
-        low, high = range_of(value, self.known)
-        return self._tiled(low), self._tiled(high)
-
-    def _tiled(self, value: Polynomial | None) -> Polynomial | None:
-        """`c·⌈n / c⌉` as n, where n is a multiple of c."""
-        for monomial, count in (value or {}).items():
-            for atom in monomial:
-                match atom:
-                    case App("ceildiv" | "floordiv", (n, Const(int(c)) as by)) if (
-                        count % c == 0 and n % by in self.known.sizes.zeros
-                    ):
-                        others = [a for a in monomial if a != atom]
-                        whole = polynomial(reduce(lambda a, b: a * b, others, n * (count // c)))
-                        return self._tiled(plus(plus(value or {}, {monomial: count}, -1), whole))
-        return value
+        return range_of(value, self.known)
 
 
 def ratio(value: Polynomial, part: Polynomial) -> int:
     """How many times a part stands in a sum, whole: 0 if it does not."""
     counts = {value.get(m, 0) // c if value.get(m, 0) % c == 0 else 0 for m, c in part.items()}
     return max(counts.pop(), 0) if len(counts) == 1 else 0
-
-
-def less(p: Polynomial, q: Polynomial) -> bool:
-    """Whether both are numbers, the first the smaller one."""
-    a, b = number(p), number(q)
-    return a is not None and b is not None and a < b

@@ -1,0 +1,294 @@
+"""Bounds of index terms: what a polynomial is at least, at most, and whether that is 0 or more.
+
+Comes in: polynomials of index terms, and what is known where they stand. Goes out: a number, or bounds over the sizes, or None where none is
+seen. The one idea: what is taken away is taken away most at a corner of the box, `x = n − 1`. Where that is a number it is quick, and decides
+what a program does at every step; else it is interval arithmetic whose ends are polynomials over the sizes, so tiles of symbolic size have
+bounds too.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import TYPE_CHECKING, TypeAlias
+
+from tinygpu.category.dtype import RANGE
+from tinygpu.category.known import Known
+from tinygpu.category.linear import (
+    ONE,
+    Monomial,
+    Polynomial,
+    constant,
+    divide,
+    number,
+    plus,
+    polynomial,
+    scaled,
+    term_of,
+    times,
+    without,
+)
+from tinygpu.category.term import INDEX, App, Const, Term, Var, apply, negation
+
+if TYPE_CHECKING:
+    from tinygpu.category.region import Region
+
+Range: TypeAlias = tuple[Polynomial | None, Polynomial | None]
+NOTHING: Range = (None, None)
+HELD = {name: ends for name, ends in RANGE.items() if name != "i64"}  # what data says of an index
+
+
+def lower(term: Term, region: Region) -> Term | None:
+    """A term over the sizes that is at most `term` at every point of a region, or None.
+
+    >>> from tinygpu.category.region import Region
+    >>> from tinygpu.category.term import Axis, text
+    >>> text(lower(Var("i") - 1, Region((Axis("i", Var("n")),))))
+    '-1'
+    """
+    low = range_of(polynomial(term), Known.at(region))[0]
+    return None if low is None else term_of(low)
+
+
+def upper(term: Term, region: Region) -> Term | None:
+    """A term over the sizes that is at least `term` at every point of a region, or None. It states the launcher's width checks.
+
+    >>> from tinygpu.category.region import Region
+    >>> from tinygpu.category.term import Axis, ceildiv, lift, text
+    >>> g, t, v, e, M, N = map(Var, "gtveMN")
+    >>> text(upper((g * 256 + t) * 4 + v, Region((Axis("g", ceildiv(Var("n"), 1024)), Axis("t", lift(256)), Axis("v", lift(4))))))
+    'ceil(n / 1024)*1024 - 1'
+    >>> text(upper(e // N, Region((Axis("e", M * N),)))), text(upper(e % N, Region((Axis("e", M * N),))))
+    ('M - 1', 'N - 1')
+    """
+    high = range_of(polynomial(term), Known.at(region))[1]
+    return None if high is None else term_of(high)
+
+
+def natural(extent: Term) -> Term:
+    """How many there are, as a term over the sizes: an extent below 0 is 0.
+
+    >>> from tinygpu.category.term import ceildiv, text
+    >>> n = Var("n")
+    >>> text(natural(ceildiv(n, 256) * 4)), text(natural(n - 1)), text(natural(natural(n - 1)))
+    ('ceil(n / 256)*4', 'max(n - 1, 0)', 'max(n - 1, 0)')
+    """
+    natural = least_positive(polynomial(extent), Known.of({})) or (
+        isinstance(extent, App) and extent == apply("max", extent.args[0], 0)
+    )
+    return extent if natural else apply("max", extent, Const(0))
+
+
+def range_of(p: Polynomial, known: Known) -> Range:
+    """Bounds of a polynomial: monomial by monomial, None where one of them has none."""
+    low: Polynomial | None = {}
+    high: Polynomial | None = {}
+    for monomial, c in p.items():
+        a, b = _product(monomial, known) if c > 0 else _product(monomial, known)[::-1]
+        low = None if low is None or a is None else plus(low, a, c)
+        high = None if high is None or b is None else plus(high, b, c)
+    return low, high
+
+
+def least_positive(p: Polynomial, known: Known) -> bool:
+    """Whether the lower bound of a polynomial is seen to be not negative."""
+    low, _ = range_of(p, known)
+    return low is not None and known.positive(low)
+
+
+def _product(monomial: tuple[Term, ...], known: Known) -> Range:
+    """Bounds of a product of atoms: of its factors, where none of them is negative."""
+    ranges = [_atom(a, known) for a in monomial]
+    if len(ranges) == 1:
+        return ranges[0]
+    if any(low is None or not known.positive(low) for low, _ in ranges):
+        return NOTHING
+    lows, highs = ([p for p in side if p is not None] for side in zip(*ranges, strict=True)) if ranges else ([], [])
+    return reduce(times, lows, constant(1)), reduce(times, highs, constant(1)) if len(highs) == len(ranges) else None
+
+
+def _atom(atom: Term, known: Known) -> Range:
+    """Bounds of what is no sum or product. What no axis occurs in bounds itself."""
+    match atom:
+        case Var(name) if name in known.extents:
+            return {}, range_of(plus(polynomial(known.extents[name]), ONE, -1), known)[1]
+        case _ if known.constant(atom):
+            return {(atom,): 1}, {(atom,): 1}
+        case App("floordiv" | "ceildiv" as op, (a, b)):
+            return _quotient(op, polynomial(a), polynomial(b), known)
+        case App("mod", (a, b)):
+            return _remainder(polynomial(a), polynomial(b), known)
+        case App("min" | "max" as op, (a, b)):
+            return _extreme(op, range_of(polynomial(a), known), range_of(polynomial(b), known), known)
+        case App("select", (condition, a, b)) if atom.dtype == INDEX:
+            then, otherwise = (known.under(c) for c in (condition, negation(condition)))
+            return _either(range_of(polynomial(a), then), range_of(polynomial(b), otherwise), known)
+        case App("xor", (a, b)):
+            return _xor(range_of(polynomial(a), known), range_of(polynomial(b), known), known)
+        case App("cast", (inner,), "index") if inner.dtype in HELD:
+            low, most = HELD[inner.dtype]
+            return constant(low), constant(most)
+        case App("table", (_, *entries)):
+            return reduce(lambda a, b: _either(a, b, known), (range_of(polynomial(e), known) for e in entries))
+    return NOTHING
+
+
+def _quotient(op: str, a: Polynomial, b: Polynomial, known: Known) -> Range:
+    if not least_positive(plus(b, ONE, -1), known):
+        return NOTHING
+    low, high = range_of(a, known)
+    if number(b) is not None or all(known.constant(atom) for m in b for atom in m):
+        return (None if low is None else divided(op, low, b)), (None if high is None else divided(op, high, b))
+    if low is None or not known.positive(low):
+        return NOTHING
+    # the divisor varies: it is least where its bound is, and at least 1
+    least = range_of(b, known)[0] or {}
+    by = least if known.positive(plus(least, ONE, -1)) else constant(1)
+    return {}, None if high is None else divided(op, high, by)
+
+
+def _remainder(a: Polynomial, b: Polynomial, known: Known) -> Range:
+    if not least_positive(plus(b, ONE, -1), known):
+        return NOTHING
+    low, high = range_of(a, known)
+    most = range_of(b, known)[1]
+    below = None if most is None else plus(most, ONE, -1)
+    if low is None or high is None or not known.positive(low):
+        return {}, below
+    return {}, high if below is None else _pick("min", high, below, known)
+
+
+def _extreme(op: str, a: Range, b: Range, known: Known) -> Range:
+    """For a minimum either upper bound is one, and the lower needs both; for a maximum the other way round."""
+    ends = [_pick(op, p, q, known) if p is not None and q is not None else None for p, q in zip(a, b, strict=True)]
+    loose = 1 if op == "min" else 0
+    if ends[loose] is None:
+        ends[loose] = a[loose] if b[loose] is None else b[loose]
+    return ends[0], ends[1]
+
+
+def _either(a: Range, b: Range, known: Known) -> Range:
+    low = None if a[0] is None or b[0] is None else _pick("min", a[0], b[0], known)
+    return low, None if a[1] is None or b[1] is None else _pick("max", a[1], b[1], known)
+
+
+def _xor(a: Range, b: Range, known: Known) -> Range:
+    if any(low is None or not known.positive(low) for low, _ in (a, b)) or a[1] is None or b[1] is None:
+        return NOTHING
+    m, n = number(a[1]), number(b[1])
+    if m is None or n is None:
+        return {}, plus(a[1], b[1])  # no bit is set that is set in neither, and no carry is lost
+    return {}, constant((1 << max(m.bit_length(), n.bit_length())) - 1)
+
+
+def _pick(op: str, p: Polynomial, q: Polynomial, known: Known) -> Polynomial:
+    """The smaller (or larger) of two polynomials over the sizes, a term for it where they cannot be compared."""
+    small, large = (p, q) if known.positive(plus(q, p, -1)) else (q, p)
+    if known.positive(plus(large, small, -1)):
+        return small if op == "min" else large
+    return {(apply(op, term_of(p), term_of(q)),): 1}
+
+
+def divided(op: str, p: Polynomial, d: Polynomial) -> Polynomial:
+    """`p // d` or `⌈p / d⌉` for d ≥ 1, divided out as far as it goes, the rest an atom.
+
+    >>> M, N = Var("M"), Var("N")
+    >>> divided("floordiv", polynomial(M * N - 1), polynomial(N)) == polynomial(M - 1)
+    True
+    """
+    q, r = divide(p, d)
+    rest, by = number(r), number(d)
+    if rest is not None and by is not None:
+        return plus(q, constant(rest // by if op == "floordiv" else -(-rest // by)))
+    if rest == 0 or (rest == -1 and op == "ceildiv" and by != 1):
+        # ⌈−1 / d⌉ is −1 for d = 1 and 0 beyond it, so it stays an atom
+        return q if rest == 0 else plus(q, {(apply(op, Const(-1), term_of(d)),): 1})
+    if rest == -1:
+        return plus(q, ONE, -1)
+    return plus(q, {(apply(op, term_of(r), term_of(d)),): 1})
+
+
+# ── at a corner ──
+
+
+def smallest(form: Polynomial, known: Known) -> int | None:
+    """The smallest value of a polynomial over the box `0 ≤ x < extents[x]`, if that is a number; variables are at least 0.
+
+    >>> smallest(polynomial(Var("n") - Var("i") - 1), Known.of({"i": Var("n")}))
+    0
+    """
+    for _ in range(len(form) + 1):
+        negative = next(((m, c) for m, c in form.items() if c < 0 and m), None)
+        if negative is None:
+            return form.get((), 0) if all(_natural(atom, known) for m in form for atom in m) else None
+        bound = _largest(negative[0], known)
+        if bound is None:
+            return None
+        form = plus(without(form, negative[0]), bound, negative[1])
+    return None
+
+
+def at_corner(form: Polynomial, known: Known, inside: bool = False) -> bool:
+    """Whether a form is at least 0 everywhere: by its smallest value, or because it exceeds a known one.
+
+    `inside` of a term, where every step goes to smaller terms, it must exceed a known one by a number.
+
+    >>> i, n = Var("i"), Var("n")
+    >>> at_corner(polynomial(n - i), Known.of({}, frozenset({i < n})))
+    True
+    """
+    low = smallest(form, known)
+    if low is not None and low >= 0:
+        return True
+    if not known.forms:
+        return False
+    below = {m for m, c in form.items() if c < 0 and m}
+    for name in [atom.name for m in below for atom in m if isinstance(atom, Var) and atom.name in known.extents]:
+        below.update(m for m in polynomial(known.extents[name]) if m)
+    # only a fact that is negative where the form is, or becomes as its axes end, can make up for it
+    short = form.get((), 0) < 0
+    for fact in known.forms:
+        if (short and fact.get((), 0) < 0) or any(c < 0 and m in below for m, c in fact.items()):
+            beyond = plus(form, fact, -1)
+            low = number(beyond) if inside else smallest(beyond, known)
+            if low is not None and low >= 0:
+                return True
+    return False
+
+
+def _largest(monomial: Monomial, known: Known) -> Polynomial | None:
+    """What a monomial is at most: as one of its factors is, where none is negative."""
+    for place, atom in enumerate(monomial):
+        most = _most(atom, known)
+        if most is not None:
+            others = monomial[:place] + monomial[place + 1 :]
+            return times(most, {others: 1}) if all(_natural(other, known) for other in others) else None
+    return None
+
+
+def _most(atom: Term, known: Known) -> Polynomial | None:
+    match atom:
+        case Var(name) if name in known.extents:
+            return plus(polynomial(known.extents[name]), ONE, -1)
+        case App("mod", (_, n)) if _positive(n, known):
+            return plus(polynomial(n), ONE, -1)
+        case App("floordiv", (a, Const(int(n)))) if n > 0 and (most := smallest(scaled(polynomial(a), -1), known)) is not None:
+            return constant(-most // n)
+    return None
+
+
+def _positive(term: Term, known: Known) -> bool:
+    return at_corner(plus(polynomial(term), ONE, -1), known, inside=True)
+
+
+def _natural(atom: Term, known: Known) -> bool:
+    """Axes, sizes and their Euclidean quotients and remainders are not negative; anything else might be."""
+    match atom:
+        case Var():
+            return True
+        case App("mod", (_, n)):
+            return _positive(n, known)
+        case App("floordiv" | "ceildiv", (a, n)):
+            return _positive(n, known) and at_corner(polynomial(a), known, inside=True)
+        case App("min" | "max", args):
+            return all(at_corner(polynomial(a), known, inside=True) for a in args)
+    return False

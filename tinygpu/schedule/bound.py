@@ -1,0 +1,234 @@
+"""Conditions made bounds: what every store is under ends an axis, what every pass is under ends a loop, and between borders nothing is asked.
+
+    i < ⌈n / 256⌉·256 if i < n   ↦   i < n          q + s - 1 >= 0 for every s < 3   ↦   q >= 1
+
+Comes in: axes and bodies. Goes out: a `Nest` whose axes and loops end where they do nothing more; the interior of one. The one idea: a condition that is
+linear in an axis is a bound of it, and inside the bound it is a fact, which need not be asked again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Iterator
+
+from tinygpu.category.decide import holds
+from tinygpu.category.linear import ONE, Polynomial, number, plus, polynomial, stride, times
+from tinygpu.category.region import Region
+from tinygpu.category.term import (
+    BOOL,
+    TRUE,
+    App,
+    Axis,
+    Const,
+    Term,
+    Var,
+    conjunction,
+    conjuncts,
+    reads,
+    rebuild,
+    select,
+    variables,
+    walk,
+)
+from tinygpu.program.step import Assign, For, If, Step
+from tinygpu.program.traverse import map_steps, written
+from tinygpu.record import dataclass, replace
+from tinygpu.schedule.nest import Body, Nest, change_terms, is_long, loops_of, sites
+from tinygpu.schedule.polynomial import limit, positive, term
+
+
+def bound(axes: tuple[Axis, ...], body: Body, outputs: frozenset[str]) -> Nest:
+    """Guards that every store has become bounds of the axes, or guards of the nest; inside they are facts."""
+    names = frozenset(a.name for a in axes)
+    facts = tuple(f for f in common(body, outputs) if variables(f) & names)
+    guards: list[Term] = []
+    new = {a.name: a for a in axes}
+    for fact in facts:
+        match _limit(fact, new):
+            case None:
+                guards.append(fact)
+            case name, top:
+                new[name] = replace(new[name], extent=smaller(new[name].extent, top))
+    return Nest(tuple(new[a.name] for a in axes), tuple(guards), _bound_loops(assume(body, facts), names))
+
+
+def common(body: Body, targets: Collection[str]) -> tuple[Term, ...]:
+    """The conjuncts over axes and sizes that stand over every write to some arrays."""
+    found: list[list[Term]] = []
+    for site in sites(body):
+        if site.step.target in targets:
+            inner = {loop.axis.name for loop in site.loops}
+            parts = conjuncts(conjunction(*site.guards, site.step.guard))
+            found.append([p for p in dict.fromkeys(parts) if not reads(p) and not variables(p) & inner])
+    first, *others = found or [[]]
+    return tuple(p for p in first if all(p in other for other in others))
+
+
+def _limit(fact: Term, axes: dict[str, Axis]) -> tuple[str, Term] | None:
+    """`(name, top)` when the fact says `name < top` and top is over the sizes alone."""
+    p = coarse(positive(fact) or {}, axes)
+    match [name for name in axes if any(name in variables(atom) for m in p for atom in m)]:
+        case [name]:
+            sign, top = limit(p, name) or (0, TRUE)
+            return (name, top) if sign < 0 else None
+    return None
+
+
+def coarse(p: Polynomial, axes: dict[str, Axis]) -> Polynomial:
+    """`p > 0` without the digits that cannot change it: `4·x - v > 0` is `x > 0` for `v < 4`.
+
+    >>> axes = {"v": Axis("v", Const(4))}
+    >>> coarse(positive(Var("q") * 4 + Var("v") < Var("n") * 4), axes) == positive(Var("q") < Var("n"))
+    True
+    """
+    for axis in axes.values():
+        others = {m: c for m, c in p.items() if m != (Var(axis.name),)}
+        scale = math.gcd(*others.values())
+        few = isinstance(axis.extent, Const) and axis.extent.value <= scale
+        if p.get((Var(axis.name),)) == -1 and few and not any(axis.name in variables(atom) for m in others for atom in m):
+            return coarse({m: c // scale for m, c in others.items()}, axes)
+    return p
+
+
+def smaller(extent: Term, top: Term) -> Term:
+    """`min(extent, top)`, which is `top` where the extent is `⌈a/d⌉·d·s` and top is `a·s`, or `⌈a/(d·e)⌉·d` and top `⌈a/e⌉`."""
+    parts = polynomial(extent)
+    if len(parts) == 1:
+        ((monomial, c),) = parts.items()
+        match monomial:
+            case (App("ceildiv", (a, Const(d))),) if c % int(d) == 0 and times(polynomial(a), {(): c // int(d)}) == polynomial(top):
+                return top
+            case (App("ceildiv", (a, Const(d))),) if isinstance(top, App) and top.op == "ceildiv":
+                b, e = top.args
+                if polynomial(a) == polynomial(b) and isinstance(e, Const) and int(d) == c * int(e.value):
+                    return top
+    if polynomial(extent) == polynomial(top):
+        return top
+    return App("min", (extent, top))
+
+
+def assume(body: Body, facts: Iterable[Term]) -> Body:
+    """The body with conditions that are among the facts gone."""
+    known = set(facts)
+    shapes = [p for p in map(positive, known) if p is not None]
+
+    def change(t: Term) -> Term:
+        if t in known or (positive(t) in shapes and shapes):
+            return TRUE
+        match t:
+            case App("select", (condition, then, otherwise)):
+                return select(change(condition), change(then), change(otherwise))
+            case App("and", args):
+                return conjunction(*map(change, args))
+        return rebuild(t, change)
+
+    return map_steps(change_terms(body, change), lambda step: step.body if isinstance(step, If) and step.guard == TRUE else (step,))
+
+
+def _bound_loops(body: Body, axes: frozenset[str]) -> Body:
+    """Loops whose every assignment has the guard `k < top` end there, if top is over the sizes: no axis stands in it. A loop that does nothing
+    beyond may stop, whatever is left in cells that nobody reads."""
+    around = axes.union(loop.axis.name for loop in loops_of(body))
+
+    def each(step: Step) -> Body:
+        if not isinstance(step, For):
+            return (step,)
+        axis, facts = step.axis, []
+        for fact in common(step.body, written(step.body) - _passing(step, body)):
+            match _limit(fact, {axis.name: axis}):
+                case _, top if not variables(top) & around:
+                    axis = replace(axis, extent=smaller(axis.extent, top))
+                    facts.append(fact)
+        return (replace(step, axis=axis, body=assume(step.body, facts)),)
+
+    return map_steps(body, each)
+
+
+def _passing(loop: For, whole: Body) -> set[str]:
+    """The cells that every pass of a loop sets before it reads them, and nobody uses outside: what they hold at its end is lost."""
+    out = set()
+    for name in (s.target for s in loop.body if isinstance(s, Assign)):
+        first, *others = (site for site in sites(loop.body) if site.touches(name))
+        outside = sum(site.touches(name) for site in sites(whole)) > len(others) + 1
+        if first.sets(name) and not first.loops and not first.guards and not outside:
+            out.add(name)
+    return out
+
+
+def ended(nest: Nest, where: tuple[Term, ...]) -> Nest:
+    """The nest with loops to `min(a, b)` that run to the one of both that the preconditions say is the smaller."""
+    box = Region((), tuple(c for w in where for c in conjuncts(w) if not reads(c)))
+
+    def each(step: Step) -> Body:
+        match step:
+            case For(Axis(extent=App("min", (a, b)))):
+                least = b if holds(b <= a, box) else a if holds(a <= b, box) else step.axis.extent
+                return (replace(step, axis=replace(step.axis, extent=least)),)
+        return (step,)
+
+    return replace(nest, body=map_steps(nest.body, each))
+
+
+@dataclass(frozen=True, slots=True)
+class Interior:
+    """`low <= lane < high` for all lows and highs, where every condition of `outer` holds: there `body` does what the nest does."""
+
+    lows: tuple[Term, ...]
+    highs: tuple[Term, ...]
+    outer: tuple[Term, ...]
+    body: Body
+
+
+def interior(nest: Nest, lane: Axis) -> Interior | None:
+    """The interior, if the nest has linear conditions that are no ends of long loops.
+
+    >>> from tinygpu.category.term import Read, text
+    >>> i, n = Var("i"), Var("n")
+    >>> left = select(i - 1 >= 0, Read("x", (i - 1,), "f32"), Const(0.0, "f32"))
+    >>> found = interior(Nest((Axis("i", n),), (), (Assign("y", (i,), left),)), Axis("i", n))
+    >>> [text(t) for t in found.lows], found.highs, text(found.body[0].value)
+    (['1'], (), 'x[i - 1]')
+    """
+    lows: dict[Term, None] = {}
+    highs: dict[Term, None] = {}
+    outer: dict[Term, None] = {}
+    facts: dict[Term, None] = {}
+    for condition, loops in _conditions(nest.body):
+        worst = _worst(condition, loops)
+        if worst is None or _ends(condition, loops):
+            continue
+        if (end := limit(worst, lane.name)) is not None:
+            (lows if end[0] > 0 else highs)[end[1]] = None
+        elif stride(worst, lane.name)[0] == {}:
+            outer[App("gt", (term(worst), Const(0)), BOOL)] = None
+        else:
+            continue
+        facts[condition] = None
+    return Interior(tuple(lows), tuple(highs), tuple(outer), assume(nest.body, facts)) if facts else None
+
+
+def _conditions(body: Body) -> Iterator[tuple[Term, tuple[Axis, ...]]]:
+    """The parts of every condition that reads nothing, with the loops around it."""
+    for site in sites(body):
+        loops = tuple(loop.axis for loop in site.loops)
+        whole = [*site.guards, site.step.guard]
+        whole += [t.args[0] for root in site.terms for t in walk(root) if isinstance(t, App) and t.op == "select"]
+        yield from ((part, loops) for guard in whole for part in conjuncts(guard) if not reads(part) and variables(part))
+
+
+def _ends(condition: Term, loops: tuple[Axis, ...]) -> bool:
+    """Whether a condition says where a long loop begins or ends, so it is no test."""
+    return any(is_long(axis) and limit(positive(condition), axis.name) is not None for axis in loops[-1:])
+
+
+def _worst(condition: Term, loops: tuple[Axis, ...]) -> Polynomial | None:
+    """The smallest value of `p` over the loops, where `condition ⇔ p > 0`."""
+    p = positive(condition)
+    for axis in loops:
+        if p is None or axis.name not in {v for m in p for atom in m for v in variables(atom)}:
+            continue
+        pace, rest = stride(p, axis.name)
+        if not pace or (by := number(pace)) is None:
+            return None
+        p = rest if by > 0 else plus(rest, plus(polynomial(axis.extent), ONE, -1), by)
+    return p
