@@ -79,7 +79,7 @@ PARAMS = st.builds(tree.Param, NAMES, EXPRESSIONS) | st.builds(tree.Param, NAMES
 LISTS = st.one_of(
     st.builds(tree.Work, few(LEVELS_OF_WORK, 1)),
     st.builds(tree.Compute, few(BINDINGS, 1), st.none() | NAMES),
-    st.builds(tree.Own, SORTS, few(st.builds(tree.Factor, NAMES, st.none() | EXPRESSIONS), 1)),
+    st.builds(tree.Own, SORTS, few(st.builds(tree.Name, NAMES) | st.builds(tree.Sized, NAMES, EXPRESSIONS), 1)),
     st.builds(tree.Where, few(EXPRESSIONS, 1)),
     st.builds(tree.Equations, few(NAMES, 1)),
     st.builds(tree.Layout, few(NAMES, 1), st.none() | PLACES) | st.builds(tree.Layout, st.just(()), PLACES),

@@ -156,15 +156,15 @@ class Reader:
                 return holds(statement, self.scope(axes), self.cells)
             case tree.For():
                 return self.loop(statement, axes)
-            case tree.If(guard, inner, span):
+            case tree.If(guard, inner, span=span):
                 scope = self.scope(axes)
                 return If(folding(condition(guard, scope), guard, scope), self.inner(inner, axes), span)
-            case tree.Sync("barrier" | "warp barrier" as kind, _, span):
+            case tree.Sync("barrier" | "warp barrier" as kind, span=span):
                 return Sync("warp" if kind == "warp barrier" else "block", span)
-            case tree.Sync(kind, _, span):
+            case tree.Sync(kind, span=span):
                 title, fix = f"{kind} is not in this version yet", "leave it out: copies are finished where they stand"
                 self.problems.add("TG109", title, span, "asynchronous copies come in a later version", help=fix)
-            case tree.LaunchStatement(_, _, span):
+            case tree.LaunchStatement(span=span):
                 self.problems.add(
                     "TG157",
                     "a launch stands inside a launch",

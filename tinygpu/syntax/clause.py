@@ -10,112 +10,82 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from tinygpu.diagnostic import Span, TinygpuError
-from tinygpu.record import dataclass, replace
+from tinygpu.record import replace
 from tinygpu.syntax.arrange import INDENT, WIDTH, Comments, Row, block
-from tinygpu.syntax.expression import BREAK, EXCLUSIVE, Cell, Expr, show, show_all
-from tinygpu.syntax.node import Rules, only, row, spanned
+from tinygpu.syntax.expression import BREAK, EXCLUSIVE, Cell, Expr, Name, Sized, show, show_all
+from tinygpu.syntax.node import Node
 from tinygpu.syntax.step import Level, Place, Statement, layout_words, level_text, step_rows
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
+class Work(Node, work="*levels"):
     """`work grid = (g), block = (t: 256)`."""
 
     levels: tuple[Level, ...]
-    span: Span = spanned()
 
 
-@dataclass(frozen=True, slots=True)
-class Binding:
+class Binding(Node, binding="*indices value", merged="*indices value"):
     """`i = (g, t, v: 4)`, `(i, j) = (g, t)`, `i = g*256 + t`."""
 
     indices: tuple[str, ...]
     value: Expr
-    span: Span = spanned()
 
 
-@dataclass(frozen=True, slots=True)
-class Compute:
+class Compute(Node, compute="equation *bindings"):
     """`compute i = (g, t), j = (c, v: 4)`; `equation` names the one it is for, or is None."""
 
     bindings: tuple[Binding, ...]
     equation: str | None = None
-    span: Span = spanned()
 
 
-@dataclass(frozen=True, slots=True)
-class Factor:
-    """`v` or `v: 4` in an own clause."""
-
-    name: str
-    extent: Expr | None = None
-    span: Span = spanned()
-
-
-@dataclass(frozen=True, slots=True)
-class Own:
+class Own(Node, own="sort *factors"):
     """`time c, k`, `register u: 4`, `vector v`: the thread's own factors."""
 
     sort: str
-    factors: tuple[Factor, ...]
-    span: Span = spanned()
+    factors: tuple[Name | Sized, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Param:
+class Param(Node, param="name value", param_choice="name choices"):
     """`param BM = 128`, `param BM in {64, 128}`; also a declaration of a file."""
 
     name: str
     value: Expr | None = None
     choices: tuple[Expr, ...] = ()
-    span: Span = spanned()
 
 
-@dataclass(frozen=True, slots=True)
-class Where:
+class Where(Node, where="conditions"):
     """`where N % 4 == 0, N >= 1`."""
 
     conditions: tuple[Expr, ...]
-    span: Span = spanned()
 
 
-@dataclass(frozen=True, slots=True)
-class Equations:
+class Equations(Node, equations="*names"):
     """`equations m, s`: which equations a launch evaluates."""
 
     names: tuple[str, ...]
-    span: Span = spanned()
 
 
-@dataclass(frozen=True, slots=True)
-class LaunchClause:
+class LaunchClause(Node, launch="name clauses"):
     """`launch partial { work … compute … }`."""
 
     name: str
     clauses: tuple[Clause, ...]
-    span: Span = spanned()
 
 
-@dataclass(frozen=True, slots=True)
-class ForEquation:
+class ForEquation(Node, for_equation="equation clauses"):
     """`for s { compute … }`: overrides for one equation."""
 
     equation: str
     clauses: tuple[Clause, ...]
-    span: Span = spanned()
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(Node, layout="order place", layout_place="place"):
     """`layout (k, i) pad 4`."""
 
     order: tuple[str, ...] = ()
     place: Place | None = None
-    span: Span = spanned()
 
 
-@dataclass(frozen=True, slots=True)
-class Stage:
+class Stage(Node, stage="access at space ring asynchronous by clauses"):
     """`stage A[i, k] at ko in shared { … }`."""
 
     access: Cell
@@ -125,34 +95,27 @@ class Stage:
     ring: Expr | None = None
     asynchronous: bool = False
     by: str | None = None
-    span: Span = spanned()
 
 
-@dataclass(frozen=True, slots=True)
-class Reduce:
+class Reduce(Node, reduce="equation *factors by"):
     """`reduce s over w by shared`."""
 
     equation: str
     factors: tuple[str, ...]
     by: str
-    span: Span = spanned()
 
 
-@dataclass(frozen=True, slots=True)
-class Keep:
+class Keep(Node, keep="tensor space"):
     """`keep x in register`."""
 
     tensor: str
     space: str
-    span: Span = spanned()
 
 
-@dataclass(frozen=True, slots=True)
-class ProgramClause:
+class ProgramClause(Node, program="body"):
     """`program { … }`."""
 
     body: tuple[Statement, ...]
-    span: Span = spanned()
 
 
 Listed: TypeAlias = Work | Compute | Own | Layout | Where | Equations | Param | Binding  # a word and a list
@@ -174,29 +137,6 @@ def clauses(span: Span, *parts: Clause) -> tuple[Clause, ...]:
                 joined.append(part)
     return tuple(joined)
 
-
-RULES: Rules = {
-    "clauses": clauses,
-    "work": row(Work, "*levels"),
-    "compute": row(Compute, "equation *bindings"),
-    "binding": row(Binding, "*indices value"),
-    "merged": row(Binding, "*indices value"),
-    "own": row(Own, "sort *factors"),
-    "factor": row(Factor, "name extent"),
-    "param": row(Param, "name value"),
-    "param_choice": row(Param, "name choices"),
-    "where": row(Where, "conditions"),
-    "equations": row(Equations, "*names"),
-    "launch": row(LaunchClause, "name clauses"),
-    "for_equation": row(ForEquation, "equation clauses"),
-    "layout": row(Layout, "order place"),
-    "layout_place": row(Layout, "place"),
-    "stage": row(Stage, "access at space ring asynchronous by clauses"),
-    "reduce": row(Reduce, "equation *factors by"),
-    "keep": row(Keep, "tensor space"),
-    "program": row(ProgramClause, "body"),
-    **dict.fromkeys(("equation_name", "ring", "copier", "sort"), only),
-}
 
 # ── as text ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -261,7 +201,7 @@ def _parts(clause: Listed) -> list[tuple[str, Span]]:
             (first, place), *others = ((_binding(b), b.span) for b in bindings)
             return [(f"{equation}: {first}" if equation else first, place), *others]
         case Own(_, factors):
-            return [(f.name if f.extent is None else f"{f.name}: {show(f.extent)}", f.span) for f in factors]
+            return [(show(f), f.span) for f in factors]
         case Binding():
             text = _binding(clause)
         case Layout(order, place):

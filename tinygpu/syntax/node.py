@@ -1,13 +1,13 @@
 """Nodes of the syntax tree: what all of them have, how a rule of the grammar makes one, and the two ways through a tree.
 
-Comes in: the parts of a rule, in order: words as text, absent parts as None. Goes out: the node. The one idea: a rule is a row, a
-class with the fields that its parts fill, so what is written how is one line beside the class.
+Comes in: the fields of a class, and for each rule of the grammar that makes it the parts of that rule, in order: words as text, absent
+parts as None. Goes out: a frozen record with a span. The one idea: what is written how is one line, the head of the class.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar, dataclass_transform
 
 from tinygpu.diagnostic import NOWHERE, Span
 from tinygpu.record import MISSING, dataclass, field, fields, is_dataclass, replace
@@ -18,28 +18,56 @@ Build: TypeAlias = Callable[..., Any]  # a span and the parts of a rule → what
 Rules: TypeAlias = Mapping[str, Build]
 
 
-def spanned() -> Span:
-    """The field that every node has, which takes no part in equality."""
-    return field(default=NOWHERE, compare=False, repr=False)  # type: ignore[no-any-return]
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+class Kind(type):
+    """A class of nodes: a frozen record of its fields and, last, a span, which takes no part in equality."""
+
+    rules: Mapping[str, tuple[tuple[str, ...], Mapping[str, Any]]] = {}
+
+    def __new__(meta, name: str, bases: tuple[type, ...], inside: dict[str, Any], /, **rules: str) -> Any:
+        if not bases or "__record__" in inside:
+            return super().__new__(meta, name, bases, inside)
+        inside["__annotations__"]["span"], inside["span"] = "Span", field(default=NOWHERE, compare=False, repr=False)
+        inside["rules"] = {rule: _parts(parts) for rule, parts in rules.items()}
+        return dataclass(frozen=True, slots=True)(super().__new__(meta, name, bases, inside))
 
 
-@dataclass(frozen=True, slots=True)
-class Comment:
+class Node(metaclass=Kind):
+    """What every node is. A rule of the grammar that makes one stands in the head of its class, `rule="field field"`: each part of the rule
+    fills the field of its name, and `*field` all that the others leave; `field=word` is what every node of that rule has.
+
+    >>> class Note(Node, note="own text", loud="text own=True"):
+    ...     text: str
+    ...     own: bool = False
+    >>> Note("a", True).span is NOWHERE, row(Note, "loud")(NOWHERE, "a")
+    (True, Note(text='a', own=True))
+    """
+
+    __slots__ = ()
+    if TYPE_CHECKING:
+        __dataclass_fields__: ClassVar[dict[str, Any]]
+        span: Span = field(kw_only=True, default=NOWHERE)
+
+        def __init_subclass__(cls, **rules: str) -> None: ...
+
+
+def _parts(written: str) -> tuple[tuple[str, ...], dict[str, Any]]:
+    """`text own=True` as the fields that parts fill, and those that are fixed."""
+    fixed = dict(part.split("=") for part in written.split() if "=" in part)
+    return tuple(part for part in written.split() if "=" not in part), {n: v == "True" or v for n, v in fixed.items()}
+
+
+class Comment(Node):
     """`# text`, with the place it stood at; `own_line` when nothing stands before it."""
 
     text: str
     own_line: bool = True
-    span: Span = spanned()
 
 
-def row(made: Any, names: str, **fixed: object) -> Build:
-    """How the parts of a rule become a node: each fills the field of its name, and `*name` all that the others leave. What is absent is the
-    field's default, or an empty list; a word that fills a truth value makes it true.
-
-    >>> row(Comment, "own_line text")(NOWHERE, None, "# a")
-    Comment(text='# a', own_line=True)
-    """
-    given = names.split()
+def row(made: Any, rule: str) -> Build:
+    """How the parts of a rule become a node. What is absent is the field's default, or an empty list; a word that fills a truth value makes
+    it true."""
+    given, fixed = made.rules[rule]
     places = {name.lstrip("*"): at for at, name in enumerate(given)}
     table = [f for f in fields(made) if f.name != "span"]
     plan = [(places.get(f.name), fixed.get(f.name, () if f.default is MISSING else f.default)) for f in table]

@@ -11,8 +11,9 @@ from collections.abc import Iterator
 
 from tinygpu.diagnostic import Diagnostic, TinygpuError
 from tinygpu.syntax.lexer import WORD, Source, Token, scan, significant
+from tinygpu.syntax.node import Comment
 from tinygpu.syntax.reader import Unexpected, read
-from tinygpu.syntax.tree import Comment, File
+from tinygpu.syntax.tree import File
 
 ENOUGH = 20  # mistakes told of one text
 LONGEST = 100  # characters of a name
@@ -46,7 +47,7 @@ def parse(text: str, file: str = "") -> File:
         begin = after
     if problems:
         raise TinygpuError(*problems)
-    return File(result.declarations, tuple(_comment(c, source) for c in comments), source.span(0, len(text)))
+    return File(result.declarations, tuple(_comment(c, source) for c in comments), span=source.span(0, len(text)))
 
 
 def _bearable(source: Source, begin: int) -> Iterator[Token]:
@@ -68,4 +69,4 @@ def _next_declaration(text: str, offset: int, begin: int) -> int | None:
 def _comment(token: Token, source: Source) -> Comment:
     span = source.span(token.start, token.end)
     own_line = not source.text[token.start - span.column + 1 : token.start].strip()
-    return Comment(token.text.rstrip(), own_line, span)
+    return Comment(token.text.rstrip(), own_line, span=span)

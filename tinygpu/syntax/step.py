@@ -10,34 +10,28 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from tinygpu.diagnostic import Span
-from tinygpu.record import dataclass
 from tinygpu.syntax.arrange import Comments, Row, block
 from tinygpu.syntax.expression import BREAK, DISJUNCTION, EXCLUSIVE, Cell, Expr, Group, show, show_all
-from tinygpu.syntax.node import Rules, row, several, spanned
+from tinygpu.syntax.node import Node
 
 SIGNS = {"": "=", "sum": "+=", "prod": "*="}  # of updates; the others are the name of their monoid and `=`
 
 
-@dataclass(frozen=True, slots=True)
-class Level:
+class Level(Node, level="name factors"):
     """`grid = (by, bx)`, `block = (t: 256)`."""
 
     name: str
     factors: Group
-    span: Span = spanned()
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Node, pad="*args kind=pad", swizzle="args kind=swizzle"):
     """`pad 1`, `swizzle(3, 3, 3)`."""
 
     kind: str
     args: tuple[Expr, ...]
-    span: Span = spanned()
 
 
-@dataclass(frozen=True, slots=True)
-class Array:
+class Array(Node, array="space name dtype extents order place"):
     """`local acc: f32[8, 8]`, `shared s: f32[32, 32] pad 1`."""
 
     space: str
@@ -46,11 +40,9 @@ class Array:
     extents: tuple[Expr, ...]
     order: tuple[str, ...] = ()
     place: Place | None = None
-    span: Span = spanned()
 
 
-@dataclass(frozen=True, slots=True)
-class Assign:
+class Assign(Node, assign="atomic target update value", assign_guarded="atomic target update value guard"):
     """`C[i, j] = e`, `acc[] += e if g`; `update` is empty for `=`, else the monoid (`sum` for `+=`, `prod` for `*=`, `max`, …)."""
 
     target: Cell
@@ -58,11 +50,9 @@ class Assign:
     update: str = ""
     guard: Expr | None = None
     atomic: bool = False
-    span: Span = spanned()
 
 
-@dataclass(frozen=True, slots=True)
-class For:
+class For(Node, for_extent="name extent sort body"):
     """`for k < K { … }`, `for v < 4 in vector { … }`; `values` for `for d in (16, 8, 4) { … }`, then extent is None."""
 
     name: str
@@ -70,43 +60,34 @@ class For:
     body: tuple[Statement, ...]
     sort: str = "time"
     values: tuple[Expr, ...] = ()
-    span: Span = spanned()
 
 
-@dataclass(frozen=True, slots=True)
-class If:
+class If(Node, if_="guard body"):
     """`if guard { … }`."""
 
     guard: Expr
     body: tuple[Statement, ...]
-    span: Span = spanned()
 
 
-@dataclass(frozen=True, slots=True)
-class Holds:
+class Holds(Node, holds="target value"):
     """`acc[] holds e`: a ghost fact."""
 
     target: Cell
     value: Expr
-    span: Span = spanned()
 
 
-@dataclass(frozen=True, slots=True)
-class Sync:
+class Sync(Node, wait="count kind=wait"):
     """`barrier`, `warp barrier`, `commit`, `wait 1`."""
 
     kind: str
     count: Expr | None = None
-    span: Span = spanned()
 
 
-@dataclass(frozen=True, slots=True)
-class LaunchStatement:
+class LaunchStatement(Node, launch_statement="*levels body"):
     """`launch (grid = (g: 4), block = (t: 256)) { … }`."""
 
     levels: tuple[Level, ...]
     body: tuple[Statement, ...]
-    span: Span = spanned()
 
 
 Statement: TypeAlias = Array | Assign | For | If | Holds | Sync | LaunchStatement
@@ -119,27 +100,8 @@ def update(span: Span, word: str, equals: str | None = None) -> str:
 
 def for_values(span: Span, name: str, values: Group, body: tuple[Statement, ...]) -> For:
     """`for d in (16, 8, 4) { … }`."""
-    return For(name, None, body, "time", values.items, span)
+    return For(name, None, body, "time", values.items, span=span)
 
-
-RULES: Rules = {
-    "level": row(Level, "name factors"),
-    "order": several,
-    "pad": row(Place, "*args", kind="pad"),
-    "swizzle": row(Place, "args", kind="swizzle"),
-    "block": several,
-    "array": row(Array, "space name dtype extents order place"),
-    "assign": row(Assign, "atomic target update value"),
-    "assign_guarded": row(Assign, "atomic target update value guard"),
-    "update": update,
-    "holds": row(Holds, "target value"),
-    "for_extent": row(For, "name extent sort body"),
-    "for_values": for_values,
-    "if_": row(If, "guard body"),
-    "sync": lambda span, *words: Sync(" ".join(words), None, span),
-    "wait": row(Sync, "count", kind="wait"),
-    "launch_statement": row(LaunchStatement, "*levels body"),
-}
 
 # ── as text ────────────────────────────────────────────────────────────────────────────────────────────────────────
 

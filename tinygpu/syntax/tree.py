@@ -2,7 +2,7 @@
 
 Comes in: what the parser or a Python program builds. Goes out: what `model` elaborates and `syntax.format` prints.
 Spans and comments never take part in equality, so `parse(format(tree)) == tree`.
-The one idea: `BUILD` is what each rule of the grammar means, row by row, and the grammar alone decides.
+The one idea: `BUILD` is what each rule of the grammar means, read off the heads of the classes, and the grammar alone decides.
 """
 
 from __future__ import annotations
@@ -10,83 +10,36 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 from tinygpu.diagnostic import Span
-from tinygpu.record import dataclass, field
-from tinygpu.syntax import clause, expression, step
-from tinygpu.syntax.clause import (
-    Binding,
-    Clause,
-    Compute,
-    Equations,
-    Factor,
-    ForEquation,
-    Keep,
-    LaunchClause,
-    Layout,
-    Own,
-    Param,
-    ProgramClause,
-    Reduce,
-    Stage,
-    Where,
-    Work,
-)
-from tinygpu.syntax.expression import (
-    Binary,
-    Binder,
-    Call,
-    Cell,
-    Expr,
-    Field,
-    FoldExpr,
-    Group,
-    IfElse,
-    Name,
-    Number,
-    Sized,
-    Unary,
-)
-from tinygpu.syntax.node import Build, Comment, Rules, only, row, several, spanned
-from tinygpu.syntax.step import Array, Assign, For, Holds, If, LaunchStatement, Level, Place, Statement, Sync
-
-__all__ = [
-    "Array", "Assign", "Binary", "Binder", "Binding", "Call", "Cell", "Clause", "Comment", "Compute", "Declaration",
-    "Equation", "Equations", "Expr", "Factor", "Family", "Field", "File", "FoldExpr", "For", "ForEquation", "Group",
-    "Holds", "If", "IfElse", "Import", "Keep", "LaunchClause", "LaunchStatement", "Layout", "Level", "Machine",
-    "Monoid", "MonoidPart", "Name", "Number", "Op", "Own", "Param", "Place", "ProgramClause", "Reduce", "Sized", "Stage",
-    "Statement", "Sync", "TensorDecl", "Unary", "Where", "Work",
-]  # fmt: skip
+from tinygpu.record import field
+from tinygpu.syntax.clause import *
+from tinygpu.syntax.expression import *
+from tinygpu.syntax.node import Comment, Kind, Node, Rules, only, row, several
+from tinygpu.syntax.step import *
 
 
-@dataclass(frozen=True, slots=True)
-class TensorDecl:
+class TensorDecl(Node, tensor="name dtype shape"):
     """`x: f32[n, 4]`; `shape` is None for a scalar argument `a: f32`; `f32[]` has the empty shape."""
 
     name: str
     dtype: str
     shape: tuple[Expr, ...] | None = None
-    span: Span = spanned()
 
 
-@dataclass(frozen=True, slots=True)
-class Family:
+class Family(Node, family="variable *dtypes"):
     """`[T in {f16, f32}]`."""
 
     variable: str
     dtypes: tuple[str, ...]
-    span: Span = spanned()
 
 
-@dataclass(frozen=True, slots=True)
-class Equation:
+class Equation(Node, equation="*targets value", equation_tuple="*targets value"):
     """`y[j, i] = x[i, j]`; several targets for `(m[r], l[r]) = …`."""
 
     targets: tuple[Cell, ...]
     value: Expr
-    span: Span = spanned()
 
 
-@dataclass(frozen=True, slots=True)
-class Op:
+class Op(Node, op="name family inputs outputs where *equations"):
     """An operation: tensors, preconditions, equations."""
 
     name: str
@@ -95,32 +48,26 @@ class Op:
     equations: tuple[Equation, ...]
     where: tuple[Expr, ...] = ()
     family: Family | None = None
-    span: Span = spanned()
 
 
-@dataclass(frozen=True, slots=True)
-class MonoidPart:
+class MonoidPart(Node):
     """`unit (-inf, 0)`, `lift (x) = (x, 1)`, `combine (a, b) = (…)`, `result (m)`: `names` are what stands on the left side."""
 
     kind: str
     value: Group
     names: Group | None = None
-    span: Span = spanned()
 
 
-@dataclass(frozen=True, slots=True)
-class Monoid:
+class Monoid(Node, monoid="name components where *parts"):
     """`monoid lse(m: f32, s: f32) where s >= 0 { unit … lift … combine … }`, its parts in the order they were written in."""
 
     name: str
     components: tuple[TensorDecl, ...]
     parts: tuple[MonoidPart, ...]
     where: tuple[Expr, ...] = ()
-    span: Span = spanned()
 
 
-@dataclass(frozen=True, slots=True)
-class Machine:
+class Machine(Node, machine="name *ops arch where clauses"):
     """`machine NAME : OP, … on ARCH where … { clauses }`. `ops` are names with their spans."""
 
     name: str
@@ -128,53 +75,40 @@ class Machine:
     clauses: tuple[Clause, ...]
     arch: str | None = None
     where: tuple[Expr, ...] = ()
-    span: Span = spanned()
 
 
-@dataclass(frozen=True, slots=True)
-class Import:
+class Import(Node):
     """`import "file.tgpu"`."""
 
     path: str
-    span: Span = spanned()
 
 
 Declaration: TypeAlias = Op | Machine | Monoid | Param | Import
 
 
-@dataclass(frozen=True, slots=True)
-class File:
+class File(Node, start="*declarations"):
     """A whole `.tgpu` text."""
 
     declarations: tuple[Declaration, ...]
     comments: tuple[Comment, ...] = field(default=(), compare=False)
-    span: Span = spanned()
-
-
-def headed(made: type[Op | Machine | Monoid], names: str) -> Build:
-    """A declaration with a head, in which `where …` is a list of conditions, and no clause."""
-    build = row(made, names)
-    return lambda span, *parts: build(span, *(p.conditions if isinstance(p, Where) else p for p in parts))
 
 
 def monoid_part(span: Span, kind: str, *groups: Any) -> MonoidPart:
     """`unit (…)`, `lift (…) = (…)`: the last group is the value."""
-    return MonoidPart(kind, groups[-1], groups[0] if len(groups) > 1 else None, span)
+    return MonoidPart(kind, groups[-1], groups[0] if len(groups) > 1 else None, span=span)
 
 
-RULES: Rules = {
-    "start": row(File, "*declarations"),
-    "import_": lambda span, path: Import(path[1:-1], span),
-    "op": headed(Op, "name family inputs outputs where *equations"),
-    "family": row(Family, "variable *dtypes"),
-    "tensors": several,
-    "tensor": row(TensorDecl, "name dtype shape"),
+KINDS = tuple(made for made in vars().values() if isinstance(made, Kind))
+BUILD: Rules = {
+    **{rule: row(made, rule) for made in KINDS for rule in made.rules},
+    **dict.fromkeys(("exprs", "items", "binders", "order", "block", "tensors"), several),
+    **dict.fromkeys(("equation_name", "ring", "copier", "sort", "arch"), only),
+    "fold": fold,
+    "update": update,
+    "for_values": for_values,
+    "sync": lambda span, *words: Sync(" ".join(words), span=span),
+    "clauses": clauses,
+    "import_": lambda span, path: Import(path[1:-1], span=span),
     "shape": lambda span, extents: extents or (),
-    "equation": row(Equation, "*targets value"),
-    "equation_tuple": row(Equation, "*targets value"),
-    "monoid": headed(Monoid, "name components where *parts"),
     "monoid_part": monoid_part,
-    "machine": headed(Machine, "name *ops arch where clauses"),
-    "arch": only,
 }
-BUILD: Rules = {**expression.RULES, **step.RULES, **clause.RULES, **RULES}
