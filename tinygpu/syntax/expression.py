@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from tinygpu.diagnostic import Span
 from tinygpu.syntax.node import Node
 
 BREAK = "\x1f"
@@ -107,11 +106,6 @@ class Field(Node, field="value name"):
 Expr: TypeAlias = (
     Number | Name | Cell | Call | Unary | Binary | IfElse | FoldExpr | Sized | Group | Field
 )  # Sized stands only inside a Group
-
-
-def fold(span: Span, monoid: str, binders: tuple[Binder, ...], body: Expr) -> FoldExpr:
-    """`sum[k] …` and `scan_sum[k <= i] …`."""
-    return FoldExpr(monoid.removeprefix(PREFIX), binders, body, False, monoid.startswith(PREFIX), span=span)
 
 
 # ── as text ────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -7,15 +7,13 @@ parts as None. Goes out: a frozen record with a span. The one idea: what is writ
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, dataclass_transform
 
 from tinygpu.diagnostic import NOWHERE, Span
-from tinygpu.record import MISSING, dataclass, field, fields, is_dataclass, replace
+from tinygpu.record import dataclass, field, fields, is_dataclass, replace
 
 T = TypeVar("T")
 LEAVES = (Span, str, type)  # records or not, nothing stands below them: a dtype is a name, also where it is a monoid
-Build: TypeAlias = Callable[..., Any]  # a span and the parts of a rule → what the rule means
-Rules: TypeAlias = Mapping[str, Build]
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
@@ -39,8 +37,8 @@ class Node(metaclass=Kind):
     >>> class Note(Node, note="own text", loud="text own=True"):
     ...     text: str
     ...     own: bool = False
-    >>> Note("a", True).span is NOWHERE, row(Note, "loud")(NOWHERE, "a")
-    (True, Note(text='a', own=True))
+    >>> Note("a", True), Note("a").span is NOWHERE, Note.rules["loud"]
+    (Note(text='a', own=True), True, (('text',), {'own': True}))
     """
 
     __slots__ = ()
@@ -62,35 +60,6 @@ class Comment(Node):
 
     text: str
     own_line: bool = True
-
-
-def row(made: Any, rule: str) -> Build:
-    """How the parts of a rule become a node. What is absent is the field's default, or an empty list; a word that fills a truth value makes
-    it true."""
-    given, fixed = made.rules[rule]
-    places = {name.lstrip("*"): at for at, name in enumerate(given)}
-    table = [f for f in fields(made) if f.name != "span"]
-    plan = [(places.get(f.name), fixed.get(f.name, () if f.default is MISSING else f.default)) for f in table]
-    star = next((at for at, name in enumerate(given) if name[0] == "*"), None)
-
-    def build(span: Span, *parts: Any) -> Any:
-        if star is not None:
-            end = len(parts) - len(given) + star + 1
-            parts = (*parts[:star], parts[star:end], *parts[end:])
-        filled = (absent if at is None or parts[at] is None else absent is False or parts[at] for at, absent in plan)
-        return made(*filled, span)
-
-    return build
-
-
-def several(span: Span, *parts: Any) -> tuple[Any, ...]:
-    """A list of anything is a tuple."""
-    return parts
-
-
-def only(span: Span, part: Any) -> Any:
-    """A rule that is there to be told apart is its part."""
-    return part
 
 
 def nodes(tree: object) -> Iterator[Any]:

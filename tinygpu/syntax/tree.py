@@ -1,20 +1,208 @@
-"""The syntax tree: one frozen node for each rule of `grammar/tgpu.lark`, each with the span it was read from; declarations stand here.
+"""The syntax tree: one frozen node for each rule of `grammar/tgpu.lark`, each with the span it was read from.
 
 Comes in: what the parser or a Python program builds. Goes out: what `model` elaborates and `syntax.format` prints.
 Spans and comments never take part in equality, so `parse(format(tree)) == tree`.
-The one idea: `BUILD` is what each rule of the grammar means, read off the heads of the classes, and the grammar alone decides.
+The one idea: a node says what was written; expressions stand in a file of their own, and are nodes of the tree.
 """
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-from tinygpu.diagnostic import Span
 from tinygpu.record import field
-from tinygpu.syntax.clause import *
 from tinygpu.syntax.expression import *
-from tinygpu.syntax.node import Comment, Kind, Node, Rules, only, row, several
-from tinygpu.syntax.step import *
+from tinygpu.syntax.node import Comment, Node
+
+SIGNS = {"": "=", "sum": "+=", "prod": "*="}  # of updates; the others are the name of their monoid and `=`
+
+# ── steps ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class Level(Node, level="name factors"):
+    """`grid = (by, bx)`, `block = (t: 256)`."""
+
+    name: str
+    factors: Group
+
+
+class Place(Node, pad="*args kind=pad", swizzle="args kind=swizzle"):
+    """`pad 1`, `swizzle(3, 3, 3)`."""
+
+    kind: str
+    args: tuple[Expr, ...]
+
+
+class Array(Node, array="space name dtype extents order place"):
+    """`local acc: f32[8, 8]`, `shared s: f32[32, 32] pad 1`."""
+
+    space: str
+    name: str
+    dtype: str
+    extents: tuple[Expr, ...]
+    order: tuple[str, ...] = ()
+    place: Place | None = None
+
+
+class Assign(Node, assign="atomic target update value", assign_guarded="atomic target update value guard"):
+    """`C[i, j] = e`, `acc[] += e if g`; `update` is empty for `=`, else the monoid (`sum` for `+=`, `prod` for `*=`, `max`, …)."""
+
+    target: Cell
+    value: Expr
+    update: str = ""
+    guard: Expr | None = None
+    atomic: bool = False
+
+
+class For(Node, for_extent="name extent sort body"):
+    """`for k < K { … }`, `for v < 4 in vector { … }`; `values` for `for d in (16, 8, 4) { … }`, then extent is None."""
+
+    name: str
+    extent: Expr | None
+    body: tuple[Statement, ...]
+    sort: str = "time"
+    values: tuple[Expr, ...] = ()
+
+
+class If(Node, if_="guard body"):
+    """`if guard { … }`."""
+
+    guard: Expr
+    body: tuple[Statement, ...]
+
+
+class Holds(Node, holds="target value"):
+    """`acc[] holds e`: a ghost fact."""
+
+    target: Cell
+    value: Expr
+
+
+class Sync(Node, wait="count kind=wait"):
+    """`barrier`, `warp barrier`, `commit`, `wait 1`."""
+
+    kind: str
+    count: Expr | None = None
+
+
+class LaunchStatement(Node, launch_statement="*levels body"):
+    """`launch (grid = (g: 4), block = (t: 256)) { … }`."""
+
+    levels: tuple[Level, ...]
+    body: tuple[Statement, ...]
+
+
+Statement: TypeAlias = Array | Assign | For | If | Holds | Sync | LaunchStatement
+
+
+# ── clauses ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class Work(Node, work="*levels"):
+    """`work grid = (g), block = (t: 256)`."""
+
+    levels: tuple[Level, ...]
+
+
+class Binding(Node, binding="*indices value", merged="*indices value"):
+    """`i = (g, t, v: 4)`, `(i, j) = (g, t)`, `i = g*256 + t`."""
+
+    indices: tuple[str, ...]
+    value: Expr
+
+
+class Compute(Node, compute="equation *bindings"):
+    """`compute i = (g, t), j = (c, v: 4)`; `equation` names the one it is for, or is None."""
+
+    bindings: tuple[Binding, ...]
+    equation: str | None = None
+
+
+class Own(Node, own="sort *factors"):
+    """`time c, k`, `register u: 4`, `vector v`: the thread's own factors."""
+
+    sort: str
+    factors: tuple[Name | Sized, ...]
+
+
+class Param(Node, param="name value", param_choice="name choices"):
+    """`param BM = 128`, `param BM in {64, 128}`; also a declaration of a file."""
+
+    name: str
+    value: Expr | None = None
+    choices: tuple[Expr, ...] = ()
+
+
+class Where(Node, where="conditions"):
+    """`where N % 4 == 0, N >= 1`."""
+
+    conditions: tuple[Expr, ...]
+
+
+class Equations(Node, equations="*names"):
+    """`equations m, s`: which equations a launch evaluates."""
+
+    names: tuple[str, ...]
+
+
+class LaunchClause(Node, launch="name clauses"):
+    """`launch partial { work … compute … }`."""
+
+    name: str
+    clauses: tuple[Clause, ...]
+
+
+class ForEquation(Node, for_equation="equation clauses"):
+    """`for s { compute … }`: overrides for one equation."""
+
+    equation: str
+    clauses: tuple[Clause, ...]
+
+
+class Layout(Node, layout="order place", layout_place="place"):
+    """`layout (k, i) pad 4`."""
+
+    order: tuple[str, ...] = ()
+    place: Place | None = None
+
+
+class Stage(Node, stage="access at space ring asynchronous by clauses"):
+    """`stage A[i, k] at ko in shared { … }`."""
+
+    access: Cell
+    at: str
+    space: str
+    clauses: tuple[Clause, ...] = ()
+    ring: Expr | None = None
+    asynchronous: bool = False
+    by: str | None = None
+
+
+class Reduce(Node, reduce="equation *factors by"):
+    """`reduce s over w by shared`."""
+
+    equation: str
+    factors: tuple[str, ...]
+    by: str
+
+
+class Keep(Node, keep="tensor space"):
+    """`keep x in register`."""
+
+    tensor: str
+    space: str
+
+
+class ProgramClause(Node, program="body"):
+    """`program { … }`."""
+
+    body: tuple[Statement, ...]
+
+
+Listed: TypeAlias = Work | Compute | Own | Layout | Where | Equations | Param | Binding  # a word and a list
+Clause: TypeAlias = Listed | LaunchClause | ForEquation | Stage | Reduce | Keep | ProgramClause
+
+
+# ── declarations ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 class TensorDecl(Node, tensor="name dtype shape"):
@@ -91,24 +279,3 @@ class File(Node, start="*declarations"):
 
     declarations: tuple[Declaration, ...]
     comments: tuple[Comment, ...] = field(default=(), compare=False)
-
-
-def monoid_part(span: Span, kind: str, *groups: Any) -> MonoidPart:
-    """`unit (…)`, `lift (…) = (…)`: the last group is the value."""
-    return MonoidPart(kind, groups[-1], groups[0] if len(groups) > 1 else None, span=span)
-
-
-KINDS = tuple(made for made in vars().values() if isinstance(made, Kind))
-BUILD: Rules = {
-    **{rule: row(made, rule) for made in KINDS for rule in made.rules},
-    **dict.fromkeys(("exprs", "items", "binders", "order", "block", "tensors"), several),
-    **dict.fromkeys(("equation_name", "ring", "copier", "sort", "arch"), only),
-    "fold": fold,
-    "update": update,
-    "for_values": for_values,
-    "sync": lambda span, *words: Sync(" ".join(words), span=span),
-    "clauses": clauses,
-    "import_": lambda span, path: Import(path[1:-1], span=span),
-    "shape": lambda span, extents: extents or (),
-    "monoid_part": monoid_part,
-}
