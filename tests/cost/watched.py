@@ -19,12 +19,12 @@ from tinygpu.category.layout import strides
 from tinygpu.category.term import Term
 from tinygpu.cost.warps import Tally
 from tinygpu.program.arrays import arrays
+from tinygpu.program.space import INPUT
 from tinygpu.program.step import Assign, Ghost, Program
-from tinygpu.simulate.global_cells import Global
+from tinygpu.simulate.group import Place
 from tinygpu.simulate.inputs import random_inputs
 from tinygpu.simulate.interpret import Run
-from tinygpu.simulate.memory import Input, Place
-from tinygpu.simulate.shared_cells import SharedCells
+from tinygpu.simulate.memory import Memory
 from tinygpu.simulate.simulate import simulate
 
 Key = tuple[int, str, tuple[Term, ...], bool]  # launch, array, index, whether it is stored
@@ -37,16 +37,13 @@ class Watch:
     seen: dict[Key, dict[int, tuple[Place, np.ndarray]]] = field(default_factory=lambda: defaultdict(dict))
     node: Any = None
 
-    def note(self, array: Any, index: tuple[Any, ...], mask: Any, place: Place, stores: bool) -> None:
-        if isinstance(place.step, Ghost):
+    def note(self, array: Memory, index: tuple[Any, ...], mask: Any, place: Place, stores: bool) -> None:
+        if isinstance(place.step, Ghost) or array.space.owner == "thread" or (array.space is INPUT and not array.extents):
             return
         terms = self.node.index if self.node is not None else place.step.index  # type: ignore[union-attr]
-        shape = array.values.shape if isinstance(array, Input) else array.extents if isinstance(array, SharedCells) else array.shape
-        if isinstance(array, Input) and not shape:
-            return
         lanes = place.group.lanes
         flat = np.zeros(lanes, np.int64)
-        for value, extent in zip(index, shape, strict=True):
+        for value, extent in zip(index, array.extents, strict=True):
             flat = flat * extent + np.broadcast_to(value, lanes)
         flat = np.where(np.broadcast_to(mask, lanes), flat, -1)
         held = self.seen[place.launch, array.name, terms, stores]
@@ -69,11 +66,9 @@ def watching() -> Iterator[Watch]:
 
         setattr(kind, name, noted)
 
-    for kind in (Input, Global, SharedCells):
-        patch(kind, "read", False, 0)
-    for kind in (Global, SharedCells):
-        patch(kind, "store", True, 0)
-        patch(kind, "update", True, 1)
+    patch(Memory, "read", False, 0)
+    patch(Memory, "store", True, 0)
+    patch(Memory, "update", True, 1)
     kept[Run, "read"] = read = Run.read
 
     def named(self: Run, node: Any, index: Any, mask: Any) -> Any:

@@ -1,21 +1,24 @@
-"""Which sizes to try a program at: nothing, one, primes, and just around every boundary of its tiles.
+"""Which sizes to try a program at: nothing, one, primes, and just around every boundary of its tiles; and how long a run would take.
 
-Comes in: a program. Goes out: size assignments that its preconditions allow, small ones first, the same every time.
+Comes in: a program. Goes out: size assignments that its preconditions allow, small ones first, the same every time; lane-steps.
 The one idea: a program can change its mind about a size only where an extent of it does, so that is where mistakes lie.
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 import random
 from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
 from tinygpu.category.number import Array, Value
+from tinygpu.category.region import Region
 from tinygpu.category.term import App, Const, Term, Var, conjuncts, variables, walk
 from tinygpu.category.to_numpy import evaluate
-from tinygpu.program.step import For, Program, steps
+from tinygpu.program.step import Assign, For, Program, steps
+from tinygpu.program.traverse import walk_steps
 
 SMALL = (0, 1, 2, 3, 5, 7, 13)
 COMBINATIONS = 200_000
@@ -136,3 +139,19 @@ def _spread(rows: list[tuple[int, ...]], limit: int, first: list[tuple[int, ...]
 def text_of(sizes: Mapping[str, int]) -> str:
     """`M = 3, N = 4`."""
     return ", ".join(f"{name} = {value}" for name, value in sizes.items())
+
+
+def lane_steps(program: Program, sizes: Mapping[str, int]) -> int:
+    """The lane-steps of the assignment that is made most often, whether or not its guard holds; a loop whose extent is no number at these sizes
+    counts once."""
+    every = (
+        math.prod(_turns(axis.extent, sizes) for axis in here.axes)
+        for launch in program.launches
+        for step, here, _ in walk_steps(launch.body, Region(launch.grid + launch.block))
+        if isinstance(step, Assign)
+    )
+    return max(every, default=0)
+
+
+def _turns(extent: Term, sizes: Mapping[str, int]) -> int:
+    return max(0, int(evaluate(extent, dict(sizes)))) if variables(extent) <= sizes.keys() else 1
