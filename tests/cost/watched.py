@@ -56,19 +56,17 @@ def watching() -> Iterator[Watch]:
     """While it lasts, every access of the simulator is noted."""
     watch, kept = Watch(), {}
 
-    def patch(kind: Any, name: str, stores: bool, at: int) -> None:
-        kept[kind, name] = original = getattr(kind, name)
+    def patch(name: str, stores: bool, rest: int) -> None:
+        kept[Memory, name] = original = getattr(Memory, name)
 
-        def noted(self: Any, *arguments: Any) -> Any:
-            index, mask, place = arguments[at], arguments[-3], arguments[-2]
-            watch.note(self, index, mask, place, stores)
-            return original(self, *arguments)
+        def noted(self: Any, index: Any, *arguments: Any) -> Any:
+            watch.note(self, index, *arguments[rest : rest + 2], stores)
+            return original(self, index, *arguments)
 
-        setattr(kind, name, noted)
+        setattr(Memory, name, noted)
 
-    patch(Memory, "read", False, 0)
-    patch(Memory, "store", True, 0)
-    patch(Memory, "update", True, 1)
+    patch("read", False, 0)
+    patch("store", True, 1)
     kept[Run, "read"] = read = Run.read
 
     def named(self: Run, node: Any, index: Any, mask: Any) -> Any:

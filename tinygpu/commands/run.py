@@ -136,7 +136,8 @@ def compare_with_equation(
     """`(mismatches, how many elements were compared)` with the equation in float64."""
     import numpy as np
 
-    from tinygpu.simulate.reference import compare, reference, tolerance
+    from tinygpu.simulate.reference import reference
+    from tinygpu.simulate.tolerance import compare, tolerance
 
     chance = np.random.default_rng(seed + 1)
     sample: dict[str, tuple[Any, ...]] = {}

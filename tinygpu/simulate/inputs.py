@@ -17,6 +17,7 @@ from tinygpu.category.number import Array, Value, load, outside_dtype
 from tinygpu.category.term import BOOL, FLOATS, INTEGERS, App, Read, Term, reads, walk
 from tinygpu.category.to_numpy import evaluate
 from tinygpu.model.op import Op, Tensor
+from tinygpu.simulate.box import box_of
 from tinygpu.simulate.fault import SimulationBudget
 
 MOST = 1 << 27
@@ -75,19 +76,11 @@ def ends_inputs(op: Op, sizes: Mapping[str, int], seed: int = 0) -> dict[str, Ar
             grown = np.maximum(9 - np.abs(hot - ramp), values.min(initial=0))
         else:
             negative = bool(values.min(initial=0) < 0)
-            grown = np.where(ramp == hot, outstanding(len(ramp), seed, negative), -1.0 if negative else 0.5)
+            # it stands out also of the sum of the exponentials; for seed 1 without anything positive beside it
+            most = -0.5 if seed == 1 and negative else 2.0 if len(ramp) <= 64 else 8.0
+            grown = np.where(ramp == hot, most, -1.0 if negative else 0.5)
         inputs[tensor.name] = np.broadcast_to(grown, values.shape).astype(values.dtype)
     return inputs
-
-
-def outstanding(count: int, seed: int = 0, negative: bool = True) -> float:
-    """What stands out among so many: also of the sum of their exponentials, which many small ones would drown; for seed 1, of what may be
-    negative, without anything positive beside it.
-
-    >>> outstanding(33), outstanding(4096), outstanding(33, 1)
-    (2.0, 8.0, -0.5)
-    """
-    return -0.5 if seed == 1 and negative else 2.0 if count <= 64 else 8.0
 
 
 def _limited(values: Array, least: int, below: int | None) -> Array:
@@ -109,7 +102,7 @@ def promised(op: Op, sizes: Mapping[str, int], inputs: Mapping[str, Any]) -> boo
 
 
 def _random(tensor: Tensor, env: Mapping[str, Any], seed: int, extent: int | None, positive: bool) -> Array:
-    shape = tuple(max(0, int(evaluate(e, env))) for e in tensor.shape)
+    shape = box_of(tensor.shape, env)
     if math.prod(shape) > MOST:
         raise SimulationBudget(f"{tensor.name} would have {math.prod(shape)} elements")
     # Each tensor has its own stream, so that adding an input leaves the others as they are.

@@ -169,13 +169,11 @@ def _assign(run: Run, step: Assign, mask: Array, box: tuple[int, ...] = ()) -> N
     own = target.space.owner == "thread"
     if box and not own:  # every turn counts, also one that nothing in the step tells from another
         mask = np.broadcast_to(mask, (*box, run.group.lanes))
-    if step.atomic and not own:
-        target.update(step.update, index, rounded(value, step.value.dtype), mask, place, run.faults)
-        return
-    if step.update:
+    if step.update and (own or not step.atomic):
         with quiet():
             value = combined(step.update, step.value.dtype, target.read(index, mask, place, run.faults), value, mask)
-    target.store(index, rounded(value, step.value.dtype), mask, place, run.faults)
+    together = step.update if step.atomic and not own else ""
+    target.store(index, rounded(value, step.value.dtype), mask, place, run.faults, together)
 
 
 def _vectorised(run: Run, step: For, mask: Array) -> bool:

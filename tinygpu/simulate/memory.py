@@ -16,6 +16,7 @@ from tinygpu.category.number import Array, Value, quiet, ufunc, zeros
 from tinygpu.program.access import READ, STORE
 from tinygpu.program.space import OUTPUT, Space
 from tinygpu.record import dataclass
+from tinygpu.simulate.box import flat
 from tinygpu.simulate.fault import Faults, OutOfBounds, ReadOutput, Uninitialised
 from tinygpu.simulate.group import Place, offenders
 from tinygpu.simulate.shadow import Access, Shadow
@@ -43,7 +44,7 @@ class Memory:
     def of(cls, name: str, space: Space, extents: tuple[int, ...], values: Array, offset: Array | int = 0) -> Memory:
         """Nothing is written."""
         written = np.zeros(values.shape, np.bool_)
-        return cls(name, space, extents, values, written, written, offset)
+        return cls(name, space, extents, values, written, written.copy() if space is OUTPUT else written, offset)
 
     def clear(self, mask: Array) -> None:
         """A thread's array is declared anew for the lanes of the mask."""
@@ -58,39 +59,33 @@ class Memory:
         """The elements at an index; one that is not ready is a fault, and the run goes on with what is there."""
         spot, points = self._find(index, mask, place, faults)
         if self.ready is not None and self.values.size:
-            self._check(self.ready, spot, points, index, place, faults, self.space is OUTPUT)
+            self._check(self.ready, spot, points, index, place, faults)
             if self.shadow is not None:
                 self.shadow.touch(READ, Access.of(place, spot, points), faults)
         return self._at(spot, index)
 
-    def store(self, index: tuple[Value, ...], value: Value, mask: Array, place: Place, faults: Faults) -> None:
-        """Writes where the mask holds, in the order of the points. The cells of one lane are distinct."""
+    def store(self, index: tuple[Value, ...], value: Value, mask: Array, place: Place, faults: Faults, monoid: str = "") -> None:
+        """Writes where the mask holds, in the order of the points; the cells of one lane are distinct. With a monoid, points that meet are
+        combined with each other and with what is there, in any order."""
         spot, points = self._find(index, mask, place, faults)
         if not self.values.size:
             return
         if self.space.owner == "thread":
             self._store_own(spot, value, points)
             return
+        if monoid:
+            self._check(self.written, spot, points, index, place, faults)
         access = Access.of(place, spot, points, np.shape(value))
         if self.shadow is not None:
-            self.shadow.touch(STORE, access, faults)
-        self.values[access.address] = access.spread(value)
-        self.written[access.address] = True
-
-    def update(self, monoid: str, index: tuple[Value, ...], value: Value, mask: Array, place: Place, faults: Faults) -> None:
-        """Atomic: points that meet are combined with each other and with what is there, in any order."""
-        spot, points = self._find(index, mask, place, faults)
-        if not self.values.size:
-            return
-        self._check(self.written, spot, points, index, place, faults)
-        access = Access.of(place, spot, points, np.shape(value))
-        if self.shadow is not None:
-            self.shadow.touch(monoid, access, faults)
-        if self.values.dtype == reals.OBJECT:
-            reals.accumulate(monoid, self.values, access.address, access.spread(value))
-            return
-        with quiet():
-            ufunc(monoid).at(self.values, access.address, access.spread(value))
+            self.shadow.touch(monoid or STORE, access, faults)
+        given = access.spread(value)
+        if not monoid:
+            self.values[access.address], self.written[access.address] = given, True
+        elif self.values.dtype == reals.OBJECT:
+            reals.accumulate(monoid, self.values, access.address, given)
+        else:
+            with quiet():
+                ufunc(monoid).at(self.values, access.address, given)
 
     def _find(self, index: tuple[Value, ...], mask: Array, place: Place, faults: Faults) -> tuple[Any, Array]:
         """Where the elements are among the values, and the points that are inside."""
@@ -109,15 +104,13 @@ class Memory:
             return self.values[spot]
         return zeros(np.broadcast_shapes((1,), *map(np.shape, index)), self.values.dtype)
 
-    def _check(
-        self, there: Array, spot: Any, points: Array, index: tuple[Value, ...], place: Place, faults: Faults, output: bool = False
-    ) -> None:
+    def _check(self, there: Array, spot: Any, points: Array, index: tuple[Value, ...], place: Place, faults: Faults) -> None:
         """A fault for each point at which nothing is there."""
         bad = np.logical_and(points, np.logical_not(there[spot]))
         if bad.any():
             for at, full, _ in offenders(bad, index, place):
                 none = Uninitialised(at, self.name, full, OWNERS[self.space.owner])
-                faults.add(ReadOutput(at, self.name, full) if output else none, place.span)
+                faults.add(ReadOutput(at, self.name, full) if self.space is OUTPUT and there is self.ready else none, place.span)
 
     def _store_own(self, spot: Any, value: Value, points: Array) -> None:
         """Into cells of the lanes' own: rows of all lanes, or one cell here and one there."""
@@ -152,15 +145,3 @@ def inside(
         points = np.logical_and(points, np.logical_not(out))
         kept.append(np.where(out, 0, value))
     return tuple(kept), points
-
-
-def flat(index: tuple[Value, ...], extents: tuple[int, ...]) -> Value:
-    """The row-major address.
-
-    >>> flat((2, 3), (4, 5))
-    13
-    """
-    address: Value = 0
-    for value, extent in zip(index, extents, strict=True):
-        address = address * extent + value
-    return address

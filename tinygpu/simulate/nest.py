@@ -17,7 +17,8 @@ from tinygpu.category.to_numpy import evaluate
 from tinygpu.program.step import Assign, For, If, Step
 from tinygpu.program.traverse import reads_of
 from tinygpu.record import dataclass, replace
-from tinygpu.simulate.memory import Memory, flat
+from tinygpu.simulate.box import flat
+from tinygpu.simulate.memory import Memory
 
 WIDE = 1 << 21  # points of one vectorised nest
 

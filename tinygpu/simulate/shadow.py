@@ -20,7 +20,8 @@ from tinygpu.category.number import Array, Value
 from tinygpu.program.access import READ, STORE
 from tinygpu.program.step import WARP
 from tinygpu.record import dataclass, field
-from tinygpu.simulate.fault import EACH, At, DoubleStore, Faults, Race, SimulationBudget, unflat
+from tinygpu.simulate.box import unflat
+from tinygpu.simulate.fault import EACH, At, DoubleStore, Faults, Race, SimulationBudget
 from tinygpu.simulate.group import Group, Place
 
 BITS = 62

@@ -13,23 +13,19 @@ from typing import Any
 import numpy as np
 
 from tinygpu.category.number import Value, held, load, outside_dtype, unwritten, zeros
-from tinygpu.category.term import Term
-from tinygpu.category.to_numpy import evaluate
 from tinygpu.derive.unpack import unpack
 from tinygpu.model.op import Op
 from tinygpu.program.access import READ, STORE, accesses
 from tinygpu.program.space import INPUT, OUTPUT, WORKSPACE
 from tinygpu.program.step import Array, Launch, Program, Sync, arrays_in, steps
 from tinygpu.record import dataclass, replace
-from tinygpu.simulate.fault import Fault, Faults, NeverStored, Outcome, SimulationBudget, unflat
+from tinygpu.simulate.box import box_of, unflat
+from tinygpu.simulate.fault import Faults, NeverStored, Outcome, SimulationBudget
 from tinygpu.simulate.group import Group, factors, groups
-from tinygpu.simulate.inputs import random_inputs
 from tinygpu.simulate.interpret import Run, run_body
 from tinygpu.simulate.memory import Memory
 from tinygpu.simulate.schedule import Schedule
 from tinygpu.simulate.shadow import Clock, Moments, Shadow
-
-__all__ = ["Fault", "Outcome", "SimulationBudget", "random_inputs", "simulate"]
 
 BUDGET = 1 << 30
 WORK = 1 << 62
@@ -56,21 +52,21 @@ def simulate(
     """
     program = unpack(program)
     env: dict[str, Value] = {name: int(sizes[name]) for name in program.op.sizes}
-    written = [(t.name, t.dtype, OUTPUT, _shape(t.shape, env)) for t in program.op.outputs]
-    written += [(w.name, w.dtype, WORKSPACE, _shape(w.extents, env)) for w in program.workspaces]
+    written = [(t.name, t.dtype, OUTPUT, box_of(t.shape, env)) for t in program.op.outputs]
+    written += [(w.name, w.dtype, WORKSPACE, box_of(w.extents, env)) for w in program.workspaces]
     elements = sum(math.prod(shape) for _, _, _, shape in written)
     if elements > budget:  # each of them takes a store
         raise SimulationBudget(f"{elements} output elements are more than the budget of {budget} lane-steps")
     arrays = _inputs(program.op, env, inputs)
     arrays |= {name: Memory.of(name, space, shape, unwritten(math.prod(shape), dtype)) for name, dtype, space, shape in written}
-    all_of_it = Simulation(env, arrays, Faults(cap), [budget, work[0] if work else WORK], order, vectorise, undefined)
+    run = Simulation(env, arrays, Faults(cap), [budget, work[0] if work else WORK], order, vectorise, undefined)
     try:
         for number, launch in enumerate(program.launches):
-            all_of_it.launch(number, launch)
+            run.launch(number, launch)
     finally:
         if work:
-            work[0] = all_of_it.left[1]
-    results, faults = {}, all_of_it.faults.found
+            work[0] = run.left[1]
+    results, faults = {}, run.faults.found
     for tensor in program.op.outputs:
         output = arrays[tensor.name]
         for address in np.flatnonzero(np.logical_not(output.written))[: max(0, cap - len(faults))]:
@@ -93,13 +89,12 @@ class Simulation:
 
     def launch(self, number: int, launch: Launch) -> None:
         """All blocks of one launch."""
-        grid, block = (_shape(tuple(a.extent for a in axes), self.env) for axes in (launch.grid, launch.block))
+        grid, block = (box_of((a.extent for a in axes), self.env) for axes in (launch.grid, launch.block))
         blocks, threads = math.prod(grid), math.prod(block)
         if blocks * threads > self.left[0]:
             raise SimulationBudget(f"{blocks * threads} threads are more than the budget of {self.left[0]} lane-steps")
-        declared = [(array, _shape(array.extents, self.env)) for array in arrays_in(launch.body)]
+        declared = [(array, box_of(array.extents, self.env)) for array in arrays_in(launch.body)]
         cells = sum(math.prod(shape) for array, shape in declared if array.owner == "block")
-        names = tuple(a.name for a in launch.grid + launch.block)
         warp_barriers = any(isinstance(s, Sync) and s.scope == "warp" for s in steps(launch.body))
         watched, moments = self._begin(launch), Moments()
         both = frozenset((*(a.name for a, _ in declared if a.owner == "block"), *(a.name for a, mixed in watched if mixed)))
@@ -110,10 +105,12 @@ class Simulation:
                 fresh = Shadow(array.name, array.extents, array.values.size, array.values.size, whole, mixed)
                 array.shadow = replace(array.shadow, clock=whole) if array.shadow else fresh
             own = {a.name: _own(a, shape, group, clock) for a, shape in declared}
-            env = {**self.env, **factors(launch.grid, grid, launch.block, block, group)}
+            lanes = factors(launch.grid, grid, launch.block, block, group)
             schedule = None if chance is None else Schedule(chance, both)
-            arrays = {**self.arrays, **own}
-            run = Run(number, group, env, names, arrays, clock, self.faults, self.left, self.vectorise, schedule, self.undefined)
+            env, arrays = {**self.env, **lanes}, {**self.arrays, **own}
+            run = Run(
+                number, group, env, tuple(lanes), arrays, clock, self.faults, self.left, self.vectorise, schedule, self.undefined
+            )
             run_body(run, launch.body, run.all())
 
     def _begin(self, launch: Launch) -> list[tuple[Memory, bool]]:
@@ -129,14 +126,10 @@ class Simulation:
         return watched
 
 
-def _shape(shape: tuple[Term, ...], env: Mapping[str, Value]) -> tuple[int, ...]:
-    return tuple(max(0, int(evaluate(extent, env))) for extent in shape)
-
-
 def _inputs(op: Op, env: Mapping[str, Value], inputs: Mapping[str, Any]) -> dict[str, Memory]:
     arrays = {}
     for tensor in op.inputs:
-        values, shape = load(inputs[tensor.name], tensor.dtype), _shape(tensor.shape, env)
+        values, shape = load(inputs[tensor.name], tensor.dtype), box_of(tensor.shape, env)
         if values.shape != shape:
             raise ValueError(f"{tensor.name} has shape {values.shape}; at these sizes it is {shape}")
         arrays[tensor.name] = Memory(tensor.name, INPUT, shape, values.reshape(-1), np.broadcast_to(np.True_, values.size))

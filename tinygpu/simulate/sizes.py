@@ -17,7 +17,7 @@ from tinygpu.category.number import Array, Value
 from tinygpu.category.region import Region
 from tinygpu.category.term import App, Const, Term, Var, conjuncts, variables, walk
 from tinygpu.category.to_numpy import evaluate
-from tinygpu.program.step import Assign, For, Program, steps
+from tinygpu.program.step import Assign, For, Program
 from tinygpu.program.traverse import walk_steps
 
 SMALL = (0, 1, 2, 3, 5, 7, 13)
@@ -65,7 +65,9 @@ def _empty(rows: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
 def candidates(program: Program, name: str, guards: tuple[Term, ...]) -> tuple[int, ...]:
     """The values of one size that are worth trying, in order."""
     found = set(SMALL)
-    marks = {c for extent in _extents(program) if name in variables(extent) for c in boundaries(extent)}
+    axes = [axis for launch in program.launches for axis in launch.grid + launch.block]
+    axes += [step.axis for step in program.steps if isinstance(step, For)]
+    marks = {c for axis in axes if name in variables(axis.extent) for c in boundaries(axis.extent)}
     for mark in marks:
         found |= {mark - 1, mark, mark + 1, 2 * mark, 2 * mark + 1}
     for guard in (g for g in guards if name in variables(g)):
@@ -91,12 +93,6 @@ def boundaries(extent: Term) -> frozenset[int]:
             case App("floordiv" | "ceildiv" | "mod", (inner, Const(int(divisor)))) if divisor > 1:
                 found |= {divisor} | {divisor * mark for mark in boundaries(inner)}
     return frozenset(found)
-
-
-def _extents(program: Program) -> Iterator[Term]:
-    for launch in program.launches:
-        yield from (axis.extent for axis in launch.grid + launch.block)
-        yield from (step.axis.extent for step in steps(launch.body) if isinstance(step, For))
 
 
 def _solved(guards: tuple[Term, ...], names: tuple[str, ...]) -> Iterator[tuple[str, Term]]:
@@ -145,13 +141,9 @@ def lane_steps(program: Program, sizes: Mapping[str, int]) -> int:
     """The lane-steps of the assignment that is made most often, whether or not its guard holds; a loop whose extent is no number at these sizes
     counts once."""
     every = (
-        math.prod(_turns(axis.extent, sizes) for axis in here.axes)
+        math.prod(max(0, int(evaluate(a.extent, sizes))) for a in here.axes if variables(a.extent) <= sizes.keys())
         for launch in program.launches
         for step, here, _ in walk_steps(launch.body, Region(launch.grid + launch.block))
         if isinstance(step, Assign)
     )
     return max(every, default=0)
-
-
-def _turns(extent: Term, sizes: Mapping[str, int]) -> int:
-    return max(0, int(evaluate(extent, dict(sizes)))) if variables(extent) <= sizes.keys() else 1
