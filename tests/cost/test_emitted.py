@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tinygpu.cost.counted import smallest
 
 from tests.conftest import ROOT, Share
 from tests.emit import interpreter
@@ -27,7 +28,7 @@ from tests.program.library import edges
 from tinygpu.category.dtype import BYTES
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.layout import Layout
-from tinygpu.cost.counted import smallest
+from tinygpu.cost.closed import value
 from tinygpu.cost.counting import count
 from tinygpu.cost.measure import takes_wide
 from tinygpu.cost.sites import Access, sites
@@ -186,7 +187,7 @@ def counted(made: Program, sizes: dict[str, int], wide: bool) -> dict[Key, Tally
             one, where, launch = tally(made, site, sizes), site.where, made.launches[site.where.launch]
             assert one is not None
             form = count((*launch.grid, *launch.block, *where.axes), where.guard, smallest(made))
-            assert form is None or form.number(sizes) == one.lanes, f"{site.array.name}: {form}"
+            assert form is None or value(form, sizes) == one.lanes, f"{site.array.name}: {form}"
             found[site.array.name, site.stores, site.bytes].append(one)
     return {key: one for key, several in found.items() if (one := together(several)).requests}
 
