@@ -103,8 +103,7 @@ class Execution:
                 self.events.append(Value(cells.at(index), where, span))
         value = self.resolve(term, point)
         self.events.append(Value(value, point, span))
-        for part, where in index_terms(term, point):
-            self.events.append(Computed(replaced(part, self.state), self.seen(where, point), span))
+        self.events += [Computed(replaced(t, self.state), self.seen(where, point), span) for t, where in index_terms(term, point)]
         if shuffled(term):
             lanes = tuple(dict.fromkeys(self.resolve(far, point) for far in distances(term)))
             self.events.append(Collective("warp", "shuffle", point, span, self.place.launch, lanes))
