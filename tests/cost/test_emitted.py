@@ -114,7 +114,7 @@ def test_the_text_moves_what_is_counted(spec: str, name: str, sizes: dict[str, i
     wide = bool(takes_wide(made, sizes))
     counted: dict[Any, tuple[int, int, int]] = {}
     for site in sites(made, wide):
-        if isinstance(site, Access) and site.array.is_global:
+        if isinstance(site, Access) and site.array.owner == "grid":
             one, key = tally(made, site, sizes), (site.array.name, site.stores, site.bytes)
             assert one is not None and one.units is not None
             before = counted.get(key, (0, 0, 0))
