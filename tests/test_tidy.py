@@ -228,7 +228,7 @@ def test_checking_does_not_import_what_only_running_needs(spec: str, machine: in
     code = (
         f"import sys; from tinygpu import pipeline; spec = pipeline.load('specs/{spec}.tgpu');"
         f"proof = pipeline.check(spec.machines[{machine}]); assert isinstance(proof, pipeline.Proof);"
-        "print([m for m in ('numpy', 'numba', 'mpmath', 'cuda', 'torch') if m in sys.modules])"
+        "print([m for m in ('numpy', 'numba', 'sympy', 'mpmath', 'cuda', 'torch') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -18,8 +18,8 @@ from tests.conftest import ROOT
 from tests.cost.watched import brute_force
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.term import reads
-from tinygpu.cost.counted import smallest
-from tinygpu.cost.counting import count
+from tinygpu.cost.closed import value
+from tinygpu.cost.counting import count, smallest
 from tinygpu.cost.sites import Access, sites
 from tinygpu.cost.warps import Tally, tally
 from tinygpu.derive.unpack import unpack
@@ -71,7 +71,7 @@ def assert_counted(made: Program, sizes: dict[str, int]) -> None:
         counted[where.launch, site.array.name, site.index, site.stores].append(one)
         form = count((*launch.grid, *launch.block, *where.axes), where.guard, smallest(made))
         if form is not None:
-            assert form.number(sizes) == one.lanes, f"{made.name} at {sizes}: {site.array.name}: {form}"
+            assert value(form, sizes) == one.lanes, f"{made.name} at {sizes}: {site.array.name}: {form}"
     found = brute_force(made, sizes)
     assert found.keys() <= counted.keys()
     for key, several in counted.items():

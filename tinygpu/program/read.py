@@ -12,6 +12,7 @@ from tinygpu.category.term import DTYPES, Axis, Const, Term
 from tinygpu.diagnostic import Span
 from tinygpu.model.clauses import names_in
 from tinygpu.model.machine import Machine
+from tinygpu.model.monoid import Monoids
 from tinygpu.model.op import Op, Tensor
 from tinygpu.model.problems import UNKNOWN, Problems
 from tinygpu.model.scope import Scope
@@ -69,7 +70,7 @@ class Reader:
             dtypes={name: choice for name, choice in self.machine.variant if choice in DTYPES},
             elsewhere=self.declared,
             place="",
-            monoids={str(monoid): monoid for monoid in self.op.monoids},
+            monoids=Monoids({str(monoid): monoid for monoid in self.op.monoids}),
         )
 
     @property

@@ -176,7 +176,7 @@ def rows_of_law(d: Carrier, law: str, found: tuple[Values, ...]) -> list[tuple[s
 def carried(d: Carrier, value: Values) -> str:
     """A value of the carrier.
 
-    >>> from tinygpu.model.builtin import built_in
+    >>> from tinygpu.model.monoid import built_in
     >>> carried(built_in("argmax", "f32"), (0.5, 3))
     '(v = 0.5, k = 3)'
     """
