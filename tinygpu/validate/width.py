@@ -149,6 +149,11 @@ class Ends:
                 if self.known.positive(plus(plus(size, constant(1), -1), most, -1)):
                     return plus(times(plus(high, constant(1)), size), constant(1), -1)
                 return plus(times(high, size), most) if self._natural(a) else None
+            case App("add", (a, b), "index"):  # a guard may say more of a part, or of the whole
+                left, right, whole = self.high(a), self.high(b), self._bounded(polynomial(canonical(term)))
+                parts = None if left is None or right is None else plus(left, right)
+                sums = [None if p is None else number(p) for p in (parts, whole)]
+                return parts if whole is None or (sums[0] is not None and sums[1] is not None and sums[0] < sums[1]) else None
             case App("mul", (a, b), "index") if self._natural(a) and self._natural(b):
                 left, right = self.high(a), self.high(b)
                 return None if left is None or right is None else times(left, right)

@@ -30,7 +30,7 @@ else:
 
         del sys.path[0]
 
-if getattr(runtime, "VERSION", "") != "451d3089880ac30b":
+if getattr(runtime, "VERSION", "") != "VERSION OF THE RUNTIME":
     raise ImportError(f"TG819 {__file__} was built with another version of {runtime.__file__}: build them again, into one folder")
 
 __all__ = ["saxpy", "saxpy_v4"]
