@@ -14,7 +14,7 @@ from tinygpu.category.bounds import natural
 from tinygpu.category.term import Axis, Read, Term, conjunction, variables, walk
 from tinygpu.derive.equations import in_order, plans
 from tinygpu.derive.factors import factors
-from tinygpu.derive.fold import Place, folded, outermost
+from tinygpu.derive.fold import Place, folded
 from tinygpu.derive.grid import cleared, halved, pieces
 from tinygpu.derive.keep import kept
 from tinygpu.derive.nest import Build, cells, guarded, loops, point
@@ -25,6 +25,7 @@ from tinygpu.derive.tile import check, placed
 from tinygpu.diagnostic import Label, TinygpuError
 from tinygpu.hardware.arch import CPU
 from tinygpu.model import machine as model
+from tinygpu.model.across import outermost
 from tinygpu.program.space import WORKSPACE
 from tinygpu.program.step import Array, Assign, Launch, Program, Step, Sync
 from tinygpu.program.traverse import map_steps

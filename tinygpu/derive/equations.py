@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from tinygpu.category.decide import holds
 from tinygpu.category.monoid import as_monoid
 from tinygpu.category.region import Region
-from tinygpu.category.term import TRUE, Axis, Fold, Read, Term, Var, conjunction, rebuild, select, substitute, variables, walk
+from tinygpu.category.term import TRUE, Axis, Fold, Read, Term, Var, conjunction, exchange, select, substitute, variables, walk
 from tinygpu.derive.nest import Build, own, point
 from tinygpu.derive.plan import Cells, Plan, Pulled, plan
 from tinygpu.derive.scan import Scan
@@ -52,7 +52,7 @@ def plans(build: Build, op: Op, launch: Launch) -> tuple[Plan, ...]:
 def ahead(build: Build, phase: Phase, value: Term, made: Mapping[str, Plan], passes: Passes) -> tuple[Term, Cells]:
     """The value with each scan replaced by a read that stands for its cells; the scans are added to `passes`, each once."""
     stands: dict[Term, Term] = {}
-    cells: dict[Read, Read] = {}
+    cells: dict[Term, Term] = {}
     for number, (fold, one) in enumerate(scans(phase, value).items()):
         before = phase.before[number] if phase.before else ""
         new = scan(build, phase, one, made, before)
@@ -62,12 +62,7 @@ def ahead(build: Build, phase: Phase, value: Term, made: Mapping[str, Plan], pas
             declare(build, new)
         sign = Read(f"{held.kept} here", (), fold.dtype)  # no array has such a name
         stands[fold], cells[sign] = sign, Read(held.kept, point(held.cells), fold.dtype)
-    return swapped(value, stands), cells
-
-
-def swapped(term: Term, stands: Mapping[Term, Term]) -> Term:
-    """The term with some parts replaced."""
-    return stands[term] if term in stands else rebuild(term, lambda t: swapped(t, stands))
+    return exchange(value, stands), cells
 
 
 def declare(build: Build, new: Plan) -> None:

@@ -7,7 +7,7 @@ no guard over the output, because a junk cell is never stored.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from itertools import product
 
 from tinygpu.category.decide import holds
@@ -24,7 +24,7 @@ from tinygpu.category.term import (
     Term,
     conjunction,
     conjuncts,
-    rebuild,
+    exchange,
     select,
     variables,
     walk,
@@ -34,6 +34,7 @@ from tinygpu.derive.operand import TOTAL, Operands, fill
 from tinygpu.derive.reduce import collective, combine
 from tinygpu.derive.tile import needed, placed
 from tinygpu.diagnostic import Span, TinygpuError
+from tinygpu.model.across import outermost
 from tinygpu.program.step import Assign, Step
 from tinygpu.record import dataclass, field
 
@@ -73,23 +74,8 @@ def folded(
         alike = {f: n for f, n in names.items() if f.axes == axes}
         steps.extend(turn(build, alike, place))
         steps.extend(combine(build, alike, place.cells, place.ways, place.looped, place.span))
-    held: dict[Term, Read] = {f: Read(n, point(place.cells), f.dtype) for f, n in names.items()}
-    return tuple(steps), tuple(replaced(value, held.get) for value in values)
-
-
-def outermost(term: Term) -> tuple[Fold, ...]:
-    """The folds of a term that stand in no other fold, each once."""
-    if isinstance(term, Fold):
-        return (term,)
-    if isinstance(term, App):
-        return tuple(dict.fromkeys(f for arg in term.args for f in outermost(arg)))
-    return ()
-
-
-def replaced(term: Term, change: Callable[[Term], Term | None]) -> Term:
-    """The term with every part for which `change` has an answer replaced by it, outermost first."""
-    new = change(term)
-    return new if new is not None else rebuild(term, lambda t: replaced(t, change))
+    held: dict[Term, Term] = {f: Read(n, point(place.cells), f.dtype) for f, n in names.items()}
+    return tuple(steps), tuple(exchange(value, held) for value in values)
 
 
 def start(build: Build, fold: Fold, name: str, place: Place) -> tuple[Step, ...]:

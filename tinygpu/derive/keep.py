@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from tinygpu.category.decide import holds
 from tinygpu.category.region import Region
-from tinygpu.category.term import Axis, Read, Term, conjunction, lift, rebuild, select, variables, walk
+from tinygpu.category.term import Axis, Read, Term, conjunction, exchange, lift, select, variables, walk
 from tinygpu.derive.nest import Build, own, point
 from tinygpu.derive.operand import fill
 from tinygpu.derive.plan import Plan
@@ -33,7 +33,7 @@ def kept(build: Build, todo: Sequence[Plan], keeps: Sequence[Keep]) -> tuple[Pla
         value = select(bounds(build, read), read, fill(read.dtype))
         time = tuple(a for a in first.time if a.name in variables_of(read))
         held = Read(name, point(cells), read.dtype, read.span)
-        plans = [replace(p, value=put(p.value, read, held)) for p in plans]
+        plans = [replace(p, value=exchange(p.value, {read: held})) for p in plans]
         load = Plan(keep.tensor, read.dtype, (), value, cells, time, (), (), False, name, keep.span)
         plans.insert(readers[0], load)
     return tuple(plans)
@@ -80,8 +80,3 @@ def bounds(build: Build, read: Read) -> Term:
     box = Region(build.axes, build.where)
     asked = [p for i, n in zip(read.index, build.tensors[read.tensor], strict=True) for p in (i >= lift(0), i < n)]
     return conjunction(*(p for p in asked if holds(p, box) is not True))
-
-
-def put(term: Term, read: Read, held: Read) -> Term:
-    """The term with the element read from its cell."""
-    return held if term == read else rebuild(term, lambda inner: put(inner, read, held))

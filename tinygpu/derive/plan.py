@@ -23,6 +23,7 @@ from tinygpu.category.term import (
     conjunction,
     conjuncts,
     equal,
+    exchange,
     negation,
     rebuild,
     select,
@@ -68,15 +69,8 @@ class Plan:
     scan: Scan | None = None
 
 
-Cells = Mapping[Read, Read]
+Cells = Mapping[Term, Term]
 NONE: Cells = {}
-
-
-def put(term: Term, cells: Cells) -> Term:
-    """The term with some reads replaced."""
-    if not cells:
-        return term
-    return cells[term] if isinstance(term, Read) and term in cells else rebuild(term, lambda t: put(t, cells))
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +118,7 @@ def plan(
     index, output, parts, beyond = along.index, along.output, along.parts, along.beyond
     free = frozenset().union(*map(variables, index))
     folded = (phase.owner.domain.names - free) | beyond
-    pulled = put(along(build, phase, value), cells)
+    pulled = exchange(along(build, phase, value), cells)
     absent = tuple(equal(Var(a.name), 0) for a in launch.grid + launch.block if a.name not in free | beyond)
     mine = tuple(p for p in parts if not variables(p) & folded)
     stay = held(build, output, over(pulled))
