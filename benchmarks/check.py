@@ -29,9 +29,7 @@ DUELS = 25  # rounds of a rejection against a proof: they differ by a few percen
 REFUTED = 1  # the exit code of `tinygpu check`
 # compiled modules are kept, as they are for whoever installed tinygpu
 ENVIRONMENT = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"} | {"PYTHONPATH": str(ROOT)}
-PROBE = (
-    "import sys, tinygpu.cli; code = tinygpu.cli.main(['check', sys.argv[1]]); print(sorted({'numba', 'numpy'} & set(sys.modules)))"
-)
+PROBE = "import sys, tinygpu.cli; code = tinygpu.cli.main(['check', sys.argv[1]]); print(sorted({'numba', 'sympy', 'numpy'} & set(sys.modules)))"
 BUILD = """
 import time
 from tinygpu import pipeline

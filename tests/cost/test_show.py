@@ -13,6 +13,7 @@ import pytest
 
 from tests.conftest import ROOT
 from tinygpu.cli import main
+from tinygpu.cost.closed import shown
 from tinygpu.cost.measure import measure
 from tinygpu.cost.predict import Assembled, bounds, filled, without_caches
 from tinygpu.cost.table import page
@@ -60,7 +61,7 @@ def test_sizes_that_no_tile_divides() -> None:
     """The form is of all sizes: here the last blocks are nearly empty."""
     sizes = {"M": 129, "N": 257, "K": 5}
     flows = {f.array: f for f in cost_of("matmul_shared", "matmul_128x128", sizes).flows}
-    assert str(flows["A"].asked.closed) == "K·M·⌈N/128⌉" and flows["A"].asked.number == 5 * 129 * 3
+    assert shown(flows["A"].asked.closed) == "K·M·⌈N/128⌉" and flows["A"].asked.number == 5 * 129 * 3
     assert flows["C"].asked.number == 129 * 257
 
 

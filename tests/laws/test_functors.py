@@ -1,8 +1,8 @@
-"""The interpreters agree: z3, numpy, source text and both emitters' text give what plain evaluation gives.
+"""The interpreters agree: z3, sympy, numpy, source text and both emitters' text give what plain evaluation gives.
 
 Comes in: index maps, and every operation inside every other. Goes out: nothing, or a term, a point and two values.
 The one idea: interpreters are functors, so agreeing on two operations, one inside the other, is agreeing.
-Numpy sees all points as arrays, source text all points one by one, z3 a fixed sample of points for each term.
+Numpy and sympy see all points as arrays, source text all points one by one, z3 a fixed sample of points for each term.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import sympy
 import z3
 
 from tests.laws.points import points
@@ -19,6 +20,7 @@ from tinygpu.category.evaluate import evaluate
 from tinygpu.category.region import Region
 from tinygpu.category.term import BOOL, App, Axis, Const, Term, Var, equal, lift, negation, substitute, text, variables, walk
 from tinygpu.category.to_source import Source, called, plain, source
+from tinygpu.category.to_sympy import to_sympy
 from tinygpu.emit.cpu_text import Writer, mangle
 from tinygpu.emit.cuda_text import Scope
 from tinygpu.proof.kernel import ask
@@ -30,6 +32,15 @@ SAMPLE = 24  # points of each term that z3 is asked for
 def by_numpy(term: Term, points: Rows) -> list[Any]:
     columns = {v: np.array([point[v] for point in points], dtype=np.int64) for v in variables(term)}
     return list(np.broadcast_to(np.asarray(to_numpy.evaluate(term, columns)), len(points)))
+
+
+def by_sympy(term: Term, points: Rows) -> list[Any]:
+    names, exact = (
+        sorted(variables(term)),
+        {"xor": lambda a, b: np.asarray(a).astype(int) ^ np.asarray(b).astype(int)},
+    )  # of floors, which are floats
+    function = sympy.lambdify([to_sympy(v) for v in _named(names)], to_sympy(term), [exact, "numpy"])
+    return list(np.broadcast_to(function(*(np.array([point[v] for point in points]) for v in names)), len(points)))
 
 
 def by_source(term: Term, points: Rows) -> list[Any]:
@@ -84,7 +95,7 @@ def test_interpreters_agree(name: str) -> None:
     everywhere = [at for n in range(1, 65, 3) for at in points(box, {"n": n})]
     for term in terms:
         expected = [int(evaluate(term, at)) for at in everywhere]
-        for interpreter in (by_numpy, by_source, by_kernel, by_loops):
+        for interpreter in (by_numpy, by_sympy, by_source, by_kernel, by_loops):
             assert [int(v) for v in interpreter(term, everywhere)] == expected, (interpreter.__name__, text(term))
         for at, value in list(zip(everywhere, expected, strict=True))[:: len(everywhere) // SAMPLE + 1]:
             assert told_by_z3(term, at, value, set(box.names)), (text(term), at)

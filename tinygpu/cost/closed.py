@@ -1,155 +1,92 @@
-"""Closed forms: sums of products over the sizes, as counts come out.
+"""Closed forms: how often something happens, as sympy's expression over the sizes.
 
     8·K·M·⌈N/64⌉ + M·N
 
-Comes in: terms over the sizes. Goes out: a normal form that adds, multiplies, prints and has a value at given sizes.
-The one idea: a count is a sum of products of extents, so products of factors in order of their text are enough of an algebra.
+Comes in: terms over the sizes. Goes out: expressions, what is known of their sign, their values, their text.
+The one idea: sizes are natural numbers, and what is rounded up is at least what it is of, so a form is no less than another where sympy sees no
+minus in their difference.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
-from math import prod
+from typing import Any
 
-from tinygpu.category.evaluate import evaluate
-from tinygpu.category.term import App, Const, Term, Var, lift, text
-from tinygpu.record import dataclass
+import sympy
+from sympy.printing.precedence import PRECEDENCE
+from sympy.printing.str import StrPrinter
 
-Monomial = tuple[Term, ...]
+from tinygpu.category.term import Term, lift
+from tinygpu.category.to_sympy import to_sympy
 
-
-@dataclass(frozen=True, slots=True)
-class Closed:
-    """`Σ coefficient · Π factors`, the products in order of their text, each with a coefficient that is not 0."""
-
-    parts: tuple[tuple[Monomial, int], ...] = ()
-
-    def __add__(self, other: Closed) -> Closed:
-        return _normal(Counter(dict(self.parts)), other)
-
-    def __mul__(self, other: Closed | int) -> Closed:
-        if isinstance(other, int):
-            other = closed(Const(other))
-        total: Counter[Monomial] = Counter()
-        for left, a in self.parts:
-            for right, b in other.parts:
-                total[tuple(sorted((*left, *right), key=text))] += a * b
-        return _normal(total)
-
-    def __sub__(self, other: Closed) -> Closed:
-        return self + other * -1
-
-    @property
-    def constant(self) -> int | None:
-        """The number that it is, if it is one.
-
-        >>> closed(Const(8)).constant, Closed().constant, closed(Var("n")).constant
-        (8, 0, None)
-        """
-        if not self.parts:
-            return 0
-        return self.parts[0][1] if len(self.parts) == 1 and self.parts[0][0] == () else None
-
-    def number(self, sizes: Mapping[str, int]) -> int:
-        """Its value. Raises KeyError for a size that is not given."""
-        return sum(c * prod(evaluate(f, sizes) for f in factors) for factors, c in self.parts)
-
-    def term(self) -> Term:
-        """It as a term over the sizes."""
-        total: Term = Const(0)
-        for factors, coefficient in self.parts:
-            part: Term = Const(abs(coefficient))
-            for factor in factors:
-                part = part * factor
-            total = total + part if coefficient > 0 else total - part
-        return total
-
-    def __str__(self) -> str:
-        """For a reader.
-
-        >>> n = Var("n")
-        >>> print(closed(Var("K")) * closed(App("ceildiv", (n, Const(64)))) * 8 + closed(n), "|", closed(n) - closed(Const(1)), "|", Closed())
-        8·K·⌈n/64⌉ + n | n − 1 | 0
-        """
-        said = [(c, "·".join([*([str(abs(c))] if abs(c) != 1 or not f else []), *map(_factor, f)])) for f, c in self.parts]
-        return "".join(f" {'−' if c < 0 else '+'} {s}" for c, s in said).removeprefix(" + ").lstrip() or "0"
+RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+ROUNDED = {sympy.ceiling: 1, sympy.floor: -1}
 
 
-def _normal(total: Counter[Monomial], more: Closed | None = None) -> Closed:
-    for factors, coefficient in more.parts if more else ():
-        total[factors] += coefficient
-    kept = [(factors, c) for factors, c in total.items() if c]
-    return Closed(tuple(sorted(kept, key=lambda p: (-len(p[0]), [text(f) for f in p[0]]))))
+def closed(term: Term | int) -> Any:
+    """A term over the sizes, its sums and products opened."""
+    return sympy.expand(to_sympy(lift(term)))
 
 
-def _factor(factor: Term) -> str:
-    match factor:
-        case Var(name):
-            return name
-        case App("ceildiv", (a, b)):
-            return f"⌈{text(a)}/{text(b, 8)}⌉"
-        case App("floordiv", (a, b)):
-            return f"⌊{text(a)}/{text(b, 8)}⌋"
-        case App("min" | "max"):
-            return text(factor)
-    return f"({text(factor)})"
+def value(form: Any, sizes: Mapping[str, int]) -> int:
+    """Its value. Raises TypeError for a size that is not given."""
+    return int(form.xreplace({name: sympy.Integer(sizes[name.name]) for name in form.free_symbols if name.name in sizes}))
 
 
-def closed(term: Term | int) -> Closed:
-    """A term over the sizes in normal form: sums and products are opened, everything else is a factor.
+def natural(form: Any, at_least: Mapping[str, int]) -> Any:
+    """`max(form, 0)`; `at_least` says how small a size can be.
 
-    >>> n = Var("n")
-    >>> closed((n + 1) * n * 2) == closed(n * n) * 2 + closed(n) * 2
-    True
-    """
-    term = lift(term)
-    match term:
-        case Const(int(value)):
-            return Closed((((), value),)) if value else Closed()
-        case App("add", (a, b)):
-            return closed(a) + closed(b)
-        case App("sub", (a, b)):
-            return closed(a) - closed(b)
-        case App("mul", (a, b)):
-            return closed(a) * closed(b)
-    return Closed((((term,), 1),))
-
-
-ONE = closed(1)
-
-
-def natural(value: Closed, at_least: Mapping[str, int]) -> Closed:
-    """`max(value, 0)`; `at_least` says how small a size can be.
-
+    >>> from tinygpu.category.term import Var
     >>> n = closed(Var("n"))
-    >>> print(natural(n - closed(2), {}), "|", natural(n - closed(2), {"n": 2}))
-    max(n - 2, 0) | n − 2
+    >>> print(shown(natural(n - 2, {})), "|", shown(natural(n - 2, {"n": 2})))
+    max(n − 2, 0) | n − 2
     """
-    if all(c > 0 for _, c in value.parts):
-        return value
-    if value.constant is not None:
-        return closed(max(0, value.constant))
-    low = 0
-    for factors, c in value.parts:
-        if c < 0 and factors:
-            break
-        low += c * prod(at_least.get(f.name, 0) if isinstance(f, Var) else 0 for f in factors)
-    else:
-        if low >= 0:
-            return value
-    return closed(App("max", (value.term(), Const(0))))
+    return form if nonnegative(form, at_least) else sympy.Max(form, 0)
 
 
-def least(a: Closed, b: Closed) -> Closed:
+def least(a: Any, b: Any, at_least: Mapping[str, int]) -> Any:
     """`min(a, b)`.
 
-    >>> print(least(closed(4), closed(Var("n"))), "|", least(closed(4), closed(7)))
-    min(n, 4) | 4
+    >>> from tinygpu.category.term import App, Const, Var
+    >>> n = closed(Var("n"))
+    >>> print(shown(least(n, closed(4), {})), "|", shown(least(n, 4 * closed(App("ceildiv", (Var("n"), Const(4)))), {})))
+    min(n, 4) | n
     """
-    if a == b:
-        return a
-    if a.constant is not None and b.constant is not None:
-        return a if a.constant <= b.constant else b
-    first, second = (b, a) if a.constant is not None else (a, b)
-    return closed(App("min", (first.term(), second.term())))
+    return a if nonnegative(b - a, at_least) else b if nonnegative(a - b, at_least) else sympy.Min(a, b)
+
+
+def nonnegative(form: Any, at_least: Mapping[str, int]) -> bool:
+    """Whether a form is known to be no less than 0: each size is its least one and something more, and so is what is rounded."""
+    for way, sign in ROUNDED.items():
+        form = form.replace(way, lambda inner, sign=sign: inner + sign * sympy.Dummy(nonnegative=True))
+    more = {name: name + at_least[name.name] for name in form.free_symbols if name.name in at_least}
+    return bool(sympy.expand(form.xreplace(more)).is_nonnegative)
+
+
+def shown(form: Any) -> str:
+    """For a reader.
+
+    >>> from tinygpu.category.term import App, Const, Var
+    >>> n = closed(Var("n"))
+    >>> print(shown(closed(Var("K")) * closed(App("ceildiv", (Var("n") + 3, Const(64)))) * 8 + n * n), "|", shown(n - 1))
+    8·K·⌈(n + 3)/64⌉ + n² | n − 1
+    """
+    return Printer().doprint(form).replace("*", "·").replace(" - ", " − ")
+
+
+class Printer(StrPrinter):  # type: ignore[misc]
+    """What a reader sees otherwise than sympy writes it."""
+
+    def _print_ceiling(self, form: Any) -> str:
+        return f"⌈{self._print_Mul(sympy.together(form.args[0]))}⌉"
+
+    def _print_floor(self, form: Any) -> str:
+        return f"⌊{self._print_Mul(sympy.together(form.args[0]))}⌋"
+
+    def _print_Max(self, form: Any) -> str:
+        return f"{type(form).__name__.lower()}({', '.join(map(self._print, sorted(form.args, key=lambda a: a.is_number)))})"
+
+    _print_Min = _print_Max
+
+    def _print_Pow(self, form: Any, rational: bool = False) -> str:
+        return self.parenthesize(form.base, PRECEDENCE["Pow"]) + str(form.exp).translate(RAISED)  # of sizes: a natural number

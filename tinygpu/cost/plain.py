@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tinygpu.cost.counted import Count
+from tinygpu.cost.closed import shown
+from tinygpu.cost.counting import Count
 from tinygpu.cost.measure import Cost, Flow, LaunchCost, Line
 from tinygpu.cost.predict import Filled, bounds, turns_of_banks, without_caches
 from tinygpu.hardware.arch import Device
@@ -39,7 +40,7 @@ def as_data(cost: Cost, device: Device | None = None, arch: str = "", on: Sequen
 
 
 def _count(count: Count) -> dict[str, Any]:
-    return {"number": count.number, "exact": count.exact, "form": None if count.closed is None else str(count.closed)}
+    return {"number": count.number, "exact": count.exact, "form": None if count.closed is None else shown(count.closed)}
 
 
 def _launch(one: LaunchCost) -> dict[str, Any]:

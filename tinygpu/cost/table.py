@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 from tinygpu.category.dtype import BYTES
 from tinygpu.category.term import Axis
-from tinygpu.cost.closed import closed
-from tinygpu.cost.counted import Count
+from tinygpu.cost.closed import closed, shown
+from tinygpu.cost.counting import Count
 from tinygpu.cost.figures import amount, bytes_of, ratio, seconds_of
 from tinygpu.cost.measure import Cost, Flow, Line
 from tinygpu.cost.predict import Bound, Filled, bounds, fits_in_cache, turns_of_banks, without_caches
@@ -44,7 +44,7 @@ def grid_of(lines: list[list[str]], right: Sequence[int]) -> list[str]:
 
 def form(count: Count, by: int = 1) -> str:
     """The closed form, if there is one that is not a mere number."""
-    return "" if count.closed is None or count.closed.constant is not None else str(count.closed * by)
+    return "" if count.closed is None or count.closed.is_number else shown(count.closed * by)
 
 
 def number(count: Count) -> str:
@@ -72,7 +72,7 @@ def _many(count: Count, what: str) -> str:
 
 
 def _axes(axes: tuple[Axis, ...]) -> str:
-    return " × ".join(str(closed(a.extent)) for a in axes) or "1"
+    return " × ".join(shown(closed(a.extent)) for a in axes) or "1"
 
 
 def memory(cost: Cost) -> list[str]:
