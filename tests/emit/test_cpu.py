@@ -17,7 +17,7 @@ import pytest
 from tests.comments import has_pieces, sizes_of
 from tests.emit.cpu_harness import called, kernel, laid, laid_kernels, program, programs, run
 from tests.emit.hand_programs import PROGRAMS
-from tests.program.cooperation_texts import TEXTS
+from tests.program.library import TEXTS
 from tinygpu.emit.cpu import cpu_kernels, cpu_name
 from tinygpu.program.step import Program
 from tinygpu.simulate.inputs import random_inputs

@@ -23,10 +23,12 @@ class Lanes(types.Type):  # type: ignore[misc]
         self.number, self.count, self.vector = number, count, ir.VectorType(llvm, count)
 
 
-@register_model(Lanes)
 class _Vector(models.PrimitiveModel):  # type: ignore[misc]
     def __init__(self, manager: Any, kind: Any):
         super().__init__(manager, kind, kind.vector)
+
+
+register_model(Lanes)(_Vector)
 
 
 def _lanes_place(kind: Lanes, context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
