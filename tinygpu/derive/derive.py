@@ -22,10 +22,10 @@ from tinygpu.derive.plan import Plan
 from tinygpu.derive.scan import begun, scanned
 from tinygpu.derive.stage import copy, declare, read_at_all
 from tinygpu.derive.tile import check, placed
-from tinygpu.diagnostic import Label, TinygpuError
 from tinygpu.hardware.arch import CPU
 from tinygpu.model import machine as model
 from tinygpu.model.across import outermost
+from tinygpu.model.problems import refused
 from tinygpu.program.space import WORKSPACE
 from tinygpu.program.step import Array, Assign, Launch, Program, Step, Sync
 from tinygpu.program.traverse import map_steps
@@ -178,11 +178,4 @@ def check_alive(build: Build, plan: Plan, around: Around) -> None:
         if isinstance(term, Read) and term.tensor in build.alive:
             made = build.alive[term.tensor]
             if around.path[: len(made)] != made:
-                raise TinygpuError.of(
-                    "TG530",
-                    f"{term.tensor} is used outside the loop that computes it: it must be staged",
-                    term.span,
-                    "each turn of that loop overwrites the value",
-                    "write the equations that share the loop next to each other",
-                    Label(plan.span, "in this equation"),
-                )
+                raise refused("TG530.loop", term.span, plan.span, name=term.tensor)

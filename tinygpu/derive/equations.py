@@ -15,10 +15,10 @@ from tinygpu.category.term import TRUE, Axis, Fold, Read, Term, Var, conjunction
 from tinygpu.derive.nest import Build, own, point
 from tinygpu.derive.plan import Cells, Plan, Pulled, plan
 from tinygpu.derive.scan import Scan
-from tinygpu.diagnostic import Label, TinygpuError
 from tinygpu.model.machine import Launch, Phase, inlined
 from tinygpu.model.op import Op
 from tinygpu.model.prefix import Prefix, scans
+from tinygpu.model.problems import refused
 from tinygpu.record import replace
 
 Passes = dict[tuple[object, ...], Plan]  # the scans by what they are
@@ -146,22 +146,14 @@ def ordered(build: Build, phase: Phase, over: Pulled, one: Prefix) -> tuple[Axis
     for sort, order in (("block", [a.name for a in build.block]), ("time", [a.name for a in build.ordered(over.output)])):
         mine = [a.name for a in wanted if a.sort == sort]
         if mine != [n for n in order if n in mine]:
-            raise out_of_order(
-                phase, one, f"{', '.join(mine)} stand in another order in the {'work' if sort == 'block' else 'time clause'}"
-            )
+            words = {"name": one.bound, "names": ", ".join(mine)}
+            raise refused("TG538.work" if sort == "block" else "TG538.time", phase.span, one.fold.span, **words)
     if list(along) != wanted:
-        right = ", ".join(a.name for a in wanted)
-        raise out_of_order(phase, one, f"{one.bound} = ({', '.join(a.name for a in along)})", f"write {one.bound} = ({right})")
+        here, right = (", ".join(a.name for a in axes) for axes in (along, wanted))
+        raise refused("TG538.index", phase.span, one.fold.span, name=one.bound, names=here, right=right)
     loops = [a.name for a in build.ordered(over.output)]
     mine = [a.name for a in along if a.sort == "time"]
     if loops[len(loops) - len(mine) :] != mine:
         right = ", ".join([n for n in loops if n not in mine] + mine)
-        raise out_of_order(phase, one, f"a loop of another index stands inside of {mine[0]}", f"write time {right}")
+        raise refused("TG538.inside", phase.span, one.fold.span, name=one.bound, loop=mine[0], right=right)
     return along
-
-
-def out_of_order(phase: Phase, one: Prefix, reason: str, fix: str = "") -> TinygpuError:
-    """A scan whose factors would take its terms in another order."""
-    title = f"the factors of {one.bound} do not stand in the order of a scan: grid, time, block, then the thread's own"
-    fix = fix or "let the factors of an index stand in one order everywhere"
-    return TinygpuError.of("TG538", title, phase.span, reason, fix, Label(one.fold.span, "this prefix goes along it"))

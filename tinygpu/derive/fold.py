@@ -33,8 +33,9 @@ from tinygpu.derive.nest import Build, at, cells, loops, own, point
 from tinygpu.derive.operand import TOTAL, Operands, fill
 from tinygpu.derive.reduce import collective, combine
 from tinygpu.derive.tile import needed, placed
-from tinygpu.diagnostic import Span, TinygpuError
+from tinygpu.diagnostic import Span
 from tinygpu.model.across import outermost
+from tinygpu.model.problems import refused
 from tinygpu.program.step import Assign, Step
 from tinygpu.record import dataclass, field
 
@@ -84,10 +85,7 @@ def start(build: Build, fold: Fold, name: str, place: Place) -> tuple[Step, ...]
     if unit is not None:
         return cells(build, place.cells, (Assign(name, point(place.cells), unit, span=fold.span),), fold.span)
     if not as_monoid(fold.monoid).idempotent or outermost(fold.body):
-        title = f"{fold.monoid} over {fold.dtype} has no unit to start from"
-        raise TinygpuError.of(
-            "TG532", title, fold.span, f"no {fold.dtype} value leaves every other unchanged", "cast the body to f32 or f64"
-        )
+        raise refused("TG532.unit", fold.span, monoid=fold.monoid, dtype=fold.dtype)
     # Taking the first element twice is harmless: the monoid is idempotent.
     zeros: dict[str, Term] = {a.name: Const(0) for a in fold.axes}
     asked = (*conjuncts(at(fold.guard, zeros)), *(Const(0) < a.extent for a in fold.axes))
@@ -109,10 +107,9 @@ def check_some(build: Build, part: Term, fold: Fold) -> None:
     for values in product(range(3), repeat=len(sizes)):
         case = dict(zip(sizes, values, strict=True))
         if all(evaluate(guard, case) for guard in build.where) and not evaluate(part, case):
-            title = f"{fold.monoid} over {fold.dtype} has no unit, so it needs an element to start from"
             found = ", ".join(f"{n} = {v}" for n, v in case.items())
-            names = ", ".join(f"{n} >= 1" for n in sizes if n in variables(part))
-            raise TinygpuError.of("TG532", title, fold.span, f"there is none for {found}", f"add to the op: where {names}")
+            bounds = ", ".join(f"{n} >= 1" for n in sizes if n in variables(part))
+            raise refused("TG532.empty", fold.span, monoid=fold.monoid, dtype=fold.dtype, case=found, bounds=bounds)
 
 
 def turn(build: Build, names: dict[Fold, str], place: Place) -> tuple[Step, ...]:

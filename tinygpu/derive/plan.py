@@ -36,9 +36,10 @@ from tinygpu.derive.nest import REGISTER, TIME, VECTOR, Build, at, held, own, po
 from tinygpu.derive.reduce import collective
 from tinygpu.derive.scan import Scan
 from tinygpu.derive.tile import fills, localized
-from tinygpu.diagnostic import Label, Span, TinygpuError
+from tinygpu.diagnostic import Span
 from tinygpu.model.across import atomic, incomplete
 from tinygpu.model.machine import Launch, Phase
+from tinygpu.model.problems import refused
 from tinygpu.record import dataclass, field, replace
 
 
@@ -202,7 +203,7 @@ class Pull:
         axes = tuple(a for a in self.axes if a.name in bound)
         for axis in axes:
             if axis.name in self.scope and axis.name not in self.beyond:
-                raise shared(fold, axis)
+                raise refused("TG131.folded", fold.span, name=axis.name, monoid=fold.monoid)
         scope = self.scope | {a.name for a in axes}
         names = frozenset(a.name for a in self.axes)
         mine = (p for p in self.parts if variables(p) & bound and variables(p) & names <= scope)
@@ -214,7 +215,9 @@ class Pull:
         """An earlier value at its own owner is the local that holds it."""
         source = self.made[read.tensor]
         if read.index != source.index:
-            raise elsewhere(read, source)
+            here, there = (", ".join(map(text, index)) for index in (read.index, source.index))
+            words = {"name": read.tensor, "names": ", ".join("abcdefgh"[: len(read.index)]), "target": source.target}
+            raise refused("TG530.elsewhere", read.span, source.span, here=here, there=there, **words)
         return Read(source.kept, point(source.cells), read.dtype, read.span)
 
 
@@ -256,30 +259,4 @@ def check_order(build: Build, output: tuple[Axis, ...], value: Term, phase: Phas
     if wrong:
         o, i = wrong[0]
         order = ", ".join([n for n in build.time if n in outer] + [n for n in build.time if n not in outer])
-        raise TinygpuError.of(
-            "TG531",
-            f"the loop {o} over outputs stands inside the loop {i} of a fold",
-            phase.span,
-            f"every turn of {o} needs its own accumulator, and {i} would have to keep all of them",
-            f"write `time {order}`, or put {o} under register with a constant extent",
-        )
-
-
-def shared(fold: Fold, axis: Axis) -> TinygpuError:
-    """A fold that shares a factor with its output."""
-    title = f"the factor {axis.name} is part of the output and of the fold {fold.monoid}"
-    return TinygpuError.of("TG131", title, fold.span, "a fold needs factors of its own", "split the indices by separate factors")
-
-
-def elsewhere(read: Read, source: Plan) -> TinygpuError:
-    """A kept value at an index that another thread, or another turn of a loop, owns."""
-    title = f"{read.tensor} is used at an index that this thread does not hold: it must be staged"
-    here, there = (", ".join(map(text, index)) for index in (read.index, source.index))
-    return TinygpuError.of(
-        "TG530",
-        title,
-        read.span,
-        f"read at [{here}], held at [{there}]",
-        f"stage it, stage {read.tensor}[{', '.join('abcdefgh'[: len(read.index)])}] at block in shared, or give both indices the same factors",
-        Label(source.span, f"{source.target} is computed here"),
-    )
+        raise refused("TG531.order", phase.span, outer=o, inner=i, order=order)
