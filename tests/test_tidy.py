@@ -6,6 +6,7 @@ Comes in: the checkout. Goes out: a failure that names the file and the rule. Th
 from __future__ import annotations
 
 import ast
+import graphlib
 import re
 import statistics
 import subprocess
@@ -76,7 +77,7 @@ def none(found: Iterator[str]) -> None:
 
 def imported(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """Every part of tinygpu that a file imports, also inside functions, but for types only."""
-    skipped = {id(n) for node in ast.walk(tree) if _types_only(node) for n in ast.walk(node)}
+    skipped = _for_types(tree)
     for node in ast.walk(tree):
         if id(node) in skipped:
             continue
@@ -88,6 +89,12 @@ def imported(tree: ast.Module) -> Iterator[tuple[int, str]]:
             for alias in node.names:
                 if alias.name.startswith("tinygpu."):
                     yield node.lineno, alias.name.split(".")[1]
+
+
+@cache
+def _for_types(tree: ast.Module) -> set[int]:
+    """What only type checkers read, by identity."""
+    return {id(n) for node in ast.walk(tree) if _types_only(node) for n in ast.walk(node)}
 
 
 def _types_only(node: ast.AST) -> bool:
@@ -109,6 +116,16 @@ def backwards() -> Iterator[str]:
                 continue
             if RANK[other] >= RANK[mine] and not RANK[other] == RANK[mine] == len(ORDER) - 1:
                 yield f"{names(path)}:{number} imports {other}, which is downstream of {mine}"
+
+
+def test_no_imports_run_in_a_circle():
+    files = {".".join(path.relative_to(ROOT).with_suffix("").parts): tree for path, tree in trees()}
+    needs: dict[str, set[str]] = {
+        name: {other for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module and id(node) not in _for_types(tree)
+               for other in (node.module, *(f"{node.module}.{alias.name}" for alias in node.names)) if other in files} - {name}
+        for name, tree in files.items()
+    }  # fmt: skip
+    graphlib.TopologicalSorter(needs).prepare()  # raises CycleError, which names the circle
 
 
 def test_category_knows_nothing_but_diagnostic():
