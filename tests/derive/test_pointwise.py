@@ -9,7 +9,7 @@ import pytest
 
 from tests.program.library import agrees, edges
 from tinygpu import pipeline
-from tinygpu.derive.pointwise import pointwise
+from tinygpu.derive.sequential import pointwise
 from tinygpu.emit.cpu import cpu_source
 from tinygpu.model.machine import Machine
 from tinygpu.program.step import Array, Sync

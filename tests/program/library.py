@@ -20,8 +20,9 @@ from tinygpu.program.read import read
 from tinygpu.program.render import render
 from tinygpu.program.step import For, Program, steps
 from tinygpu.simulate.inputs import random_inputs
-from tinygpu.simulate.reference import compare, reference, tolerance
+from tinygpu.simulate.reference import reference
 from tinygpu.simulate.simulate import simulate
+from tinygpu.simulate.tolerance import compare, tolerance
 from tinygpu.syntax import tree
 from tinygpu.syntax.parse import parse
 

@@ -11,9 +11,10 @@ from collections.abc import Iterable, Mapping
 from tinygpu.program.step import Program
 from tinygpu.simulate.fault import sentence
 from tinygpu.simulate.inputs import promised, random_inputs
-from tinygpu.simulate.reference import compare, reference, tolerance
+from tinygpu.simulate.reference import reference
 from tinygpu.simulate.simulate import simulate
 from tinygpu.simulate.sizes import sizes_to_try, text_of
+from tinygpu.simulate.tolerance import compare, tolerance
 
 
 def disagreements(program: Program, sizes: Mapping[str, int], seed: int = 0, order: int | None = None) -> tuple[str, ...]:

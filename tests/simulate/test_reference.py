@@ -13,8 +13,9 @@ from tinygpu.category.term import BOOL, TRUE, App, Axis, Const, Fold, Read, Term
 from tinygpu.model.op import Equation, Op, Tensor
 from tinygpu.program.step import Program
 from tinygpu.simulate.inputs import random_inputs
-from tinygpu.simulate.reference import Mismatch, compare, reference, tolerance
+from tinygpu.simulate.reference import reference
 from tinygpu.simulate.sizes import boundaries, sizes_to_try
+from tinygpu.simulate.tolerance import Mismatch, compare, tolerance
 
 R, N, I, J, K = (Var(name) for name in ("R", "N", "i", "j", "k"))
 

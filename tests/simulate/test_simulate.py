@@ -15,8 +15,8 @@ from tinygpu.model.op import Equation, Op, Tensor
 from tinygpu.program.space import LOCAL
 from tinygpu.program.step import Array, Assign, For, Ghost, If, Launch, Program, Step
 from tinygpu.simulate.fault import HoldsViolated, Outcome, SimulationBudget, Uninitialised
-from tinygpu.simulate.inputs import promised
-from tinygpu.simulate.simulate import random_inputs, simulate
+from tinygpu.simulate.inputs import promised, random_inputs
+from tinygpu.simulate.simulate import simulate
 
 
 def run(program: Program, **sizes: int) -> Outcome:

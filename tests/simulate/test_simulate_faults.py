@@ -23,7 +23,8 @@ from tinygpu.simulate.fault import (
     Uninitialised,
     sentence,
 )
-from tinygpu.simulate.simulate import random_inputs, simulate
+from tinygpu.simulate.inputs import random_inputs
+from tinygpu.simulate.simulate import simulate
 
 I = (Var("g") * 256 + Var("t")) * 4 + Var("v")
 ROW = Var("by") * 32 + Var("ty") * 4 + Var("ri")

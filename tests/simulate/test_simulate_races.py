@@ -10,7 +10,8 @@ from tests.simulate.agree import disagreements
 from tests.simulate.test_simulate_together import program
 from tinygpu.program.step import Program
 from tinygpu.simulate.fault import Divergent, DoubleStore, Fault, Race, ReadOutput, Uninitialised, sentence
-from tinygpu.simulate.simulate import random_inputs, simulate
+from tinygpu.simulate.inputs import random_inputs
+from tinygpu.simulate.simulate import simulate
 
 
 def cut(name: str, old: str, new: str) -> Program:

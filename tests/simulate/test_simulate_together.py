@@ -13,7 +13,8 @@ from tinygpu import pipeline
 from tinygpu.category.number import load
 from tinygpu.program.step import Program
 from tinygpu.simulate.exchange import source
-from tinygpu.simulate.simulate import random_inputs, simulate
+from tinygpu.simulate.inputs import random_inputs
+from tinygpu.simulate.simulate import simulate
 
 ORDERS = (None, 1, 2, 3)
 DIFFERENCE = "op difference(x: f32[n]) -> (z: f32[n]) where n % 128 == 0 { z[i] = x[i] - x[i // 64 * 64 + (i + 1) % 64] }\n"

@@ -13,13 +13,13 @@ from itertools import groupby
 from tinygpu.category.bounds import natural
 from tinygpu.category.term import Axis, Read, Term, conjunction, variables, walk
 from tinygpu.derive.equations import in_order, plans
+from tinygpu.derive.factors import factors
 from tinygpu.derive.fold import Place, folded, outermost
-from tinygpu.derive.grid import cleared, pieces
+from tinygpu.derive.grid import cleared, halved, pieces
 from tinygpu.derive.keep import kept
 from tinygpu.derive.nest import Build, cells, guarded, loops, point
 from tinygpu.derive.plan import Plan
 from tinygpu.derive.scan import begun, scanned
-from tinygpu.derive.split import halved
 from tinygpu.derive.stage import copy, declare, read_at_all
 from tinygpu.derive.tile import check, placed
 from tinygpu.diagnostic import Label, TinygpuError
@@ -70,11 +70,6 @@ def launched(build: Build, machine: model.Machine, launch: model.Launch) -> Laun
 def in_order_alone(body: tuple[Step, ...]) -> tuple[Step, ...]:
     """The steps of one thread: what it does is in order without barriers."""
     return map_steps(body, lambda step: () if isinstance(step, Sync) else (step,))
-
-
-def factors(launch: model.Launch) -> tuple[Axis, ...]:
-    """Every factor of a launch: its workers', and the thread's own."""
-    return (*launch.grid, *launch.block, *(a for phase in launch.phases for a in phase.owner.domain.axes))
 
 
 @dataclass(frozen=True, slots=True)

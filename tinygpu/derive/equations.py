@@ -144,8 +144,7 @@ def in_order(build: Build, launch: Launch) -> None:
 
 def ordered(build: Build, phase: Phase, over: Pulled, one: Prefix) -> tuple[Axis, ...]:
     """The factors of a scan's index, slowest first: grid, time, block, then the thread's own. Raises TG538 where they are not so."""
-    term = over.owner[one.bound]
-    names = list(dict.fromkeys(t.name for t in walk(term) if isinstance(t, Var)))
+    names = dict.fromkeys(t.name for t in walk(over.owner[one.bound]) if isinstance(t, Var))
     along = tuple(next(a for a in phase.owner.domain.axes if a.name == n) for n in names if n in phase.owner.domain.names)
     level = {"grid": 0, "time": 1, "block": 2}
     wanted = sorted(along, key=lambda a: level.get(a.sort, 3))

@@ -14,7 +14,6 @@ from tinygpu.category.dtype import HALVES, MEMORY, NATIVE
 from tinygpu.category.names import unused
 from tinygpu.category.operation import FUNCTION
 from tinygpu.category.term import Axis, Const, text
-from tinygpu.derive.streaming import once
 from tinygpu.derive.unpack import unpack
 from tinygpu.derive.wide import wide_accesses
 from tinygpu.emit.cuda_body import Build, body_lines
@@ -22,6 +21,7 @@ from tinygpu.emit.cuda_names import first_names, index_names
 from tinygpu.emit.cuda_text import Scope
 from tinygpu.emit.prelude import ANGLES, CONVERSIONS, MOVES, SHUFFLED, UPDATED, made_by
 from tinygpu.emit.python import Lines, block, docstring, identifier, python_names, source
+from tinygpu.program.access import once
 from tinygpu.program.arrays import STATIC_BYTES, arrays, shared_places
 from tinygpu.program.step import For, Launch, Program, arrays_in, steps
 from tinygpu.program.traverse import written

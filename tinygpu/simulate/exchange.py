@@ -13,8 +13,7 @@ import numpy as np
 from tinygpu.category.number import Array, Value
 from tinygpu.program.step import WARP
 from tinygpu.simulate.fault import EACH, Divergent, Faults
-from tinygpu.simulate.group import Group
-from tinygpu.simulate.memory import Place, offenders
+from tinygpu.simulate.group import Group, Place, offenders
 
 
 def source(op: str, lane: Array, which: Value) -> Array:
