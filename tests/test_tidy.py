@@ -130,6 +130,26 @@ def test_no_imports_run_in_a_circle():
     graphlib.TopologicalSorter(needs).prepare()  # raises CycleError, which names the circle
 
 
+def test_one_word_has_one_meaning():
+    """No name that other files import is defined in more than three; a command's `run` and `configure` are one protocol."""
+    defined: dict[tuple[str, str], set[str]] = {}
+    for path, tree in trees():
+        for name in (n.name for n in tree.body if isinstance(n, ast.FunctionDef | ast.ClassDef)):
+            defined.setdefault((path.stem, name), set()).add(names(path))
+    used = {
+        (str(node.module).rpartition(".")[2], alias.name)
+        for _, tree in trees()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    homes: dict[str, set[str]] = {}
+    for (stem, name), where in defined.items():
+        if (stem, name) in used and name not in ("run", "configure"):
+            homes.setdefault(name, set()).update(where)
+    none(f"{name} is defined in {', '.join(sorted(where))}" for name, where in homes.items() if len(where) > 3)
+
+
 def test_category_knows_nothing_but_diagnostic():
     for path, tree in trees():
         if part(path) == "category":

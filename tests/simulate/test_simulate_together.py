@@ -12,7 +12,7 @@ from tests.program.cooperation_texts import HISTOGRAM, TEXTS, TOTAL
 from tinygpu import pipeline
 from tinygpu.category.number import load
 from tinygpu.program.step import Program
-from tinygpu.simulate.exchange import source
+from tinygpu.simulate.exchange import source_lane
 from tinygpu.simulate.inputs import random_inputs
 from tinygpu.simulate.simulate import simulate
 
@@ -138,7 +138,7 @@ machine shuffled : any_order {{
     made = program(text)
     inputs = random_inputs(made.op, {})
     thread = np.arange(96)
-    lane = source(f"shuffle_{op}", thread % 32, eval(which, {"t": thread}))
+    lane = source_lane(f"shuffle_{op}", thread % 32, eval(which, {"t": thread}))
     for order in (None, 1):
         outcome = simulate(made, {}, inputs, order=order)
         assert outcome.faults == () and np.array_equal(outcome.outputs["z"], inputs["x"][thread // 32 * 32 + lane])
