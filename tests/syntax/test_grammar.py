@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.syntax.examples import EXAMPLES
+from tests.syntax.texts import EXAMPLES
 from tinygpu.syntax.grammar import LEVELLESS, compiled, made_of, read_grammar_file, shipped_parser, to_json
 from tinygpu.syntax.lexer import scan, significant
 from tinygpu.syntax.node import several
