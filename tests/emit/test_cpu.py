@@ -18,7 +18,7 @@ import pytest
 from tests.comments import has_pieces, sizes_of
 from tests.emit.cpu_harness import kernel, laid, laid_kernels, program, programs, run
 from tests.emit.hand_programs import PROGRAMS
-from tests.program.cooperation_texts import TEXTS
+from tests.program.library import TEXTS
 from tinygpu.emit.cpu import cpu_name, cpu_source
 from tinygpu.program.step import Program
 from tinygpu.simulate.inputs import random_inputs
