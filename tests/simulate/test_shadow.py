@@ -13,7 +13,7 @@ from tinygpu.diagnostic import NOWHERE
 from tinygpu.program.access import READ, STORE
 from tinygpu.program.step import WARP, Assign
 from tinygpu.simulate.fault import At, DoubleStore, Faults, Race
-from tinygpu.simulate.group import Group, Execution
+from tinygpu.simulate.group import Execution, Group
 from tinygpu.simulate.shadow import Access, Clock, Moments, Shadow
 
 CELLS = 4
