@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from tinygpu.catalogue import CATALOGUE
+from tinygpu.category.operation import FUNCTION
 
 ROOT = Path(__file__).resolve().parent.parent
 FILES = sorted((ROOT / "tinygpu").rglob("*.py"))
@@ -190,7 +191,8 @@ def _defined(node: ast.stmt) -> list[str]:
 def test_every_name_of_the_runtime_is_used():
     """By the runtime itself, or by what is emitted."""
     inside = {path: text for path, text in TEXTS.items() if part(path) == "runtime"}
-    every = "\n".join([*inside.values(), *(text for path, text in TEXTS.items() if part(path) == "emit")])
+    functions = (f"{name}_{kind}" for name, row in FUNCTION.items() if not row.cpu for kind in ("f32", "f64"))
+    every = "\n".join([*inside.values(), *functions, *(text for path, text in TEXTS.items() if part(path) == "emit")])
     names_ = [name for path in inside for node in ast.parse(TEXTS[path]).body for name in _defined(node)]
     none(f"nothing calls {name}" for name in names_ if len(re.findall(rf"\b{re.escape(name)}\b", every)) < 2)
 

@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.simulate.samples import at
 from tinygpu.category.term import Const
+from tinygpu.diagnostic import NOWHERE
 from tinygpu.program.access import READ, STORE
 from tinygpu.program.step import WARP, Assign
 from tinygpu.simulate.fault import At, DoubleStore, Faults, Race
@@ -43,7 +43,7 @@ def races(a: Seen, b: Seen) -> bool:
 
 def place(group: Group, event: int) -> Place:
     env = {"b": group.blocks[group.block], "t": group.thread, "event": event}
-    return Place(Assign("s", (), Const(0.0, "f32"), span=at(1)), 0, group, env, ("b", "t"), ("event",))
+    return Place(Assign("s", (), Const(0.0, "f32"), span=NOWHERE), 0, group, env, ("b", "t"), ("event",))
 
 
 def who(one: At) -> tuple[int, int, int]:

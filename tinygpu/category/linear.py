@@ -62,7 +62,7 @@ def plus(p: Polynomial, q: Polynomial, scale: int = 1) -> Polynomial:
         if total := out.get(monomial, 0) + scale * c:
             out[monomial] = total
         else:
-            del out[monomial]
+            out.pop(monomial, None)
     return out
 
 

@@ -80,17 +80,12 @@ def kernel_name(program: Program, number: int) -> str:
 
 
 def cuda_source(program: Program) -> str:
-    """`program → source` of its kernels; `makers(cuda_uses(program))` gives what they call. Raises ValueError for an ill-formed term."""
-    return "\n\n".join(kernel_source(program, number)[0] for number in range(len(program.launches)))
+    """`program → source` of its kernels, which call functions of the runtime. Raises ValueError for an ill-formed term."""
+    return "\n\n".join(kernel_source(program, number) for number in range(len(program.launches)))
 
 
-def cuda_uses(program: Program) -> frozenset[str]:
-    """The names of the prelude that the kernels use."""
-    return frozenset().union(*(kernel_source(program, number)[1] for number in range(len(program.launches))))
-
-
-def kernel_source(program: Program, number: int) -> tuple[str, frozenset[str]]:
-    """The source of one launch's kernel, and the names of the prelude that it uses."""
+def kernel_source(program: Program, number: int) -> str:
+    """The source of one launch's kernel."""
     program = unpack(program)
     launch = program.launches[number]
     scope = kernel_scope(program, launch)
@@ -114,7 +109,7 @@ def kernel_source(program: Program, number: int) -> tuple[str, frozenset[str]]:
     uses = frozenset(called(source([*inner, signature])) | {p.dtype for p in parameters})
     body = [*docstring(*remarks(program, number, uses)), "names = cuda_names(bits)", *made(uses, size), "", *inner, ""]
     body += [f"return {name}, names.void({signature})"]
-    return source(block(f"def {kernel_name(program, number)}(bits: int, wide: bool) -> Any", body)), uses | {"pointer"}
+    return source(block(f"def {kernel_name(program, number)}(bits: int, wide: bool) -> Any", body))
 
 
 def unwritten(program: Program, launch: Launch) -> frozenset[str]:

@@ -97,7 +97,7 @@ class Follower:
         match node:
             case ast.Pass():
                 return 1
-            case ast.Assign([ast.Name()], ast.Call(ast.Name("lanes_load"))):
+            case ast.Assign([ast.Name()], ast.Call(ast.Name(called))) if called.startswith("lanes_load"):
                 return self.held(rest, queue, here)
             case ast.Assign([ast.Name(name)], value) if (index := self.alias(name, value, here)) is not None:
                 self.names[name] = index
