@@ -21,7 +21,7 @@ from tinygpu.derive.nest import Build, cells, guarded, loops, point
 from tinygpu.derive.plan import Plan
 from tinygpu.derive.scan import begun, scanned
 from tinygpu.derive.stage import copy, declare, read_at_all
-from tinygpu.derive.tile import check, placed
+from tinygpu.derive.tile import check_tiles, placed
 from tinygpu.hardware.arch import CPU
 from tinygpu.model import machine as model
 from tinygpu.model.across import outermost
@@ -63,7 +63,7 @@ def launched(build: Build, machine: model.Machine, launch: model.Launch) -> Laun
     copy(build, machine.op, launch)
     body = placed(build.tiles, build.copies, "block", sequence(build, todo, Around()), turns=False)
     read_at_all(build, body)
-    check(build.tiles, body, frozenset(build.sizes).union(a.name for a in launch.grid + launch.block))
+    check_tiles(build.tiles, body, frozenset(build.sizes).union(a.name for a in launch.grid + launch.block))
     body = in_order_alone(body) if build.core else body
     return Launch(launch.grid, launch.block, (*build.locals, *body), launch.span)
 

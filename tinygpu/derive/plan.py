@@ -32,7 +32,7 @@ from tinygpu.category.term import (
     variables,
     walk,
 )
-from tinygpu.derive.nest import REGISTER, TIME, VECTOR, Build, at, held, own, point
+from tinygpu.derive.nest import REGISTER, TIME, VECTOR, Build, at, held_loops, own, point
 from tinygpu.derive.reduce import collective
 from tinygpu.derive.scan import Scan
 from tinygpu.derive.tile import fills, localized
@@ -96,7 +96,7 @@ class Pulled:
         index = tuple(owner[a.name] for a in phase.equation.axes)
         free = frozenset().union(*map(variables, index))
         output = tuple(a for a in domain.axes if a.name in free)
-        parts = conjuncts(simplify(conjunction(*(whole(p, domain.axes, build.where) for p in domain.guard)), box))
+        parts = conjuncts(simplify(conjunction(*(whole_vector(p, domain.axes, build.where) for p in domain.guard)), box))
         beyond = atomic(phase).union(a.name for a in incomplete(phase))
         held = {name: one for name, one in made.items() if one.kept}
         pull = Pull(owner, domain.axes, parts, held, frozenset(a.name for a in output), beyond, phase.span)
@@ -122,7 +122,7 @@ def plan(
     pulled = exchange(along(build, phase, value), cells)
     absent = tuple(equal(Var(a.name), 0) for a in launch.grid + launch.block if a.name not in free | beyond)
     mine = tuple(p for p in parts if not variables(p) & folded)
-    stay = held(build, output, over(pulled))
+    stay = held_loops(build, output, over(pulled))
     loops = tuple(a for a in build.ordered(output) if a not in stay)
     own_cells = tuple(a for a in output if a in stay or a in own(output))
     together = any(isinstance(t, Fold) and collective(t) for t in walk(pulled))
@@ -153,11 +153,11 @@ def reached(parts: tuple[Term, ...], axes: tuple[Axis, ...]) -> tuple[Term, ...]
     return tuple(p for p in dict.fromkeys(found) if p not in parts and holds(p, Region(axes)) is not True)
 
 
-def whole(part: Term, axes: tuple[Axis, ...], where: tuple[Term, ...]) -> Term:
+def whole_vector(part: Term, axes: tuple[Axis, ...], where: tuple[Term, ...]) -> Term:
     """A part of a guard asked once for a whole vector, where the preconditions say that vectors lie inside or outside, never across.
 
     >>> q, v, n = Var("q"), Axis("v", Const(4), "vector"), Var("n")
-    >>> text(whole(q * 4 + Var("v") < n, (v,), (equal(n % 4, 0),))), text(whole(q * 4 + Var("v") < n, (v,), ()))
+    >>> text(whole_vector(q * 4 + Var("v") < n, (v,), (equal(n % 4, 0),))), text(whole_vector(q * 4 + Var("v") < n, (v,), ()))
     ('q*4 < n', 'q*4 + v < n')
     """
     match part:
@@ -253,7 +253,7 @@ def over(value: Term) -> tuple[Axis, ...]:
 def check_order(build: Build, output: tuple[Axis, ...], value: Term, phase: Phase) -> None:
     """Every loop of the output stands outside every loop of a fold. Raises TG531."""
     inner = [a.name for t in walk(value) if isinstance(t, Fold) for a in build.ordered(t.axes)]
-    stay = held(build, output, over(value))
+    stay = held_loops(build, output, over(value))
     outer = [a.name for a in build.ordered(output) if a not in stay]
     wrong = [(o, i) for o in outer for i in inner if build.time.index(o) > build.time.index(i)]
     if wrong:

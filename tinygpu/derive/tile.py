@@ -183,7 +183,7 @@ def touches(body: Iterable[Step], arrays: set[str]) -> bool:
     return any(read.tensor in arrays for step in steps(tuple(body)) for read in reads_of(step))
 
 
-def check(tiles: Tiles, body: Iterable[Step], names: frozenset[str], there: frozenset[str] = frozenset()) -> frozenset[str]:
+def check_tiles(tiles: Tiles, body: Iterable[Step], names: frozenset[str], there: frozenset[str] = frozenset()) -> frozenset[str]:
     """The tiles that are there after a body: all that is read of one stands behind its copy, in the same turn. Raises TG546."""
     for step in body:
         match step:
@@ -199,7 +199,7 @@ def check(tiles: Tiles, body: Iterable[Step], names: frozenset[str], there: froz
                     there |= {target}
             case For(axis, inner):
                 staged = {t.array for t in tiles.values() if t.stage.at == axis.name}
-                there |= check(tiles, inner, names | {axis.name}, there) - staged
+                there |= check_tiles(tiles, inner, names | {axis.name}, there) - staged
             case If(_, inner):
-                there |= check(tiles, inner, names, there)
+                there |= check_tiles(tiles, inner, names, there)
     return there
