@@ -1,6 +1,6 @@
 """Where the parser stopped, what could stand there in the user's words, and the known mistakes: `grammar/mistakes.toml`.
 
-Comes in: the word that could not stand, and the text. Goes out: a `Place`, diagnostics at a word or behind the one before, and that of the
+Comes in: the word that could not stand, and the text. Goes out: a `Stop`, diagnostics at a word or behind the one before, and that of the
 first known mistake that a place meets. The one idea: an error is found at a word, but made just behind the word before, where the message
 points; and a mistake is learned from its examples, by the state of the parser in which they fail.
 """
@@ -14,7 +14,7 @@ from typing import Any
 
 from tinygpu.diagnostic import Diagnostic, Label, Span
 from tinygpu.record import dataclass, replace
-from tinygpu.syntax.grammar import END, load, read_grammar_file
+from tinygpu.syntax.grammar import END, read_grammar_file, shipped_parser
 from tinygpu.syntax.lexer import NEWLINE, STRAY, WORD, Source, Token, scan, significant
 from tinygpu.syntax.reader import Parser, Unexpected, at_start, run, trace
 
@@ -34,7 +34,7 @@ OPERATORS = {"+", "-", "*", "/", "//", "%", "^", "<", "<=", ">", ">=", "==", "!=
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Stop:
     """Where the parser stopped: at a word of all words, in a state; the parser before the word, the open brackets, what could stand."""
 
     words: tuple[Token, ...]
@@ -58,7 +58,7 @@ class Place:
         return next((w.text for w in self.words[: self.at] if w.kind != NEWLINE and source.line(w.start) == number), "")
 
 
-def place_of(unexpected: Unexpected, source: Source, begin: int) -> Place:
+def place_of(unexpected: Unexpected, source: Source, begin: int) -> Stop:
     """The place of a word in a text that the parser reads from `begin` on."""
     words = tuple(significant(scan(source.text, begin), []))
     at = words.index(unexpected.token)
@@ -69,7 +69,7 @@ def place_of(unexpected: Unexpected, source: Source, begin: int) -> Place:
         elif word.kind in CLOSERS.values():
             brackets.pop()
     before = trace(words[:at])
-    return Place(words, at, unexpected.state, before, tuple(brackets), load().symbols(before.accepts()))
+    return Stop(words, at, unexpected.state, before, tuple(brackets), shipped_parser().symbols(before.accepts()))
 
 
 def name_of(token: Token) -> str:
@@ -112,7 +112,7 @@ def at_word(source: Source, code: str, title: str, token: Token, text: str = "",
 
 
 def after_previous(
-    source: Source, code: str, title: str, place: Place, text: str = "", help: str = "", *labels: Label
+    source: Source, code: str, title: str, place: Stop, text: str = "", help: str = "", *labels: Label
 ) -> Diagnostic:
     """A diagnostic that points just behind the previous word."""
     end = place.previous.end if place.previous else 0
@@ -170,7 +170,7 @@ def _state(text: str) -> int:
     raise ValueError(f"an example of a mistake parses: {text!r}")
 
 
-def known(place: Place, source: Source) -> Diagnostic | None:
+def known(place: Stop, source: Source) -> Diagnostic | None:
     """The diagnostic of the first known mistake that a place meets."""
     for mistake in mistakes():
         if _meets(mistake, place, source):
@@ -184,7 +184,7 @@ def known(place: Place, source: Source) -> Diagnostic | None:
     return None
 
 
-def _fill(text: str, place: Place) -> str:
+def _fill(text: str, place: Stop) -> str:
     before = place.previous.text if place.previous else ""
     after = place.words[place.at + 1].text if place.at + 1 < len(place.words) else ""
     for name, word in (("found", place.token.text), ("before", before), ("after", after)):
@@ -192,7 +192,7 @@ def _fill(text: str, place: Place) -> str:
     return text
 
 
-def _meets(mistake: Mistake, place: Place, source: Source) -> bool:
+def _meets(mistake: Mistake, place: Stop, source: Source) -> bool:
     return (
         not _names(place.token).isdisjoint(mistake.found)
         and (mistake.states is None or place.state in mistake.states)

@@ -37,7 +37,7 @@ def parse(text: str, file: str = "") -> File:
     begin = 0
     while True:
         try:
-            result: File = read(significant(_bearable(source, begin), comments), source)
+            result: File = read_tree(significant(_bearable(source, begin), comments), source)
             break
         except Unexpected as unexpected:
             from tinygpu.syntax.explain import explain  # late: a text without mistakes does not need it
@@ -81,7 +81,7 @@ def _comment(token: Token, source: Source) -> Comment:
 # ── words to nodes ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def read(tokens: Iterable[Token], source: Source) -> Any:
+def read_tree(tokens: Iterable[Token], source: Source) -> Any:
     """What the whole text means. Of two mistakes the first is told: what was read before a refusal is built all the same."""
     parser = at_start()
     try:
