@@ -10,7 +10,7 @@ import pytest
 
 from tests.program.library import TEXTS, disagreements, first_disagreement, program, shipped
 from tinygpu.category.number import load, outside_dtype
-from tinygpu.simulate.exchange import source
+from tinygpu.simulate.exchange import source_lane
 from tinygpu.simulate.fault import SimulationBudget
 from tinygpu.simulate.inputs import promised, random_inputs
 from tinygpu.simulate.simulate import simulate
@@ -90,7 +90,7 @@ machine shuffled : any_order {{
   }}
 }}""")
     inputs, thread = random_inputs(made.op, {}), np.arange(96)
-    lane = source(f"shuffle_{op}", thread % 32, eval(which, {"t": thread}))
+    lane = source_lane(f"shuffle_{op}", thread % 32, eval(which, {"t": thread}))
     for order in (None, 1):
         outcome = simulate(made, {}, inputs, order=order)
         assert outcome.faults == () and np.array_equal(outcome.outputs["z"], inputs["x"][thread // 32 * 32 + lane])

@@ -58,7 +58,7 @@ class Writer:
     def text(self, t: Term, level: int = 0) -> str:
         """An index term as int64, a condition, or a value in the type of its register; parentheses where what stands around it binds
         more tightly than `level`."""
-        return Source(bound=self.bound, lower=self.lower, form=self.form, read=self.read, literal=constant).term(t, level)
+        return Source(bound=self.bound, lower=self.lower, form=self.form, read=self.read, literal=register_literal).term(t, level)
 
     index = guard = value = text  # one functor: the names only say what is written
 
@@ -162,10 +162,10 @@ def flat(index: tuple[Term, ...], shape: tuple[Term, ...]) -> Term:
     return out
 
 
-def constant(literal: Const) -> str:
+def register_literal(literal: Const) -> str:
     """A literal in its register's type.
 
-    >>> constant(Const(3)), constant(Const(3, "i32")), constant(Const(float("-inf"), "f16"))
+    >>> register_literal(Const(3)), register_literal(Const(3, "i32")), register_literal(Const(float("-inf"), "f16"))
     ('3', 'np.int32(3)', 'np.float32(-np.inf)')
     """
     value, dtype = literal.value, literal.dtype

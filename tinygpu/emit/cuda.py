@@ -20,7 +20,7 @@ from tinygpu.emit.cuda_body import Build, body_lines
 from tinygpu.emit.cuda_names import first_names, index_names
 from tinygpu.emit.cuda_text import Scope
 from tinygpu.emit.prelude import ANGLES, CONVERSIONS, MOVES, SHUFFLED, UPDATED, made_by
-from tinygpu.emit.python import Lines, block, docstring, identifier, python_names, source
+from tinygpu.emit.python import Lines, block, docstring, identifier, joined_lines, python_names
 from tinygpu.program.access import once
 from tinygpu.program.arrays import STATIC_BYTES, arrays, shared_places
 from tinygpu.program.step import For, Launch, Program, arrays_in, steps
@@ -106,10 +106,10 @@ def kernel_source(program: Program, number: int) -> str:
     kept = unwritten(program, launch)
     types = [f"{'constant' if p.name in kept else 'pointer'}({p.dtype})" if p.kind == "pointer" else p.dtype for p in parameters]
     signature = ", ".join(types)
-    uses = frozenset(called(source([*inner, signature])) | {p.dtype for p in parameters})
+    uses = frozenset(called(joined_lines([*inner, signature])) | {p.dtype for p in parameters})
     body = [*docstring(*remarks(program, number, uses)), "names = cuda_names(bits)", *made(uses, size), "", *inner, ""]
     body += [f"return {name}, names.void({signature})"]
-    return source(block(f"def {kernel_name(program, number)}(bits: int, wide: bool) -> Any", body))
+    return joined_lines(block(f"def {kernel_name(program, number)}(bits: int, wide: bool) -> Any", body))
 
 
 def unwritten(program: Program, launch: Launch) -> frozenset[str]:
