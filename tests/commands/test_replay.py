@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ from tinygpu.obligations import state
 from tinygpu.pipeline import load_text, program
 from tinygpu.proof.certificate import Certificate, Entry, formula, read, sha
 from tinygpu.recheck import solve
+from tinygpu.record import replace
 
 SPEC = """op scale(a: f32, x: f32[n]) -> (z: f32[n]) { z[i] = a * x[i] }
 

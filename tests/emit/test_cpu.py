@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from tests.emit.hand_programs import PROGRAMS
 from tests.program.cooperation_texts import TEXTS
 from tinygpu.emit.cpu import cpu_name, cpu_source
 from tinygpu.program.step import Program
+from tinygpu.record import replace
 from tinygpu.simulate.inputs import random_inputs
 from tinygpu.simulate.simulate import simulate
 

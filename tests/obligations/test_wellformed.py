@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from tests.obligations.texts import open_codes
@@ -16,6 +14,7 @@ from tinygpu.obligations.wellformed import gaps
 from tinygpu.program import space
 from tinygpu.program.read import read
 from tinygpu.program.step import Array, Assign, Axis, For, Ghost, If, Launch, Program, Step, Sync
+from tinygpu.record import replace
 
 
 def corpus(name: str) -> Program:

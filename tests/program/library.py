@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 
 from tinygpu.category.evaluate import evaluate
@@ -19,6 +18,7 @@ from tinygpu.model.machine import Machine
 from tinygpu.program.read import read
 from tinygpu.program.render import render
 from tinygpu.program.step import For, Program, steps
+from tinygpu.record import replace
 from tinygpu.simulate.inputs import random_inputs
 from tinygpu.simulate.reference import reference
 from tinygpu.simulate.simulate import simulate

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from tests.program.cooperation_texts import SIZES, TEXTS, TOTAL
@@ -14,6 +12,7 @@ from tinygpu.program.read import read
 from tinygpu.program.render import render_machine
 from tinygpu.program.space import SHARED, WORKSPACE
 from tinygpu.program.step import Array, Assign, Program, Sync, steps
+from tinygpu.record import replace
 
 STRANGE = f"""{TOTAL}
 machine strange : total {{

@@ -7,13 +7,13 @@ The one idea: they are the dataclasses of `program.step`, so these tests need no
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from tinygpu.category.term import TRUE, App, Axis, Const, Fold, Read, Term, Var, ceildiv, conjunction, select
 from tinygpu.diagnostic import Span
 from tinygpu.model.op import Equation, Op, Tensor
 from tinygpu.program.space import LOCAL
 from tinygpu.program.step import Array, Assign, For, If, Launch, Program, Step
+from tinygpu.record import replace
 
 ZERO = Const(0.0, "f32")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +11,7 @@ from tests.simulate.samples import add, matmul, matmul_op, mul, saxpy, saxpy_op
 from tinygpu.category.term import BOOL, TRUE, App, Axis, Const, Fold, Read, Term, Var, ceildiv, equal, select
 from tinygpu.model.op import Equation, Op, Tensor
 from tinygpu.program.step import Program
+from tinygpu.record import replace
 from tinygpu.simulate.inputs import random_inputs
 from tinygpu.simulate.reference import reference
 from tinygpu.simulate.sizes import boundaries, sizes_to_try

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -14,6 +12,7 @@ from tinygpu.category.term import BOOL, TRUE, App, Axis, Const, Fold, Read, Term
 from tinygpu.model.op import Equation, Op, Tensor
 from tinygpu.program.space import LOCAL
 from tinygpu.program.step import Array, Assign, For, Ghost, If, Launch, Program, Step
+from tinygpu.record import replace
 from tinygpu.simulate.fault import HoldsViolated, Outcome, SimulationBudget, Uninitialised
 from tinygpu.simulate.inputs import promised, random_inputs
 from tinygpu.simulate.simulate import simulate

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 
@@ -11,6 +10,7 @@ from tests.simulate.agree import disagreements, first_disagreement
 from tests.simulate.samples import at, broken, matmul, saxpy
 from tinygpu.category.term import TRUE, App, Axis, Const, Read, Var, conjunction, substitute
 from tinygpu.program.step import Assign, Program, Step
+from tinygpu.record import replace
 from tinygpu.simulate.fault import (
     At,
     DivisionByZero,

@@ -9,7 +9,6 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, get_args
 
@@ -17,6 +16,7 @@ import pytest
 
 from tests.syntax.texts import EXAMPLES, bare, expression, step
 from tinygpu.diagnostic import NOWHERE, TinygpuError
+from tinygpu.record import fields, is_dataclass
 from tinygpu.syntax import tree
 from tinygpu.syntax.parse import parse
 from tinygpu.syntax.tree import Assign, Binary, Cell, Compute, For, Group, IfElse, Name, Number, Sized, TensorDecl
