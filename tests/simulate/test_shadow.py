@@ -8,12 +8,12 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.simulate.samples import at
 from tinygpu.category.term import Const
+from tinygpu.diagnostic import NOWHERE
 from tinygpu.program.access import READ, STORE
 from tinygpu.program.step import WARP, Assign
 from tinygpu.simulate.fault import At, DoubleStore, Faults, Race
-from tinygpu.simulate.group import Group, Place
+from tinygpu.simulate.group import Execution, Group
 from tinygpu.simulate.shadow import Access, Clock, Moments, Shadow
 
 CELLS = 4
@@ -41,9 +41,9 @@ def races(a: Seen, b: Seen) -> bool:
     return a.thread // WARP != b.thread // WARP or a.warp_epoch == b.warp_epoch
 
 
-def place(group: Group, event: int) -> Place:
+def place(group: Group, event: int) -> Execution:
     env = {"b": group.blocks[group.block], "t": group.thread, "event": event}
-    return Place(Assign("s", (), Const(0.0, "f32"), span=at(1)), 0, group, env, ("b", "t"), ("event",))
+    return Execution(Assign("s", (), Const(0.0, "f32"), span=NOWHERE), 0, group, env, ("b", "t"), ("event",))
 
 
 def who(one: At) -> tuple[int, int, int]:

@@ -9,21 +9,22 @@ from __future__ import annotations
 import random
 import re
 from contextlib import suppress
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.front.grown import grown
-from tests.syntax.texts import EXAMPLES, bare, step
+from tests.syntax.texts import EXAMPLES, bare, expression, nodes, step
 from tinygpu.diagnostic import TinygpuError
+from tinygpu.record import fields, replace
 from tinygpu.syntax import tree
 from tinygpu.syntax.arrange import WIDTH
+from tinygpu.syntax.expression import LEVELS
 from tinygpu.syntax.format import format_expr, format_file, format_statements
 from tinygpu.syntax.lexer import scan
 from tinygpu.syntax.parse import parse
-
-TRIED = 300
 
 
 @pytest.mark.parametrize("name", sorted(EXAMPLES))
@@ -31,20 +32,49 @@ def test_the_examples_are_in_the_style(name: str) -> None:
     assert format_file(parse(EXAMPLES[name])) == EXAMPLES[name]
 
 
-@pytest.mark.parametrize("rule", ["expr", "_statement", "start"])
+def read_back(wanted: tree.File) -> None:
+    """Also where parentheses are missing in the tree: those that are needed are put in."""
+    written = format_file(wanted)
+    assert bare(parse(written)) == bare(wanted), written
+    again = format_file(parse(written))
+    assert format_file(parse(again)) == again
+
+
+@pytest.mark.parametrize("rule", ["_statement", "start"])
 def test_what_the_grammar_gives_is_read_back(rule: str) -> None:
-    """Also without the parentheses that were written: those that are needed are put in."""
     read = 0
-    for seed in range(TRIED):
-        text = grown(random.Random(seed), rule, 4 + seed % 12)
-        text = {"expr": f"param p = {text}", "_statement": step(text), "start": text}[rule]
+    for seed in range(200):
+        text = grown(random.Random(seed), rule, 2 + seed % 6)
         with suppress(TinygpuError):  # a name in the place of a word, and the like
-            for wanted in (parse(text), bare(parse(text))):
-                written = format_file(wanted)
-                assert bare(parse(written)) == bare(wanted), text
-                assert format_file(parse(written)) == written, text
-                read += 1
-    assert read > TRIED
+            file = parse(text if rule == "start" else step(text))
+            read += 1
+        read_back(file)
+    assert read > 150
+
+
+def test_any_tree_of_an_expression_is_read_back() -> None:
+    """Nodes of the examples and of every operator, with parts of others: what a program could build."""
+    small = [
+        bare(expression(text))
+        for text in (*(f"a {op} (b)" for op in LEVELS), "-a", "not a", "a if b else c", "(a, b)", "a.m", "12")
+    ]
+    pool = [*small * 4, *(n for text in EXAMPLES.values() for n in nodes(bare(parse(text))) if isinstance(n, get_args(tree.Expr)))]
+    pool = [n for n in pool if not isinstance(n, tree.Sized)]
+    for seed in range(1000):
+        chance = random.Random(seed)
+        read_back(tree.File((tree.Param("p", mixed(chance, [mixed(chance, pool) for _ in range(3)])),)))
+
+
+def mixed(chance: random.Random, pool: list[tree.Expr]) -> tree.Expr:
+    """A node with other parts."""
+
+    def other(part: Any) -> Any:
+        if isinstance(part, tuple) and all(isinstance(one, get_args(tree.Expr)) for one in part):
+            return tuple(map(other, part))
+        return chance.choice(pool) if isinstance(part, get_args(tree.Expr)) and not isinstance(part, tree.Sized) else part
+
+    node = chance.choice(pool)
+    return replace(node, **{f.name: other(getattr(node, f.name)) for f in fields(node) if f.name != "span"})
 
 
 @given(st.sampled_from(sorted(EXAMPLES)), st.lists(st.integers(0, 10_000), min_size=1, max_size=6))

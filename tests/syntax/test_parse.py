@@ -8,32 +8,18 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 import pytest
 
-from tests.syntax.texts import EXAMPLES, bare, expression, step
+from tests.syntax.texts import EXAMPLES, bare, expression, nodes, step
 from tinygpu.diagnostic import NOWHERE, TinygpuError
-from tinygpu.record import fields, is_dataclass
 from tinygpu.syntax import tree
 from tinygpu.syntax.parse import parse
 from tinygpu.syntax.tree import Assign, Binary, Cell, Compute, For, Group, IfElse, Name, Number, Sized, TensorDecl
 
 X, BELOW = Cell("x", (Name("i"),)), Binary("<", Name("i"), Name("n"))
-
-
-def nodes(value: Any) -> Iterator[Any]:
-    """Every node of a tree, comments included."""
-    if isinstance(value, tuple):
-        for part in value:
-            yield from nodes(part)
-    elif is_dataclass(value) and not isinstance(value, type):
-        yield value
-        for field in fields(value):
-            if field.name != "span":
-                yield from nodes(getattr(value, field.name))
 
 
 @pytest.mark.parametrize("name", sorted(EXAMPLES))

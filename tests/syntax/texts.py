@@ -6,6 +6,7 @@ The one idea: whoever changes the grammar sees here what must stay readable.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args
 
@@ -34,6 +35,18 @@ def bare(value: Any, inside: bool = False) -> Any:
         f.name: bare(getattr(value, f.name), isinstance(value, get_args(tree.Expr))) for f in fields(value) if f.name != "span"
     }
     return replace(value, **parts)
+
+
+def nodes(value: Any) -> Iterator[Any]:
+    """Every node of a tree, comments included."""
+    if isinstance(value, tuple):
+        for part in value:
+            yield from nodes(part)
+    elif is_dataclass(value) and not isinstance(value, type):
+        yield value
+        for field in fields(value):
+            if field.name != "span":
+                yield from nodes(getattr(value, field.name))
 
 
 def expression(text: str) -> tree.Expr:

@@ -12,7 +12,7 @@ from tinygpu.category.monoid import as_monoid
 from tinygpu.category.owner import Arrow
 from tinygpu.category.region import Region
 from tinygpu.category.term import Axis, Fold, Term, Var, lift, substitute, variables, walk
-from tinygpu.model.across import folded
+from tinygpu.model.across import fold_factors
 from tinygpu.model.machine import Launch, Phase, Reduce
 from tinygpu.model.prefix import scans
 from tinygpu.record import replace
@@ -25,7 +25,7 @@ def factors(launch: Launch) -> tuple[Axis, ...]:
 
 def meeting(launch: Launch) -> frozenset[str]:
     """The block factors that some fold runs over."""
-    return frozenset(a.name for phase in launch.phases for a in folded(phase).values() if a.sort == "block")
+    return frozenset(a.name for phase in launch.phases for a in fold_factors(phase).values() if a.sort == "block")
 
 
 def output(phase: Phase) -> frozenset[str]:

@@ -12,7 +12,7 @@ from tinygpu.category.term import Axis, Const, Fold, Var
 from tinygpu.derive.factors import cut, in_order, refactored, restricted
 from tinygpu.derive.nest import Build
 from tinygpu.derive.reduce import extent, lanes
-from tinygpu.model.across import atomic, left, outermost, whole, without
+from tinygpu.model.across import atomic, left, outermost, whole_fold, without
 from tinygpu.model.machine import Launch, Phase
 from tinygpu.model.op import Equation
 from tinygpu.model.prefix import scans
@@ -36,7 +36,7 @@ def opened(phase: Phase) -> tuple[Phase, ...]:
             grid = left(phase, fold)
             more = tuple(Axis(f"grid {a.name}", a.extent, "data", a.span) for a in grid)  # no index of an equation has such a name
             one = along.get(fold)  # of a scan, a block leaves the fold of all that it goes along
-            axes, value = without(equation.axes, one), fold if one is None else whole(one, equation)
+            axes, value = without(equation.axes, one), fold if one is None else whole_fold(one, equation)
             kept = [(a, t) for a, t in zip(owner.codomain, owner.terms, strict=True) if one is None or a.name != one.bound]
             arrow = Arrow(owner.domain, (*(a for a, _ in kept), *more), (*(t for _, t in kept), *(Var(a.name) for a in grid)))
             partial = Equation(name, (*axes, *more), value, equation.span)

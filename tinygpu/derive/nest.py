@@ -73,7 +73,7 @@ def own(axes: Iterable[Axis]) -> tuple[Axis, ...]:
     return tuple(a for a in axes if a.sort in (REGISTER, VECTOR))
 
 
-def held(build: Build, output: Iterable[Axis], folds: Iterable[Axis]) -> tuple[Axis, ...]:
+def held_loops(build: Build, output: Iterable[Axis], folds: Iterable[Axis]) -> tuple[Axis, ...]:
     """The loops of the output that stand inside a loop of a fold, on a core: each turn has cells of its own, which stay from turn to turn
     of the fold. Their extents are numbers."""
     first = min((build.time.index(a.name) for a in build.ordered(folds)), default=len(build.time))

@@ -16,7 +16,7 @@ from tinygpu.category.region import Region
 from tinygpu.category.term import Const, Fold, Var, walk
 from tinygpu.derive.factors import factors, in_order, meeting, output, refactored, restricted
 from tinygpu.hardware.arch import CPU
-from tinygpu.model.across import atomic, continued, folded, left, outermost, partial, workspaces
+from tinygpu.model.across import atomic, continued, fold_factors, left, outermost, partial, workspaces
 from tinygpu.model.machine import Launch, Machine, Phase
 from tinygpu.model.op import Equation, Tensor
 from tinygpu.record import replace
@@ -51,9 +51,9 @@ def stand_inside(launch: Launch) -> tuple[str, ...]:
     """The loops of an output that stand inside a loop of a fold: on a core they have cells that stay."""
     inner: list[str] = []
     for phase in launch.phases:
-        folds = [launch.time.index(n) for n in folded(phase) if n in launch.time]
+        folds = [launch.time.index(n) for n in fold_factors(phase) if n in launch.time]
         inner += [n for n in launch.time if n in output(phase) and folds and launch.time.index(n) > min(folds)]
-    over = frozenset().union(*map(folded, launch.phases))
+    over = frozenset().union(*map(fold_factors, launch.phases))
     return tuple(n for n in launch.time if n in inner and n not in over)
 
 
@@ -128,7 +128,7 @@ def accumulates(launch: Launch, name: str) -> bool:
 
 def outer(launch: Launch, names: frozenset[str]) -> set[str]:
     """The loops over outputs of those equations that are folded over the factors: they stay outside."""
-    return {n for phase in launch.phases if names & set(folded(phase)) for n in output(phase) if n in launch.time}
+    return {n for phase in launch.phases if names & set(fold_factors(phase)) for n in output(phase) if n in launch.time}
 
 
 def pointwise(machine: Machine) -> Machine:

@@ -34,7 +34,7 @@ from tinygpu.derive.factors import flat
 from tinygpu.derive.fold import Place, folded
 from tinygpu.derive.nest import Build, cells, loops, own, point
 from tinygpu.derive.operand import fill
-from tinygpu.derive.plan import taken, whole
+from tinygpu.derive.plan import taken, whole_vector
 from tinygpu.derive.reduce import extent
 from tinygpu.derive.tile import Tile, Tiles, localized, touches
 from tinygpu.model.machine import Launch, inlined
@@ -99,7 +99,7 @@ def filled(build: Build, op: Op, tile: Tile, made: frozenset[str]) -> tuple[Step
     value, bounds = held(build, op, tile, made)
     here = {axis.name: term for axis, term in zip(points(tile), local, strict=True)}
     value, inside = substitute(value, here), substitute(bounds, here)
-    inside = simplify(conjunction(*(whole(simplify(b, box), box.axes, build.where) for b in conjuncts(inside))), box)
+    inside = simplify(conjunction(*(whole_vector(simplify(b, box), box.axes, build.where) for b in conjuncts(inside))), box)
     place = Place(own(mine), (*conjuncts(guard), *conjuncts(inside)), stage.span)
     steps, (value,) = folded(build, (taken(simplify(value, box)),), place, ("",))
     there = tuple(local[axis] for axis in stage.order)

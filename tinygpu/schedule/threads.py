@@ -198,7 +198,7 @@ def without_shuffles(launch: Launch, taken: frozenset[str]) -> Launch:
                     array = Array(claimed(f"exchange_{len(made)}", names), dtype, threads, SHARED)
                     made.append(array)
                     before.extend((Assign(array.name, (flat_thread(launch.block),), value, guard=step.guard), Sync("warp")))
-                    return Read(array.name, (source(op, lane, launch.block),), dtype)
+                    return Read(array.name, (source_lane(op, lane, launch.block),), dtype)
             return t
 
         if isinstance(step, Assign) and shuffles(step):
@@ -209,7 +209,7 @@ def without_shuffles(launch: Launch, taken: frozenset[str]) -> Launch:
     return replace(launch, body=(*made, *body))
 
 
-def source(op: str, lane: Term, block: tuple[Axis, ...]) -> Term:
+def source_lane(op: str, lane: Term, block: tuple[Axis, ...]) -> Term:
     """The thread whose value is taken: the own one, where the other lane is outside the warp or the block."""
     thread = flat_thread(block)
     own, start = thread % WARP, thread // WARP * WARP

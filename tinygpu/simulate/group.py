@@ -94,7 +94,7 @@ def _factors(axes: tuple[Axis, ...], box: tuple[int, ...], flat: Array) -> dict[
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Execution:
     """One execution of one step by a group: the launch's number, the variables as arrays, the names of the factors and of the loops."""
 
     step: Step
@@ -128,7 +128,7 @@ def pick(values: Value, spot: tuple[np.intp, ...]) -> int:
     return int(values[tuple(0 if n == 1 else s for n, s in zip(own, at, strict=True))])
 
 
-def offenders(bad: Array, index: tuple[Value, ...], place: Place) -> Iterator[tuple[At, tuple[int, ...], int]]:
+def offenders(bad: Array, index: tuple[Value, ...], place: Execution) -> Iterator[tuple[At, tuple[int, ...], int]]:
     """The first few points where `bad` holds: who, the index there, and the flat position."""
     shape = np.broadcast_shapes(
         bad.shape, (place.group.lanes,), *(np.shape(i) for i in index), *(np.shape(v) for v in place.env.values())

@@ -20,9 +20,9 @@ from tinygpu.category.to_numpy import evaluate
 from tinygpu.program.step import Array as Declared
 from tinygpu.program.step import Assign, For, Ghost, If, Step, Sync
 from tinygpu.record import dataclass, field
-from tinygpu.simulate.exchange import shuffle, whole
+from tinygpu.simulate.exchange import complete_groups, shuffle
 from tinygpu.simulate.fault import DivisionByZero, Faults, HoldsViolated, SimulationBudget
-from tinygpu.simulate.group import Group, Place, offenders
+from tinygpu.simulate.group import Execution, Group, offenders
 from tinygpu.simulate.memory import Memory
 from tinygpu.simulate.nest import Nest, at_once, find_nest
 from tinygpu.simulate.schedule import Schedule
@@ -48,15 +48,15 @@ class Run:
     schedule: Schedule | None = None
     undefined: bool | None = None
     loops: tuple[str, ...] = ()
-    now: Place | None = None
+    now: Execution | None = None
     ghost: bool = False
     nests: dict[int, Nest | None] = field(default_factory=dict)
 
     def enter(self, step: Step) -> None:
         """From now on this step is at work."""
-        self.now = Place(step, self.launch, self.group, dict(self.env), self.factors, self.loops)
+        self.now = Execution(step, self.launch, self.group, dict(self.env), self.factors, self.loops)
 
-    def place(self) -> Place:
+    def place(self) -> Execution:
         """The step at work."""
         assert self.now is not None, "a step is entered before it reads"
         return self.now
@@ -132,7 +132,7 @@ def run_steps(run: Run, body: tuple[Step, ...], mask: Array) -> None:
             case Sync(scope):
                 run.spend()
                 word = "barrier" if scope == "block" else "warp barrier"
-                there = whole(word, scope, mask, run.place(), run.faults)
+                there = complete_groups(word, scope, mask, run.place(), run.faults)
                 (run.clock.block_barrier if scope == "block" else run.clock.warp_barrier)(there)
             case Ghost():
                 run.spend()

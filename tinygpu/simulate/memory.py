@@ -18,7 +18,7 @@ from tinygpu.program.space import OUTPUT, Space
 from tinygpu.record import dataclass
 from tinygpu.simulate.box import flat
 from tinygpu.simulate.fault import Faults, OutOfBounds, ReadOutput, Uninitialised
-from tinygpu.simulate.group import Place, offenders
+from tinygpu.simulate.group import Execution, offenders
 from tinygpu.simulate.shadow import Access, Shadow
 
 OWNERS = {"thread": "thread", "block": "block", "grid": "launch"}  # who must have written an element
@@ -50,12 +50,12 @@ class Memory:
         """A thread's array is declared anew for the lanes of the mask."""
         self.written[:, mask] = False
 
-    def peek(self, index: tuple[Value, ...], mask: Array, place: Place, faults: Faults) -> tuple[Value, Array]:
+    def peek(self, index: tuple[Value, ...], mask: Array, place: Execution, faults: Faults) -> tuple[Value, Array]:
         """The elements at an index, unseen, and the points that are inside."""
         spot, points = self._find(index, mask, place, faults)
         return self._at(spot, index), points
 
-    def read(self, index: tuple[Value, ...], mask: Array, place: Place, faults: Faults) -> Value:
+    def read(self, index: tuple[Value, ...], mask: Array, place: Execution, faults: Faults) -> Value:
         """The elements at an index; one that is not ready is a fault, and the run goes on with what is there."""
         spot, points = self._find(index, mask, place, faults)
         if self.ready is not None and self.values.size:
@@ -64,7 +64,9 @@ class Memory:
                 self.shadow.touch(READ, Access.of(place, spot, points), faults)
         return self._at(spot, index)
 
-    def store(self, index: tuple[Value, ...], value: Value, mask: Array, place: Place, faults: Faults, monoid: str = "") -> None:
+    def store(
+        self, index: tuple[Value, ...], value: Value, mask: Array, place: Execution, faults: Faults, monoid: str = ""
+    ) -> None:
         """Writes where the mask holds, in the order of the points; the cells of one lane are distinct. With a monoid, points that meet are
         combined with each other and with what is there, in any order."""
         spot, points = self._find(index, mask, place, faults)
@@ -87,7 +89,7 @@ class Memory:
             with quiet():
                 ufunc(monoid).at(self.values, access.address, given)
 
-    def _find(self, index: tuple[Value, ...], mask: Array, place: Place, faults: Faults) -> tuple[Any, Array]:
+    def _find(self, index: tuple[Value, ...], mask: Array, place: Execution, faults: Faults) -> tuple[Any, Array]:
         """Where the elements are among the values, and the points that are inside."""
         kept, points = inside(self.name, self.extents, index, mask, place, faults)
         address = flat(kept, self.extents)
@@ -104,7 +106,7 @@ class Memory:
             return self.values[spot]
         return zeros(np.broadcast_shapes((1,), *map(np.shape, index)), self.values.dtype)
 
-    def _check(self, there: Array, spot: Any, points: Array, index: tuple[Value, ...], place: Place, faults: Faults) -> None:
+    def _check(self, there: Array, spot: Any, points: Array, index: tuple[Value, ...], place: Execution, faults: Faults) -> None:
         """A fault for each point at which nothing is there."""
         bad = np.logical_and(points, np.logical_not(there[spot]))
         if bad.any():
@@ -126,7 +128,7 @@ class Memory:
 
 
 def inside(
-    name: str, extents: tuple[int, ...], index: tuple[Value, ...], mask: Array, place: Place, faults: Faults
+    name: str, extents: tuple[int, ...], index: tuple[Value, ...], mask: Array, place: Execution, faults: Faults
 ) -> tuple[tuple[Value, ...], Array]:
     """Bounds, axis by axis: the index with 0 for what is outside, and the mask of the points that are inside."""
     kept, points = [], mask

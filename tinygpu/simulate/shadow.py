@@ -22,7 +22,7 @@ from tinygpu.program.step import WARP
 from tinygpu.record import dataclass, field
 from tinygpu.simulate.box import unflat
 from tinygpu.simulate.fault import EACH, At, DoubleStore, Faults, Race, SimulationBudget
-from tinygpu.simulate.group import Group, Place
+from tinygpu.simulate.group import Execution, Group
 
 BITS = 62
 EPOCHS = 20  # bits of an epoch, where there are barriers
@@ -32,7 +32,7 @@ EPOCHS = 20  # bits of an epoch, where there are barriers
 class Access:
     """The points of one access: `address[p]` of the array by lane `lane[p]` in iteration `turn[p]`."""
 
-    place: Place
+    place: Execution
     shape: tuple[int, ...]
     position: Array
     address: Array
@@ -40,7 +40,7 @@ class Access:
     turn: Array
 
     @classmethod
-    def of(cls, place: Place, address: Value, points: Array, more: tuple[int, ...] = ()) -> Access:
+    def of(cls, place: Execution, address: Value, points: Array, more: tuple[int, ...] = ()) -> Access:
         """The points of the mask; the last axis is the lanes'."""
         shape = np.broadcast_shapes(np.shape(address), points.shape, more, (place.group.lanes,))
         everywhere = np.broadcast_to(address, shape).reshape(-1)
@@ -65,9 +65,9 @@ class Moments:
 
     next: int = 0
     bases: list[int] = field(default_factory=list)
-    events: list[tuple[Place, tuple[int, ...]]] = field(default_factory=list)
+    events: list[tuple[Execution, tuple[int, ...]]] = field(default_factory=list)
 
-    def open(self, place: Place, shape: tuple[int, ...]) -> int:
+    def open(self, place: Execution, shape: tuple[int, ...]) -> int:
         """The first moment of an access at points of that shape."""
         base = self.next
         self.bases.append(base)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from tinygpu.diagnostic import Diagnostic, TinygpuError
 from tinygpu.syntax.lexer import WORD, Source, Token, scan, significant
-from tinygpu.syntax.reader import Unexpected, read
+from tinygpu.syntax.reader import Unexpected, read_tree
 from tinygpu.syntax.tree import Comment, File
 
 ENOUGH = 20  # mistakes told of one text
@@ -30,7 +30,7 @@ def parse(text: str, file: str = "") -> File:
     begin = 0
     while True:
         try:
-            result: File = read(significant(_bearable(source, begin), comments), source)
+            result: File = read_tree(significant(_bearable(source, begin), comments), source)
             break
         except Unexpected as unexpected:
             from tinygpu.syntax.explain import explain  # late: a text without mistakes does not need it

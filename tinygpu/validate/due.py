@@ -48,7 +48,7 @@ def collective(step: Step) -> bool:
     return any(map(meets, steps((step,))))
 
 
-def combined(step: Assign) -> Term:
+def new_value(step: Assign) -> Term:
     """The value that the target gets."""
     if not step.update:
         return step.value
