@@ -34,7 +34,7 @@ from tinygpu.category.term import (
 )
 from tinygpu.program.address import address
 from tinygpu.program.space import LOCAL, SHARED
-from tinygpu.program.step import WARP, Array, Assign, For, Ghost, If, Launch, Step, Sync, arrays_in, steps
+from tinygpu.program.step import WARP, Array, Assign, Fact, For, If, Launch, Step, Sync, arrays_in, steps
 from tinygpu.program.traverse import map_steps, shuffles
 from tinygpu.record import dataclass, field, replace
 from tinygpu.schedule.nest import Body, Shapes, names_in, sites
@@ -95,7 +95,7 @@ class _Cut:
             alone.clear()
 
         for step in body:
-            if isinstance(step, Ghost) or (isinstance(step, Array) and step.owner == "block"):
+            if isinstance(step, Fact) or (isinstance(step, Array) and step.owner == "block"):
                 continue
             if not any(isinstance(s, Sync) or self._together(s) for s in steps((step,))):
                 alone.append(step)
