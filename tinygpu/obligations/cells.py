@@ -36,7 +36,8 @@ from tinygpu.category.term import (
 )
 from tinygpu.model.op import Op
 from tinygpu.obligations.exchange import Threads
-from tinygpu.obligations.recurrence import combine, one_point
+from tinygpu.obligations.recurrence import one_point
+from tinygpu.obligations.shape import combine
 from tinygpu.program.space import WORKSPACE
 from tinygpu.program.step import Array, Assign
 from tinygpu.record import dataclass, replace
