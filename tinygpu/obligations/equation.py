@@ -39,7 +39,7 @@ def equation(program: Program, trace: Trace) -> Iterator[Claim]:
             title, sentence = f"{text(term)} divides by less than 1", f"{text(term)} divides by 1 or more"
             help = f"say it in the op: where {text(term.args[1])} >= 1"
             label = (Label(equation.span, "the equation divides here"),)
-            yield Obligation("equation", "TG514", title, sentence, point.facts, settled(term.args[1] >= 1, point), label, help)
+            yield Obligation("equation", "TG514", title, sentence, point.facts, point.settled(term.args[1] >= 1), label, help)
 
 
 def start(op: Op, equation: Equation) -> Region:
@@ -50,17 +50,12 @@ def start(op: Op, equation: Equation) -> Region:
 
 def _inside(op: Op, read: Read, point: Region, where: Label) -> Obligation:
     shape = op.tensor(read.tensor).shape
-    goal = settled(conjunction(*(within(i, e) for i, e in zip(read.index, shape, strict=True))), point)
+    goal = point.settled(conjunction(*(within(i, e) for i, e in zip(read.index, shape, strict=True))))
     size = " × ".join(map(text, shape))
     title = f"the equation reads {read.tensor} outside its shape"
     help = f"pad the read: {read.tensor}[{', '.join(map(text, read.index))} | 0], or say in `where` which sizes there are"
     labels = (Label(where.span, f"{read.tensor} is {size}"),)
     return Obligation("equation", "TG514", title, f"{text(read)} is inside {size}", point.facts, goal, labels, help)
-
-
-def settled(goal: Term, point: Region) -> Term:
-    """The goal where it is asked, decided if bounds decide it."""
-    return point.settled(goal)
 
 
 def indices(term: Term, point: Region) -> Iterator[tuple[App, Region]]:
@@ -112,7 +107,7 @@ def sign(term: Term, op: Op, point: Region) -> int:
         case App("abs"):
             return 0
         case App("cast", (inner,)) if inner.dtype == INDEX:
-            return 1 if settled(inner >= 1, point) == TRUE else 0 if settled(inner >= 0, point) == TRUE else -1
+            return 1 if point.settled(inner >= 1) == TRUE else 0 if point.settled(inner >= 0) == TRUE else -1
         case App("cast" | "sqrt" | "rsqrt", (inner,)):
             return sign(inner, op, point)
         case App("mul", (a, b)) if a == b:
@@ -131,7 +126,7 @@ def sign(term: Term, op: Op, point: Region) -> int:
 def filled(fold: Fold, point: Region) -> bool:
     """Whether a fold surely has its first term."""
     first: dict[str, Term] = {a.name: Const(0) for a in fold.axes}
-    return settled(conjunction(*(a.extent >= 1 for a in fold.axes), substitute(fold.guard, first)), point) == TRUE
+    return point.settled(conjunction(*(a.extent >= 1 for a in fold.axes), substitute(fold.guard, first))) == TRUE
 
 
 def vacuity(program: Program, trace: Trace) -> Iterator[Claim]:
