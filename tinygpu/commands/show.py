@@ -97,7 +97,7 @@ def stage_text(machine: Machine, stage: str) -> str:
     if stage == "cpu":
         from tinygpu.emit.cpu import cpu_kernels
 
-        return cpu_kernels(pipeline.on_core(next(pipeline.singles(machine), program))).text
+        return cpu_kernels(pipeline.on_core(next(pipeline.singles(machine), program)))
     if machine.arch == CPU:
         return f"# {machine.title} is on cpu: it has no CUDA kernels"
     from tinygpu.emit.cuda import cuda_source

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tinygpu import pipeline
 from tinygpu.commands.certify import place
-from tinygpu.commands.common import find, read
+from tinygpu.commands.common import find, read_text
 from tinygpu.diagnostic import Diagnostic, TinygpuError
 from tinygpu.model.machine import Machine
 from tinygpu.model.source import said
@@ -77,7 +77,7 @@ def files(path: str) -> tuple[str, ...]:
 
 def of_file(path: str, proofs: Path) -> Iterator[Subject]:
     """The subjects of one file."""
-    text = read(path)
+    text = read_text(path)
     if path.endswith(".json"):
         yield of_certificate(path, text)
     elif path.endswith(".py"):
@@ -108,7 +108,7 @@ def of_spec(spec: pipeline.Loaded, proofs: Path) -> Iterator[Subject]:
         certificate = None
         if os.path.isfile(file):  # a name that is too long is none
             try:
-                certificate = read_certificate(read(str(file)))
+                certificate = read_certificate(read_text(str(file)))
                 if certificate.program != text:
                     problems.append(_stale(file, "program", machine.title))
                 elif certificate.source != sha(said(spec.tree, machine.name)):

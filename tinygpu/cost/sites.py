@@ -30,7 +30,7 @@ from tinygpu.derive.wide import Wide, hoisted, wide_in
 from tinygpu.diagnostic import Span
 from tinygpu.program.arrays import arrays
 from tinygpu.program.space import INPUT
-from tinygpu.program.step import Array, Assign, For, Ghost, If, Launch, Program, Step, Sync
+from tinygpu.program.step import Array, Assign, Fact, For, If, Launch, Program, Step, Sync
 from tinygpu.record import dataclass, replace
 
 
@@ -145,7 +145,7 @@ def _body(walk: _Walk, body: tuple[Step, ...], axes: tuple[Axis, ...], guard: Te
             case Sync(scope):
                 kind = "barrier" if scope == "block" else "warp barrier"
                 yield Meeting(walk.here(axes, guard, step.span), kind)
-            case Array() | Ghost():
+            case Array() | Fact():
                 pass  # nothing is done
             case _:
                 assert_never(step)

@@ -44,7 +44,7 @@ PROPERTIES: tuple[tuple[str, Callable[[Program, Trace], Iterator[Claim]], tuple[
 LARGEST = ("width",)  # what goes wrong at the largest sizes alone, and takes longest to ask
 
 
-def state(program: Program, enough: Callable[[], bool] = lambda: False) -> Iterator[Claim]:
+def claims_of(program: Program, enough: Callable[[], bool] = lambda: False) -> Iterator[Claim]:
     """`Program → claims`: all of them proved is what a proof is. Those about the largest sizes are left out where there is `enough` before."""
     wrong = tuple(wellformed.gaps(program))
     if wrong:

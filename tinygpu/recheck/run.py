@@ -177,7 +177,7 @@ def integers(dtype: str, sizes: Mapping[str, int]) -> tuple[int, ...]:
 
 def floats(program: Program) -> tuple[float, ...]:
     """Numbers around 0, those of the text, and their differences: at these a sum is what it is compared with."""
-    every = (*(e.value for e in program.op.equations), *(t for step in program.steps for t in terms(step, ghosts=True)))
+    every = (*(e.value for e in program.op.equations), *(t for step in program.steps for t in terms(step, facts=True)))
     found = (abs(t.value) for term in every for t in walk(term) if isinstance(t, Const) and t.dtype in FLOATS)
     written = sorted({float(n) for n in found if math.isfinite(n)})[:MOST]
     return tuple(dict.fromkeys((*PLAIN, *written, *(a - b for a in written for b in written if a > b > 0))))
