@@ -75,15 +75,11 @@ def where_defined(op: Op) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for equation in op.equations:
         for term, point in partial(equation.value, start(op, equation), folds=True):
-            if isinstance(term, App) and term.op in PARTIAL and term.dtype != INDEX and not surely(term, op, point):
-                found[text(condition(term))] = None
+            if isinstance(term, App) and term.op in PARTIAL and term.dtype != INDEX:
+                least = sign(term.args[-1], op, point)  # of the divisor, or of the one operand
+                if least < 0 or (least == 0 and term.op != "sqrt"):
+                    found[text(condition(term))] = None
     return tuple(found)
-
-
-def surely(term: App, op: Op, point: Region) -> bool:
-    """Whether signs alone say that a partial operation has a value."""
-    least = sign(term.args[-1] if term.op in ("div", "floordiv", "mod") else term.args[0], op, point)
-    return least > 0 or (least == 0 and term.op == "sqrt")
 
 
 def sign(term: Term, op: Op, point: Region) -> int:
@@ -118,15 +114,11 @@ def sign(term: Term, op: Op, point: Region) -> int:
         case Fold("sum" | "max" | "min" | "prod" as how):
             fold, there = point.opened(term)
             inside = sign(fold.body, op, there.under(fold.guard))
-            some = how == "prod" or filled(term, point)  # a maximum over nothing is not positive
+            first: dict[str, Term] = {a.name: Const(0) for a in term.axes}
+            filled = conjunction(*(a.extent >= 1 for a in term.axes), substitute(term.guard, first))
+            some = how == "prod" or point.settled(filled) == TRUE  # a maximum over nothing is not positive
             return inside if some else min(inside, 0) if how == "sum" else -1 if how == "max" else inside
     return -1
-
-
-def filled(fold: Fold, point: Region) -> bool:
-    """Whether a fold surely has its first term."""
-    first: dict[str, Term] = {a.name: Const(0) for a in fold.axes}
-    return point.settled(conjunction(*(a.extent >= 1 for a in fold.axes), substitute(fold.guard, first))) == TRUE
 
 
 def vacuity(program: Program, trace: Trace) -> Iterator[Claim]:

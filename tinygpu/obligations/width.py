@@ -18,21 +18,7 @@ from tinygpu.category.bounds import lower, upper
 from tinygpu.category.dtype import RANGE
 from tinygpu.category.linear import number, plus, polynomial
 from tinygpu.category.region import Region, operands
-from tinygpu.category.term import (
-    FALSE,
-    INDEX,
-    App,
-    Axis,
-    Const,
-    Read,
-    Term,
-    Var,
-    conjunction,
-    reads,
-    text,
-    variables,
-    walk,
-)
+from tinygpu.category.term import FALSE, INDEX, App, Axis, Const, Read, Term, Var, conjunction, reads, text, variables, walk
 from tinygpu.diagnostic import Label
 from tinygpu.obligations.dataflow import execute
 from tinygpu.obligations.obligation import Claim, Obligation
