@@ -75,16 +75,10 @@ def one_use(program: Program, trace: Trace) -> Iterator[Claim]:
                     yield refusal("TG306", f"{name} is updated in two ways in one launch", first, access, *ways)
     made = {cells.local.name for cells in trace.final}
     for store in (s for s in trace.of(Store) if s.step.update and s.tensor not in workspaces | made):
-        yield accumulated(program, store)
-
-
-def accumulated(program: Program, store: Store) -> Obligation:
-    """A claim that a store never is an update: nobody has said what the output holds before."""
-    labels = (Label(store.step.span, "stored here"), Label(program.op.equation(store.tensor).span, "the equation"))
-    title = f"{store.tensor} is accumulated in memory, where its first value is unknown"
-    sentence = f"{store.tensor} is stored, not accumulated in memory"
-    help = "accumulate in a local cell, then store it"
-    return Obligation("memory", "TG507", title, sentence, store.point.facts, FALSE, labels, help)
+        labels = (Label(store.step.span, "stored here"), Label(program.op.equation(store.tensor).span, "the equation"))
+        title = f"{store.tensor} is accumulated in memory, where its first value is unknown"
+        sentence, help = f"{store.tensor} is stored, not accumulated in memory", "accumulate in a local cell, then store it"
+        yield Obligation("memory", "TG507", title, sentence, store.point.facts, FALSE, labels, help)
 
 
 def stored_before(trace: Trace, name: str, launch: int) -> bool:
@@ -104,18 +98,13 @@ def cover(program: Program, trace: Trace) -> Iterator[Claim]:
     """The claims of this property."""
     made = {cells.local.name for cells in trace.final}  # of these it is asked that no element stays unwritten
     for output in (t for t in program.op.outputs if t.name not in made):
-        parts = stores_of(trace, output.name)
+        parts = tuple(s for s in trace.of(Store) if s.tensor == output.name)
         element = tuple(Axis(f"{output.name}.{axis}", extent) for axis, extent in enumerate(output.shape))
         point = Region(element, preconditions(program))
         goal = onto(tuple(part(s) for s in parts), tuple(Var(a.name) for a in element), point.extents)
         labels = tuple(Label(s.step.span, f"the store to {output.name}") for s in parts) or (Label(program.span, "no store"),)
         title = f"some elements of {output.name} are never stored"
         yield Obligation("cover", "TG201", title, f"every element of {output.name} is stored", point.facts, goal, labels)
-
-
-def stores_of(trace: Trace, tensor: str) -> tuple[Store, ...]:
-    """The stores to one output."""
-    return tuple(s for s in trace.of(Store) if s.tensor == tensor)
 
 
 def part(store: Store) -> Part:
@@ -128,17 +117,12 @@ def once(program: Program, trace: Trace) -> Iterator[Claim]:
     outputs = tuple(t.name for t in program.op.outputs)
     for name in (*outputs, *(w.name for w in program.workspaces)):
         for launch in range(len(program.launches)):
-            stores = tuple(s for s in plain(trace, name) if s.launch == launch)
+            stores = tuple(s for s in trace.of(Store) if s.tensor == name and s.launch == launch and not s.step.atomic)
             yield from _twice(program, name, stores, name in outputs or not any(m.array == name for m in trace.of(Meeting)))
     for meeting in (m for m in trace.of(Meeting) if m.array in outputs):
         title, sentence = f"one element of {meeting.array} is stored twice", f"an element of {meeting.array} tells who stored it"
         label = (Label(meeting.span, "stored here"),)
         yield Obligation("once", "TG202", title, sentence, meeting.point.facts, meeting.apart, label)
-
-
-def plain(trace: Trace, tensor: str) -> Iterator[Store]:
-    """The stores to one array that are no atomic updates."""
-    return (s for s in stores_of(trace, tensor) if not s.step.atomic)
 
 
 def _twice(program: Program, output: str, stores: tuple[Store, ...], alone: bool) -> Iterator[Claim]:
@@ -160,6 +144,5 @@ def guard_it(store: Store) -> str:
     if not free:
         return ""
     names, guard = " and ".join(f"`{name}`" for name in free), " and ".join(f"{name} == 0" for name in free)
-    return (
-        f"{names} {'is' if len(free) == 1 else 'are'} not in the index: store `if {guard}`, or let each have an element of its own"
-    )
+    are = "is" if len(free) == 1 else "are"
+    return f"{names} {are} not in the index: store `if {guard}`, or let each have an element of its own"
