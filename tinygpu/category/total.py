@@ -11,17 +11,7 @@ from __future__ import annotations
 from functools import cache
 
 from tinygpu.category.dtype import SIGNED
-from tinygpu.category.node import (
-    DTYPES,
-    FLOATS,
-    INDEX,
-    App,
-    Const,
-    Fold,
-    Read,
-    Term,
-    Var,
-)
+from tinygpu.category.node import DTYPES, FLOATS, INDEX, App, Const, Fold, Read, Term, Var
 from tinygpu.category.operation import ARITHMETIC, ARITHMETICAL, COMPARISONS, FUNCTION, FUNCTIONS, INTEGER, KEEPING, LOGIC, PARTIAL
 from tinygpu.category.rounding import stored
 
