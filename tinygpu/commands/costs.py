@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 from tinygpu.commands.specs import usual_sizes
 from tinygpu.cost.measure import Cost, measure
 from tinygpu.cost.notes import notes
-from tinygpu.cost.plain import as_data
 from tinygpu.cost.predict import Assembled, Filled, filled
-from tinygpu.cost.table import page
+from tinygpu.cost.table import as_data, page
 from tinygpu.diagnostic import Diagnostic, TinygpuError
 from tinygpu.hardware.arch import ARCHITECTURES, Device, device_named, devices
 from tinygpu.record import dataclass

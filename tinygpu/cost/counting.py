@@ -20,8 +20,9 @@ from tinygpu.category.linear import Polynomial, plus, polynomial, scaled, term_o
 from tinygpu.category.term import INDEX, TRUE, App, Axis, Const, Term, Var, conjuncts, reads, variables
 from tinygpu.category.to_numpy import evaluate
 from tinygpu.cost.closed import closed, least, natural, nonnegative, value
+from tinygpu.cost.parts import enumerated
 from tinygpu.cost.sites import Where
-from tinygpu.cost.warps import points
+from tinygpu.cost.warps import known, points
 from tinygpu.program.step import Program
 from tinygpu.record import dataclass, field
 
@@ -48,11 +49,11 @@ def count(axes: tuple[Axis, ...], guard: Term, at_least: Mapping[str, int] | Non
     >>> print(*map(shown, forms))
     M 3·⌈M/64⌉ min(M, 64)
     """
-    known = at_least or {}
+    at_least = at_least or {}
     names = {a.name for a in axes}
     if reads(guard) or any(variables(a.extent) & names for a in axes):
         return None
-    extents = {a.name: natural(closed(a.extent), known) for a in axes}
+    extents = {a.name: natural(closed(a.extent), at_least) for a in axes}
     constant = {n: int(e) for n, e in extents.items() if e.is_Integer}
     filters, numbers = [], list[Digits]()
     for condition in conjuncts(guard):
@@ -65,7 +66,7 @@ def count(axes: tuple[Axis, ...], guard: Term, at_least: Mapping[str, int] | Non
     many = prod(constant[n] for n in near)
     if many > POINTS or len(set(placed)) < len(placed):
         return None  # too many, or an axis that two comparisons speak of
-    values = dict(zip(near, np.indices([constant[n] for n in near]).reshape(len(near), many), strict=True))
+    values = enumerated({n: constant[n] for n in near})
     inside = np.ones(many, bool)
     for condition in filters:
         inside &= np.asarray(evaluate(condition, values), bool)
@@ -77,7 +78,7 @@ def count(axes: tuple[Axis, ...], guard: Term, at_least: Mapping[str, int] | Non
         return None
     total = total * uniform[0]
     for digits, first, span in zip(numbers, *uniform[1:], strict=True):
-        one = _below(digits, first, span, extents, known)
+        one = _below(digits, first, span, extents, at_least)
         if one is None:
             return None
         total = total * one
@@ -136,7 +137,7 @@ def _uniform(lows: list[np.ndarray], many: int) -> tuple[int, list[int], list[in
     return (int(seen[0]), firsts, spans) if (seen == seen[0]).all() else None
 
 
-def _below(digits: Digits, first: int, span: int, extents: Mapping[str, Any], known: Mapping[str, int]) -> Any:
+def _below(digits: Digits, first: int, span: int, extents: Mapping[str, Any], at_least: Mapping[str, int]) -> Any:
     """How many values of `first + [0, span) + Σ strides·axes` are inside the bounds, if the axes are its further digits."""
     whole, left = closed(span), dict(digits.strides)
     while left:
@@ -148,9 +149,9 @@ def _below(digits: Digits, first: int, span: int, extents: Mapping[str, Any], kn
     uppers, lowers = set(digits.below), set(digits.start)
     if len(uppers) > 1 or len(lowers) > 1:
         return None
-    ends = [natural(least(bound - first, whole, known), known) for bound in (*uppers, *lowers)]
+    ends = [natural(least(bound - first, whole, at_least), at_least) for bound in (*uppers, *lowers)]
     top = ends[0] if uppers else whole
-    return natural(top - ends[-1], known) if lowers else top
+    return natural(top - ends[-1], at_least) if lowers else top
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,17 +166,7 @@ class Count:
         return Count(self.closed and self.closed * by, self.number and self.number * by, self.exact)
 
     def __add__(self, other: Count) -> Count:
-        return Count(total((self.closed, other.closed)), total((self.number, other.number)), self.exact and other.exact)
-
-
-def total(values: Iterable[Any]) -> Any:
-    """The sum; None where one of them is not known.
-
-    >>> total([1, 2]), total([1, None]), total([])
-    (3, None, 0)
-    """
-    every = list(values)
-    return None if any(v is None for v in every) else sum(every)
+        return Count(known((self.closed, other.closed)), known((self.number, other.number)), self.exact and other.exact)
 
 
 def added(counts: Iterable[Count]) -> Count:
