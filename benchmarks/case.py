@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import peers_torch
 from benchmarks.rounds import Race, race
 from tinygpu import pipeline
 from tinygpu.category.evaluate import evaluate
@@ -178,8 +179,17 @@ def rows(case: Case, ready: Mapping[str, Prepared], quick: bool, rounds: int, se
         if case.plain and result:
             del outputs, theirs, ours  # what is left of the memory is for the results of both
             plain = race(call(ready[title], sizes, inputs), lambda i=inputs: case.plain(i), rounds, seconds)  # type: ignore[misc]
-        found.append(row(case, ready[title], sizes, result, wrong, plain))
+        others = {}
+        for name, theirs_too in peers_torch.forms(case.op, inputs, sizes) if result else ():
+            others[name] = race(call(ready[title], sizes, inputs), theirs_too, rounds, seconds)
+        found.append(row(case, ready[title], sizes, result, wrong, plain) | torch_columns(others))
     return found
+
+
+def torch_columns(raced: Mapping[str, Race]) -> dict[str, Any]:
+    """How many times faster ours is than torch, where both make their results, and torch's milliseconds."""
+    named = {f"{name}_ratio": round(r.ratio, 3) for name, r in raced.items()}
+    return named | {f"{name}_ms": round(statistics.median(r.theirs) * 1e3, 3) for name, r in raced.items()}
 
 
 def row(

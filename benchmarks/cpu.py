@@ -50,7 +50,7 @@ def say(text: str) -> None:
 def table(found: list[dict[str, Any]], facts: dict[str, Any]) -> str:
     """The rows, the reasons for the lowest, and what everything was measured on."""
     lines = [
-        f"{'case':20} {'machine':44} {'ours ms':>18} {'numpy ms':>18} {'ratio':>7} {'of best':>8} {'plain':>6} {'goal':>5}  numpy's form"
+        f"{'case':20} {'machine':44} {'ours ms':>18} {'numpy ms':>18} {'ratio':>7} {'of best':>8} {'plain':>6} {'torch':>6} {'compiled':>8} {'goal':>5}  numpy's form"
     ]
     for r in found:
         start = f"{r['case']:20} {r['machine']:44}"
@@ -61,7 +61,7 @@ def table(found: list[dict[str, Any]], facts: dict[str, Any]) -> str:
         mark = " " if r["reached"] else "<"
         note = f" ({r['note']})" if r["note"] else ""
         lines.append(
-            f"{start} {times} {r['ratio']:7.2f} {r['ratio_of_best']:8.2f} {r.get('plain_ratio', ''):>6} {mark}{r['goal']:4.2f}  {r['against']}{note}"
+            f"{start} {times} {r['ratio']:7.2f} {r['ratio_of_best']:8.2f} {r.get('plain_ratio', ''):>6} {r.get('torch_ratio', ''):>6} {r.get('compiled_ratio', ''):>8} {mark}{r['goal']:4.2f}  {r['against']}{note}"
         )
     for r in found:
         if "why" in r:
@@ -69,7 +69,8 @@ def table(found: list[dict[str, Any]], facts: dict[str, Any]) -> str:
     measured = f"{facts['processor']}, {facts['cores']} cores, load {facts['load']:.1f}"
     lines.append(
         f"{measured}; numpy {facts['numpy']} on {facts['blas']}; numba {facts['numba']}. ± is the distance of the quartiles, "
-        "`plain` the ratio to the plain expression, where both make their results: there the goal is of that."
+        "`plain` the ratio to the plain expression, where both make their results: there the goal is of that; `torch` and `compiled` are torch's, "
+        "where the extra [bench] is installed."
     )
     return "\n".join(lines)
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks import broken, cases, cpu, gate, rounds
+from benchmarks import broken, cases, cpu, gate, peers_torch, rounds
 from benchmarks.case import Case, arrays, differs, exact
 from tests.conftest import ROOT
 from tinygpu import pipeline
@@ -54,6 +54,20 @@ def test_peers_compute_the_equation(case: Case) -> None:
     if case.plain is not None:
         made = case.plain(inputs)
         assert not differs(made if isinstance(made, tuple) else (made,), right)
+
+
+def test_torch_computes_the_equation() -> None:
+    torch = pytest.importorskip("torch", reason="torch is a peer, and not needed")
+    known = peers_torch.functions(torch)
+    timed = [case for case in cases.CASES if case.op in known]
+    assert {*known} == {case.op for case in timed}
+    for case in timed:
+        machine = next(m for m in pipeline.load(case.path()).machines if case.takes(m))
+        sizes = dict(zip(case.sizes, (6, 5, 4, 3, 2), strict=False))
+        inputs, outputs = arrays(machine.op, case, sizes)
+        made = known[case.op]({n: torch.from_numpy(a) if getattr(a, "shape", ()) else a for n, a in (inputs | sizes).items()})
+        made = made if isinstance(made, tuple) else (made,)
+        assert not differs(tuple(m.numpy() for m in made), exact(machine.op, case, inputs, outputs)), case.name
 
 
 def test_names_of_cases_are_different_and_reasons_are_of_machines() -> None:

@@ -16,7 +16,8 @@ from tinygpu.category.carrier import LAWS, broken, by_hand, close, lifted, resul
 from tinygpu.category.monoid import Carrier, part
 from tinygpu.category.term import TRUE, App, Axis, Const, Fold, Read, Term, Var, rebuild, select, text
 from tinygpu.category.to_numpy import evaluate
-from tinygpu.model.builtin import BUILT_IN, built_in
+from tinygpu.model.builtin import BUILT_IN
+from tinygpu.model.monoid import built_in
 from tinygpu.record import replace
 
 J = Var("j")

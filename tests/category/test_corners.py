@@ -27,7 +27,7 @@ from tinygpu.category.simplify import Rule, common_factors, simplify
 from tinygpu.category.term import BOOL, TRUE, App, Axis, Const, Fold, Read, Term, Var, equal, lift, negation, select
 from tinygpu.category.to_numpy import evaluate as values
 from tinygpu.category.to_source import source
-from tinygpu.model.builtin import built_in
+from tinygpu.model.monoid import built_in
 from tinygpu.proof.kernel import ask
 
 I, D, N, M = map(Var, "idnm")

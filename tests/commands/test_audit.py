@@ -101,7 +101,7 @@ def test_what_is_said_of_numbers_follows_from_the_program(equation: str, written
 @pytest.mark.parametrize(("name", "machine"), [("saxpy", "saxpy_v4"), ("stencil_shared", "jacobi_twice_shared")])
 def test_of_a_program_as_text_the_same_is_said(name: str, machine: str) -> None:
     from tinygpu.pipeline import load_text
-    from tinygpu.program.standalone import standalone
+    from tinygpu.program.render import standalone
 
     derived = program(load(SPECS / f"{name}.tgpu").spec.machine(machine))
     (given,) = load_text(standalone(derived)).machines

@@ -13,8 +13,7 @@ import pytest
 
 from tinygpu.category.carrier import LAWS
 from tinygpu.category.monoid import Carrier
-from tinygpu.model.builtin import built_in
-from tinygpu.model.monoid import elaborate_monoid
+from tinygpu.model.monoid import built_in, elaborate_monoid
 from tinygpu.model.problems import Problems
 from tinygpu.model.scope import Scope
 from tinygpu.obligations.laws import of, title

@@ -11,7 +11,7 @@ import pytest
 from tests.conftest import ROOT
 from tests.recheck.changes import changed
 from tinygpu import pipeline
-from tinygpu.program.standalone import standalone
+from tinygpu.program.render import standalone
 from tinygpu.program.step import Program
 from tinygpu.proof.kernel import Proof, prove
 from tinygpu.recheck import Agreement, Disagreement

@@ -1,4 +1,4 @@
-"""CPU kernels to validate: their texts as emitted, run by Python itself, and changed in one place by chance.
+"""CPU kernels to validate: their texts as emitted, run by Python itself, and with one function changed in one place.
 
 Comes in: the name of a spec and the title of a machine. Goes out: the text with its program, the outputs of a run, mutants.
 The one idea: a mutant that is accepted has to give the outputs of the text that it was made of, at sizes around the edges of its loops.
@@ -7,50 +7,38 @@ The one idea: a mutant that is accepted has to give the outputs of the text that
 from __future__ import annotations
 
 import ast
-import copy
 import math
 import random
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from tests.validate.mutants import mutants
 from tinygpu import pipeline
 from tinygpu.category.evaluate import evaluate
 from tinygpu.derive.unpack import unpack
 from tinygpu.emit.cpu import cpu_name, cpu_source
 from tinygpu.emit.python import identifier
-from tinygpu.model.machine import Machine
 from tinygpu.program.step import Program
 from tinygpu.record import replace
 from tinygpu.simulate.inputs import random_inputs
 
 SPECS = Path(__file__).resolve().parents[2] / "specs"
-FLIPPED = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq}
-CALLS = {"min": "max", "max": "min", "larger": "smaller", "smaller": "larger", "quotient": "remainder", "remainder": "quotient"}
 MEMORY = {"f64": np.float64, "f32": np.float32, "i64": np.int64, "i32": np.int32, "u32": np.uint32, "u8": np.uint8, "i8": np.int8}
 LANES = 8
 
 
-def cpu_program(machine: Machine, given: bool = False) -> Program:
-    """The program of the CPU kernels, as a build has it where its proof is found, or what is `given`, as it has it where none is."""
-    return (None if given else next(pipeline.singles(machine), None)) or pipeline.program(machine)
-
-
 @cache
 def kernel(spec: str, title: str, given: bool = False) -> tuple[str, str, Program]:
-    """The text of a machine's CPU kernels, the name they have there, and their program."""
-    program = pipeline.on_core(
-        cpu_program(next(m for m in pipeline.load(SPECS / f"{spec}.tgpu").machines if m.title == title), given)
-    )
+    """The text of a machine's CPU kernels, the name they have there, and their program: as a build has it where its proof is found, or the one
+    that is `given`, as a build has it where none is."""
+    machine = next(m for m in pipeline.load(SPECS / f"{spec}.tgpu").machines if m.title == title)
+    program = pipeline.on_core((None if given else next(pipeline.singles(machine), None)) or pipeline.program(machine))
     program = replace(program, name=identifier(program.name))
     return cpu_source(program), cpu_name(program).removesuffix("_cpu"), program
-
-
-# ── running ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def runner(text: str, name: str, parallel: bool) -> Callable[..., None]:
@@ -114,69 +102,11 @@ def differs(text: str, mutant: str, name: str, program: Program, cases: tuple[di
     return None
 
 
-# ── mutants ────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-@dataclass(frozen=True)
-class Mutant:
-    """A text with one place changed: what it said, and in which line."""
-
-    text: str
-    done: str
-    line: int
-
-
-def mutants(text: str, name: str, chance: random.Random, count: int) -> Iterator[Mutant]:
-    """Some of the mutants of the functions of a kernel."""
+def mutated(text: str, name: str, chance: random.Random, count: int) -> Iterator[tuple[str, str]]:
+    """Some of the mutants of the functions of a kernel: what was done, and the text."""
     tree = ast.parse(text)
     own = [n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name.startswith(name)]
-    sites = [(f, position, way) for f in own for position, n in enumerate(ast.walk(f)) for way in range(len(ways(n, f)))]
-    for function, position, way in chance.sample(sites, min(count, len(sites))):
-        changed = copy.deepcopy(function)
-        node = list(ast.walk(changed))[position]
-        done, line = ast.unparse(node).split("\n")[0][:80], getattr(node, "lineno", 0)
-        new = ways(node, changed)[way](chance)
-        for parent in ast.walk(changed):
-            for field, value in ast.iter_fields(parent):
-                if value is node:
-                    setattr(parent, field, new)
-                elif isinstance(value, list) and node in value:
-                    value[value.index(node)] = new
-        body = [changed if n is function else n for n in tree.body]
-        made = ast.unparse(ast.fix_missing_locations(ast.Module(body, [])))
-        if made != ast.unparse(tree):
-            yield Mutant(made, f"{way}: {done}", line)
-
-
-def ways(node: ast.AST, function: ast.FunctionDef) -> list[Callable[[random.Random], ast.AST]]:
-    """The ways in which a place can be changed."""
-    match node:
-        case ast.Constant(bool() | str()):
-            return []
-        case ast.Constant(int() | float() as value):
-            return [lambda _: ast.Constant(value + 1), lambda _: ast.Constant(value - 1)]
-        case ast.BinOp(left, ast.Add() | ast.Sub() | ast.Mult() as op, right):
-            other = ast.Sub() if isinstance(op, ast.Add) else ast.Add()
-            return [lambda _: ast.BinOp(left, other, right), lambda _: left, lambda _: right]
-        case ast.Compare(left, [op], right) if type(op) in FLIPPED:
-            return [lambda _: ast.Compare(left, [FLIPPED[type(op)]()], right)]
-        case ast.BoolOp(op, values):
-            return [lambda _: values[1] if len(values) == 2 else ast.BoolOp(op, values[1:])]
-        case ast.IfExp(_, then, otherwise):
-            return [lambda _: then, lambda _: otherwise]
-        case ast.If(_, then, otherwise):
-            return [lambda _: ast.If(ast.Constant(True), then, otherwise), lambda _: ast.If(ast.Constant(False), then, otherwise)]
-        case ast.Call(ast.Name(called), arguments) if called in CALLS:
-            return [
-                lambda _: ast.Call(ast.Name(CALLS[called], ast.Load()), arguments, []),
-                lambda _: arguments[0],
-                lambda _: arguments[-1],
-            ]
-        case ast.Assign() | ast.For():
-            return [lambda _: ast.Pass()]
-        case ast.Name(given, ast.Load()):
-            others = sorted(
-                {n.id for n in ast.walk(function) if isinstance(n, ast.Name)} - {given, "np", "at", "range", "min", "max"}
-            )
-            return [lambda chance: ast.Name(chance.choice(others), ast.Load())]
-    return []
+    every = [(function, *one) for function in own for one in mutants(function, chance)]
+    for function, done, made in chance.sample(every, min(count, len(every))):
+        body = [made() if n is function else n for n in tree.body]
+        yield done, ast.unparse(ast.fix_missing_locations(ast.Module(body, [])))

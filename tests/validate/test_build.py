@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from tests.program.cooperation_texts import RING
 from tests.validate.modules import SPECS, edited
 from tinygpu import pipeline
 from tinygpu.category.term import text as text_of
@@ -14,110 +15,15 @@ from tinygpu.commands.rewritten import differs
 from tinygpu.diagnostic import TinygpuError
 from tinygpu.record import replace
 
-RIGHT = {
-    "a number in a choice of a wide loop": """
-op leaky(x: f32[n], a: f32) -> (y: f32[n]) { y[i] = x[i] if x[i] > 0 else a * x[i] }
-machine m : leaky {
-  work grid = (g), block = (t: 96)
-  compute i = (g, t, v: 4)
-  vector v
-}
-""",
-    "a workspace of rounded rows": """
-op cp(x: f32[R, N]) -> (y: f32[R, N]) { y[r, j] = x[r, j] }
-machine m : cp {
-  program {
-    workspace w: f32[R, ceil(N / 4)]
-    launch (grid = (r: R, g: ceil(N / 4)), block = (t: 256)) { w[r, g] = x[r, g * 4] if t == 0 }
-    launch (grid = (r: R, g: ceil(N / 256)), block = (t: 256)) { y[r, g * 256 + t] = x[r, g * 256 + t] if g*256 + t < N }
-  }
-}
-""",
-    "as many blocks as fit": RING,
-    "a scalar as an index": """
-op column(x: f32[M, N], k: i32) -> (y: f32[M]) { y[i] = x[i, k | 0] }
-machine m : column {
-  work grid = (g), block = (t: 128)
-  compute i = (g, t)
-}
-op after(x: f32[N], k: i64) -> (y: f32[N]) where k >= 0 { y[i] = x[i + k | 0] }
-machine later : after {
-  work grid = (g), block = (t: 128)
-  compute i = (g, t)
-}
-""",
-    "one step of Floyd and Warshall": """
-op fw_step(D: f32[n, n], k: i32) -> (E: f32[n, n]) where 0 <= k, k < i32(n), n <= 2147483647 {
-  E[i, j] = min(D[i, j], D[i, k] + D[k, j])
-}
-machine fw_rows : fw_step {
-  work     grid = (i, g), block = (t: 128)
-  compute  j = (g, t, v: 4)
-  vector   v
-}
-""",
-    "warps of one factor": """
-op f(x: f32[n]) -> (y: f32[n]) { y[i] = x[i // 2 * 2 + 1 - i % 2 | 0] }
-machine m : f {
-  work grid = (g: ceil(n / 128)), block = (t: 128)
-  program {
-    local v: f32[]
-    v[] = x[g*128 + t] if g*128 + t < n else 0
-    v[] = shuffle_xor(v[], 1)
-    y[g*128 + t] = v[] if g*128 + t < n
-  }
-}
-machine w : f {
-  work grid = (g: ceil(n / 128)), block = (t: 128)
-  program {
-    shared s: f32[128]
-    s[t] = x[g*128 + t] if g*128 + t < n else 0
-    warp barrier
-    y[g*128 + t] = s[t // 2 * 2 + 1 - t % 2] if g*128 + t < n
-  }
-}
-""",
-    "numbers of u32 beside literals": """
-op least(x: u32[n]) -> (y: u32[n]) { y[i] = min(x[i], 1) + (1 if x[i] + 1 > x[i] else u32(i) * 2654435761) }
-machine m : least {
-  work grid = (g), block = (t: 128)
-  compute i = (g, t)
-}
-""",
-    "updates of several lanes that are derived": """
-op matmul(A: f32[M, K], B: f32[K, N]) -> (C: f32[M, N]) { C[i, j] = sum[k] A[i, k] * B[k, j] }
-machine m : matmul {
-  work     grid = (s: 8, by, bx), block = (ty: 16, tx: 16)
-  compute  i = (by, ty), j = (bx, tx, rj: 4), k = (ko, s)
-  time     ko
-  vector   rj
-  reduce C over s by atomic
-}
-""",
-    "updates of several lanes": """
-op hist(x: f32[n], id: i32[n]) -> (y: f32[S]) where S <= 2147483647, n % 4 == 0, all[i] (0 <= id[i] and id[i] < i32(S)) {
-  y[s] = sum[i] (x[i] if id[i] == i32(s) else 0)
-}
-machine m : hist {
-  program {
-    launch (grid = (k: ceil(S / 128)), block = (dz: 128)) { y[k*128 + dz] = 0 if k*128 + dz < S }
-    launch (grid = (t: ceil(n / 512)), block = (d: 128)) {
-      for v < 4 in vector { atomic y[id[t*512 + d*4 + v]] += x[t*512 + d*4 + v] if t*512 + d*4 + v < n }
-    }
-  }
-}
-""",
-}
+RIGHT = sorted((Path(__file__).parent / "right").glob("*.tgpu"))
 
 
-@pytest.mark.parametrize("name", RIGHT)
-def test_what_was_proved_is_built_without_a_word(name, tmp_path, capsys):
-    path = tmp_path / "spec.tgpu"
-    path.write_text(RIGHT[name])
+@pytest.mark.parametrize("path", RIGHT, ids=lambda path: path.stem)
+def test_what_was_proved_is_built_without_a_word(path, tmp_path, capsys):
     assert main(["build", str(path), "-o", str(tmp_path)]) == 0
     said = capsys.readouterr()
     assert "TG" not in said.err + said.out, said.err + said.out
-    module = next(tmp_path.rglob("spec.py"))
+    module = tmp_path / f"{path.stem}.py"
     assert differs(module.read_text(), str(module)) is None, "the programs in it are others"
 
 
@@ -186,7 +92,7 @@ def test_what_is_run_is_read_back_too(emitter, capsys):
 
 def test_a_scalar_says_which_kernel_is_taken():
     """The 32-bit kernel is taken where the index fits with this scalar; a launcher that does not ask is refused."""
-    (machine,) = pipeline.load_text(RIGHT["a scalar as an index"].partition("op after")[2].join(("op after", ""))).machines
+    machine = pipeline.load(RIGHT[0].with_name("a_scalar_as_an_index.tgpu")).later
     proof = pipeline.check(machine)
     assert isinstance(proof, pipeline.Proof)
     ready = pipeline.built(proof, machine)

@@ -11,7 +11,7 @@ import random
 
 import pytest
 
-from tests.validate.cpu_modules import differs, kernel, mutants
+from tests.validate.cpu_modules import differs, kernel, mutated
 from tinygpu.emit.cpu_lanes import OPERATIONS, lanes_source
 from tinygpu.emit.cpu_prelude import HEADER, TEXT, prelude
 from tinygpu.validate.cpu import validate
@@ -120,13 +120,12 @@ SIZES = {
 @pytest.mark.parametrize("kind", SIZES)
 def test_a_mutant_that_is_accepted_computes_the_same(kind):
     text, name, program = kernel(*KINDS[kind])
-    accepted = 0
-    tried = list(mutants(text, name, random.Random(f"mutants of {kind}"), 24))
-    for mutant in tried:
-        if checked(mutant.text, name, program) is None:
+    accepted, tried = 0, list(mutated(text, name, random.Random(f"mutants of {kind}"), 24))
+    for done, mutant in tried:
+        if checked(mutant, name, program) is None:
             accepted += 1
-            sizes = differs(text, mutant.text, name, program, SIZES[kind])
-            assert sizes is None, f"{mutant.done} in line {mutant.line} is accepted, and is another kernel at {sizes}"
+            sizes = differs(text, mutant, name, program, SIZES[kind])
+            assert sizes is None, f"{done} is accepted, and is another kernel at {sizes}"
     assert accepted <= len(tried) // 3
 
 

@@ -1,6 +1,6 @@
 """Whatever is changed in a module that was built, `replay` sees it: the text is not the one that is written for its programs.
 
-Comes in: three small modules, and edits of every place and kind. Goes out: an edit that is taken. The one idea: nobody asks what an edit
+Comes in: three small modules, with other words, other lines, and more to run. Goes out: an edit that is taken. The one idea: nobody asks what an edit
 does; what may run when a module is imported is none of the text's business while it is read.
 """
 
@@ -12,8 +12,8 @@ from functools import cache
 
 import pytest
 
-from tests.validate.modules import SPECS, emitted
-from tests.validate.tampered import Source, edits
+from tests.validate.modules import SPECS, emitted, found
+from tests.validate.tampered import at_import
 from tinygpu import pipeline, runtime
 from tinygpu.catalogue import CATALOGUE
 from tinygpu.cli import main
@@ -55,29 +55,18 @@ def taken(text: str) -> bool:
 
 
 @pytest.mark.parametrize(("spec", "machine"), MODULES)
-def test_a_module_is_taken_and_no_edit_of_it(spec, machine):
+def test_a_module_is_taken_and_none_with_another_word_or_line(spec, machine):
+    """Of kernels, tables and sentences alike."""
     text = built(spec, machine)
     assert taken(text)
-    count = 0
-    for what, edited in edits(text, machine, every=3, outside=1):
-        count += 1
-        assert edited != text and not taken(edited), what
-    assert count > 250
-
-
-def test_no_sentence_of_a_docstring_is_free():
-    text = built("saxpy", "saxpy_v4")
-    source = Source(text)
-    count = 0
-    for node in (n for n in source.tree.body if isinstance(n, ast.FunctionDef) and INTRODUCES in (ast.get_docstring(n) or "")):
-        said = source.said(node.body[0])
-        for word in re.finditer(r"\d+|[A-Za-z]{4,}", said.partition(INTRODUCES)[0]):
-            new = str(int(word[0]) + 1) if word[0].isdigit() else word[0] + "s"
-            count += 1
-            assert not taken(source.put(node.body[0], said[: word.start()] + new + said[word.end() :])), word
-    assert count > 20
+    for word in [*re.finditer(r"\w+", text)][::11]:
+        new = str(int(word[0]) + 1) if word[0].isdigit() else f"{word[0]}s"
+        assert not taken(text[: word.start()] + new + text[word.end() :]), word
+    lines = text.split("\n")
+    for number in range(0, len(lines), 11):
+        assert not taken("\n".join([*lines[:number], *lines[number + 1 :]])), lines[number]
     other = text.replace("as the equation is written", "as the program is written, which over the reals is what the equation says")
-    assert other != text and not taken(other)
+    assert machine != "saxpy_v4" or (other != text and not taken(other))
 
 
 @pytest.mark.parametrize("name", SEVEN)
@@ -104,21 +93,16 @@ def test_a_runtime_that_was_edited_is_refused_by_replay(more, tmp_path, capsys):
     assert ("TG821" in said.err) == bool(more) and "run\n" not in said.out
 
 
-HARMLESS = re.compile(
-    r"^.*a comment at|^line \d+: exchanged with the next$|^line \d+: left out$|^line \d+: \d+ and 1$|^line \d+: of \w+ another name$"
-)
-
-
 def test_nothing_that_is_run_at_import_is_taken_by_the_readers():
     """Without the programs' own text to compare with: what could be run, or be another name's meaning, is refused by form."""
     text, expected = emitted("saxpy", "saxpy_v4")
+    assert not found(ast.unparse(ast.parse(text)), expected)
     count = 0
-    for what, edited in edits(text, "saxpy_v4", every=10**6, outside=1):
-        if HARMLESS.match(what):
-            continue
-        count += 1
-        assert validate(edited, expected, "m.py") or findings(edited, expected, "m.py"), what
-    assert count > 80
+    for what, edited in at_import(text, "saxpy_v4"):
+        harmless = what.startswith("a comment")
+        assert harmless != bool(found(edited, expected) or findings(edited, expected, "m.py")), what
+        count += not harmless
+    assert count > 70, count
 
 
 @pytest.mark.parametrize(

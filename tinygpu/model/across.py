@@ -16,11 +16,10 @@ from collections.abc import Callable
 
 from tinygpu.category.monoid import as_monoid, has_atomic
 from tinygpu.category.term import TRUE, App, Axis, Const, Fold, Read, Term, Var, conjunction, rebuild, substitute, variables, walk
-from tinygpu.diagnostic import Label
 from tinygpu.model.machine import Phase
 from tinygpu.model.op import Equation, Op, Tensor
 from tinygpu.model.prefix import Prefix, scans
-from tinygpu.model.problems import Problems, listing
+from tinygpu.model.problems import Problems
 from tinygpu.record import replace
 
 
@@ -107,68 +106,50 @@ def check_atomic(phase: Phase, op: Op, problems: Problems) -> None:
     if clause is None:
         return
     target, value = phase.equation.target, phase.equation.value
-    place = Label(phase.equation.span, f"{target} is computed here")
-    title = f"{target} cannot be combined by atomic updates"
-    other = f"fold the rest in another launch: launch … {{ … }}, which goes on over {listing(clause.factors)}"
+    words: dict[str, object] = {"target": target, "factors": clause.factors}
     if target not in (t.name for t in op.outputs):
-        reason = f"{target} is an intermediate, and other equations need it whole"
+        problems.say("TG534.intermediate", clause.span, phase.equation.span, **words)
     elif not isinstance(value, Fold):
-        reason = "something follows the fold, and has to wait for all blocks"
+        problems.say("TG534.followed", clause.span, phase.equation.span, **words)
     elif any(a.name in atomic(phase) for fold in nested(phase) for a in factors(phase, fold)):
-        reason = "this fold stands in another one, which has to wait for all blocks"
-        other = f"take {listing(clause.factors)} out of the grid, or compute the fold by an equation of its own"
+        problems.say("TG534.nested", clause.span, phase.equation.span, **words)
     elif not has_atomic(value.monoid, value.dtype):
-        reason = f"there is no atomic {value.monoid} of {value.dtype}"
+        problems.say("TG534.hardware", clause.span, phase.equation.span, monoid=value.monoid, dtype=value.dtype, **words)
     elif as_monoid(value.monoid).unit(value.dtype) is None:
-        reason = f"{value.monoid} over {value.dtype} has no unit that the output could start from"
-    else:
-        return
-    problems.add("TG534", title, clause.span, reason, place, help=other)
+        problems.say("TG534.unit", clause.span, phase.equation.span, monoid=value.monoid, dtype=value.dtype, **words)
 
 
 def check_reduce(phase: Phase, problems: Problems) -> None:
     """Whether each `reduce` clause speaks of factors of the equation's folds, and of a way that their level has. Says if not."""
-    found, target = folded(phase), phase.equation.target
+    found, target, here = folded(phase), phase.equation.target, phase.equation.span
     for clause in phase.reduce:
         for name in clause.factors:
             axis, level = found.get(name), "grid" if clause.by == "atomic" else "block"
             if axis is None:
-                title, reason = f"{name} is no factor of a fold of {target}", f"{target} is not folded over {name}"
-                known = listing([a.name for a in found.values() if a.sort in ("grid", "block")])
-                fix = f"the workers of its folds are {known}" if known else f"each thread folds {target} alone"
+                known = [a.name for a in found.values() if a.sort in ("grid", "block")]
+                message = "TG535.no_factor" if known else "TG535.alone"
+                problems.say(message, clause.span, here, name=name, target=target, known=known)
             elif scans(phase) and clause.by != "shared":
-                title, reason = f"a prefix is not combined by {clause.by}", f"{target} goes along {name} in its order"
-                fix = "leave the clause out"
+                problems.say("TG535.prefix", clause.span, here, name=name, target=target, by=clause.by)
             elif axis.sort != level:
-                title = f"{name} cannot be combined by {clause.by}"
-                reason = f"{name} is carried by {'the ' if axis.sort in ('grid', 'block') else ''}{axis.sort}"
-                fix = WAYS.get(axis.sort, "leave the clause out: the thread folds it by itself")
-            else:
-                continue
-            problems.add("TG535", title, clause.span, reason, Label(phase.equation.span, "in this equation"), help=fix)
-
-
-WAYS = {
-    "block": "threads of a block are combined by shuffle or by shared",
-    "grid": "blocks are combined by atomic, or in a further launch",
-}
+                message = {"block": "TG535.block", "grid": "TG535.grid"}.get(axis.sort, "TG535.thread")
+                problems.say(message, clause.span, here, name=name, by=clause.by, sort=axis.sort)
 
 
 def open_grid(phase: Phase, problems: Problems) -> None:
     """Says that a fold over the grid is not completed."""
-    value, target, names = phase.equation.value, phase.equation.target, [a.name for a in incomplete(phase)]
+    value, names = phase.equation.value, [a.name for a in incomplete(phase)]
     inner = next((t for t in nested(phase) if left(phase, t)), None)
     fold = inner or next(t for t in outermost(value) if left(phase, t))
-    title = f"{fold.monoid} is folded across the grid: its factor {listing(names)} is carried by blocks"
-    reason, fix = "blocks of one launch cannot wait for each other", f"let a further launch evaluate {target} too"
+    words = {"monoid": fold.monoid, "target": phase.equation.target, "names": names, "first": names[0], "over": ", ".join(names)}
     if inner:
-        reason = "it stands in another fold, which would have to wait for all blocks"
-        fix = f"take {listing(names)} out of the grid, or compute the inner fold by an equation of its own"
-    elif not atomic(phase):
-        fix = f"a further launch that evaluates {target} goes on with it: launch final {{ work block = ({names[0]}: …) }}"
-        if value == fold and has_atomic(fold.monoid, fold.dtype) and as_monoid(fold.monoid).unit(fold.dtype):
-            fix = f"reduce {target} over {', '.join(names)} by atomic; or {fix}"
-    problems.add("TG533", title, fold.span, reason, Label(phase.span, "placed here"), help=fix)
+        problems.say("TG533.nested", fold.span, phase.span, **words)
+    elif atomic(phase):
+        problems.say("TG533.rest", fold.span, phase.span, **words)
+    elif value == fold and has_atomic(fold.monoid, fold.dtype) and as_monoid(fold.monoid).unit(fold.dtype):
+        problems.say("TG533.atomic", fold.span, phase.span, **words)
+    else:
+        problems.say("TG533.further", fold.span, phase.span, **words)
 
 
 # ── scans ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -220,10 +201,7 @@ def check_blocks(first: Phase, last: Phase, problems: Problems) -> bool:
     """Whether the blocks of the third launch own what those of the first one do. Says if not."""
     for (one, grid), other in zip(blocks(first).values(), [left(last, f) for f in scans(last)], strict=False):
         if len(other) != 1 or other[0] != grid or start(first, one, grid) != start(last, one, other[0]):
-            title = f"the blocks of {last.equation.target} are not those that its scan began with"
-            reason, label = "placed otherwise here", Label(first.span, f"{one.bound} is placed so where the scan begins")
-            fix = f"place {one.bound} alike in both launches, with the same factor {grid.name} of the grid"
-            problems.add("TG538", title, last.span, reason, label, help=fix)
+            problems.say("TG538.blocks", last.span, first.span, target=last.equation.target, index=one.bound, factor=grid.name)
             return False
     return True
 
@@ -238,17 +216,15 @@ def start(phase: Phase, one: Prefix, grid: Axis) -> Term:
 def check_open(phase: Phase, problems: Problems, launches: int) -> bool:
     """Whether a scan that the grid leaves open can go on in later launches. Says if not."""
     scan = scans(phase)
-    target, names = phase.equation.target, ", ".join(a.name for a in incomplete(phase))
     folds = [f for f in outermost(phase.equation.value) if left(phase, f)]
-    title, place = f"the prefix of {target} goes along blocks: {names} is carried by the grid", Label(phase.span, "placed here")
     if any(f not in scan for f in folds):
-        reason, fix = "a fold beside it is left open too", "compute that fold by an equation of its own"
+        message = "TG533.beside"
     elif any(len(left(phase, f)) > 1 for f in folds):
-        reason, fix = "several factors of the grid carry it", "let one factor of the grid carry it"
+        message = "TG533.several"
     elif launches < 2:
-        reason = "blocks of one launch cannot wait for each other"
-        fix = f"three launches evaluate {target}: what each block has, what comes before it (placing {names}), and its prefixes"
+        message = "TG533.prefix"
     else:
         return True
-    problems.add("TG533", title, folds[0].span, reason, place, help=fix)
+    names = ", ".join(a.name for a in incomplete(phase))
+    problems.say(message, folds[0].span, phase.span, target=phase.equation.target, names=names)
     return False

@@ -49,9 +49,7 @@ def indices(equation: Equation, scope: Scope) -> tuple[Axis, ...]:
         for axis in term.axes if isinstance(term, Fold) else ():
             first = axes.setdefault(axis.name, axis)
             if not same(first.extent, axis.extent):
-                a, b, fix = text(first.extent), text(axis.extent), f"the same factors serve both folds: rename one {axis.name}"
-                title, label = f"{axis.name} would run over {a} and over {b}", Label(first.span, f"over {a} here")
-                scope.problems.add("TG112", title, axis.span, f"over {b} here", label, help=fix)
+                scope.problems.say("TG112.folds", axis.span, first.span, name=axis.name, a=first.extent, b=axis.extent)
     return tuple(axes.values())
 
 
@@ -98,20 +96,12 @@ def _chosen(
 def _unplaced(equation: Equation, axis: Axis, one: Placement | None, axes: Collection[str], setting: Setting) -> None:
     if setting.misplaced:
         return
-    name, target, where = axis.name, equation.target, f"an index of {equation.target}"
-    title = f"the index {name} of {target} is not placed"
+    words = {"name": axis.name, "target": equation.target, "folded": ", folded" if axis.sort == "reduction" else ""}
     if one is not None:
         missing = " and ".join(i for i in one.indices if i not in axes)
-        reason, fix = f"{name} is merged with {missing}", f"place it for this equation: compute {target}: {name} = (…)"
-        label = Label(axis.span, f"{where}, which has no {missing}")
-        setting.scope.problems.add("TG133", title, one.span, reason, label, help=fix)
-        return
-    reason, fix = (
-        f"nothing of this machine is {name}",
-        f"let each thread run over it (time {name}), or place it: compute {name} = (…)",
-    )
-    label = Label(axis.span, f"{where}, folded" if axis.sort == "reduction" else where)
-    setting.scope.problems.add("TG133", title, setting.place, reason, label, help=fix)
+        setting.scope.problems.say("TG133.merged", one.span, axis.span, missing=missing, **words)
+    else:
+        setting.scope.problems.say("TG133.index", setting.place, axis.span, **words)
 
 
 def _arrow(one: Placement, axes: Mapping[str, Axis], equation: Equation, setting: Setting) -> Arrow | None:
@@ -133,13 +123,10 @@ def _with_extents(one: Placement, total: Term, equation: Equation, setting: Sett
         return None
     open_ = [f for f in table if f.extent is None]
     if len(open_) > 1:
-        title, reason = (
-            f"{' and '.join(f.name for f in open_)} are both to be inferred",
-            f"{' and '.join(one.indices)} can infer one extent",
-        )
+        names, indices = " and ".join(f.name for f in open_), " and ".join(one.indices)
         labels = (Label(f.span, f"{f.name} has no extent") for f in open_)
-        fix = f"give one of them an extent: {_example(next((f for f in open_ if f.carried), open_[-1]), total)}"
-        setting.scope.problems.add("TG132", title, one.span, reason, *labels, help=fix)
+        example = _example(next((f for f in open_ if f.carried), open_[-1]), total)
+        setting.scope.problems.say("TG132.both", one.span, *labels, names=names, indices=indices, example=example)
         return None
     known = tuple(Axis(f.name, f.extent, f.sort, f.span) for f in table if f.extent is not None)
     if not open_:
@@ -160,10 +147,8 @@ def _agreed(factor: Factor, extent: Term, equation: Equation, one: Placement, se
     before, target = setting.inferred.setdefault(factor.name, (extent, equation.target))
     if not factor.carried or same(before, extent):
         return True
-    title = f"the factor {factor.name} has two extents"
-    reason = f"{text(before)} to cover {target}, {text(extent)} to cover {equation.target}"
-    fix = f"write it in the work object, the larger of the two: {factor.name}: …"
-    setting.scope.problems.add("TG137", title, factor.span, reason, Label(one.span, "inferred here"), help=fix)
+    words = {"name": factor.name, "before": before, "first": target, "extent": extent, "target": equation.target}
+    setting.scope.problems.say("TG137.inferred", factor.span, one.span, **words)
     return False
 
 
@@ -176,14 +161,11 @@ def _lawful(factor: Axis, one: Placement, setting: Setting) -> bool:
     """The rules of a single factor of an index."""
     problems, name, sort = setting.scope.problems, factor.name, factor.sort
     if sort in CONSTANT and not isinstance(factor.extent, Const):
-        fix = f"write {name}: 4" if sort != "block" else f"write {name}: 256, and let a factor of the grid be inferred"
-        title, reason = f"the extent of {name} is not a number", f"a {sort} factor of extent {text(factor.extent)}"
-        problems.add("TG136", title, factor.span, reason, help=fix)
+        message = "TG136.block" if sort == "block" else "TG136.thread"
+        problems.say(message, factor.span, name=name, sort=sort, extent=factor.extent)
         return False
     if sort == "vector" and one.term is None and name != one.factors[-1]:
-        title, label = f"the vector factor {name} is not the last of its index", Label(factor.span, f"{name} is a vector factor")
-        fix = f"let {name} be the last factor, or declare it: register {name}"
-        problems.add("TG135", title, one.place(name), f"{one.factors[-1]} comes after it", label, help=fix)
+        problems.say("TG135.vector", one.place(name), factor.span, name=name, last=one.factors[-1])
         return False
     return True
 
@@ -199,9 +181,8 @@ def _by_term(one: Placement, target: Axis, setting: Setting) -> Arrow | None:
     table = [setting.table[n] for n in names]
     for factor in table:
         if factor.extent is None:
-            title, label = f"the factor {factor.name} has no extent", Label(one.span, "a term infers nothing")
-            fix = f"write it: {_example(factor, target.extent)}"
-            setting.scope.problems.add("TG138", title, factor.span, "its extent is not given", label, help=fix)
+            example = _example(factor, target.extent)
+            setting.scope.problems.say("TG138.term", factor.span, one.span, name=factor.name, example=example)
     factors = tuple(Axis(f.name, f.extent, f.sort, f.span) for f in table if f.extent is not None and f.extent.dtype != UNKNOWN)
     if len(factors) < len(table) or not _all_lawful(factors, one, setting):
         return None

@@ -1,16 +1,14 @@
 """The monoids with several components that every file may use: largest and smallest with their place, log Σ exp, mean and variance.
 
-Comes in: a name and a dtype. Goes out: the monoid, which is called `argmax_f32` and the like.
+Comes in: a name and a dtype. Goes out: the declaration of the monoid, which is called `argmax_f32` and the like.
 The one idea: they are written in the language itself, so they are elaborated and proved as a user's monoids are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
 
 from tinygpu.category.dtype import RANGE
-from tinygpu.category.monoid import Carrier
 from tinygpu.category.term import FLOATS, INTEGERS
 
 # The index of the first of several equal values; of nothing, the largest index. T is the dtype of the values.
@@ -56,24 +54,6 @@ def declaration(name: str, dtype: str) -> str:
     return f"monoid {name}_{dtype}({text.partition('(')[2]}".replace(": T", f": {dtype}")
 
 
-@cache
-def built_in(name: str, dtype: str) -> Carrier:
-    """The monoid of that name on values of that dtype, elaborated when it is first asked for."""
-    from tinygpu.model.monoid import elaborate_monoid  # it needs expressions, which need this
-    from tinygpu.model.problems import Problems
-    from tinygpu.model.scope import Scope
-    from tinygpu.syntax import tree
-    from tinygpu.syntax.parse import parse
-
-    problems = Problems()
-    (written,) = parse(declaration(name, dtype)).declarations
-    assert isinstance(written, tree.Monoid)
-    made = elaborate_monoid(written, Scope(problems, place="in a monoid"))
-    problems.stop()
-    assert made is not None
-    return made
-
-
 def is_built_in(name: str) -> bool:
     """Whether a name is that of a built-in monoid on some dtype: it means that in every file, so no declaration may have it.
 
@@ -82,15 +62,3 @@ def is_built_in(name: str) -> bool:
     """
     base, _, dtype = name.rpartition("_")
     return dtype in BUILT_IN.get(base, ())
-
-
-def monoid_of(name: str, monoids: Mapping[str, Carrier | None]) -> Carrier | None:
-    """The monoid with components that a name means in a file that declares `monoids`; None if it means none.
-
-    >>> monoid_of("argmax_f32", {}).components
-    (('v', 'f32'), ('k', 'i32'))
-    """
-    if name in monoids:
-        return monoids[name]
-    base, _, dtype = name.rpartition("_")
-    return built_in(base, dtype) if is_built_in(name) else None

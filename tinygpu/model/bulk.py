@@ -11,7 +11,7 @@ from __future__ import annotations
 from tinygpu.category.term import App, Const, Read, Term, children
 from tinygpu.diagnostic import Span
 from tinygpu.model.op import Equation
-from tinygpu.model.problems import WRONG, Problems, head
+from tinygpu.model.problems import Problems, head
 from tinygpu.syntax import tree
 
 MOST_PARTS = 200  # inputs, outputs and equations
@@ -26,8 +26,7 @@ def too_many(op: tree.Op, problems: Problems) -> bool:
     """Whether the op has more tensors and equations than anybody writes; then that is said, and nothing else of it is looked at."""
     count = len(op.inputs) + len(op.outputs) + len(op.equations)
     if count > MOST_PARTS:
-        title = f"an op has at most {MOST_PARTS} tensors and equations, not {count}"
-        problems.add("TG161", title, head(op.span, f"op {op.name}"), "too large", help="make several ops of it")
+        problems.say("TG161.parts", head(op.span, f"op {op.name}"), most=MOST_PARTS, count=count)
     return count > MOST_PARTS
 
 
@@ -43,8 +42,7 @@ def too_wide(op: tree.Op, problems: Problems) -> bool:
 def wider(axes: int, span: Span, problems: Problems) -> bool:
     """Whether an array has too many axes; then that is said."""
     if axes > MOST_AXES:
-        title = f"a tensor has at most {MOST_AXES} axes, not {axes}"
-        problems.add("TG145", title, span, "too many axes", help="make one axis of axes that lie next to each other")
+        problems.say("TG145.axes", span, most=MOST_AXES, axes=axes)
     return axes > MOST_AXES
 
 
@@ -55,10 +53,7 @@ def too_long(equations: tuple[Equation, ...], problems: Problems) -> None:
         size, depth = known[equation.target] = bulk(equation.value, known)
         if size > MOST_NODES or depth > DEEPEST:
             what = f"more than {MOST_NODES} operations" if size > MOST_NODES else f"more than {DEEPEST} levels"
-            title = f"with everything that it reads put in, {equation.target} has {what}"
-            problems.add(
-                "TG161", title, equation.span, "too large", help="make several ops of it: one reads what the other has stored"
-            )
+            problems.say("TG161.equation", equation.span, target=equation.target, what=what)
             return
 
 
@@ -80,8 +75,7 @@ def flat(index: Term, span: Span, problems: Problems) -> Term:
     if factors <= MOST_FACTORS and terms <= MOST_TERMS:
         return index
     limit = f"{MOST_FACTORS} factors" if factors > MOST_FACTORS else f"{MOST_TERMS} terms when it is multiplied out"
-    problems.add("TG161", f"a product of indices has at most {limit}", span, "too large", help="read such a number from a tensor")
-    return WRONG
+    return problems.say("TG161.index", span, limit=limit)
 
 
 def spread(index: Term) -> tuple[int, int]:

@@ -14,9 +14,8 @@ from tinygpu.category.carrier import lifted as lift
 from tinygpu.category.monoid import SCALARS, Carrier
 from tinygpu.category.term import BOOL, DTYPES, FUNCTIONS, INDEX, SHUFFLES, App, Term, apply, pack, part
 from tinygpu.diagnostic import Span
-from tinygpu.model.builtin import monoid_of
 from tinygpu.model.dtype import LITERAL, meet, not_offered, offered, settle
-from tinygpu.model.problems import UNKNOWN, WRONG, listing, suggestion
+from tinygpu.model.problems import UNKNOWN, WRONG
 from tinygpu.model.scope import OUTSIDE, Scope
 from tinygpu.syntax import tree
 
@@ -27,49 +26,36 @@ MANY = 99
 
 def may_call(name: str, expr: tree.Call, scope: Scope) -> bool:
     """Whether there is such a function here, and it takes as many arguments; says so if not."""
-    problems, given = scope.problems, f"{len(expr.args)} given"
+    problems, given = scope.problems, len(expr.args)
     if name in SHUFFLES:
-        if scope.place == OUTSIDE:
-            reason, fix = (
-                "an equation knows no lanes",
-                "name the element that is meant; lanes exchange values in the program of a machine",
-            )
-            problems.add("TG152", f"a shuffle stands {scope.place}", expr.span, reason, help=fix)
-        elif scope.place:
-            reason = "it is for the value of an assignment, which every lane evaluates"
-            fix = f"shuffle into a local first: v[] = {name}(…), and use v[] here"
-            problems.add("TG152", f"a shuffle stands {scope.place}", expr.span, reason, help=fix)
-        elif len(expr.args) != 2:
-            fix = f"write {name}(value, {LANE.get(name, 'distance')})"
-            problems.add("TG125", f"{name} takes 2 arguments", expr.span, given, help=fix)
-        return not scope.place and len(expr.args) == 2
+        if scope.place:
+            message = "TG152.equation" if scope.place == OUTSIDE else "TG152.place"
+            problems.say(message, expr.span, place=scope.place, name=name)
+        elif given != 2:
+            problems.say("TG125.shuffle", expr.span, name=name, given=given, lane=LANE.get(name, "distance"))
+        return not scope.place and given == 2
     if name not in CALLS:
-        if monoid_of(name, scope.monoids) is not None:
+        if scope.monoid(name) is not None:
             return True
         known = (*CALLS, *(() if scope.place == OUTSIDE else SHUFFLES), *SCALARS, *scope.monoids)
-        fix = f"{name} is a tensor: write {name}[…]" if name in scope.tensors else suggestion(name, known)
-        fix = fix or f"the functions are {listing((*FUNCTIONS, 'min', 'max', 'where'))}"
-        problems.add("TG107", f"unknown function {name}", expr.span, "no function has this name", help=fix)
+        if name in scope.tensors:
+            problems.say("TG107.tensor", expr.span, name=name)
+        else:
+            problems.say("TG107.function", expr.span, near=known, name=name, known=(*FUNCTIONS, "min", "max", "where"))
         return False
-    least, most = {"where": (3, 3), "min": (2, MANY), "max": (2, MANY)}.get(name, (1, 1))
-    if not least <= len(expr.args) <= most:
-        needed = f"{least} arguments{' or more' if most == MANY else ''}" if least > 1 else "1 argument"
-        fix = (
-            "write where(condition, a, b)"
-            if name == "where"
-            else f"to fold over an index, write {name}[k] …"
-            if most == MANY
-            else ""
-        )
-        problems.add("TG125", f"{name} takes {needed}", expr.span, given, help=fix)
-    return least <= len(expr.args) <= most
+    least, most, message = {
+        "where": (3, 3, "TG125.where"), "min": (2, MANY, "TG125.extremum"), "max": (2, MANY, "TG125.extremum"),
+    }.get(name, (1, 1, "TG125.one"))  # fmt: skip
+    if not least <= given <= most:
+        problems.say(message, expr.span, name=name, given=given)
+    return least <= given <= most
 
 
 def called(name: str, given: tuple[Term, ...], expr: tree.Call, scope: Scope) -> Term:
     """`name(given)`, where all of them are right."""
     problems = scope.problems
     if name not in (*CALLS, *SHUFFLES):
-        carrier = monoid_of(name, scope.monoids)
+        carrier = scope.monoid(name)
         assert carrier is not None
         return _made(carrier, given, expr, scope)
     first = given[0]
@@ -92,7 +78,7 @@ def _cast(term: Term, dtype: str, span: Span, scope: Scope) -> Term:
     """`dtype(term)`, nothing where the term has the dtype already."""
     scope.used.add(dtype)
     if dtype == BOOL and term.dtype != BOOL:
-        return scope.problems.add("TG122", "a number is not cast to bool", span, "a cast to bool", help="compare it: … != 0")
+        return scope.problems.say("TG122.cast", span)
     if isinstance(term.dtype, Carrier):
         return not_offered(dtype, term.dtype, span, scope.problems)
     settled = settle(term, dtype, span, scope.problems)
@@ -119,14 +105,12 @@ def component(whole: Term, expr: tree.Field, scope: Scope) -> Term:
     if whole.dtype == UNKNOWN:
         return WRONG
     if not isinstance(whole.dtype, Carrier):
-        title = f"a value of {whole.dtype} has no components"
-        return scope.problems.add("TG148", title, expr.span, f".{expr.name} of a single value", help="leave out the point")
+        return scope.problems.say("TG148.single", expr.span, dtype=whole.dtype, name=expr.name)
     carrier = whole.dtype
     place = carrier.place(expr.name)
     if place is None:
         names = [name for name, _ in carrier.components]
-        fix = suggestion(expr.name, names) or f"the components are {listing(names)}"
-        return scope.problems.add("TG148", f"{carrier} has no component {expr.name}", expr.span, "no such component", help=fix)
+        return scope.problems.say("TG148.unknown", expr.span, near=names, name=expr.name, carrier=carrier, known=names)
     return scope.indexed(part(whole, place, carrier.components[place][1]))
 
 
@@ -135,9 +119,8 @@ def _made(carrier: Carrier, given: tuple[Term, ...], expr: tree.Call, scope: Sco
     if len(given) == 2 and all(term.dtype == carrier for term in given):
         return carrier.combine(given[0], given[1])
     if len(given) != len(carrier.components):
-        title = f"{expr.function} takes {listing(name for name, _ in carrier.components)}"
-        fix = "one value for each component; or two values, which are combined"
-        return scope.problems.add("TG125", title, expr.span, f"{len(given)} given", help=fix)
+        names = [name for name, _ in carrier.components]
+        return scope.problems.say("TG125.components", expr.span, name=expr.function, components=names, given=len(given))
     terms = _settled(carrier.components, given, [arg.span for arg in expr.args], scope)
     return WRONG if terms is None else pack(terms, carrier)
 
@@ -147,9 +130,8 @@ def lifted(carrier: Carrier, given: tuple[Term, ...], spans: Sequence[Span], nam
     if len(given) == 1 and given[0].dtype == carrier:
         return given[0]
     if len(given) != len(carrier.parameters):
-        title = f"{name} lifts {listing(parameter for parameter, _ in carrier.parameters)}"
-        fix = f"write fold {name}[…] ({', '.join('…' for _ in carrier.parameters)})"
-        return scope.problems.add("TG125", title, spans[0].to(spans[-1]), f"{len(given)} given", help=fix)
+        names, dots = [parameter for parameter, _ in carrier.parameters], ", ".join("…" for _ in carrier.parameters)
+        return scope.problems.say("TG125.lift", spans[0].to(spans[-1]), name=name, parameters=names, dots=dots, given=len(given))
     terms = _settled(carrier.parameters, given, spans, scope)
     return WRONG if terms is None else lift(carrier, terms)
 
@@ -162,7 +144,6 @@ def _settled(
     for (name, dtype), term, span in zip(names, given, spans, strict=True):
         term = settle(term, dtype, span, scope.problems)
         if term.dtype not in (dtype, UNKNOWN):
-            title = f"{name} is {dtype} but its value is {term.dtype}"
-            term = scope.problems.add("TG121", title, span, f"this is {term.dtype}", help=f"write {dtype}(…)")
+            term = scope.problems.say("TG121.part", span, name=name, dtype=dtype, given=term.dtype)
         terms.append(term)
     return None if any(t.dtype == UNKNOWN for t in terms) else tuple(terms)

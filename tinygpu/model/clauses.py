@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeVar
 
 from tinygpu.category.term import Const
-from tinygpu.diagnostic import NOWHERE, Label, Span
+from tinygpu.diagnostic import NOWHERE, Span
 from tinygpu.model.problems import UNKNOWN, Problems, head
 from tinygpu.model.scope import Scope
 from tinygpu.model.value import index
@@ -82,12 +82,10 @@ def clauses_of(machine: tree.Machine, problems: Problems) -> Clauses:
     for position, one in enumerate(launches):
         first = next((earlier for earlier in launches[:position] if earlier.name == one.name), None)
         if first:
-            label, fix = Label(_place(first), "the first"), "give each launch a name of its own"
-            problems.add("TG102", f"the launch {one.name} stands twice", _place(one), "a second time", label, help=fix)
+            problems.say("TG102.launch", _place(one), _place(first), name=one.name)
     whole = replace(parts[0], head=machine.where) if len(parts) == 1 else Clauses(every, machine.where, several=parts)
     for second in whole.of(tree.ProgramClause)[1:]:
-        first_, fix = Label(whole.of(tree.ProgramClause)[0].span, "the first"), "one program is the whole machine"
-        problems.add("TG102", "program stands twice", second.span, "a second program", first_, help=fix)
+        problems.say("TG102.program", second.span, whole.of(tree.ProgramClause)[0].span)
     return whole
 
 
@@ -97,10 +95,9 @@ def _place(launch: tree.LaunchClause) -> Span:
 
 def _refuse(clause: tree.Clause, problems: Problems) -> None:
     if isinstance(clause, tree.Layout):
-        fix = "write it inside of the braces of a stage"
-        problems.add("TG109", "a layout stands outside of a stage", clause.span, "nothing here lies in shared memory", help=fix)
+        problems.say("TG109.layout", clause.span)
     if isinstance(clause, tree.LaunchClause):
-        problems.add("TG109", "a launch inside a launch is not in this version yet", clause.span, help="take it out")
+        problems.say("TG109.launch", clause.span)
 
 
 def names_in(node: object) -> Iterator[str]:
@@ -117,8 +114,7 @@ def declared(params: Iterable[tree.Param], before: Params, problems: Problems) -
     for param in params:
         first = {**before, **found}.get(param.name)
         if first:
-            title, label = f"the param {param.name} is declared twice", Label(first.span, "declared first here")
-            problems.add("TG102", title, param.span, "declared again", label, help="take another name")
+            problems.say("TG102.declared", param.span, first.span, what=f"param {param.name}")
         else:
             found[param.name] = param
     return found
@@ -128,8 +124,7 @@ def unused(params: Iterable[tree.Param], used: set[str], where: str, problems: P
     """Says which params nothing speaks of."""
     for param in params:
         if param.name not in used:
-            title, label = f"the param {param.name} is never used", f"nothing in the {where} has this name"
-            problems.add("TG104", title, param.span, label, help="remove it")
+            problems.say("TG104.param", param.span, name=param.name, where=where)
 
 
 def fixed(param: tree.Param) -> bool:
@@ -153,9 +148,7 @@ def combinations(params: Params, problems: Problems) -> list[dict[str, int]]:
             continue
         before = len(problems)
         if (count := len(chosen) * len(exprs)) > MOST:
-            label = f"{len(exprs)} choices, with those before it {count}"
-            fix = "each choice is a machine that is proved and built: take smaller sets, or several machines"
-            problems.add("TG144", f"more than {MOST} choices of the params", param.span, label, help=fix)
+            problems.say("TG144.choices", param.span, most=MOST, own=len(exprs), count=count)
             return []
         longer = [{**one, name: v} for one in chosen for v in _numbers(exprs, one, problems)]
         if len(problems) > before or not longer:
@@ -180,6 +173,5 @@ def _number(expr: tree.Expr, scope: Scope) -> int | None:
     for diagnostic in unknown:
         scope.problems.take(diagnostic)
     if not unknown:
-        fix = "write a literal, or a term over params before it"
-        scope.problems.add("TG141", "a param is a whole number", expr.span, "not a whole number", help=fix)
+        scope.problems.say("TG141.param", expr.span)
     return None

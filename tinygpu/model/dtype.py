@@ -26,7 +26,7 @@ from tinygpu.category.term import (
     select,
     text,
 )
-from tinygpu.diagnostic import Label, Span
+from tinygpu.diagnostic import Span
 from tinygpu.model.problems import UNKNOWN, WRONG, Problems
 from tinygpu.record import replace
 
@@ -56,10 +56,9 @@ def settle(term: Term, dtype: str, span: Span, problems: Problems) -> Term:
     if term.dtype == dtype or term.dtype not in OPEN or dtype == UNKNOWN:
         return term
     if isinstance(dtype, Carrier):
-        return problems.add("TG147", f"a number stands where a value of {dtype} is needed", span, "one number", help=_made(dtype))
+        return problems.say("TG147.number", span, dtype=dtype, fix=_made(dtype))
     if dtype == BOOL:
-        title = "a number stands where a condition is needed"
-        return problems.add("TG123", title, span, "this is a number", help="compare it: … != 0")
+        return problems.say("TG123.number", span, kind="a number")
     match term:
         case Const(value) if term.dtype == LITERAL:
             settled = constant(value, dtype)
@@ -82,11 +81,8 @@ def settle(term: Term, dtype: str, span: Span, problems: Problems) -> Term:
 
 def _unfit(number: str, dtype: str, span: Span, problems: Problems) -> Const:
     if dtype == INDEX:
-        large = number.lstrip("-").isdecimal()
-        title = f"{number} cannot be an index"
-        return problems.add("TG119", title, span, "an index has 64 bits" if large else "an index is a whole number")
-    fix = "write a number that it can hold, or cast what it meets: f32(…)"
-    return problems.add("TG124", f"{dtype} cannot hold {number}", span, f"it meets a value of {dtype} here", help=fix)
+        return problems.say("TG119.large" if number.lstrip("-").isdecimal() else "TG119.fraction", span, number=number)
+    return problems.say("TG124.unfit", span, dtype=dtype, number=number)
 
 
 def offered(op: str, dtype: str) -> bool:
@@ -108,16 +104,11 @@ def offered(op: str, dtype: str) -> bool:
 def not_offered(op: str, dtype: str, span: Span, problems: Problems) -> Const:
     """The message for an operation that a dtype does not have."""
     sign, kind = SYMBOL.get(op, (op, 0))[0].strip(), "an index" if dtype == INDEX else dtype
-    fix = {
-        "div": "write // for the whole quotient, or cast both sides: f32(a) / f32(b)",
-        "floordiv": "write floor(a / b)",
-        "mod": "write a - floor(a / b)*b",
-    }.get(op, f"cast the argument: {sign}(f32(…))" if op in FUNCTIONS else "cast it: f32(…)")
-    if dtype == BOOL:
-        fix = "choose the numbers: 1 if condition else 0"
     if isinstance(dtype, Carrier):
-        fix = f"take a component, .{dtype.components[0][0]}, or combine two values: {dtype}(a, b)"
-    return problems.add("TG122", f"{sign} is not defined for {kind}", span, f"{sign} of {kind}", help=fix)
+        return problems.say("TG122.carrier", span, sign=sign, kind=kind, component=dtype.components[0][0])
+    named = {"div": "TG122.div", "floordiv": "TG122.floordiv", "mod": "TG122.mod"}
+    message = "TG122.bool" if dtype == BOOL else named.get(op, "TG122.function" if op in FUNCTIONS else "TG122.sign")
+    return problems.say(message, span, sign=sign, kind=kind)
 
 
 def meet(left: Term, right: Term, spans: tuple[Span, Span], problems: Problems) -> tuple[Term, Term, str]:
@@ -132,9 +123,7 @@ def meet(left: Term, right: Term, spans: tuple[Span, Span], problems: Problems) 
         return WRONG, WRONG, UNKNOWN
     if left.dtype == right.dtype:
         return left, right, left.dtype
-    title = f"{_kind(left.dtype)} meets {_kind(right.dtype)} without a cast"
-    label = Label(spans[1], f"this is {_kind(right.dtype)}")
-    problems.add("TG120", title, spans[0], f"this is {_kind(left.dtype)}", label, help=_advice(left, right))
+    problems.say("TG120.meet", *spans, left=_kind(left.dtype), right=_kind(right.dtype), fix=_advice(left, right))
     return WRONG, WRONG, UNKNOWN
 
 
@@ -169,14 +158,8 @@ def to_index(term: Term, span: Span, problems: Problems) -> Term:
     term = settle(term, INDEX, span, problems)
     if term.dtype in INTEGERS:
         return App("cast", (term,), INDEX)
-    if (
-        term.dtype in FLOATS
-        or term.dtype == BOOL
-        or isinstance(term.dtype, Carrier)
-        or (isinstance(term, Fold) and term.dtype == INDEX)
-    ):
+    if term.dtype in (*FLOATS, BOOL) or isinstance(term.dtype, Carrier) or (isinstance(term, Fold) and term.dtype == INDEX):
         kind = "a fold" if isinstance(term, Fold) else "a condition" if term.dtype == BOOL else f"a value of {term.dtype}"
-        fixes = {BOOL: "make it a number: 1 if condition else 0", INDEX: "give the fold an equation of its own"}
-        fix = fixes.get(term.dtype, "cast it: i32(…)")
-        return problems.add("TG119", f"{kind} cannot be an index", span, "an index is a whole number", help=fix)
+        message = {BOOL: "TG119.condition", INDEX: "TG119.fold"}.get(term.dtype, "TG119.value")
+        return problems.say(message, span, kind=kind)
     return term

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tinygpu.category.term import FALSE, Const, conjunction, conjuncts, text
-from tinygpu.diagnostic import Label, Span
+from tinygpu.category.term import FALSE, Const, conjunction, conjuncts
+from tinygpu.diagnostic import Span
 from tinygpu.model.clauses import Clauses, Params, clauses_of, combinations, declared, fixed, names_in, unused
 from tinygpu.model.elaborate_op import elaborate_op
 from tinygpu.model.extent import with_divisors
 from tinygpu.model.launch import explicit
 from tinygpu.model.launches import several
 from tinygpu.model.machine import Launch, Machine
-from tinygpu.model.monoid import monoids_of
+from tinygpu.model.monoid import Monoids, monoids_of
 from tinygpu.model.op import Op, Tensor
-from tinygpu.model.problems import Problems, head, listing, suggestion
+from tinygpu.model.problems import Problems, head
 from tinygpu.model.scope import Scope
 from tinygpu.model.source import source
 from tinygpu.model.value import condition
@@ -75,7 +75,7 @@ def elaborate(file: tree.File) -> Spec:
         if isinstance(declaration, tree.Op | tree.Machine | tree.Monoid):
             _once(declaration, names, problems)
         if isinstance(declaration, tree.Import):
-            problems.add("TG109", "import is not in this version yet", declaration.span, help="put the declarations into one file")
+            problems.say("TG109.import", declaration.span)
         if isinstance(declaration, tree.Machine):
             before = problems.told
             made = _machines(declaration, _instances(declaration, served, problems), params, problems)
@@ -114,8 +114,7 @@ def _once(declaration: tree.Op | tree.Machine | tree.Monoid, names: dict[str, Sp
     kind, name = type(declaration).__name__.lower(), declaration.name
     place = head(declaration.span, f"{kind} {name}")
     if name in names:
-        again, first = f"a second declaration, of {'an' if kind == 'op' else 'a'} {kind}", Label(names[name], "the first")
-        problems.add("TG102", f"the name {name} is declared twice", place, again, first, help="take another name")
+        problems.say("TG102.name", place, names[name], name=name, kind=f"{'an' if kind == 'op' else 'a'} {kind}")
     names.setdefault(name, place)
 
 
@@ -124,12 +123,11 @@ def _instances(machine: tree.Machine, served: Served, problems: Problems) -> lis
     found: list[Instance] = []
     for place, name in enumerate(machine.ops):
         if name.name in (other.name for other in machine.ops[:place]):
-            problems.add("TG102", f"the operation {name.name} stands twice", name.span, "the second time", help="write it once")
+            problems.say("TG102.operation", name.span, name=name.name)
             continue
         if name.name not in served:
-            known = f"the ops are {listing(sorted(served))}" if served else f"declare it: op {name.name}(…) -> (…) {{ … }}"
-            fix = suggestion(name.name, served) or known
-            problems.add("TG105", f"unknown operation {name.name}", name.span, "no op of this file has this name", help=fix)
+            message = "TG105.operation" if served else "TG105.none"
+            problems.say(message, name.span, near=served, name=name.name, known=sorted(served))
         for instance in served.get(name.name) or ():
             choice = (("op", name.name),) if len(machine.ops) > 1 else ()
             found.append(Instance(instance.op, (*choice, *instance.variant)))
@@ -155,14 +153,14 @@ class Draft:
 
     def scope(self, op: Op, constants: Mapping[str, int]) -> Scope:
         """The names of its preconditions and extents: sizes and params."""
-        return Scope(self.problems, dict.fromkeys(op.sizes, Span()), {}, constants).inside_brackets()
+        return Scope(self.problems, dict.fromkeys(op.sizes, Span()), {}, constants, monoids=Monoids()).inside_brackets()
 
 
 def _machines(machine: tree.Machine, ops: Iterable[Instance], file: Params, problems: Problems) -> list[Machine]:
     """`tree.Machine → Machine` for each op and each choice of params. Mistakes are added to `problems`."""
     where = f"on {machine.arch}" if machine.arch else "on a GPU"
     for word, span, fix in strange(machine):
-        problems.add("TG162", f"there is no {word} {where}", span, f"{word} is of another target", help=fix)
+        problems.say("TG162.word", span, word=word, where=where, fix=fix)
     machine = common(machine)
     clauses = clauses_of(machine, problems)
     names = set(names_in((machine.clauses, machine.where)))
@@ -172,9 +170,7 @@ def _machines(machine: tree.Machine, ops: Iterable[Instance], file: Params, prob
     unused(own.values(), names, "machine", problems)
     draft = Draft(machine, clauses, {n: c for n, c in {**file, **own}.items() if n in names}, problems)
     if machine.arch and machine.arch not in ARCHITECTURES:
-        fix = suggestion(machine.arch, ARCHITECTURES) or f"known are {listing(ARCHITECTURES)}"
-        title, reason = f"unknown architecture {machine.arch}", f"on {machine.arch}, which is not known"
-        problems.add("TG106", title, draft.place, reason, help=fix)
+        problems.say("TG106.architecture", draft.place, near=ARCHITECTURES, name=machine.arch, known=ARCHITECTURES)
     chosen = combinations(draft.params, problems)
     before = len(problems)
     made: list[Machine] = []
@@ -189,8 +185,7 @@ def _choices(draft: Draft, instance: Instance, chosen: list[dict[str, int]]) -> 
     problems, before = draft.problems, len(draft.problems)
     allowed = [one for one in chosen if _holds(draft, instance.op, one)]
     if chosen and not allowed and len(problems) == before:
-        title, fix = "no choice of the params satisfies the preconditions", "widen a set, or drop a precondition"
-        problems.add("TG142", title, draft.place, "none of its choices is left", help=fix)
+        problems.say("TG142.choices", draft.place)
     made: list[Machine] = []
     for constants in allowed:
         if len(problems) == before:
@@ -203,8 +198,7 @@ def _holds(draft: Draft, op: Op, constants: Mapping[str, int]) -> bool:
     scope = draft.scope(op, constants)
     false = [expr for expr in draft.clauses.where if condition(expr, scope) == FALSE]
     if false and all(map(fixed, draft.params.values())):
-        fix = "change it, or the params it speaks of"
-        draft.problems.add("TG142", "a precondition is never true", false[0].span, "false for these numbers", help=fix)
+        draft.problems.say("TG142.never", false[0].span)
     return not false
 
 
@@ -238,8 +232,4 @@ def _registers(factors: Iterable[Factor], launches: Iterable[Launch], problems: 
     for factor in factors:
         extent = extents.get(factor.name, factor.extent)
         if factor.sort == "vector" and isinstance(extent, Const) and extent.value not in REGISTERS:
-            title, fix = (
-                f"no vector register has {text(extent)} lanes",
-                f"write {factor.name}: 16, and give the rest to register or time",
-            )
-            problems.add("TG163", title, factor.span, "a factor of simd is one register, of 4, 8 or 16 lanes", help=fix)
+            problems.say("TG163.lanes", factor.span, name=factor.name, extent=extent)

@@ -17,7 +17,7 @@ from tinygpu.model.call import CALLS
 from tinygpu.model.equations import equations_of
 from tinygpu.model.extent import determined, with_divisors
 from tinygpu.model.op import Op, Tensor
-from tinygpu.model.problems import UNKNOWN, Problems, listing
+from tinygpu.model.problems import UNKNOWN, Problems
 from tinygpu.model.scope import SPECIAL, Scope
 from tinygpu.model.value import condition, index
 from tinygpu.record import replace
@@ -33,13 +33,12 @@ def elaborate_op(op: tree.Op, file: Scope) -> tuple[Op, ...]:
         return (_one(op, op.name, file),)
     family = op.family
     if family.variable in (*DTYPES, *CALLS, *SPECIAL, *file.constants, *file.monoids) or is_built_in(family.variable):
-        title = f"the dtype {family.variable} hides another {family.variable}"
-        problems.add("TG103", title, family.span, f"{family.variable} means something already", help="take another name, such as T")
+        problems.say("TG103.dtype", family.span, name=family.variable)
     for dtype in family.dtypes:
         if dtype not in DTYPES:
             Scope(problems).dtype(dtype, family.span)
     for dtype in sorted({d for d in family.dtypes if family.dtypes.count(d) > 1}):
-        problems.add("TG102", f"the dtype {dtype} stands twice", family.span, f"{dtype} is chosen twice", help="write it once")
+        problems.say("TG102.dtype", family.span, dtype=dtype)
     ops: list[Op] = []
     before = len(problems)
     for dtype in family.dtypes:
@@ -74,12 +73,9 @@ def _declared(op: tree.Op, scope: Scope) -> dict[str, Tensor]:
         for one in declarations:
             tensor = _tensor(one, role, scope)
             if role == "output" and one.shape is None:
-                fix = f"write {one.name}: {one.dtype}[], an array of rank 0"
-                title = f"the output {one.name} is no array"
-                scope.problems.add("TG129", title, one.span, "a single value cannot be written to", help=fix)
+                scope.problems.say("TG129.output", one.span, name=one.name, dtype=one.dtype)
             if one.name in tensors:
-                title, first = f"the tensor {one.name} is declared twice", Label(tensors[one.name].span, "declared first here")
-                scope.problems.add("TG102", title, one.span, "declared again", first, help="take another name")
+                scope.problems.say("TG102.declared", one.span, tensors[one.name].span, what=f"tensor {one.name}")
             elif not scope.hides(one.name, one.span, "the tensor"):
                 tensors[one.name] = tensor
     return tensors
@@ -128,11 +124,9 @@ def _all_used(op: tree.Op, scope: Scope) -> None:
     for tensor in scope.tensors.values():
         if tensor.role != "output" and tensor.name not in scope.used:
             kind = "input" if tensor.role == "input" else "value"
-            title = f"the {kind} {tensor.name} is never read"
-            scope.problems.add("TG104", title, tensor.span, "no equation reads it", help="remove it, or read it")
+            scope.problems.say("TG104.tensor", tensor.span, kind=kind, name=tensor.name)
     if op.family and op.family.variable not in scope.used:
-        title = f"the dtype {op.family.variable} is never used"
-        scope.problems.add("TG104", title, op.family.span, "no tensor has it", help="remove it")
+        scope.problems.say("TG104.dtype", op.family.span, name=op.family.variable)
 
 
 def _all_determined(sizes: Mapping[str, Span], tensors: tuple[Tensor, ...], problems: Problems) -> None:
@@ -141,7 +135,5 @@ def _all_determined(sizes: Mapping[str, Span], tensors: tuple[Tensor, ...], prob
     missing = {size: span for size, span in sizes.items() if size not in known}
     if missing:
         first, *others = missing
-        title = f"no array tells the size{'s' if others else ''} {listing(missing)}"
-        reason = f"no axis has the extent {first} or c*{first} + d"
-        fix = f"declare an axis of extent {first}, or write one size for the whole extent"
-        problems.add("TG118", title, missing[first], reason, *(Label(missing[name], f"nor {name}") for name in others), help=fix)
+        labels = (Label(missing[name], f"nor {name}") for name in others)
+        problems.say("TG118.sizes" if others else "TG118.size", missing[first], *labels, first=first, missing=missing)

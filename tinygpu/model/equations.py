@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tinygpu.category.monoid import Carrier, components
+from tinygpu.category.monoid import Carrier
 from tinygpu.category.term import BOOL, INDEX, Axis, Read, Term
-from tinygpu.diagnostic import Label
 from tinygpu.model.dtype import LITERAL, settle
 from tinygpu.model.folds import fold
 from tinygpu.model.op import Equation, Tensor
-from tinygpu.model.problems import UNKNOWN, WRONG
+from tinygpu.model.problems import UNKNOWN, WRONG, counted
 from tinygpu.model.ranges import checked, inferred
 from tinygpu.model.scope import Scope
 from tinygpu.model.value import value
@@ -42,8 +41,7 @@ def equations_of(op: tree.Op, scope: Scope) -> tuple[Scope, tuple[Equation, ...]
     for output in scope.tensors.values():
         if output.role == "output" and output.name not in places:
             axes = ", ".join("ijklmn"[: len(output.shape)])
-            title, fix = f"the output {output.name} is never computed", f"add an equation {output.name}[{axes}] = …"
-            scope.problems.add("TG115", title, output.span, "no equation has it on its left side", help=fix)
+            scope.problems.say("TG115.output", output.span, name=output.name, axes=axes)
     return scope, tuple(equations.values())
 
 
@@ -57,14 +55,10 @@ def _intermediate(target: tree.Cell, done: Equation | None) -> Tensor:
 def _may_define(target: tree.Cell, equations: Mapping[str, Equation], scope: Scope) -> bool:
     known = scope.tensors.get(target.name)
     if known and known.role == "input":
-        title, label = f"the input {target.name} is assigned", Label(known.span, f"{target.name} is an input")
-        fix = "write to an output, or take another name for the value"
-        scope.problems.add("TG114", title, target.span, "on the left side of an equation", label, help=fix)
+        scope.problems.say("TG114.input", target.span, known.span, name=target.name)
         return False
     if target.name in equations:
-        title, label = f"{target.name} is computed twice", Label(equations[target.name].span, "computed first here")
-        fix = "one equation for each tensor: join them, or take another name"
-        scope.problems.add("TG114", title, target.span, "computed again", label, help=fix)
+        scope.problems.say("TG114.twice", target.span, equations[target.name].span, name=target.name)
         return False
     return known is not None or not scope.hides(target.name, target.span, "the tensor")
 
@@ -74,13 +68,10 @@ def _alike(equation: tree.Equation, scope: Scope) -> bool:
     first, *others = equation.targets
     for other in others:
         if other.index != first.index:
-            title = f"{other.name} and {first.name} stand at different indices"
-            label, fix = Label(first.span, "the first target"), f"write {other.name} with the indices of {first.name}"
-            scope.problems.add("TG111", title, other.span, "a target of the same equation", label, help=fix)
+            scope.problems.say("TG111.targets", other.span, first.span, name=other.name, first=first.name)
             return False
     if others and not isinstance(equation.value, tree.FoldExpr):
-        title = "only a fold gives several values"
-        scope.problems.add("TG147", title, equation.value.span, "one value", help="write one equation for each target")
+        scope.problems.say("TG147.fold", equation.value.span)
         return False
     return True
 
@@ -91,17 +82,16 @@ def _side(equation: tree.Equation, number: int, scope: Scope) -> Term:
         term = value(equation.value, scope)
         if not isinstance(term.dtype, Carrier):
             return term
-        names = ", ".join(f"{name}[…]" for name, _ in components(term.dtype))
-        fix = f"write ({names}) = … for all of them, or take one: (…).{term.dtype.components[0][0]}"
-        title = f"{equation.targets[0].name} is one value, and {term.dtype} has several"
-        return scope.problems.add("TG147", title, equation.value.span, f"a value of {term.dtype}", help=fix)
+        words = {"name": equation.targets[0].name, "dtype": term.dtype, "first": term.dtype.components[0][0]}
+        every = ", ".join(f"{name}[…]" for name, _ in term.dtype.components)
+        return scope.problems.say("TG147.one", equation.value.span, every=every, **words)
     given = fold(equation.value, scope, value)[1]
     if WRONG in given:
         return WRONG
     if len(given) != len(equation.targets):
-        title = f"the fold gives {len(given)} value{'s' if len(given) > 1 else ''}, not {len(equation.targets)}"
         span = equation.targets[0].span.to(equation.targets[-1].span)
-        return scope.problems.add("TG147", title, span, f"{len(equation.targets)} targets", help="write one target for each value")
+        words = {"given": counted(len(given), "value"), "targets": str(len(equation.targets))}
+        return scope.problems.say("TG147.targets", span, **words)
     return given[number]
 
 
@@ -113,23 +103,16 @@ def _equation(target: tree.Cell, equation: tree.Equation, number: int, scope: Sc
     term = _side(equation, number, inner)
     declared = scope.tensors.get(target.name)
     if declared is None and term.dtype in (LITERAL, INDEX):
-        title, fix = f"the dtype of {target.name} is not known", "say it with a cast: f32(…)"
-        scope.problems.add("TG126", title, equation.value.span, "only numbers and indices stand here", help=fix)
+        scope.problems.say("TG126.dtype", equation.value.span, name=target.name)
         return None
     dtype = declared.dtype if declared else term.dtype
     term = settle(term, dtype, equation.value.span, scope.problems)
     if UNKNOWN in (term.dtype, dtype):
         return None
     if declared and term.dtype != dtype:
-        fix = "1 if … else 0 makes a number of a condition" if term.dtype == BOOL else f"write {dtype}(…) around the right side"
-        fix = (
-            f"compare it: … != 0, or declare {target.name}: {term.dtype}"
-            if dtype == BOOL
-            else f"{fix}, or declare {target.name}: {term.dtype}"
-        )
-        title = f"{target.name} is {dtype} but its value is {term.dtype}"
-        label = Label(declared.span, f"{target.name} is declared {dtype}")
-        scope.problems.add("TG121", title, equation.value.span, f"this is {term.dtype}", label, help=fix)
+        message = "TG121.condition" if dtype == BOOL else "TG121.of_condition" if term.dtype == BOOL else "TG121.output"
+        words = {"name": target.name, "dtype": dtype, "given": term.dtype}
+        scope.problems.say(message, equation.value.span, declared.span, **words)
         return None
     return Equation(target.name, axes, term, equation.span)
 
@@ -159,16 +142,12 @@ def _bare(target: tree.Cell, scope: Scope) -> list[tree.Name] | None:
     names: list[tree.Name] = []
     before = len(scope.problems)
     if target.fill is not None:
-        title = "a left side has no fill"
-        scope.problems.add("TG111", title, target.span, "a fill belongs to a read", help="leave out the part after |")
+        scope.problems.say("TG111.fill", target.span)
     for place in target.index:
         if not isinstance(place, tree.Name):
-            title = "only bare indices stand on the left side"
-            fix = "name the index of the element that is computed, and put the arithmetic into the reads"
-            scope.problems.add("TG111", title, place.span, "a term, not the name of an index", help=fix)
+            scope.problems.say("TG111.bare", place.span)
         elif place.name in (n.name for n in names):
-            title = f"{place.name} stands twice on the left side"
-            scope.problems.add("TG111", title, place.span, "the second time", help="give each axis its own index")
+            scope.problems.say("TG111.twice", place.span, name=place.name)
         elif not scope.hides(place.name, place.span, "the index"):
             names.append(place)
     return names if len(scope.problems) == before else None

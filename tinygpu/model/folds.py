@@ -11,10 +11,10 @@ from collections.abc import Callable
 from tinygpu.category.carrier import result
 from tinygpu.category.monoid import NAMED, SCALARS, WORDS, Carrier
 from tinygpu.category.term import BOOL, INDEX, TRUE, App, Axis, Fold, Read, Term, Var, apply, conjunction, variables, walk
-from tinygpu.model.builtin import BUILT_IN, built_in, monoid_of
+from tinygpu.model.builtin import BUILT_IN
 from tinygpu.model.call import lifted
 from tinygpu.model.dtype import LITERAL, OPEN, not_offered, to_index
-from tinygpu.model.problems import UNKNOWN, WRONG, Problems, listing, suggestion
+from tinygpu.model.problems import UNKNOWN, WRONG, Problems
 from tinygpu.model.ranges import inferred, occurrences
 from tinygpu.model.scope import Scope
 from tinygpu.record import replace
@@ -30,7 +30,7 @@ Bound = tuple[tuple[Axis, ...], Term, Scope]
 def fold(expr: tree.FoldExpr, scope: Scope, value: Elaborate) -> Given:
     """`FoldExpr × Scope → Term × results`: what stands for a fold where one value is wanted, and all that it gives, for a tuple on the left
     side of an equation. `value` elaborates what stands inside."""
-    monoid = monoid_of(expr.monoid, scope.monoids) if expr.named else None
+    monoid = scope.monoid(expr.monoid) if expr.named else None
     if monoid is None and expr.monoid not in (NAMED if expr.named else (*WORDS, *BUILT_IN)):
         return _unknown(expr, scope, value)
     bound = _bound(expr, scope, value)
@@ -52,8 +52,7 @@ def _unknown(expr: tree.FoldExpr, scope: Scope, value: Elaborate) -> Given:
             value(item, replace(scope, problems=Problems()))  # what stands in it is used all the same
         return NOTHING
     known = [*scope.monoids, *NAMED] if expr.named else [*WORDS, *BUILT_IN]
-    fix = suggestion(expr.monoid, known) or (f"folds are {listing(known)}" if known else f"declare it: monoid {expr.monoid}(…)")
-    scope.problems.add("TG107", f"unknown fold {expr.monoid}", expr.span, "no fold has this name", help=fix)
+    scope.problems.say("TG107.fold" if known else "TG107.monoid", expr.span, near=known, name=expr.monoid, known=known)
     return NOTHING
 
 
@@ -75,8 +74,7 @@ def _bound(expr: tree.FoldExpr, scope: Scope, value: Elaborate) -> Bound | None:
         if scope.hides(name, span, "the index"):
             return None
         if name in (a.name for a in axes):
-            title, reason = f"{name} is bound twice", "bound a second time in one fold"
-            scope.problems.add("TG102", title, span, reason, help="take another name")
+            scope.problems.say("TG102.bound", span, name=name)
             return None
         extent, restriction = _range(binder, expr.body, inner, value)
         inner = inner.with_indices({name: extent})
@@ -111,17 +109,14 @@ def _ends_at_an_index(expr: tree.FoldExpr, bound: Bound, scope: Scope, value: El
     """Whether a scan is a prefix: one index, up to an index of the equation, and a body that does not speak of that. Says if not."""
     written = f"{'scan ' if expr.named else 'scan_'}{expr.monoid}"
     axes, guard, inner = bound
-    reason, fix = f"{written} folds all terms up to an index", f"write {written}[k <= i] …, or k < i to leave the last one out"
     ends = [n for n in scope.indices if guard in (Var(axes[0].name) <= Var(n), Var(axes[0].name) < Var(n))]
     quiet = replace(inner, problems=Problems())
     if len(axes) != 1:
-        scope.problems.add("TG149", f"{written} takes one index", expr.span, reason, help=fix)
+        scope.problems.say("TG149.indices", expr.span, fold=written)
     elif not ends:
-        scope.problems.add("TG149", f"{written} ends at no index", expr.binders[0].span, reason, help=fix)
+        scope.problems.say("TG149.end", expr.binders[0].span, fold=written)
     elif any(ends[0] in variables(value(item, quiet)) for item in _items(expr)):
-        title, reason = f"what {written} folds depends on {ends[0]}", f"{ends[0]} is where it ends"
-        fix = f"a prefix goes on from one {ends[0]} to the next; if every {ends[0]} has terms of its own, write {expr.monoid}[…]"
-        scope.problems.add("TG149", title, expr.body.span, reason, help=fix)
+        scope.problems.say("TG149.body", expr.body.span, fold=written, end=ends[0], monoid=expr.monoid)
     else:
         return True
     return False
@@ -136,13 +131,8 @@ def _scalar(expr: tree.FoldExpr, axes: tuple[Axis, ...], guard: Term, body: Term
     if SCALARS[expr.monoid].accepts(INDEX if body.dtype == LITERAL else body.dtype):
         return Fold(expr.monoid, axes, guard, body, body.dtype, expr.span)
     if body.dtype == BOOL:
-        title, fix = (
-            f"{expr.monoid} is not defined for bool",
-            f"write {expr.monoid}[…] (1 if condition else 0), or fold with any or all",
-        )
-        return scope.problems.add("TG122", title, expr.body.span, "this is a condition", help=fix)
-    title = f"{expr.monoid} folds conditions"
-    return scope.problems.add("TG123", title, expr.body.span, "this is a number", help="compare it: … != 0")
+        return scope.problems.say("TG122.fold", expr.body.span, fold=expr.monoid)
+    return scope.problems.say("TG123.fold", expr.body.span, fold=expr.monoid)
 
 
 def _carried(
@@ -155,8 +145,7 @@ def _carried(
             return NOTHING
         if expr.monoid in PLACE:
             if len(axes) > 1:
-                fix = f"give the elements one number: fold {monoid}[…] (value, i32(number))"
-                scope.problems.add("TG125", f"{expr.monoid} takes one index", expr.span, f"{len(axes)} given", help=fix)
+                scope.problems.say("TG125.index", expr.span, fold=expr.monoid, given=len(axes), monoid=monoid)
                 return NOTHING
             given, spans = (*given, App("cast", (Var(axes[0].name),), "i32")), spans * 2
     body = lifted(monoid, given, spans, expr.monoid, scope)
@@ -173,12 +162,11 @@ def _built_in(expr: tree.FoldExpr, given: tuple[Term, ...], scope: Scope) -> Car
     """The monoid that `argmax` and the like are on the dtype of their values; None after a message."""
     name, span, dtype = expr.monoid, expr.body.span, given[0].dtype
     if len(given) > 1:
-        scope.problems.add("TG127", "a list is no value", span, "one value is needed here", help=f"{name} folds one value")
+        scope.problems.say("TG127.fold", span, fold=name)
     elif dtype in OPEN:
-        title, fix = f"the dtype of {name} is not known", "say it with a cast: f32(…)"
-        scope.problems.add("TG126", title, span, "only numbers and indices stand here", help=fix)
+        scope.problems.say("TG126.dtype", span, name=name)
     elif dtype not in BUILT_IN[name]:
         not_offered(name, dtype, span, scope.problems)
     else:
-        return built_in(name, dtype)
+        return scope.monoid(f"{name}_{dtype}")
     return None

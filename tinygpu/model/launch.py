@@ -10,15 +10,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tinygpu.category.term import Axis, Const, Term
-from tinygpu.diagnostic import Label, Span
+from tinygpu.diagnostic import Span
 from tinygpu.model.assignment import Setting, indices, owner
 from tinygpu.model.clauses import Clauses, names_in
 from tinygpu.model.machine import Keep, Launch, Phase, Reduce
 from tinygpu.model.op import Equation, Op
-from tinygpu.model.problems import UNKNOWN, Problems, listing, suggestion
+from tinygpu.model.problems import UNKNOWN, Problems
 from tinygpu.model.scope import Scope
 from tinygpu.model.stage import staged
-from tinygpu.model.work import CARRIED, Factor, Placement, by_index, with_written_extents
+from tinygpu.model.work import Factor, Placement, by_index, with_written_extents
 from tinygpu.record import replace
 from tinygpu.syntax import tree
 
@@ -39,15 +39,14 @@ def explicit(clauses: Clauses, table: Mapping[str, Factor], scope: Scope, place:
     """The work object of a machine that gives its `program` itself: every extent is written, nothing is placed."""
     problems = scope.problems
     for one in (*(c for kind in ASSIGNING for c in clauses.of(kind)), *clauses.several):
-        title, fix = "a machine with a program has no assignment", "remove this clause, or the program"
-        problems.add("TG143", title, one.span, "the program says what each thread does", help=fix)
+        problems.say("TG143.program", one.span)
     statements = clauses.program.body if clauses.program else ()
     if clauses.work is None and not any(isinstance(s, tree.LaunchStatement) for s in statements):
-        _no_work(place, problems)
+        problems.say("TG139.work", place)
     for factor in table.values():
         if factor.extent is None and factor.carried:
-            fix = f"write it: {factor.name}: {'ceil(n / 256)' if factor.sort == 'grid' else '256'}"
-            problems.add("TG138", f"the factor {factor.name} has no extent", factor.span, "a program infers nothing", help=fix)
+            example = "ceil(n / 256)" if factor.sort == "grid" else "256"
+            problems.say("TG138.program", factor.span, name=factor.name, example=example)
     grid, block = (_axes(sort, table, {}, problems) for sort in ("grid", "block"))
     return (Launch(clauses.launch, grid, block, (), (), clauses.work.span if clauses.work else place),)
 
@@ -58,7 +57,7 @@ def derived(
     """The work object and the phases of one launch, which evaluates these equations; None after a message."""
     problems = scope.problems
     if clauses.work is None:
-        _no_work(place, problems)
+        problems.say("TG139.work", place)
         return None
     work = clauses.work.span
     own = [c for c in clauses.compute if not c.equation]
@@ -84,12 +83,6 @@ def derived(
     return staged(made, clauses, op, table, scope, where)
 
 
-def _no_work(place: Span, problems: Problems) -> None:
-    title, reason = "the machine has no work object", "nothing says how many threads there are"
-    fix = "add work grid = (g), block = (t: 256), or for one thread work grid = (), block = ()"
-    problems.add("TG139", title, place, reason, help=fix)
-
-
 def _special(clauses: Clauses, targets: Sequence[str], problems: Problems) -> dict[str, tuple[tree.Compute, ...]]:
     """The compute clauses that are for one equation only, by its name."""
     found: dict[str, tuple[tree.Compute, ...]] = {}
@@ -98,15 +91,10 @@ def _special(clauses: Clauses, targets: Sequence[str], problems: Problems) -> di
     special += [(p.equation, p.span, tuple(c for c in p.clauses if isinstance(c, tree.Compute))) for p in per]
     for name, span, computes in special:
         if name not in targets:
-            fix = suggestion(name, targets) or f"the equations are {listing(targets)}"
-            problems.add("TG101", f"unknown equation {name}", span, f"no equation computes {name}", help=fix)
+            problems.say("TG101.equation", span, near=targets, name=name, known=targets)
         found[name] = (*found.get(name, ()), *computes)
     for clause in (c for p in per for c in p.clauses if not isinstance(c, tree.Compute | tree.Own | tree.Reduce)):
-        title, reason = (
-            "this clause for one equation is not in this version yet",
-            "only compute, reduce and the thread's own factors",
-        )
-        problems.add("TG109", title, clause.span, reason)
+        problems.say("TG109.special", clause.span)
     return found
 
 
@@ -121,19 +109,12 @@ def _reduced(
         unknown += [(clause.by, "way to combine", BY)] if clause.by not in BY else []
         home = next((p for p in clauses.of(tree.ForEquation) if clause in p.clauses and p.equation != clause.equation), None)
         if home:
-            title, label = (
-                f"a clause for {clause.equation} stands among those for {home.equation}",
-                Label(home.span, "inside of this"),
-            )
-            fix = f"write reduce {home.equation} over …, or take it out"
-            problems.add("TG535", title, clause.span, f"about {clause.equation}", label, help=fix)
+            problems.say("TG535.home", clause.span, home.span, equation=clause.equation, home=home.equation)
         for name, kind, known in unknown:
-            fix = suggestion(name, known) or f"known are {listing(known)}"
-            problems.add("TG101", f"unknown {kind} {name}", clause.span, f"no {kind} has this name", help=fix)
+            problems.say("TG101.kind", clause.span, near=known, name=name, kind=kind, known=known)
         seen = {n: r for r in found.get(clause.equation, ()) for n in r.factors}
         for name in (n for n in clause.factors if n in seen):
-            title, first = f"{name} is combined twice", Label(seen[name].span, "the first")
-            problems.add("TG102", title, clause.span, "the second time", first, help="write one clause for each factor")
+            problems.say("TG102.combined", clause.span, seen[name].span, name=name)
         if not unknown:
             found[clause.equation] = (*found.get(clause.equation, ()), Reduce(clause.factors, clause.by, clause.span))
     return found
@@ -145,12 +126,9 @@ def _kept(clauses: Clauses, op: Op, problems: Problems) -> tuple[Keep, ...]:
     inputs = [t.name for t in (*op.inputs, *op.intermediates) if t.shape]
     for clause in clauses.of(tree.Keep):
         if clause.tensor not in inputs:
-            title, fix = f"{clause.tensor} is nothing that can be kept", suggestion(clause.tensor, inputs)
-            fix = fix or f"the arrays that are read are {listing(inputs)}"
-            problems.add("TG101", title, clause.span, "no input array or intermediate has this name", help=fix)
+            problems.say("TG101.kept", clause.span, near=inputs, name=clause.tensor, known=inputs)
         elif clause.space != "register":
-            title, fix = f"nothing is kept in {clause.space}", f"write keep {clause.tensor} in register"
-            problems.add("TG101", title, clause.span, f"{clause.space} is no place to keep values in", help=fix)
+            problems.say("TG101.space", clause.span, space=clause.space, name=clause.tensor)
         kept[clause.tensor] = Keep(clause.tensor, clause.span)
     return tuple(kept.values())
 
@@ -172,12 +150,7 @@ def _hidden(placements: Iterable[Placement | None], everyone: frozenset[str], se
     for one in (p for p in placements if p is not None):
         names = one.factors if one.term is None else tuple(n for n in names_in(one.term) if n in setting.table)
         for name in (n for n in names if n in everyone and n not in one.indices):
-            title, label = (
-                f"the factor {name} hides the index of the same name",
-                Label(setting.table[name].span, f"{name} is declared here"),
-            )
-            reason, fix = f"{name} is a digit of {listing(one.indices)} here", "take another name for the factor"
-            setting.scope.problems.add("TG103", title, one.span, reason, label, help=fix)
+            setting.scope.problems.say("TG103.index", one.span, setting.table[name].span, name=name, indices=one.indices)
 
 
 def _idle(setting: Setting) -> None:
@@ -186,9 +159,7 @@ def _idle(setting: Setting) -> None:
     quiet = len(problems)  # what is wrong elsewhere leaves factors idle
     for factor in setting.table.values():
         if factor.name not in setting.used and not quiet:
-            title = f"the factor {factor.name} is in no equation"
-            fix = f"make it a digit of an index: compute i = (…, {factor.name})" if factor.carried else "remove it, or place it"
-            problems.add("TG134", title, factor.span, "no index is computed from it", help=fix)
+            problems.say("TG134.carried" if factor.carried else "TG134.own", factor.span, name=factor.name)
 
 
 def _axes(sort: str, table: Mapping[str, Factor], inferred: Mapping[str, tuple[Term, str]], problems: Problems) -> tuple[Axis, ...]:
@@ -199,7 +170,6 @@ def _axes(sort: str, table: Mapping[str, Factor], inferred: Mapping[str, tuple[T
         if extent is None or extent.dtype == UNKNOWN:
             continue  # said already
         if sort == "block" and not isinstance(extent, Const):
-            title, reason = f"the extent of {factor.name} is not a number", f"{CARRIED[sort]} needs a constant"
-            problems.add("TG136", title, factor.span, reason, help=f"write {factor.name}: 256")
+            problems.say("TG136.work", factor.span, name=factor.name)
         axes.append(Axis(factor.name, extent, sort, factor.span))
     return tuple(axes)

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from tinygpu.category.names import claimed
 from tinygpu.category.term import Read, Term, rebuild, walk
-from tinygpu.diagnostic import Label, Span
+from tinygpu.diagnostic import Span
 from tinygpu.model.across import (
     atomic,
     check_atomic,
@@ -35,7 +35,6 @@ from tinygpu.model.launch import derived
 from tinygpu.model.machine import Launch, Phase
 from tinygpu.model.op import Equation, Op, Tensor
 from tinygpu.model.prefix import scans
-from tinygpu.model.problems import listing, suggestion
 from tinygpu.model.scope import Scope
 from tinygpu.model.work import Factor
 from tinygpu.record import dataclass, field, replace
@@ -100,14 +99,12 @@ def _targets(one: Clauses, clauses: Clauses, op: Op, scope: Scope) -> tuple[str,
     named = [(name, clause.span) for clause in one.of(tree.Equations) for name in clause.names]
     for name, span in named:
         if name not in every:
-            fix = suggestion(name, every) or f"the equations are {listing(every)}"
-            scope.problems.add("TG101", f"unknown equation {name}", span, f"no equation computes {name}", help=fix)
+            scope.problems.say("TG101.equation", span, near=every, name=name, known=every)
     if named:
         return tuple(t for t in every if t in {name for name, _ in named})
     needed = [e.target for e in op.equations if not _put_in(e, op)]
     if clauses.several and len(needed) > 1:
-        title, fix = f"the launch {one.launch} does not say what it evaluates", f"add a line: equations {needed[0]}"
-        scope.problems.add("TG536", title, one.span, f"the equations are {listing(every)}", help=fix)
+        scope.problems.say("TG536.unsaid", one.span, launch=one.launch, every=every, first=needed[0])
     return tuple(needed) if clauses.several else tuple(every)
 
 
@@ -127,9 +124,7 @@ def _equations(op: Op, named: set[str], scope: Scope, place: Span) -> dict[str, 
 
     for equation in op.equations:
         if equation.target not in named and not _put_in(equation, op):
-            label = Label(equation.span, f"{equation.target} is computed by this equation")
-            title, fix = f"no launch evaluates {equation.target}", f"name it in one of them: equations {equation.target}"
-            scope.problems.add("TG536", title, place, "all launches name others", label, help=fix)
+            scope.problems.say("TG536.nobody", place, equation.span, target=equation.target)
         found[equation.target] = replace(equation, value=put(equation.value))
     return found
 
@@ -139,8 +134,7 @@ def _launch(course: Course, number: int, clauses: Clauses, table: Table, place: 
     targets, problems = course.targets[number], course.scope.problems
     for name in targets:
         if name in course.done and name in (t.name for t in course.op.outputs):
-            title, fix = f"two launches compute the output {name}", f"leave {name} out of one of them"
-            problems.add("TG536", title, place, f"{name} is complete before this launch", help=fix)
+            problems.say("TG536.twice", place, name=name)
     equations = [equation for t in targets for equation in _next(course, t)]
     launch = derived(clauses, course.op, equations, table, course.scope, course.where, place)
     if launch is None:
@@ -216,11 +210,9 @@ def _reads(course: Course, number: int, phase: Phase) -> None:
             continue
         name, target = read.tensor, phase.equation.target
         if name in course.open:
-            factors = listing([a.name for a in incomplete(course.open[name])])
-            title, fix = f"{name} is not complete where {target} is computed", f"compute {target} in a later launch"
-            course.scope.problems.add("TG536", title, read.span, f"its fold over {factors} waits for all blocks", help=fix)
+            factors = [a.name for a in incomplete(course.open[name])]
+            course.scope.problems.say("TG536.incomplete", read.span, name=name, target=target, factors=factors)
         elif name not in course.done:
-            title, fix = f"no launch has computed {name} before {target}", f"name {name} in an earlier launch, or in this one"
-            course.scope.problems.add("TG536", title, read.span, f"{name} is read here", help=fix)
+            course.scope.problems.say("TG536.before", read.span, name=name, target=target)
         elif name not in course.targets[number]:
             course.leaves.setdefault(course.done[name], {})[name] = None

@@ -8,31 +8,57 @@ proved later, and a law that small numbers break is not assumed by anyone.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 
 from tinygpu.category.carrier import broken
 from tinygpu.category.monoid import LEFT, RIGHT, Carrier, pack
 from tinygpu.category.term import BOOL, DTYPES, OPERATIONS, Const, Fold, Term, Var, conjunction, substitute, walk
-from tinygpu.diagnostic import Label, Span
-from tinygpu.model.builtin import is_built_in
+from tinygpu.diagnostic import Span
+from tinygpu.model.builtin import declaration, is_built_in
 from tinygpu.model.call import CALLS
 from tinygpu.model.dtype import OPEN, settle
-from tinygpu.model.problems import UNKNOWN, Problems, head, listing
+from tinygpu.model.problems import UNKNOWN, Problems, counted, head
 from tinygpu.model.scope import SPECIAL, Scope
 from tinygpu.model.value import condition, value
 from tinygpu.record import replace
 from tinygpu.syntax import tree
+from tinygpu.syntax.parse import parse
 
 NEEDED = ("unit", "lift", "combine")
+
+
+class Monoids(dict[str, Carrier | None]):
+    """The monoids with components that a file declares, None for one that is wrong; the built-in ones are found too.
+
+    >>> Monoids()["argmax_f32"].components
+    (('v', 'f32'), ('k', 'i32'))
+    """
+
+    def __missing__(self, name: str) -> Carrier:
+        if not is_built_in(name):
+            raise KeyError(name)
+        return built_in(*name.rsplit("_", 1))
+
+
+@cache
+def built_in(name: str, dtype: str) -> Carrier:
+    """The monoid of that name on values of that dtype, elaborated when it is first asked for."""
+    problems = Problems()
+    (written,) = parse(declaration(name, dtype)).declarations
+    assert isinstance(written, tree.Monoid)
+    made = elaborate_monoid(written, Scope(problems, place="in a monoid"))
+    problems.stop()
+    assert made is not None
+    return made
 
 
 def monoids_of(file: tree.File, constants: Mapping[str, int], problems: Problems) -> Scope:
     """A scope with the params and the monoids of a file."""
     scope = Scope(problems, constants=constants)
-    named: dict[str, Carrier | None] = {}
-    for declaration in file.declarations:
-        if isinstance(declaration, tree.Monoid) and declaration.name not in named:
-            free = _free(declaration, problems)
-            named[declaration.name] = elaborate_monoid(declaration, replace(scope, place="in a monoid")) if free else None
+    named = Monoids()
+    for one in file.declarations:
+        if isinstance(one, tree.Monoid) and one.name not in named and _free(one, problems):
+            named[one.name] = elaborate_monoid(one, replace(scope, place="in a monoid"))
     return replace(scope, monoids=named)
 
 
@@ -41,9 +67,7 @@ def _free(monoid: tree.Monoid, problems: Problems) -> bool:
     if not is_built_in(monoid.name):
         return True
     base, _, dtype = monoid.name.rpartition("_")
-    place, title = head(monoid.span, f"monoid {monoid.name}"), f"the monoid {monoid.name} hides the built-in {monoid.name}"
-    fix = f"take another name; the fold {base}[…] is the built-in one"
-    problems.add("TG103", title, place, f"{monoid.name} is {base} on {dtype}", help=fix)
+    problems.say("TG103.built_in", head(monoid.span, f"monoid {monoid.name}"), name=monoid.name, base=base, dtype=dtype)
     return False
 
 
@@ -52,8 +76,7 @@ def elaborate_monoid(monoid: tree.Monoid, scope: Scope) -> Carrier | None:
     problems, before = scope.problems, len(scope.problems)
     place = head(monoid.span, f"monoid {monoid.name}")
     if monoid.name in (*OPERATIONS, *DTYPES, *CALLS, *SPECIAL, *scope.constants, *OPEN, LEFT, RIGHT):
-        title = f"the monoid {monoid.name} hides another {monoid.name}"
-        problems.add("TG103", title, place, f"{monoid.name} is a word of expressions already", help="take another name")
+        problems.say("TG103.monoid", place, name=monoid.name)
     components = _components(monoid, scope)
     parts = _parts(monoid, place, problems)
     if len(problems) > before:
@@ -66,15 +89,12 @@ def _components(monoid: tree.Monoid, scope: Scope) -> tuple[tuple[str, str], ...
     found: dict[str, str] = {}
     for component in monoid.components:
         if component.name in found:
-            title = f"the component {component.name} is declared twice"
-            scope.problems.add("TG102", title, component.span, "declared again", help="take another name")
+            scope.problems.say("TG102.component", component.span, name=component.name)
         if component.shape is not None:
-            title = f"the component {component.name} is an array"
-            scope.problems.add("TG146", title, component.span, "a component is one number", help=f"write {component.name}: f32")
+            scope.problems.say("TG146.array", component.span, name=component.name)
         dtype = scope.dtype(component.dtype, component.span)
         if dtype == BOOL:
-            fix = f"write {component.name}: i32, and 1 if … else 0"
-            scope.problems.add("TG146", f"the component {component.name} is a condition", component.span, "not a number", help=fix)
+            scope.problems.say("TG146.condition", component.span, name=component.name)
         found[component.name] = dtype or UNKNOWN
         scope.hides(component.name, component.span, "the component")
     return tuple(found.items())
@@ -85,15 +105,12 @@ def _parts(monoid: tree.Monoid, place: Span, problems: Problems) -> dict[str, tr
     parts: dict[str, tree.MonoidPart] = {}
     for part in monoid.parts:
         if part.kind in parts:
-            first = Label(parts[part.kind].span, "the first")
-            problems.add("TG146", f"{monoid.name} has two {part.kind} lines", part.span, "the second", first, help="write one")
+            problems.say("TG146.twice", part.span, parts[part.kind].span, name=monoid.name, kind=part.kind)
         parts.setdefault(part.kind, part)
     missing = [kind for kind in NEEDED if kind not in parts]
     if missing:
-        fix = {"unit": "unit (0, 0)", "lift": "lift (x) = (x, 1)", "combine": "combine (a, b) = (a.m + b.m, …)"}[missing[0]]
-        problems.add(
-            "TG146", f"{monoid.name} has no {listing(missing)}", place, "not said in its braces", help=f"add a line: {fix}"
-        )
+        example = {"unit": "unit (0, 0)", "lift": "lift (x) = (x, 1)", "combine": "combine (a, b) = (a.m + b.m, …)"}[missing[0]]
+        problems.say("TG146.missing", place, name=monoid.name, missing=missing, example=example)
     return parts
 
 
@@ -115,8 +132,7 @@ def _made(carrier: Carrier, monoid: tree.Monoid, parts: Mapping[str, tree.Monoid
     )
     numbers = tuple(c for c in unit if isinstance(c, Const))
     if len(scope.problems) == before and len(numbers) < len(unit):
-        title = f"the unit of {monoid.name} is not made of numbers"
-        scope.problems.add("TG146", title, parts["unit"].span, "a number for each component", help="write (-inf, 0) or the like")
+        scope.problems.say("TG146.unit", parts["unit"].span, name=monoid.name)
     if len(scope.problems) > before:
         return None
     place = head(monoid.span, f"monoid {monoid.name}")
@@ -138,23 +154,17 @@ def _terms(part: tree.MonoidPart, carrier: Carrier, scope: Scope) -> tuple[Term,
     """One term for each component, in its dtype."""
     items, many = part.value.items, len(carrier.components)
     if len(items) != many:
-        title = (
-            f"{part.kind} gives {len(items)} value{'s' if len(items) != 1 else ''} for {many} component{'s' if many != 1 else ''}"
-        )
         names = ", ".join(name for name, _ in carrier.components)
-        scope.problems.add("TG147", title, part.value.span, f"the components are {names}", help="write one value for each")
+        words = {"given": counted(len(items), "value"), "many": counted(many, "component"), "names": names}
+        scope.problems.say("TG147.components", part.value.span, kind=part.kind, **words)
         return ()
     terms: list[Term] = []
     for item, (name, dtype) in zip(items, carrier.components, strict=True):
         term = settle(value(item, scope), dtype, item.span, scope.problems)
         if any(isinstance(t, Fold) for t in walk(term)):
-            title = "a monoid folds nothing itself"
-            scope.problems.add("TG146", title, item.span, "a fold", help="combine takes two values; a fold is made of it")
+            scope.problems.say("TG146.fold", item.span)
         elif term.dtype not in (dtype, UNKNOWN):
-            fix = f"write {dtype}(…), or declare {name}: {term.dtype}"
-            scope.problems.add(
-                "TG121", f"{name} is {dtype} but its value is {term.dtype}", item.span, f"this is {term.dtype}", help=fix
-            )
+            scope.problems.say("TG121.component", item.span, name=name, dtype=dtype, given=term.dtype)
         terms.append(term)
     return tuple(terms)
 
@@ -171,13 +181,13 @@ def _parameters(part: tree.MonoidPart, carrier: Carrier, scope: Scope) -> tuple[
             case tree.Name(name):
                 pass
             case _:
-                scope.problems.add("TG146", "lift names what it is given", item.span, "not a name", help="write lift (x) = (x, 1)")
+                scope.problems.say("TG146.lift", item.span)
                 continue
         if name in found or scope.hides(name, item.span, "the value"):
-            scope.problems.add("TG102", f"{name} stands twice", item.span, "the second time", help="take another name")
+            scope.problems.say("TG102.stands", item.span, name=name)
         found[name] = dtype or UNKNOWN
     if not found and not part.names.items:
-        scope.problems.add("TG146", "lift takes no value", part.names.span, "nothing given", help="write lift (x) = (x, 1)")
+        scope.problems.say("TG146.nothing", part.names.span)
     return tuple(found.items())
 
 
@@ -189,7 +199,5 @@ def _two(part: tree.MonoidPart, scope: Scope) -> tuple[str, str]:
         scope.hides(name, part.names.span, "the value")
     if len(names) == 2 == len(part.names.items) and len(set(names)) == 2:
         return names[0], names[1]
-    scope.problems.add(
-        "TG146", "combine takes two values", part.names.span, "two names stand here", help="write combine (a, b) = (…)"
-    )
+    scope.problems.say("TG146.two", part.names.span)
     return LEFT, RIGHT

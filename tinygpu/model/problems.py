@@ -1,16 +1,20 @@
 """The messages of one elaboration, gathered: elaboration goes on after a mistake, and reports everything it found.
 
-Comes in: a code of the catalogue, a title in words, spans, a fix. Goes out: `TinygpuError` with all of them, each once.
-The one idea: a mistake becomes a term of dtype `?` that every operation passes on in silence, so one mistake is one message.
+Comes in: the name of a message of `grammar/messages.toml`, the places it speaks of, the words that it leaves open. Goes out: `TinygpuError`
+with all of them, each once. The one idea: a mistake becomes a term of dtype `?` that every operation passes on in silence, so one mistake
+is one message.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Any
 
-from tinygpu.category.term import Const
+from tinygpu.category.term import Const, text
 from tinygpu.diagnostic import Diagnostic, Label, Span, TinygpuError
 from tinygpu.record import dataclass, field, replace
+from tinygpu.syntax.grammar import read_grammar_file
 
 UNKNOWN = "?"
 WRONG = Const(0, UNKNOWN)  # what stands for a term that has been complained about
@@ -21,14 +25,23 @@ class Problems:
     """A list of diagnostics that only grows.
 
     >>> problems = Problems()
-    >>> _ = problems.add("TG101", "unknown name q", Span(), "not a size", help="declare it")
-    >>> [d.code for d in problems.found]
-    ['TG101']
+    >>> _ = problems.say("TG105.operation", Span(), near=["saxpy"], name="saxpi", known=["saxpy"])
+    >>> [(d.code, d.title, d.helps) for d in problems.found]
+    [('TG105', 'unknown operation saxpi', ('did you mean saxpy?',))]
     """
 
     found: list[Diagnostic] = field(default_factory=list)
     seen: set[tuple[str, str, Span]] = field(default_factory=set, repr=False)
     told: int = 0  # messages, also those that stand there already: a mistake of an op is one of each of its machines
+
+    def say(self, message: str, span: Span, *places: Span | Label | None, near: Any = (), **words: object) -> Const:
+        """Records a message: `span` is what is wrong, `places` are what its labels point at, `words` fill its braces, names as people list them
+        and terms as text. The help is one of the names that are `near`, if there is one."""
+        code, _, name = message.partition(".")
+        said = {word: _said(one) for word, one in words.items()}
+        title, here, help, *labels = (part.format(**said) for part in messages()[code][name])
+        found = [place if isinstance(place, Label) else Label(place, labels[at]) for at, place in enumerate(places) if place]
+        return self.add(code, title, span, here, *found, help=(suggestion(said["name"], near) if near else "") or help)
 
     def add(self, code: str, title: str, span: Span, text: str = "", *labels: Label, help: str = "") -> Const:
         """Records one message, unless the same one stands at the same place already; gives the term that replaces what is wrong."""
@@ -54,6 +67,21 @@ class Problems:
             raise error
 
 
+@cache
+def messages() -> Mapping[str, Mapping[str, tuple[str, ...]]]:
+    """Every message, by its code and its name."""
+    import tomllib  # start-up is part of the user's time, and most texts are right
+
+    return tomllib.loads(read_grammar_file("messages.toml"))
+
+
+def _said(word: object) -> str:
+    """A word of a message."""
+    if isinstance(word, str | int):
+        return str(word)
+    return listing(word) if isinstance(word, Iterable) else text(word)  # type: ignore[arg-type]
+
+
 def head(span: Span, text: str) -> Span:
     """The beginning of a declaration, `machine NAME`, to underline instead of all its lines.
 
@@ -70,10 +98,19 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     >>> suggestion("matmull", ["matmul", "saxpy"])
     'did you mean matmul?'
     """
-    from difflib import get_close_matches  # start-up is part of the user's time, and most texts are right
+    from difflib import get_close_matches  # late, as above
 
     close = get_close_matches(name, sorted(set(known)), 1, 0.6)
     return f"did you mean {close[0]}?" if close else ""
+
+
+def counted(number: int, word: str) -> str:
+    """A number of things.
+
+    >>> counted(1, "value"), counted(2, "value")
+    ('1 value', '2 values')
+    """
+    return f"{number} {word}{'s' * (number != 1)}"
 
 
 def listing(names: Iterable[str], word: str = "and") -> str:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import assert_never
 
-from tinygpu.category.term import Const, Term, text
-from tinygpu.diagnostic import Label, Span
+from tinygpu.category.term import Const, Term
+from tinygpu.diagnostic import Span
 from tinygpu.model.extent import difference, same
 from tinygpu.model.problems import UNKNOWN
 from tinygpu.model.scope import Scope
@@ -81,9 +81,7 @@ def inferred(name: str, span: Span, body: tree.Expr, scope: Scope, on_left: bool
     found = list(occurrences(body, name, scope))
     strongest = [o for o in found if o.strength == min((o.strength for o in found), default=PLAIN)]
     if not strongest:
-        title = f"the range of {name} is not known"
-        fix = f"read a tensor at [{name}]" if on_left else f"write its bound ({name} < 8), or read a tensor at [{name}]"
-        scope.problems.add("TG113", title, span, f"{name} stands alone at no axis of a tensor", help=fix)
+        scope.problems.say("TG113.left" if on_left else "TG113.bound", span, name=name)
         return None
     first = strongest[0]
     if first.strength == ILL and first.cell is not None:
@@ -109,13 +107,9 @@ def checked(name: str, extent: Term, span: Span, tensor: str, body: tree.Expr, s
 
 
 def _two(name: str, first: Occurrence, second: Occurrence, scope: Scope) -> None:
-    a, b = text(first.extent), text(second.extent)
     turned = swapped(second, first.extent, scope) or swapped(first, second.extent, scope)
-    scope.problems.add(
-        "TG112", f"{name} would run over {a} and over {b}", second.span, f"this axis of {second.tensor} has extent {b}",
-        Label(first.span, f"this axis of {first.tensor} has extent {a}"),
-        help=turned or f"let both tensors have one extent, or pad the shorter one: {second.tensor}[{name} | 0]",
-    )  # fmt: skip
+    words = {"name": name, "a": first.extent, "b": second.extent, "first": first.tensor, "second": second.tensor, "turned": turned}
+    scope.problems.say("TG112.swapped" if turned else "TG112.reads", second.span, first.span, **words)
 
 
 def swapped(here: Occurrence, extent: Term, scope: Scope) -> str:

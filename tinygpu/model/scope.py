@@ -11,11 +11,10 @@ from collections.abc import Iterable, Mapping
 from tinygpu.category.dtype import DTYPE
 from tinygpu.category.monoid import Carrier
 from tinygpu.category.term import BOOL, DTYPES, INDEX, INTEGERS, App, Const, Read, Term, Var
-from tinygpu.diagnostic import Label, Span
-from tinygpu.model.builtin import monoid_of
+from tinygpu.diagnostic import Span
 from tinygpu.model.dtype import LITERAL
 from tinygpu.model.op import Tensor
-from tinygpu.model.problems import Problems, listing, suggestion
+from tinygpu.model.problems import Problems
 from tinygpu.record import dataclass, field, replace
 
 SPECIAL = {
@@ -73,13 +72,20 @@ class Scope:
         if found in DTYPES:
             self.used.add(name)
             return found
-        if not self.place and (monoid := monoid_of(name, self.monoids)) is not None:
+        if not self.place and (monoid := self.monoid(name)) is not None:
             return monoid  # only the cells of a program hold a carrier's values
-        fix = (
-            f"did you mean {ALIASES[name]}?" if name in ALIASES else suggestion(name, DTYPES) or f"the dtypes are {listing(DTYPES)}"
-        )
-        self.problems.add("TG108", f"unknown dtype {name}", span, "no dtype has this name", help=fix)
+        if name in ALIASES:
+            self.problems.say("TG108.alias", span, name=name, alias=ALIASES[name])
+        else:
+            self.problems.say("TG108.dtype", span, near=DTYPES, name=name, known=DTYPES)
         return None
+
+    def monoid(self, name: str) -> Carrier | None:
+        """The monoid with components of that name, the file's or a built-in one; None if it is none, or a wrong one."""
+        try:
+            return self.monoids[name]
+        except KeyError:
+            return None
 
     def name(self, name: str, span: Span) -> Term:
         """What a bare name stands for."""
@@ -98,9 +104,8 @@ class Scope:
             tensor = self.tensors[name]
             if not tensor.shape:
                 return Read(name, (), tensor.dtype, span)
-            axes = ", ".join("…" for _ in tensor.shape)
-            title, label = f"{name} needs {_count(len(tensor.shape))}", Label(tensor.span, f"{name} is declared here")
-            return self.problems.add("TG110", title, span, "a tensor, not one element of it", label, help=f"write {name}[{axes}]")
+            count = "an index" if len(tensor.shape) == 1 else f"{len(tensor.shape)} indices"
+            return self.problems.say("TG110.tensor", span, tensor.span, name=name, count=count, dots=_dots(tensor))
         return self.unknown(name, span)
 
     def tensor(self, name: str, span: Span) -> Tensor | None:
@@ -110,36 +115,23 @@ class Scope:
         if found is None:
             self.unknown(name, span)
         elif found.role == "output":
-            title = f"the output {name} is read"
-            fix = f"give the value a name of its own (t[…] = …), read t, and let {name}[…] = t[…]"
-            self.problems.add("TG116", title, span, "outputs are only written", Label(found.span, f"{name} is an output"), help=fix)
+            self.problems.say("TG116.output", span, found.span, name=name)
             return None
         return found
 
     def unknown(self, name: str, span: Span) -> Const:
         """The message for a name that stands for nothing."""
         if name in self.later:
-            title, label = f"{name} is read before it is computed", Label(self.later[name], f"{name} is computed here")
-            fix = f"move the equation of {name} up"
-            return self.problems.add("TG117", title, span, f"{name} is not known yet here", label, help=fix)
+            return self.problems.say("TG117.later", span, self.later[name], name=name)
         if name in self.elsewhere:
-            title, label = f"{name} is not known here", Label(self.elsewhere[name], f"{name} is declared here")
-            fix = "declare it before the loop or the guard; what a later launch needs is kept in a workspace"
-            return self.problems.add("TG101", title, span, "outside of the place where it lives", label, help=fix)
-        fix = suggestion(name, self.everything()) or self._offer()
-        return self.problems.add("TG101", f"unknown name {name}", span, "nothing here has this name", help=fix)
+            return self.problems.say("TG101.elsewhere", span, self.elsewhere[name], name=name)
+        known = sorted(self.everything() - set(SPECIAL))
+        return self.problems.say("TG101.name" if known else "TG101.none", span, near=self.everything(), name=name, known=known)
 
     def wrong_rank(self, tensor: Tensor, given: int, span: Span) -> Const:
         """The message for a cell with too many or too few indices."""
-        rank, name = len(tensor.shape), tensor.name
-        title = f"{name} has {axes(rank)}, not {given}" if rank else f"{name} is a single value, without axes"
-        fix = f"write {name}[{', '.join('…' for _ in tensor.shape)}]" if rank else f"write {name}"
-        label = Label(tensor.span, f"{name} is declared here")
-        return self.problems.add("TG110", title, span, f"{given} given here", label, help=fix)
-
-    def _offer(self) -> str:
-        names = sorted(self.everything() - set(SPECIAL))
-        return f"known here: {listing(names)}" if names else ""
+        words = {"name": tensor.name, "given": given, "axes": axes(len(tensor.shape)), "dots": _dots(tensor)}
+        return self.problems.say("TG110.rank" if tensor.shape else "TG110.single", span, tensor.span, **words)
 
     def everything(self) -> set[str]:
         """Every name that stands for something."""
@@ -157,15 +149,13 @@ class Scope:
         for other, names in kinds.items():
             if name in names and name not in set(but):
                 first = self.sizes.get(name) or (self.tensors[name].span if name in self.tensors else None)
-                labels = (Label(first, f"{name} is {other}"),) if first else ()
-                title = f"{kind} {name} hides {other} of the same name"
-                self.problems.add("TG103", title, span, f"{name} is {other} already", *labels, help="take another name")
+                self.problems.say("TG103.hides", span, first, kind=kind, name=name, other=other)
                 return True
         return False
 
 
-def _count(rank: int) -> str:
-    return {0: "no index", 1: "an index"}.get(rank, f"{rank} indices")
+def _dots(tensor: Tensor) -> str:
+    return ", ".join("…" for _ in tensor.shape)
 
 
 def axes(count: int) -> str:

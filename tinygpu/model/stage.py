@@ -12,12 +12,11 @@ from math import prod
 
 from tinygpu.category.owner import Arrow
 from tinygpu.category.term import Axis, Const, Read, Term, substitute, walk
-from tinygpu.diagnostic import Label
 from tinygpu.model.assignment import Setting, owner
 from tinygpu.model.clauses import Clauses
 from tinygpu.model.machine import Launch, Phase, inlined
 from tinygpu.model.op import Equation, Op
-from tinygpu.model.problems import listing, suggestion
+from tinygpu.model.problems import listing
 from tinygpu.model.scope import Scope
 from tinygpu.model.stage_copy import Cells, cells, default_copy
 from tinygpu.model.tile import BLOCK, Factors, Side, Sought, Stage, side
@@ -56,10 +55,6 @@ class Around:
         found = ((phase, t) for phase in self.launch.phases for t in walk(values[phase.equation.target]))
         return [(phase, t) for phase, t in found if isinstance(t, Read) and t.tensor == sought.name]
 
-    def say(self, code: str, title: str, clause: tree.Stage, reason: str, *labels: Label, help: str) -> None:
-        """A message that points at the access of a stage."""
-        self.scope.problems.add(code, title, clause.access.span, reason, *labels, help=help)
-
 
 def staged(launch: Launch, clauses: Clauses, op: Op, table: Mapping[str, Factor], scope: Scope, where: Term) -> Launch:
     """The launch with a `Stage` for each of its clauses; one that is wrong is left out after a message."""
@@ -71,8 +66,7 @@ def staged(launch: Launch, clauses: Clauses, op: Op, table: Mapping[str, Factor]
             continue
         key = sought.tensor, sought.pattern, sought.at
         if key in made:
-            first = Label(made[key][0].access.span, "the first")
-            around.say("TG102", "the same access is staged twice", clause, "a second time", first, help="write it once")
+            scope.problems.say("TG102.staged", clause.access.span, made[key][0].access.span)
             continue
         sides = _sides(clause, sought, around)
         one = _stage(clause, sought, sides, around) if sides else None
@@ -89,11 +83,9 @@ def _sought(clause: tree.Stage, name: str, around: Around) -> Sought | None:
     before = len(problems)
     _not_yet(clause, around)
     if clause.at not in (BLOCK, *time):
-        reason = (
-            f"{clause.at} is a {around.table[clause.at].sort} factor" if clause.at in around.table else "no factor has this name"
-        )
-        fix = suggestion(clause.at, [BLOCK, *time]) or f"write at {listing([BLOCK, *time], 'or')}"
-        around.say("TG541", f"a stage stands at the block or at a loop, not at {clause.at}", clause, reason, help=fix)
+        factor, places = around.table.get(clause.at), [BLOCK, *time]
+        words = {"name": clause.at, "sort": factor.sort if factor else "", "known": listing(places, "or")}
+        problems.say("TG541.factor" if factor else "TG541.name", clause.access.span, near=places, **words)
     names = _names(clause, around) if len(problems) == before else ()
     if len(problems) > before:
         return None
@@ -106,19 +98,10 @@ def _not_yet(clause: tree.Stage, around: Around) -> None:
     """Says which words of a stage come in a later version."""
     words = (("ring", clause.ring is not None), ("async", clause.asynchronous), (f"by {clause.by}", bool(clause.by)))
     if later := listing(word for word, there in words if there):
-        around.say(
-            "TG109",
-            f"{later} is not in this version yet",
-            clause,
-            "a copy is plain stores and a barrier",
-            help=f"leave out {later}",
-        )
+        around.scope.problems.say("TG109.stage", clause.access.span, later=later)
     if clause.space != "shared":
-        held = "operands of a tile are held in registers anyway: leave the clause out"
-        fix = held if clause.space == "register" else "write in shared"
-        around.say(
-            "TG109", f"a stage in {clause.space} is not in this version yet", clause, "stages are in shared memory", help=fix
-        )
+        message = "TG109.register" if clause.space == "register" else "TG109.space"
+        around.scope.problems.say(message, clause.access.span, space=clause.space)
 
 
 def _turning(at: str, launch: Launch) -> str:
@@ -133,16 +116,14 @@ def _names(clause: tree.Stage, around: Around) -> tuple[str, ...]:
     access = clause.access
     known = {t.name: t for t in (*around.op.inputs, *around.op.intermediates)}
     if access.name not in known:
-        fix = suggestion(access.name, known) or f"the tensors that equations read are {listing(sorted(known))}"
-        around.say("TG542", f"no equation reads {access.name}", clause, "nothing to stage", help=fix)
+        around.scope.problems.say("TG542.tensor", access.span, near=known, name=access.name, known=sorted(known))
         return ()
     if len(access.index) != len(known[access.name].shape):
         around.scope.wrong_rank(known[access.name], len(access.index), access.span)
         return ()
     names = tuple(i.name for i in access.index if isinstance(i, tree.Name))
     if len(names) < len(access.index) or access.fill is not None or len(set(names)) < len(names):
-        fix = f"name the axes of the tile: stage {_lettered(access)} holds all that is read of {access.name}"
-        around.say("TG542", "a staged access has one name for each axis", clause, "not a list of names", help=fix)
+        around.scope.problems.say("TG542.names", access.span, access=_lettered(access), name=access.name)
         return ()
     return names
 
@@ -157,14 +138,8 @@ def _found(clause: tree.Stage, sought: Sought, around: Around) -> bool:
     if around.reads_of(sought):
         return True
     name, anywhere = clause.access.name, replace(sought, pattern=("",) * len(sought.pattern))
-    if around.reads_of(anywhere):
-        reason = f"{name} is read at other indices"
-        fix = f"take names that are no index, such as {_lettered(clause.access)}: the tile then holds all that is read"
-    elif sought.at != BLOCK:
-        reason, fix = f"no equation in the loop {sought.at} reads {name}", "take the clause out, or stage it at block"
-    else:
-        reason, fix = f"no equation reads {name}", "take the clause out"
-    around.say("TG542", "no equation has the access that is staged", clause, reason, help=fix)
+    message = "TG542.indices" if around.reads_of(anywhere) else "TG542.loop" if sought.at != BLOCK else "TG542.nowhere"
+    around.scope.problems.say(message, clause.access.span, name=name, access=_lettered(clause.access), at=sought.at)
     return False
 
 
@@ -183,9 +158,11 @@ def _sides(clause: tree.Stage, sought: Sought, around: Around) -> tuple[Side, ..
         assert isinstance(name, tree.Name)
         made = side(name.name, [index[axis] for index in pulled], factors)
         if isinstance(made, str):
-            at = "in the whole launch" if sought.at == BLOCK else f"in one turn of {sought.at}"
-            title, fix = f"the tile has no constant extent along {name.name}", _smaller(clause, made, around, factors)
-            around.scope.problems.add("TG540", title, name.span, f"{at}, {made}", help=fix)
+            at, fix = (
+                "the whole launch" if sought.at == BLOCK else f"one turn of {sought.at}",
+                _smaller(clause, made, around, factors),
+            )
+            around.scope.problems.say("TG540.extent", name.span, name=name.name, at=at, reason=made, fix=fix)
             return None
         sides.append(made)
     return tuple(sides)
@@ -208,8 +185,7 @@ def _stage(clause: tree.Stage, sought: Sought, sides: tuple[Side, ...], around: 
     before = len(problems)
     for one in clause.clauses:
         if not isinstance(one, IN_A_STAGE) or (isinstance(one, tree.Compute) and one.equation):
-            fix = "a stage has work block = (…), compute, time, register, vector and layout"
-            problems.add("TG543", "this clause does not stand in a stage", one.span, "no part of a copy", help=fix)
+            problems.say("TG543.clause", one.span)
     said = Clauses(tuple(c for c in clause.clauses if isinstance(c, IN_A_STAGE)))
     block, arrow = _copy(clause, said, sides, around)
     vectors = [a.extent.value for a in arrow.domain.axes if a.sort == "vector" and isinstance(a.extent, Const)] if arrow else []
@@ -238,18 +214,13 @@ def _copy(clause: tree.Stage, said: Clauses, sides: tuple[Side, ...], around: Ar
     arrow = owner(equation, by_index(said.compute, table, frozenset(a.name for a in axes), scope), setting)
     for factor in (f for f in table.values() if arrow is not None and (said.work or f.sort != BLOCK)):
         if factor.name not in setting.used:
-            title, fix = f"the factor {factor.name} is in no index of the tile", "make it a digit of one, or remove it"
-            scope.problems.add("TG134", title, factor.span, "no index is computed from it", help=fix)
+            scope.problems.say("TG134.tile", factor.span, name=factor.name)
     of_block = [f for f in table.values() if f.sort == BLOCK]
     extents = [f.extent if f.extent is not None else setting.inferred.get(f.name, (Const(1), ""))[0] for f in of_block]
     block = tuple(Axis(f.name, extent, BLOCK, f.span) for f, extent in zip(of_block, extents, strict=True))
     size = prod(int(extent.value) for extent in extents if isinstance(extent, Const))
     if arrow is not None and size > threads:
-        title, fix = (
-            f"the copy needs {size} threads, the block has {threads}",
-            f"take at most {threads}, and let each thread copy several: register h",
-        )
-        around.say("TG544", title, clause, "too few threads", help=fix)
+        scope.problems.say("TG544.threads", access.span, size=size, threads=threads)
         return block, None
     return block, arrow
 
@@ -259,15 +230,9 @@ def _lawful(said: Clauses, table: Mapping[str, Factor], around: Around) -> bool:
     right, of_block = True, {a.name for a in around.launch.block}
     for factor in table.values():
         if factor.sort == "grid":
-            title, reason, fix = (
-                "a copy has no grid",
-                "each block copies its own tile",
-                "a stage's work is the block: work block = (…)",
-            )
-            around.scope.problems.add("TG543", title, factor.span, reason, help=fix)
+            around.scope.problems.say("TG543.grid", factor.span)
             right = False
         if factor.sort != BLOCK and factor.name in of_block and not said.work:
-            title = f"the factor {factor.name} is declared twice"
-            around.scope.problems.add("TG102", title, factor.span, "a factor of the block", help="take another name")
+            around.scope.problems.say("TG102.of_block", factor.span, name=factor.name)
             right = False
     return right

@@ -21,7 +21,6 @@ from tinygpu.category.owner import Arrow
 from tinygpu.category.region import Region
 from tinygpu.category.simplify import simplify
 from tinygpu.category.term import Axis, Const, Term, Var, lift
-from tinygpu.diagnostic import Label
 from tinygpu.model.scope import Scope
 from tinygpu.model.tile import BLOCK, Side
 from tinygpu.model.value import index
@@ -128,22 +127,18 @@ def cells(layouts: Sequence[tree.Layout], sides: Sequence[Side], lanes: int, sco
     """The layout that is written, or the plain one; `lanes` neighbours of a row are copied at once and stay together."""
     plain = Cells(tuple(range(len(sides))))
     for second in layouts[1:]:
-        first = Label(layouts[0].span, "the first")
-        scope.problems.add("TG102", "layout stands twice", second.span, "a second layout", first, help="write one")
+        scope.problems.say("TG102.layout", second.span, layouts[0].span)
     if not layouts:
         return plain
     one = layouts[0]
     names = [s.name for s in sides]
     if one.order and sorted(one.order) != sorted(names):
-        title, reason = "the order of a layout has each axis of the tile once", f"the axes are {', '.join(names)}"
-        fix = f"write layout ({', '.join(reversed(names))}), or another order of these"
-        scope.problems.add("TG545", title, one.span, reason, help=fix)
+        scope.problems.say("TG545.order", one.span, axes=", ".join(names), turned=", ".join(reversed(names)))
         return plain
     order = tuple(names.index(n) for n in one.order) if one.order else plain.order
     numbers = [index(arg, scope) for arg in one.place.args] if one.place else []
     if not all(isinstance(n, Const) and isinstance(n.value, int) and n.value >= 0 for n in numbers):
-        fix = "write pad 1, or swizzle(3, 2, 3)"
-        scope.problems.add("TG136", "a layout is made of numbers", one.span, "not a number of at least 0", help=fix)
+        scope.problems.say("TG136.layout", one.span)
         return plain
     values = [int(n.value) for n in numbers if isinstance(n, Const)]
     if one.place is None:
@@ -151,16 +146,14 @@ def cells(layouts: Sequence[tree.Layout], sides: Sequence[Side], lanes: int, sco
     if one.place.kind == "pad":
         return Cells(order, pad=values[0])
     if len(values) not in (0, 3):
-        fix = "write swizzle(bits, base, shift), or swizzle alone"
-        scope.problems.add("TG545", "a swizzle has three numbers, or none", one.span, "bits, base, shift", help=fix)
+        scope.problems.say("TG545.swizzle", one.span)
         return plain
     if not values:
         return Cells(order, swizzle=_chosen(one, order, sides, lanes, scope))
     swizzle = values[0], values[1], values[2]
     reason = fault(tuple(Const(s.extent) for s in sides), Layout(swizzle=swizzle))
     if reason:
-        fix = "take at least 1 bit and a shift of at least 1, or write swizzle alone"
-        scope.problems.add("TG158", "this layout of the tile is not one to one", one.span, reason, help=fix)
+        scope.problems.say("TG158.tile", one.span, reason=reason)
         return plain
     return Cells(order, swizzle=swizzle)
 
@@ -169,11 +162,7 @@ def _chosen(layout: tree.Layout, order: Sequence[int], sides: Sequence[Side], la
     """The swizzle that spreads a column over the banks, where a row is a power of two."""
     row = sides[order[-1]].extent if order else 1
     if row & (row - 1) or row <= lanes:
-        title, fix = (
-            "a swizzle is chosen for rows of a power of two",
-            "write layout pad 1, or the numbers: swizzle(bits, base, shift)",
-        )
-        scope.problems.add("TG545", title, layout.span, f"a row of {row} elements", help=fix)
+        scope.problems.say("TG545.row", layout.span, row=row)
         return None
     base = lanes.bit_length() - 1
     width = row.bit_length() - 1

@@ -62,11 +62,11 @@ def value(expr: tree.Expr, scope: Scope) -> Term:
         case tree.FoldExpr():
             return fold(expr, scope.at("in a fold"), value)[0]
         case tree.Group((tree.Sized() | tree.Group(),)) | tree.Group(()) | tree.Sized():
-            return scope.problems.add("TG127", "a list of factors is no value", expr.span, "a value is needed here")
+            return scope.problems.say("TG127.factors", expr.span)
         case tree.Group((inner,)):
             return value(inner, scope)
         case tree.Group():
-            return scope.problems.add("TG127", "a list is no value", expr.span, "one value is needed here")
+            return scope.problems.say("TG127.list", expr.span)
         case tree.Field():
             return component(value(expr.value, scope), expr, scope)
     assert_never(expr)
@@ -82,26 +82,18 @@ def condition(expr: tree.Expr, scope: Scope) -> Term:
     term = value(expr, scope.at("in a condition"))
     if term.dtype in (BOOL, UNKNOWN):
         return term
-    title = "a number stands where a condition is needed"
-    return scope.problems.add("TG123", title, expr.span, f"this is {_kind(term.dtype)}", help="compare it: … != 0")
-
-
-def _kind(dtype: str) -> str:
-    return {LITERAL: "a number", INDEX: "an index"}.get(dtype, dtype)
+    kind = {LITERAL: "a number", INDEX: "an index"}.get(term.dtype, term.dtype)
+    return scope.problems.say("TG123.number", expr.span, kind=kind)
 
 
 def _number(expr: tree.Number, scope: Scope) -> Term:
-    text = expr.text.replace("_", "")
+    text = expr.text
     if text.isdigit() and len(text) <= DIGITS:
         return Const(int(text), LITERAL)
     if float(text) == float("inf"):
-        title = f"no dtype can hold {_shown(expr.text)}"
-        return scope.problems.add("TG124", title, expr.span, "too large", help="the infinity is written inf")
+        number = text if len(text) <= 40 else f"{text[:8]}… of {len(text)} digits"
+        return scope.problems.say("TG124.large", expr.span, number=number)
     return Const(float(text), LITERAL)
-
-
-def _shown(digits: str) -> str:
-    return digits if len(digits) <= 40 else f"{digits[:8]}… of {len(digits)} digits"
 
 
 def _cell(expr: tree.Cell, scope: Scope) -> Term:
@@ -148,7 +140,7 @@ def _arithmetic(expr: tree.Binary, scope: Scope) -> Term:
     if dtype == UNKNOWN:
         return WRONG
     if op in ("floordiv", "mod") and dtype not in FLOATS and isinstance(right, Const) and right.value <= 0:
-        return scope.problems.add("TG128", "a divisor must be positive", expr.right.span, "// and % take a divisor of at least 1")
+        return scope.problems.say("TG128.divisor", expr.right.span)
     if not offered(op, dtype):
         return not_offered(op, dtype, expr.span, scope.problems)
     return flat(apply(op, left, right), expr.span, scope.problems) if dtype == INDEX else App(op, (left, right), dtype)
@@ -162,8 +154,7 @@ def _compare(expr: tree.Binary, scope: Scope) -> Term:
     if isinstance(dtype, Carrier):
         return not_offered(expr.op, dtype, expr.span, scope.problems)
     if dtype == BOOL and op not in ("eq", "ne"):
-        fix = "truth values are only equal or not: use == and !=, and, or, not"
-        return scope.problems.add("TG122", f"{expr.op} is not defined for bool", expr.span, "two conditions", help=fix)
+        return scope.problems.say("TG122.truth", expr.span, sign=expr.op)
     if dtype == LITERAL:  # two numbers: indices, if they are whole
         left, right = settle(left, INDEX, expr.left.span, scope.problems), settle(right, INDEX, expr.right.span, scope.problems)
         dtype = INDEX
@@ -188,8 +179,7 @@ def _call(expr: tree.Call, scope: Scope) -> Term:
         case "ceil", (tree.Binary("/", a, b),):
             return _ceiling(a, b, scope)
         case "ceil", _:
-            title, fix = "ceil is for a quotient of sizes", "for values write -floor(-x)"
-            return scope.problems.add("TG122", title, expr.span, "not of the form ceil(a / b)", help=fix)
+            return scope.problems.say("TG122.ceil", expr.span)
         case _ if name == INDEX:
             return index(expr.args[0], scope)
         case _ if name in SHUFFLES:
@@ -204,5 +194,5 @@ def _ceiling(a: tree.Expr, b: tree.Expr, scope: Scope) -> Term:
     if WRONG in (top, bottom):
         return WRONG
     if isinstance(bottom, Const) and bottom.value <= 0:
-        return scope.problems.add("TG128", "a divisor must be positive", b.span, "ceil takes a divisor of at least 1")
+        return scope.problems.say("TG128.ceil", b.span)
     return ceildiv(top, bottom)

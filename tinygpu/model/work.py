@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tinygpu.category.term import Const, Term, text
-from tinygpu.diagnostic import NOWHERE, Label, Span
+from tinygpu.category.term import Const, Term
+from tinygpu.diagnostic import NOWHERE, Span
 from tinygpu.model.clauses import Clauses
 from tinygpu.model.extent import same
 from tinygpu.model.problems import WRONG, Problems, suggestion
@@ -54,15 +54,12 @@ def factor_table(clauses: Clauses, scope: Scope) -> dict[str, Factor]:
             if isinstance(item, tree.Name | tree.Sized):
                 _declare(_factor(item.name, level.name, getattr(item, "extent", None), item.span, scope), table, scope)
             else:
-                title, fix = f"{level.name} is a list of factors", f"write {level.name} = (t: 256)"
-                scope.problems.add("TG127", title, item.span, "not a factor", help=fix)
+                scope.problems.say("TG127.level", item.span, level=level.name)
     for sort in ("time", "register", "vector"):
         for one in (f for clause in clauses.anywhere(tree.Own) if clause.sort == sort for f in clause.factors):
             _declare(_factor(one.name, sort, one.extent, one.span, scope), table, scope)
     if len(table) > MOST:
-        title, last = f"a machine has at most {MOST} factors, not {len(table)}", list(table.values())[MOST]
-        fix = "merge factors that stand next to each other in every index"
-        scope.problems.add("TG145", title, last.span, f"factor number {MOST + 1}", help=fix)
+        scope.problems.say("TG145.factors", list(table.values())[MOST].span, most=MOST, count=len(table), number=MOST + 1)
     return table
 
 
@@ -71,14 +68,11 @@ def _levels(work: tree.Work, scope: Scope) -> Iterable[tree.Level]:
     for level in work.levels:
         name, span = level.name, level.span
         if name == "cluster":
-            title, fix = "clusters are not in this version yet", "use the levels grid and block"
-            scope.problems.add("TG109", title, span, "the cluster level", help=fix)
+            scope.problems.say("TG109.cluster", span)
         elif name not in LEVELS:
-            fix = suggestion(name, LEVELS) or "the levels are grid and block"
-            scope.problems.add("TG101", f"unknown level {name}", span, "no level of the work object", help=fix)
+            scope.problems.say("TG101.level", span, near=LEVELS, name=name)
         elif name in seen:
-            first = Label(seen[name].span, "the first")
-            scope.problems.add("TG102", f"the level {name} stands twice", span, "a second time", first, help="join them")
+            scope.problems.say("TG102.level", span, seen[name].span, name=name)
         else:
             seen[name] = level
     return [seen[name] for name in LEVELS if name in seen]
@@ -91,7 +85,7 @@ def _factor(name: str, sort: str, extent: tree.Expr | None, span: Span, scope: S
 def _extent(expr: tree.Expr, scope: Scope) -> Term:
     term = index(expr, scope)
     if isinstance(term, Const) and term is not WRONG and term.value < 1:
-        return scope.problems.add("TG128", f"an extent is at least 1, not {text(term)}", expr.span, f"this is {text(term)}")
+        return scope.problems.say("TG128.extent", expr.span, extent=term)
     return term
 
 
@@ -99,9 +93,8 @@ def _declare(factor: Factor, table: dict[str, Factor], scope: Scope) -> None:
     first = table.get(factor.name)
     if first:
         there, here = CARRIED[first.sort], CARRIED[factor.sort]
-        title, label = f"the factor {factor.name} is declared twice", Label(first.span, f"declared first here, in {there}")
-        again = "declared again" if there == here else f"declared again, in {here}"
-        scope.problems.add("TG102", title, factor.span, again, label, help="take another name, or remove one")
+        message = "TG102.factor" if there == here else "TG102.elsewhere"
+        scope.problems.say(message, factor.span, first.span, name=factor.name, there=there, here=here)
     else:
         hidden = scope.hides(factor.name, factor.span, "the factor")
         table[factor.name] = replace(factor, extent=WRONG) if hidden else factor  # nothing is computed with it then
@@ -117,8 +110,7 @@ def with_written_extents(table: Mapping[str, Factor], bindings: Iterable[tree.Bi
         if known.extent is None:
             result[item.name] = replace(known, extent=extent, extent_span=item.extent.span)
         elif known.extent is not WRONG and extent is not WRONG and not same(known.extent, extent):
-            title, label = f"the factor {item.name} has two extents", Label(known.extent_span, f"{text(known.extent)} here")
-            scope.problems.add("TG137", title, item.span, f"{text(extent)} here", label, help="write it once")
+            scope.problems.say("TG137.written", item.span, known.extent_span, name=item.name, extent=extent, first=known.extent)
     return result
 
 
@@ -150,11 +142,10 @@ def by_index(
         made = placement(binding, table, scope)
         for name in binding.indices:
             if name not in known:
-                title, fix = f"no equation has the index {name}", f"the indices are {', '.join(sorted(known))}" if known else ""
-                scope.problems.add("TG140", title, binding.span, f"{name} is no index", help=fix)
+                message = "TG140.index" if known else "TG140.none"
+                scope.problems.say(message, binding.span, name=name, known=", ".join(sorted(known)))
             elif name in found:
-                title, label = f"the index {name} is computed twice", Label(first[name], "the first")
-                scope.problems.add("TG102", title, binding.span, "the second time", label, help="write one line for each index")
+                scope.problems.say("TG102.index", binding.span, first[name], name=name)
             else:
                 found[name], first[name] = made, binding.span
     return found
@@ -165,8 +156,7 @@ def placement(binding: tree.Binding, table: Mapping[str, Factor], scope: Scope) 
     items = _items(binding.value, table, scope)
     if items is None:
         if len(binding.indices) > 1:
-            title, fix = "merged indices are a product of factors", f"write ({', '.join(binding.indices)}) = (g, t)"
-            scope.problems.add("TG127", title, binding.value.span, "not a list of factors", help=fix)
+            scope.problems.say("TG127.merged", binding.value.span, indices=", ".join(binding.indices))
             return None
         return Placement(binding.indices, (), binding.span, (), binding.value)
     names = [i.name for i in items if isinstance(i, tree.Name | tree.Sized)]
@@ -174,8 +164,7 @@ def placement(binding: tree.Binding, table: Mapping[str, Factor], scope: Scope) 
         return None
     for place, item in enumerate(items):
         if names[place] in names[:place]:
-            title, first = f"the factor {names[place]} is placed twice", Label(items[names.index(names[place])].span, "the first")
-            scope.problems.add("TG131", title, item.span, "a second time", first, help="a factor is one digit of one index")
+            scope.problems.say("TG131.same", item.span, items[names.index(names[place])].span, name=names[place])
             return None
     return Placement(binding.indices, tuple(names), binding.span, tuple(i.span for i in items))
 
@@ -192,9 +181,7 @@ def _items(value: tree.Expr, table: Mapping[str, Factor], scope: Scope) -> tuple
         case tree.Group(items):
             for item in items:
                 if not isinstance(item, tree.Name | tree.Sized):
-                    title = "a product of factors is a list of names"
-                    fix = "write i = (g, t, v: 4), or give the index by one term: i = g*1024 + t"
-                    scope.problems.add("TG127", title, item.span, "not the name of a factor", help=fix)
+                    scope.problems.say("TG127.name", item.span)
             return items
     return None
 
@@ -203,10 +190,8 @@ def _known(items: Iterable[tree.Expr], table: Mapping[str, Factor], scope: Scope
     """Whether every factor is carried or declared; says which are not."""
     missing = [i for i in items if isinstance(i, tree.Name | tree.Sized) and i.name not in table]
     for item in missing:
-        name, close = item.name, suggestion(item.name, table)
-        title, label = f"the factor {name} is neither carried nor declared", f"the work object does not carry {name}"
-        fix = f"declare it as the thread's own (register {name}, time {name} or vector {name}), or add it to a level of work"
-        scope.problems.add("TG130", title, item.span, label, help=f"{close} or {fix}" if close else fix)
+        close = suggestion(item.name, table)
+        scope.problems.say("TG130.factor", item.span, name=item.name, close=f"{close} or " if close else "")
     return not missing
 
 
@@ -219,7 +204,6 @@ def doubly_placed(placements: Iterable[Placement], problems: Problems) -> bool:
             if name in seen:
                 twice = True
                 here, there = " and ".join(one.indices), " and ".join(seen[name].indices)
-                label, fix = Label(seen[name].place(name), f"and of {there}"), "take two factors, one for each index"
-                problems.add("TG131", f"the factor {name} is placed twice", one.place(name), f"a digit of {here}", label, help=fix)
+                problems.say("TG131.two", one.place(name), seen[name].place(name), name=name, here=here, there=there)
             seen[name] = one
     return twice

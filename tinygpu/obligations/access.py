@@ -17,15 +17,14 @@ from tinygpu.category.settle import within
 from tinygpu.category.term import conjunction, reads, text
 from tinygpu.derive.wide import wide_accesses
 from tinygpu.diagnostic import Label
-from tinygpu.obligations.dataflow import preconditions
 from tinygpu.obligations.obligation import Claim, Obligation
-from tinygpu.obligations.trace import Trace
+from tinygpu.obligations.trace import Access, Trace, preconditions
 from tinygpu.program.step import Program
 
 
 def bounds(program: Program, trace: Trace) -> Iterator[Claim]:
     """The claims of this property."""
-    for access in trace.accesses:
+    for access in trace.of(Access):
         if not access.index:
             continue
         inside = conjunction(*(within(i, e) for i, e in zip(access.index, access.extents, strict=True)))

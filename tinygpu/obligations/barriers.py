@@ -36,11 +36,10 @@ from tinygpu.category.term import (
     walk,
 )
 from tinygpu.diagnostic import Label
-from tinygpu.obligations.dataflow import preconditions
 from tinygpu.obligations.exchange import WARP, Threads
 from tinygpu.obligations.obligation import Claim, Obligation
 from tinygpu.obligations.storage import product
-from tinygpu.obligations.trace import Access, Collective, Trace
+from tinygpu.obligations.trace import Access, Collective, Meeting, Trace, preconditions
 from tinygpu.program.step import For, If, Launch, Program, Step, Sync, steps
 from tinygpu.program.traverse import at
 from tinygpu.record import dataclass
@@ -183,7 +182,7 @@ def _same(axis: Axis) -> Term:
 
 def uniform(program: Program, trace: Trace) -> Iterator[Claim]:
     """The claims of this property."""
-    for collective in trace.collectives:
+    for collective in trace.of(Collective):
         launch = program.launches[collective.launch]
         known = preconditions(program)
         if collective.scope == "warp":
@@ -227,14 +226,14 @@ def _reached(launch: Launch, collective: Collective, guard: Term) -> Iterator[Cl
 def ordered(program: Program, trace: Trace) -> Iterator[Claim]:
     """The claims of this property."""
     outputs = {t.name for t in program.op.outputs}
-    for meeting in (m for m in trace.meetings if m.array not in outputs):  # of those `once` speaks
+    for meeting in (m for m in trace.of(Meeting) if m.array not in outputs):  # of those `once` speaks
         title = f"two threads write one cell of {meeting.array}"
         sentence = f"no two threads write one cell of {meeting.array} in one step"
         help = f"let one thread write each cell of {meeting.array}, or guard the others"
         label = (Label(meeting.span, "written here"),)
         yield Obligation("ordered", "TG302", title, sentence, meeting.point.facts, meeting.apart, label, help)
     for name in program.shared:
-        accesses = [a for a in trace.accesses if a.array == name]
+        accesses = [a for a in trace.of(Access) if a.array == name]
         for first in accesses:
             for second in accesses:
                 if (first.write or second.write) and not (first.atomic and first.atomic == second.atomic):

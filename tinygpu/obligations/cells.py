@@ -10,7 +10,7 @@ claim, and with it at most one thread writes a cell.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from tinygpu.category.linear import number, plus, polynomial
 from tinygpu.category.monoid import as_monoid, monoids_on
@@ -216,11 +216,13 @@ def contributed(
     return combine(monoid.op, dtype, cells.value, fold)
 
 
-def neighbour(step: Assign, cells: Cells, index: tuple[Term, ...], other: tuple[Term, ...]) -> Term | None:
+def neighbour(step: Assign, cells: Cells, index: tuple[Term, ...], resolve: Callable[[Term], Term]) -> Term | None:
     """`s[i] ⊕= s[i + d]` as a fold over two cells, `⊕[e < 2] s[i + e·d]`, where d is a number: so a tree does not write its leaves out."""
-    monoid = as_monoid(step.update)
-    steps = [plus(polynomial(j), polynomial(i), -1) for i, j in zip(index, other, strict=False)]
-    moved = [(f, number(s)) for f, s in zip(cells.formals, steps, strict=False) if s]
+    monoid, read = as_monoid(step.update), step.value
+    if not isinstance(read, Read) or read.tensor != step.target:
+        return None
+    steps = [plus(polynomial(resolve(j)), polynomial(i), -1) for i, j in zip(index, read.index, strict=True)]
+    moved = [(f, number(s)) for f, s in zip(cells.formals, steps, strict=True) if s]
     if len(moved) != 1:
         return None
     ((formal, distance),) = moved

@@ -11,65 +11,62 @@ from collections.abc import Iterator
 
 from tinygpu.category.region import Region
 from tinygpu.category.settle import settle
-from tinygpu.category.term import Read, substitute, walk
+from tinygpu.category.term import Read, Term, substitute, walk
 from tinygpu.diagnostic import Label
 from tinygpu.obligations.cells import State, contributed, published, unstored, unwritten, written
-from tinygpu.obligations.execution import FOLLOWED, LARGE, Execution, preconditions
+from tinygpu.obligations.execution import FOLLOWED, LARGE, Execution
 from tinygpu.obligations.made import made, reordered
 from tinygpu.obligations.obligation import Gap
-from tinygpu.obligations.trace import UNSOLVED, Meeting, Place, Store, Trace
+from tinygpu.obligations.trace import UNSOLVED, Event, Meeting, Place, Store, Trace, preconditions
 from tinygpu.program.step import Program
 from tinygpu.record import replace
 
-__all__ = ["execute", "gaps", "preconditions"]
 
-
-def execute(program: Program, follow: type[Execution] = Execution) -> Trace:
+def execute(program: Program) -> Trace:
     """`Program → Trace`: every launch executed from fresh cells; sizes and preconditions are facts of every point."""
-    trace = Trace()
-    memory: State = {w.name: unwritten(w) for w in program.workspaces}
+    events: list[Event] = []
+    known, memory = preconditions(program), {w.name: unwritten(w) for w in program.workspaces}
     for number, launch in enumerate(program.launches):
-        run = follow(program, launch, memory, place=Place(number))
-        run.run(launch.body, Region(launch.grid + launch.block, preconditions(program)))
-        trace = trace.plus(run.trace)
-        if len(program.launches) > 1 or any(s.step.atomic for s in run.trace.stores):
-            memory, meetings = left(program, run.trace.stores, memory)
-            trace = trace.plus(Trace(meetings=meetings))
+        run = Execution(program, launch, frozenset(known), memory, Place(number))
+        run.run(launch.body, Region(launch.grid + launch.block, known))
+        stores = Trace(tuple(run.events)).of(Store)
+        events += run.events
+        if len(program.launches) > 1 or any(s.step.atomic for s in stores):
+            memory, meetings = left(program, stores, memory, frozenset(known))
+            events += meetings
     outputs = {t.name for t in program.op.outputs}
-    final = tuple(memory[n] for n in sorted(outputs & set(memory)) if not plain(trace, n))
-    return trace.plus(Trace(final=final))
+    trace = Trace(tuple(events))
+    return replace(trace, final=tuple(memory[n] for n in sorted(outputs & set(memory)) if not plain(trace, n)))
 
 
 def plain(trace: Trace, name: str) -> bool:
     """Whether an array is stored by one launch alone, and only plainly: then every store says what it is worth."""
-    stores = [s for s in trace.stores if s.tensor == name]
+    stores = [s for s in trace.of(Store) if s.tensor == name]
     return len({s.launch for s in stores}) == 1 and not any(s.step.atomic for s in stores)
 
 
-def left(program: Program, stores: tuple[Store, ...], memory: State) -> tuple[State, tuple[Meeting, ...]]:
+def left(program: Program, stores: tuple[Store, ...], memory: State, always: frozenset[Term]) -> tuple[State, list[Meeting]]:
     """What the global arrays hold after a launch, and that no two of its threads meet where that is asked of them."""
     memory, meetings = dict(memory), []
-    always = frozenset(preconditions(program))
     for number, store in enumerate(stores):
         cells = memory.get(store.tensor) or unstored(program.op, store.tensor)
         guards = tuple(g for g in store.point.guard if g not in always)
         if store.step.atomic:
-            new = contributed(cells, store.index, store.value, store.update, store.point.axes, guards)
+            new = contributed(cells, store.index, store.value, store.step.update, store.point.axes, guards)
             if reordered(new):
                 new = made(new, Read(f"{store.tensor} made {store.launch}.{number}", cells.place, cells.local.dtype))
         else:
             write = published(cells, store.index, store.point.axes, (), store.point)
             meetings.append(Meeting(store.tensor, write.claim, store.point, store.step.span))
-            new = written(
-                cells, substitute(store.value, write.writer), settle(write.condition, cells.extents, always), store.update
-            )
+            condition = settle(write.condition, cells.extents, always)
+            new = written(cells, substitute(store.value, write.writer), condition, store.step.update)
         memory[store.tensor] = replace(cells, value=settle(new, cells.extents, always))
-    return memory, tuple(meetings)
+    return memory, meetings
 
 
 def gaps(trace: Trace) -> Iterator[Gap]:
     """The stores that need a cell whose loop has no closed form."""
-    for store in trace.stores:
+    for store in trace.of(Store):
         for term in (store.value, *store.index, *store.point.guard):
             for read in walk(term):
                 if isinstance(read, Read) and read.tensor.endswith(UNSOLVED):

@@ -34,7 +34,7 @@ from tinygpu.category.total import blending, failing, literal, mixing
 from tinygpu.diagnostic import Label, Span
 from tinygpu.obligations.finite import Ends, blended, finite
 from tinygpu.obligations.obligation import Claim, Obligation
-from tinygpu.obligations.trace import Trace
+from tinygpu.obligations.trace import Trace, Value
 from tinygpu.program.step import Program
 
 Partial = App | Fold
@@ -93,8 +93,9 @@ def decided(term: Partial, point: Region, ends: Ends) -> Term:
 
 def state(program: Program, trace: Trace) -> Iterator[Claim]:
     """No integer is divided by less than 1, whatever the equation says and whoever needs the result."""
-    for value, place, span in trace.values:
-        for term, point in partial(value, place, folds=True):
+    for value in trace.of(Value):
+        span = value.span
+        for term, point in partial(value.term, value.point, folds=True):
             match term:
                 case App("floordiv" | "mod", _, dtype) if dtype in SIGNED:
                     yield natural(term, point, span)

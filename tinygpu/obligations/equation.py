@@ -19,11 +19,10 @@ from tinygpu.category.settle import within
 from tinygpu.category.term import INDEX, TRUE, App, Const, Fold, Read, Term, Var, conjunction, conjuncts, substitute, text, walk
 from tinygpu.diagnostic import Label
 from tinygpu.model.op import Equation, Op
-from tinygpu.obligations.dataflow import preconditions
 from tinygpu.obligations.defined import PARTIAL, condition, partial
 from tinygpu.obligations.made import compared
 from tinygpu.obligations.obligation import Claim, Inhabited, Obligation
-from tinygpu.obligations.trace import Trace, guarded_reads
+from tinygpu.obligations.trace import Store, Trace, guarded_reads, preconditions
 from tinygpu.program.step import Program
 
 DIVISIONS = ("floordiv", "mod", "ceildiv")
@@ -146,7 +145,7 @@ def vacuity(program: Program, trace: Trace) -> Iterator[Claim]:
         title = "what is promised of the data can never be"
         sentence = f"{text(promise)} can be"
         yield Inhabited("vacuity", "TG511", title, sentence, preconditions(program) + positive + somewhere(promise), labels)
-    for store in trace.stores:
+    for store in trace.of(Store):
         title = f"this store to {store.tensor} is never reached"
         labels = (Label(store.step.span, "no point satisfies its guards"),)
         sentence = f"the store to {store.tensor} is reached"

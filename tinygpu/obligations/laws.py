@@ -38,12 +38,11 @@ from tinygpu.category.term import (
 from tinygpu.diagnostic import NOWHERE, Label
 from tinygpu.obligations.defined import valued
 from tinygpu.obligations.equation import settled
-from tinygpu.obligations.execution import preconditions
 from tinygpu.obligations.extended import NOTHING, Path, Unfollowed, infinite, several, truths
 from tinygpu.obligations.finite import HIGH, LOW, apart
 from tinygpu.obligations.obligation import Claim, Obligation
 from tinygpu.obligations.store import inlined
-from tinygpu.obligations.trace import Trace, evaluated_in
+from tinygpu.obligations.trace import Trace, Value, evaluated_in, preconditions
 from tinygpu.program.step import Array, Assign, Program
 from tinygpu.program.traverse import terms as stated
 
@@ -102,16 +101,16 @@ def in_equations(program: Program) -> Iterator[tuple[Region, Fold]]:
 
 def _elements(program: Program, trace: Trace, d: Carrier) -> Iterator[Obligation]:
     """What is put together of components is a value of the carrier, wherever that is done: the laws are those of such values."""
-    said = [(inlined(program.op, e.value), Region(e.axes, preconditions(program)), e.span) for e in program.op.equations]
-    for value, place, span in (*said, *trace.values):
-        for term, point in evaluated_in(value, place):
+    said = [Value(inlined(program.op, e.value), Region(e.axes, preconditions(program)), e.span) for e in program.op.equations]
+    for value in (*said, *trace.of(Value)):
+        for term, point in evaluated_in(value.term, value.point):
             if not isinstance(term, App) or (term.op, term.dtype) != ("pack", d):
                 continue
             goal = conjunction(*_of_carrier(d, tuple(map(cancel, term.args)), point))
             if goal != TRUE:
                 inside = point.under(*valued(term, point))  # elsewhere it has no value
                 sentence = f"{text(term)} is a value of {d}"
-                labels = (Label(span, "put together here"),)
+                labels = (Label(value.span, "put together here"),)
                 yield Obligation(
                     KIND, CODE, "what is put together is no value of the carrier", sentence, inside.facts, goal, labels
                 )

@@ -17,9 +17,8 @@ from tinygpu.category.region import Region
 from tinygpu.category.term import FALSE, Axis, Var, variables
 from tinygpu.diagnostic import Label
 from tinygpu.obligations.bijection import Part, collisions, onto
-from tinygpu.obligations.dataflow import preconditions
 from tinygpu.obligations.obligation import Claim, Obligation
-from tinygpu.obligations.trace import Access, Store, Trace
+from tinygpu.obligations.trace import Access, Meeting, Store, Trace, preconditions
 from tinygpu.program.step import Program
 
 
@@ -28,7 +27,7 @@ def one_use(program: Program, trace: Trace) -> Iterator[Claim]:
     workspaces = {w.name for w in program.workspaces}
     for name in (*sorted(workspaces), *(t.name for t in program.op.outputs)):
         for launch in range(len(program.launches)):
-            used = [a for a in trace.accesses if a.array == name and a.place.launch == launch]
+            used = [a for a in trace.of(Access) if a.array == name and a.place.launch == launch]
             writes = [a for a in used if a.write]
             for access in used if writes else ():
                 first = writes[0]
@@ -38,7 +37,7 @@ def one_use(program: Program, trace: Trace) -> Iterator[Claim]:
                     ways = tuple(f"updated with {a.atomic} at once" if a.atomic else "written plainly" for a in (first, access))
                     yield refusal("TG306", f"{name} is updated in two ways in one launch", first, access, *ways)
     made = {cells.local.name for cells in trace.final}
-    for store in (s for s in trace.stores if s.update and s.tensor not in workspaces | made):
+    for store in (s for s in trace.of(Store) if s.step.update and s.tensor not in workspaces | made):
         yield accumulated(program, store)
 
 
@@ -53,7 +52,7 @@ def accumulated(program: Program, store: Store) -> Obligation:
 
 def stored_before(trace: Trace, name: str, launch: int) -> bool:
     """Whether an earlier launch writes an array: else reading it has its own message."""
-    return any(a.array == name and a.write and a.place.launch < launch for a in trace.accesses)
+    return any(a.array == name and a.write and a.place.launch < launch for a in trace.of(Access))
 
 
 def refusal(code: str, title: str, first: Access, second: Access, before: str, how: str) -> Obligation:
@@ -79,7 +78,7 @@ def cover(program: Program, trace: Trace) -> Iterator[Claim]:
 
 def stores_of(trace: Trace, tensor: str) -> tuple[Store, ...]:
     """The stores to one output."""
-    return tuple(s for s in trace.stores if s.tensor == tensor)
+    return tuple(s for s in trace.of(Store) if s.tensor == tensor)
 
 
 def part(store: Store) -> Part:
@@ -93,8 +92,8 @@ def once(program: Program, trace: Trace) -> Iterator[Claim]:
     for name in (*outputs, *(w.name for w in program.workspaces)):
         for launch in range(len(program.launches)):
             stores = tuple(s for s in plain(trace, name) if s.launch == launch)
-            yield from _twice(program, name, stores, name in outputs or not any(m.array == name for m in trace.meetings))
-    for meeting in (m for m in trace.meetings if m.array in outputs):
+            yield from _twice(program, name, stores, name in outputs or not any(m.array == name for m in trace.of(Meeting)))
+    for meeting in (m for m in trace.of(Meeting) if m.array in outputs):
         title, sentence = f"one element of {meeting.array} is stored twice", f"an element of {meeting.array} tells who stored it"
         label = (Label(meeting.span, "stored here"),)
         yield Obligation("once", "TG202", title, sentence, meeting.point.facts, meeting.apart, label)

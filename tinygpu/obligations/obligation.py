@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from tinygpu.category.region import Region
 from tinygpu.category.term import Term
 from tinygpu.diagnostic import Label
 from tinygpu.record import dataclass
@@ -54,4 +53,3 @@ class Inhabited:
 
 
 Claim: TypeAlias = Obligation | Inhabited | Gap
-Point = Region  # what the reader of the CPU's texts calls it

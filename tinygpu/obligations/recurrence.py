@@ -11,6 +11,8 @@ Only `previous(f)` at the cell's own index is the cell itself; its neighbour is 
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+
 from tinygpu.category.linear import as_written, polynomial, solve, without
 from tinygpu.category.monoid import Monoid, monoids_on, unit_of
 from tinygpu.category.settle import within
@@ -63,6 +65,15 @@ def combine(op: str, dtype: str, *parts: Term) -> Term:
     for part in rest[1:]:
         out = App(op, (out, part), dtype)
     return out
+
+
+def in_order(values: Mapping[str, Term], previous: Mapping[str, str]) -> Iterator[tuple[str, bool]]:
+    """The cells of a loop, each once those that it reads are, and whether it is in no circle of them."""
+    waiting = dict.fromkeys(values)
+    while waiting:
+        ready = [n for n in waiting if not any(mentions(values[n], previous[m]) for m in waiting if m != n)]
+        yield from ((name, bool(ready)) for name in ready or waiting)
+        waiting = dict.fromkeys(n for n in waiting if ready and n not in ready)
 
 
 def one_point(fold: Fold) -> Fold:

@@ -20,9 +20,8 @@ from tinygpu.category.term import BOOL, Axis, Const, Term, Var, conjunction, equ
 from tinygpu.derive.unpack import unpack
 from tinygpu.diagnostic import Label
 from tinygpu.hardware.arch import Arch, arch_named
-from tinygpu.obligations.dataflow import preconditions
 from tinygpu.obligations.obligation import Claim, Obligation
-from tinygpu.obligations.trace import Trace
+from tinygpu.obligations.trace import Trace, preconditions
 from tinygpu.program.arrays import CARVE_BYTES, shared_bytes, shared_places
 from tinygpu.program.step import Array, Launch, Program, arrays_in
 

@@ -18,12 +18,11 @@ from tinygpu.diagnostic import Label
 from tinygpu.model.op import Op
 from tinygpu.obligations.body import same
 from tinygpu.obligations.cells import FRESH
-from tinygpu.obligations.dataflow import preconditions
 from tinygpu.obligations.defined import evaluated
 from tinygpu.obligations.execution import FOLLOWED, LARGE
 from tinygpu.obligations.memory import stored_before
 from tinygpu.obligations.obligation import Claim, Gap, Obligation
-from tinygpu.obligations.trace import UNSOLVED, Trace, guarded_reads
+from tinygpu.obligations.trace import UNSOLVED, Access, Fact, Store, Trace, Value, guarded_reads, preconditions
 from tinygpu.program.step import Program
 from tinygpu.record import replace
 
@@ -38,13 +37,15 @@ def store(program: Program, trace: Trace) -> Iterator[Claim]:
         equation = Label(program.op.equation(cells.local.name).span, "the equation")
         steps = [label for label in made_by(trace, cells.local.name) if label.span != equation.span]  # a derived step has its place
         yield from same(cells.value, element(program.op, cells.local.name, cells.place, point), point, (*steps, equation))
-    for store in (s for s in trace.stores if s.tensor in outputs - made and not s.update):  # else it is `memory` that is wrong
+    for store in (
+        s for s in trace.of(Store) if s.tensor in outputs - made and not s.step.update
+    ):  # else it is `memory` that is wrong
         labels = (Label(store.step.span, "stored here"), Label(program.op.equation(store.tensor).span, "the equation"))
         claim = element(program.op, store.tensor, store.index, store.point)
         yield from same(store.value, claim, store.point, labels)
         for number, guard in enumerate(store.point.guard):  # the first of which are preconditions
             yield from evaluated(guard, claim, Region(store.point.axes, store.point.guard[:number]), labels)
-    for access in trace.accesses:
+    for access in trace.of(Access):
         if access.array in outputs and not access.write and not stored_before(trace, access.array, access.place.launch):
             sentence = f"{access.array} is not read"
             label = (Label(access.span, "read here"),)
@@ -53,7 +54,7 @@ def store(program: Program, trace: Trace) -> Iterator[Claim]:
 
 def made_by(trace: Trace, name: str) -> tuple[Label, ...]:
     """The steps that make a global array, the last one first: what it holds in the end is the work of all of them."""
-    verbs = {s.step.span: "updated" if s.step.atomic else "stored" for s in trace.stores if s.tensor == name}
+    verbs = {s.step.span: "updated" if s.step.atomic else "stored" for s in trace.of(Store) if s.tensor == name}
     return tuple(Label(span, f"{verb} here") for span, verb in reversed(verbs.items()))
 
 
@@ -81,7 +82,7 @@ def inlined(op: Op, value: Term) -> Term:
 
 def holds(program: Program, trace: Trace) -> Iterator[Claim]:
     """The claims of this property."""
-    for ghost in trace.ghosts:
+    for ghost in trace.of(Fact):
         for claim in same(ghost.value, ghost.claim, ghost.point, (Label(ghost.span, "said here"),)):
             match claim:
                 case Obligation():
@@ -92,7 +93,7 @@ def holds(program: Program, trace: Trace) -> Iterator[Claim]:
 
 def initialised(program: Program, trace: Trace) -> Iterator[Claim]:
     """The claims of this property."""
-    for store in trace.stores:
+    for store in trace.of(Store):
         guards, axes = store.point.guard, store.point.axes
         seen = [pair for n, guard in enumerate(guards) for pair in guarded_reads(guard, Region(axes, guards[:n]))]
         for read, point in seen + guarded_reads(store.value, store.point):
@@ -113,8 +114,9 @@ def initialised(program: Program, trace: Trace) -> Iterator[Claim]:
                 yield Obligation(
                     "initialised", "TG201", title, sentence, point.facts, FALSE, where, f"store {name} in a first launch"
                 )
-    for value, place, span in trace.values:
-        for read, point in guarded_reads(value, place):
+    for value in trace.of(Value):
+        span = value.span
+        for read, point in guarded_reads(value.term, value.point):
             if read.tensor.startswith(LARGE):
                 reason = f"it has more than {FOLLOWED:,} parts when it is written out; say with `holds` what a cell holds"
                 yield Gap("initialised", "TG501", "a value is too large to be followed", reason, (Label(span, "read here"),))

@@ -1,21 +1,22 @@
-"""What a program does, in closed form: its stores, its accesses and its ghost facts, each at its point.
+"""What a program does, in closed form: its stores and accesses, what it computes, what it says, and where threads meet, each at its point.
 
-Comes in: what `dataflow` sees as it executes. Goes out: one value that every property file reads.
-The one idea: a store, an access and a fact are the only things about a program that can be right or wrong.
+Comes in: what `execution` sees. Goes out: events, which every property file reads. The one idea: an event is terms at a point, so that a trace is seen
+from another side, or from the start of an iteration, by one walk.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeAlias, TypeVar
 
 from tinygpu.category.region import Region, operands
-from tinygpu.category.term import INDEX, Fold, Read, Term, fresh, reads, rebuild, tensors, variables, whole
-from tinygpu.diagnostic import NOWHERE, Span
+from tinygpu.category.term import INDEX, Fold, Read, Term, Var, conjuncts, fresh, reads, rebuild, tensors, variables, whole
+from tinygpu.diagnostic import Span
 from tinygpu.obligations.cells import Cells, State
 from tinygpu.obligations.made import View, single
 from tinygpu.obligations.recurrence import UNSOLVED as UNSOLVED
-from tinygpu.program.step import Assign
-from tinygpu.record import dataclass, field, replace
+from tinygpu.program.step import Assign, Program
+from tinygpu.record import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,34 +29,48 @@ class Place:
     turns: tuple[tuple[str, int], ...] = ()
 
 
-HERE = Place()
-
-
 @dataclass(frozen=True, slots=True)
 class Store:
-    """`tensor[index] = value`, or `⊕= value` where `update` names the monoid, at a point."""
+    """`tensor[index] = value`, or `⊕= value` where the step names a monoid."""
 
     tensor: str
     index: tuple[Term, ...]
     value: Term
     point: Region
     step: Assign
-    update: str = ""
-    launch: int = 0
+    launch: int
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """A read or a write of `array[index]` at a point; `index` is resolved, `source` is how it was written."""
+    """A read or a write of `array[index]`; `index` is resolved."""
 
     array: str
     index: tuple[Term, ...]
     extents: tuple[Term, ...]
     point: Region
     span: Span
-    write: bool = False
-    atomic: str = ""
-    place: Place = HERE
+    write: bool
+    atomic: str
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """What an evaluated expression gives, also of a guard and of the cell of an update."""
+
+    term: Term
+    point: Region
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """An index term as it is written: a kernel computes also what the proof sees to be decided."""
+
+    term: Term
+    point: Region
+    span: Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +90,8 @@ class Collective:
     scope: str
     word: str
     point: Region
-    span: Span = field(default=NOWHERE)
-    launch: int = 0
+    span: Span
+    launch: int
     lanes: tuple[Term, ...] = ()
 
 
@@ -90,34 +105,39 @@ class Fact:
     span: Span
 
 
+Event: TypeAlias = Store | Access | Value | Computed | Meeting | Collective | Fact
+E = TypeVar("E", bound=Event)
+TERMS: dict[type[Any], tuple[str, ...]] = {
+    Store: ("index", "value"),
+    Access: ("index",),
+    Value: ("term",),
+    Computed: ("term",),
+    Meeting: ("apart",),
+    Collective: ("lanes",),
+    Fact: ("value", "claim"),
+}
+
+
+def changed(event: E, at: Callable[[Region], Region], put: Callable[[Term, Region], Term]) -> E:
+    """The event at another point, with other terms, of which each is told that point."""
+    point = at(event.point)
+    new: dict[str, Any] = {}
+    for name in TERMS[type(event)]:
+        old = getattr(event, name)
+        new[name] = tuple(put(t, point) for t in old) if isinstance(old, tuple) else put(old, point)
+    return replace(event, point=point, **new)
+
+
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """Everything the program does, in closed form, each at its point.
+    """Everything the program does. `final` are the global arrays that more than one plain launch makes."""
 
-    `values` are what the evaluated expressions (also guards and the cell of an update) give, `computed` their index terms as written:
-    a kernel computes also what the proof sees to be decided. `final` are the global arrays that more than one plain launch makes.
-    """
-
-    stores: tuple[Store, ...] = ()
-    accesses: tuple[Access, ...] = ()
-    ghosts: tuple[Fact, ...] = ()
-    values: tuple[tuple[Term, Region, Span], ...] = ()
-    computed: tuple[tuple[Term, Region, Span], ...] = ()
-    meetings: tuple[Meeting, ...] = ()
-    collectives: tuple[Collective, ...] = ()
+    events: tuple[Event, ...] = ()
     final: tuple[Cells, ...] = ()
 
-    def plus(self, other: Trace) -> Trace:
-        return Trace(
-            self.stores + other.stores,
-            self.accesses + other.accesses,
-            self.ghosts + other.ghosts,
-            self.values + other.values,
-            self.computed + other.computed,
-            self.meetings + other.meetings,
-            self.collectives + other.collectives,
-            self.final + other.final,
-        )
+    def of(self, kind: type[E]) -> tuple[E, ...]:
+        """The events of a kind, in order."""
+        return tuple(event for event in self.events if isinstance(event, kind))
 
     def seen(self, view: View, guards: View) -> Trace:
         """The trace with every value seen from one side, and every guard from that or another."""
@@ -127,23 +147,13 @@ class Trace:
                 return point
             return Region(tuple(replace(a, extent=guards(a.extent)) for a in point.axes)).under(*map(guards, point.guard))
 
-        def several(terms: tuple[Term, ...]) -> tuple[Term, ...]:
-            return tuple(map(view, terms))
+        events = tuple(changed(event, at, lambda term, _: view(term)) for event in self.events)
+        return Trace(events, tuple(replace(c, value=view(c.value)) for c in self.final))
 
-        def access(a: Access) -> Access:
-            index, point = several(a.index), at(a.point)
-            return a if index == a.index and point is a.point else replace(a, index=index, point=point)
 
-        return Trace(
-            tuple(replace(s, index=several(s.index), value=view(s.value), point=at(s.point)) for s in self.stores),
-            tuple(map(access, self.accesses)),
-            tuple(replace(g, value=view(g.value), claim=view(g.claim), point=at(g.point)) for g in self.ghosts),
-            tuple((view(v), at(p), span) for v, p, span in self.values),
-            tuple((view(v), at(p), span) for v, p, span in self.computed),
-            tuple(replace(m, apart=view(m.apart), point=at(m.point)) for m in self.meetings),
-            tuple(replace(c, point=at(c.point), lanes=several(c.lanes)) for c in self.collectives),
-            tuple(replace(c, value=view(c.value)) for c in self.final),
-        )
+def preconditions(program: Program) -> tuple[Term, ...]:
+    """The op's and the machine's `where`, as single facts, and that no size is negative."""
+    return tuple(Var(s) >= 0 for s in program.op.sizes) + tuple(c for w in program.where for c in conjuncts(w))
 
 
 def guarded_reads(term: Term, point: Region) -> list[tuple[Read, Region]]:
@@ -182,8 +192,8 @@ def replaced(term: Term, cells: State) -> Term:
     return rebuild(term, lambda t: replaced(t, cells))
 
 
-def started(trace: Trace, starts: State) -> Trace:
-    """A body's trace with the values at the start of an iteration put in for their placeholders."""
+def started(events: Iterable[Event], starts: State) -> Iterator[Event]:
+    """What a body does, with the values at the start of an iteration put in for their placeholders."""
 
     def put(term: Term, point: Region) -> Term:
         return point.settled(replaced(term, starts))
@@ -192,16 +202,5 @@ def started(trace: Trace, starts: State) -> Trace:
         bare = Region(point.axes)
         return bare.under(*(g if replaced(g, starts) == g else put(g, bare) for g in point.guard))
 
-    if not starts:
-        return trace
-    stores = tuple(
-        replace(s, index=tuple(put(i, s.point) for i in s.index), value=put(s.value, at(s.point)), point=at(s.point))
-        for s in trace.stores
-    )
-    accesses = tuple(replace(a, index=tuple(put(i, a.point) for i in a.index), point=at(a.point)) for a in trace.accesses)
-    ghosts = tuple(replace(g, value=put(g.value, g.point), claim=put(g.claim, g.point), point=at(g.point)) for g in trace.ghosts)
-    values = tuple((put(v, p), at(p), s) for v, p, s in trace.values)
-    computed = tuple((replaced(v, starts), at(p), s) for v, p, s in trace.computed)
-    meetings = tuple(replace(m, apart=put(m.apart, at(m.point)), point=at(m.point)) for m in trace.meetings)
-    collectives = tuple(replace(c, point=at(c.point)) for c in trace.collectives)
-    return Trace(stores, accesses, ghosts, values, computed, meetings, collectives, trace.final)
+    for event in events:
+        yield changed(event, at, (lambda term, _: replaced(term, starts)) if isinstance(event, Computed) else put)

@@ -32,11 +32,11 @@ from tinygpu.category.term import (
     variables,
     walk,
 )
-from tinygpu.diagnostic import Label, Span
-from tinygpu.obligations.dataflow import execute, preconditions
+from tinygpu.diagnostic import Label
+from tinygpu.obligations.dataflow import execute
 from tinygpu.obligations.obligation import Claim, Obligation
 from tinygpu.obligations.storage import product
-from tinygpu.obligations.trace import Trace
+from tinygpu.obligations.trace import Computed, Trace, preconditions
 from tinygpu.program.address import address
 from tinygpu.program.step import Program
 
@@ -55,8 +55,8 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
     extents = [a.extent for launch in program.launches for a in launch.grid + launch.block]
     for extent in dict.fromkeys((*extents, *(e for w in program.workspaces for e in w.extents))):
         yield from divisions(extent, Region((), preconditions(program)), (Label(program.span, f"{text(extent)} is an extent"),))
-    for term, point, span in evaluated(trace):
-        labels = (Label(span, "computed here"),)
+    for computed in evaluated(trace):
+        term, point, labels = computed.term, computed.point, (Label(computed.span, "computed here"),)
         if narrow:
             yield fits(term, tuple(subterms(term)), INT32, most, point, labels)
         wide = tuple(t for t in subterms(term) if not bounded(t, program, point))
@@ -123,23 +123,24 @@ def parts(term: Term, point: Region) -> Iterator[tuple[Term, Region]]:
         yield from parts(part, where)
 
 
-def evaluated(trace: Trace) -> Iterator[tuple[Term, Region, Span]]:
+def evaluated(trace: Trace) -> Iterator[Computed]:
     """Every index term that a kernel computes, as written, at the point where it does: indices under their guards, guards without.
 
     A term that is also computed under fewer guards is left to that place, where more has to be shown. What the accesses of the trace
     have as indices is not asked: no kernel computes a normal form.
     """
-    places: dict[tuple[Term, tuple[str, ...]], list[tuple[Region, Span]]] = {}
-    for term, point, span in trace.computed:
-        if any(True for _ in subterms(term)):
-            around = tuple(a.name for a in point.axes if a.name in variables(term))
-            places.setdefault((term, around), []).append((point, span))
-    for (term, _), where in places.items():
+    places: dict[tuple[Term, tuple[str, ...]], list[Computed]] = {}
+    for one in trace.of(Computed):
+        if any(True for _ in subterms(one.term)):
+            around = tuple(a.name for a in one.point.axes if a.name in variables(one.term))
+            places.setdefault((one.term, around), []).append(one)
+    for where in places.values():
         kept: list[Region] = []
-        for point, span in sorted(where, key=lambda w: len(w[0].guard)):
+        for one in sorted(where, key=lambda w: len(w.point.guard)):
+            point = one.point
             if not any(set(k.guard) <= set(point.guard) and k.extents.items() <= point.extents.items() for k in kept):
                 kept.append(point)
-                yield term, point, span
+                yield one
 
 
 def subterms(term: Term) -> Iterator[Term]:
@@ -156,9 +157,9 @@ def size_limits(program: Program, trace: Trace) -> tuple[Term, ...]:
     out.update(dict.fromkeys(product(t.shape) for t in program.op.tensors))
     out.update(dict.fromkeys(product(w.extents) for w in program.workspaces))
     out.update(dict.fromkeys(launch.blocks for launch in program.launches))
-    for term, point, _ in evaluated(trace):
-        for part in subterms(term):
-            bound, least = upper(part, point), lower(part, point)
+    for computed in evaluated(trace):
+        for part in subterms(computed.term):
+            bound, least = upper(part, computed.point), lower(part, computed.point)
             if isinstance(bound, Const) and bound.value > INT64 and reads(part):
                 bound = None  # of what data may be, a promise may say more
             deep = isinstance(least, Const) and least.value < -INT32 - 1

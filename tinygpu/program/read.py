@@ -8,26 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tinygpu.category.bounds import natural
 from tinygpu.category.term import DTYPES, Axis, Const, Term
-from tinygpu.diagnostic import Label, Span
-from tinygpu.model.bulk import wider
+from tinygpu.diagnostic import Span
 from tinygpu.model.clauses import names_in
 from tinygpu.model.machine import Machine
+from tinygpu.model.monoid import Monoids
 from tinygpu.model.op import Op, Tensor
 from tinygpu.model.problems import UNKNOWN, Problems
 from tinygpu.model.scope import Scope
-from tinygpu.model.value import condition, index
-from tinygpu.program.read_array import laid_out, misplaced
-from tinygpu.program.read_cell import assign, folding, holds
-from tinygpu.program.space import LOCAL, SHARED, WORKSPACE
-from tinygpu.program.step import Array, For, If, Launch, Program, Step, Sync
+from tinygpu.model.value import index
+from tinygpu.program.space import SPACES
+from tinygpu.program.statement import read_array, read_step
+from tinygpu.program.step import Array, Launch, Program, Step
 from tinygpu.program.traverse import written
 from tinygpu.record import dataclass, field, replace
 from tinygpu.syntax import tree
 from tinygpu.syntax.target import common
-
-HIDDEN = {"local": "the local", "shared": "the shared array", "workspace": "the workspace"}
 
 MOST = 2000  # steps of a program
 
@@ -74,7 +70,7 @@ class Reader:
             dtypes={name: choice for name, choice in self.machine.variant if choice in DTYPES},
             elsewhere=self.declared,
             place="",
-            monoids={str(monoid): monoid for monoid in self.op.monoids},
+            monoids=Monoids({str(monoid): monoid for monoid in self.op.monoids}),
         )
 
     @property
@@ -90,11 +86,11 @@ class Reader:
             self.depth = 1
             return (Launch(given.grid, given.block, self.steps(body, given.grid + given.block), given.span),)
         for place, statement in enumerate(body):
-            if isinstance(statement, tree.Array) and statement.space == "workspace":
+            if isinstance(statement, tree.Array) and SPACES[statement.space].owner == "grid":
                 if place > body.index(written[0]):
                     title, fix = "a workspace is declared after a launch", "declare it at the top of the program"
                     self.problems.add("TG153", title, statement.span, "a launch stands before it", help=fix)
-                self.array(statement, ())
+                read_array(self, statement, ())
             elif not isinstance(statement, tree.LaunchStatement):
                 title, fix = "a step stands beside launches", "move it into one of them"
                 self.problems.add("TG157", title, statement.span, "in no launch", help=fix)
@@ -132,7 +128,7 @@ class Reader:
             self.count(statement)
             if isinstance(statement, tree.For) and statement.extent is None:
                 found += self.unrolled(statement, axes)
-            elif (step := self.step(statement, axes)) is not None:
+            elif (step := read_step(self, statement, axes)) is not None:
                 found.append(step)
         return tuple(found)
 
@@ -144,35 +140,6 @@ class Reader:
             self.problems.add("TG161", title, statement.span, f"step number {self.made}, with listed values written out", help=help)
             self.problems.stop()
 
-    def step(self, statement: tree.Statement, axes: tuple[Axis, ...]) -> Step | None:
-        """`statement → step`, None after a message."""
-        match statement:
-            case tree.Array():
-                return self.array(statement, axes)
-            case tree.Assign():
-                return assign(statement, self.scope(axes), self.cells)
-            case tree.Holds():
-                return holds(statement, self.scope(axes), self.cells)
-            case tree.For():
-                return self.loop(statement, axes)
-            case tree.If(guard, inner, span):
-                scope = self.scope(axes)
-                return If(folding(condition(guard, scope), guard, scope), self.inner(inner, axes), span)
-            case tree.Sync("barrier" | "warp barrier" as kind, _, span):
-                return Sync("warp" if kind == "warp barrier" else "block", span)
-            case tree.Sync(kind, _, span):
-                title, fix = f"{kind} is not in this version yet", "leave it out: copies are finished where they stand"
-                self.problems.add("TG109", title, span, "asynchronous copies come in a later version", help=fix)
-            case tree.LaunchStatement(_, _, span):
-                self.problems.add(
-                    "TG157",
-                    "a launch stands inside a launch",
-                    span,
-                    "one launch inside another",
-                    help="write them one after the other",
-                )
-        return None
-
     def inner(self, body: tuple[tree.Statement, ...], axes: tuple[Axis, ...]) -> tuple[Step, ...]:
         """The body of a launch, a loop or a guard."""
         self.depth += 1
@@ -180,52 +147,15 @@ class Reader:
         self.arrays = dict(outside)
         found = self.steps(body, axes)
         self.depth -= 1
-        stays = {name: a for name, a in self.arrays.items() if a.role == "shared" and self.depth}  # as long as the launch
+        stays = {
+            name: a for name, a in self.arrays.items() if SPACES[a.role].owner == "block" and self.depth
+        }  # as long as the launch
         self.arrays = outside | stays
         return found
-
-    def array(self, statement: tree.Array, axes: tuple[Axis, ...]) -> Array | None:
-        """`local acc: f32[8, 8]`, `shared s: f32[32, 32] pad 1`; a workspace is kept for the program."""
-        name, span, space, scope = statement.name, statement.span, statement.space, self.scope(axes)
-        misplaced(statement, self.depth + len(self.listed), self.problems)
-        again = name in self.declared
-        if again:
-            fix = (
-                "declare it before the loop, which stands for its body once for each value"
-                if self.listed
-                else f"take another name, such as {name}2"
-            )
-            first = Label(self.declared[name], "the first: a name is one of the whole program")
-            self.problems.add("TG102", f"{HIDDEN[space]} {name} is declared twice", span, "declared again", first, help=fix)
-        if wider(len(statement.extents), span, self.problems):
-            return None
-        dtype = scope.dtype(statement.dtype, span)
-        extents = tuple(self.extent(e, name, space != "workspace", axes) for e in statement.extents)
-        layout = laid_out(statement, extents, self.constants())
-        if (not again and scope.hides(name, span, HIDDEN[space])) or dtype is None:
-            return None
-        self.arrays[name] = Tensor(name, dtype, extents, space, span)
-        self.declared.setdefault(name, span)
-        match space:
-            case "workspace":
-                self.workspaces.append(Array(name, dtype, tuple(map(natural, extents)), WORKSPACE, span=span))
-                return None
-            case "shared":
-                return Array(name, dtype, extents, SHARED, layout, span)
-        return Array(name, dtype, extents, LOCAL, span=span)
 
     def constants(self) -> Scope:
         """Where only numbers and params are known."""
         return Scope(self.problems, constants=dict(self.machine.constants) | self.listed)
-
-    def loop(self, statement: tree.For, axes: tuple[Axis, ...]) -> For | None:
-        """`for k < K { … }`, also `in register` and `in vector`."""
-        name, span = statement.name, statement.span
-        assert statement.extent is not None
-        self.scope(axes).hides(name, span, "the loop")
-        constant = statement.sort in ("register", "vector")
-        axis = Axis(name, self.extent(statement.extent, name, constant, axes), statement.sort, span)
-        return For(axis, self.inner(statement.body, (*axes, axis)), span)
 
     def unrolled(self, statement: tree.For, axes: tuple[Axis, ...]) -> tuple[Step, ...]:
         """`for d in (4, 2, 1) { … }`: the body once for each value, in order; the name is a number in it."""

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from tinygpu.category.monoid import ATOMICS, SCALARS, Monoid, has_atomic
 from tinygpu.category.term import TRUE, Fold, Term, walk
 from tinygpu.diagnostic import Label
-from tinygpu.model.builtin import monoid_of
 from tinygpu.model.dtype import settle
 from tinygpu.model.op import Tensor
 from tinygpu.model.problems import UNKNOWN, WRONG, listing, suggestion
@@ -136,7 +135,7 @@ def cell(target: tree.Cell, tensor: Tensor | None, scope: Scope) -> tuple[Term, 
 
 def updating(name: str, scope: Scope) -> Monoid | None:
     """The monoid of an update: a built-in one, or one with components."""
-    return SCALARS.get(name) or monoid_of(name, scope.monoids)
+    return SCALARS.get(name) or scope.monoid(name)
 
 
 def accepted(statement: tree.Assign, tensor: Tensor, scope: Scope) -> bool:

@@ -1,17 +1,17 @@
 """Through the steps of a program, whatever their kinds: what a step evaluates, what is inside of it, and both of them changed.
 
 Comes in: steps. Goes out: their terms and reads, the places they stand at, or other steps. The one idea: who only wants to get through asks
-here, so a new kind of step is a case of `terms`, `map_terms` and `body_of`, and of those who give it a meaning.
+here, and a new kind of step is known by the types of its fields; only those who give it a meaning have a case for it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import TypeAlias, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, TypeAlias, TypeVar, get_args
 
 from tinygpu.category.region import Region
-from tinygpu.category.term import Read, Term, reads, shuffled
-from tinygpu.program.step import Assign, For, Ghost, If, Step, Sync, body_of, steps
+from tinygpu.category.term import Axis, Read, Term, reads, shuffled
+from tinygpu.program.step import Array, Assign, For, Ghost, If, Step, Sync, body_of, steps
 from tinygpu.record import replace
 
 Body: TypeAlias = tuple[Step, ...]
@@ -20,45 +20,45 @@ S = TypeVar("S", bound=Step)
 
 
 ANYWHERE = Region()
+# the fields of each kind of step that are terms: a value, an index, an axis with its extent
+TERMED: Mapping[type, tuple[str, ...]] = {
+    kind: tuple(name for name, of in kind.__annotations__.items() if of in ("Term", "tuple[Term, ...]", "Axis"))
+    for kind in get_args(Step)
+}
 
 
 def terms(step: Step, ghosts: bool = False) -> tuple[Term, ...]:
     """What a step evaluates itself, not what is inside of it; `ghosts` evaluate nothing, but speak of terms too."""
-    match step:
-        case Assign(_, index, value, _, guard):
-            return (*index, value, guard)
-        case For(axis):
-            return (axis.extent,)
-        case If(guard):
-            return (guard,)
-        case Ghost(_, index, value) if ghosts:
-            return (*index, value)
-    return ()
+    if isinstance(step, Array) or (isinstance(step, Ghost) and not ghosts):
+        return ()
+    found: list[Term] = []
+    for name in TERMED[type(step)]:
+        part = getattr(step, name)
+        found += (part.extent,) if isinstance(part, Axis) else part if isinstance(part, tuple) else (part,)
+    return tuple(found)
 
 
 def map_terms(step: S, change: Callable[[Term], Term]) -> S:
     """The step with another term for each of its own.
 
-    >>> from tinygpu.category.term import Axis, Const, Var, substitute
+    >>> from tinygpu.category.term import Const, Var, substitute
     >>> map_terms(For(Axis("i", Var("n")), ()), lambda term: substitute(term, {"n": Const(3)})).axis.extent
     Const(value=3, dtype='index')
     """
-    match step:
-        case Assign(_, index, value, _, guard):
-            return replace(step, index=tuple(map(change, index)), value=change(value), guard=change(guard))
-        case For(axis):
-            return replace(step, axis=replace(axis, extent=change(axis.extent)))
-        case If(guard):
-            return replace(step, guard=change(guard))
-        case Ghost(_, index, value):
-            return replace(step, index=tuple(map(change, index)), value=change(value))
-    return step
+
+    def other(part: Any) -> Any:
+        if isinstance(part, Axis):
+            return replace(part, extent=change(part.extent))
+        return tuple(map(change, part)) if isinstance(part, tuple) else change(part)
+
+    own = {} if isinstance(step, Array) else {name: other(getattr(step, name)) for name in TERMED[type(step)]}
+    return replace(step, **own) if own else step
 
 
 def map_steps(body: Iterable[Step], change: Callable[[Step], Iterable[Step]]) -> Body:
     """The body with other steps for each of its steps, what is inside of them changed before.
 
-    >>> from tinygpu.category.term import Axis, Var
+    >>> from tinygpu.category.term import Var
     >>> map_steps((Sync(), For(Axis("i", Var("n")), (Sync("warp"),))), lambda step: [] if isinstance(step, Sync) else [step])
     (For(axis=Axis(name='i', extent=Var(name='n', dtype='index'), sort='data'), body=()),)
     """

@@ -18,11 +18,11 @@ from tinygpu.category.monoid import Carrier
 from tinygpu.category.operation import KEEPING
 from tinygpu.category.region import Region
 from tinygpu.category.term import BOOL, FALSE, FLOATS, FUNCTIONS, INDEX, SHUFFLES, TRUE, App, Axis, Fold, Read, Term, negation, walk
-from tinygpu.obligations.dataflow import execute, preconditions
+from tinygpu.obligations.dataflow import execute
 from tinygpu.obligations.equation import where_defined
 from tinygpu.obligations.shape import put
 from tinygpu.obligations.store import element, inlined
-from tinygpu.obligations.trace import Trace
+from tinygpu.obligations.trace import Store, Trace, preconditions
 from tinygpu.program.step import Array, Assign, Program, Sync
 from tinygpu.proof.kernel import ask, evident
 from tinygpu.record import dataclass
@@ -172,7 +172,7 @@ def executed(program: Program) -> Trace:
 def stored(program: Program, tensor: str) -> tuple[tuple[Term, Term, Region], ...]:
     """What is stored in an output, over the inputs alone, with what the equation says of that element, and where."""
     trace = executed(program)
-    found = [(s.value, s.index, s.point) for s in trace.stores if s.tensor == tensor]
+    found = [(s.value, s.index, s.point) for s in trace.of(Store) if s.tensor == tensor]
     for cells in (c for c in trace.final if c.local.name == tensor):
         axes = tuple(Axis(name, extent) for name, extent in cells.extents.items())
         found = [(cells.value, cells.place, Region(axes, preconditions(program)))]

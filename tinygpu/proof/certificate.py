@@ -20,8 +20,7 @@ from tinygpu.category.term import DTYPES, Term, variables
 from tinygpu.category.term import text as spoken
 from tinygpu.model.source import declares
 from tinygpu.obligations.obligation import Claim, Gap, Inhabited, Obligation
-from tinygpu.program.render import plain_name, render_machine
-from tinygpu.program.standalone import standalone
+from tinygpu.program.render import plain_name, render_machine, standalone
 from tinygpu.program.step import Program
 from tinygpu.proof.assumed import Numerics, numerics_of
 from tinygpu.proof.kernel import Proof, Theorem

@@ -16,7 +16,7 @@ from tinygpu.category.monoid import Carrier
 from tinygpu.diagnostic import Case, Diagnostic
 from tinygpu.obligations.laws import folded_with, title
 from tinygpu.obligations.obligation import Obligation
-from tinygpu.program.step import WARP, Array, Assign, For, Ghost, If, Program, Step, Sync
+from tinygpu.program.step import WARP, For, Program, Step
 from tinygpu.proof.replay import Misbehaviour
 from tinygpu.simulate.fault import (
     At,
@@ -105,22 +105,12 @@ def named(program: Program, step: Step) -> str:
     """A step in a few words."""
     if by_hand(program):
         return f"line {step.span.line}"
-    match step:
-        case For(axis):
-            return f"the loop over {axis.name}"
-        case Assign() | If():
-            from tinygpu.program.render import statement
-            from tinygpu.syntax.format import format_statements
+    if isinstance(step, For):
+        return f"the loop over {step.axis.name}"
+    from tinygpu.program.statement import line
 
-            scalars = frozenset(t.name for t in program.op.inputs if not t.shape)
-            line = " ".join(format_statements((statement(step, scalars),)).partition("{")[0].split())
-            return f"`{line if len(line) <= SHOWN else line[: SHOWN - 2].rstrip() + ' …'}`"
-        case Array(space=space):
-            return space.name
-        case Sync():
-            return "barrier"
-        case Ghost():
-            return "holds"
+    text = line(step, frozenset(t.name for t in program.op.inputs if not t.shape))
+    return f"`{text if len(text) <= SHOWN else text[: SHOWN - 2].rstrip() + ' …'}`"
 
 
 def between(program: Program, seen: Race) -> Iterator[str]:
@@ -186,7 +176,7 @@ def rows_of_law(d: Carrier, law: str, found: tuple[Values, ...]) -> list[tuple[s
 def carried(d: Carrier, value: Values) -> str:
     """A value of the carrier.
 
-    >>> from tinygpu.model.builtin import built_in
+    >>> from tinygpu.model.monoid import built_in
     >>> carried(built_in("argmax", "f32"), (0.5, 3))
     '(v = 0.5, k = 3)'
     """

@@ -11,7 +11,7 @@ from collections import Counter
 from tinygpu.category.term import text
 from tinygpu.hardware.arch import CPU
 from tinygpu.obligations.equation import where_defined
-from tinygpu.program.standalone import standalone
+from tinygpu.program.render import standalone
 from tinygpu.program.step import Program
 from tinygpu.proof.assumed import numerics_of
 from tinygpu.proof.certificate import digest

@@ -24,12 +24,13 @@ from tinygpu.category.term import (
     reads,
     text,
 )
+from tinygpu.program.statement import line
 from tinygpu.program.step import Assign, For, If, Launch, Step, Sync, steps
 from tinygpu.record import dataclass, field, replace
 from tinygpu.schedule.threads import flat_thread
 from tinygpu.validate.cpu_meaning import CpuMeaning
 from tinygpu.validate.cpu_reader import CpuReader
-from tinygpu.validate.due import combined, shown
+from tinygpu.validate.due import combined
 from tinygpu.validate.flat import Flat
 from tinygpu.validate.same import Here, canonical
 from tinygpu.validate.typed import SIGNED_INDEX, Differs, Pointer, Thing, Value, unread
@@ -78,7 +79,7 @@ class Follower:
             if isinstance(due.step, Sync):
                 continue
             if not (isinstance(due.step, For) and not any(isinstance(s, Assign) for s in steps((due.step,)))):
-                raise Differs(body[-1], "ends here", f"the program goes on: {shown(due.step)}")
+                raise Differs(body[-1], "ends here", f"the program goes on: {line(due.step)}")
 
     def block(self, body: Sequence[ast.stmt], queue: deque[Due], here: Here) -> None:
         """Statements that are the next of these steps. What is given a name in them is not known behind them, but cells."""
@@ -146,7 +147,7 @@ class Follower:
             return
         due = self.due(queue, here)
         if due is None or not isinstance(due.step, For):
-            raise Differs(node, "is a loop", f"the program does here: {shown(due.step)}" if due else "the program is done here")
+            raise Differs(node, "is a loop", f"the program does here: {line(due.step)}" if due else "the program is done here")
         if 0 < self.threads < len(block):
             raise unread(node, "is a loop of some threads")
         axis = due.step.axis
@@ -198,7 +199,7 @@ class Follower:
                 inside = here.under(conjunction(*(c for c in conjuncts(guard) if not reads(c))))
                 self.whole(body, (Due(replace(step, guard=TRUE), (*guards, *rest)),), inside)
             case _:
-                says = f"the program does here: {shown(due.step)}" if due else "the program is done here"
+                says = f"the program does here: {line(due.step)}" if due else "the program is done here"
                 raise Differs(node, "is a condition", says)
 
     def asks(self, node: ast.expr, guard: Term, wanted: Term, here: Here) -> None:
@@ -219,7 +220,7 @@ class Follower:
             return
         step = due.step
         if not isinstance(step, Assign):
-            raise Differs(node, "is an assignment", f"the program does here: {shown(step)}")
+            raise Differs(node, "is an assignment", f"the program does here: {line(step)}")
         if reads(step.guard):
             raise Differs(node, "is done in every case", f"it is done only where {text(step.guard)}")
         self.points(node, (*due.guards, *conjuncts(step.guard)), here)
@@ -238,7 +239,7 @@ class Follower:
 
     def place(self, node: ast.AST, target: ast.expr, step: Assign, here: Here) -> None:
         """That a target is the element that the program writes; a cell that is written for the first time gets its name."""
-        wants, own = f"the program writes {step.target} here: {shown(step)}", self.meaning.arrays[step.target].owner != "grid"
+        wants, own = f"the program writes {step.target} here: {line(step)}", self.meaning.arrays[step.target].owner != "grid"
         match target:
             case ast.Name(name) if own:
                 self.meaning.bind(node, step.target, name, False)

@@ -10,8 +10,9 @@ import ast
 from collections.abc import Sequence
 
 from tinygpu.category.monoid import as_monoid
-from tinygpu.category.term import TRUE, Read, Term, text
-from tinygpu.program.step import Array, Assign, For, Ghost, If, Step, Sync, steps
+from tinygpu.category.term import TRUE, Read, Term
+from tinygpu.program.statement import line
+from tinygpu.program.step import Array, Assign, Ghost, If, Step, steps
 from tinygpu.program.traverse import meets
 from tinygpu.record import replace
 from tinygpu.validate.typed import Differs
@@ -22,7 +23,7 @@ class Missing(Differs):
 
     def __init__(self, step: Step, after: ast.stmt | None):
         super().__init__(
-            after or ast.Pass(lineno=1, col_offset=0), "is the last that is done here", f"the program goes on: {shown(step)}"
+            after or ast.Pass(lineno=1, col_offset=0), "is the last that is done here", f"the program goes on: {line(step)}"
         )
 
 
@@ -45,21 +46,6 @@ def due(wanted: Sequence[Step]) -> list[Step]:
 def collective(step: Step) -> bool:
     """Whether threads do something together in a step."""
     return any(map(meets, steps((step,))))
-
-
-def shown(step: Step) -> str:
-    """A step in a line."""
-    match step:
-        case Assign(target, index, value, update, _, _, atomic):
-            place = f"[{', '.join(map(text, index))}]" if index else ""
-            return f"{target}{place} {'atomic ' if atomic else ''}{update}= {text(value)}"
-        case For(axis):
-            return f"for {axis.name} < {text(axis.extent)}"
-        case If(guard):
-            return f"if {text(guard)}"
-        case Sync(scope):
-            return f"barrier of the {scope}"
-    return type(step).__name__
 
 
 def combined(step: Assign) -> Term:

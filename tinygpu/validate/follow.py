@@ -13,9 +13,10 @@ import ast
 from collections.abc import Mapping, Sequence
 
 from tinygpu.category.term import BOOL, App, Read, Term, Var, conjunction, conjuncts, negation, reads, text
+from tinygpu.program.statement import line
 from tinygpu.program.step import Assign, For, If, Step, Sync
 from tinygpu.record import dataclass, field, replace
-from tinygpu.validate.due import Missing, collective, combined, due, shown
+from tinygpu.validate.due import Missing, collective, combined, due
 from tinygpu.validate.expression import Reader
 from tinygpu.validate.moves import Sink, emptied, loads, stores, together
 from tinygpu.validate.same import Here
@@ -101,7 +102,7 @@ class Follower:
         elif isinstance(step, For):
             self.loop(stmt, step, here, sinks)
         else:
-            raise Differs(stmt, "is a loop", f"the program does here: {shown(step)}")
+            raise Differs(stmt, "is a loop", f"the program does here: {line(step)}")
         self.scope.ended(stmt, "it was given in a loop or under a condition before")
 
     def choice(self, stmt: ast.If, step: Step, here: Here, sinks: dict[str, Sink]) -> None:
@@ -133,7 +134,7 @@ class Follower:
         """What the program does where the text asks something."""
         if isinstance(step, If):
             return f"asked is {text(self.scope.meaning.term(step.guard))}"
-        return f"the program does here: {shown(step)}"
+        return f"the program does here: {line(step)}"
 
     def apart(self, body: Sequence[ast.stmt], wanted: Sequence[Step], here: Here, sinks: dict[str, Sink]) -> None:
         """A block whose names are its own."""
@@ -181,12 +182,12 @@ class Follower:
         if waits:
             self.scope.used()
             if not isinstance(step, Sync) or step.scope != waits:
-                raise Differs(stmt, f"is a barrier of the {waits}", f"the program does here: {shown(step)}")
+                raise Differs(stmt, f"is a barrier of the {waits}", f"the program does here: {line(step)}")
             self.scope.forget(Effects(barriers=True))
         elif isinstance(step, Assign):
             self.assign(stmt, step, here)
         else:
-            raise Differs(stmt, "is an assignment", f"the program does here: {shown(step)}")
+            raise Differs(stmt, "is an assignment", f"the program does here: {line(step)}")
 
     def barrier(self, stmt: ast.stmt) -> str:
         """Whom a barrier is for; empty for what is none."""
@@ -201,13 +202,13 @@ class Follower:
         reader, meaning = self.scope.reader(here), self.scope.meaning
         cell = written(self.scope, stmt, reader, self.sinks)
         if cell.array != step.target:
-            raise Differs(stmt, f"writes {cell.array}", f"the program writes {step.target} here: {shown(step)}")
+            raise Differs(stmt, f"writes {cell.array}", f"the program writes {step.target} here: {line(step)}")
         for mine, theirs in zip(cell.place, meaning.place(step.target, step.index), strict=True):
             if not here.same(mine, theirs):
                 raise Differs(cell.where, f"is element {text(mine)} of {cell.array}", f"the program's is {text(theirs)}")
         if (cell.atomic, cell.update if cell.atomic else "") != (step.atomic, step.update if step.atomic else ""):
             raise Differs(
-                stmt, "is an atomic update" if cell.atomic else "is no such update", f"the program does here: {shown(step)}"
+                stmt, "is an atomic update" if cell.atomic else "is no such update", f"the program does here: {line(step)}"
             )
         value = reader.value(cell.value)
         if value.kind != cell.item:

@@ -1,20 +1,40 @@
-"""What the gate reads in loops: that each thing it refuses is seen, and that what is no fault is let through.
+"""The gate: every shipped machine passes it, each thing that it refuses is seen, and what is no fault is let through.
 
-Comes in: short pieces of machine code. Goes out: what is said of them. The one idea: a gate that lets everything through looks like a good
-emitter, so each of its rules is shown a kernel that breaks it.
+Comes in: the specs, without a GPU; short pieces of machine code. Goes out: what is said of them. The ideas: a machine ships only if its kernels
+keep to registers and show every wide access that they promise; and a gate that lets everything through looks like a good emitter, so each of
+its rules is shown a kernel that breaks it.
 """
 
 from __future__ import annotations
 
 import pytest
 
+from tests.conftest import ROOT, Share
 from tests.emit.hand_programs import PROGRAMS
 from tinygpu import pipeline
+from tinygpu.derive.unpack import unpack
 from tinygpu.emit.cuda import cuda_source
-from tinygpu.hardware.gate import rewrites, slow
-from tinygpu.hardware.machine_code import Instruction, Report, count, innermost, loops, plain_loads
+from tinygpu.hardware.arch import CPU
+from tinygpu.hardware.gate import gates, missing, rewrites, slow
+from tinygpu.hardware.machine_code import Instruction, Report, count, disassembler, innermost, loops, plain_loads
 
 LOOP = ["S2R", "LDG.E.CONSTANT", "IMAD.WIDE", "FFMA", "BRA 0x10", "STG.E", "EXIT", "BRA 0x70"]
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("spec", sorted(path.stem for path in (ROOT / "specs").glob("*.tgpu")))
+def test_every_machine_passes(spec: str, share: Share) -> None:
+    pytest.importorskip("numba_cuda", reason="numba-cuda is not installed: pip install 'tinygpu[cuda]'")
+    machines = share(pipeline.load(ROOT / "specs" / f"{spec}.tgpu").machines)
+    some = [unpack(pipeline.program(m)) for m in machines if m.arch != CPU]
+    for found in gates(some, ((8, 0), (9, 0, "a"))).values():
+        reports = iter(found)
+        for program in some:
+            mine = [next(reports) for _ in program.launches]
+            assert not any(one.refused() for one in mine), program.name
+            if disassembler():
+                assert not missing(mine, program), f"{program.name}: {missing(mine, program)}"
+                assert not any(slow(one, program, number) for number, one in enumerate(mine)), program.name
 
 
 def report(names: list[str]) -> Report:
