@@ -1,25 +1,28 @@
-"""`tinygpu show`: a machine at each stage of the pipeline.
+"""`tinygpu show`: a machine at each stage of the pipeline, and what it costs at some sizes, on a device if one is named.
 
-Comes in: a spec, which machines, which stages. Goes out: text to read. The one idea: what is printed is what is proved and emitted,
-not a drawing of it; the program parses back.
+Comes in: a spec, which machines, which stages. Goes out: text to read, or plain data. The one idea: what is printed is what is proved and
+emitted, not a drawing of it; the program parses back.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from tinygpu.commands.common import BAD, PROVED, add_format, print_json, show
-from tinygpu.commands.specs import chosen, load_all, sized, words
-from tinygpu.diagnostic import TinygpuError
-from tinygpu.hardware.arch import CPU
+from tinygpu.commands.common import PROVED, add_format, print_json
+from tinygpu.commands.specs import chosen, load_sound, sized, usual_sizes, words
+from tinygpu.diagnostic import Diagnostic, TinygpuError
+from tinygpu.hardware.arch import ARCHITECTURES, CPU, Device, device_named, devices
 from tinygpu.report import report, wants_color
 
 if TYPE_CHECKING:
+    from tinygpu.cost.measure import Cost
+    from tinygpu.cost.predict import Assembled, Filled
     from tinygpu.model.machine import Launch, Machine, Phase
     from tinygpu.pipeline import Loaded
+    from tinygpu.program.step import Program
 
 EXAMPLE = "tinygpu show specs/matmul.tgpu matmul_tile --program"
 STAGES = ("work", "program", "cuda", "cpu")
@@ -42,10 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    specs, sources, problems = load_all([arguments.path])
-    if problems:
-        show(problems, arguments.output_format, sources)
-        return BAD
+    specs, sources = load_sound([arguments.path])
     if arguments.cost is not None:
         return costs(arguments, specs, sources)
     if arguments.device is not None:
@@ -58,28 +58,6 @@ def run(arguments: argparse.Namespace) -> int:
             title = f"# {machine.title} : {machine.op.name}" + (f" — {stage}" if len(stages) > 1 else "")
             texts.append((f"{title}\n" if len(machines) * len(stages) > 1 else "") + stage_text(machine, stage))
     print("\n\n".join(text.strip("\n") for text in texts))
-    return PROVED
-
-
-def costs(arguments: argparse.Namespace, specs: Sequence[Loaded], sources: dict[str, str]) -> int:
-    """The cost of each machine, with its notes under it; one document for a machine that reads."""
-    from tinygpu.commands.costs import cost_data, cost_page, target_named
-    from tinygpu.report.formats import as_dict
-
-    given, names = words([*arguments.machines, *arguments.cost])
-    machines, target, style = sized(specs, names, given), target_named(arguments.device), arguments.output_format
-    if style == "json":
-        found = [cost_data(machine, given, target) for machine in machines if machine.arch != CPU]
-        print_json({"costs": [{**data, "notes": [as_dict(note) for note in said]} for data, said in found]})
-        return PROVED
-    pages = []
-    for machine in machines:
-        if machine.arch == CPU:
-            pages.append(f"{machine.title} : {machine.op.name}   is on cpu, which has no warps and no sectors to count")
-            continue
-        page, said = cost_page(machine, given, target)
-        pages.append(page + "".join(f"\n\n{text}" for text in [report(said, sources, style, wants_color(sys.stdout))] if text))
-    print("\n\n\n".join(pages))
     return PROVED
 
 
@@ -139,3 +117,87 @@ def phase_lines(phase: Phase, arch: str = "") -> list[str]:
     if owner.domain.guard:
         lines.append(f"{'':<6} where {text(conjunction(*owner.domain.guard))}")
     return lines
+
+
+# ── costs ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+USUAL = {1: 1 << 22, 2: 2048, 3: 4096}  # a size, by how many there are
+MOST = 1 << 26  # elements of an array, where nobody gives its size
+
+
+def costs(arguments: argparse.Namespace, specs: Sequence[Loaded], sources: dict[str, str]) -> int:
+    """The cost of each machine, with its notes under it; one document for a machine that reads."""
+    from tinygpu.cost.notes import notes
+    from tinygpu.cost.table import as_data, page
+    from tinygpu.report.formats import as_dict
+
+    given, names = words([*arguments.machines, *arguments.cost])
+    machines, (arch, device), style = sized(specs, names, given), target_named(arguments.device), arguments.output_format
+    shown: list[Any] = []
+    for machine in machines:
+        if machine.arch == CPU:
+            if style != "json":
+                shown.append(f"{machine.title} : {machine.op.name}   is on cpu, which has no warps and no sectors to count")
+            continue
+        cost, on = cost_of(machine, given, arch, device)
+        said = notes(cost, device, on)
+        if style == "json":
+            head = {"machine": machine.title, "op": machine.op.name}
+            shown.append({**head, **as_data(cost, device, arch, on), "notes": [as_dict(note) for note in said]})
+            continue
+        text = report(said, sources, style, wants_color(sys.stdout))
+        shown.append(page(cost, f"{machine.title} : {machine.op.name}", device, arch, on) + f"\n\n{text}" * bool(text))
+    if style == "json":
+        print_json({"costs": shown})
+    else:
+        print("\n\n\n".join(shown))
+    return PROVED
+
+
+def target_named(name: str | None) -> tuple[str, Device | None]:
+    """`h100` or `sm_90` → an architecture, and the device of it that is meant. Raises TG905 for another name."""
+    if name is None:
+        return "", None
+    if (device := device_named(name)) is not None:
+        return device.arch, device
+    if name.rstrip("af") in ARCHITECTURES:
+        return name, None
+    help = f"the devices are {', '.join(devices())}; the architectures {', '.join(ARCHITECTURES)}"
+    raise TinygpuError.of("TG905", f"there is no device {name}", help=help)
+
+
+def cost_of(machine: Machine, given: Mapping[str, int], arch: str, device: Device | None) -> tuple[Cost, tuple[Filled, ...]]:
+    """The cost of a machine, and how its launches fill a device. What would need a guess is left out: no registers without the assembler, no
+    bound without a device."""
+    from tinygpu import pipeline
+    from tinygpu.cost.measure import measure
+    from tinygpu.cost.predict import filled
+
+    op = machine.op
+    cost = measure(pipeline.program(machine), usual_sizes(op, given, USUAL.get(len(op.sizes), 128), MOST))
+    return cost, filled(cost, arch, device, assembled(cost.program, arch, bool(cost.wide))) if arch else ()
+
+
+def assembled(program: Program, arch: str, wide: bool) -> tuple[Assembled, ...]:
+    """What the assembler says of each launch; nothing where it is not installed, or knows no such architecture."""
+    import importlib.util
+
+    if importlib.util.find_spec("numba_cuda") is None or importlib.util.find_spec("cuda") is None:
+        return ()
+    from tinygpu.cost.predict import Assembled
+    from tinygpu.hardware.gate import gate
+    from tinygpu.program.arrays import shared_places
+
+    number = int(arch.removeprefix("sm_").rstrip("af"))
+    reports = gate([program], (number // 10, number % 10), 32, wide)
+    return tuple(
+        Assembled(r.registers, r.spill_bytes, r.stack_bytes, shared_places(launch)[1])
+        for r, launch in zip(reports, program.launches, strict=True)
+    )
+
+
+def notes_of(machine: Machine) -> tuple[Diagnostic, ...]:
+    """The notes on a machine at usual sizes, for no device."""
+    from tinygpu.cost.notes import notes
+
+    return notes(cost_of(machine, {}, "", None)[0])
