@@ -6,6 +6,7 @@ Comes in: the checkout. Goes out: a failure that names the file and the rule. Th
 from __future__ import annotations
 
 import ast
+import graphlib
 import re
 import statistics
 import subprocess
@@ -17,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from tinygpu.catalogue import CATALOGUE
+from tinygpu.category.operation import FUNCTION
 
 ROOT = Path(__file__).resolve().parent.parent
 FILES = sorted((ROOT / "tinygpu").rglob("*.py"))
@@ -76,7 +78,7 @@ def none(found: Iterator[str]) -> None:
 
 def imported(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """Every part of tinygpu that a file imports, also inside functions, but for types only."""
-    skipped = {id(n) for node in ast.walk(tree) if _types_only(node) for n in ast.walk(node)}
+    skipped = _for_types(tree)
     for node in ast.walk(tree):
         if id(node) in skipped:
             continue
@@ -88,6 +90,12 @@ def imported(tree: ast.Module) -> Iterator[tuple[int, str]]:
             for alias in node.names:
                 if alias.name.startswith("tinygpu."):
                     yield node.lineno, alias.name.split(".")[1]
+
+
+@cache
+def _for_types(tree: ast.Module) -> set[int]:
+    """What only type checkers read, by identity."""
+    return {id(n) for node in ast.walk(tree) if _types_only(node) for n in ast.walk(node)}
 
 
 def _types_only(node: ast.AST) -> bool:
@@ -111,6 +119,36 @@ def backwards() -> Iterator[str]:
                 yield f"{names(path)}:{number} imports {other}, with which it may share nothing"
             if RANK[other] >= RANK[mine] and not RANK[other] == RANK[mine] == len(ORDER) - 1:
                 yield f"{names(path)}:{number} imports {other}, which is downstream of {mine}"
+
+
+def test_no_imports_run_in_a_circle():
+    files = {".".join(path.relative_to(ROOT).with_suffix("").parts): tree for path, tree in trees()}
+    needs: dict[str, set[str]] = {
+        name: {other for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module and id(node) not in _for_types(tree)
+               for other in (node.module, *(f"{node.module}.{alias.name}" for alias in node.names)) if other in files} - {name}
+        for name, tree in files.items()
+    }  # fmt: skip
+    graphlib.TopologicalSorter(needs).prepare()  # raises CycleError, which names the circle
+
+
+def test_one_word_has_one_meaning():
+    """No name that other files import is defined in more than three; a command's `run` and `configure` are one protocol."""
+    defined: dict[tuple[str, str], set[str]] = {}
+    for path, tree in trees():
+        for name in (n.name for n in tree.body if isinstance(n, ast.FunctionDef | ast.ClassDef)):
+            defined.setdefault((path.stem, name), set()).add(names(path))
+    used = {
+        (str(node.module).rpartition(".")[2], alias.name)
+        for _, tree in trees()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    homes: dict[str, set[str]] = {}
+    for (stem, name), where in defined.items():
+        if (stem, name) in used and name not in ("run", "configure"):
+            homes.setdefault(name, set()).update(where)
+    none(f"{name} is defined in {', '.join(sorted(where))}" for name, where in homes.items() if len(where) > 3)
 
 
 def test_category_knows_nothing_but_diagnostic():
@@ -190,7 +228,8 @@ def _defined(node: ast.stmt) -> list[str]:
 def test_every_name_of_the_runtime_is_used():
     """By the runtime itself, or by what is emitted."""
     inside = {path: text for path, text in TEXTS.items() if part(path) == "runtime"}
-    every = "\n".join([*inside.values(), *(text for path, text in TEXTS.items() if part(path) == "emit")])
+    functions = (f"{name}_{kind}" for name, row in FUNCTION.items() if not row.cpu for kind in ("f32", "f64"))
+    every = "\n".join([*inside.values(), *functions, *(text for path, text in TEXTS.items() if part(path) == "emit")])
     names_ = [name for path in inside for node in ast.parse(TEXTS[path]).body for name in _defined(node)]
     none(f"nothing calls {name}" for name in names_ if len(re.findall(rf"\b{re.escape(name)}\b", every)) < 2)
 

@@ -165,8 +165,7 @@ def _proved(program: Program, budget: int = BUDGET) -> Proof | None:
 def singles(machine: Machine) -> Iterator[Program]:
     """Programs for the same op whose threads do not work together, best first: the same owners with their work one after the other, then
     the op itself where it is a tile of products. None where no thread works with another."""
-    from tinygpu.derive.pointwise import pointwise
-    from tinygpu.derive.sequential import sequential
+    from tinygpu.derive.sequential import pointwise, sequential
     from tinygpu.schedule.cpu import tiled
 
     single = sequential(machine)

@@ -56,7 +56,7 @@ class Field:
 
 
 def record(
-    *, frozen: bool = False, slots: bool = False, eq: bool = True, repr: bool = True, order: bool = False
+    *, frozen: bool = False, slots: bool = False, eq: bool = True, repr: bool = True, order: bool = False, init: bool = True
 ) -> Callable[[type[T]], type[T]]:
     """`class → class`: the decorator, with the options of `dataclasses.dataclass`."""
 
@@ -81,7 +81,8 @@ def record(
             inside["__slots__"] = tuple(one.name for one in kept if one.name in inside["__annotations__"])
         meta: Any = type(given)
         cls = meta(given.__name__, given.__bases__, inside)
-        cls.__init__ = constructor(cls, table, slots)
+        if init:
+            cls.__init__ = constructor(cls, table, slots)
         return cls  # type: ignore[no-any-return]
 
     return made

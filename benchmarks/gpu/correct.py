@@ -21,7 +21,8 @@ from tinygpu.category.to_numpy import evaluate
 from tinygpu.model.op import Op
 from tinygpu.program.step import Program
 from tinygpu.simulate.inputs import random_inputs
-from tinygpu.simulate.reference import compare, reference, tolerance
+from tinygpu.simulate.reference import reference
+from tinygpu.simulate.tolerance import compare, tolerance
 
 SIZES: dict[int, list[tuple[int, ...]]] = {
     0: [()],

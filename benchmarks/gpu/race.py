@@ -20,7 +20,8 @@ from benchmarks.gpu.ready import Bound, Made, bound, program
 from benchmarks.gpu.timing import ROUNDS, Contestant, Timed, sets, timed
 from tinygpu.category.evaluate import evaluate
 from tinygpu.model.op import Op
-from tinygpu.simulate.reference import compare, reference
+from tinygpu.simulate.reference import reference
+from tinygpu.simulate.tolerance import compare
 
 SAMPLED = 64
 CLOSE = {"f32": (1e-4, 1e-5), "f16": (2.0**-10, 1e-5), "bf16": (2.0**-7, 1e-5)}  # of a value, and of the largest

@@ -20,7 +20,8 @@ from benchmarks.gpu.peers import libraries
 from benchmarks.gpu.race import EPS
 from benchmarks.gpu.ready import machines
 from tests.conftest import ROOT
-from tinygpu.simulate.reference import compare, reference, tolerance
+from tinygpu.simulate.reference import reference
+from tinygpu.simulate.tolerance import compare, tolerance
 
 SIZES = {"n": 1000, "R": 5, "M": 40, "N": 33, "K": 17, "B": 16}
 

@@ -65,10 +65,10 @@ def forged(machines: tuple[rewritten.Choice, ...], *texts: str) -> str:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Program, "serves", lambda *_: True)
         patch.setattr(rewritten, "misnamed", lambda *_: ())
-        rewritten.written.cache_clear()
-        text = rewritten.written("m.tgpu", machines, tuple(f"{INTRODUCES}\n\n{one}" for one in texts))
+        rewritten.with_docstrings.cache_clear()
+        text = rewritten.with_docstrings("m.tgpu", machines, tuple(f"{INTRODUCES}\n\n{one}" for one in texts))
         assert text is not None and rewritten.rewritten(text, "m.py") == text
-    rewritten.written.cache_clear()
+    rewritten.with_docstrings.cache_clear()
     return text
 
 

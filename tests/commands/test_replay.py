@@ -11,7 +11,7 @@ import pytest
 
 from tinygpu import cli
 from tinygpu.category.smtlib import name_of
-from tinygpu.obligations import state
+from tinygpu.obligations import claims_of
 from tinygpu.pipeline import load_text, program
 from tinygpu.proof.certificate import Certificate, Entry, formula, read, sha
 from tinygpu.recheck import solve
@@ -53,7 +53,7 @@ def changed(change: Callable[[Certificate], Certificate]) -> None:
 
 def about(text: str) -> tuple[Entry, ...]:
     """Entries that say that every obligation of a program was proved."""
-    claims = state(program(load_text(text).machines[0]))
+    claims = claims_of(program(load_text(text).machines[0]))
     return tuple(Entry(c.kind, c.code, getattr(c, "sentence", ""), name_of(formula(c)), "z3") for c in claims)
 
 

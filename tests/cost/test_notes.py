@@ -15,7 +15,7 @@ from tests.conftest import ROOT
 from tinygpu.catalogue import CATALOGUE
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.term import reads
-from tinygpu.commands.show import MOST
+from tinygpu.commands.costs import MOST
 from tinygpu.commands.specs import usual_sizes
 from tinygpu.cost.measure import measure
 from tinygpu.cost.notes import RULES, notes

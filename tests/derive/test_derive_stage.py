@@ -8,26 +8,18 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
-from tests.program.library import agrees, edges, machines, reread
+from tests.program.library import agrees, edges, machines, reread, shipped
 from tinygpu.category.term import App, Read, walk
 from tinygpu.derive.derive import derive
 from tinygpu.diagnostic import TinygpuError
-from tinygpu.program.render import render
-from tinygpu.program.step import Assign, For, If, Program, Step, Sync, steps
-
-SPECS = Path(__file__).parents[2] / "specs"
+from tinygpu.program.step import Assign, Program, Sync, steps
 
 
 def program(source: str, title: str = "m") -> Program:
     return derive(machines(source)[title])
-
-
-def from_spec(name: str, title: str) -> Program:
-    return derive(machines((SPECS / f"{name}.tgpu").read_text(encoding="utf-8"))[title])
 
 
 def barriers(one: Program) -> int:
@@ -37,31 +29,6 @@ def barriers(one: Program) -> int:
 def right(one: Program, count: int = 5) -> None:
     for seed, sizes in enumerate(edges(one, count)):
         assert not agrees(one, sizes, seed)
-
-
-def test_the_inner_loop_of_a_product_multiplies_and_adds() -> None:
-    text = render(from_spec("matmul_shared", "matmul_128x128"))
-    inner = text[text.index("barrier") : text.index("barrier", text.index("barrier") + 1)]
-    assert " ".join(inner.split()) == (
-        "barrier for ki < 8 { for ri < 8 in vector { a[ri] = A_tile[ki, ty*8 + ri] } "
-        "for rh < 2 in register { for rj < 4 in vector { b[rh, rj] = B_tile[ki, rh*64 + tx*4 + rj] } } "
-        "for ri < 8 in register { for rh < 2 in register { for rj < 4 in register { acc[ri, rh, rj] += a[ri] * b[rh, rj] } } } }"
-    )
-
-
-@pytest.mark.parametrize(
-    ("spec", "title", "count"),
-    [
-        ("transpose", "transpose_tiled", 1),
-        ("matmul_shared", "matmul_16x16", 2),
-        ("matmul_shared", "matmul_128x128", 2),
-        ("stencil_shared", "heat_shared", 1),
-        ("stencil_shared", "jacobi_twice_shared", 2),
-        ("convolution_shared", "conv_nhwc_4x4x64", 2),
-    ],
-)
-def test_as_few_barriers_as_necessary(spec: str, title: str, count: int) -> None:
-    assert barriers(from_spec(spec, title)) == count
 
 
 @pytest.mark.parametrize(("value", "count"), [("sum[k] s[i] * A[i, k] * B[k, j]", 3), ("s[i] * (sum[k] A[i, k] * B[k, j])", 4)])
@@ -82,32 +49,6 @@ def test_a_barrier_after_the_last_read_serves_all_tiles(value: str, count: int) 
     """)
     right(one)
     assert barriers(one) == count
-
-
-def uniform(body: tuple[Step, ...], names: frozenset[str]) -> bool:
-    """Whether no barrier stands under an `if` about one of the names."""
-    for step in body:
-        match step:
-            case If(guard, inner):
-                if any(isinstance(s, Sync) for s in steps(inner)) and any(
-                    t.name in names for t in walk(guard) if hasattr(t, "name")
-                ):
-                    return False
-                if not uniform(inner, names):
-                    return False
-            case For(_, inner):
-                if not uniform(inner, names):
-                    return False
-    return True
-
-
-@pytest.mark.parametrize(
-    "spec", ["transpose", "matmul_shared", "matmul_transposed", "convolution_shared", "pooling", "stencil_shared"]
-)
-def test_no_barrier_under_a_condition_of_threads(spec: str) -> None:
-    for machine in machines((SPECS / f"{spec}.tgpu").read_text(encoding="utf-8")).values():
-        for launch in derive(machine).launches:
-            assert uniform(launch.body, frozenset(a.name for a in launch.block))
 
 
 FOLDS = """
@@ -152,7 +93,7 @@ def test_a_tail_is_asked_about_unless_the_fills_make_it_the_unit(value: str, dty
 
 
 def test_padded_reads_of_a_tile_ask_nothing() -> None:
-    one = from_spec("stencil_shared", "heat_shared")
+    one = shipped("stencil_shared", "heat_shared")
     store = [s for s in steps(one.launches[0].body) if isinstance(s, Assign)][-1]
     assert not [t for t in walk(store.value) if isinstance(t, App) and t.op == "select"]
     assert {t.tensor for t in walk(store.value) if isinstance(t, Read)} == {"x_tile", "a"}

@@ -9,8 +9,8 @@ import pytest
 
 from tests.program.library import agrees, edges
 from tinygpu import pipeline
-from tinygpu.derive.pointwise import pointwise
-from tinygpu.emit.cpu import cpu_source
+from tinygpu.derive.sequential import pointwise
+from tinygpu.emit.cpu import cpu_kernels
 from tinygpu.model.machine import Machine
 from tinygpu.program.step import Array, Sync
 from tinygpu.proof.kernel import Proof, prove
@@ -38,7 +38,7 @@ def test_products_that_give_their_program_are_tiles_on_a_cpu(spec: str, title: s
     machine = MACHINES[spec, title]
     (single,) = pipeline.singles(machine)
     assert not alone(machine) and tiled(single) and isinstance(prove(single), Proof)
-    assert "lanes_add(acc" in cpu_source(next(on_cpu(single)))
+    assert "lanes_add_f32(acc" in cpu_kernels(next(on_cpu(single)))
     assert single.op == machine.op and single.workspaces == pipeline.program(pointwise(machine)).workspaces
     for seed, sizes in enumerate(edges(single, 3)):
         assert not agrees(single, sizes, seed)

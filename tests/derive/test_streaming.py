@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from tinygpu import pipeline
-from tinygpu.derive.streaming import once
 from tinygpu.derive.unpack import unpack
 from tinygpu.emit.cuda import cuda_source
+from tinygpu.program.access import once
 
 ONCE = {
     ("matmul_shared", "matmul_128x128"): [{"C"}],

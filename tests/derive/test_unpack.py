@@ -15,7 +15,6 @@ from tests.program.library import machines
 from tinygpu.category.term import reads
 from tinygpu.derive.derive import derive
 from tinygpu.derive.unpack import Unpacker, components_of, unpack
-from tinygpu.program.render import render, render_machine
 from tinygpu.program.step import Array, Assign, Program, steps
 from tinygpu.proof.check import Refutation, check
 from tinygpu.proof.kernel import Proof
@@ -133,14 +132,6 @@ def test_no_assignment_of_the_library_reads_what_it_wrote() -> None:
 
 def program(name: str) -> Program:
     return derive(machines(TEXT)[name])
-
-
-def test_the_text_of_a_program_reads_back() -> None:
-    for name in ("rows", "swapped"):
-        one = program(name)
-        declarations = TEXT.split("machine rows")[0] + "op swap(x: f32[n]) -> (y: f32[n]) { y[i] = x[i] - 1 }\n"
-        again = derive(next(iter(machines(declarations + render_machine(one)).values())))
-        assert again.launches == one.launches, render(one)
 
 
 def test_unpacked_programs_hold_numbers_and_give_the_same() -> None:

@@ -9,18 +9,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
+import numba
 import numpy as np
 
+from tinygpu import runtime
 from tinygpu.category.number import outside_dtype
 from tinygpu.category.to_numpy import evaluate
 from tinygpu.derive.derive import derive
 from tinygpu.derive.unpack import unpack
-from tinygpu.emit.cpu import Kernels, cpu_kernels, cpu_support
-from tinygpu.emit.cpu_lanes import OPERATIONS
-from tinygpu.emit.cpu_prelude import TEXT
+from tinygpu.emit.cpu import cpu_kernels
 from tinygpu.emit.python import identifier
 from tinygpu.model.elaborate import elaborate
 from tinygpu.program.step import Program
@@ -46,7 +46,7 @@ def laid(built: Program) -> Program:
     return next(on_cpu(built))
 
 
-def laid_kernels(built: Program) -> Kernels:
+def laid_kernels(built: Program) -> str:
     """The CPU kernels of a program that is laid out for a CPU first."""
     return cpu_kernels(laid(built))
 
@@ -54,9 +54,9 @@ def laid_kernels(built: Program) -> Kernels:
 def kernel(built: Program) -> Callable[..., None]:
     """`NAME_cpu` of the emitted text, with its items run in two parts by this thread."""
     name, kernels = identifier(built.name), laid_kernels(built)
-    text = re.sub(rf"\b{re.escape(name)}(?=_)", "kernel", kernels.text)
+    text = re.sub(rf"\b{re.escape(name)}(?=_)", "kernel", kernels)
     if text not in COMPILED:
-        names = dict(support(tuple(dtype for dtype, _ in kernels.vectors)))
+        names = called()
         exec(compile(text, name, "exec"), names)
         for driver in [n for n in names if n.endswith("_parallel")]:
             work = driver.replace("_parallel", "_work")
@@ -66,13 +66,10 @@ def kernel(built: Program) -> Callable[..., None]:
     return COMPILED[text]
 
 
-@cache
-def support(vectors: tuple[str, ...]) -> dict[str, Any]:
+def called() -> dict[str, Any]:
     """All that kernels call, which numba compiles once for all of them."""
-    every = Kernels("", frozenset(TEXT), tuple((dtype, frozenset(OPERATIONS)) for dtype in vectors))
-    names: dict[str, Any] = {}
-    exec(compile(cpu_support((every,)), "support", "exec"), names)
-    return names
+    ours = {name: getattr(runtime.loaded(), name) for name in runtime.offered()}
+    return {**ours, "np": np, "njit": numba.njit, "prange": numba.prange, "get_num_threads": numba.get_num_threads}
 
 
 def _alone(driver: Callable[..., None], first: int, last: int, *arguments: Any) -> None:

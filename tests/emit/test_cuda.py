@@ -19,7 +19,7 @@ import pytest
 from tests.comments import has_pieces, matches, sizes_of
 from tests.emit.hand_programs import PROGRAMS, transpose
 from tests.emit.interpreter import ORDERS, run
-from tests.program.cooperation_texts import TEXTS
+from tests.program.library import TEXTS
 from tinygpu import pipeline
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.layout import Layout

@@ -60,10 +60,10 @@ def test_modules_are_for_a_cpu_alone_and_are_proved(spec: str) -> None:
 def test_a_tile_has_the_shape_that_the_machine_says() -> None:
     (eight,), (six,) = built("matmul_cpu", "matmul_core"), built("matmul_cpu", "matmul_core_6")
     for machine, rows, vectors, groups, depth in ((eight, 8, 3, 32, 256), (six, 6, 2, 32, 64)):
-        text = cpu_kernels(machine.cpu).text
+        text = cpu_kernels(machine.cpu)
         assert f"for group in range({groups}):" in text and f"if i_tile * {rows * groups} + group * {rows} < M:" in text
         assert f"range(min({depth}, K - k_block * {depth}))" in text
-        assert f"panel = np.empty({depth} * ({vectors} * LANES), np.float32)" in text
+        assert f"panel = np.empty({depth} * ({vectors} * LANES_f32), np.float32)" in text
         assert len(set(re.findall(r"\bacc_cells_\d+_\d+\b", text))) == rows * vectors
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tinygpu import pipeline
 from tinygpu.catalogue import CATALOGUE
-from tinygpu.commands.common import read
+from tinygpu.commands.common import read_text
 from tinygpu.commands.explain import pages
 from tinygpu.commands.fmt import formatted
 from tinygpu.commands.show import STAGES, stage_text
@@ -57,7 +57,7 @@ def through(path: Path, seed: int = 0) -> tuple[str, Finding | None]:
 def walked(path: Path, chance: random.Random) -> tuple[str, Finding | None]:
     """All doors, as the commands open them."""
     try:
-        text = read(str(path))
+        text = read_text(str(path))
         formatted(text, str(path))
     except TinygpuError as error:
         said(error.diagnostics, "", path, chance)

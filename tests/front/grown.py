@@ -21,6 +21,7 @@ POOL = {
     "STRING": ('"relu.tgpu"', '"../nothing"', '""', '"/etc/passwd"'),
     "_NL": ("\n", "\n\n"),
 }  # fmt: skip
+ENDLESS, LONG = 1 << 20, 400
 
 
 @cache
@@ -50,18 +51,18 @@ def heights() -> dict[str, int]:
     found: dict[str, int] = {}
     while True:
         more = {
-            name: 1 + min(sizes)
+            name: min(known)
             for name, rows in rules().items()
-            if (sizes := [max((found.get(str(s.name), 0) for s in row), default=0) for row in rows if ends(row, found)])
+            if (known := [h for row in rows if (h := height(row, found)) < ENDLESS])
         }
         if more == found:
             return found
         found = more
 
 
-def ends(row: list[Any], found: dict[str, int]) -> bool:
-    """Whether all of a row is known to end."""
-    return all(s.is_term or str(s.name) in found for s in row)
+def height(row: list[Any], found: dict[str, int]) -> int:
+    """How deep the least text of an alternative is; one of a single part is no deeper than that."""
+    return (len(row) > 1) + max((0 if s.is_term else found.get(str(s.name), ENDLESS) for s in row), default=0)
 
 
 def grown(chance: random.Random, rule: str, depth: int) -> str:
@@ -74,13 +75,12 @@ def grown(chance: random.Random, rule: str, depth: int) -> str:
 def grow(chance: random.Random, rule: str, depth: int, out: list[str]) -> None:
     """Appends the words of one text of the rule."""
     rows = rules()[rule]
-    height = [max((heights().get(str(s.name), 0) for s in row), default=0) for row in rows]
-    few = [row for row, h in zip(rows, height, strict=True) if h < depth] or [rows[height.index(min(height))]]
-    if len(out) > 400:  # long enough: whatever ends soonest
-        few = [rows[height.index(min(height))]]
-    for symbol in chance.choice(few):
+    least = min(height(row, heights()) for row in rows)
+    most = max(least, depth if len(out) <= LONG else 0)  # long enough: whatever ends soonest
+    row = chance.choice([row for row in rows if height(row, heights()) <= most])
+    for symbol in row:
         if symbol.is_term:
             name = str(symbol.name)
             out.append(chance.choice(POOL[name]) if name in POOL else words().get(name, name.lower()))
         else:
-            grow(chance, str(symbol.name), depth - 1, out)
+            grow(chance, str(symbol.name), depth - (len(row) > 1), out)

@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 
 from tests.emit.specs_for_launchers import SPECS, WORK
-from tinygpu import pipeline
+from tinygpu import pipeline, runtime
 from tinygpu.cli import main
 from tinygpu.emit.module import launcher_names
-from tinygpu.emit.prelude import HELPERS, MADE
+from tinygpu.emit.prelude import MADE
 from tinygpu.run.load import load
 
 CODE = (*["__import__", "__class__", "None", "True", "np", "cuda", "range", "at", "LANES", "self", "exec", "out", "stream", "lambda", "def", "class", "import", "int", "len", "print", "os", "_view", "quotient"],
@@ -54,13 +54,25 @@ machine {1} : {0} {{
 }}
 """
 BESIDE = ["load4", "annotations", "shuffle_xor", "f16_value", "sin", "sin_f32", "names", "runtime", "launcher", "by_dtype"]
+HELPERS = [
+    "atomic",
+    "constant_memory",
+    "conversion",
+    "counted",
+    "cuda_names",
+    "division",
+    "lanes_add_f32",
+    "quotient",
+    "shuffle",
+    "wide_load",
+]
 HELPS = sorted({*HELPERS, *MADE, *BESIDE})
 
 
 @pytest.mark.parametrize("start", range(len(HELPS)), ids=HELPS)
 def test_names_of_helpers(start: int) -> None:
     """What an op, a machine, a tensor and a size are called, in a module with helpers of these names, or beside them."""
-    assert {"atomic", "conversion", "counted", "division", "constant_memory", "cuda_names"} <= {*HELPS}
+    assert {*HELPERS} <= runtime.offered()
     text = HELPED.format(*(HELPS[(start + k) % len(HELPS)] for k in range(4)))
     (machine,) = pipeline.load_text(text).machines
     proof = pipeline.check(machine)

@@ -7,19 +7,20 @@ with its text, then a table; the exit code is 1 if one is unsound. The one idea:
 from __future__ import annotations
 
 import json
+import re
 import sys
-import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
-from tests.meaning.driver import answers
-from tests.meaning.grammar import BEYOND, program
+from tests.meaning.driver import Answer, alone
+from tests.meaning.edits import program
 
 KEPT = ("unsound", "false refutation", "missed", "proved and loose", "crash", "hang", "died", "refused")
+BEYOND = re.compile("exp|log|sqrt|sigmoid|tanh")  # functions of which the prover knows few laws
 
 
-def kind(found: dict[str, Any], text: str) -> str:
+def kind(found: Answer, text: str) -> str:
     """Who is right."""
     checker, judged = found["checker"], found["judge"]
     match checker, judged:
@@ -36,7 +37,7 @@ def kind(found: dict[str, Any], text: str) -> str:
         case "refuted", "right":
             return "false refutation"
         case "unknown", "right":
-            return "missed, a law of functions" if text.startswith(BEYOND) else "missed"
+            return "missed, a law of functions" if BEYOND.search(text) else "missed"
         case _, "loose":
             return "loose, not proved"
     return f"{checker} and {judged}"
@@ -45,28 +46,27 @@ def kind(found: dict[str, Any], text: str) -> str:
 def main(arguments: list[str]) -> int:
     """The run, printed as it goes."""
     count, seed = (int(a) for a in (*arguments[:2], *("1000", "0")[len(arguments) :]))
-    kept = Path(arguments[2]) if len(arguments) > 2 else None
-    processes = int(arguments[3]) if len(arguments) > 3 else 1
     counts: Counter[str] = Counter()
     codes: Counter[str] = Counter()
-    found_all: list[dict[str, Any]] = []
-    start = time.perf_counter()
-    texts = (program(seed, number) for number in range(count))
-    for number, text, found in answers(texts, processes):
-        name = kind(found, text)
-        counts[name] += 1
-        if name in KEPT:
-            codes[name + " " + " ".join(sorted(set(found["codes"])))] += 1
-            found_all.append({"kind": name, "number": number, "text": text, **found})
-            if name in KEPT and name != "proved and loose":
-                said = " ".join(found["codes"])
-                print(f"── {name} {seed}:{number} {said} {found.get('said', '')[:200]} | {found['why'][:200]}\n{text}", flush=True)
-        total = counts.total()
-        if kept and (total % 50 == 0 or total == count):
-            seconds = round(time.perf_counter() - start)
-            result = {"command": f"python -m tests.meaning {count} {seed}", "programs": total, "seconds": seconds}
-            result |= {"counts": dict(counts.most_common()), "codes": dict(codes.most_common()), "kept": found_all}
-            kept.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    kept = []
+
+    def asked(number: int) -> tuple[int, str, Answer]:
+        text = program(seed, number)
+        return number, text, alone(text)
+
+    with ThreadPoolExecutor(int(arguments[3]) if len(arguments) > 3 else 1) as processes:
+        for number, text, found in processes.map(asked, range(count)):
+            name = kind(found, text)
+            counts[name] += 1
+            if name in KEPT:
+                codes[name + " " + " ".join(sorted(set(found["codes"])))] += 1
+                kept.append({"kind": name, "number": number, "text": text, **found})
+                print(
+                    f"── {name} {seed}:{number} {found['codes']} {found['said'][:200]} | {found['why'][:200]}\n{text}", flush=True
+                )
+    if len(arguments) > 2:
+        result = {"command": f"python -m tests.meaning {count} {seed}", "counts": dict(counts.most_common()), "kept": kept}
+        Path(arguments[2]).write_text(json.dumps(result | {"codes": dict(codes.most_common())}, indent=1) + "\n", encoding="utf-8")
     for name, many in counts.most_common():
         print(f"{many:7}  {name}")
     return int(counts["unsound"] > 0)

@@ -1,7 +1,8 @@
-"""A program with an edit or two: names that clash, steps that change places, numbers and signs that are others.
+"""Random programs: `program(seed, number)` is a text, the same everywhere.
 
-Comes in: the text of a program, a chance. Goes out: another text that is a program. The one idea: what a careless hand does to any program; what
-it is worth then is for the judge to say.
+Comes in: a seed and a number. Goes out: a program of the collection with an edit or two: what a careless hand does, or trouble where a term stands.
+The one idea: whatever the tests have of programs that are right, or wrong in one place, is where random programs begin; what they are worth is for
+the judge to say.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import random
 import re
 from pathlib import Path
 
+from tests.meaning.trouble import TROUBLE
 from tinygpu import pipeline
 from tinygpu.diagnostic import TinygpuError
 
@@ -31,25 +33,29 @@ SIGNS = {
     "and": ("or",),
     "or": ("and",),
 }
-TRIES = 6
+TRIES = 20
 HERE = Path(__file__).parent
-BASES = tuple(sorted(path for folder in ("unsound", "right", "loose") for path in (HERE / folder).glob("*.tgpu")))
+WRONG, *RIGHT = (  # blocks are large in the last two
+    sorted((HERE / folder).glob("*.tgpu"))
+    for folder in ("unsound", "right", "right", "seen", "../obligations/right", "../obligations/together")
+)
 
 
-def base(chance: random.Random) -> str:
-    """A program that once was proved wrongly, or refused wrongly, and is decided now; without its first line."""
-    return chance.choice(BASES).read_text(encoding="utf-8").partition("\n")[2].lstrip()
-
-
-def edited(text: str, chance: random.Random) -> str:
-    """The text after an edit or two; as it is, where none of some gives a program."""
+def program(seed: int, number: int) -> str:
+    """The text of one program. Trouble is put into what is right; a careless hand may also make what is wrong right."""
+    chance = random.Random(f"{seed} {number}")
+    kinds = chance.choice((TROUBLE, TROUBLE, TROUBLE + EDITS, EDITS))
     for _ in range(TRIES):
-        found = text
+        path = chance.choice(WRONG if kinds is EDITS and chance.random() < 0.5 else chance.choice(RIGHT))
+        found = old = "\n".join(line for line in path.read_text(encoding="utf-8").splitlines() if not line.startswith("#")) + "\n"
         for _ in range(chance.choice((1, 1, 2))):
-            found = chance.choice(EDITS)(found, chance)
-        if found != text and is_program(found):
-            return found
-    return text
+            try:
+                found = chance.choice(kinds)(found, chance)
+            except IndexError:
+                continue  # there is no such place in it
+        if found != old and is_program(found):
+            return found.strip() + "\n"
+    raise AssertionError(f"no program {number} of seed {seed}")
 
 
 def is_program(text: str) -> bool:

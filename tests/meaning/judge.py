@@ -99,14 +99,14 @@ def judge(
             break
     if cannot or not runs:
         return Judged(CANNOT, cannot or "no sizes or data were found that are admitted", runs)
-    unsafe, idle = on_no_numbers(program, chance)
+    unsafe, idle = on_no_numbers(program, chance, WORK)
     if unsafe:
         return Judged(WRONG, unsafe, runs)
     loose = loose or idle or ("the equation has a value nowhere" if nowhere else "")
     return Judged(LOOSE if loose else RIGHT, loose, runs)
 
 
-def on_no_numbers(program: Program, chance: random.Random) -> tuple[str, str]:
+def on_no_numbers(program: Program, chance: random.Random, work: int) -> tuple[str, str]:
     """What goes wrong, or is loose, with accesses and barriers where floats of the data are no numbers: nobody promises that they are."""
     if all(t.dtype not in FLOATS for t in program.op.inputs):
         return "", ""
@@ -120,6 +120,9 @@ def on_no_numbers(program: Program, chance: random.Random) -> tuple[str, str]:
             try:
                 for oracle in paths():
                     _, machine = run(program, sizes, inputs, oracle, ghosts=False)
+                    work -= machine.spent
+                    if work < 0:
+                        return "", idle
                     if any(array.loose for array in machine.arrays.values()):
                         idle = "where the data is no number an element is stored twice"
             except Fault as fault:

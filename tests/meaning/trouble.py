@@ -1,18 +1,21 @@
 """Trouble: terms that are what they stand for wherever they have a value, or seem to be.
 
-Comes in: a term as text, another one beside it, a chance. Goes out: a text in its place. The one idea: a right program becomes another right one,
-or one that is wrong where something is undefined, infinite, unwritten, wrapped, rounded or empty; which of the two is for the judge to say.
+Comes in: the text of a program, a chance. Goes out: the text with trouble in it. The one idea: a right program becomes another right one, or one that
+is wrong where something is undefined, infinite, unwritten, wrapped, rounded or empty; which of the two is for the judge to say.
 """
 
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, field
-from typing import TypeVar
+import re
 
-T = TypeVar("T")
 WORD = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789."
 WHOLE = ("i8", "u8", "i32", "u32", "i64")
+READ = re.compile(r"\b([A-Za-z]\w*)\[[^\[\]]*\](?! *(?:[+*a-z]*=(?!=)|holds))")  # and no target
+DECLARED = re.compile(r"\b(\w+): ([iu]?(?:bf|f)?\d+)\[")
+GUARD = re.compile(r"\bif ((?:(?!else)[^{}\n])*?)(?= \{| \}|\n)")
+BODY = re.compile(r"launch \([^{]*\{|program \{(?!\s*(?:workspace|launch))")
+BESIDE = "a_"  # a scalar of the call, of which nothing is known
 
 TRUE_OF_FLOATS = (
     "{e} == {e}", "{e} <= {e}", "{e} < inf", "-inf < {e}", "not ({e} < {e})", "({e} >= 0 or {e} < 0)", "abs({e}) >= 0", "max({e}, {w}) >= {e}",
@@ -82,10 +85,6 @@ WHOLE_LAWS = (
     ("({e} // {w} if {w} > 0 and {e} >= 0 else 0)", "(max({e}, 0) // max({w}, 1)*(1 if {w} > 0 else 0))"),
     ("({e} // {w} if {w} > 0 and {e} >= 0 else 0)", "({e} // {w}*(1 if {w} > 0 and {e} >= 0 else 0))"),
 )  # fmt: skip
-FUNCTIONS = (  # what is true by a law of functions, which are uninterpreted: a proof of it is not promised
-    *(side for sides in LAWS for side in sides if any(f in side for f in ("exp", "log", "sqrt"))), "({e}*rsqrt({w}*{w})*abs({w}))", "sqrt({e}*{e})",
-    "({e}*sigmoid(0*(1/{w}))*2)", "log(exp({e}))", "exp(log({e}))", "({e} + exp(log({w})) - {w})", "log(exp({e}/{w}*{w}))", "exp(log({e})) == {e}",
-)  # fmt: skip
 WHOLE_NEVER = ("{e} < {e}", "{e} != {e}", "{e} // {e} != {e} // {e}", "{e} + 1 < {e}", "{e} % 2 > 1", "{e} + 1 == {e}")
 
 
@@ -103,119 +102,78 @@ def wrap(text: str) -> str:
     return text
 
 
-@dataclass
-class Trouble:
-    """What is drawn for one program. `often` is the chance that a term is changed; `header` are steps that cells need."""
+def truth(chance: random.Random, dtype: str) -> str:
+    """A condition that is always true, or seems to be."""
+    tables = (TRUE_OF_INTEGERS, INTEGERS_AT_TIMES) if dtype in WHOLE else (TRUE_OF_FLOATS, TRUE_AT_TIMES)
+    return chance.choice(tables[chance.random() < 0.55])
 
-    chance: random.Random
-    often: float = 0.2
-    header: list[str] = field(default_factory=list)
-    done: list[str] = field(default_factory=list)
-    count: int = 0
-    lawful: bool = False
 
-    @property
-    def beyond(self) -> bool:
-        """Whether a law of functions was used."""
-        return self.lawful or any(said.partition(" ")[2] in FUNCTIONS for said in self.done)
+def same(chance: random.Random, dtype: str) -> str:
+    """A value that is another, or seems to be."""
+    if chance.random() < 0.15:
+        return f"({{e}} if {truth(chance, dtype)} {chance.choice(('else {e} + 0', 'else 7', 'or {w} == {w} else 3'))})"
+    tables = (INTEGERS, WHOLE_AT_TIMES) if dtype in WHOLE else (FLOATS, FLOATS_AT_TIMES)
+    return chance.choice(chance.choice(tables))
 
-    def one(self, *of: T) -> T:
-        return self.chance.choice(of)
 
-    def of(self, many: str) -> str:
-        """One of the texts, which `;` stands between."""
-        return self.chance.choice(many.split("; "))
+def reads(text: str) -> list[tuple[re.Match[str], str]]:
+    """The reads of a text whose arrays it declares, each with its dtype."""
+    dtypes = dict(DECLARED.findall(text))
+    return [(found, dtypes[found[1]]) for found in READ.finditer(text) if found[1] in dtypes]
 
-    def now(self, times: float = 1.0) -> bool:
-        return self.chance.random() < self.often * times
 
-    def put(self, kind: str, template: str, e: str, w: str) -> str:
-        self.done.append(kind + " " + template)
-        return template.format(e=wrap(e), w=wrap(w))
+def put(text: str, start: int, end: int, new: str) -> str:
+    return text[:start] + new + text[end:]
 
-    def truth(self, dtype: str) -> str:
-        """A condition that is always true, or seems to be."""
-        good = self.chance.random() < 0.45
-        if dtype in WHOLE:
-            return self.one(*(TRUE_OF_INTEGERS if good else INTEGERS_AT_TIMES))
-        return self.one(*(TRUE_OF_FLOATS if good else TRUE_AT_TIMES))
 
-    def same(self, dtype: str) -> str:
-        """A value that is another, or seems to be."""
-        if self.now(0.5):
-            inner = self.truth(dtype)
-            return self.one(
-                "({e} if " + inner + " else {e} + 0)",
-                "({e} if " + inner + " else 7)",
-                "({e} if " + inner + " or {w} == {w} else 3)",
-            )
-        good = self.chance.random() < 0.5
-        if dtype in WHOLE:
-            return self.one(*(INTEGERS if good else WHOLE_AT_TIMES))
-        return self.one(*(FLOATS if good else FLOATS_AT_TIMES))
+def value(text: str, chance: random.Random) -> str:
+    """A read is another value, beside another read, or beside a cell of the thread's own that holds 1, an infinity, or nothing."""
+    one, dtype = chance.choice(reads(text))
+    other = chance.choice([found[0] for found, of in reads(text) if of == dtype])
+    text = put(text, *one.span(), wrap(same(chance, dtype).format(e=one[0], w=other)))
+    return with_cell(text, other, dtype, chance) if chance.random() < 0.25 else text
 
-    def cell(self, dtype: str) -> str:
-        """A cell of the thread's own that holds 1, an infinity, or nothing."""
-        name = f"u{self.count}"
-        self.count += 1
-        self.header.append(f"local {name}: {dtype}[]")
-        ends = ("1",) if dtype in WHOLE else ("1", "inf", "-inf")
-        first = self.one("", "", *(f"{name}[] = {end}" for end in ends), f"{name}[] = 1 if t < 2", f"if t > 9 {{ {name}[] = 1 }}")
-        if first:
-            self.header.append(first)
-        return f"{name}[]"
 
-    def value(self, e: str, dtype: str, w: str = "", cells: bool = True) -> str:
-        """A value in its place."""
-        if cells and self.now(0.25):
-            other = self.cell(dtype)
-            return self.put(
-                "cell",
-                self.one("({e} + {w} - {w})", "({e} + 0*{w})", "({e} if {w} == {w} else 7)", "max({e}, min({w}, {e}))"),
-                e,
-                other,
-            )
-        return self.put("value", self.same(dtype), e, w or e) if self.now() else e
+def with_cell(text: str, other: str, dtype: str, chance: random.Random) -> str:
+    """The text with a cell in the place of one read."""
+    ends = ("1",) if dtype in WHOLE else ("1", "inf", "-inf")
+    first = chance.choice(("", "", *(f"u_[] = {end}" for end in ends), "u_[] = 1 if t < 2", "if t > 9 { u_[] = 1 }"))
+    begun = BODY.search(text)
+    place = text.rfind(other)
+    if begun is None or place < begun.end():
+        return text
+    text = put(text, place, place + len(other), "u_[]")
+    return put(text, begun.end(), begun.end(), f"\nlocal u_: {dtype}[]\n{first}\n")
 
-    def pair(self, mine: str, theirs: str, dtype: str, w: str = "", v: str = "") -> tuple[str, str]:
-        """A value of the equation and the program's: either, none, or both changed in one way."""
-        if self.now(0.5):
-            sides = list(self.one(*(WHOLE_LAWS if dtype in WHOLE else LAWS)))
-            self.chance.shuffle(sides)
-            return self.put("law", sides[0], mine, w or mine), sides[1].format(e=wrap(theirs), w=wrap(v or theirs))
-        if self.now(0.6):
-            template = self.same(dtype)
-            return self.put("both", template, mine, w or mine), template.format(e=wrap(theirs), w=wrap(v or theirs))
-        if self.now(0.25):
-            return self.put("equation", self.same(dtype), mine, w or mine), theirs
-        return mine, self.value(theirs, dtype, v)
 
-    def guard(self, condition: str, e: str, dtype: str, w: str = "", cells: bool = True) -> str:
-        """A condition in its place."""
-        if not self.now(1.5):
-            return condition
-        other = w or e
-        if cells and self.now():
-            e = other = self.cell(dtype)
-        if self.chance.random() < 0.2:
-            never = self.one(*(WHOLE_NEVER if dtype in WHOLE else NEVER))
-            both = (f"({condition} or {never})", f"{condition} and not ({never})") if condition else (f"not ({never})",)
-            return self.put("guard", self.one(*both), e, other)
-        truth = self.truth(dtype)
-        if not condition:
-            return self.put("guard", truth, e, other)
-        return self.put(
-            "guard", self.one(f"{condition} and {truth}", f"{condition} and {truth}", f"{truth} and {condition}"), e, other
-        )
+def both(text: str, chance: random.Random) -> str:
+    """Every read of one array is another value: the same in the equation and in the program, or two that a law says are one."""
+    name, dtype = chance.choice([(found[1], dtype) for found, dtype in reads(text)])
+    sides = list(chance.choice(WHOLE_LAWS if dtype in WHOLE else LAWS))
+    chance.shuffle(sides)
+    mine, theirs = sides if chance.random() < 0.5 else [same(chance, dtype)] * 2
+    beside = chance.choice((BESIDE, BESIDE, ""))
 
-    def store(self, target: str, value: str, condition: str, e: str, dtype: str, update: str = "=") -> str:
-        """A store, whose condition stands beside it, around it, or in two places."""
-        value = wrap(value)
-        decorated = self.guard(condition, e, dtype)
-        match self.chance.randrange(3):
-            case 0:
-                return f"{target} {update} {value} if {decorated}"
-            case 1:
-                return f"if {decorated} {{ {target} {update} {value} }}"
-        inner = self.guard("", e, dtype)
-        return f"if {condition} {{ {target} {update} {value}{f' if {inner}' if inner else ''} }}"
+    def changed(part: str, template: str) -> str:
+        return READ.sub(lambda m: wrap(template.format(e=m[0], w=beside or m[0])) if m[1] == name else m[0], part)
+
+    equation, machine, program = text.partition("\nmachine ")
+    made = changed(equation, mine) + machine + changed(program, theirs)
+    return re.sub(r"\bop (\w+)\(", rf"op \1({BESIDE}: {dtype}, ", made) if BESIDE in made else made
+
+
+def guard(text: str, chance: random.Random) -> str:
+    """A condition and another one that is always true, or without one that never is, or so it seems."""
+    one = chance.choice(list(GUARD.finditer(text)))
+    read, dtype = chance.choice(reads(text))
+    other = chance.choice([found[0] for found, of in reads(text) if of == dtype])
+    extra = truth(chance, dtype) if (seems := chance.random() < 0.8) else chance.choice(WHOLE_NEVER if dtype in WHOLE else NEVER)
+    extra = extra.format(e=read[0], w=other)
+    pairs = ((one[1], extra), (extra, one[1]))
+    joined = (
+        " and ".join(chance.choice(pairs)) if seems else chance.choice((f"({one[1]} or {extra})", f"{one[1]} and not ({extra})"))
+    )
+    return put(text, *one.span(1), joined)
+
+
+TROUBLE = (value, value, both, both, guard)

@@ -1,6 +1,6 @@
-"""The messages of elaboration: each is said somewhere, with the places it points at and the words it leaves open.
+"""The messages of elaboration and derivation: each is said somewhere, with the places it points at and the words it leaves open.
 
-Comes in: `grammar/messages.toml`, and the calls of `say` in the sources. Goes out: nothing, or a message that nobody says, or says otherwise.
+Comes in: `grammar/messages.toml`, and the calls of `say` and `refused` in the sources. Goes out: nothing, or a message that nobody says, or says otherwise.
 The one idea: what a table and its callers agree on is read off both.
 """
 
@@ -29,7 +29,8 @@ def calls() -> Iterator[tuple[str, ast.Call]]:
     """The messages that are said by name, each with its call."""
     for tree in TREES:
         for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "say":
+            name = getattr(node.func, "attr", getattr(node.func, "id", "")) if isinstance(node, ast.Call) else ""
+            if isinstance(node, ast.Call) and name in ("say", "refused"):
                 yield from ((name, node) for name in strings(node.args[0]))
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.mutants.mutate import Mutant, mutants
-from tests.simulate.agree import disagreements
+from tests.program.library import disagreements
 from tinygpu import pipeline
 from tinygpu.program.step import Program
 from tinygpu.proof.check import Refutation, check

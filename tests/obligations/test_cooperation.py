@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.comments import Wrong, wrongs
-from tests.simulate.agree import disagreements
+from tests.program.library import disagreements
 from tinygpu import pipeline
 from tinygpu.program.step import Program
 from tinygpu.proof.check import Refutation, Unknown, check

@@ -7,21 +7,13 @@ from dataclasses import replace
 import pytest
 
 from tests.obligations.texts import open_codes
-from tests.program.cooperation_texts import TEXTS
-from tests.program.library import machines
+from tests.program.library import TEXTS, program
 from tinygpu.category.carrier import Carrier
 from tinygpu.category.layout import Layout
 from tinygpu.category.term import BOOL, INDEX, TRUE, App, Const, Fold, Read, Term, Var, select
 from tinygpu.obligations.wellformed import gaps
 from tinygpu.program import space
-from tinygpu.program.read import read
 from tinygpu.program.step import Array, Assign, Axis, For, Ghost, If, Launch, Program, Step, Sync
-
-
-def corpus(name: str) -> Program:
-    (machine,) = machines(TEXTS[name]).values()
-    return read(machine)
-
 
 ZERO = Const(0.0, "f32")
 ONE = Const(1, "i32")
@@ -104,7 +96,7 @@ def reasons(program: Program) -> str:
 
 
 def with_body(*body: Step) -> Program:
-    ring = corpus("ring_difference")
+    ring = program(TEXTS["ring_difference"])
     (launch,) = ring.launches
     launch = replace(launch, grid=(replace(launch.grid[0], name="g"),), body=body)
     return replace(ring, launches=(launch,), workspaces=(Array("w", "f32", (), space.WORKSPACE),))
@@ -122,7 +114,7 @@ def test_nothing_else_is_asked_of_what_is_no_program() -> None:
 
 
 def test_arrays_live_in_their_launch_and_have_one_name() -> None:
-    ring = corpus("ring_difference")
+    ring = program(TEXTS["ring_difference"])
     (launch,) = ring.launches
     use = Launch((), (), (store(S, (LANE,)),))
     assert "s is no cell" in reasons(replace(ring, launches=(launch, use)))
@@ -132,7 +124,7 @@ def test_arrays_live_in_their_launch_and_have_one_name() -> None:
 
 
 def test_a_workspace_has_extents_over_the_sizes() -> None:
-    ring = corpus("ring_difference")
+    ring = program(TEXTS["ring_difference"])
     for extent in (Var("t"), ONE, Read("n", (), INDEX)):
         assert reasons(replace(ring, workspaces=(Array("w", "f32", (extent,), space.WORKSPACE),)))
     assert not reasons(replace(ring, workspaces=(Array("w", "f32", (Var("n"), Const(3)), space.WORKSPACE),)))

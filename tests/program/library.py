@@ -1,30 +1,38 @@
 """What the tests of the program folder share: machines from text, sizes around the boundaries of a machine, and runs of programs.
 
-Goes out: `machines(text)`, `edges(program)`, `agrees(program, sizes)`.
-The one idea: the sizes that matter are 0, 1, a prime, and one less, one more and just as many as a constant extent covers.
+Goes out: `machines(text)`, `program(text)`, `edges(program)`, `disagreements(program, sizes)`; `TEXTS`, programs of threads that work together, as text,
+one for each way of doing so. The one idea: the sizes that matter are 0, 1, a prime, and one less, one more and just as many as a constant extent covers.
 """
 
 from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+from tests.conftest import ROOT
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.term import Const
+from tinygpu.derive.derive import derive
 from tinygpu.model.elaborate import elaborate
 from tinygpu.model.machine import Machine
 from tinygpu.program.read import read
 from tinygpu.program.render import render
 from tinygpu.program.step import For, Program, steps
-from tinygpu.simulate.inputs import random_inputs
-from tinygpu.simulate.reference import compare, reference, tolerance
+from tinygpu.simulate.fault import sentence
+from tinygpu.simulate.inputs import promised, random_inputs
+from tinygpu.simulate.reference import reference
 from tinygpu.simulate.simulate import simulate
+from tinygpu.simulate.sizes import sizes_to_try, text_of
+from tinygpu.simulate.tolerance import compare, tolerance
 from tinygpu.syntax import tree
 from tinygpu.syntax.parse import parse
 
+HERE = Path(__file__).parent
+TEXTS = {path.stem: path.read_text(encoding="utf-8") for path in sorted((HERE / "cooperation").glob("*.tgpu"))}
 PRIMES = (2, 3, 5, 7, 13)
 MOST = 1 << 14  # points that the sizes of one run may have together
 
@@ -36,7 +44,18 @@ def machines(text: str) -> dict[str, Machine]:
 
 def here(name: str) -> dict[str, Machine]:
     """The machines of a file of this folder."""
-    return machines((Path(__file__).parent / f"{name}.tgpu").read_text(encoding="utf-8"))
+    return machines((HERE / f"{name}.tgpu").read_text(encoding="utf-8"))
+
+
+def program(text: str) -> Program:
+    """The program of the one machine of a text."""
+    (machine,) = machines(text).values()
+    return derive(machine)
+
+
+def shipped(spec: str, title: str) -> Program:
+    """The program of a machine of `specs/`."""
+    return derive(machines((ROOT / "specs" / f"{spec}.tgpu").read_text(encoding="utf-8"))[title])
 
 
 def reread(program: Program, machine: Machine, change: Callable[[str], str] = str) -> Program:
@@ -78,12 +97,28 @@ def edges(program: Program, count: int, seed: int = 0) -> Iterator[dict[str, int
             return
 
 
-def agrees(program: Program, sizes: Mapping[str, int], seed: int = 0) -> str:
-    """Whether a run at these sizes has no fault and gives what the equation gives: empty, or what went wrong."""
+def disagreements(program: Program, sizes: Mapping[str, int], seed: int = 0, order: int | None = None, **how: Any) -> list[str]:
+    """Faults and wrong elements of a run at these sizes, with random inputs of that seed, threads in the order of that seed.
+
+    Nothing where no input can be as the op's data preconditions want it (an index into an empty axis).
+    """
     inputs = random_inputs(program.op, sizes, seed)
-    outcome = simulate(program, sizes, inputs, order=seed or None, budget=1 << 28)
-    if outcome.faults:
-        return f"{program.name} at {dict(sizes)}: {outcome.faults[0]}"
+    if not promised(program.op, sizes, inputs):
+        return []
+    outcome = simulate(program, sizes, inputs, order=order, **how)
     rtol, atol = tolerance(program.op, sizes)
     wrong = compare(program.op, outcome.outputs, reference(program.op, sizes, inputs), rtol=rtol, atol=atol)
-    return f"{program.name} at {dict(sizes)}: {wrong[0]}" if wrong else ""
+    return [*map(sentence, outcome.faults), *map(str, wrong)]
+
+
+def agrees(program: Program, sizes: Mapping[str, int], seed: int = 0) -> str:
+    """Whether a run at these sizes has no fault and gives what the equation gives: empty, or what went wrong."""
+    return next((f"{program.name} at {dict(sizes)}: {one}" for one in disagreements(program, sizes, seed, seed or None)), "")
+
+
+def first_disagreement(program: Program, tries: Iterable[Mapping[str, int]] | None = None) -> str:
+    """The first sizes at which the program goes wrong and how, or an empty text. Every other run permutes the threads."""
+    for number, sizes in enumerate(sizes_to_try(program) if tries is None else tries):
+        for found in disagreements(program, sizes, 0, number if number % 2 else None):
+            return f"at {text_of(sizes)}: {found}"
+    return ""

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from tests.program.library import agrees, edges, machines
-from tinygpu.category.term import App, Const, Fold, Read, Var, ceildiv, text
+from tests.program.library import TEXTS, machines
+from tests.program.library import program as one
+from tinygpu.category.layout import Layout
+from tinygpu.category.term import App, Const, Read, Var, text
 from tinygpu.derive.derive import derive
 from tinygpu.diagnostic import Diagnostic, TinygpuError
-from tinygpu.program.render import render
-from tinygpu.program.space import LOCAL
-from tinygpu.program.step import Array, Assign, For, Ghost, If, Program
+from tinygpu.program.render import render_machine
+from tinygpu.program.space import LOCAL, SHARED, WORKSPACE
+from tinygpu.program.step import Array, Assign, For, Program, Sync, steps
 
 OP = "op o(a: f32, x: f32[n], k: i32[n], h: f16[n]) -> (y: f32[n], c: i32[n]) { y[i] = a * x[i] + f32(h[i])\n c[i] = 2 * k[i] }\n"
 
@@ -35,29 +39,6 @@ def test_names_dtypes_and_literals() -> None:
     assert assign == Assign("v", (Const(1),), App("add", (product, App("cast", (Var("t"),), "f32")), "f32"), "", Var("t") < 3)
 
 
-def test_a_select_is_a_value_and_a_guard_is_a_guard() -> None:
-    body = (
-        program("local v: f32[]\nv[] = x[t] if t < n else 0\nv[] = x[t] if t < n\nv[] = (x[t] if t < n else 0) if g < 1")
-        .launches[0]
-        .body
-    )
-    one, two, three = (s for s in body if isinstance(s, Assign))
-    assert isinstance(one.value, App) and one.value.op == "select" and one.guard == Const(True, "bool")
-    assert isinstance(two.value, Read) and text(two.guard) == "t < n"
-    assert isinstance(three.value, App) and three.value.op == "select" and text(three.guard) == "g < 1"
-
-
-def test_updates_loops_ifs_and_ghosts() -> None:
-    source = "local v: f32[]\nv[] = 0\nif g < 2 {\nfor j < n { v[] += x[j] }\nfor u < 2 in register { v[] max= x[u] if u < n }\n}\nv[] holds sum[j] x[j]"
-    _, _, branch, ghost = program(source).launches[0].body
-    assert isinstance(branch, If) and isinstance(ghost, Ghost) and isinstance(ghost.value, Fold)
-    loop, unrolled = branch.body
-    assert isinstance(loop, For) and isinstance(unrolled, For)
-    assert (loop.axis.extent, loop.axis.sort, unrolled.axis.sort) == (Var("n"), "time", "register")
-    (update,) = (s for s in unrolled.body if isinstance(s, Assign))
-    assert update.update == "max"
-
-
 def test_a_loop_over_listed_values_is_its_body_for_each() -> None:
     listed = program("local p: f32[8]\nfor d in (4, B, 1) { for u < d in register { p[u] += p[u + d] } }", "param B = 2\n")
     by_hand = "".join(f"for u < {d} in register {{ p[u] += p[u + {d}] }}\n" for d in (4, 2, 1))
@@ -65,31 +46,59 @@ def test_a_loop_over_listed_values_is_its_body_for_each() -> None:
     assert program("for d in () { y[d] = 0 }\ny[t] = 0").launches == program("y[t] = 0").launches
 
 
-def test_params_are_numbers() -> None:
-    body = (
-        program("local v: f32[B]\nfor u < B in register { v[u] = x[g*B + u] if g*B + u < n else 0 }", "param B = 8\n")
-        .launches[0]
-        .body
-    )
-    assert body[0] == Array("v", "f32", (Const(8),), LOCAL)
+STRANGE = """op total(x: f32[n]) -> (s: f32[]) { s[] = sum[i] x[i] }
+machine strange : total {
+  param B = 8
+  program {
+    workspace part: f32[ceil(n / B)]
+    workspace flags: bool[2, n]
+    launch (grid = (g: ceil(n / B)), block = (t: 32)) {
+      shared one: i64[]
+      shared two: f32[B, B] swizzle(B - 6, 1, 3)
+      local v: f32[]
+      v[] = shuffle_idx(shuffle_up(2 * x[0], t // 2) + 1, 33) * exp(shuffle_down(exp(t), 3))
+      warp barrier
+      atomic one[] max= 3
+      if g < 1 {
+        barrier
+        flags[t % 2, 0] any= shuffle_xor(t < 3, 1)
+      }
+      part[g] = shuffle_xor(2, 1)
+      for j < n { v[] += x[j] }
+      for j < 2 in register { v[] max= (x[j] if j < n else 0) if g < 1 }
+      v[] holds sum[j] x[j]
+    }
+    launch (grid = (), block = ()) { s[] = part[0] }
+    launch (grid = (), block = ()) { part[0] = s[] }
+  }
+}
+"""
+ALL = {**TEXTS, "strange": STRANGE, "one_launch": STRANGE.partition("    launch (grid = (), block")[0] + "} }"}
 
 
-def test_one_name_may_serve_two_loops_one_after_the_other() -> None:
-    program("local v: f32[]\nfor j < n { v[] = x[j] }\nfor j < 3 { v[] = x[j] if j < n }")
+@pytest.mark.parametrize("name", ALL)
+def test_the_text_of_a_program_reads_back_to_it(name: str) -> None:
+    made = one(ALL[name])
+    again = one(ALL[name].partition("machine")[0] + render_machine(made))
+    assert replace(again, name=made.name) == made
 
 
-def test_several_launches() -> None:
-    source = (
-        f"{OP}machine m : o {{ program {{\nlaunch (grid = (g: ceil(n / 4)), block = (t: 4)) {{ y[g*4 + t] = a * x[g*4 + t] + f32(h[g*4 + t]) if g*4 + t < n }}\n"
-        "launch (grid = (b: n), block = ()) { c[b] = 2 * k[b] }\n} }"
-    )
-    (machine,) = machines(source).values()
-    made = derive(machine)
-    assert [tuple(a.name for a in one.grid) for one in made.launches] == [("g",), ("b",)]
-    assert made.launches[0].grid[0].extent == ceildiv(Var("n"), 4)
-    assert not any(agrees(made, sizes) for sizes in edges(made, 5))
-    again = source.partition("program")[0] + render(made) + "}"
-    assert derive(next(iter(machines(again).values()))) == made
+def test_each_step_is_what_the_text_says() -> None:
+    strange = one(STRANGE)
+    body = tuple(steps(strange.launches[0].body))
+    assert [s.scope for s in body if isinstance(s, Sync)] == ["warp", "block"]
+    assert [s.target for s in body if isinstance(s, Assign) and s.atomic] == ["one"]
+    assert strange.workspaces[1] == Array("flags", "bool", (Const(2), Var("n")), WORKSPACE)
+    assert [text(w.extents[0]) for w in strange.workspaces] == ["ceil(n / 8)", "2"]
+    assert strange.shared["two"].layout == Layout(swizzle=(2, 1, 3))
+    assert one(TEXTS["transpose_padded"]).shared["s"] == Array("s", "f32", (Const(32), Const(32)), SHARED, Layout(pad=1))
+    *_, flags, part, _, most = (s for s in body if isinstance(s, Assign))
+    assert part.value == App("shuffle_xor", (Const(2.0, "f32"), Const(1)), "f32")
+    assert flags.value == App("shuffle_xor", (Var("t") < 3, Const(1)), "bool")
+    assert isinstance(most.value, App) and (most.value.op, most.update, text(most.guard)) == ("select", "max", "g < 1")
+    assert [(s.axis.extent, s.axis.sort) for s in body if isinstance(s, For)] == [(Var("n"), "time"), (Const(2), "register")]
+    last = strange.launches[-1].body[0]
+    assert isinstance(last, Assign) and last.value == Read("s", (), "f32")
 
 
 MISTAKES = {

@@ -20,8 +20,8 @@ from tinygpu.proof.replay import misbehaviour, replay
 from tinygpu.simulate import exact
 from tinygpu.simulate.fault import HoldsViolated
 from tinygpu.simulate.inputs import random_inputs
+from tinygpu.simulate.sizes import lane_steps
 from tinygpu.simulate.tolerance import Mismatch
-from tinygpu.simulate.turns import lane_steps
 
 ROUNDED = {
     "a sum that drowns": (COPY, "s[ROW] = (x[ROW] + 100000000) - 100000000"),

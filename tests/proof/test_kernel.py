@@ -14,7 +14,7 @@ import z3
 from tests.obligations.texts import COPY, SUM, program
 from tinygpu import pipeline
 from tinygpu.category.term import Var, equal
-from tinygpu.obligations import state
+from tinygpu.obligations import claims_of
 from tinygpu.obligations.obligation import Gap, Inhabited, Obligation
 from tinygpu.program.step import Program
 from tinygpu.proof import kernel
@@ -119,7 +119,7 @@ def test_a_point_that_does_not_come_to_mind_is_asked_for() -> None:
 
 def test_one_open_claim_is_no_proof(monkeypatch: pytest.MonkeyPatch) -> None:
     made = program(COPY, "s[ROW] = x[ROW]")
-    claims = list(state(made))
+    claims = list(claims_of(made))
     assert isinstance(prove(made), Proof)
-    monkeypatch.setattr(kernel, "state", lambda *_: iter([*claims, Gap("test", "TG503", "a gap", "why")]))
+    monkeypatch.setattr(kernel, "claims_of", lambda *_: iter([*claims, Gap("test", "TG503", "a gap", "why")]))
     assert not isinstance(prove(made), Proof)

@@ -15,7 +15,7 @@ from tests.conftest import ROOT
 from tests.obligations.texts import COPY, SUM, program
 from tinygpu import pipeline
 from tinygpu.category.term import App, Axis, Const, Read, Term, Var
-from tinygpu.obligations import state
+from tinygpu.obligations import claims_of
 from tinygpu.obligations.obligation import Claim, Obligation
 from tinygpu.program.step import For, Program, Step, Sync
 from tinygpu.proof import check as check_module
@@ -88,7 +88,7 @@ def test_a_wrong_value_is_shown_before_anything_is_asked_about_the_largest_sizes
 
     monkeypatch.setattr(kernel, "discharge", noted)
     wrong = program(COPY, "s[ROW] = x[ROW] + 1")
-    assert any(claim.kind == "width" for claim in state(wrong)) and refuted(wrong)
+    assert any(claim.kind == "width" for claim in claims_of(wrong)) and refuted(wrong)
     assert "body" in asked and "width" not in asked
     asked.clear()
     assert isinstance(check(program(*ODD)), Unknown) and "width" in asked  # where nothing misbehaves everything is asked

@@ -8,15 +8,13 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.simulate.samples import at
 from tinygpu.category.term import Const
+from tinygpu.diagnostic import NOWHERE
 from tinygpu.program.access import READ, STORE
 from tinygpu.program.step import WARP, Assign
-from tinygpu.simulate.clock import Clock, Moments
-from tinygpu.simulate.fault import At, Faults, Race
-from tinygpu.simulate.group import Group
-from tinygpu.simulate.memory import Place
-from tinygpu.simulate.shadow import Access, Shadow
+from tinygpu.simulate.fault import At, DoubleStore, Faults, Race
+from tinygpu.simulate.group import Execution, Group
+from tinygpu.simulate.shadow import Access, Clock, Moments, Shadow
 
 CELLS = 4
 
@@ -43,9 +41,9 @@ def races(a: Seen, b: Seen) -> bool:
     return a.thread // WARP != b.thread // WARP or a.warp_epoch == b.warp_epoch
 
 
-def place(group: Group, event: int) -> Place:
+def place(group: Group, event: int) -> Execution:
     env = {"b": group.blocks[group.block], "t": group.thread, "event": event}
-    return Place(Assign("s", (), Const(0.0, "f32"), span=at(1)), 0, group, env, ("b", "t"), ("event",))
+    return Execution(Assign("s", (), Const(0.0, "f32"), span=NOWHERE), 0, group, env, ("b", "t"), ("event",))
 
 
 def who(one: At) -> tuple[int, int, int]:
@@ -84,7 +82,7 @@ def test_races_are_those_of_the_definition(seed: int, warp_barriers: bool, threa
                 ]
                 pairs = {(a.block, a.thread, a.event, b.thread, b.address) for b in now for a in past + now if races(a, b)}
                 faults = Faults(100)
-                shadow.touch(kind, Access.of(place(group, event), address + group.block * CELLS, points, (group.lanes,)), faults)
+                shadow.touch(kind, Access.of(place(group, event), address + group.block * CELLS, points), faults)
                 past += now
                 assert bool(faults.found) == bool(pairs)
                 for race in faults.found:
@@ -97,26 +95,27 @@ def test_races_are_those_of_the_definition(seed: int, warp_barriers: bool, threa
 @settings(max_examples=60)
 @given(st.integers(0, 10**6))
 def test_nothing_orders_the_threads_of_a_launch(seed: int) -> None:
-    """Groups of blocks run one after the other; two stores are seen by the array itself, and not here."""
+    """Groups of blocks run one after the other; two stores to one element are a fault also of one thread."""
     chance = np.random.default_rng(seed)
-    moments, logs = Moments(), None
+    moments, logs, last = Moments(), {}, np.full(CELLS, -1, np.int64)
     past: list[tuple[str, int, int]] = []
     order = chance.permutation(3)
     for low, high in ((0, 2), (2, 6)):
         group = Group.of(np.arange(low, high), order)
-        shadow = Shadow("h", (CELLS,), CELLS, CELLS, Clock.of_launch(group, 6, moments), logs or {})
-        logs = shadow.logs
+        shadow = Shadow("h", (CELLS,), CELLS, CELLS, Clock.of_launch(group, 6, moments), logs=logs, last=last)
         for event in range(3):
             kind = str(chance.choice((READ, STORE, "sum")))
             points, address = chance.random(group.lanes) < 0.3, chance.integers(0, CELLS, group.lanes)
             faults = Faults(100)
-            shadow.touch(kind, Access.of(place(group, event), address, points, (group.lanes,)), faults)
+            shadow.touch(kind, Access.of(place(group, event), address, points), faults)
             thread = group.blocks[group.block] * 3 + group.thread
             now = [(kind, int(t), int(a)) for t, a, p in zip(thread, address, points, strict=True) if p]
             bad = [(a, b) for b in now for a in past if a[0] != b[0] and a[2] == b[2] and a[1] != b[1]]
+            twice = [(a, b) for n, b in enumerate(now) for a in (*past, *now[:n]) if a[0] == STORE == b[0] and a[2] == b[2]]
             past += now
-            assert bool(faults.found) == bool(bad)
-            for race in faults.found:
-                assert isinstance(race, Race) and race.scope == "launch"
-                first, second = (who(one)[0] * 3 + who(one)[1] for one in (race.first, race.at))
-                assert any((a[1], b[1], b[2]) == (first, second, race.index[0]) for a, b in bad)
+            races = [fault for fault in faults.found if isinstance(fault, Race)]
+            stores = [fault for fault in faults.found if isinstance(fault, DoubleStore)]
+            assert (bool(races), bool(stores)) == (bool(bad), bool(twice)) and all(race.scope == "launch" for race in races)
+            for fault, pairs in (*((race, bad) for race in races), *((store, twice) for store in stores)):
+                first, second = (who(one)[0] * 3 + who(one)[1] for one in (fault.first, fault.at))
+                assert any((a[1], b[1], b[2]) == (first, second, fault.index[0]) for a, b in pairs)

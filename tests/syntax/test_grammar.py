@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from tests.syntax.examples import EXAMPLES
-from tinygpu.syntax.grammar import LEVELLESS, compiled, load, made_of, read_grammar_file, to_json
+from tests.syntax.texts import EXAMPLES
+from tinygpu.syntax.grammar import LEVELLESS, compiled, made_of, read_grammar_file, shipped_parser, to_json
 from tinygpu.syntax.lexer import scan, significant
 from tinygpu.syntax.node import several
 from tinygpu.syntax.reader import at_start, run
@@ -24,7 +24,7 @@ TEXTS = {**EXAMPLES, **{path.stem: path.read_text(encoding="utf-8") for path in 
 
 
 def test_every_rule_has_a_row_and_every_row_a_rule() -> None:
-    rules = {(rule.alias or str(rule.origin.name), rule.options.expand1 and not rule.alias) for rule in load().lark.rules}
+    rules = {(rule.alias or str(rule.origin.name), rule.options.expand1 and not rule.alias) for rule in shipped_parser().lark.rules}
     named = {name for name, _ in rules if name[0] != "_"}
     assert {name for name, single in rules if name in named and not single} <= set(BUILD) <= named
 
@@ -35,7 +35,7 @@ def test_what_makes_no_level_is_a_tuple() -> None:
 
 
 def test_every_word_of_the_grammar_is_read_as_itself() -> None:
-    for word in load().literals:
+    for word in shipped_parser().literals:
         kinds = [token.kind if token.kind != "WORD" else token.text for token in scan(word)]
         assert kinds == [word, "$END"]
 
@@ -84,6 +84,6 @@ def test_editors_know_every_word() -> None:
     text = read_grammar_file("tgpu.tmLanguage.json")
     assert json.loads(text)["scopeName"] == "source.tgpu"
     known = set(re.findall(r"[a-z_]+", text))
-    assert {word for word in (*load().literals, *load().folds) if word.isidentifier()} <= known
+    assert {word for word in (*shipped_parser().literals, *shipped_parser().folds) if word.isidentifier()} <= known
     for name, rule in json.loads(text)["repository"].items():
         assert re.compile(rule["match"].replace("(?<=^|\\{)", "(?<![^{])")), name

@@ -6,47 +6,20 @@ The one idea: the span of an expression is a text, and that text alone must be r
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
-from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 import pytest
 
-from tests.syntax.examples import EXAMPLES
+from tests.syntax.texts import EXAMPLES, bare, expression, nodes, step
 from tinygpu.diagnostic import NOWHERE, TinygpuError
 from tinygpu.syntax import tree
 from tinygpu.syntax.parse import parse
-from tinygpu.syntax.tree import Assign, Binary, Cell, Compute, FoldExpr, For, Group, IfElse, Name, Number, Sized, TensorDecl, Unary
+from tinygpu.syntax.tree import Assign, Binary, Cell, Compute, For, Group, IfElse, Name, Number, Sized, TensorDecl
 
-X = Cell("x", (Name("i"),))
-
-
-def nodes(value: Any) -> Iterator[Any]:
-    """Every node of a tree, comments included."""
-    if isinstance(value, tuple):
-        for part in value:
-            yield from nodes(part)
-    elif is_dataclass(value) and not isinstance(value, type):
-        yield value
-        for field in fields(value):
-            if field.name != "span":
-                yield from nodes(getattr(value, field.name))
-
-
-def expression(text: str) -> tree.Expr:
-    (param,) = parse(f"param p = {text}").declarations
-    assert isinstance(param, tree.Param) and param.value is not None
-    return param.value
-
-
-def step(text: str) -> tree.Statement:
-    (machine,) = parse(f"machine m : f {{\nprogram {{\n{text}\n}}\n}}").declarations
-    assert isinstance(machine, tree.Machine) and isinstance(machine.clauses[0], tree.ProgramClause)
-    return machine.clauses[0].body[0]
+X, BELOW = Cell("x", (Name("i"),)), Binary("<", Name("i"), Name("n"))
 
 
 @pytest.mark.parametrize("name", sorted(EXAMPLES))
@@ -62,40 +35,38 @@ def test_every_node_has_the_span_of_its_text(name: str) -> None:
             assert expression(text[span.start : span.end]) == node
 
 
-def test_levels_of_operators() -> None:
-    a, b, c = Name("a"), Name("b"), Name("c")
-    assert expression("a + b * c") == Binary("+", a, Binary("*", b, c))
-    assert expression("a - b - c") == Binary("-", Binary("-", a, b), c)
-    assert expression("-a * b") == Binary("*", Unary("-", a), b)
-    assert expression("not a == b and c") == Binary("and", Unary("not", Binary("==", a, b)), c)
-    assert expression("a if b else b if c else a") == IfElse(a, b, IfElse(b, c, a))
-    assert expression("a ^ b + c") == Binary("^", a, Binary("+", b, c))
+SAME = {  # what an expression means, in parentheses
+    "a + b * c": "a + (b * c)", "a - b - c": "(a - b) - c", "-a * b": "(-a) * b", "not a == b and c": "(not (a == b)) and c",
+    "a if b else b if c else a": "a if b else (b if c else a)", "a ^ b + c": "a ^ (b + c)", "a or b and c": "a or (b and c)",
+    "sum[k] a * b + c": "(sum[k] (a * b)) + c", "2 * sum[k] a * b": "2 * (sum[k] (a * b))", "-sum[k] a": "-(sum[k] a)",
+}  # fmt: skip
 
 
-def test_the_body_of_a_fold_is_a_product() -> None:
-    k = tree.Binder("k")
-    assert expression("sum[k] a * b + c") == Binary("+", FoldExpr("sum", (k,), Binary("*", Name("a"), Name("b"))), Name("c"))
-    assert expression("2 * sum[k] a * b") == Binary("*", Number("2"), FoldExpr("sum", (k,), Binary("*", Name("a"), Name("b"))))
-    assert expression("-sum[k] a") == Unary("-", FoldExpr("sum", (k,), Name("a")))
+@pytest.mark.parametrize("text", SAME)
+def test_levels_of_operators(text: str) -> None:
+    """A fold's body is a product."""
+    assert bare(expression(text), True) == bare(expression(SAME[text]), True) and expression(text) != expression(SAME[text])
 
 
-def test_a_guard_is_not_a_choice() -> None:
-    g = Binary("<", Name("i"), Name("n"))
-    assert step("y[i] = x[i] if i < n") == Assign(Cell("y", (Name("i"),)), X, "", g)
-    assert step("y[i] += x[i] if i < n else 0") == Assign(Cell("y", (Name("i"),)), IfElse(X, g, Number("0")), "sum")
-    assert step("y[i] max= x[i]") == Assign(Cell("y", (Name("i"),)), X, "max")
+STEPS = {
+    "y[i] = x[i] if i < n": Assign(Cell("y", (Name("i"),)), X, "", BELOW),  # a guard is not a choice
+    "y[i] += x[i] if i < n else 0": Assign(Cell("y", (Name("i"),)), IfElse(X, BELOW, Number("0")), "sum"),
+    "y[i] max= x[i]": Assign(Cell("y", (Name("i"),)), X, "max"),
+    "for k < K { }": For("k", Name("K"), ()),
+    "for k < 8 in vector { }": For("k", Number("8"), (), "vector"),
+    "for d in (2, 1) { }": For("d", None, (), "time", (Number("2"), Number("1"))),
+}
 
 
-def test_loops() -> None:
-    assert step("for k < K { }") == For("k", Name("K"), ())
-    assert step("for k < 8 in vector { }") == For("k", Number("8"), (), "vector")
-    assert step("for d in (2, 1) { }") == For("d", None, (), "time", (Number("2"), Number("1")))
+@pytest.mark.parametrize("text", STEPS)
+def test_steps(text: str) -> None:
+    (machine,) = parse(step(text)).declarations
+    assert machine.clauses[0].body == (STEPS[text],)  # type: ignore[union-attr]
 
 
 def test_a_scalar_is_not_an_array_of_rank_0() -> None:
     (op,) = parse("op f(a: f32, s: f32[]) -> (y: f32[n]) { y[i] = a }").declarations
-    assert isinstance(op, tree.Op)
-    assert op.inputs == (TensorDecl("a", "f32", None), TensorDecl("s", "f32", ()))
+    assert isinstance(op, tree.Op) and op.inputs == (TensorDecl("a", "f32", None), TensorDecl("s", "f32", ()))
 
 
 def test_a_newline_separates() -> None:
@@ -126,25 +97,6 @@ def test_reading_compiles_nothing() -> None:
     env = {"PYTHONPATH": str(Path(__file__).resolve().parents[2])}
     done = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, check=True, env=env)
     assert done.stdout.strip() == "[]"
-
-
-def test_an_installed_tinygpu_has_its_grammar(tmp_path: Path) -> None:
-    """Without a checkout around it the grammar is the data of the package `tinygpu.grammar`."""
-    root = Path(__file__).resolve().parents[2]
-    for part in ("__init__.py", "diagnostic.py", "catalogue.py", "record.py", "syntax"):
-        copy = shutil.copytree if (root / "tinygpu" / part).is_dir() else shutil.copy
-        (tmp_path / "tinygpu").mkdir(exist_ok=True)
-        copy(root / "tinygpu" / part, tmp_path / "tinygpu" / part)
-    (tmp_path / "tinygpu" / "__init__.py").write_text("", encoding="utf-8")
-    shutil.copytree(root / "grammar", tmp_path / "tinygpu" / "grammar")
-    command = (
-        "from tinygpu.syntax.parse import parse; from tinygpu.syntax import grammar\n"
-        "print(grammar.source(), parse('param a = 3').declarations[0].name)\n"
-        "try: parse('param a == 3')\n"
-        "except Exception as error: print(error)"
-    )
-    done = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, check=True, cwd=tmp_path)
-    assert done.stdout == f"{tmp_path / 'tinygpu' / 'grammar'} a\nTG022 here stands `=`, not `==`\n"
 
 
 def test_a_name_is_not_longer_than_a_file_may_be_called() -> None:

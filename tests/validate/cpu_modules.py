@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from tests.validate.mutants import mutants
-from tinygpu import pipeline
+from tinygpu import pipeline, runtime
 from tinygpu.category.evaluate import evaluate
 from tinygpu.derive.unpack import unpack
-from tinygpu.emit.cpu import cpu_name, cpu_source
+from tinygpu.emit.cpu import cpu_kernels, cpu_name
 from tinygpu.emit.python import identifier
 from tinygpu.program.step import Program
 from tinygpu.record import replace
@@ -38,34 +38,41 @@ def kernel(spec: str, title: str, given: bool = False) -> tuple[str, str, Progra
     machine = next(m for m in pipeline.load(SPECS / f"{spec}.tgpu").machines if m.title == title)
     program = pipeline.on_core((None if given else next(pipeline.singles(machine), None)) or pipeline.program(machine))
     program = replace(program, name=identifier(program.name))
-    return cpu_source(program), cpu_name(program).removesuffix("_cpu"), program
+    return cpu_kernels(program), cpu_name(program).removesuffix("_cpu"), program
 
 
 def runner(text: str, name: str, parallel: bool) -> Callable[..., None]:
     """`NAME_cpu` of a text, by Python itself: the decorators do nothing, vectors are arrays. `parallel`: however few items there are."""
     tree = ast.parse(text.replace("< 65536", "< 0") if parallel else text)
-    kept = [n for n in tree.body if not isinstance(n, ast.Import | ast.ImportFrom | ast.ClassDef) and not _of_vectors(n)]
-    names: dict[str, Any] = {
-        "np": np, "math": math, "njit": lambda **_: lambda f: f, "prange": range, "get_num_threads": lambda: 3, "LANES": LANES,
-        "lanes_load": lambda a, i: _inside(a, i) and a[int(i) : int(i) + LANES].copy(),
-        "lanes_store": lambda a, i, v: _inside(a, i) and a.__setitem__(slice(int(i), int(i) + LANES), v),
-        "lanes_spread": lambda x: np.full(LANES, x), "lanes_add": np.add, "lanes_sub": np.subtract, "lanes_mul": np.multiply,
-        "lanes_div": np.divide, "lanes_max": np.maximum, "lanes_min": np.minimum,
-    }  # fmt: skip
-    exec(compile(ast.Module(kept, []), name, "exec"), names)
+    names: dict[str, Any] = {**plain_runtime(), "prange": range, "get_num_threads": lambda: 3}
+    names |= {f"{name}_{dtype}": made for name, made in VECTORS.items() for dtype in ("f32", "f64")}
+    exec(compile(tree, name, "exec"), names)
     return names[f"{name}_cpu"]  # type: ignore[no-any-return]
 
 
-def _of_vectors(node: ast.stmt) -> bool:
-    words = ("lanes_", "LANES", "VECTOR", "Lanes")
-    return any(isinstance(n, ast.Name) and n.id.startswith(words) and isinstance(n.ctx, ast.Store) for n in ast.walk(node)) or (
-        isinstance(node, ast.FunctionDef) and node.name.startswith(words)
-    )
+@cache
+def plain_runtime() -> dict[str, Any]:
+    """What kernels call of the runtime, as functions of Python."""
+    names: dict[str, Any] = {"np": np, "math": math, "njit": lambda **_: lambda f: f, "Any": Any}
+    for file in ("arithmetic", "functions"):
+        tree = ast.parse(Path(runtime.__file__).with_name(f"{file}.py").read_text(encoding="utf-8"))
+        tree.body = [n for n in tree.body if not isinstance(n, ast.ImportFrom) or n.module == "__future__"]
+        exec(compile(tree, file, "exec"), names)
+    return names
 
 
 def _inside(array: Any, first: Any) -> bool:
     assert 0 <= int(first) <= len(array) - LANES
     return True
+
+
+VECTORS: dict[str, Any] = {
+    "LANES": LANES,
+    "lanes_load": lambda a, i: _inside(a, i) and a[int(i) : int(i) + LANES].copy(),
+    "lanes_store": lambda a, i, v: _inside(a, i) and a.__setitem__(slice(int(i), int(i) + LANES), v),
+    "lanes_spread": lambda x: np.full(LANES, x), "lanes_add": np.add, "lanes_sub": np.subtract, "lanes_mul": np.multiply,
+    "lanes_div": np.divide, "lanes_max": np.maximum, "lanes_min": np.minimum,
+}  # fmt: skip
 
 
 def outputs(function: Callable[..., None], program: Program, sizes: dict[str, int], seed: int) -> list[Any]:

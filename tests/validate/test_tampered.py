@@ -102,7 +102,7 @@ def test_nothing_that_is_run_at_import_is_taken_by_the_readers():
         harmless = what.startswith("a comment")
         assert harmless != bool(found(edited, expected) or findings(edited, expected, "m.py")), what
         count += not harmless
-    assert count > 70, count
+    assert count > 60
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ class Sizes:
 @dataclass(frozen=True, slots=True)
 class Known:
     """What is known where a term stands: the extents of axes, facts, and those facts as polynomials that are not negative; and what terms
-    are there, by the term or, where it matters which of equal ones it is, by its identity.
+    are there, by their identity, since it matters which of equal ones it is.
 
     All of it is so at the points of the box; an empty box has no points, so there anything may be said.
     """
@@ -42,7 +42,7 @@ class Known:
     extents: Extents
     given: frozenset[Term] = frozenset()
     forms: tuple[Polynomial, ...] = ()
-    settled: dict[Term | int, tuple[Term, Term]] = field(default_factory=dict, compare=False, repr=False)
+    settled: dict[int, Term] = field(default_factory=dict, compare=False, repr=False)
     further: dict[Term, Known] = field(default_factory=dict, compare=False, repr=False)
     decided: dict[Term, bool | None] = field(default_factory=dict, compare=False, repr=False)
     looked: list[Sizes] = field(default_factory=list, compare=False, repr=False)

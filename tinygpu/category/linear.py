@@ -55,10 +55,15 @@ def number(p: Polynomial) -> int | None:
 
 def plus(p: Polynomial, q: Polynomial, scale: int = 1) -> Polynomial:
     """`p + scale·q`."""
-    out = dict(p)
+    if not p and scale == 1:
+        return q
+    out = p.copy()
     for monomial, c in q.items():
-        out[monomial] = out.get(monomial, 0) + scale * c
-    return {monomial: c for monomial, c in out.items() if c}
+        if total := out.get(monomial, 0) + scale * c:
+            out[monomial] = total
+        else:
+            out.pop(monomial, None)
+    return out
 
 
 def scaled(p: Polynomial, by: int) -> Polynomial:

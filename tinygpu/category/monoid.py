@@ -7,7 +7,7 @@ The one idea: a monoid is its name, and the name knows what it says. That of a c
     >>> from tinygpu.category.node import Var
     >>> pair = Carrier("pair", components=(("m", "f32"), ("s", "f32")))
     >>> m, s, v = Var("m", "f32"), Var("s", "f32"), Var("v", pair)
-    >>> pack((m, s), pair) == App("pack", (m, s), "pair"), part(pack((m, s), pair), 1, "f32") == s, pair.combine(v, v)
+    >>> pack((m, s), pair).dtype == "pair", part(pack((m, s), pair), 1, "f32") == s, pair.combine(v, v)
     (True, True, App(op='pair', args=(Var(name='v', dtype='pair'), Var(name='v', dtype='pair')), dtype='pair'))
     >>> pack((part(v, 0, "f32"), part(v, 1, "f32")), pair) == v, pair == Carrier("pair", components=(("m", "f32"), ("s", "f64")))
     (True, False)

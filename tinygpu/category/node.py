@@ -26,12 +26,15 @@ BOOL = "bool"
 
 
 class Algebra:
-    """Python's operators on terms; integers are lifted to index constants. A term keeps what is asked of it again and again."""
+    """Python's operators on terms; integers are lifted to index constants. A term keeps what is asked of it again and again.
+
+    Terms are made once: of the same parts comes the same object. Where a read or a fold is written is a part, but two terms that differ in
+    nothing else are equal; `bare` is the one of them that was written nowhere.
+    """
 
     __slots__ = (
         "_cancel",
         "_form",
-        "_hash",
         "_inert",
         "_limited",
         "_plain",
@@ -43,7 +46,21 @@ class Algebra:
         "_total",
         "_variables",
         "_whole",
-    )  # of the functions that are `kept`; of `polynomial` of an index or `_forms` of a guard; and of `__hash__`
+        "bare",
+        "number",
+    )  # of the functions that are `kept`; of `polynomial` of an index or `nonnegatives` of a guard
+
+    bare: Any
+    number: int
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Algebra) and self.bare is other.bare)
+
+    def __hash__(self) -> int:
+        return self.number
+
+    def __reduce__(self) -> Any:
+        return type(self), tuple(getattr(self, name) for name in type(self).__match_args__)  # type: ignore[attr-defined]
 
     def __add__(self, other: Term | int) -> Term:
         return apply("add", self, other)
@@ -100,29 +117,54 @@ def kept(function: Callable[[Any], T]) -> Callable[[Any], T]:
     return value
 
 
-@dataclass(frozen=True, slots=True)
+TERMS: dict[tuple[Any, ...], Any] = {}  # every term, by its kind and parts; those inside by their identity, as they stay here
+
+
+def made(key: tuple[Any, ...], parts: tuple[Any, ...], bare: tuple[Any, ...]) -> Any:
+    """A new term of these parts, which is equal to the one of the `bare` parts: those that are written nowhere."""
+    cls = key[0]
+    term = TERMS[key] = object.__new__(cls)
+    for name, part in zip(cls.__match_args__, parts, strict=True):
+        object.__setattr__(term, name, part)
+    same = cls(*bare)
+    object.__setattr__(term, "bare", same)
+    object.__setattr__(term, "number", len(TERMS) if same is term else same.number)
+    return term
+
+
+def word(name: str) -> Any:
+    """A name as a part of a key: that of a carrier is more than a string."""
+    return name if name.__class__ is str else (name.__class__, name)
+
+
+@dataclass(frozen=True, slots=True, eq=False, init=False)
 class Const(Algebra):
     """A literal. `Const(4)` is the index 4, `Const(0.5, "f32")` a value; infinities are `float("inf")`."""
 
     value: int | float | bool
     dtype: str = INDEX
 
-    def __hash__(self) -> int:
-        return hash(self.value)
+    def __new__(cls, value: int | float | bool, dtype: str = INDEX) -> Const:
+        key = (cls, value or str(value), value.__class__, dtype)
+        found = TERMS.get(key)
+        if found is None:
+            found = made(key, (value, dtype), (TERMS.setdefault((cls, value, dtype), value), dtype))  # 1 is 1.0
+        return found  # type: ignore[no-any-return]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, init=False)
 class Var(Algebra):
     """A size, an axis or a binder: an integer in a range that its box knows. (`dtype` is not `index` only for opaque values.)"""
 
     name: str
     dtype: str = INDEX
 
-    def __hash__(self) -> int:
-        return hash(self.name)
+    def __new__(cls, name: str, dtype: str = INDEX) -> Var:
+        key = (cls, name, word(dtype))
+        return TERMS.get(key) or made(key, (name, dtype), (name, dtype))  # type: ignore[no-any-return]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, init=False)
 class App(Algebra):
     """`op` of OPERATIONS applied to `args`, giving `dtype`."""
 
@@ -130,22 +172,15 @@ class App(Algebra):
     args: tuple[Term, ...]
     dtype: str = INDEX
 
-    def __eq__(self, other: object) -> bool:
-        if self is other:
-            return True
-        if other.__class__ is not App:
-            return False
-        return self.op == other.op and self.args == other.args and self.dtype == other.dtype  # type: ignore[attr-defined]
-
-    def __hash__(self) -> int:
-        try:
-            return self._hash  # type: ignore[attr-defined, no-any-return]
-        except AttributeError:
-            object.__setattr__(self, "_hash", found := hash((self.op, self.args, self.dtype)))
-            return found
+    def __new__(cls, op: str, args: tuple[Term, ...], dtype: str = INDEX) -> App:
+        key = (cls, op if op.__class__ is str else word(op), dtype if dtype.__class__ is str else word(dtype), *map(id, args))
+        found = TERMS.get(key)
+        if found is None:
+            found = made(key, (op, args, dtype), (op, tuple([a.bare for a in args]), dtype))
+        return found  # type: ignore[no-any-return]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, init=False)
 class Read(Algebra):
     """`tensor[index]`: an element of an input, an intermediate or a cell. Rank 0 is a scalar argument."""
 
@@ -153,6 +188,13 @@ class Read(Algebra):
     index: tuple[Term, ...]
     dtype: str
     span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+    def __new__(cls, tensor: str, index: tuple[Term, ...], dtype: str, span: Span = NOWHERE) -> Read:
+        key = (cls, tensor, word(dtype), id(span), *map(id, index))
+        found = TERMS.get(key)
+        if found is None:
+            found = made(key, (tensor, index, dtype, span), (tensor, tuple([i.bare for i in index]), dtype))
+        return found  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +207,7 @@ class Axis:
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, init=False)
 class Fold(Algebra):
     """`monoid` over every point of `axes` where `guard` holds, of `body`; binders are the names of the axes."""
 
@@ -175,6 +217,15 @@ class Fold(Algebra):
     body: Term
     dtype: str
     span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+    def __new__(cls, monoid: str, axes: tuple[Axis, ...], guard: Term, body: Term, dtype: str, span: Span = NOWHERE) -> Fold:
+        ranges = [(a.name, id(a.extent), a.sort, id(a.span)) for a in axes]
+        key = (cls, word(monoid), word(dtype), id(guard), id(body), id(span), *ranges)
+        found = TERMS.get(key)
+        if found is None:
+            plain = tuple([Axis(a.name, a.extent.bare, a.sort) for a in axes])
+            found = made(key, (monoid, axes, guard, body, dtype, span), (monoid, plain, guard.bare, body.bare, dtype))
+        return found  # type: ignore[no-any-return]
 
 
 Term: TypeAlias = Const | Var | App | Read | Fold
@@ -196,6 +247,9 @@ FOLDED: Mapping[str, Callable[[int, int], int | bool]] = {
 }
 
 
+TRUTHS = frozenset(COMPARISONS + LOGIC)
+
+
 def apply(op: str, *args: Algebra | int) -> Term:
     """An index operation, with constants folded and units dropped (`x + 0`, `x * 1`, `x // 1`, `x * 0`).
 
@@ -203,15 +257,15 @@ def apply(op: str, *args: Algebra | int) -> Term:
     >>> apply("add", i, 0) == i // 1 == i, lift(3) * 4
     (True, Const(value=12, dtype='index'))
     """
-    terms = tuple(map(lift, args))
-    dtype = BOOL if op in COMPARISONS + LOGIC else INDEX
-    match op, terms:
-        case _, (Const(a), Const(b)) if op in FOLDED and (b > 0 or op not in ("floordiv", "mod", "ceildiv")):
-            return Const(FOLDED[op](a, b), dtype)  # type: ignore[arg-type]
-        case ("add", (x, Const(0))) | ("add", (Const(0), x)) | ("sub", (x, Const(0))):
-            return x
-        case ("mul", (x, Const(1))) | ("mul", (Const(1), x)) | ("floordiv" | "ceildiv", (x, Const(1))):
-            return x
-        case ("mul", (_, Const(0))) | ("mul", (Const(0), _)) | ("mod", (_, Const(1))):
-            return Const(0)
-    return App(op, terms, dtype)
+    terms: Any = tuple([Const(a) if a.__class__ is int else a for a in args])  # type: ignore[arg-type]
+    if len(terms) == 2 and (terms[0].__class__ is Const or terms[1].__class__ is Const):
+        match op, terms:
+            case _, (Const(a), Const(b)) if op in FOLDED and (b > 0 or op not in ("floordiv", "mod", "ceildiv")):
+                return Const(FOLDED[op](a, b), BOOL if op in TRUTHS else INDEX)  # type: ignore[arg-type]
+            case ("add", (x, Const(0))) | ("add", (Const(0), x)) | ("sub", (x, Const(0))):
+                return x  # type: ignore[no-any-return]
+            case ("mul", (x, Const(1))) | ("mul", (Const(1), x)) | ("floordiv" | "ceildiv", (x, Const(1))):
+                return x  # type: ignore[no-any-return]
+            case ("mul", (_, Const(0))) | ("mul", (Const(0), _)) | ("mod", (_, Const(1))):
+                return Const(0)
+    return App(op, terms, BOOL if op in TRUTHS else INDEX)

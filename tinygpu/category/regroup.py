@@ -12,7 +12,7 @@ from operator import mul
 
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.linear import as_written, plus, polynomial, without
-from tinygpu.category.term import App, Axis, Const, Term, Var, ceildiv, reads, rebuild, text, variables, walk
+from tinygpu.category.term import App, Axis, Const, Term, Var, ceildiv, exchange, reads, text, variables, walk
 
 Equations = list[tuple[Term, Term]]
 LISTED = 64  # numbers of an axis that is looked at number by number
@@ -33,14 +33,14 @@ def turned(equations: Equations, axes: tuple[Axis, ...]) -> tuple[Equations, dic
     for turn in dict.fromkeys(t for e, _ in equations for t in walk(e)):
         match turn:
             case App("mod", (whole, Const(int(n)) as places)) if not isinstance(whole, Var):
-                away = [(_exchanged(e, {turn: Var("")}), target) for e, target in equations]
+                away = [(exchange(e, {turn: Var("")}), target) for e, target in equations]
                 form, elsewhere = polynomial(whole), frozenset[str]().union(*(variables(e) for e, _ in away))
                 own = [a for a in axes if (Var(a.name),) in form and a.name not in elsewhere]
                 rest = without(form, *((Var(a.name),) for a in own))
                 values = reduce(mul, (a.extent.value if isinstance(a.extent, Const) else n + 1 for a in own), 1)
                 if own and values <= n and not variables(as_written(rest)) & {a.name for a in own}:
                     digit = Axis(f"{' '.join(a.name for a in own)} turned", places)
-                    equations = [(_exchanged(e, {turn: Var(digit.name)}), target) for e, target in equations]
+                    equations = [(exchange(e, {turn: Var(digit.name)}), target) for e, target in equations]
                     found[digit] = as_written(plus(form, rest, -1)), whole
     return equations, found
 
@@ -65,7 +65,7 @@ def numbered(equations: Equations, axes: tuple[Axis, ...]) -> tuple[Equations, d
         for axis in axes:
             extent = extent * axis.extent if axis.name in mine else extent
         number = Axis(f"{text(whole)} number", extent)
-        new = [(_exchanged(e, {whole: Var(number.name)}), target) for e, target in equations]
+        new = [(exchange(e, {whole: Var(number.name)}), target) for e, target in equations]
         if not any(variables(e) & mine for e, _ in new):
             equations, numbers[number] = new, whole
     return equations, numbers
@@ -92,7 +92,7 @@ def halved(equations: Equations, axes: tuple[Axis, ...]) -> tuple[Equations, tup
             match t, n:  # x // (n·m) is (x // n) // m
                 case App("floordiv", (y, Const(int(wide)))), Const(int(narrow)) if y == x and wide % narrow == 0 < wide - narrow:
                     parts[t] = Var(high.name) // (wide // narrow)
-        new = [(_exchanged(e, parts), target) for e, target in equations]
+        new = [(exchange(e, parts), target) for e, target in equations]
         if not any(axis.name in variables(e) for e, _ in new):
             equations = new
             halves += [high, low]
@@ -142,10 +142,6 @@ def listed(equations: Equations, axes: tuple[Axis, ...]) -> tuple[Equations, dic
             numbers = dict(zip(rows, range(extent), strict=True))
             equations, lists[axis.name] = new, (tuple(digits), tuple(numbers.get(row, 0) for row in range(max(rows) + 1)))
     return equations, lists
-
-
-def _exchanged(term: Term, parts: dict[Term, Term]) -> Term:
-    return parts[term] if term in parts else rebuild(term, lambda t: _exchanged(t, parts))
 
 
 def merged(equations: Equations) -> Equations:

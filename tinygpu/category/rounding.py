@@ -53,10 +53,10 @@ def stored(value: int | float | bool, dtype: str) -> Fraction | int | float | bo
     return value if found is None else found
 
 
-def whole(source: str, target: str) -> bool:
+def holds_integers(source: str, target: str) -> bool:
     """Whether every integer of one dtype is a number of the other, a float.
 
-    >>> whole("u8", "bf16"), whole("i32", "f32"), whole("i32", "f64")
+    >>> holds_integers("u8", "bf16"), holds_integers("i32", "f32"), holds_integers("i32", "f64")
     (True, False, True)
     """
     return source in DTYPE and DTYPE[source].digits <= DTYPE[target].digits
@@ -78,7 +78,7 @@ def unrounded(term: Term) -> bool:
             if inner.dtype in FLOATS:
                 # the narrowing cast is a symbol of its own, so its result is what it says
                 return (inner.dtype, dtype) not in WIDER or unrounded(inner)
-            return dtype in HALVES or whole(inner.dtype, dtype)
+            return dtype in HALVES or holds_integers(inner.dtype, dtype)
         case App(op, args) if op in KEEPING:
             return all(map(unrounded, args))
     return False

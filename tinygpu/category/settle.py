@@ -36,7 +36,6 @@ from tinygpu.category.term import (
     conjunction,
     lift,
     negation,
-    plain,
     rebuild,
     select,
     total,
@@ -60,10 +59,11 @@ def _settle(term: Term, known: Known) -> Term:
         return term
     if not isinstance(term, App):
         return _anew(term, known)
-    key = term if plain(term) else id(term)  # equal reads may stand in different places of a text
-    if key not in known.settled:
-        known.settled[key] = term, _anew(term, known)  # which lives as long, so the identity is its own
-    return known.settled[key][1]
+    key = id(term)  # equal reads may stand in different places of a text
+    found = known.settled.get(key)
+    if found is None:
+        found = known.settled[key] = _anew(term, known)
+    return found
 
 
 def _anew(term: Term, known: Known) -> Term:

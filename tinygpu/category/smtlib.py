@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from tinygpu.category.dtype import BITS, RANGE, SIGNED
-from tinygpu.category.rounding import WIDER, nearest, unrounded, whole
+from tinygpu.category.rounding import WIDER, holds_integers, nearest, unrounded
 from tinygpu.category.sexpr import Builder, Node
 from tinygpu.category.term import BOOL, DTYPES, FLOATS, INDEX, INTEGERS, App, Const, Fold, Read, Term, Var, variables
 
@@ -250,7 +250,7 @@ class Writer(Builder):
             return self.make("Bool", "not", self.make("Bool", "=", value, self._zero(self.sort(source))))
         if target in FLOATS:
             exact = value if source in FLOATS else self.make("Real", "to_real", value)
-            if source not in FLOATS and (target in ("f32", "f64") or whole(source, target)):
+            if source not in FLOATS and (target in ("f32", "f64") or holds_integers(source, target)):
                 return exact
             return self._unknown(f"round {target}", (exact,), target)
         if source in FLOATS:

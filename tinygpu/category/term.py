@@ -192,6 +192,11 @@ def substitute(term: Term, mapping: Mapping[str, Term], written: bool = False) -
     return rebuild(term, lambda child: substitute(child, mapping, written), written)
 
 
+def exchange(term: Term, parts: Mapping[Term, Term]) -> Term:
+    """The term with others for some of its parts, outermost first."""
+    return parts[term] if term in parts else rebuild(term, lambda child: exchange(child, parts))
+
+
 def fresh(fold: Fold, taken: Collection[str]) -> Fold:
     """The fold with binders that no name in `taken` clashes with.
 

@@ -18,7 +18,7 @@ from tinygpu.category.smtlib import name_of
 from tinygpu.commands.subjects import INVALID, Subject
 from tinygpu.commands.together import processes
 from tinygpu.diagnostic import Diagnostic
-from tinygpu.obligations import state
+from tinygpu.obligations import claims_of
 from tinygpu.obligations.obligation import Gap, Inhabited
 from tinygpu.program.step import Program
 from tinygpu.proof.certificate import formula, hash_of
@@ -132,7 +132,7 @@ def stated(task: tuple[str, bool]) -> tuple[tuple[Stated, ...], Runs]:
 def states(program: Program) -> tuple[Stated, ...]:
     """The obligations of a program, each once."""
     found: dict[Stated, None] = {}
-    for claim in state(program):
+    for claim in claims_of(program):
         if isinstance(claim, Gap):
             found[Stated(claim.kind, claim.code, claim.reason, "")] = None
         else:

@@ -95,7 +95,7 @@ def noted(judged: Judged) -> Judged:
     """The same with the notes on what is proved; they change no verdict."""
     if judged.word != "proved" or judged.machine.arch == CPU:
         return judged
-    from tinygpu.commands.show import notes_of
+    from tinygpu.commands.costs import notes_of
 
     return replace(judged, diagnostics=notes_of(judged.machine))
 

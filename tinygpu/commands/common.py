@@ -83,7 +83,7 @@ def brief(text: str) -> str:
     return text if len(text) <= 200 else f"{text[:40]}… of {len(text)} characters"
 
 
-def read(path: str) -> str:
+def read_text(path: str) -> str:
     """The text of a spec; `-` is the standard input. Raises TG903 for what cannot be read, is no UTF-8, is too large, or is no text."""
     try:
         with nullcontext(sys.stdin.buffer) if path == "-" else open(path, "rb") as file:
@@ -134,7 +134,7 @@ def texts(diagnostics: Iterable[Diagnostic]) -> dict[str, str]:
     for name in {label.span.file for d in diagnostics for label in d.labels}:
         if name != "-" and os.path.isfile(name):
             with suppress(TinygpuError):
-                out[name] = read(name)
+                out[name] = read_text(name)
     return out
 
 

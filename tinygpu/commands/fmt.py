@@ -10,7 +10,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from tinygpu.commands.common import PROVED, REFUTED, add_format, add_paths, find, read, write
+from tinygpu.commands.common import PROVED, REFUTED, add_format, add_paths, find, read_text, write
 
 EXAMPLE = "tinygpu fmt specs/        # with --check nothing is written, and the exit code is 1 if a file differs"
 
@@ -36,7 +36,7 @@ def formatted(text: str, path: str) -> str:
 def run(arguments: argparse.Namespace) -> int:
     differing = []
     for path in find(arguments.paths):
-        text = read(path)
+        text = read_text(path)
         new = formatted(text, path)
         if path == "-" and not arguments.check:
             sys.stdout.write(new)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tinygpu.commands.common import PROVED, write
 from tinygpu.diagnostic import Diagnostic, TinygpuError
-from tinygpu.syntax.grammar import load
+from tinygpu.syntax.grammar import shipped_parser
 
 EXAMPLE = "tinygpu new my_op --kind elementwise"
 
@@ -72,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
         title = f"{arguments.name!r} cannot be the name of an operation"
         raise TinygpuError.of("TG905", title, help="letters, digits and _, not beginning with a digit")
-    if name in load().reserved | load().folds or iskeyword(name):
+    if name in shipped_parser().reserved | shipped_parser().folds or iskeyword(name):
         helps = (f"choose another name, such as {name}_rows: it is a word of the language, or of Python",)
         raise TinygpuError(Diagnostic("TG905", f"{name} cannot be the name of an operation", helps=helps))
     path = Path(arguments.output) / f"{name}.tgpu"

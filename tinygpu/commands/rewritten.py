@@ -60,11 +60,11 @@ def rewritten(text: str, path: str) -> str | None:
         return None
     listed = opening[title.end() :].partition("\n\n")[2].partition("\n\n")[0]
     machines = tuple((m["name"], variant(m["variant"] or ""), m["op"]) for m in MACHINE.finditer(listed))
-    return written(title[1], machines, tuple(docstring for _, docstring in launchers(tree)))
+    return with_docstrings(title[1], machines, tuple(docstring for _, docstring in launchers(tree)))
 
 
 @lru_cache(maxsize=4)
-def written(spec: str, machines: tuple[Choice, ...], docstrings: tuple[str, ...]) -> str | None:
+def with_docstrings(spec: str, machines: tuple[Choice, ...], docstrings: tuple[str, ...]) -> str | None:
     """The module of machines, each with the docstring that holds its programs."""
     found: list[Built] = []
     if len(machines) != len(docstrings):

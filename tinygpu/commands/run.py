@@ -113,7 +113,7 @@ def run_one(
 def affordable(machine: Machine, sizes: dict[str, int], device: str) -> None:
     """Raises TG905 where a call would not end while somebody waits for it."""
     from tinygpu.pipeline import program
-    from tinygpu.simulate.turns import lane_steps
+    from tinygpu.simulate.sizes import lane_steps
 
     if lane_steps(program(machine), sizes) > STEPS[device]:
         at = ", ".join(f"{name}={size}" for name, size in sizes.items()) or "its one size"
@@ -134,7 +134,8 @@ def compare_with_equation(
     """`(mismatches, how many elements were compared)` with the equation in float64."""
     import numpy as np
 
-    from tinygpu.simulate.reference import compare, reference, tolerance
+    from tinygpu.simulate.reference import reference
+    from tinygpu.simulate.tolerance import compare, tolerance
 
     chance = np.random.default_rng(seed + 1)
     sample: dict[str, tuple[Any, ...]] = {}

@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from tinygpu.commands.common import BAD, PROVED, REFUTED, UNKNOWN, brief, find, read
+from tinygpu.commands.common import BAD, PROVED, REFUTED, UNKNOWN, brief, find, read_text
 from tinygpu.commands.together import together
 from tinygpu.diagnostic import Diagnostic, TinygpuError
 from tinygpu.record import dataclass
@@ -56,7 +56,7 @@ def load_all(paths: Sequence[str]) -> tuple[tuple[Loaded, ...], dict[str, str], 
     sources: dict[str, str] = {}
     for path in find(paths):
         try:
-            sources[path] = read(path)
+            sources[path] = read_text(path)
             specs.append(pipeline.load_text(sources[path], path))
         except TinygpuError as error:
             problems.extend(error.diagnostics)

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tinygpu import pipeline
-from tinygpu.commands.common import find, place, read
+from tinygpu.commands.common import find, place, read_text
 from tinygpu.diagnostic import Diagnostic, TinygpuError
 from tinygpu.model.machine import Machine
 from tinygpu.model.source import said
@@ -76,7 +76,7 @@ def files(path: str) -> tuple[str, ...]:
 
 def of_file(path: str, proofs: Path) -> Iterator[Subject]:
     """The subjects of one file."""
-    text = read(path)
+    text = read_text(path)
     if path.endswith(".json"):
         yield of_certificate(path, text)
     elif path.endswith(".py"):
@@ -107,7 +107,7 @@ def of_spec(spec: pipeline.Loaded, proofs: Path) -> Iterator[Subject]:
         certificate = None
         if os.path.isfile(file):  # a name that is too long is none
             try:
-                certificate = read_certificate(read(str(file)))
+                certificate = read_certificate(read_text(str(file)))
                 if certificate.program != text:
                     problems.append(_stale(file, "program", machine.title))
                 elif certificate.source != sha(said(spec.tree, machine.name)):

@@ -36,7 +36,7 @@ from tinygpu.derive.wide import Wide, hoisted, wide_in
 from tinygpu.diagnostic import Span
 from tinygpu.program.arrays import arrays
 from tinygpu.program.space import INPUT
-from tinygpu.program.step import Array, Assign, For, Ghost, If, Program, Step, Sync
+from tinygpu.program.step import Array, Assign, Fact, For, If, Program, Step, Sync
 from tinygpu.record import dataclass, replace
 
 FLOPS: Mapping[str, int] = {"fma": 2, "add": 1, "mul": 1, "divide": 1, "special": 1}  # the others are no floating-point operations
@@ -146,7 +146,7 @@ def _body(walk: _Walk, body: tuple[Step, ...], axes: tuple[Axis, ...], guard: Te
                 yield from _assign(walk, step, axes, guard)
             case Sync(scope):
                 yield Meeting(walk.here(axes, guard, step.span), "barrier" if scope == "block" else "warp barrier")
-            case Array() | Ghost():
+            case Array() | Fact():
                 pass  # nothing is done
             case _:
                 assert_never(step)

@@ -13,18 +13,19 @@ from itertools import groupby
 from tinygpu.category.bounds import natural
 from tinygpu.category.term import Axis, Read, Term, conjunction, variables, walk
 from tinygpu.derive.equations import in_order, plans
-from tinygpu.derive.fold import Place, folded, outermost
-from tinygpu.derive.grid import cleared, pieces
+from tinygpu.derive.factors import factors
+from tinygpu.derive.fold import Place, folded
+from tinygpu.derive.grid import cleared, halved, pieces
 from tinygpu.derive.keep import kept
 from tinygpu.derive.nest import Build, cells, guarded, loops, point
 from tinygpu.derive.plan import Plan
 from tinygpu.derive.scan import begun, scanned
-from tinygpu.derive.split import halved
 from tinygpu.derive.stage import copy, declare, read_at_all
-from tinygpu.derive.tile import check, placed
-from tinygpu.diagnostic import Label, TinygpuError
+from tinygpu.derive.tile import check_tiles, placed
 from tinygpu.hardware.arch import CPU
 from tinygpu.model import machine as model
+from tinygpu.model.across import outermost
+from tinygpu.model.problems import refused
 from tinygpu.program.space import WORKSPACE
 from tinygpu.program.step import Array, Assign, Launch, Program, Step, Sync
 from tinygpu.program.traverse import map_steps
@@ -62,7 +63,7 @@ def launched(build: Build, machine: model.Machine, launch: model.Launch) -> Laun
     copy(build, machine.op, launch)
     body = placed(build.tiles, build.copies, "block", sequence(build, todo, Around()), turns=False)
     read_at_all(build, body)
-    check(build.tiles, body, frozenset(build.sizes).union(a.name for a in launch.grid + launch.block))
+    check_tiles(build.tiles, body, frozenset(build.sizes).union(a.name for a in launch.grid + launch.block))
     body = in_order_alone(body) if build.core else body
     return Launch(launch.grid, launch.block, (*build.locals, *body), launch.span)
 
@@ -70,11 +71,6 @@ def launched(build: Build, machine: model.Machine, launch: model.Launch) -> Laun
 def in_order_alone(body: tuple[Step, ...]) -> tuple[Step, ...]:
     """The steps of one thread: what it does is in order without barriers."""
     return map_steps(body, lambda step: () if isinstance(step, Sync) else (step,))
-
-
-def factors(launch: model.Launch) -> tuple[Axis, ...]:
-    """Every factor of a launch: its workers', and the thread's own."""
-    return (*launch.grid, *launch.block, *(a for phase in launch.phases for a in phase.owner.domain.axes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,11 +178,4 @@ def check_alive(build: Build, plan: Plan, around: Around) -> None:
         if isinstance(term, Read) and term.tensor in build.alive:
             made = build.alive[term.tensor]
             if around.path[: len(made)] != made:
-                raise TinygpuError.of(
-                    "TG530",
-                    f"{term.tensor} is used outside the loop that computes it: it must be staged",
-                    term.span,
-                    "each turn of that loop overwrites the value",
-                    "write the equations that share the loop next to each other",
-                    Label(plan.span, "in this equation"),
-                )
+                raise refused("TG530.loop", term.span, plan.span, name=term.tensor)

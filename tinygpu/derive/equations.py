@@ -11,14 +11,14 @@ from collections.abc import Mapping
 from tinygpu.category.decide import holds
 from tinygpu.category.monoid import as_monoid
 from tinygpu.category.region import Region
-from tinygpu.category.term import TRUE, Axis, Fold, Read, Term, Var, conjunction, rebuild, select, substitute, variables, walk
+from tinygpu.category.term import TRUE, Axis, Fold, Read, Term, Var, conjunction, exchange, select, substitute, variables, walk
 from tinygpu.derive.nest import Build, own, point
 from tinygpu.derive.plan import Cells, Plan, Pulled, plan
 from tinygpu.derive.scan import Scan
-from tinygpu.diagnostic import Label, TinygpuError
 from tinygpu.model.machine import Launch, Phase, inlined
 from tinygpu.model.op import Op
 from tinygpu.model.prefix import Prefix, scans
+from tinygpu.model.problems import refused
 from tinygpu.record import replace
 
 Passes = dict[tuple[object, ...], Plan]  # the scans by what they are
@@ -52,7 +52,7 @@ def plans(build: Build, op: Op, launch: Launch) -> tuple[Plan, ...]:
 def ahead(build: Build, phase: Phase, value: Term, made: Mapping[str, Plan], passes: Passes) -> tuple[Term, Cells]:
     """The value with each scan replaced by a read that stands for its cells; the scans are added to `passes`, each once."""
     stands: dict[Term, Term] = {}
-    cells: dict[Read, Read] = {}
+    cells: dict[Term, Term] = {}
     for number, (fold, one) in enumerate(scans(phase, value).items()):
         before = phase.before[number] if phase.before else ""
         new = scan(build, phase, one, made, before)
@@ -62,12 +62,7 @@ def ahead(build: Build, phase: Phase, value: Term, made: Mapping[str, Plan], pas
             declare(build, new)
         sign = Read(f"{held.kept} here", (), fold.dtype)  # no array has such a name
         stands[fold], cells[sign] = sign, Read(held.kept, point(held.cells), fold.dtype)
-    return swapped(value, stands), cells
-
-
-def swapped(term: Term, stands: Mapping[Term, Term]) -> Term:
-    """The term with some parts replaced."""
-    return stands[term] if term in stands else rebuild(term, lambda t: swapped(t, stands))
+    return exchange(value, stands), cells
 
 
 def declare(build: Build, new: Plan) -> None:
@@ -144,30 +139,21 @@ def in_order(build: Build, launch: Launch) -> None:
 
 def ordered(build: Build, phase: Phase, over: Pulled, one: Prefix) -> tuple[Axis, ...]:
     """The factors of a scan's index, slowest first: grid, time, block, then the thread's own. Raises TG538 where they are not so."""
-    term = over.owner[one.bound]
-    names = list(dict.fromkeys(t.name for t in walk(term) if isinstance(t, Var)))
+    names = dict.fromkeys(t.name for t in walk(over.owner[one.bound]) if isinstance(t, Var))
     along = tuple(next(a for a in phase.owner.domain.axes if a.name == n) for n in names if n in phase.owner.domain.names)
     level = {"grid": 0, "time": 1, "block": 2}
     wanted = sorted(along, key=lambda a: level.get(a.sort, 3))
     for sort, order in (("block", [a.name for a in build.block]), ("time", [a.name for a in build.ordered(over.output)])):
         mine = [a.name for a in wanted if a.sort == sort]
         if mine != [n for n in order if n in mine]:
-            raise out_of_order(
-                phase, one, f"{', '.join(mine)} stand in another order in the {'work' if sort == 'block' else 'time clause'}"
-            )
+            words = {"name": one.bound, "names": ", ".join(mine)}
+            raise refused("TG538.work" if sort == "block" else "TG538.time", phase.span, one.fold.span, **words)
     if list(along) != wanted:
-        right = ", ".join(a.name for a in wanted)
-        raise out_of_order(phase, one, f"{one.bound} = ({', '.join(a.name for a in along)})", f"write {one.bound} = ({right})")
+        here, right = (", ".join(a.name for a in axes) for axes in (along, wanted))
+        raise refused("TG538.index", phase.span, one.fold.span, name=one.bound, names=here, right=right)
     loops = [a.name for a in build.ordered(over.output)]
     mine = [a.name for a in along if a.sort == "time"]
     if loops[len(loops) - len(mine) :] != mine:
         right = ", ".join([n for n in loops if n not in mine] + mine)
-        raise out_of_order(phase, one, f"a loop of another index stands inside of {mine[0]}", f"write time {right}")
+        raise refused("TG538.inside", phase.span, one.fold.span, name=one.bound, loop=mine[0], right=right)
     return along
-
-
-def out_of_order(phase: Phase, one: Prefix, reason: str, fix: str = "") -> TinygpuError:
-    """A scan whose factors would take its terms in another order."""
-    title = f"the factors of {one.bound} do not stand in the order of a scan: grid, time, block, then the thread's own"
-    fix = fix or "let the factors of an index stand in one order everywhere"
-    return TinygpuError.of("TG538", title, phase.span, reason, fix, Label(one.fold.span, "this prefix goes along it"))

@@ -7,7 +7,7 @@ no guard over the output, because a junk cell is never stored.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from itertools import product
 
 from tinygpu.category.decide import holds
@@ -24,7 +24,7 @@ from tinygpu.category.term import (
     Term,
     conjunction,
     conjuncts,
-    rebuild,
+    exchange,
     select,
     variables,
     walk,
@@ -33,7 +33,9 @@ from tinygpu.derive.nest import Build, at, cells, loops, own, point
 from tinygpu.derive.operand import TOTAL, Operands, fill
 from tinygpu.derive.reduce import collective, combine
 from tinygpu.derive.tile import needed, placed
-from tinygpu.diagnostic import Span, TinygpuError
+from tinygpu.diagnostic import Span
+from tinygpu.model.across import outermost
+from tinygpu.model.problems import refused
 from tinygpu.program.step import Assign, Step
 from tinygpu.record import dataclass, field
 
@@ -73,23 +75,8 @@ def folded(
         alike = {f: n for f, n in names.items() if f.axes == axes}
         steps.extend(turn(build, alike, place))
         steps.extend(combine(build, alike, place.cells, place.ways, place.looped, place.span))
-    held: dict[Term, Read] = {f: Read(n, point(place.cells), f.dtype) for f, n in names.items()}
-    return tuple(steps), tuple(replaced(value, held.get) for value in values)
-
-
-def outermost(term: Term) -> tuple[Fold, ...]:
-    """The folds of a term that stand in no other fold, each once."""
-    if isinstance(term, Fold):
-        return (term,)
-    if isinstance(term, App):
-        return tuple(dict.fromkeys(f for arg in term.args for f in outermost(arg)))
-    return ()
-
-
-def replaced(term: Term, change: Callable[[Term], Term | None]) -> Term:
-    """The term with every part for which `change` has an answer replaced by it, outermost first."""
-    new = change(term)
-    return new if new is not None else rebuild(term, lambda t: replaced(t, change))
+    held: dict[Term, Term] = {f: Read(n, point(place.cells), f.dtype) for f, n in names.items()}
+    return tuple(steps), tuple(exchange(value, held) for value in values)
 
 
 def start(build: Build, fold: Fold, name: str, place: Place) -> tuple[Step, ...]:
@@ -98,10 +85,7 @@ def start(build: Build, fold: Fold, name: str, place: Place) -> tuple[Step, ...]
     if unit is not None:
         return cells(build, place.cells, (Assign(name, point(place.cells), unit, span=fold.span),), fold.span)
     if not as_monoid(fold.monoid).idempotent or outermost(fold.body):
-        title = f"{fold.monoid} over {fold.dtype} has no unit to start from"
-        raise TinygpuError.of(
-            "TG532", title, fold.span, f"no {fold.dtype} value leaves every other unchanged", "cast the body to f32 or f64"
-        )
+        raise refused("TG532.unit", fold.span, monoid=fold.monoid, dtype=fold.dtype)
     # Taking the first element twice is harmless: the monoid is idempotent.
     zeros: dict[str, Term] = {a.name: Const(0) for a in fold.axes}
     asked = (*conjuncts(at(fold.guard, zeros)), *(Const(0) < a.extent for a in fold.axes))
@@ -123,10 +107,9 @@ def check_some(build: Build, part: Term, fold: Fold) -> None:
     for values in product(range(3), repeat=len(sizes)):
         case = dict(zip(sizes, values, strict=True))
         if all(evaluate(guard, case) for guard in build.where) and not evaluate(part, case):
-            title = f"{fold.monoid} over {fold.dtype} has no unit, so it needs an element to start from"
             found = ", ".join(f"{n} = {v}" for n, v in case.items())
-            names = ", ".join(f"{n} >= 1" for n in sizes if n in variables(part))
-            raise TinygpuError.of("TG532", title, fold.span, f"there is none for {found}", f"add to the op: where {names}")
+            bounds = ", ".join(f"{n} >= 1" for n in sizes if n in variables(part))
+            raise refused("TG532.empty", fold.span, monoid=fold.monoid, dtype=fold.dtype, case=found, bounds=bounds)
 
 
 def turn(build: Build, names: dict[Fold, str], place: Place) -> tuple[Step, ...]:

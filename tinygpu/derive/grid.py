@@ -1,18 +1,18 @@
-"""Folds across the grid: partial values go to workspaces, or atomic updates to an output that starts as the unit.
+"""A launch as those that are derived: what it leaves of folds across the grid, what it clears before, and its threads by warps.
 
-Comes in: the phases of a launch. Goes out: phases that each store one thing, and the launch before that stores units.
-The one idea: a partial value has the grid factors as further indices, so it is stored like any other value.
+Comes in: a launch. Goes out: launches. The one idea: a partial value has the grid factors as further indices, so it is stored like any other
+value; and an output that atomic updates combine starts as the unit, in a launch before.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from tinygpu.category.monoid import as_monoid
 from tinygpu.category.owner import Arrow
-from tinygpu.category.region import Region
-from tinygpu.category.term import Axis, Fold, Var, variables
-from tinygpu.model.across import atomic, left, outermost, whole, without
+from tinygpu.category.term import Axis, Const, Fold, Var
+from tinygpu.derive.factors import cut, in_order, refactored, restricted
+from tinygpu.derive.nest import Build
+from tinygpu.derive.reduce import extent, lanes
+from tinygpu.model.across import atomic, left, outermost, whole_fold, without
 from tinygpu.model.machine import Launch, Phase
 from tinygpu.model.op import Equation
 from tinygpu.model.prefix import scans
@@ -36,7 +36,7 @@ def opened(phase: Phase) -> tuple[Phase, ...]:
             grid = left(phase, fold)
             more = tuple(Axis(f"grid {a.name}", a.extent, "data", a.span) for a in grid)  # no index of an equation has such a name
             one = along.get(fold)  # of a scan, a block leaves the fold of all that it goes along
-            axes, value = without(equation.axes, one), fold if one is None else whole(one, equation)
+            axes, value = without(equation.axes, one), fold if one is None else whole_fold(one, equation)
             kept = [(a, t) for a, t in zip(owner.codomain, owner.terms, strict=True) if one is None or a.name != one.bound]
             arrow = Arrow(owner.domain, (*(a for a, _ in kept), *more), (*(t for _, t in kept), *(Var(a.name) for a in grid)))
             partial = Equation(name, (*axes, *more), value, equation.span)
@@ -64,16 +64,19 @@ def cleaned(phase: Phase) -> Phase:
     return replace(restricted(phase), equation=replace(equation, value=unit), reduce=())
 
 
-def restricted(phase: Phase, more: Iterable[Axis] = ()) -> Phase:
-    """The phase with the indices and the factors of its output alone, and indices that are factors themselves."""
-    names = [a.name for a in phase.equation.axes]
-    owner, more = phase.owner, tuple(more)
-    terms = owner.by_axis
-    used = frozenset().union(*(variables(terms[name]) for name in names))
-    axes = (*(a for a in owner.domain.axes if a.name in used), *more)
-    inside = {a.name for a in owner.domain.axes}
-    parts = tuple(p for p in owner.domain.guard if variables(p) & inside <= used)
-    data = tuple(Axis(a.name, a.extent, "reduction", a.span) for a in more)
-    codomain = (*(a for a in owner.codomain if a.name in names), *data)
-    index = (*(terms[a.name] for a in codomain if a.name in names), *(Var(a.name) for a in more))
-    return replace(phase, owner=Arrow(Region(axes, parts), codomain, index), parts=())
+def halved(build: Build, launch: Launch) -> Launch:
+    """The launch with every block factor that is folded in order, and leaves its warp, as two: the warp, and the lane in it, so that shuffles
+    move one factor alone."""
+    names = {n for p in launch.phases for order in in_order(p) for n in order if p.ways.get(n) != "shared"}
+    halves: dict[str, tuple[Axis, ...]] = {}
+    stride = 1
+    for axis in reversed(launch.block):
+        near = lanes(axis, stride)
+        if axis.name in names and 1 < near < extent(axis):
+            high, low = build.fresh(f"{axis.name}_warp"), build.fresh(f"{axis.name}_lane")
+            whole = Axis(high, Const(extent(axis) // near), "block", axis.span)
+            halves[axis.name] = whole, Axis(low, Const(near), "block", axis.span)
+        stride *= extent(axis)
+    if not halves:
+        return launch
+    return replace(launch, block=cut(launch.block, halves), phases=tuple(refactored(p, halves) for p in launch.phases))

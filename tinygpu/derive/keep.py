@@ -10,12 +10,12 @@ from collections.abc import Sequence
 
 from tinygpu.category.decide import holds
 from tinygpu.category.region import Region
-from tinygpu.category.term import Axis, Read, Term, conjunction, lift, rebuild, select, variables, walk
+from tinygpu.category.term import Axis, Read, Term, conjunction, exchange, lift, select, variables, walk
 from tinygpu.derive.nest import Build, own, point
 from tinygpu.derive.operand import fill
 from tinygpu.derive.plan import Plan
-from tinygpu.diagnostic import Label, TinygpuError
 from tinygpu.model.machine import Keep
+from tinygpu.model.problems import refused
 from tinygpu.record import replace
 
 
@@ -33,7 +33,7 @@ def kept(build: Build, todo: Sequence[Plan], keeps: Sequence[Keep]) -> tuple[Pla
         value = select(bounds(build, read), read, fill(read.dtype))
         time = tuple(a for a in first.time if a.name in variables_of(read))
         held = Read(name, point(cells), read.dtype, read.span)
-        plans = [replace(p, value=put(p.value, read, held)) for p in plans]
+        plans = [replace(p, value=exchange(p.value, {read: held})) for p in plans]
         load = Plan(keep.tensor, read.dtype, (), value, cells, time, (), (), False, name, keep.span)
         plans.insert(readers[0], load)
     return tuple(plans)
@@ -54,10 +54,8 @@ def single(plans: Sequence[Plan], readers: Sequence[int], keep: Keep) -> Read:
     found = list(dict.fromkeys(t for n in readers for t in walk(plans[n].value) if isinstance(t, Read) and element(t, keep)))
     if len(found) == 1:
         return found[0]
-    reason = "its elements are read at different factors" if found else f"no equation of this launch reads {keep.tensor}"
-    labels = tuple(Label(read.span, "read here") for read in found[:2])
-    fix = "place its indices alike in all equations, or leave the clause out" if found else "remove the clause"
-    raise TinygpuError.of("TG537", f"{keep.tensor} cannot be kept in registers", keep.span, reason, fix, *labels)
+    message = "TG537.several" if found else "TG537.nobody"
+    raise refused(message, keep.span, *(read.span for read in found[:2]), name=keep.tensor)
 
 
 def checked(build: Build, plans: Sequence[Plan], read: Read, keep: Keep) -> tuple[Axis, ...]:
@@ -69,9 +67,7 @@ def checked(build: Build, plans: Sequence[Plan], read: Read, keep: Keep) -> tupl
     }
     for axis in build.ordered(axes):
         if axis.name not in outer:
-            title, reason = f"{keep.tensor} cannot be kept in registers", f"the loop {axis.name} walks along it"
-            fix = f"write register {axis.name}: … with a constant extent, and a precondition that bounds the size: where N <= …"
-            raise TinygpuError.of("TG537", title, keep.span, reason, fix, Label(axis.span, f"{axis.name} runs in time"))
+            raise refused("TG537.walks", keep.span, axis.span, name=keep.tensor, loop=axis.name)
     return own(axes)
 
 
@@ -80,8 +76,3 @@ def bounds(build: Build, read: Read) -> Term:
     box = Region(build.axes, build.where)
     asked = [p for i, n in zip(read.index, build.tensors[read.tensor], strict=True) for p in (i >= lift(0), i < n)]
     return conjunction(*(p for p in asked if holds(p, box) is not True))
-
-
-def put(term: Term, read: Read, held: Read) -> Term:
-    """The term with the element read from its cell."""
-    return held if term == read else rebuild(term, lambda inner: put(inner, read, held))

@@ -6,9 +6,10 @@ The one idea: nothing here is believed. Where a form shows nothing an access sta
 
 from __future__ import annotations
 
-from math import gcd
+from math import gcd, prod
 
 from tinygpu.category.dtype import BYTES
+from tinygpu.category.linear import number, polynomial, stride
 from tinygpu.category.term import BOOL, COMPARISONS, INDEX, App, Axis, Const, Term, Var, conjunction, reads, substitute, variables
 
 WIDEST_BYTES = 16
@@ -50,18 +51,8 @@ def slope(term: Term, axis: str) -> int | None:
     >>> slope((g * 4 + v) * 3 - v, "v"), slope(g * v, "v"), slope(v // 2, "v")
     (2, None, None)
     """
-    if axis not in variables(term):
-        return 0
-    match term:
-        case Var():
-            return 1
-        case App("add" | "sub", (a, b)):
-            left, right = slope(a, axis), slope(b, axis)
-            return None if left is None or right is None else left + (right if term.op == "add" else -right)
-        case App("mul", (a, Const(int(factor)))) | App("mul", (Const(int(factor)), a)):
-            inner = slope(a, axis)
-            return None if inner is None else inner * factor
-    return None
+    pace, _ = stride(polynomial(term), axis)
+    return None if pace is None else number(pace)
 
 
 def all_lanes(guard: Term, axis: Axis) -> Term | None:
@@ -94,19 +85,12 @@ def multiple(term: Term, where: tuple[Term, ...] = ()) -> int:
     >>> multiple((g * 256 + t) * 4), multiple(g * 8 + 4), multiple(N + 4), multiple(N + 4, (divisible(N, 4),)), multiple(Const(0))
     (4, 4, 1, 4, 0)
     """
-    match term:
-        case Const(int(value)):
-            return abs(value)
-        case Var():
-            return max(
-                [by for by in (16, 8, 4, 2) if any(known == divisible(term, m) for known in where for m in range(by, 129, by))]
-                or [1]
-            )
-        case App("add" | "sub", (a, b)):
-            return gcd(multiple(a, where), multiple(b, where))
-        case App("mul", (a, b)):
-            return multiple(a, where) * multiple(b, where)
-    return 1
+
+    def factor(atom: Term) -> int:
+        several = (by for by in (16, 8, 4, 2) if any(divisible(atom, m) in where for m in range(by, 129, by)))
+        return next(several, 1) if isinstance(atom, Var) else 1
+
+    return gcd(*(c * prod(map(factor, monomial)) for monomial, c in polynomial(term).items()))
 
 
 def all_lanes_of(path: tuple[Term, ...] | None, axis: Axis) -> Term | None:

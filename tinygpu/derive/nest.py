@@ -6,7 +6,7 @@ The one idea: of the vector factors around an access, the innermost loop is the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from tinygpu.category.linear import polynomial
 from tinygpu.category.names import claimed
@@ -17,9 +17,7 @@ from tinygpu.program.space import LOCAL
 from tinygpu.program.step import Array, Assign, For, If, Step
 from tinygpu.record import dataclass, field, replace
 
-VECTOR = "vector"
-REGISTER = "register"
-TIME = "time"
+VECTOR, REGISTER, TIME = "vector", "register", "time"
 
 
 @dataclass(slots=True)
@@ -75,18 +73,12 @@ def own(axes: Iterable[Axis]) -> tuple[Axis, ...]:
     return tuple(a for a in axes if a.sort in (REGISTER, VECTOR))
 
 
-def held(build: Build, output: Iterable[Axis], folds: Iterable[Axis]) -> tuple[Axis, ...]:
+def held_loops(build: Build, output: Iterable[Axis], folds: Iterable[Axis]) -> tuple[Axis, ...]:
     """The loops of the output that stand inside a loop of a fold, on a core: each turn has cells of its own, which stay from turn to turn
     of the fold. Their extents are numbers."""
     first = min((build.time.index(a.name) for a in build.ordered(folds)), default=len(build.time))
     inside = (a for a in build.ordered(output) if build.core and isinstance(a.extent, Const))
     return tuple(a for a in inside if build.time.index(a.name) > first)
-
-
-def within(term: Term, axes: Iterable[Axis]) -> tuple[Axis, ...]:
-    """The axes that a term depends on, in order."""
-    free = variables(term)
-    return tuple(a for a in axes if a.name in free)
 
 
 def point(axes: Iterable[Axis]) -> tuple[Term, ...]:
@@ -108,29 +100,13 @@ def guarded(parts: Sequence[Term], body: tuple[Step, ...], span: Span) -> tuple[
 
 def cells(build: Build, axes: Sequence[Axis], body: tuple[Assign, ...], span: Span) -> tuple[Step, ...]:
     """The assignments at every cell: register loops, and innermost one vector loop if an access of theirs is contiguous in it."""
-    wide = next((a for access in accesses(build, body) for a in axes if a.sort == VECTOR and contiguous(access, a.name)), None)
-    wide = wide or next((a for access in tiled(build, body) for a in axes if neighbours(access, a)), None)
+    looked = [read for step in body for read in reads(step.value)]
+    memory = [s.index for s in body if s.target in build.tensors] + [r.index for r in looked if r.tensor in build.tensors]
+    tiles = [r.index for r in looked if r.tensor in build.tiles]  # shared memory is read wide without being asked
+    wide = next((a for index in memory for a in axes if a.sort == VECTOR and contiguous(index, a.name)), None)
+    wide = wide or next((a for index in tiles for a in axes if neighbours(index, a)), None)
     rest = tuple(a if a.sort == TIME or build.core else replace(a, sort=REGISTER) for a in axes if a != wide)
     return loops(rest + ((replace(wide, sort=VECTOR),) if wide else ()), body, span)
-
-
-def accesses(build: Build, body: Iterable[Assign]) -> Iterable[tuple[Term, ...]]:
-    """The indices of every access to an argument in memory, the stores first."""
-    for step in body:
-        if step.target in build.tensors:
-            yield step.index
-    for step in body:
-        for read in reads(step.value):
-            if read.tensor in build.tensors:
-                yield read.index
-
-
-def tiled(build: Build, body: Iterable[Assign]) -> Iterator[tuple[Term, ...]]:
-    """The indices of every read of a tile: shared memory is read wide without being asked."""
-    for step in body:
-        for read in reads(step.value):
-            if read.tensor in build.tiles:
-                yield read.index
 
 
 def neighbours(index: tuple[Term, ...], axis: Axis) -> bool:

@@ -7,6 +7,8 @@ fill elsewhere; `a[ri] = A[i, k] if i < M else 0`.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from tinygpu.category.decide import holds
 from tinygpu.category.region import Region
 from tinygpu.category.term import (
@@ -27,7 +29,7 @@ from tinygpu.category.term import (
     variables,
     walk,
 )
-from tinygpu.derive.nest import Build, cells, point, within
+from tinygpu.derive.nest import Build, cells, point
 from tinygpu.diagnostic import Span
 from tinygpu.program.step import Assign, Step
 from tinygpu.record import dataclass, field
@@ -117,6 +119,12 @@ class Operands:
             value = select(guard, term, fill(term.dtype))
             done.extend(cells(self.build, inner, (Assign(read.tensor, read.index, value, span=self.span),), self.span))
         return tuple(done)
+
+
+def within(term: Term, axes: Iterable[Axis]) -> tuple[Axis, ...]:
+    """The axes that a term depends on, in order."""
+    free = variables(term)
+    return tuple(a for a in axes if a.name in free)
 
 
 def origin(build: Build, name: str) -> str:

@@ -23,6 +23,7 @@ from tinygpu.category.term import (
     conjunction,
     conjuncts,
     equal,
+    exchange,
     negation,
     rebuild,
     select,
@@ -31,13 +32,14 @@ from tinygpu.category.term import (
     variables,
     walk,
 )
-from tinygpu.derive.nest import REGISTER, TIME, VECTOR, Build, at, held, own, point
+from tinygpu.derive.nest import REGISTER, TIME, VECTOR, Build, at, held_loops, own, point
 from tinygpu.derive.reduce import collective
 from tinygpu.derive.scan import Scan
 from tinygpu.derive.tile import fills, localized
-from tinygpu.diagnostic import Label, Span, TinygpuError
+from tinygpu.diagnostic import Span
 from tinygpu.model.across import atomic, incomplete
 from tinygpu.model.machine import Launch, Phase
+from tinygpu.model.problems import refused
 from tinygpu.record import dataclass, field, replace
 
 
@@ -68,15 +70,8 @@ class Plan:
     scan: Scan | None = None
 
 
-Cells = Mapping[Read, Read]
+Cells = Mapping[Term, Term]
 NONE: Cells = {}
-
-
-def put(term: Term, cells: Cells) -> Term:
-    """The term with some reads replaced."""
-    if not cells:
-        return term
-    return cells[term] if isinstance(term, Read) and term in cells else rebuild(term, lambda t: put(t, cells))
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +96,7 @@ class Pulled:
         index = tuple(owner[a.name] for a in phase.equation.axes)
         free = frozenset().union(*map(variables, index))
         output = tuple(a for a in domain.axes if a.name in free)
-        parts = conjuncts(simplify(conjunction(*(whole(p, domain.axes, build.where) for p in domain.guard)), box))
+        parts = conjuncts(simplify(conjunction(*(whole_vector(p, domain.axes, build.where) for p in domain.guard)), box))
         beyond = atomic(phase).union(a.name for a in incomplete(phase))
         held = {name: one for name, one in made.items() if one.kept}
         pull = Pull(owner, domain.axes, parts, held, frozenset(a.name for a in output), beyond, phase.span)
@@ -124,10 +119,10 @@ def plan(
     index, output, parts, beyond = along.index, along.output, along.parts, along.beyond
     free = frozenset().union(*map(variables, index))
     folded = (phase.owner.domain.names - free) | beyond
-    pulled = put(along(build, phase, value), cells)
+    pulled = exchange(along(build, phase, value), cells)
     absent = tuple(equal(Var(a.name), 0) for a in launch.grid + launch.block if a.name not in free | beyond)
     mine = tuple(p for p in parts if not variables(p) & folded)
-    stay = held(build, output, over(pulled))
+    stay = held_loops(build, output, over(pulled))
     loops = tuple(a for a in build.ordered(output) if a not in stay)
     own_cells = tuple(a for a in output if a in stay or a in own(output))
     together = any(isinstance(t, Fold) and collective(t) for t in walk(pulled))
@@ -158,11 +153,11 @@ def reached(parts: tuple[Term, ...], axes: tuple[Axis, ...]) -> tuple[Term, ...]
     return tuple(p for p in dict.fromkeys(found) if p not in parts and holds(p, Region(axes)) is not True)
 
 
-def whole(part: Term, axes: tuple[Axis, ...], where: tuple[Term, ...]) -> Term:
+def whole_vector(part: Term, axes: tuple[Axis, ...], where: tuple[Term, ...]) -> Term:
     """A part of a guard asked once for a whole vector, where the preconditions say that vectors lie inside or outside, never across.
 
     >>> q, v, n = Var("q"), Axis("v", Const(4), "vector"), Var("n")
-    >>> text(whole(q * 4 + Var("v") < n, (v,), (equal(n % 4, 0),))), text(whole(q * 4 + Var("v") < n, (v,), ()))
+    >>> text(whole_vector(q * 4 + Var("v") < n, (v,), (equal(n % 4, 0),))), text(whole_vector(q * 4 + Var("v") < n, (v,), ()))
     ('q*4 < n', 'q*4 + v < n')
     """
     match part:
@@ -208,7 +203,7 @@ class Pull:
         axes = tuple(a for a in self.axes if a.name in bound)
         for axis in axes:
             if axis.name in self.scope and axis.name not in self.beyond:
-                raise shared(fold, axis)
+                raise refused("TG131.folded", fold.span, name=axis.name, monoid=fold.monoid)
         scope = self.scope | {a.name for a in axes}
         names = frozenset(a.name for a in self.axes)
         mine = (p for p in self.parts if variables(p) & bound and variables(p) & names <= scope)
@@ -220,7 +215,9 @@ class Pull:
         """An earlier value at its own owner is the local that holds it."""
         source = self.made[read.tensor]
         if read.index != source.index:
-            raise elsewhere(read, source)
+            here, there = (", ".join(map(text, index)) for index in (read.index, source.index))
+            words = {"name": read.tensor, "names": ", ".join("abcdefgh"[: len(read.index)]), "target": source.target}
+            raise refused("TG530.elsewhere", read.span, source.span, here=here, there=there, **words)
         return Read(source.kept, point(source.cells), read.dtype, read.span)
 
 
@@ -256,36 +253,10 @@ def over(value: Term) -> tuple[Axis, ...]:
 def check_order(build: Build, output: tuple[Axis, ...], value: Term, phase: Phase) -> None:
     """Every loop of the output stands outside every loop of a fold. Raises TG531."""
     inner = [a.name for t in walk(value) if isinstance(t, Fold) for a in build.ordered(t.axes)]
-    stay = held(build, output, over(value))
+    stay = held_loops(build, output, over(value))
     outer = [a.name for a in build.ordered(output) if a not in stay]
     wrong = [(o, i) for o in outer for i in inner if build.time.index(o) > build.time.index(i)]
     if wrong:
         o, i = wrong[0]
         order = ", ".join([n for n in build.time if n in outer] + [n for n in build.time if n not in outer])
-        raise TinygpuError.of(
-            "TG531",
-            f"the loop {o} over outputs stands inside the loop {i} of a fold",
-            phase.span,
-            f"every turn of {o} needs its own accumulator, and {i} would have to keep all of them",
-            f"write `time {order}`, or put {o} under register with a constant extent",
-        )
-
-
-def shared(fold: Fold, axis: Axis) -> TinygpuError:
-    """A fold that shares a factor with its output."""
-    title = f"the factor {axis.name} is part of the output and of the fold {fold.monoid}"
-    return TinygpuError.of("TG131", title, fold.span, "a fold needs factors of its own", "split the indices by separate factors")
-
-
-def elsewhere(read: Read, source: Plan) -> TinygpuError:
-    """A kept value at an index that another thread, or another turn of a loop, owns."""
-    title = f"{read.tensor} is used at an index that this thread does not hold: it must be staged"
-    here, there = (", ".join(map(text, index)) for index in (read.index, source.index))
-    return TinygpuError.of(
-        "TG530",
-        title,
-        read.span,
-        f"read at [{here}], held at [{there}]",
-        f"stage it, stage {read.tensor}[{', '.join('abcdefgh'[: len(read.index)])}] at block in shared, or give both indices the same factors",
-        Label(source.span, f"{source.target} is computed here"),
-    )
+        raise refused("TG531.order", phase.span, outer=o, inner=i, order=order)

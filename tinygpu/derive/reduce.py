@@ -13,7 +13,8 @@ from math import gcd
 from tinygpu.category.monoid import as_monoid
 from tinygpu.category.term import App, Axis, Const, Fold, Read, Term, Var, conjunction, equal, lift
 from tinygpu.derive.nest import Build, cells, loops, point
-from tinygpu.diagnostic import Span, TinygpuError
+from tinygpu.diagnostic import Span
+from tinygpu.model.problems import refused
 from tinygpu.program.space import SHARED
 from tinygpu.program.step import Array, Assign, Step, Sync
 from tinygpu.record import dataclass, replace
@@ -75,18 +76,11 @@ def splits(block: Sequence[Axis], fold: Fold, ways: Mapping[str, str]) -> tuple[
             along = lanes(axis, stride)
             way = ways.get(axis.name, "")
             if way == "shuffle" and along < extent(axis):
-                raise beyond(fold, axis, stride)
+                words = {"name": axis.name, "monoid": fold.monoid, "threads": extent(axis), "apart": stride}
+                raise refused("TG535.warp", fold.span, **words)
             found.append(Split(axis, 1 if way == "shared" else along, stride))
         stride *= extent(axis)
     return tuple(reversed(found))
-
-
-def beyond(fold: Fold, axis: Axis, stride: int) -> TinygpuError:
-    """A shuffle over a factor that does not lie inside of a warp."""
-    title = f"the factor {axis.name} of the fold {fold.monoid} does not lie inside a warp"
-    reason = f"{extent(axis)} threads, {stride} apart: only the {WARP} lanes of one warp can shuffle, over powers of two"
-    help = f"reduce … over {axis.name} by shared, or leave the clause out: then both are used"
-    return TinygpuError.of("TG535", title, fold.span, reason, help)
 
 
 def collective(fold: Fold) -> bool:

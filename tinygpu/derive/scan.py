@@ -17,7 +17,8 @@ from tinygpu.category.term import TRUE, App, Axis, Const, Read, Term, Var, conju
 from tinygpu.derive.fold import Place, folded
 from tinygpu.derive.nest import REGISTER, VECTOR, Build, cells, loops, point
 from tinygpu.derive.reduce import UNROLLED, extent, first_lane, lanes, strides
-from tinygpu.diagnostic import Span, TinygpuError
+from tinygpu.diagnostic import Span
+from tinygpu.model.problems import refused
 from tinygpu.program.space import SHARED
 from tinygpu.program.step import Array, Assign, Ghost, Step, Sync
 from tinygpu.record import dataclass, field
@@ -68,10 +69,7 @@ def scanned(build: Build, scan: Scan, own: Sequence[Axis], place: Place) -> tupl
     """The steps of one turn: each cell's element, what comes before the thread, and the thread's own prefixes."""
     unit = as_monoid(scan.monoid).unit(scan.dtype)
     if unit is None:
-        title = f"{scan.monoid} over {scan.dtype} has no unit to start from"
-        raise TinygpuError.of(
-            "TG532", title, scan.span, f"no {scan.dtype} value leaves every other unchanged", "cast the body to f32 or f64"
-        )
+        raise refused("TG532.unit", scan.span, monoid=scan.monoid, dtype=scan.dtype)
     inner = Place(tuple(own), (*place.rest, *conjuncts(scan.guard)), scan.span, place.ways, place.looped)
     steps, (body,) = folded(build, (scan.body,), inner, ("",))
     element = build.fresh("element")

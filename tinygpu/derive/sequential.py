@@ -1,4 +1,4 @@
-"""The same machine without cooperation: what one CPU thread does for the threads of a block that share a fold.
+"""The same machine without cooperation: what one CPU thread does for the threads of a block that share a fold; and the op itself as one.
 
 Comes in: a machine. Goes out: a machine for the same op whose program has no shared memory, barrier, shuffle or atomic update.
 The one idea: a factor is a factor whoever carries it, so a block factor of a fold becomes a loop, and the owner arrows stay; blocks
@@ -7,20 +7,18 @@ that meet in an output leave their parts for one more launch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable
 from math import prod
 
-from tinygpu.category.monoid import as_monoid
 from tinygpu.category.names import claimed
 from tinygpu.category.owner import Arrow
 from tinygpu.category.region import Region
-from tinygpu.category.term import Axis, Const, Fold, Var, variables, walk
-from tinygpu.derive.grid import restricted
+from tinygpu.category.term import Const, Fold, Var, walk
+from tinygpu.derive.factors import factors, in_order, meeting, output, refactored, restricted
 from tinygpu.hardware.arch import CPU
-from tinygpu.model.across import atomic, continued, folded, left, outermost, partial, workspaces
+from tinygpu.model.across import atomic, continued, fold_factors, left, outermost, partial, workspaces
 from tinygpu.model.machine import Launch, Machine, Phase
-from tinygpu.model.op import Tensor
-from tinygpu.model.prefix import scans
+from tinygpu.model.op import Equation, Tensor
 from tinygpu.record import replace
 
 CELLS = 64  # a thread holds at most so many cells for factors that were carried by the block
@@ -44,11 +42,6 @@ def sequential(machine: Machine) -> Machine:
     return replace(machine, launches=tuple(launches), workspaces=(*machine.workspaces, *more))
 
 
-def factors(launch: Launch) -> Iterable[Axis]:
-    """Every factor of a launch."""
-    return (*launch.grid, *launch.block, *(a for phase in launch.phases for a in phase.owner.domain.axes))
-
-
 def cooperates(launch: Launch) -> bool:
     """Whether threads of a launch share a fold or a tile, or blocks an output."""
     return bool(meeting(launch) or launch.stages or any(map(atomic, launch.phases)))
@@ -58,9 +51,9 @@ def stand_inside(launch: Launch) -> tuple[str, ...]:
     """The loops of an output that stand inside a loop of a fold: on a core they have cells that stay."""
     inner: list[str] = []
     for phase in launch.phases:
-        folds = [launch.time.index(n) for n in folded(phase) if n in launch.time]
-        inner += [n for n in launch.time if n in own(phase) and folds and launch.time.index(n) > min(folds)]
-    over = frozenset().union(*map(folded, launch.phases))
+        folds = [launch.time.index(n) for n in fold_factors(phase) if n in launch.time]
+        inner += [n for n in launch.time if n in output(phase) and folds and launch.time.index(n) > min(folds)]
+    over = frozenset().union(*map(fold_factors, launch.phases))
     return tuple(n for n in launch.time if n in inner and n not in over)
 
 
@@ -68,11 +61,6 @@ def outside(launch: Launch) -> Launch:
     """The same with these loops outermost: what each point of the output takes, and the order in which it does, stay what they are."""
     inside = stand_inside(launch)
     return replace(launch, time=(*inside, *(n for n in launch.time if n not in inside)))
-
-
-def meeting(launch: Launch) -> frozenset[str]:
-    """The block factors that some fold runs over."""
-    return frozenset(a.name for phase in launch.phases for a in folded(phase).values() if a.sort == "block")
 
 
 def split(launch: Launch, fresh: Callable[[str], str]) -> tuple[Launch, Launch | None, tuple[Tensor, ...]]:
@@ -109,19 +97,10 @@ def alone(launch: Launch) -> Launch:
     rest = [a.name for a in moved if sorts[a.name] == "time" and a.name not in first and a.name not in kept]
     place = 1 + max((launch.time.index(n) for n in outer(launch, names)), default=-1)
     time = merged((*launch.time[:place], *first, *launch.time[place:], *rest), orders, [a.name for a in moved])
-    phases = tuple(resorted(replace(p, reduce=()), sorts) for p in launch.phases)
+    mine = {a.name: (replace(a, sort=sorts[a.name]),) for a in moved}
+    phases = tuple(refactored(replace(p, reduce=()), mine) for p in launch.phases)
     block = tuple(a for a in launch.block if a.name not in names)
     return replace(launch, block=block, phases=phases, time=time, keeps=(), stages=())
-
-
-def in_order(phase: Phase) -> Iterator[tuple[str, ...]]:
-    """The factors along which something is scanned, or folded by a monoid that does not commute: slowest first."""
-    terms = phase.owner.by_axis
-    along = scans(phase)
-    for fold in (t for t in walk(phase.equation.value) if isinstance(t, Fold)):
-        if fold in along or not as_monoid(fold.monoid).commutative:
-            names = [t.name for a in fold.axes for t in walk(terms[a.name]) if isinstance(t, Var)]
-            yield tuple(n for n in dict.fromkeys(names) if n in phase.owner.domain.names)
 
 
 def merged(time: tuple[str, ...], orders: Iterable[tuple[str, ...]], moved: Collection[str]) -> tuple[str, ...]:
@@ -144,22 +123,28 @@ def merged(time: tuple[str, ...], orders: Iterable[tuple[str, ...]], moved: Coll
 
 def accumulates(launch: Launch, name: str) -> bool:
     """Whether some fold has one result for each point of the factor, so that a loop over it stands outside the fold's own, or is cells."""
-    return any(name in own(phase) and any(isinstance(t, Fold) for t in walk(phase.equation.value)) for phase in launch.phases)
+    return any(name in output(phase) and any(isinstance(t, Fold) for t in walk(phase.equation.value)) for phase in launch.phases)
 
 
 def outer(launch: Launch, names: frozenset[str]) -> set[str]:
     """The loops over outputs of those equations that are folded over the factors: they stay outside."""
-    return {n for phase in launch.phases if names & set(folded(phase)) for n in own(phase) if n in launch.time}
+    return {n for phase in launch.phases if names & set(fold_factors(phase)) for n in output(phase) if n in launch.time}
 
 
-def own(phase: Phase) -> frozenset[str]:
-    """The factors of an equation's output."""
-    terms = phase.owner.by_axis
-    return frozenset().union(*(variables(terms[a.name]) for a in phase.equation.axes))
+def pointwise(machine: Machine) -> Machine:
+    """`machine → machine` for the same op: a launch for each equation, a thread for each point of it, its folds in the thread's own time. The
+    identity is an owner arrow, so an op is a machine already; what equations leave for later ones crosses the launches in workspaces."""
+    op = machine.op
+    launches = tuple(every(e, {t.name for t in op.intermediates}) for e in op.equations)
+    spaces = tuple(replace(op.tensor(name), role="workspace") for one in launches for name in one.leaves)
+    return replace(machine, program=None, launches=launches, workspaces=spaces)
 
 
-def resorted(phase: Phase, sorts: Mapping[str, str]) -> Phase:
-    """The phase with other sorts of factors; nothing else of it says who carries them."""
-    owner = phase.owner
-    axes = tuple(replace(a, sort=sorts.get(a.name, a.sort)) for a in owner.domain.axes)
-    return replace(phase, owner=Arrow(Region(axes, owner.domain.guard), owner.codomain, owner.terms))
+def every(equation: Equation, between: set[str]) -> Launch:
+    """The launch of one equation; a target `between` equations is left for later launches."""
+    grid = tuple(replace(a, sort="grid") for a in equation.axes)
+    folds = (a for t in walk(equation.value) if isinstance(t, Fold) for a in t.axes)
+    time = tuple({a.name: replace(a, sort="time") for a in folds}.values())
+    axes = (*grid, *time)
+    phase = Phase(equation, Arrow(Region(axes), axes, tuple(Var(a.name) for a in axes)))
+    return Launch(equation.target, grid, (), (phase,), tuple(a.name for a in time), leaves=tuple({equation.target} & between))

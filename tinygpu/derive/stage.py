@@ -24,17 +24,18 @@ from tinygpu.category.term import (
     conjunction,
     conjuncts,
     equal,
-    lift,
     rebuild,
     select,
     substitute,
     variables,
     walk,
 )  # fmt: skip
+from tinygpu.derive.factors import flat
 from tinygpu.derive.fold import Place, folded
 from tinygpu.derive.nest import Build, cells, loops, own, point
 from tinygpu.derive.operand import fill
-from tinygpu.derive.plan import taken, whole
+from tinygpu.derive.plan import taken, whole_vector
+from tinygpu.derive.reduce import extent
 from tinygpu.derive.tile import Tile, Tiles, localized, touches
 from tinygpu.model.machine import Launch, inlined
 from tinygpu.model.op import Op
@@ -98,7 +99,7 @@ def filled(build: Build, op: Op, tile: Tile, made: frozenset[str]) -> tuple[Step
     value, bounds = held(build, op, tile, made)
     here = {axis.name: term for axis, term in zip(points(tile), local, strict=True)}
     value, inside = substitute(value, here), substitute(bounds, here)
-    inside = simplify(conjunction(*(whole(simplify(b, box), box.axes, build.where) for b in conjuncts(inside))), box)
+    inside = simplify(conjunction(*(whole_vector(simplify(b, box), box.axes, build.where) for b in conjuncts(inside))), box)
     place = Place(own(mine), (*conjuncts(guard), *conjuncts(inside)), stage.span)
     steps, (value,) = folded(build, (taken(simplify(value, box)),), place, ("",))
     there = tuple(local[axis] for axis in stage.order)
@@ -159,16 +160,13 @@ def threads(build: Build, stage: Stage) -> tuple[tuple[Axis, ...], Mapping[str, 
             digits[axis.name] = Var(name)
     if [a.name for a in stage.block] == [a.name for a in build.block]:
         return tuple(mine), {**digits, **{a.name: Var(a.name) for a in stage.block}}, ()
-    flat: Term = lift(0)
-    for axis in build.block:
-        flat = flat * axis.extent + Var(axis.name)
-    step = 1
+    thread, step = flat(build.block), 1
     for axis in reversed(stage.block):
-        digit = flat // step
+        digit = thread // step
         digits[axis.name] = digit if axis is stage.block[0] else digit % axis.extent
-        step *= number(axis)
-    few = step < prod(map(number, build.block))
-    return tuple(mine), digits, (flat < step,) if few else ()
+        step *= extent(axis)
+    few = step < prod(map(extent, build.block))
+    return tuple(mine), digits, (thread < step,) if few else ()
 
 
 def loop(build: Build, kind: str, factor: str, around: frozenset[str] = frozenset()) -> str:
@@ -178,12 +176,6 @@ def loop(build: Build, kind: str, factor: str, around: frozenset[str] = frozense
         build.digits[key] = build.fresh(factor)
     name = build.digits[key]
     return name if name not in around else loop(build, f"inner {kind}", factor, around)
-
-
-def number(axis: Axis) -> int:
-    """The extent of a factor of a block."""
-    assert isinstance(axis.extent, Const), "block factors have constant extents"
-    return int(axis.extent.value)
 
 
 def computed(build: Build, op: Op, read: Read, made: frozenset[str], held: Held) -> Term:

@@ -29,7 +29,8 @@ from tinygpu.category.term import (
     variables,
     walk,
 )
-from tinygpu.diagnostic import Label, Span, TinygpuError
+from tinygpu.diagnostic import Span
+from tinygpu.model.problems import refused
 from tinygpu.model.tile import BLOCK, Stage
 from tinygpu.program.step import Assign, For, If, Step, Sync, steps
 from tinygpu.program.traverse import reads_of, terms
@@ -182,38 +183,23 @@ def touches(body: Iterable[Step], arrays: set[str]) -> bool:
     return any(read.tensor in arrays for step in steps(tuple(body)) for read in reads_of(step))
 
 
-def check(tiles: Tiles, body: Iterable[Step], names: frozenset[str], there: frozenset[str] = frozenset()) -> frozenset[str]:
+def check_tiles(tiles: Tiles, body: Iterable[Step], names: frozenset[str], there: frozenset[str] = frozenset()) -> frozenset[str]:
     """The tiles that are there after a body: all that is read of one stands behind its copy, in the same turn. Raises TG546."""
     for step in body:
         match step:
             case Assign(target):
                 for read in (r for r in reads_of(step) if r.tensor in tiles and r.tensor not in there):
-                    raise outside(tiles[read.tensor], read)
+                    tile = tiles[read.tensor]
+                    raise refused("TG546.outside", read.span, tile.span, name=tile.stage.tensor, at=tile.stage.at)
                 if target in tiles:
                     strange = sorted(frozenset().union(*map(variables, terms(step))) - names)
                     if strange:
-                        raise unknown(tiles[target], strange[0])
+                        tile = tiles[target]
+                        raise refused("TG546.depends", tile.span, name=tile.stage.tensor, loop=strange[0], at=tile.stage.at)
                     there |= {target}
             case For(axis, inner):
                 staged = {t.array for t in tiles.values() if t.stage.at == axis.name}
-                there |= check(tiles, inner, names | {axis.name}, there) - staged
+                there |= check_tiles(tiles, inner, names | {axis.name}, there) - staged
             case If(_, inner):
-                there |= check(tiles, inner, names, there)
+                there |= check_tiles(tiles, inner, names, there)
     return there
-
-
-def outside(tile: Tile, read: Read) -> TinygpuError:
-    """A read of a tile where no copy of it has been made."""
-    at = tile.stage.at
-    title = f"{tile.stage.tensor} is read outside of {at}, where its tile is not there"
-    reason = f"the tile is what one turn of {at} needs"
-    fix = "stage it at block, or give the access inside the loop other indices than the one outside"
-    return TinygpuError.of("TG546", title, read.span, reason, fix, Label(tile.span, "staged here"))
-
-
-def unknown(tile: Tile, name: str) -> TinygpuError:
-    """A copy that stands outside of a loop that it needs."""
-    at = tile.stage.at
-    title = f"the tile of {tile.stage.tensor} depends on {name}, which is not known at {at}"
-    fix = f"stage it at {name}"
-    return TinygpuError.of("TG546", title, tile.span, f"the loop {name} stands inside of {at}", fix)

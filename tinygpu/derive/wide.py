@@ -7,12 +7,12 @@ of the lanes by its form; the emitter takes it from here, and the prover owes fr
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Set
 
 from tinygpu.category.dtype import BYTES
 from tinygpu.category.layout import strides as strides_of
 from tinygpu.category.region import Region
-from tinygpu.category.term import TRUE, App, Axis, Const, Read, Term, conjunction, conjuncts, lift, reads, variables
+from tinygpu.category.term import BOOL, TRUE, App, Axis, Const, Read, Term, conjunction, conjuncts, lift, reads, variables
 from tinygpu.derive.lanes import MOST_LANES, all_lanes_of, divisible, first_of, lanes_of, multiple
 from tinygpu.derive.unpack import unpack
 from tinygpu.program.arrays import arrays
@@ -23,43 +23,71 @@ from tinygpu.record import dataclass, replace
 
 @dataclass(frozen=True, slots=True)
 class Wide:
-    """`count` elements of `tensor` from `first` on, moved by accesses of `lanes` elements, `bytes` bytes each.
+    """An access that moves all elements of a vector loop, `first` and its neighbours along `axis`, by accesses of `lanes` elements.
 
     It asks, where `outer` and `condition` hold on the box of `axes`: that `place` is divisible by `lanes` (`aligned`), that the guard of
     the access holds for every lane, and of the launcher that the pointer is aligned to `bytes` and the tensor's last extent divisible by
-    `lanes` where there are rows (`row`). The place of a global array's element is its last coordinate; that of a shared array's is its
-    address by its `strides`, and a block's memory is aligned, so a shared access asks nothing of the launcher.
+    `lanes` where there are rows (`row`). A block's memory is aligned, so a shared access asks nothing of the launcher.
     """
 
     launch: int
     axis: Axis
-    tensor: str
-    stores: bool
+    array: Array
+    access: Read | Assign
     first: tuple[Term, ...]
-    count: int
-    lanes: int
-    bytes: int
     condition: Term
     axes: tuple[Axis, ...]
-    access: Read | Assign
-    row: Term | None
-    strides: tuple[int, ...] = ()
     outer: Term = TRUE
+
+    @property
+    def tensor(self) -> str:
+        """The array's name."""
+        return self.array.name
+
+    @property
+    def stores(self) -> bool:
+        """Whether it writes."""
+        return isinstance(self.access, Assign)
+
+    @property
+    def count(self) -> int:
+        """How many elements."""
+        return turns(self.axis)
+
+    @property
+    def lanes(self) -> int:
+        """How many at once."""
+        return lanes_of(self.count, self.array.dtype)
+
+    @property
+    def bytes(self) -> int:
+        """Of those."""
+        return self.lanes * BYTES[self.array.dtype]
 
     @property
     def shared(self) -> bool:
         """Whether the elements are a block's."""
-        return bool(self.strides)
+        return self.array.owner == "block"
 
     @property
     def place(self) -> Term:
-        """What has to be a multiple of the lanes."""
-        return place_of(self.first, self.strides)
+        """What has to be a multiple of the lanes: the address before its swizzle, of a shared array; else the last coordinate."""
+        strides = strides_of(self.array.extents, self.array.layout) if self.shared else ()
+        place = lift(0) if self.shared else self.first[-1]
+        for coordinate, stride in zip(self.first, strides, strict=False):
+            place = place + coordinate * stride
+        return place
 
     @property
     def aligned(self) -> Term:
         """The guard `place % lanes == 0`: an obligation."""
         return divisible(self.place, self.lanes)
+
+    @property
+    def row(self) -> Term | None:
+        """The length of a row that has to be divisible by the lanes; None where nothing is asked."""
+        extents = self.array.extents
+        return extents[-1] if not self.shared and len(extents) > 1 and divisible(extents[-1], self.lanes) != TRUE else None
 
     @property
     def asks(self) -> Term:
@@ -93,40 +121,44 @@ def vector_loops(body: tuple[Step, ...], axes: tuple[Axis, ...]) -> Iterator[tup
 
 def wide_in(program: Program, launch: int, loop: For, axes: tuple[Axis, ...]) -> tuple[Wide, ...]:
     """The wide accesses of one vector loop: those of shared arrays that are always wide, the others under the condition that they share."""
-    if not isinstance(loop.axis.extent, Const) or any(
-        map(meets, steps(loop.body))
-    ):  # where threads meet nothing may move to the start or the end
+    if not turns(loop.axis) or any(map(meets, steps(loop.body))):  # where threads meet nothing may move to the start or the end
         return ()
-    known = arrays(program)
+    known, inside = arrays(program), {a.name for a in axes} | set(program.op.sizes)
     touched = [s.target for s in steps(loop.body) if isinstance(s, Assign)]
     looked = {r.tensor for s in steps(loop.body) for r in reads_of(s)}
-    sure: list[tuple[Read | Assign, Term]] = []
+    found: dict[Read | Assign, Wide] = {}
     unsure: list[Read] = []
+
+    def possible(access: Read | Assign, condition: Term) -> Wide | None:
+        """The wide access, if it is to memory, contiguous, aligned by its form, and known outside the loop."""
+        first, name = first_of(access.index, loop.axis.name), access.tensor if isinstance(access, Read) else access.target
+        if first is None or any(reads(t) or not variables(t) <= inside for t in (*first, condition)):
+            return None
+        wide = Wide(launch, loop.axis, known[name], access, first, condition, axes)
+        if wide.array.owner == "thread" or wide.lanes < 2 or wide.count > MOST_LANES or wide.asks == Const(False, BOOL):
+            return None
+        return None if multiple(wide.place, program.where) % wide.lanes or not neighbours_stay(wide.array, wide.count) else wide
+
     for assign, around in assigns(loop.body):
         path = (*around, *conjuncts(assign.guard))
-        for read, conditions in conditional_reads(assign.value, path):
+        accesses: list[tuple[Read | Assign, tuple[Term, ...] | None]] = []
+        accesses += [(r, conditions) for r, conditions in conditional_reads(assign.value, path) if r.tensor not in touched]
+        if not assign.update and touched.count(assign.target) == 1 and assign.target not in looked:
+            accesses.append((assign, path))
+        for access, conditions in accesses:
             every = all_lanes_of(conditions, loop.axis)
-            if read.tensor not in touched:
-                sure += [] if every is None else [(read, every)]
-                unsure += [read] if every is None else []
-        every = all_lanes_of(path, loop.axis)
-        if every is not None and not assign.update and touched.count(assign.target) == 1 and assign.target not in looked:
-            sure.append((assign, every))
-    found = {access: every for access, every in sure if _can(program, known, loop, axes, access, every)}
-    always = {access for access, every in found.items() if every == TRUE and known[_named(access)].owner == "block"}
-    condition = conjunction(*(every for access, every in found.items() if access not in always))
-    inside = {(first_of(access.index, loop.axis.name), known[_named(access)].extents) for access in found}
+            if every is not None and (wide := possible(access, every)) is not None:
+                found[access] = wide
+            elif every is None and isinstance(access, Read):
+                unsure.append(access)
+    condition = conjunction(*(w.condition for w in found.values() if not w.always))
+    sure = {(w.first, w.array.extents) for w in found.values()}
+    found = {access: w if w.always else replace(w, condition=condition) for access, w in found.items()}
     for read in unsure:  # made for some lanes only; but where its neighbours are inside, so is it
-        near = first_of(read.index, loop.axis.name), known[read.tensor].extents
-        if _can(program, known, loop, axes, read, TRUE) and near in inside:
-            found.setdefault(read, TRUE)
-    return tuple(
-        _wide(known[_named(access)], launch, loop, axes, access, TRUE if access in always else condition) for access in found
-    )
-
-
-def _named(access: Read | Assign) -> str:
-    return access.tensor if isinstance(access, Read) else access.target
+        wide = possible(read, TRUE)
+        if wide is not None and (wide.first, wide.array.extents) in sure:
+            found.setdefault(read, replace(wide, condition=condition))
+    return tuple(found.values())
 
 
 def hoisted(loop: For, known: Set[str]) -> tuple[Term, For]:
@@ -171,60 +203,14 @@ def conditional_reads(value: Term, path: tuple[Term, ...] | None) -> Iterator[tu
             yield value, path
 
 
-def _can(
-    program: Program, known: Mapping[str, Array], loop: For, axes: tuple[Axis, ...], access: Read | Assign, condition: Term
-) -> bool:
-    """Whether the access is to memory, contiguous, aligned by its form, and known outside the loop."""
-    array = known.get(_named(access))
-    if array is None or array.owner == "thread" or not access.index:
-        return False
-    first = first_of(access.index, loop.axis.name)
-    inside = {a.name for a in axes} | set(program.op.sizes)
-    if first is None or any(reads(t) or not variables(t) <= inside for t in (*first, condition)):
-        return False
-    lanes = lanes_of(_count(loop), array.dtype)
-    if lanes < 2 or _count(loop) > MOST_LANES or multiple(place_of(first, _strides(array)), program.where) % lanes:
-        return False
-    return _together(array, _count(loop)) if array.owner == "block" else _row(array, lanes) != Const(0)
-
-
-def _together(array: Array, count: int) -> bool:
+def neighbours_stay(array: Array, count: int) -> bool:
     """Whether the layout keeps `count` neighbours neighbours: a swizzle moves pieces of `2 ** base` elements as they are."""
-    if array.layout.swizzle is None:
+    if array.owner != "block" or array.layout.swizzle is None:
         return True
     _, base, shift = array.layout.swizzle
     return 2 ** min(base, base + shift) % count == 0
 
 
-def place_of(first: tuple[Term, ...], strides: tuple[int, ...]) -> Term:
-    """The address before its swizzle, with strides; else the last coordinate."""
-    place = first[-1] if not strides else lift(0)
-    for coordinate, stride in zip(first, strides, strict=False):
-        place = place + coordinate * stride
-    return place
-
-
-def _strides(array: Array) -> tuple[int, ...]:
-    return strides_of(array.extents, array.layout) if array.owner == "block" else ()
-
-
-def _row(array: Array, lanes: int) -> Term | None:
-    """The length of a row that has to be divisible by the lanes; none where it is, 0 where it never is."""
-    if array.owner != "grid" or len(array.extents) < 2:
-        return None
-    even = divisible(array.extents[-1], lanes)
-    return None if even == TRUE else Const(0) if isinstance(even, Const) else array.extents[-1]
-
-
-def _wide(array: Array, launch: int, loop: For, axes: tuple[Axis, ...], access: Read | Assign, condition: Term) -> Wide:
-    first = first_of(access.index, loop.axis.name)
-    assert first is not None
-    count = _count(loop)
-    lanes = lanes_of(count, array.dtype)
-    size, stores = lanes * BYTES[array.dtype], isinstance(access, Assign)
-    row, strides = _row(array, lanes), _strides(array)
-    return Wide(launch, loop.axis, array.name, stores, first, count, lanes, size, condition, axes, access, row, strides)
-
-
-def _count(loop: For) -> int:
-    return int(loop.axis.extent.value) if isinstance(loop.axis.extent, Const) else 0
+def turns(axis: Axis) -> int:
+    """How many turns a vector loop has, 0 where that is no number."""
+    return int(axis.extent.value) if isinstance(axis.extent, Const) else 0

@@ -1,4 +1,4 @@
-"""The CPU kernel of a program, as the text of a module that needs numpy and numba and nothing of ours.
+"""The CPU kernel of a program, as the text of functions that need numpy, numba and the runtime.
 
     program → text        for each launch a work function over a range of items and a driver over the threads of the machine
 
@@ -9,7 +9,7 @@ together it runs in turn, between barriers.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 
 from tinygpu.category.bounds import natural
 from tinygpu.category.dtype import NUMPY
@@ -18,17 +18,14 @@ from tinygpu.category.term import FLOATS, Axis, Const, Term, conjunction, conjun
 from tinygpu.derive.unpack import unpack
 from tinygpu.emit.cpu_body import Body, shared
 from tinygpu.emit.cpu_driver import Call, arguments, driver_lines, entry_lines
-from tinygpu.emit.cpu_lanes import IMPORTS as LANES_IMPORTS
-from tinygpu.emit.cpu_lanes import lanes_source
-from tinygpu.emit.cpu_prelude import HEADER, HEADER_IMPORTS, prelude
 from tinygpu.emit.cpu_text import RESERVED, Writer, mangle
 from tinygpu.emit.cuda_names import index_names
-from tinygpu.emit.mathlib import errors
 from tinygpu.emit.python import block, identifier, indent
 from tinygpu.model.op import Op, Tensor
 from tinygpu.program.step import Array, Assign, For, Launch, Program, Step, steps
-from tinygpu.record import dataclass, replace
+from tinygpu.record import replace
 from tinygpu.schedule.bound import assume
+from tinygpu.schedule.cpu import vectors_of
 from tinygpu.schedule.nest import Site, is_long, sites
 from tinygpu.schedule.polynomial import positive, term
 from tinygpu.schedule.threads import flat_thread, in_turn, threads_of
@@ -40,40 +37,11 @@ def cpu_name(program: Program) -> str:
     return f"{identifier(program.name)}_cpu"
 
 
-@dataclass(frozen=True, slots=True)
-class Kernels:
-    """The functions of one program, and what they need in front of them: prelude functions, and vector operations by dtype."""
-
-    text: str
-    needs: frozenset[str]
-    vectors: tuple[tuple[str, frozenset[str]], ...]
-
-
-def cpu_source(program: Program) -> str:
-    """`program → text` of a whole module: docstring, what the kernels need, the kernels, the entry."""
-    kernels = cpu_kernels(program)
-    bounds = errors(kernels.needs)
-    note = f"\n\nFunctions of f32 against the real ones: {bounds}." if bounds else ""
-    return f'"""{program.name} on the CPU, through numba.{note}\n"""\n\n{cpu_support((kernels,))}\n\n{kernels.text}'
-
-
-def cpu_support(kernels: Iterable[Kernels]) -> str:
-    """Imports and prelude for the kernels of one or more programs in one module."""
-    kernels = tuple(kernels)
-    needs = frozenset().union(*(k.needs for k in kernels))
-    vectors: dict[str, set[str]] = {}
-    for dtype, operations in (v for k in kernels for v in k.vectors):
-        vectors.setdefault(dtype, set()).update(operations)
-    imports = HEADER_IMPORTS + (LANES_IMPORTS if vectors else "")
-    parts = [imports + "\n" + HEADER, prelude(needs), *(lanes_source(d, o) for d, o in sorted(vectors.items()))]
-    return "\n\n".join(p.strip("\n") + "\n" for p in parts if p)
-
-
-def cpu_kernels(program: Program) -> Kernels:
+def cpu_kernels(program: Program) -> str:
     """The two functions of each launch, and `NAME_cpu`."""
     program = unpack(program)
     globals_ = globals_of(program)
-    writer = Writer({t.name: t for t in globals_}, {})
+    writer = Writer({t.name: t for t in globals_}, {}, vectors_of(program))
     given = arguments(globals_, program.op.sizes)
     functions: list[str] = []
     calls: list[Call] = []
@@ -82,11 +50,10 @@ def cpu_kernels(program: Program) -> Kernels:
         work, call = work_function(program, name, launch, writer)
         functions.append("\n".join(work))
         if not call.alone:
-            functions.append("\n".join(driver_lines(call, given, writer)))
+            functions.append("\n".join(driver_lines(call, given)))
         calls.append(call)
-    functions.append("\n".join(entry_lines(cpu_name(program), globals_, program.op.sizes, calls, writer)))
-    vectors = tuple((dtype, frozenset(operations)) for dtype, operations in sorted(writer.vectors.items()))
-    return Kernels("\n\n\n".join(functions) + "\n", frozenset(writer.needs), vectors)
+    functions.append("\n".join(entry_lines(cpu_name(program), globals_, program.op.sizes, calls)))
+    return "\n\n\n".join(functions) + "\n"
 
 
 def globals_of(program: Program) -> tuple[Tensor, ...]:
@@ -146,12 +113,12 @@ def decoded(grid: tuple[Axis, ...], writer: Writer) -> list[str]:
     lines, rest = list[str](), "item"
     for position in reversed(range(len(grid))):
         name, extent = mangle(grid[position].name), extent_text(writer, grid[position])
-        lines.append(f"{name} = {writer.call('remainder', rest, extent) if position else rest}")
+        lines.append(f"{name} = {f'remainder({rest}, {extent})' if position else rest}")
         if position > 1:
-            lines.append(f"rest = {writer.call('quotient', rest, extent)}")
+            lines.append(f"rest = quotient({rest}, {extent})")
             rest = "rest"
         elif position:
-            rest = writer.call("quotient", rest, extent)
+            rest = f"quotient({rest}, {extent})"
     return lines
 
 

@@ -166,8 +166,8 @@ class Vectors:
         """A loop whose accumulators are registers from its begin to its end."""
         writer = self.body.writer
         first = {place: f"{mangle(place[0])}, {self.first(*place)}" for place in held}
-        load = [f"{mangle(name)} = lanes_load({first[place]})" for place, name in held.items()]
-        store = [f"lanes_store({first[place]}, {mangle(name)})" for place, name in held.items()]
+        load = [f"{mangle(name)} = {self.call('load', first[place])}" for place, name in held.items()]
+        store = [self.call("store", first[place], mangle(name)) for place, name in held.items()]
         writer.held = held
         lines = [*load, *block(head, self.lines(body)), *store]
         writer.held = {}
@@ -194,26 +194,25 @@ class Vectors:
         """`acc = lanes_add(acc, value)`."""
         assert step.guard == TRUE, "a register is changed in every lane"
         name = mangle(self.body.writer.held[step.target, _first(step, lane).index])
-        return f"{name} = {self.operation(as_monoid(step.update).op, step.value.dtype, name, self.value(step.value, lane))}"
+        return f"{name} = {self.call(as_monoid(step.update).op, name, self.value(step.value, lane))}"
 
     def value(self, t: Term, lane: str) -> str:
         """A term as a vector: a number in every lane, what lies side by side, or an operation."""
         writer = self.body.writer
         match t:
             case _ if lane not in variables(t):
-                return f"lanes_spread({writer.value(t)})"
+                return self.call("spread", writer.value(t))
             case Read(name, index):
-                return f"lanes_load({mangle(name)}, {self.first(name, tuple(substitute(i, {lane: Const(0)}) for i in index))})"
+                return self.call("load", mangle(name), self.first(name, tuple(substitute(i, {lane: Const(0)}) for i in index)))
             case App("neg", (a,), dtype):
-                return self.operation("sub", dtype, f"lanes_spread({writer.value(Const(-0.0, dtype))})", self.value(a, lane))
-            case App(op, args, dtype):
-                return self.operation(op, dtype, *(self.value(a, lane) for a in args))
+                return self.call("sub", self.call("spread", writer.value(Const(-0.0, dtype))), self.value(a, lane))
+            case App(op, args):
+                return self.call(op, *(self.value(a, lane) for a in args))
         raise AssertionError("no term of a tile")
 
-    def operation(self, op: str, dtype: str, *args: str) -> str:
-        """An operation of vectors, noted."""
-        self.body.writer.vectors.setdefault(dtype, set()).add(op)
-        return f"lanes_{op}({', '.join(args)})"
+    def call(self, operation: str, *args: str) -> str:
+        """An operation of vectors."""
+        return f"lanes_{operation}_{self.body.writer.vectors}({', '.join(args)})"
 
     def first(self, name: str, index: tuple[Term, ...]) -> str:
         """The number of the element in the first lane."""

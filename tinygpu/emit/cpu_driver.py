@@ -10,7 +10,7 @@ from __future__ import annotations
 from tinygpu.category.dtype import HALVES, NUMPY
 from tinygpu.category.monoid import as_monoid
 from tinygpu.category.term import INTEGERS, Const, text
-from tinygpu.emit.cpu_text import Writer, constant, mangle, wrapping
+from tinygpu.emit.cpu_text import CALL, mangle, register_literal, wrapping
 from tinygpu.model.op import Tensor
 from tinygpu.record import dataclass
 
@@ -37,7 +37,7 @@ def arguments(globals_: tuple[Tensor, ...], sizes: tuple[str, ...]) -> str:
     return ", ".join([mangle(t.name) for t in globals_] + [mangle(s) for s in sizes])
 
 
-def driver_lines(call: Call, given: str, writer: Writer) -> list[str]:
+def driver_lines(call: Call, given: str) -> list[str]:
     """`NAME_parallel(items, parts, …)`."""
     copies = {mangle(t.name): f"{mangle(t.name)}_copies" for t, _ in call.met}
     inside = ", ".join(f"{copies[a]}[part*{a}.size:(part + 1)*{a}.size]" if a in copies else a for a in given.split(", "))
@@ -50,8 +50,8 @@ def driver_lines(call: Call, given: str, writer: Writer) -> list[str]:
     for tensor, update in call.met:
         unit = as_monoid(update).unit(tensor.dtype)
         assert isinstance(unit, Const), "such launches run alone"
-        start = constant(unit)
-        start = writer.call(f"f32_to_{tensor.dtype}", start) if tensor.dtype in HALVES else start
+        start = register_literal(unit)
+        start = f"f32_to_{tensor.dtype}({start})" if tensor.dtype in HALVES else start
         lines.append(f"    {copies[mangle(tensor.name)]} = np.full(parts * {mangle(tensor.name)}.size, {start})")
     lines += [
         "    for part in prange(parts):",
@@ -62,35 +62,35 @@ def driver_lines(call: Call, given: str, writer: Writer) -> list[str]:
         place = f"{name}[at(cell % {name}.size)]"
         lines += [
             f"    for cell in range(parts * {name}.size):",
-            f"        {place} = {_combined(tensor.dtype, update, place, copy, writer)}",
+            f"        {place} = {_combined(tensor.dtype, update, place, copy)}",
         ]
     return lines
 
 
-def _combined(dtype: str, update: str, a: str, b: str, writer: Writer) -> str:
+def _combined(dtype: str, update: str, a: str, b: str) -> str:
     """The text of `a ⊕ b` for two elements in memory."""
     if dtype in HALVES:
-        a, b = (writer.call(f"{dtype}_to_f32", x) for x in (a, b))
+        a, b = (f"{dtype}_to_f32({x})" for x in (a, b))
     op = as_monoid(update).op
     if op in ("max", "min"):
-        both = writer.call("larger" if op == "max" else "smaller", a, b)
-        return writer.call(f"f32_to_{dtype}", both) if dtype in HALVES else both
+        both = f"{CALL[op]}({a}, {b})"
+        return f"f32_to_{dtype}({both})" if dtype in HALVES else both
     both = f"{a} {({'add': '+', 'mul': '*', 'or': 'or', 'and': 'and'})[op]} {b}"
     if dtype in HALVES:
-        return writer.call(f"f32_to_{dtype}", both)
+        return f"f32_to_{dtype}({both})"
     if dtype == "i64":
         return wrapping(op)[0].format(a, b)
     return f"{NUMPY[dtype]}({both})" if dtype in INTEGERS else both
 
 
-def entry_lines(name: str, globals_: tuple[Tensor, ...], sizes: tuple[str, ...], calls: list[Call], writer: Writer) -> list[str]:
+def entry_lines(name: str, globals_: tuple[Tensor, ...], sizes: tuple[str, ...], calls: list[Call]) -> list[str]:
     """`NAME_cpu`: flat views of the arrays, then the launches in order."""
     given = arguments(globals_, sizes)
     lines = [f"def {name}({given}):"]
     shapes = ", ".join(f"{t.name}: {t.dtype}[{', '.join(map(text, t.shape))}]" for t in globals_)
     ends = "writes the outputs" + (" and the workspaces" if any(t.role == "workspace" for t in globals_) else "")
     lines.append(f'    """{shapes}; C-contiguous arrays, 16-bit floats in any 16-bit dtype; {ends}."""')
-    lines += [f"    {mangle(t.name)} = {_argument(t, writer)}" for t in globals_]
+    lines += [f"    {mangle(t.name)} = {_argument(t)}" for t in globals_]
     for call in calls:
         few = f"{call.steps} < {ALONE}"
         if call.met:
@@ -107,10 +107,10 @@ def entry_lines(name: str, globals_: tuple[Tensor, ...], sizes: tuple[str, ...],
     return lines
 
 
-def _argument(tensor: Tensor, writer: Writer) -> str:
+def _argument(tensor: Tensor) -> str:
     name = mangle(tensor.name)
     if tensor.role == "input" and not tensor.shape:
         if tensor.dtype in HALVES:
-            return writer.call(f"round_{tensor.dtype}", writer.call("narrow_to_odd", f"np.float64({name})"))
+            return f"round_{tensor.dtype}(narrow_to_odd(np.float64({name})))"
         return f"{NUMPY[tensor.dtype]}({name})"
     return f"{name}.reshape(-1){'.view(np.uint16)' if tensor.dtype in HALVES else ''}"

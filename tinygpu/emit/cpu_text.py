@@ -14,16 +14,17 @@ from collections.abc import Mapping
 from tinygpu.category.dtype import HALVES, NUMPY, SMALL
 from tinygpu.category.operation import FUNCTION
 from tinygpu.category.term import BOOL, FLOATS, INDEX, INTEGERS, App, Const, Read, Term, Var
-from tinygpu.category.to_source import ATOM, OPERAND, Form, Source, called, plain, rounded_up
-from tinygpu.emit.cpu_prelude import TEXT as PRELUDE
+from tinygpu.category.to_source import ATOM, Form, Source, called, plain, rounded_up
 from tinygpu.model.op import Tensor
 from tinygpu.program.step import Array
 from tinygpu.record import dataclass, field
+from tinygpu.runtime import offered
+from tinygpu.schedule.tiled import LANES
 
 RESERVED = frozenset(keyword.kwlist) | {
     "__debug",  # with its underscores the one name that Python lets nobody give
     "np", "math", "numba", "njit", "prange", "range", "min", "max", "abs", "at", "first", "last", "items", "parts", "part", "item",
-    "rest", "thread", "nought", "cell", "LANES", "inlined", "get_num_threads", *PRELUDE,
+    "rest", "thread", "nought", "cell", "get_num_threads", *offered(),
 }  # fmt: skip
 MEMORY = {**NUMPY, **dict.fromkeys(HALVES, "np.uint16")}
 FORMS: dict[str, Form] = {"mul": ("{0} * {1}", 7, (7, 8)), "natural": ("{0} // {1}", 7, (7, 8))}
@@ -36,38 +37,28 @@ def mangle(name: str) -> str:
 
     >>> mangle("x"), mangle("lambda"), mangle("min"), mangle("min_")
     ('x', 'lambda_', 'min_', 'min__')
-    >>> mangle("@LANES"), mangle("LANES")  # an emitter's own names begin with @
-    ('LANES', 'LANES_')
     """
-    if name.startswith("@"):
-        return name[1:]
     return name + "_" if name.rstrip("_") in RESERVED else name  # also of `min_`, which would else meet `min`
 
 
 @dataclass(slots=True)
 class Writer:
-    """Names in scope and what was called: `tensors` and `locals` by name; `needs` grows with every prelude function used, `vectors`
-    with the vector operations of each dtype; of cells in `strip` each of `parts` threads has one, and `thread` is the one at hand.
-    `bound` are the names of index terms, `held` those of accumulators in vector registers, by their first lane."""
+    """Names in scope: `tensors` and `locals` by name; of cells in `strip` each of `parts` threads has one, and `thread` is the one at hand.
+    `bound` are the names of index terms, `held` those of accumulators in vector registers of numbers `vectors`, by their first lane."""
 
     tensors: dict[str, Tensor]
     locals: dict[str, Array]
-    needs: set[str] = field(default_factory=set)
-    vectors: dict[str, set[str]] = field(default_factory=dict)
+    vectors: str = ""
     strip: set[str] = field(default_factory=set)
     thread: Term = Const(0)
     parts: int = 1
     bound: Mapping[Term, str] = field(default_factory=dict)
     held: Mapping[tuple[str, tuple[Term, ...]], str] = field(default_factory=dict)
 
-    def call(self, function: str, *args: str) -> str:
-        self.needs.add(function)
-        return f"{function}({', '.join(args)})"
-
     def text(self, t: Term, level: int = 0) -> str:
         """An index term as int64, a condition, or a value in the type of its register; parentheses where what stands around it binds
         more tightly than `level`."""
-        return Source(bound=self.bound, lower=self.lower, form=self.form, read=self.read, literal=constant).term(t, level)
+        return Source(bound=self.bound, lower=self.lower, form=self.form, read=self.read, literal=register_literal).term(t, level)
 
     index = guard = value = text  # one functor: the names only say what is written
 
@@ -79,7 +70,7 @@ class Writer:
         if not tensor.shape and tensor.role == "input":
             return mangle(t.tensor)
         raw = f"{mangle(t.tensor)}[{self.address(t.tensor, t.index)}]"
-        return self.call(f"{tensor.dtype}_to_f32", raw) if tensor.dtype in HALVES else raw
+        return f"{tensor.dtype}_to_f32({raw})" if tensor.dtype in HALVES else raw
 
     def address(self, name: str, index: tuple[Term, ...]) -> str:
         """The flat element number, unsigned: row-major, the last axis fastest."""
@@ -96,7 +87,7 @@ class Writer:
         """Names that hide nothing; casts that change no register; the division that rounds up, by one that rounds down."""
         match t:
             case Var(name, dtype):
-                return Var(mangle(name), dtype)
+                return Var(f"LANES_{self.vectors}" if t == LANES else mangle(name), dtype)
             case App("cast", (a,), dtype) if a.dtype == dtype or (dtype == "f32" and a.dtype in HALVES):
                 return self.lower(a)
             case App("cast", (a,), "bool"):
@@ -117,7 +108,7 @@ class Writer:
         if dtype in INTEGERS and op not in ("min", "max", "select", "table"):
             return called(NUMPY[dtype], self.bare(t))
         if dtype in HALVES and op not in ("min", "max", "neg", "abs", "select", "table"):
-            return self.needing(f"round_{dtype}", self.bare(t))
+            return called(f"round_{dtype}", self.bare(t))
         return self.bare(t)
 
     def bare(self, t: App) -> Form:
@@ -126,35 +117,27 @@ class Writer:
         if op in FORMS:
             return FORMS[op]
         if op in CALL and not (dtype == INDEX and op in ("min", "max")):
-            return self.needing(CALL[op], ("{0}, {1}", ATOM, (0, 0)))
+            return called(CALL[op], ("{0}, {1}", ATOM, (0, 0)))
         if op in FUNCTION and dtype in FLOATS:
-            own = FUNCTION[op].cpu
-            if own:
-                return called(own)
-            return self.needing(f"{op}_f64" if dtype == "f64" else f"{op}_f32")
+            return called(FUNCTION[op].cpu or (f"{op}_f64" if dtype == "f64" else f"{op}_f32"))
         return plain(t)
 
     def cast(self, source: str, dtype: str) -> Form:
         """A conversion: floats round once, float to integer truncates and saturates, integers wrap."""
         if dtype in INTEGERS and source in FLOATS:
-            return self.needing(f"to_{dtype}", called("np.float64"))
+            return called(f"to_{dtype}", called("np.float64"))
         if dtype in HALVES and source not in (*SMALL, *HALVES, "f32"):
-            return self.needing(f"round_{dtype}", self.needing("narrow_to_odd", called("np.float64")))
+            return called(f"round_{dtype}", called("narrow_to_odd", called("np.float64")))
         if dtype in HALVES:
-            return self.needing(f"round_{dtype}", called("np.float32"))
+            return called(f"round_{dtype}", called("np.float32"))
         return called("np.int64" if dtype == INDEX else NUMPY[dtype])
-
-    def needing(self, function: str, form: Form = OPERAND) -> Form:
-        """A form inside a call of the prelude, noted."""
-        self.needs.add(function)
-        return called(function, form)
 
     def stored(self, value: Term, dtype: str) -> str:
         """A value as it lies in memory; a 16-bit float that is only moved keeps its bits."""
         if dtype in HALVES and isinstance(value, Read) and value.tensor in self.tensors and value.index and value.dtype == dtype:
             return f"{mangle(value.tensor)}[{self.address(value.tensor, value.index)}]"
         source = self.value(value)
-        return self.call(f"f32_to_{dtype}", source) if dtype in HALVES else source
+        return f"f32_to_{dtype}({source})" if dtype in HALVES else source
 
 
 def wrapping(op: str) -> Form:
@@ -179,10 +162,10 @@ def flat(index: tuple[Term, ...], shape: tuple[Term, ...]) -> Term:
     return out
 
 
-def constant(literal: Const) -> str:
+def register_literal(literal: Const) -> str:
     """A literal in its register's type.
 
-    >>> constant(Const(3)), constant(Const(3, "i32")), constant(Const(float("-inf"), "f16"))
+    >>> register_literal(Const(3)), register_literal(Const(3, "i32")), register_literal(Const(float("-inf"), "f16"))
     ('3', 'np.int32(3)', 'np.float32(-np.inf)')
     """
     value, dtype = literal.value, literal.dtype

@@ -14,14 +14,14 @@ from tinygpu.category.dtype import HALVES, MEMORY, NATIVE
 from tinygpu.category.names import unused
 from tinygpu.category.operation import FUNCTION
 from tinygpu.category.term import Axis, Const, text
-from tinygpu.derive.streaming import once
 from tinygpu.derive.unpack import unpack
 from tinygpu.derive.wide import wide_accesses
 from tinygpu.emit.cuda_body import Build, body_lines
 from tinygpu.emit.cuda_names import first_names, index_names
 from tinygpu.emit.cuda_text import Scope
 from tinygpu.emit.prelude import ANGLES, CONVERSIONS, MOVES, SHUFFLED, UPDATED, made_by
-from tinygpu.emit.python import Lines, block, docstring, identifier, python_names, source
+from tinygpu.emit.python import Lines, block, docstring, identifier, joined_lines, python_names
+from tinygpu.program.access import once
 from tinygpu.program.arrays import STATIC_BYTES, arrays, shared_places
 from tinygpu.program.step import For, Launch, Program, arrays_in, steps
 from tinygpu.program.traverse import written
@@ -80,17 +80,12 @@ def kernel_name(program: Program, number: int) -> str:
 
 
 def cuda_source(program: Program) -> str:
-    """`program → source` of its kernels; `makers(cuda_uses(program))` gives what they call. Raises ValueError for an ill-formed term."""
-    return "\n\n".join(kernel_source(program, number)[0] for number in range(len(program.launches)))
+    """`program → source` of its kernels, which call functions of the runtime. Raises ValueError for an ill-formed term."""
+    return "\n\n".join(kernel_source(program, number) for number in range(len(program.launches)))
 
 
-def cuda_uses(program: Program) -> frozenset[str]:
-    """The names of the prelude that the kernels use."""
-    return frozenset().union(*(kernel_source(program, number)[1] for number in range(len(program.launches))))
-
-
-def kernel_source(program: Program, number: int) -> tuple[str, frozenset[str]]:
-    """The source of one launch's kernel, and the names of the prelude that it uses."""
+def kernel_source(program: Program, number: int) -> str:
+    """The source of one launch's kernel."""
     program = unpack(program)
     launch = program.launches[number]
     scope = kernel_scope(program, launch)
@@ -111,10 +106,10 @@ def kernel_source(program: Program, number: int) -> tuple[str, frozenset[str]]:
     kept = unwritten(program, launch)
     types = [f"{'constant' if p.name in kept else 'pointer'}({p.dtype})" if p.kind == "pointer" else p.dtype for p in parameters]
     signature = ", ".join(types)
-    uses = frozenset(called(source([*inner, signature])) | {p.dtype for p in parameters})
+    uses = frozenset(called(joined_lines([*inner, signature])) | {p.dtype for p in parameters})
     body = [*docstring(*remarks(program, number, uses)), "names = cuda_names(bits)", *made(uses, size), "", *inner, ""]
     body += [f"return {name}, names.void({signature})"]
-    return source(block(f"def {kernel_name(program, number)}(bits: int, wide: bool) -> Any", body)), uses | {"pointer"}
+    return joined_lines(block(f"def {kernel_name(program, number)}(bits: int, wide: bool) -> Any", body))
 
 
 def unwritten(program: Program, launch: Launch) -> frozenset[str]:

@@ -10,7 +10,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from tinygpu.emit.python import WIDTH, Lines, block, docstring, identifier, indent, source
+from tinygpu.emit.python import WIDTH, Lines, block, docstring, identifier, indent, joined_lines
 from tinygpu.program.step import Program
 from tinygpu.schedule.contract import Table, arguments, signature
 
@@ -31,7 +31,7 @@ def launcher_source(program: Program, table: Table, header: tuple[str, ...] = ()
     body = [*(docstring(*header) if header else []), f"return {name}_launch({', '.join(arguments(program))})"]
     function = block(f"def {name}{signature(program)}", body)
     made = ["", "", f"{name}_launch = runtime.launcher({name}_spec, globals())"]
-    return source([*_assigned(f"{name}_spec", table), "", "", *function, *made])
+    return joined_lines([*_assigned(f"{name}_spec", table), "", "", *function, *made])
 
 
 def _assigned(name: str, table: Table) -> Lines:

@@ -6,24 +6,18 @@ The one idea: what is the same in every module is in the runtime beside it; noth
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import re
-import sys
 from collections.abc import Sequence
 from functools import cache
 
 from tinygpu.category.term import Axis, Term, text
 from tinygpu.derive.unpack import unpack
-from tinygpu.emit.cpu import Kernels, cpu_kernels, cpu_support
-from tinygpu.emit.cpu_lanes import IMPORTS as LANES_IMPORTS
-from tinygpu.emit.cpu_lanes import OPERATIONS, lanes_source
-from tinygpu.emit.cpu_prelude import HEADER
-from tinygpu.emit.cpu_prelude import TEXT as CPU_NAMES
+from tinygpu.emit.cpu import cpu_kernels
 from tinygpu.emit.cuda import kernel_source
 from tinygpu.emit.launcher import launcher_source
-from tinygpu.emit.mathlib import errors
 from tinygpu.emit.naming import aliases, groups
-from tinygpu.emit.prelude import HELPERS, makers
 from tinygpu.emit.python import Lines, docstring
 from tinygpu.hardware.arch import CPU
 from tinygpu.model.machine import Machine
@@ -31,10 +25,19 @@ from tinygpu.model.op import Op
 from tinygpu.program.promises import of_data, promises, rows
 from tinygpu.program.step import Array, Program
 from tinygpu.record import dataclass, replace
-from tinygpu.runtime import NAME, VERSION
+from tinygpu.runtime import NAME, VERSION, offered
 from tinygpu.schedule.contract import table
 
-BESIDE = f"""
+HEAD = f"""
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any, TypeAlias
+
+import numpy as np
+from numba import get_num_threads, njit, prange
+
 if __package__:
     from . import {NAME} as runtime
 else:
@@ -51,24 +54,12 @@ if getattr(runtime, "VERSION", "") != "{VERSION}":
 """
 
 OURS = (
-    *(
-        "np",
-        "njit",
-        "prange",
-        "get_num_threads",
-        "ir",
-        "types",
-        "math",
-        "Array",
-        "Any",
-        "TypeAlias",
-        "annotations",
-        "runtime",
-        "os",
-        "sys",
-    ),
+    *("np", "njit", "prange", "get_num_threads", "Array", "Any", "TypeAlias", "annotations", "runtime", "os", "sys"),
     *("abs", "bool", "float", "globals", "int", "len", "max", "min", "range", "tuple"),
 )
+ULP = {  # the greatest errors of the runtime's functions of f32 against the real ones, of sine and cosine up to 2²⁷
+    "exp": 1.5, "exp2": 1.5, "log": 1.5, "tanh": 2.0, "sigmoid": 2.5, "erf": 1.5, "sin": 1.75, "cos": 1.75, "rsqrt": 1.5,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,20 +87,18 @@ def emit(title: str, machines: Sequence[Built]) -> str:
     programs = {name: replace(built.program, name=name) for name, built in zip(names, machines, strict=True)}
     alone = {name: replace(built.cpu or built.program, name=name) for name, built in zip(names, machines, strict=True)}
     cpu = dict(zip(programs, map(cpu_kernels, alone.values()), strict=True))
-    support = cpu_support_text(tuple(cpu.values()))
     cuda = {name: cuda_kernels(program) for name, program in programs.items()}
+    uses = called([*cpu.values(), *(source for sources in cuda.values() for source in sources)])
     short = aliases(groups([b.machine for b in machines], reserved()), programs, reserved())
-    lines = docstring(*opening(title, machines, set().union(*(k.needs for k in cpu.values()))))
-    uses: frozenset[str] = frozenset().union(*(used for sources in cuda.values() for _, used in sources))
-    called = makers(uses) if any(cuda.values()) else ()
-    lines += [*head(sorted([*programs, *(name for name, _ in short)]), support.imports, called), "", support.text, "", ""]
+    lines = docstring(*opening(title, machines, uses))
+    lines += [*head(sorted([*programs, *(name for name, _ in short)]), uses), "", ""]
     for built, (name, program) in zip(machines, programs.items(), strict=True):
-        kernels = [source for source, _ in cuda[name]]
+        kernels = cuda[name]
         spaces = unpack(alone[name]).workspaces
         keys = [hashlib.sha256(kernel.encode()).hexdigest() for kernel in kernels]
         launcher = launcher_source(program, table(program, built.limits, spaces, built.cpu_limits, keys), header(built))
         lines += [_rule(f"{built.machine.title} : {built.machine.op.name}"), ""]
-        for text_ in (cached(support.kernels(cpu[name])), *kernels, launcher):
+        for text_ in (cached(cpu[name]), *kernels, launcher):
             lines += [text_.strip(), "", ""]
     for _, text_lines in short:
         lines += [*text_lines, "", ""]
@@ -120,46 +109,18 @@ def kernel_texts(built: Built) -> tuple[tuple[str, str], ...]:
     """The text of a machine's kernels by where they run, as a module of this machine alone has them."""
     (name,) = launcher_names([built.machine])
     program, alone = (replace(p, name=name) for p in (built.program, built.cpu or built.program))
-    cuda = "\n\n".join(source for source, _ in cuda_kernels(program))
-    return ("cpu", cpu_kernels(alone).text), *((("cuda", cuda),) if cuda else ())
+    cuda = "\n\n".join(cuda_kernels(program))
+    return ("cpu", cpu_kernels(alone)), *((("cuda", cuda),) if cuda else ())
 
 
-def cuda_kernels(program: Program) -> list[tuple[str, frozenset[str]]]:
+def cuda_kernels(program: Program) -> list[str]:
     """The CUDA kernel of each launch, and what it calls; a machine on cpu has none."""
     return [] if program.arch == CPU else [kernel_source(program, number) for number in range(len(program.launches))]
 
 
-@dataclass(frozen=True, slots=True)
-class CpuSupport:
-    """What the CPU kernels of a module call: imports, text, and the dtypes for which there are vectors."""
-
-    imports: frozenset[str]
-    text: str
-    dtypes: tuple[str, ...]
-
-    def kernels(self, kernels: Kernels) -> str:
-        """The kernels' own text; where a module has vectors of two dtypes, their names end in the dtype."""
-        text_ = kernels.text
-        for dtype, _ in kernels.vectors:
-            text_ = self.apart(text_, dtype)
-        return text_
-
-    def apart(self, text_: str, dtype: str) -> str:
-        """The names of the vectors of a dtype, in a text."""
-        return text_ if len(self.dtypes) < 2 else re.sub(r"\b(lanes_\w+|LANES|VECTOR|Lanes(?:Model)?)\b", rf"\1_{dtype}", text_)
-
-
-def cpu_support_text(kernels: tuple[Kernels, ...]) -> CpuSupport:
-    """Imports, prelude and vectors for all kernels of a module, each once."""
-    operations: dict[str, set[str]] = {}
-    for dtype, used in (v for k in kernels for v in k.vectors):
-        operations.setdefault(dtype, set()).update(used)
-    plain = cpu_support(replace(k, vectors=()) for k in kernels)
-    imports = re.findall(r"^(?:import|from) .*$", plain + (LANES_IMPORTS if operations else ""), re.MULTILINE)
-    support = CpuSupport(frozenset(imports), "", tuple(sorted(operations)))
-    texts = [re.sub(r"^(?:import|from) .*\n", "", plain, flags=re.MULTILINE).strip("\n")]
-    texts += [support.apart(lanes_source(dtype, operations[dtype]), dtype).strip("\n") for dtype in support.dtypes]
-    return replace(support, text="\n\n\n".join(texts))
+def called(texts: Sequence[str]) -> list[str]:
+    """What kernels take of the runtime: the names of it that stand in their texts."""
+    return sorted({n.id for one in texts for n in ast.walk(ast.parse(one)) if isinstance(n, ast.Name)} & offered())
 
 
 def launcher_names(machines: Sequence[Machine]) -> list[str]:
@@ -171,8 +132,7 @@ def launcher_names(machines: Sequence[Machine]) -> list[str]:
 @cache
 def reserved() -> frozenset[str]:
     """The names that a module uses for itself, also Python's own."""
-    given = re.findall(r"^(?:def |class )?(\w+)(?= =|\(|:)", lanes_source("f32", set(OPERATIONS)) + HEADER, re.MULTILINE)
-    return frozenset({*OURS, *CPU_NAMES, *HELPERS, *given})
+    return frozenset({*OURS, *offered()})
 
 
 def header(built: Built) -> tuple[str, ...]:
@@ -258,10 +218,10 @@ def _rule(title: str) -> str:
     return f"# ── {title} " + "─" * max(3, 124 - len(title))
 
 
-def opening(title: str, machines: Sequence[Built], needs: set[str]) -> list[str]:
+def opening(title: str, machines: Sequence[Built], uses: Sequence[str]) -> list[str]:
     """The module's docstring."""
     names = "\n".join(f"  {b.machine.title} : {b.machine.op.name}" for b in machines)
-    bounds, data = errors(needs), any(way == "arrays" for b in machines for *_, way in rows(b.program))
+    bounds, data = errors(uses), any(way == "arrays" for b in machines for *_, way in rows(b.program))
     return [
         f"Kernels of {title}, emitted by tinygpu; every machine was proved for all sizes before it was written.",
         names,
@@ -273,24 +233,23 @@ def opening(title: str, machines: Sequence[Built], needs: set[str]) -> list[str]
     ]
 
 
-def head(public: list[str], more: frozenset[str], called: tuple[str, ...]) -> Lines:
-    """Imports, the runtime, and what the module offers; `called` are functions of the runtime that kernels call."""
-    imports = {"import os", "import sys", "from typing import Any, TypeAlias", "import numpy as np"} | more
-    standard = sorted(
-        (i for i in imports if i.split()[1].split(".")[0] in sys.stdlib_module_names), key=lambda i: (i.startswith("from"), i)
-    )
-    others = sorted(imports - set(standard), key=lambda i: (i.startswith("from"), i))
+def errors(uses: Sequence[str]) -> str:
+    """The greatest errors of the functions that kernels call.
+
+    >>> errors(["exp_f32", "at", "sin_f32"])
+    'exp within 1.5 ulp, sin within 1.75 ulp for |x| <= 134217728'
+    """
+    limit = dict.fromkeys(("sin", "cos"), " for |x| <= 134217728")
+    return ", ".join(f"{name} within {ulp} ulp{limit.get(name, '')}" for name, ulp in ULP.items() if f"{name}_f32" in uses)
+
+
+def head(public: list[str], uses: Sequence[str]) -> Lines:
+    """Imports, the runtime, what the module offers, and what its kernels take of the runtime."""
     return [
-        "",
-        "from __future__ import annotations",
-        "",
-        *standard,
-        "",
-        *others,
-        *BESIDE.rstrip("\n").split("\n"),
+        *HEAD.rstrip("\n").split("\n"),
         "",
         f"__all__ = {public!r}".replace("'", '"'),
         "",
         "Array: TypeAlias = Any  # of numpy, torch, CuPy, numba, or with a CUDA array interface or DLPack",
-        *(f"{name} = runtime.{name}" for name in called),
+        *(f"{name} = runtime.{name}" for name in uses),
     ]

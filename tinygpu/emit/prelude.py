@@ -6,8 +6,6 @@ needs other functions behind them and nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 from tinygpu.category.operation import FUNCTION
 from tinygpu.derive.lanes import MOST_LANES
 
@@ -22,10 +20,6 @@ MOVES = tuple(
 )
 MADE = {"shared": "shared_memory(0)", "upto": "counted()", "constant": "constant_memory()"}
 MADE |= {name: f"division({name!r})" for name in ("div", "mod", "ceil")}
-HELPERS = frozenset(  # of the runtime, that kernels take their names from
-    {"cuda_names", "constant_memory", "counted", "division", "wide_load", "wide_store", "shared_memory", "shuffle", "atomic"}
-    | {"conversion", "angle_function"}
-)
 
 
 def made_by(name: str) -> str:
@@ -52,13 +46,3 @@ def made_by(name: str) -> str:
     if name in CONVERSIONS:
         return f"conversion({name!r})"
     return f"angle_function({name!r})" if name in ANGLES else f"names.{name}"
-
-
-def makers(uses: Collection[str]) -> tuple[str, ...]:
-    """The functions of the runtime that give these names, and the one that gives all others.
-
-    >>> makers(["load4", "expf", "store4"])
-    ('cuda_names', 'wide_load', 'wide_store')
-    """
-    called = {made_by(name).partition("(")[0] for name in uses}
-    return ("cuda_names", *sorted(called & HELPERS))

@@ -58,7 +58,7 @@ def docstring(*paragraphs: str) -> Lines:
     return ['"""' + lines[0] + '"""'] if len(lines) == 1 else ['"""' + lines[0], *lines[1:], '"""']
 
 
-def source(lines: Iterable[str]) -> str:
+def joined_lines(lines: Iterable[str]) -> str:
     """The lines as a text that ends with one newline."""
     return "\n".join(line.rstrip() for line in lines).rstrip("\n") + "\n"
 

@@ -12,8 +12,7 @@ from typing import Any
 
 from tinygpu import runtime
 from tinygpu.derive.wide import wide_accesses
-from tinygpu.emit.cuda import block_threads, cuda_source, cuda_uses, kernel_name
-from tinygpu.emit.prelude import makers
+from tinygpu.emit.cuda import block_threads, cuda_source, kernel_name
 from tinygpu.hardware.machine_code import Arch, Report, assembled, count, innermost, loops, plain_loads
 from tinygpu.program.arrays import arrays
 from tinygpu.program.step import Assign, Program, steps
@@ -73,7 +72,7 @@ def rewrites(program: Program, number: int) -> bool:
 
 def loaded(program: Program) -> Mapping[str, Any]:
     """The names of a module that holds the kernels, and what they take of the runtime."""
-    space: dict[str, Any] = {"Any": Any} | {name: getattr(runtime.loaded(), name) for name in makers(cuda_uses(program))}
+    space: dict[str, Any] = {"Any": Any} | {name: getattr(runtime.loaded(), name) for name in runtime.offered()}
     exec(compile(cuda_source(program), f"<kernels of {program.name}>", "exec"), space)
     return space
 

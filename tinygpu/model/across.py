@@ -39,7 +39,7 @@ def factors(phase: Phase, fold: Fold) -> tuple[Axis, ...]:
     return tuple(a for a in phase.owner.domain.axes if a.name in names)
 
 
-def folded(phase: Phase) -> dict[str, Axis]:
+def fold_factors(phase: Phase) -> dict[str, Axis]:
     """The factors of all folds of an equation."""
     return {a.name: a for t in walk(phase.equation.value) if isinstance(t, Fold) for a in factors(phase, t)}
 
@@ -63,7 +63,7 @@ def incomplete(phase: Phase) -> tuple[Axis, ...]:
     """The grid factors that an equation's folds leave open."""
     if phase.before:
         return ()
-    return tuple(a for a in folded(phase).values() if a.sort == "grid" and phase.ways.get(a.name) != "atomic")
+    return tuple(a for a in fold_factors(phase).values() if a.sort == "grid" and phase.ways.get(a.name) != "atomic")
 
 
 def partial(phase: Phase, fresh: Callable[[str], str]) -> Phase:
@@ -121,7 +121,7 @@ def check_atomic(phase: Phase, op: Op, problems: Problems) -> None:
 
 def check_reduce(phase: Phase, problems: Problems) -> None:
     """Whether each `reduce` clause speaks of factors of the equation's folds, and of a way that their level has. Says if not."""
-    found, target, here = folded(phase), phase.equation.target, phase.equation.span
+    found, target, here = fold_factors(phase), phase.equation.target, phase.equation.span
     for clause in phase.reduce:
         for name in clause.factors:
             axis, level = found.get(name), "grid" if clause.by == "atomic" else "block"
@@ -160,7 +160,7 @@ def blocks(phase: Phase) -> dict[Fold, tuple[Prefix, Axis]]:
     return {f: (one, left(phase, f)[0]) for f, one in scans(phase).items() if left(phase, f)}
 
 
-def whole(one: Prefix, equation: Equation) -> Fold:
+def whole_fold(one: Prefix, equation: Equation) -> Fold:
     """The fold of all elements that a prefix goes along: what a block has."""
     axis = one.fold.axes[0]
     along = next(a for a in equation.axes if a.name == one.bound)

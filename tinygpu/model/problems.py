@@ -67,6 +67,13 @@ class Problems:
             raise error
 
 
+def refused(message: str, span: Span, *places: Span | Label | None, **words: object) -> TinygpuError:
+    """One message, where nothing goes on."""
+    problems = Problems()
+    problems.say(message, span, *places, **words)
+    return TinygpuError(*problems.found)
+
+
 @cache
 def messages() -> Mapping[str, Mapping[str, tuple[str, ...]]]:
     """Every message, by its code and its name."""

@@ -54,7 +54,7 @@ STORED = ("cover", "initialised", "equation")  # hold for all data that is a num
 LARGEST = ("width",)  # what goes wrong at the largest sizes alone, and takes longest to ask
 
 
-def state(program: Program, enough: Callable[[], bool] = lambda: False) -> Iterator[Claim]:
+def claims_of(program: Program, enough: Callable[[], bool] = lambda: False) -> Iterator[Claim]:
     """`Program → claims`: all of them proved is what a proof is. Those about the largest sizes are left out where there is `enough` before."""
     wrong = tuple(wellformed.gaps(program))
     if wrong:

@@ -33,7 +33,7 @@ from tinygpu.category.term import (
 )
 from tinygpu.diagnostic import Label
 from tinygpu.obligations.defined import defined, evaluated, outer_folds, valued
-from tinygpu.obligations.endless import at_infinity, computes, written
+from tinygpu.obligations.endless import at_infinity, computes, infinity_written
 from tinygpu.obligations.facts import empty, extremes
 from tinygpu.obligations.finite import HIGH, LOW, Ends, allowed, apart
 from tinygpu.obligations.fold import match
@@ -182,7 +182,7 @@ def _finished(
     sentence = f"{text(value)} is {text(claim)}" if value != claim else f"the value is {text(claim)}"
     title = "the value stored is not the equation's"
     there = point.under(*valued(claim, point), *(extremes(meant, (value, claim), point) if value != claim else ()))
-    if not written(value, claim, point, ends):
+    if not infinity_written(value, claim, point, ends):
         cases = computes(value, claim, point, ends)  # then what is infinite is asked by itself, and here are numbers
         names: dict[str, Term] = {name: Var(name.replace("fold", "number"), fold.dtype) for name, fold in meant.items() if cases}
         reals = (cancel(substitute(t, names)) for t in (value, claim))

@@ -44,7 +44,7 @@ CASES = 256  # of one choice of infinities, each a question
 Values = tuple[Term, Term]
 
 
-def written(value: Term, claim: Term, point: Region, ends: Ends) -> bool:
+def infinity_written(value: Term, claim: Term, point: Region, ends: Ends) -> bool:
     """Whether something computes with an infinity that is written there, so that reals say nothing of it."""
     return computes(value, claim, point, dict.fromkeys(ends, (TRUE, TRUE)))
 
@@ -65,7 +65,7 @@ def at_infinity(
     point = point.under(*(c for c in valued(claim, point) if not names.endless(names.leaves(c))))
     may = [(name, sign) for name, both in names.ends.items() for sign in (LOW, HIGH) if both[sign > 0] != TRUE]
     may = [(name, sign) for name, sign in may if any(_mentions(t, name) for t in pair)]
-    bare = written(value, claim, point, ends)
+    bare = infinity_written(value, claim, point, ends)
     shown = text(substitute(value, meant)), text(substitute(claim, meant))
     pair = names.numbers(pair[0]), names.numbers(pair[1])
     if len({name for name, _ in may}) > MOST:

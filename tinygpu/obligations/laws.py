@@ -88,7 +88,7 @@ def folded_with(program: Program) -> frozenset[Carrier]:
     found |= {w.dtype for w in program.workspaces}
     terms = [*(e.value for e in program.op.equations), *program.op.promises, *program.where]
     for step in program.steps:
-        terms += stated(step, ghosts=True)
+        terms += stated(step, facts=True)
     found |= {t.monoid if isinstance(t, Fold) else t.dtype for term in terms for t in walk(term)}
     return frozenset(name for name in found if isinstance(name, Carrier))
 

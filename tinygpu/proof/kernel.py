@@ -20,7 +20,7 @@ from tinygpu.category.simplify import simplify
 from tinygpu.category.smtlib import script
 from tinygpu.category.solver import solved
 from tinygpu.category.term import INDEX, TRUE, App, Axis, Const, Term, Var, children, variables
-from tinygpu.obligations import state
+from tinygpu.obligations import claims_of
 from tinygpu.obligations.bijection import PRIME, stretched
 from tinygpu.obligations.obligation import Claim, Gap, Obligation
 from tinygpu.program.step import Program
@@ -92,7 +92,7 @@ def prove(program: Program, budget: int = BUDGET, hasty: bool = False) -> Result
     def wrong() -> bool:
         return hasty and any(o.model is not None for o in left)
 
-    for claim in state(program, wrong):
+    for claim in claims_of(program, wrong):
         match discharge(claim, budget // HASTE if wrong() else budget):
             case Theorem() as theorem:
                 theorems.append(theorem)

@@ -36,8 +36,8 @@ from tinygpu.simulate.fault import (
 from tinygpu.simulate.inputs import edge_inputs, ends_inputs, promised, random_inputs
 from tinygpu.simulate.reference import reference
 from tinygpu.simulate.simulate import simulate
+from tinygpu.simulate.sizes import lane_steps
 from tinygpu.simulate.tolerance import Mismatch, compare, fold_length, tolerance
-from tinygpu.simulate.turns import lane_steps
 
 SIMULATED = 1 << 24  # lane-steps of one replay
 MEETINGS = 1 << 10  # faults of a run that is about races: others must not crowd them out

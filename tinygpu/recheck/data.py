@@ -66,7 +66,7 @@ def written_in(program: Program) -> Iterator[Term]:
     """The terms of the equations and of the steps."""
     yield from (equation.value for equation in program.op.equations)
     for step in program.steps:
-        yield from terms(step, ghosts=True)
+        yield from terms(step, facts=True)
 
 
 VOLUME = 1 << 14  # the largest product of small sizes

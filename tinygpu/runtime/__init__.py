@@ -16,6 +16,7 @@ from types import ModuleType
 NAME = "tinygpu_runtime"
 FILES = (
     "launch", "conditions", "views", "numbers", "calls", "data", "cubins", "cuda", "kernel", "memory", "values",
+    "arithmetic", "functions", "lanes",
 )  # fmt: skip
 OPENING = '''"""What modules emitted by tinygpu call: their launchers, and names of their kernels. Needs numpy and numba, and nothing of tinygpu.
 
@@ -41,6 +42,22 @@ def _parted(source: str) -> tuple[set[str], str]:
     found = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
     own = {ast.unparse(node) for node in found if not (isinstance(node, ast.ImportFrom) and str(node.module).startswith("tinygpu"))}
     return own, "\n".join(source.split("\n")[max(node.end_lineno or 0 for node in found) :]).strip("\n")
+
+
+@cache
+def offered() -> frozenset[str]:
+    """The names that modules may take from the runtime: those at its top that do not begin with an underscore."""
+    tree = ast.parse(text())
+    defined = {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    given = {
+        n.id
+        for node in tree.body
+        if isinstance(node, ast.Assign)
+        for t in node.targets
+        for n in ast.walk(t)
+        if isinstance(n, ast.Name)
+    }
+    return frozenset(name for name in defined | given if not name.startswith("_"))
 
 
 def version() -> str:

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+from tinygpu.category.linear import as_written, number, polynomial, stride
 from tinygpu.category.names import claimed
-from tinygpu.category.term import TRUE, App, Const, Term, Var, apply, text, variables
+from tinygpu.category.term import TRUE, Const, Term, Var, text, variables
 from tinygpu.derive.wide import wide_accesses
 from tinygpu.model.op import Op, Tensor
 from tinygpu.program.arrays import STATIC_BYTES, shared_places
@@ -146,7 +147,8 @@ def solve(op: Op) -> tuple[tuple[Solved, ...], tuple[str, ...]]:
     found: list[Solved] = []
     known: set[str] = set()
     while True:
-        places = [(t, axis, extent, variables(extent) - known) for t, axis, extent in _extents(op.inputs)]
+        sides = ((t, axis, extent) for t in op.inputs for axis, extent in enumerate(t.shape))
+        places = [(t, axis, extent, variables(extent) - known) for t, axis, extent in sides]
         open_places = [place for place in places if len(place[3]) == 1]
         bare = [p for p in open_places if isinstance(p[2], Var)]
         for tensor, axis, extent, (size,) in bare or open_places:
@@ -159,12 +161,6 @@ def solve(op: Op) -> tuple[tuple[Solved, ...], tuple[str, ...]]:
             return tuple(found), tuple(s for s in op.sizes if s not in known)
 
 
-def _extents(tensors: tuple[Tensor, ...]) -> Iterator[tuple[Tensor, int, Term]]:
-    for tensor in tensors:
-        for axis, extent in enumerate(tensor.shape):
-            yield tensor, axis, extent
-
-
 def affine(term: Term, name: str) -> tuple[Term, Term] | None:
     """`(offset, factor)` with `term = offset + factor*name`, where the factor is a positive constant; None if it is not of that form.
 
@@ -172,23 +168,6 @@ def affine(term: Term, name: str) -> tuple[Term, Term] | None:
     >>> [t.value for t in affine((n + 1) * 3 - n, "n")], affine(n // 2, "n")
     ([3, 2], None)
     """
-    split = _split(term, name)
-    if split is None or not isinstance(split[1], Const) or split[1].value <= 0:
-        return None
-    return split
-
-
-def _split(term: Term, name: str) -> tuple[Term, Term] | None:
-    if name not in variables(term):
-        return term, Const(0)
-    match term:
-        case Var():
-            return Const(0), Const(1)
-        case App("add" | "sub" as op, (a, b)):
-            left, right = _split(a, name), _split(b, name)
-            return None if left is None or right is None else (apply(op, left[0], right[0]), apply(op, left[1], right[1]))
-        case App("mul", (a, b)):
-            scaled, other = (a, b) if name in variables(a) else (b, a)
-            inner = _split(scaled, name)
-            return None if inner is None or name in variables(other) else (inner[0] * other, inner[1] * other)
-    return None
+    pace, rest = stride(polynomial(term), name)
+    factor = number(pace or {}) or 0
+    return (as_written(rest), Const(factor)) if factor > 0 else None

@@ -40,10 +40,15 @@ def on_cpu(program: Program) -> Iterator[Program]:
     yield program
 
 
+def vectors_of(program: Program) -> str:
+    """The dtype of the numbers in a program's vector registers; empty where it has none."""
+    held = (s.dtype for s in program.steps if isinstance(s, Array) and any(LANES.name in variables(e) for e in s.extents))
+    return next(held, "")
+
+
 def instances(program: Program) -> tuple[Program, ...]:
     """The programs that one stands for: one for each number of lanes that a vector register may have."""
-    held = (s.dtype for s in program.steps if isinstance(s, Array) and any(LANES.name in variables(e) for e in s.extents))
-    dtype = next(held, None)
+    dtype = vectors_of(program)
     return tuple(_instance(program, width) for width in WIDTHS[dtype]) if dtype else (program,)
 
 

@@ -34,7 +34,7 @@ from tinygpu.category.term import (
 )
 from tinygpu.program.address import address
 from tinygpu.program.space import LOCAL, SHARED
-from tinygpu.program.step import WARP, Array, Assign, For, Ghost, If, Launch, Step, Sync, arrays_in, steps
+from tinygpu.program.step import WARP, Array, Assign, Fact, For, If, Launch, Step, Sync, arrays_in, steps
 from tinygpu.program.traverse import map_steps, shuffles
 from tinygpu.record import dataclass, field, replace
 from tinygpu.schedule.nest import Body, Shapes, names_in, sites
@@ -95,7 +95,7 @@ class _Cut:
             alone.clear()
 
         for step in body:
-            if isinstance(step, Ghost) or (isinstance(step, Array) and step.owner == "block"):
+            if isinstance(step, Fact) or (isinstance(step, Array) and step.owner == "block"):
                 continue
             if not any(isinstance(s, Sync) or self._together(s) for s in steps((step,))):
                 alone.append(step)
@@ -198,7 +198,7 @@ def without_shuffles(launch: Launch, taken: frozenset[str]) -> Launch:
                     array = Array(claimed(f"exchange_{len(made)}", names), dtype, threads, SHARED)
                     made.append(array)
                     before.extend((Assign(array.name, (flat_thread(launch.block),), value, guard=step.guard), Sync("warp")))
-                    return Read(array.name, (source(op, lane, launch.block),), dtype)
+                    return Read(array.name, (source_lane(op, lane, launch.block),), dtype)
             return t
 
         if isinstance(step, Assign) and shuffles(step):
@@ -209,7 +209,7 @@ def without_shuffles(launch: Launch, taken: frozenset[str]) -> Launch:
     return replace(launch, body=(*made, *body))
 
 
-def source(op: str, lane: Term, block: tuple[Axis, ...]) -> Term:
+def source_lane(op: str, lane: Term, block: tuple[Axis, ...]) -> Term:
     """The thread whose value is taken: the own one, where the other lane is outside the warp or the block."""
     thread = flat_thread(block)
     own, start = thread % WARP, thread // WARP * WARP

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from math import prod
 
-from tinygpu.category.term import TRUE, App, Axis, Const, Read, Term, reads, rebuild, variables
+from tinygpu.category.term import TRUE, App, Axis, Const, Read, Term, exchange, reads, variables
 from tinygpu.model.op import Op
 from tinygpu.program.step import Array, Assign, For, If, Launch, arrays_in, steps
 from tinygpu.program.traverse import reads_of
@@ -125,14 +125,14 @@ def _cells(before: tuple[Assign, ...], loop: For, own: Mapping[str, str]) -> tup
     starts = {s.target: s.value for s in before if s.target in own and not s.index and not s.update and s.guard == TRUE}
     if len(starts) != len(before) or _cells_read(before, own):
         return ()
-    known: dict[str, Term] = {}
+    known: dict[Term, Term] = {}
     cells: dict[str, Cell] = {}
     for step in (s for s in loop.body if isinstance(s, Assign)):
-        value = _inlined(step.value, known)
+        value = exchange(step.value, known)
         if step.target not in own or step.index or any(read.tensor in own for read in reads(value)):
             return ()
         if not step.update and step.guard == TRUE and step.target not in starts:
-            known[step.target] = value
+            known[Read(step.target, (), own[step.target])] = value
         elif step.update in UPDATES and step.target in starts and step.target not in cells:
             cells[step.target] = Cell(step.target, starts[step.target], step.update, value)
         else:
@@ -148,12 +148,6 @@ def _guard(loop: For, points: set[str]) -> Term | None:
 
 def _cells_read(body: Body, own: Mapping[str, str]) -> set[str]:
     return {read.tensor for step in steps(body) for read in reads_of(step)} & own.keys()
-
-
-def _inlined(t: Term, known: dict[str, Term]) -> Term:
-    if isinstance(t, Read) and t.tensor in known:
-        return known[t.tensor]
-    return rebuild(t, lambda c: _inlined(c, known))
 
 
 def _two_sided(t: Term, row: str, lane: str, dtype: str) -> bool:

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from tinygpu.category.term import TRUE, App, Axis, Const, Read, Term, Var, ceildiv, conjunction, rebuild, substitute
+from tinygpu.category.term import TRUE, App, Axis, Const, Read, Term, Var, ceildiv, conjunction, exchange, substitute
 from tinygpu.program.space import LOCAL
 from tinygpu.program.step import Array, Assign, For, If, Launch, Step
-from tinygpu.record import dataclass, replace
+from tinygpu.program.traverse import map_terms
+from tinygpu.record import dataclass
 from tinygpu.schedule.nest import BACKWARDS, SIDE_BY_SIDE, Nest, Shapes, memory_reads, pace
 
 SIDE = 64
@@ -69,23 +70,15 @@ def turned(nest: Nest, turn: Turn, fresh: Callable[[str], str]) -> Launch:
     inside = conjunction(*(own[axis.name] < axis.extent for axis, _ in sides))
     across, lane = runs
     arrays: list[Array] = []
-    places: dict[Term, Read] = {}
+    copies: list[Step] = []
+    places: dict[Term, Term] = {}
+    place = Var(lane.name), Var(across.name)
     for number, read in enumerate(turn.reads):
         arrays.append(Array(fresh(f"square_{number}"), read.dtype, (Const(SIDE), Const(PITCH)), LOCAL))
-        places[read] = Read(arrays[-1].name, (Var(lane.name), Var(across.name)), read.dtype)
-    copies = tuple(Assign(at.tensor, at.index, substitute(read, own), "", inside) for read, at in places.items())
-    copy = For(lane, (For(across, copies),))
-    body = tuple(_placed(s, places, own) for s in nest.body)
+        places[read] = Read(arrays[-1].name, place, read.dtype)
+        copies.append(Assign(arrays[-1].name, place, substitute(read, own), "", inside))
+    copy = For(lane, (For(across, tuple(copies)),))
+    body = tuple(map_terms(s, lambda t: substitute(exchange(t, places), own)) for s in nest.body)
     grid = tuple(a for a in nest.axes if a not in (turn.lane, turn.across)) + tuple(square for _, square in sides)
     use = For(across, (For(lane, (If(inside, body),)),))
     return Launch(grid, (), (*arrays, copy, use))
-
-
-def _placed(step: Step, places: dict[Term, Read], own: dict[str, Term]) -> Step:
-    """A step that reads from the squares; all other terms at the points of the squares."""
-    assert isinstance(step, Assign)
-
-    def change(t: Term) -> Term:
-        return places[t] if t in places else substitute(t, own) if isinstance(t, Read | Var) else rebuild(t, change)
-
-    return replace(step, index=tuple(substitute(i, own) for i in step.index), value=change(step.value))

@@ -13,15 +13,14 @@ import numpy as np
 from tinygpu.category.number import Array, Value
 from tinygpu.program.step import WARP
 from tinygpu.simulate.fault import EACH, Divergent, Faults
-from tinygpu.simulate.group import Group
-from tinygpu.simulate.memory import Place, offenders
+from tinygpu.simulate.group import Execution, Group, offenders
 
 
-def source(op: str, lane: Array, which: Value) -> Array:
+def source_lane(op: str, lane: Array, which: Value) -> Array:
     """The lane (of 32) whose value `lane` gets.
 
     >>> lane = np.arange(4)
-    >>> [source(f"shuffle_{op}", lane, 2).tolist() for op in ("xor", "up", "down", "idx")], source("shuffle_down", lane, 30).tolist()
+    >>> [source_lane(f"shuffle_{op}", lane, 2).tolist() for op in ("xor", "up", "down", "idx")], source_lane("shuffle_down", lane, 30).tolist()
     ([[2, 3, 0, 1], [0, 1, 0, 1], [2, 3, 4, 5], [2, 2, 2, 2]], [30, 31, 2, 3])
     """
     match op:
@@ -36,12 +35,12 @@ def source(op: str, lane: Array, which: Value) -> Array:
     return np.where((there >= 0) & (there < WARP), there, lane)
 
 
-def shuffle(op: str, value: Value, which: Value, mask: Array, place: Place, faults: Faults) -> Value:
+def shuffle(op: str, value: Value, which: Value, mask: Array, place: Execution, faults: Faults) -> Value:
     """`(…, lanes) → (…, lanes)`: every lane gets the value of its source."""
     group = place.group
-    whole(op, "warp", mask, place, faults)
+    complete_groups(op, "warp", mask, place, faults)
     lane = group.thread % WARP
-    thread = group.thread - lane + source(op, lane, which)
+    thread = group.thread - lane + source_lane(op, lane, which)
     missing = thread >= group.threads
     if missing.any():
         bad = np.logical_and(mask, missing)
@@ -57,7 +56,7 @@ def shuffle(op: str, value: Value, which: Value, mask: Array, place: Place, faul
     return np.take_along_axis(np.broadcast_to(value, shape), np.broadcast_to(position, shape), -1)
 
 
-def whole(collective: str, scope: str, mask: Array, place: Place, faults: Faults) -> Array:
+def complete_groups(collective: str, scope: str, mask: Array, place: Execution, faults: Faults) -> Array:
     """A fault for each block (or warp) of which only some lanes are there. Gives the lanes of those of which any is."""
     if mask.all():
         return mask
@@ -80,7 +79,7 @@ def _spread(group: Group, scope: str, mask: Array, any_: bool) -> Array:
     return np.asarray(known[..., group.block, group.thread // WARP])
 
 
-def _report(collective: str, scope: str, mask: Array, bad: Array, place: Place, faults: Faults) -> None:
+def _report(collective: str, scope: str, mask: Array, bad: Array, place: Execution, faults: Faults) -> None:
     group, shape = place.group, bad.shape
     unit = group.block * group.warps + (group.thread // WARP if scope == "warp" else 0)
     turns = bad.reshape(-1, group.lanes)

@@ -213,16 +213,3 @@ def sentence(fault: Fault) -> str:
 def element(array: str, index: tuple[int, ...]) -> str:
     """`C[1, 2]`."""
     return f"{array}[{', '.join(map(str, index))}]"
-
-
-def unflat(address: int, extents: tuple[int, ...]) -> tuple[int, ...]:
-    """The index of a row-major address.
-
-    >>> unflat(13, (4, 5))
-    (2, 3)
-    """
-    index = []
-    for extent in reversed(extents):
-        address, place = divmod(int(address), extent)
-        index.append(place)
-    return tuple(reversed(index))

@@ -1,6 +1,6 @@
-"""Groups: whole blocks whose threads are the lanes of one numpy axis.
+"""Groups: whole blocks whose threads are the lanes of one numpy axis; and places: what a group is at, and who stands where.
 
-Comes in: a launch and its sizes. Goes out: the groups in which its blocks run, and what the factors are in each lane.
+Comes in: a launch and its sizes. Goes out: the groups in which its blocks run, what the factors are in each lane, and who stands at a point.
 The one idea: lanes are numbered block by block, in any order of the threads, and a group knows that order; a warp is 32 consecutive
 threads whatever lanes they have.
 """
@@ -11,10 +11,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tinygpu.category.number import Array
+from tinygpu.category.number import Array, Value
 from tinygpu.category.term import Axis
-from tinygpu.program.step import WARP
+from tinygpu.diagnostic import Span
+from tinygpu.program.step import WARP, Step
 from tinygpu.record import dataclass
+from tinygpu.simulate.fault import EACH, At, Point
 
 LANES = 1 << 15  # lanes that run together
 CELLS = 1 << 21  # shared cells of the blocks that run together
@@ -89,3 +91,48 @@ def factors(
 
 def _factors(axes: tuple[Axis, ...], box: tuple[int, ...], flat: Array) -> dict[str, Array]:
     return dict(zip((a.name for a in axes), np.unravel_index(flat, box), strict=True)) if axes else {}
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """One execution of one step by a group: the launch's number, the variables as arrays, the names of the factors and of the loops."""
+
+    step: Step
+    launch: int
+    group: Group
+    env: dict[str, Value]
+    factors: tuple[str, ...]
+    loops: tuple[str, ...]
+
+    @property
+    def span(self) -> Span:
+        """Where the step stands."""
+        return self.step.span
+
+    def at(self, shape: tuple[int, ...], position: int) -> At:
+        """Who stands at that flat position of an array of points."""
+        spot = np.unravel_index(position, shape)
+        lane, loops = self._point(self.factors, spot), self._point(self.loops, spot)
+        return At(self.span, self.launch, lane, loops, self.step)
+
+    def _point(self, names: tuple[str, ...], spot: tuple[np.intp, ...]) -> Point:
+        return tuple((name, pick(self.env[name], spot)) for name in names)
+
+
+def pick(values: Value, spot: tuple[np.intp, ...]) -> int:
+    """The value at one spot of the points that an array broadcasts to."""
+    if np.ndim(values) == 0:
+        return int(values)
+    own = np.shape(values)  # an access that is the same in every turn of a loop has one place there, and any turn will do
+    at = (0,) * (len(own) - len(spot)) + tuple(spot)[max(0, len(spot) - len(own)) :]
+    return int(values[tuple(0 if n == 1 else s for n, s in zip(own, at, strict=True))])
+
+
+def offenders(bad: Array, index: tuple[Value, ...], place: Execution) -> Iterator[tuple[At, tuple[int, ...], int]]:
+    """The first few points where `bad` holds: who, the index there, and the flat position."""
+    shape = np.broadcast_shapes(
+        bad.shape, (place.group.lanes,), *(np.shape(i) for i in index), *(np.shape(v) for v in place.env.values())
+    )
+    for position in np.flatnonzero(np.broadcast_to(bad, shape))[:EACH]:
+        spot = np.unravel_index(position, shape)
+        yield place.at(shape, int(position)), tuple(pick(i, spot) for i in index), int(position)

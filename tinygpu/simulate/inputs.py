@@ -8,19 +8,22 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from tinygpu.category.number import Array, Value, load, outside_dtype
-from tinygpu.category.term import BOOL, FLOATS, INTEGERS, Read
+from tinygpu.category.term import BOOL, FLOATS, INTEGERS, App, Read, Term, reads, walk
 from tinygpu.category.to_numpy import evaluate
 from tinygpu.model.op import Op, Tensor
+from tinygpu.simulate.box import box_of
 from tinygpu.simulate.fault import SimulationBudget
-from tinygpu.simulate.ranges import LIMITS, index_ranges, indices, positive
 
 MOST = 1 << 27
+# most promises about integers are that they are not negative, or positive, or also small
+LIMITS = ((0, None), (1, None), (0, 8), (0, 7), (0, 6), (0, 5), (0, 4), (0, 3), (0, 2), (0, 1))
+POSITIVE = ("log", "sqrt", "rsqrt")
 
 
 def random_inputs(op: Op, sizes: Mapping[str, int], seed: int = 0) -> dict[str, Array]:
@@ -30,7 +33,7 @@ def random_inputs(op: Op, sizes: Mapping[str, int], seed: int = 0) -> dict[str, 
     bf16 arrays have ml_dtypes' bfloat16 where that is installed, else they are float32 with bf16 values.
     """
     env: dict[str, Any] = {name: int(sizes[name]) for name in op.sizes}
-    ranges, above = dict(index_ranges(op, env)), set(positive(op))
+    ranges, above = index_ranges(op, env), set(positive(op))
     drawn = {tensor.name: _random(tensor, env, seed, ranges.get(tensor.name), tensor.name in above) for tensor in op.inputs}
     if op.promises and not promised(op, sizes, drawn):
         for least, below in LIMITS:
@@ -60,7 +63,7 @@ def ends_inputs(op: Op, sizes: Mapping[str, int], seed: int = 0) -> dict[str, Ar
     For seed 0 it is the end, and integers grow towards it; for other seeds it is anywhere.
     """
     inputs = random_inputs(op, sizes, seed)
-    used = indices(op)
+    used = index_ranges(op, sizes)
     for tensor in op.inputs:
         values = inputs[tensor.name]
         if tensor.name in used or not values.ndim or not values.shape[-1]:
@@ -73,19 +76,11 @@ def ends_inputs(op: Op, sizes: Mapping[str, int], seed: int = 0) -> dict[str, Ar
             grown = np.maximum(9 - np.abs(hot - ramp), values.min(initial=0))
         else:
             negative = bool(values.min(initial=0) < 0)
-            grown = np.where(ramp == hot, outstanding(len(ramp), seed, negative), -1.0 if negative else 0.5)
+            # it stands out also of the sum of the exponentials; for seed 1 without anything positive beside it
+            most = -0.5 if seed == 1 and negative else 2.0 if len(ramp) <= 64 else 8.0
+            grown = np.where(ramp == hot, most, -1.0 if negative else 0.5)
         inputs[tensor.name] = np.broadcast_to(grown, values.shape).astype(values.dtype)
     return inputs
-
-
-def outstanding(count: int, seed: int = 0, negative: bool = True) -> float:
-    """What stands out among so many: also of the sum of their exponentials, which many small ones would drown; for seed 1, of what may be
-    negative, without anything positive beside it.
-
-    >>> outstanding(33), outstanding(4096), outstanding(33, 1)
-    (2.0, 8.0, -0.5)
-    """
-    return -0.5 if seed == 1 and negative else 2.0 if count <= 64 else 8.0
 
 
 def _limited(values: Array, least: int, below: int | None) -> Array:
@@ -107,7 +102,7 @@ def promised(op: Op, sizes: Mapping[str, int], inputs: Mapping[str, Any]) -> boo
 
 
 def _random(tensor: Tensor, env: Mapping[str, Any], seed: int, extent: int | None, positive: bool) -> Array:
-    shape = tuple(max(0, int(evaluate(e, env))) for e in tensor.shape)
+    shape = box_of(tensor.shape, env)
     if math.prod(shape) > MOST:
         raise SimulationBudget(f"{tensor.name} would have {math.prod(shape)} elements")
     # Each tensor has its own stream, so that adding an input leaves the others as they are.
@@ -123,3 +118,32 @@ def _random(tensor: Tensor, env: Mapping[str, Any], seed: int, extent: int | Non
     elif positive:
         low = 1
     return np.asarray(chance.integers(low, high, shape)).astype(outside_dtype(tensor.dtype))
+
+
+# ── what an equation wants of its inputs, as far as its form says it ───────────────────────────────────────────────
+
+
+def _terms(op: Op) -> Iterator[Term]:
+    for equation in op.equations:
+        yield from walk(equation.value)
+
+
+def index_ranges(op: Op, env: Mapping[str, Any]) -> dict[str, int]:
+    """For each input read inside an index: the smallest extent it addresses."""
+    least: dict[str, int] = {}
+    for read in (term for term in _terms(op) if isinstance(term, Read)):
+        for place, extent in zip(read.index, op.tensor(read.tensor).shape, strict=True):
+            for inner in reads(place):
+                size = int(evaluate(extent, env))
+                least[inner.tensor] = min(size, least.get(inner.tensor, size))
+    return least
+
+
+def positive(op: Op) -> Iterator[str]:
+    """The inputs under a root or a logarithm, or that are divided by."""
+    for term in _terms(op):
+        match term:
+            case App(name, (argument,)) if name in POSITIVE:
+                yield from (read.tensor for read in reads(argument))
+            case App("div" | "floordiv" | "mod", (_, argument), dtype) if dtype != "index":
+                yield from (read.tensor for read in reads(argument))

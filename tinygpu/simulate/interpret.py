@@ -8,35 +8,28 @@ seen by the arrays' shadows.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import TypeAlias, assert_never
+from typing import assert_never
 
 import numpy as np
 
 from tinygpu.category import reals
 from tinygpu.category.number import Array, Value, combined, quiet, rounded
 from tinygpu.category.real import REAL
-from tinygpu.category.term import FLOATS, TRUE, App, Read, Term, reads, text
+from tinygpu.category.term import FLOATS, TRUE, App, Read, Term, text
 from tinygpu.category.to_numpy import evaluate
 from tinygpu.program.step import Array as Declared
 from tinygpu.program.step import Assign, For, Ghost, If, Step, Sync
 from tinygpu.record import dataclass, field
-from tinygpu.simulate.clock import Clock
-from tinygpu.simulate.exchange import shuffle, whole
+from tinygpu.simulate.exchange import complete_groups, shuffle
 from tinygpu.simulate.fault import DivisionByZero, Faults, HoldsViolated, SimulationBudget
-from tinygpu.simulate.global_cells import Global
-from tinygpu.simulate.group import Group
-from tinygpu.simulate.local_cells import Cells
-from tinygpu.simulate.memory import Input, Place, flat, inside, offenders
-from tinygpu.simulate.nest import Nest, find_nest
+from tinygpu.simulate.group import Execution, Group, offenders
+from tinygpu.simulate.memory import Memory
+from tinygpu.simulate.nest import Nest, at_once, find_nest
 from tinygpu.simulate.schedule import Schedule
-from tinygpu.simulate.shared_cells import SharedCells
+from tinygpu.simulate.shadow import Clock
 from tinygpu.simulate.tolerance import fold_length, tolerances
 
-WIDE = 1 << 21  # points of one vectorised nest
 STEP = 1 << 10  # lanes whose share of a step takes as long as what every step takes, however few its lanes
-
-Memory: TypeAlias = Input | Global | Cells | SharedCells
 
 
 @dataclass(slots=True)
@@ -55,15 +48,15 @@ class Run:
     schedule: Schedule | None = None
     undefined: bool | None = None
     loops: tuple[str, ...] = ()
-    now: Place | None = None
+    now: Execution | None = None
     ghost: bool = False
     nests: dict[int, Nest | None] = field(default_factory=dict)
 
     def enter(self, step: Step) -> None:
         """From now on this step is at work."""
-        self.now = Place(step, self.launch, self.group, dict(self.env), self.factors, self.loops)
+        self.now = Execution(step, self.launch, self.group, dict(self.env), self.factors, self.loops)
 
-    def place(self) -> Place:
+    def place(self) -> Execution:
         """The step at work."""
         assert self.now is not None, "a step is entered before it reads"
         return self.now
@@ -71,8 +64,8 @@ class Run:
     def read(self, node: Read, index: tuple[Value, ...], mask: Array | None) -> Value:
         """The elements that a term reads."""
         array, mask = self.arrays[node.tensor], self.all() if mask is None else mask
-        if self.ghost and isinstance(array, SharedCells):  # a ghost may look at anything, and nobody sees it
-            return array.peek(inside(array.name, array.extents, index, mask, self.place(), self.faults)[0])
+        if self.ghost and array.space.owner == "block":  # a ghost may look at anything, and nobody sees it
+            return array.peek(index, mask, self.place(), self.faults)[0]
         return array.read(index, mask, self.place(), self.faults)
 
     def exchange(self, node: App, value: Value, which: Value, mask: Array | None) -> Value:
@@ -125,9 +118,7 @@ def run_steps(run: Run, body: tuple[Step, ...], mask: Array) -> None:
         run.enter(step)
         match step:
             case Declared(name, owner="thread"):
-                cells = run.arrays[name]
-                assert isinstance(cells, Cells), f"{name} is declared as a local"
-                cells.clear(mask)
+                run.arrays[name].clear(mask)
             case Assign():
                 run.spend()
                 _assign(run, step, mask)
@@ -141,7 +132,7 @@ def run_steps(run: Run, body: tuple[Step, ...], mask: Array) -> None:
             case Sync(scope):
                 run.spend()
                 word = "barrier" if scope == "block" else "warp barrier"
-                there = whole(word, scope, mask, run.place(), run.faults)
+                there = complete_groups(word, scope, mask, run.place(), run.faults)
                 (run.clock.block_barrier if scope == "block" else run.clock.warp_barrier)(there)
             case Ghost():
                 run.spend()
@@ -174,18 +165,15 @@ def _assign(run: Run, step: Assign, mask: Array, box: tuple[int, ...] = ()) -> N
             return
     index = tuple(run.value(i, mask) for i in step.index)
     value = run.value(step.value, mask)
-    target = run.arrays[step.target]
-    assert not isinstance(target, Input), f"{step.target} is an input"
-    place = run.place()
-    if box and not isinstance(target, Cells):  # every turn counts, also one that nothing in the step tells from another
+    target, place = run.arrays[step.target], run.place()
+    own = target.space.owner == "thread"
+    if box and not own:  # every turn counts, also one that nothing in the step tells from another
         mask = np.broadcast_to(mask, (*box, run.group.lanes))
-    if step.atomic and not isinstance(target, Cells):
-        target.update(step.update, index, rounded(value, step.value.dtype), mask, place, run.faults)
-        return
-    if step.update:
+    if step.update and (own or not step.atomic):
         with quiet():
             value = combined(step.update, step.value.dtype, target.read(index, mask, place, run.faults), value, mask)
-    target.store(index, rounded(value, step.value.dtype), mask, place, run.faults)
+    together = step.update if step.atomic and not own else ""
+    target.store(index, rounded(value, step.value.dtype), mask, place, run.faults, together)
 
 
 def _vectorised(run: Run, step: For, mask: Array) -> bool:
@@ -201,16 +189,8 @@ def _vectorised(run: Run, step: For, mask: Array) -> bool:
     box = tuple(max(0, int(e)) for e in values)
     if 0 in box:
         return True
-    if run.group.lanes * math.prod(box) > WIDE:
-        return False
-    loops = {
-        axis.name: np.arange(extent).reshape((-1,) + (1,) * (len(box) - n))
-        for n, (axis, extent) in enumerate(zip(nest.axes, box, strict=True))
-    }
-    target = run.arrays[nest.assign.target]
-    if not isinstance(target, Cells) and nest.assign.update and not nest.assign.atomic:
-        return False
-    if isinstance(target, Cells) and not _distinct(nest, {**run.env, **loops}, target.extents, box):
+    loops = at_once(nest, run.arrays[nest.assign.target], box, run.group.lanes, run.env)
+    if loops is None:
         return False
     outer, run.loops = run.loops, (*run.loops, *loops)
     run.env.update(loops)
@@ -223,29 +203,14 @@ def _vectorised(run: Run, step: For, mask: Array) -> bool:
     return True
 
 
-def _distinct(nest: Nest, env: Mapping[str, Value], extents: tuple[int, ...], box: tuple[int, ...]) -> bool:
-    """Whether the iterations write different cells that exist, the same ones in every lane."""
-    if any(reads(i) for i in nest.assign.index):
-        return False
-    index = tuple(evaluate(i, env) for i in nest.assign.index)
-    if any(np.less(i, 0).any() or np.greater_equal(i, n).any() for i, n in zip(index, extents, strict=True)):
-        return False
-    cells = flat(index, extents)
-    if np.ndim(cells) and np.shape(cells)[-1] != 1:
-        return False
-    everything = np.broadcast_to(cells, (*box, 1))
-    return len(np.unique(everything)) == everything.size
-
-
 def _holds(run: Run, step: Ghost, mask: Array) -> None:
     """A ghost fact: the cell and the value agree, exactly for integers, else up to the rounding of the folds in it."""
     target = run.arrays[step.target]
     dtype, place = step.value.dtype, run.place()
     run.ghost = True
     index = tuple(run.value(i, mask) for i in step.index)
-    if isinstance(target, Global):  # a ghost may look at an output
-        kept, mask = inside(target.name, target.shape, index, mask, place, run.faults)
-        got = target.peek(kept)
+    if target.space.owner == "grid":  # a ghost may look at an output
+        got, mask = target.peek(index, mask, place, run.faults)
     else:
         got = run.read(Read(step.target, step.index, dtype), index, mask)
     wide = lambda node, at, where: rounded(run.read(node, at, where), node.dtype, exact=True)  # noqa: E731

@@ -1,71 +1,134 @@
-"""The simulator's accesses: who reads or writes which element, checked against the array's extents.
+"""The simulator's memory: an array of any space, which watches its accesses.
 
 Comes in: accesses of many lanes at once, `index` arrays with a mask, at a `Place` (the step and the variables around it).
-Goes out: indices that are inside, and faults for those that are not. The one idea: every array watches its own accesses, so the run
-itself stays a plain interpreter. The last axis of every array of points is the lane; the axes before it are iterations.
+Goes out: values, and faults. The one idea: a space is a policy: where the element of a lane lies, who must have written it, and who may meet
+there; so there is one read, one store and one update. The last axis of every array of points is the lane; the axes before it are iterations.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
-from tinygpu.category.number import Array, Value, zeros
-from tinygpu.diagnostic import Span
-from tinygpu.program.step import Step
+from tinygpu.category import reals
+from tinygpu.category.number import Array, Value, quiet, ufunc, zeros
+from tinygpu.program.access import READ, STORE
+from tinygpu.program.space import OUTPUT, Space
 from tinygpu.record import dataclass
-from tinygpu.simulate.fault import EACH, At, Faults, OutOfBounds, Point
-from tinygpu.simulate.group import Group
+from tinygpu.simulate.box import flat
+from tinygpu.simulate.fault import Faults, OutOfBounds, ReadOutput, Uninitialised
+from tinygpu.simulate.group import Execution, offenders
+from tinygpu.simulate.shadow import Access, Shadow
+
+OWNERS = {"thread": "thread", "block": "block", "grid": "launch"}  # who must have written an element
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """One execution of one step by a group of lanes: the variables as arrays, the names of the factors and of the loops."""
+@dataclass(slots=True)
+class Memory:
+    """The elements in a row; a thread's cells as one row of all lanes for each cell, since most indices are the same for all lanes.
 
-    step: Step
-    launch: int
-    group: Group
-    env: dict[str, Value]
-    factors: tuple[str, ...]
-    loops: tuple[str, ...]
+    `written`: by anybody so far; `ready`: what may be read, of an output what earlier launches left, of an input all, else what is written. `offset`: of each lane, where its block's cells begin. The shadow is there where threads may meet.
+    """
 
-    @property
-    def span(self) -> Span:
-        """Where the step stands."""
-        return self.step.span
+    name: str
+    space: Space
+    extents: tuple[int, ...]
+    values: Array
+    written: Array
+    ready: Array | None = None
+    offset: Array | int = 0
+    shadow: Shadow | None = None
 
-    def at(self, shape: tuple[int, ...], position: int) -> At:
-        """Who stands at that flat position of an array of points."""
-        spot = np.unravel_index(position, shape)
-        lane, loops = self._point(self.factors, spot), self._point(self.loops, spot)
-        return At(self.span, self.launch, lane, loops, self.step)
+    @classmethod
+    def of(cls, name: str, space: Space, extents: tuple[int, ...], values: Array, offset: Array | int = 0) -> Memory:
+        """Nothing is written."""
+        written = np.zeros(values.shape, np.bool_)
+        return cls(name, space, extents, values, written, written.copy() if space is OUTPUT else written, offset)
 
-    def _point(self, names: tuple[str, ...], spot: tuple[np.intp, ...]) -> Point:
-        return tuple((name, pick(self.env[name], spot)) for name in names)
+    def clear(self, mask: Array) -> None:
+        """A thread's array is declared anew for the lanes of the mask."""
+        self.written[:, mask] = False
 
+    def peek(self, index: tuple[Value, ...], mask: Array, place: Execution, faults: Faults) -> tuple[Value, Array]:
+        """The elements at an index, unseen, and the points that are inside."""
+        spot, points = self._find(index, mask, place, faults)
+        return self._at(spot, index), points
 
-def pick(values: Value, spot: tuple[np.intp, ...]) -> int:
-    """The value at one spot of the points that an array broadcasts to."""
-    if np.ndim(values) == 0:
-        return int(values)
-    own = np.shape(values)  # an access that is the same in every turn of a loop has one place there, and any turn will do
-    at = (0,) * (len(own) - len(spot)) + tuple(spot)[max(0, len(spot) - len(own)) :]
-    return int(values[tuple(0 if n == 1 else s for n, s in zip(own, at, strict=True))])
+    def read(self, index: tuple[Value, ...], mask: Array, place: Execution, faults: Faults) -> Value:
+        """The elements at an index; one that is not ready is a fault, and the run goes on with what is there."""
+        spot, points = self._find(index, mask, place, faults)
+        if self.ready is not None and self.values.size:
+            self._check(self.ready, spot, points, index, place, faults)
+            if self.shadow is not None:
+                self.shadow.touch(READ, Access.of(place, spot, points), faults)
+        return self._at(spot, index)
 
+    def store(
+        self, index: tuple[Value, ...], value: Value, mask: Array, place: Execution, faults: Faults, monoid: str = ""
+    ) -> None:
+        """Writes where the mask holds, in the order of the points; the cells of one lane are distinct. With a monoid, points that meet are
+        combined with each other and with what is there, in any order."""
+        spot, points = self._find(index, mask, place, faults)
+        if not self.values.size:
+            return
+        if self.space.owner == "thread":
+            self._store_own(spot, value, points)
+            return
+        if monoid:
+            self._check(self.written, spot, points, index, place, faults)
+        access = Access.of(place, spot, points, np.shape(value))
+        if self.shadow is not None:
+            self.shadow.touch(monoid or STORE, access, faults)
+        given = access.spread(value)
+        if not monoid:
+            self.values[access.address], self.written[access.address] = given, True
+        elif self.values.dtype == reals.OBJECT:
+            reals.accumulate(monoid, self.values, access.address, given)
+        else:
+            with quiet():
+                ufunc(monoid).at(self.values, access.address, given)
 
-def offenders(bad: Array, index: tuple[Value, ...], place: Place) -> Iterator[tuple[At, tuple[int, ...], int]]:
-    """The first few points where `bad` holds: who, the index there, and the flat position."""
-    shape = np.broadcast_shapes(
-        bad.shape, (place.group.lanes,), *(np.shape(i) for i in index), *(np.shape(v) for v in place.env.values())
-    )
-    for position in np.flatnonzero(np.broadcast_to(bad, shape))[:EACH]:
-        spot = np.unravel_index(position, shape)
-        yield place.at(shape, int(position)), tuple(pick(i, spot) for i in index), int(position)
+    def _find(self, index: tuple[Value, ...], mask: Array, place: Execution, faults: Faults) -> tuple[Any, Array]:
+        """Where the elements are among the values, and the points that are inside."""
+        kept, points = inside(self.name, self.extents, index, mask, place, faults)
+        address = flat(kept, self.extents)
+        if self.space.owner != "thread":
+            return address + self.offset, points
+        if np.ndim(address) == 0:
+            return int(address), points
+        if np.ndim(address) > 1 and address.shape[-1] == 1:
+            return address[..., 0], points
+        return (address, np.arange(self.values.shape[-1])), points
+
+    def _at(self, spot: Any, index: tuple[Value, ...]) -> Value:
+        if self.values.size:
+            return self.values[spot]
+        return zeros(np.broadcast_shapes((1,), *map(np.shape, index)), self.values.dtype)
+
+    def _check(self, there: Array, spot: Any, points: Array, index: tuple[Value, ...], place: Execution, faults: Faults) -> None:
+        """A fault for each point at which nothing is there."""
+        bad = np.logical_and(points, np.logical_not(there[spot]))
+        if bad.any():
+            for at, full, _ in offenders(bad, index, place):
+                none = Uninitialised(at, self.name, full, OWNERS[self.space.owner])
+                faults.add(ReadOutput(at, self.name, full) if self.space is OUTPUT and there is self.ready else none, place.span)
+
+    def _store_own(self, spot: Any, value: Value, points: Array) -> None:
+        """Into cells of the lanes' own: rows of all lanes, or one cell here and one there."""
+        held: Value = True
+        if isinstance(spot, tuple):
+            shape = np.broadcast_shapes(*map(np.shape, (*spot, points, value)))
+            where = np.broadcast_to(points, shape)
+            spot = tuple(np.broadcast_to(s, shape)[where] for s in spot)
+            value = np.broadcast_to(value, shape)[where]
+        elif not points.all():
+            value, held = np.where(points, value, self.values[spot]), self.written[spot] | points
+        self.values[spot], self.written[spot] = value, held
 
 
 def inside(
-    name: str, extents: tuple[int, ...], index: tuple[Value, ...], mask: Array, place: Place, faults: Faults
+    name: str, extents: tuple[int, ...], index: tuple[Value, ...], mask: Array, place: Execution, faults: Faults
 ) -> tuple[tuple[Value, ...], Array]:
     """Bounds, axis by axis: the index with 0 for what is outside, and the mask of the points that are inside."""
     kept, points = [], mask
@@ -84,30 +147,3 @@ def inside(
         points = np.logical_and(points, np.logical_not(out))
         kept.append(np.where(out, 0, value))
     return tuple(kept), points
-
-
-def flat(index: tuple[Value, ...], extents: tuple[int, ...]) -> Value:
-    """The row-major address.
-
-    >>> flat((2, 3), (4, 5))
-    13
-    """
-    address: Value = 0
-    for value, extent in zip(index, extents, strict=True):
-        address = address * extent + value
-    return address
-
-
-@dataclass(slots=True)
-class Input:
-    """An input: read only."""
-
-    name: str
-    values: Array
-
-    def read(self, index: tuple[Value, ...], mask: Array, place: Place, faults: Faults) -> Value:
-        """The elements at the index; 0 where that is outside."""
-        kept, _ = inside(self.name, self.values.shape, index, mask, place, faults)
-        if self.values.size == 0:
-            return zeros(np.broadcast_shapes(*map(np.shape, kept)), self.values.dtype)
-        return self.values[kept]

@@ -1,14 +1,26 @@
-"""Which loops the simulator may run at once: nests around one assignment whose iterations do not depend on each other.
+"""Which loops the simulator runs at once: nests around one assignment whose iterations do not depend on each other.
 
-Comes in: a loop. Goes out: its axes and the one assignment, or None. The one idea: if no iteration reads what another writes and
-all write distinct cells, their order does not matter, and they may be done in one step.
+Comes in: a loop, and the state of a run. Goes out: its axes and the one assignment, and the points at which that is run, or None. The one idea:
+if no iteration reads what another writes and all write distinct cells, their order does not matter, and they may be done in one step.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from tinygpu.category.number import Value
 from tinygpu.category.term import App, Axis, Const, Read, Term, conjunction, reads, variables, walk
+from tinygpu.category.to_numpy import evaluate
 from tinygpu.program.step import Assign, For, If, Step
+from tinygpu.program.traverse import reads_of
 from tinygpu.record import dataclass, replace
+from tinygpu.simulate.box import flat
+from tinygpu.simulate.memory import Memory
+
+WIDE = 1 << 21  # points of one vectorised nest
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +49,7 @@ def find_nest(step: For) -> Nest | None:
         inner = inner.body[0]
     if not isinstance(inner, Assign):
         return None
-    touched: tuple[Read, ...] = sum((reads(t) for t in (*guards, inner.guard, inner.value, *inner.index)), ())
-    if any(read.tensor == inner.target for read in touched):
+    if any(read.tensor == inner.target for read in (*reads_of(inner), *(r for g in guards for r in reads(g)))):
         return None
     return Nest(tuple(axes), replace(inner, guard=conjunction(*guards, inner.guard)), inner)
 
@@ -52,3 +63,31 @@ def _plain(extent: Term) -> bool:
             case App("floordiv" | "mod" | "ceildiv", (_, divisor)) if not isinstance(divisor, Const):
                 return False
     return True
+
+
+def at_once(nest: Nest, target: Memory, box: tuple[int, ...], lanes: int, env: Mapping[str, Value]) -> dict[str, Value] | None:
+    """The axes of a nest as arrays over all points of its box, where they may be taken together: not too many, and of cells of a thread
+    different ones."""
+    if lanes * math.prod(box) > WIDE:
+        return None
+    loops = {
+        axis.name: np.arange(n).reshape((-1,) + (1,) * (len(box) - k))
+        for k, (axis, n) in enumerate(zip(nest.axes, box, strict=True))
+    }
+    if target.space.owner != "thread":
+        return loops if nest.assign.atomic or not nest.assign.update else None
+    return loops if _distinct(nest.assign.index, {**env, **loops}, target.extents, box) else None
+
+
+def _distinct(index: tuple[Term, ...], env: Mapping[str, Value], extents: tuple[int, ...], box: tuple[int, ...]) -> bool:
+    """Whether the iterations write different cells that exist, the same ones in every lane."""
+    if any(map(reads, index)):
+        return False
+    values = tuple(evaluate(i, env) for i in index)
+    if any(np.less(i, 0).any() or np.greater_equal(i, n).any() for i, n in zip(values, extents, strict=True)):
+        return False
+    cells = flat(values, extents)
+    if np.ndim(cells) and np.shape(cells)[-1] != 1:
+        return False
+    everything = np.broadcast_to(cells, (*box, 1))
+    return len(np.unique(everything)) == everything.size

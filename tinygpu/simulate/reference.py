@@ -14,13 +14,11 @@ from typing import Any
 import numpy as np
 
 from tinygpu.category.number import Array, Value, held, load, zeros
-from tinygpu.category.term import Read, Term
+from tinygpu.category.term import Read
 from tinygpu.category.to_numpy import Mask, evaluate
 from tinygpu.model.op import Equation, Op
 from tinygpu.record import dataclass, field
-from tinygpu.simulate.tolerance import Mismatch, compare, tolerance
-
-__all__ = ["Mismatch", "compare", "reference", "tolerance"]
+from tinygpu.simulate.box import box_of
 
 POINTS = 1 << 18  # points of an equation that are evaluated at once
 
@@ -37,7 +35,7 @@ class _Values:
 
     def read(self, node: Read, index: tuple[Value, ...], mask: Mask) -> Value:
         """The elements; raises IndexError where the equation reads outside."""
-        shape = _shape(self.op.tensor(node.tensor).shape, self.sizes)
+        shape = box_of(self.op.tensor(node.tensor).shape, self.sizes)
         index = tuple(self._inside(node, axis, i, n, mask) for axis, (i, n) in enumerate(zip(index, shape, strict=True)))
         if node.tensor not in self.arrays:
             points = int(np.prod(np.broadcast_shapes(*map(np.shape, index)), dtype=np.int64))
@@ -64,7 +62,7 @@ class _Values:
     def whole(self, name: str) -> Array:
         """All elements of a tensor that an equation defines."""
         tensor = self.op.tensor(name)
-        out = np.empty(_shape(tensor.shape, self.sizes), held(tensor.dtype, exact=True))
+        out = np.empty(box_of(tensor.shape, self.sizes), held(tensor.dtype, exact=True))
         for box in _boxes(out.shape):
             points = np.ix_(*(np.arange(low, high) for low, high in box))
             out[tuple(slice(low, high) for low, high in box)] = self.at(self.op.equation(name), points)
@@ -100,10 +98,6 @@ def _sampled(values: _Values, name: str, index: tuple[Array, ...]) -> Array:
     if 0 in shape:
         return np.empty(shape, dtype)
     return np.array(np.broadcast_to(values.at(values.op.equation(name), index), shape), dtype)
-
-
-def _shape(shape: tuple[Term, ...], sizes: Mapping[str, Value]) -> tuple[int, ...]:
-    return tuple(max(0, int(evaluate(extent, sizes))) for extent in shape)
 
 
 def _boxes(shape: tuple[int, ...]) -> Iterator[tuple[tuple[int, int], ...]]:

@@ -1,21 +1,24 @@
-"""Which sizes to try a program at: nothing, one, primes, and just around every boundary of its tiles.
+"""Which sizes to try a program at: nothing, one, primes, and just around every boundary of its tiles; and how long a run would take.
 
-Comes in: a program. Goes out: size assignments that its preconditions allow, small ones first, the same every time.
+Comes in: a program. Goes out: size assignments that its preconditions allow, small ones first, the same every time; lane-steps.
 The one idea: a program can change its mind about a size only where an extent of it does, so that is where mistakes lie.
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 import random
 from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
 from tinygpu.category.number import Array, Value
+from tinygpu.category.region import Region
 from tinygpu.category.term import App, Const, Term, Var, conjuncts, variables, walk
 from tinygpu.category.to_numpy import evaluate
-from tinygpu.program.step import For, Program, steps
+from tinygpu.program.step import Assign, For, Program
+from tinygpu.program.traverse import walk_steps
 
 SMALL = (0, 1, 2, 3, 5, 7, 13)
 COMBINATIONS = 200_000
@@ -62,7 +65,9 @@ def _empty(rows: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
 def candidates(program: Program, name: str, guards: tuple[Term, ...]) -> tuple[int, ...]:
     """The values of one size that are worth trying, in order."""
     found = set(SMALL)
-    marks = {c for extent in _extents(program) if name in variables(extent) for c in boundaries(extent)}
+    axes = [axis for launch in program.launches for axis in launch.grid + launch.block]
+    axes += [step.axis for step in program.steps if isinstance(step, For)]
+    marks = {c for axis in axes if name in variables(axis.extent) for c in boundaries(axis.extent)}
     for mark in marks:
         found |= {mark - 1, mark, mark + 1, 2 * mark, 2 * mark + 1}
     for guard in (g for g in guards if name in variables(g)):
@@ -88,12 +93,6 @@ def boundaries(extent: Term) -> frozenset[int]:
             case App("floordiv" | "ceildiv" | "mod", (inner, Const(int(divisor)))) if divisor > 1:
                 found |= {divisor} | {divisor * mark for mark in boundaries(inner)}
     return frozenset(found)
-
-
-def _extents(program: Program) -> Iterator[Term]:
-    for launch in program.launches:
-        yield from (axis.extent for axis in launch.grid + launch.block)
-        yield from (step.axis.extent for step in steps(launch.body) if isinstance(step, For))
 
 
 def _solved(guards: tuple[Term, ...], names: tuple[str, ...]) -> Iterator[tuple[str, Term]]:
@@ -136,3 +135,15 @@ def _spread(rows: list[tuple[int, ...]], limit: int, first: list[tuple[int, ...]
 def text_of(sizes: Mapping[str, int]) -> str:
     """`M = 3, N = 4`."""
     return ", ".join(f"{name} = {value}" for name, value in sizes.items())
+
+
+def lane_steps(program: Program, sizes: Mapping[str, int]) -> int:
+    """The lane-steps of the assignment that is made most often, whether or not its guard holds; a loop whose extent is no number at these sizes
+    counts once."""
+    every = (
+        math.prod(max(0, int(evaluate(a.extent, sizes))) for a in here.axes if variables(a.extent) <= sizes.keys())
+        for launch in program.launches
+        for step, here, _ in walk_steps(launch.body, Region(launch.grid + launch.block))
+        if isinstance(step, Assign)
+    )
+    return max(every, default=0)

@@ -11,10 +11,10 @@ import unicodedata
 from difflib import get_close_matches
 
 from tinygpu.diagnostic import Diagnostic, Label
-from tinygpu.syntax.grammar import DEPTH, END, load
+from tinygpu.syntax.grammar import DEPTH, END, shipped_parser
 from tinygpu.syntax.lexer import NEWLINE, STRAY, WORD, Source, Token
 from tinygpu.syntax.mistakes import known
-from tinygpu.syntax.place import CLOSERS, KINDS, Place, after_previous, at_word, describe, name_of, place_of
+from tinygpu.syntax.place import CLOSERS, KINDS, Stop, after_previous, at_word, describe, name_of, place_of
 from tinygpu.syntax.reader import Unexpected, advance, follow, reach, trace
 
 INSERTABLE = (NEWLINE, ")", "]", "}", ",", ":", "=", "(", "[", "{", "->", "else", "in", "at", "by", "over")
@@ -41,7 +41,7 @@ def explain(unexpected: Unexpected, source: Source, begin: int = 0) -> Diagnosti
 # ── brackets ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _unclosed(place: Place, source: Source) -> Diagnostic | None:
+def _unclosed(place: Stop, source: Source) -> Diagnostic | None:
     """A bracket that is never closed, or one that closes nothing."""
     token = place.token
     opener = place.open[-1] if place.open else None
@@ -60,7 +60,7 @@ def _unclosed(place: Place, source: Source) -> Diagnostic | None:
     return Diagnostic("TG003", f"`{opener.text}` is never closed", (here, found), helps=(f"close it with `{closer}`",))
 
 
-def _never_closed(place: Place, source: Source) -> bool:
+def _never_closed(place: Stop, source: Source) -> bool:
     """Does the innermost open bracket stay open to the end of its block, or an open brace to the next declaration?"""
     if place.open[-1].kind == "{":
         previous = place.previous
@@ -83,7 +83,7 @@ def _opener(token: Token) -> str:
 # ── the rest ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _keyword(place: Place, source: Source) -> Diagnostic | None:
+def _keyword(place: Stop, source: Source) -> Diagnostic | None:
     """A word of the language where a name is wanted."""
     token, previous = place.token, place.previous
     if _is_keyword(token) and "NAME" in place.accepted and not _may_follow_a_name(place):
@@ -97,17 +97,17 @@ def _keyword(place: Place, source: Source) -> Diagnostic | None:
     return None
 
 
-def _may_follow_a_name(place: Place) -> bool:
+def _may_follow_a_name(place: Stop) -> bool:
     """Is it rather that something is missing before the word?"""
     after = advance(place.before, "NAME")
     return after is not None and follow(after, place.token) is not None
 
 
 def _is_keyword(token: Token) -> bool:
-    return token.kind == WORD and (token.text in load().literals or token.text in load().folds)
+    return token.kind == WORD and (token.text in shipped_parser().literals or token.text in shipped_parser().folds)
 
 
-def _stray(place: Place, source: Source) -> Diagnostic | None:
+def _stray(place: Stop, source: Source) -> Diagnostic | None:
     """A character that no text of the language holds."""
     token = place.token
     if token.kind != STRAY:
@@ -121,7 +121,7 @@ def _stray(place: Place, source: Source) -> Diagnostic | None:
     return at_word(source, "TG002", title, token, f"{name}, U+{ord(character):04X}", help)
 
 
-def _missing(place: Place, source: Source) -> Diagnostic | None:
+def _missing(place: Stop, source: Source) -> Diagnostic | None:
     """The one word whose absence explains the error: with it the text goes on for four words more, or to its end."""
     ahead = place.words[place.at : place.at + 12]
     best, wanted = 0, ""
@@ -136,7 +136,7 @@ def _missing(place: Place, source: Source) -> Diagnostic | None:
     return after_previous(source, "TG001", f"{words} is missing before {name_of(place.token)}", place, "it is missing here")
 
 
-def _general(place: Place, source: Source) -> Diagnostic:
+def _general(place: Stop, source: Source) -> Diagnostic:
     could = describe(place.accepted)
     close = get_close_matches(place.token.text, [name for name in place.accepted if name[0].islower()], 1)
     help = f"did you mean `{close[0]}`?" if close else ""

@@ -74,7 +74,7 @@ def source() -> Path:
 
 
 @cache
-def load() -> Grammar:
+def shipped_parser() -> Grammar:
     """The shipped parser."""
     shipped = json.loads(read_grammar_file("tgpu.json"))
     shipped["memo"] = _by_number(shipped["memo"])

@@ -13,7 +13,7 @@ from functools import cache
 from typing import NamedTuple
 
 from tinygpu.diagnostic import Span
-from tinygpu.syntax.grammar import END, load
+from tinygpu.syntax.grammar import END, shipped_parser
 
 NEWLINE, WORD, STRAY = "_NL", "WORD", "STRAY"
 # what a writer of another language may type: read as one word, so that the message can speak of it
@@ -53,7 +53,7 @@ class Source:
 @cache
 def _scanner() -> re.Pattern[str]:
     """One pattern for every word; the longest literal first."""
-    grammar = load()
+    grammar = shipped_parser()
     signs = sorted((w for w in (*grammar.literals, *FOREIGN) if not w[0].isalpha()), key=lambda w: (-len(w), w))
     number = grammar.patterns["NUMBER"] + r"(?!\w)"
     kinds = [

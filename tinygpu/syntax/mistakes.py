@@ -15,7 +15,7 @@ from tinygpu.diagnostic import Diagnostic
 from tinygpu.record import dataclass, replace
 from tinygpu.syntax.grammar import END, read_grammar_file
 from tinygpu.syntax.lexer import NEWLINE, STRAY, WORD, Source, Token, scan, significant
-from tinygpu.syntax.place import Place, after_previous, at_word
+from tinygpu.syntax.place import Stop, after_previous, at_word
 from tinygpu.syntax.reader import Unexpected, at_start, run
 
 
@@ -65,7 +65,7 @@ def _state(text: str) -> int:
     raise ValueError(f"an example of a mistake parses: {text!r}")
 
 
-def known(place: Place, source: Source) -> Diagnostic | None:
+def known(place: Stop, source: Source) -> Diagnostic | None:
     """The diagnostic of the first known mistake that a place meets."""
     for mistake in mistakes():
         if _meets(mistake, place, source):
@@ -79,7 +79,7 @@ def known(place: Place, source: Source) -> Diagnostic | None:
     return None
 
 
-def _fill(text: str, place: Place) -> str:
+def _fill(text: str, place: Stop) -> str:
     before = place.previous.text if place.previous else ""
     after = place.words[place.at + 1].text if place.at + 1 < len(place.words) else ""
     for name, word in (("found", place.token.text), ("before", before), ("after", after)):
@@ -87,7 +87,7 @@ def _fill(text: str, place: Place) -> str:
     return text
 
 
-def _meets(mistake: Mistake, place: Place, source: Source) -> bool:
+def _meets(mistake: Mistake, place: Stop, source: Source) -> bool:
     if not mistake.found & _names(place.token) or (mistake.states is not None and place.state not in mistake.states):
         return False
     if mistake.before and not (place.previous and mistake.before & _names(place.previous)):

@@ -11,8 +11,9 @@ from collections.abc import Iterator
 
 from tinygpu.diagnostic import Diagnostic, TinygpuError
 from tinygpu.syntax.lexer import WORD, Source, Token, scan, significant
-from tinygpu.syntax.reader import Unexpected, read
-from tinygpu.syntax.tree import Comment, File
+from tinygpu.syntax.node import Comment
+from tinygpu.syntax.reader import Unexpected, read_tree
+from tinygpu.syntax.tree import File
 
 ENOUGH = 20  # mistakes told of one text
 LONGEST = 100  # characters of a name
@@ -30,7 +31,7 @@ def parse(text: str, file: str = "") -> File:
     begin = 0
     while True:
         try:
-            result: File = read(significant(_bearable(source, begin), comments), source)
+            result: File = read_tree(significant(_bearable(source, begin), comments), source)
             break
         except Unexpected as unexpected:
             from tinygpu.syntax.explain import explain  # late: a text without mistakes does not need it

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from tinygpu.diagnostic import Diagnostic, Label, Span
 from tinygpu.record import dataclass
-from tinygpu.syntax.grammar import END, load
+from tinygpu.syntax.grammar import END, shipped_parser
 from tinygpu.syntax.lexer import NEWLINE, Source, Token, scan, significant
 from tinygpu.syntax.reader import Parser, Unexpected, trace
 
@@ -28,7 +28,7 @@ OPERATORS = {"+", "-", "*", "/", "//", "%", "^", "<", "<=", ">", ">=", "==", "!=
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Stop:
     """Where the parser stopped: at a word of all words, in a state; the parser before the word, the open brackets, what could stand."""
 
     words: tuple[Token, ...]
@@ -52,7 +52,7 @@ class Place:
         return next((w.text for w in self.words[: self.at] if w.kind != NEWLINE and source.line(w.start) == number), "")
 
 
-def place_of(unexpected: Unexpected, source: Source, begin: int) -> Place:
+def place_of(unexpected: Unexpected, source: Source, begin: int) -> Stop:
     """The place of a word in a text that the parser reads from `begin` on."""
     words = tuple(significant(scan(source.text, begin), []))
     at = words.index(unexpected.token)
@@ -63,7 +63,7 @@ def place_of(unexpected: Unexpected, source: Source, begin: int) -> Place:
         elif word.kind in CLOSERS.values():
             brackets.pop()
     before = trace(words[:at])
-    return Place(words, at, unexpected.state, before, tuple(brackets), load().symbols(before.accepts()))
+    return Stop(words, at, unexpected.state, before, tuple(brackets), shipped_parser().symbols(before.accepts()))
 
 
 def name_of(token: Token) -> str:
@@ -106,7 +106,7 @@ def at_word(source: Source, code: str, title: str, token: Token, text: str = "",
 
 
 def after_previous(
-    source: Source, code: str, title: str, place: Place, text: str = "", help: str = "", *labels: Label
+    source: Source, code: str, title: str, place: Stop, text: str = "", help: str = "", *labels: Label
 ) -> Diagnostic:
     """A diagnostic that points just behind the previous word."""
     end = place.previous.end if place.previous else 0

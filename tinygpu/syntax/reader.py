@@ -13,7 +13,7 @@ from typing import Any
 from lark import Token as Terminal
 from lark import UnexpectedToken
 
-from tinygpu.syntax.grammar import DEPTH, Grammar, Node, TooDeep, load
+from tinygpu.syntax.grammar import DEPTH, Grammar, Node, TooDeep, shipped_parser
 from tinygpu.syntax.lexer import STRAY, WORD, Source, Token
 from tinygpu.syntax.tree import BUILD
 
@@ -32,7 +32,7 @@ class Unexpected(Exception):
 
 def at_start() -> Parser:
     """The parser before the first word."""
-    return load().lark.parse_interactive()
+    return shipped_parser().lark.parse_interactive()
 
 
 def symbol(token: Token, parser: Parser, grammar: Grammar) -> str:
@@ -46,7 +46,7 @@ def symbol(token: Token, parser: Parser, grammar: Grammar) -> str:
 
 def run(tokens: Iterable[Token], parser: Parser) -> Any:
     """The tree of a text, every rule a `Node`."""
-    grammar, state = load(), parser.parser_state
+    grammar, state = shipped_parser(), parser.parser_state
     result: Any = None
     for token in tokens:
         name = grammar.terminal(symbol(token, parser, grammar))
@@ -59,7 +59,7 @@ def run(tokens: Iterable[Token], parser: Parser) -> Any:
     return result
 
 
-def read(tokens: Iterable[Token], source: Source) -> Any:
+def read_tree(tokens: Iterable[Token], source: Source) -> Any:
     """What the whole text means. Of two mistakes the first is told: what was read before a refusal is built all the same."""
     parser = at_start()
     try:
@@ -90,7 +90,7 @@ def trace(tokens: Iterable[Token]) -> Parser:
     parser = at_start()
     parser.parser_state.parse_conf.callbacks = {}
     for token in tokens:
-        parser.feed_token(Terminal(load().terminal(symbol(token, parser, load())), ""))
+        parser.feed_token(Terminal(shipped_parser().terminal(symbol(token, parser, shipped_parser())), ""))
     return parser
 
 
@@ -98,7 +98,7 @@ def advance(parser: Parser, name: str) -> Parser | None:
     """The parser after a symbol, or None where it cannot stand."""
     after = parser.copy(deepcopy_values=False)
     try:
-        after.feed_token(Terminal(load().terminal(name), ""))
+        after.feed_token(Terminal(shipped_parser().terminal(name), ""))
     except UnexpectedToken:
         return None
     return after
@@ -106,7 +106,7 @@ def advance(parser: Parser, name: str) -> Parser | None:
 
 def follow(parser: Parser, token: Token) -> Parser | None:
     """The parser after a word, or None where it cannot stand."""
-    return None if token.kind == STRAY else advance(parser, symbol(token, parser, load()))
+    return None if token.kind == STRAY else advance(parser, symbol(token, parser, shipped_parser()))
 
 
 def reach(parser: Parser, tokens: Sequence[Token]) -> int:

@@ -20,7 +20,7 @@ from tinygpu.obligations.width import cpu_limits
 from tinygpu.program.space import INPUT
 from tinygpu.program.step import Launch, Program
 from tinygpu.record import dataclass, replace
-from tinygpu.schedule.cpu import instances
+from tinygpu.schedule.cpu import instances, vectors_of
 from tinygpu.schedule.tiled import LANES
 from tinygpu.validate.check import diagnostic
 from tinygpu.validate.cpu_driver import after_doc, calls, decorated, function, shared_out
@@ -29,9 +29,8 @@ from tinygpu.validate.cpu_meaning import CpuMeaning
 from tinygpu.validate.cpu_reader import PRELUDE, CpuReader
 from tinygpu.validate.cpu_vector import VectorFollower
 from tinygpu.validate.flat import Flat
-from tinygpu.validate.helpers import APART, DIGESTS, VECTORS, dtype_of
 from tinygpu.validate.launcher import Expected
-from tinygpu.validate.module import Module, names_of, read
+from tinygpu.validate.module import Module, read, taken
 from tinygpu.validate.same import Here, canonical
 from tinygpu.validate.typed import Differs, Pointer, Thing, Value, unread
 from tinygpu.validate.width import Width
@@ -60,7 +59,8 @@ def validate(module: Module, name: str, program: Program) -> None:
     width = Width(cpu_limits(instances(program)[0]), LARGEST_ON_CPU)
     program = unpack(program)
     entry = function(module, f"{name}_cpu", ast.Pass(lineno=1, col_offset=0))
-    helped(module)
+    for difference in (d for node in module.tree.body for d in taken(node)):
+        raise difference
     meaning, given = CpuMeaning.of(program), [a.arg for a in entry.args.args]
     names = parameters(program, entry, given, meaning)
     launches = list(program.launches)
@@ -76,30 +76,16 @@ def validate(module: Module, name: str, program: Program) -> None:
             case _ if items is not None and launches:
                 work, driver = calls(module, node, given, sizes_of(names))
                 launch = launches.pop(0)
-                here = CpuMeaning(meaning.arrays, block=launch.block, names={**PRELUDE, **names, "LANES": Value(LANES, "ix")})
+                vectors = vectors_of(program)
+                known = {**PRELUDE, **names, f"LANES_{vectors}": Value(LANES, "ix")}
+                here = CpuMeaning(meaning.arrays, block=launch.block, names=known)
                 if driver is not None:
                     shared_out(driver, given, launch, here, width)
-                one_launch(Work(program, launch, here, width, vectors_of(module, work.name)), work, given, items)
+                one_launch(Work(program, launch, here, width, vectors), work, given, items)
             case _:
                 raise unread(node, "is a statement that no entry has")
     if launches or waiting:
         raise Differs(entry, "ends before all launches are done")
-
-
-def helped(module: Module) -> None:
-    """That what is called like a helper is one: so are those that it calls itself. Raises Differs."""
-    for node in module.tree.body:
-        for name in names_of(node):
-            if APART.sub(r"\1", name) in DIGESTS.keys() | VECTORS["f32"].keys() and dtype_of(name, node) is None:
-                raise unread(node, f"{name} is not the helper of that name")
-
-
-def vectors_of(module: Module, name: str) -> str:
-    """The type of the numbers in the vectors of a function, all of one; empty where it has none."""
-    called = {n.id for n in ast.walk(module.functions[name]) if isinstance(n, ast.Name)}
-    loads = {one: node for one, node in module.functions.items() if one in called and APART.sub(r"\1", one) == "lanes_load"}
-    ends = {match[2] for one in called if (match := APART.fullmatch(one))}
-    return dtype_of(*next(iter(loads.items()))) or "" if len(loads) == 1 and len(ends) < 2 else ""
 
 
 def sizes_of(names: Mapping[str, Thing]) -> set[str]:

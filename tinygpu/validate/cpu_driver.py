@@ -16,7 +16,6 @@ from tinygpu.program.space import WORKSPACE
 from tinygpu.program.step import Array, Assign, Launch, steps
 from tinygpu.validate.cpu_meaning import CpuMeaning
 from tinygpu.validate.cpu_reader import PRELUDE, CpuReader
-from tinygpu.validate.helpers import APART
 from tinygpu.validate.module import Module
 from tinygpu.validate.same import Here
 from tinygpu.validate.typed import Pointer, Thing, Value, unread
@@ -37,10 +36,6 @@ def function(module: Module, name: str, node: ast.AST | None) -> ast.FunctionDef
     found = module.functions.get(name)
     if found is None:
         raise unread(node or ast.Pass(lineno=1, col_offset=0), f"the module has no function {name}")
-    found = copy.deepcopy(found)
-    for inner in ast.walk(found):
-        if isinstance(inner, ast.Name):
-            inner.id = APART.sub(r"\1", inner.id)
     return found
 
 

@@ -30,7 +30,7 @@ from tinygpu.record import dataclass, field, replace
 from tinygpu.schedule.threads import flat_thread
 from tinygpu.validate.cpu_meaning import CpuMeaning
 from tinygpu.validate.cpu_reader import CpuReader
-from tinygpu.validate.due import combined
+from tinygpu.validate.due import new_value
 from tinygpu.validate.flat import Flat
 from tinygpu.validate.same import Here, canonical
 from tinygpu.validate.typed import SIGNED_INDEX, Differs, Pointer, Thing, Value, unread
@@ -97,7 +97,7 @@ class Follower:
         match node:
             case ast.Pass():
                 return 1
-            case ast.Assign([ast.Name()], ast.Call(ast.Name("lanes_load"))):
+            case ast.Assign([ast.Name()], ast.Call(ast.Name(called))) if called.startswith("lanes_load"):
                 return self.held(rest, queue, here)
             case ast.Assign([ast.Name(name)], value) if (index := self.alias(name, value, here)) is not None:
                 self.names[name] = index
@@ -225,7 +225,7 @@ class Follower:
             raise Differs(node, "is done in every case", f"it is done only where {text(step.guard)}")
         self.points(node, (*due.guards, *conjuncts(step.guard)), here)
         self.place(node, target, step, here)
-        self.gives(value, self.meaning.item(step.target), self.meaning.stored(step.target, combined(step)), here)
+        self.gives(value, self.meaning.item(step.target), self.meaning.stored(step.target, new_value(step)), here)
         self.meaning.shuffled.clear()  # what was left for a step is left for it alone
         self.meaning.known.clear()
 

@@ -19,7 +19,7 @@ from tinygpu.program.address import address
 from tinygpu.program.space import INPUT
 from tinygpu.program.step import Assign, For, If, Step, steps
 from tinygpu.record import dataclass, field, replace
-from tinygpu.schedule.threads import flat_thread, source, threads_of
+from tinygpu.schedule.threads import flat_thread, source_lane, threads_of
 from tinygpu.validate.meaning import Meaning, bits
 from tinygpu.validate.same import canonical
 from tinygpu.validate.typed import Differs, Number, Pointer, Thing, unread
@@ -74,7 +74,7 @@ class CpuMeaning(Meaning):
             if region >= self.region:
                 where = ast.Pass(lineno=1, col_offset=0)
                 raise Differs(where, "takes the value of a thread that has not come", "all lanes come to a shuffle")
-            place = self.term(source(term.op, term.args[1], self.block))  # type: ignore[union-attr]
+            place = self.term(source_lane(term.op, term.args[1], self.block))  # type: ignore[union-attr]
             return Read(name, (place,), "f32" if term.dtype in HALVES else term.dtype)
         match term:
             case App(op, (x,), dtype) if op in FUNCTION and op != "abs":

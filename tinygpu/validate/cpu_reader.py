@@ -16,6 +16,7 @@ from tinygpu.category.dtype import HALVES, INTEGERS, NUMPY
 from tinygpu.category.operation import FUNCTION
 from tinygpu.category.term import BOOL, INDEX, App, Const, Term, apply, equal, select
 from tinygpu.record import dataclass
+from tinygpu.runtime import offered
 from tinygpu.validate.cast import converted
 from tinygpu.validate.expression import Reader
 from tinygpu.validate.same import canonical
@@ -35,7 +36,7 @@ PRELUDE: Mapping[str, Thing] = {
     "smaller": Atom("extreme", "min"),
     **{
         name: Atom("of Python", name)
-        for name in ("range", "LANES", "at", "first", "last", "lanes_load", "lanes_store", "lanes_spread")
+        for name in ("range", "at", "first", "last", *(n for n in offered() if n.lower().startswith("lanes_")))
     },
     **{f"{row.name}_{kind}": Atom("helper", f"{row.name}_{kind}") for row in FUNCTION.values() if not row.cpu for kind in FLOATS},
     **{f"to_{kind}": Atom("conversion", f"trunc_{kind}") for kind in INTEGERS},

@@ -19,7 +19,7 @@ from tinygpu.schedule.nest import substituted
 from tinygpu.schedule.tiled import LANES
 from tinygpu.validate.cpu_follow import Due
 from tinygpu.validate.cpu_threads import ThreadFollower
-from tinygpu.validate.due import combined
+from tinygpu.validate.due import new_value
 from tinygpu.validate.same import Here, canonical
 from tinygpu.validate.typed import Differs, Held, Pointer, unread
 
@@ -50,8 +50,8 @@ class VectorFollower(ThreadFollower):
         self.meaning.names |= registers
         self.lanes(loop, due, here, registers)
         for name, stmt in zip(registers, stores, strict=False):
-            match stmt:
-                case ast.Expr(ast.Call(ast.Name("lanes_store"), [array, place, ast.Name(other)], [])) if other == name:
+            match self.operation_of(stmt.value) if isinstance(stmt, ast.Expr) else ("", []):
+                case "store", [array, place, ast.Name(other)] if other == name:
                     if self.side_by_side(array, place, here) == registers[name]:
                         continue
             raise Differs(stmt, "does not give back what was loaded", f"{name} is to be stored where it came from")
@@ -63,9 +63,18 @@ class VectorFollower(ThreadFollower):
     def loaded(self, stmt: ast.stmt, here: Here) -> tuple[str, Held] | None:
         """The register that a statement fills, if it is a load."""
         match stmt:
-            case ast.Assign([ast.Name(name)], ast.Call(ast.Name("lanes_load"), [array, place], [])):
-                return name, self.side_by_side(array, place, here)
+            case ast.Assign([ast.Name(name)], value):
+                match self.operation_of(value):
+                    case "load", [array, place]:
+                        return name, self.side_by_side(array, place, here)
         return None
+
+    def operation_of(self, node: ast.expr) -> tuple[str, list[ast.expr]]:
+        """The operation of vectors that an expression is, and of what; of another one nothing."""
+        match node:
+            case ast.Call(ast.Name(name), args, []) if name.startswith("lanes_") and name.endswith(f"_{self.vectors}"):
+                return name.removeprefix("lanes_").removesuffix(f"_{self.vectors}"), args
+        return "", []
 
     def side_by_side(self, array: ast.expr, place: ast.expr, here: Here) -> Held:
         """Cells of the block that lie side by side, from a number on."""
@@ -119,7 +128,7 @@ class VectorFollower(ThreadFollower):
         (theirs,) = self.meaning.place(step.target, step.index)
         if array != step.target or not there.same(register.first + Var(lane.name), theirs):
             raise Differs(stmt, f"changes {array} from {text(register.first)} on", f"the program's element is {text(theirs)}")
-        found, wanted = self.vector(value, lane, there), self.meaning.stored(step.target, combined(step))
+        found, wanted = self.vector(value, lane, there), self.meaning.stored(step.target, new_value(step))
         if any(r.tensor in {h.pointer.array for h in registers.values()} for r in reads(step.value)) or not there.same(
             found, wanted
         ):
@@ -127,21 +136,21 @@ class VectorFollower(ThreadFollower):
 
     def vector(self, node: ast.expr, lane: Axis, here: Here) -> Term:
         """An expression of vectors, as what its lane holds."""
-        match node:
-            case ast.Name(name) if isinstance(register := self.names.get(name), Held):
-                return self.lane(register, lane)
-            case ast.Call(ast.Name("lanes_spread"), [number], []):
+        if isinstance(node, ast.Name) and isinstance(register := self.names.get(node.id), Held):
+            return self.lane(register, lane)
+        match self.operation_of(node):
+            case "spread", [number]:
                 value = self.reader(here).value(number)
                 if value.kind == self.vectors:
                     return value.term
-            case ast.Call(ast.Name("lanes_load"), [array, place], []):
+            case "load", [array, place]:
                 return self.lane(self.side_by_side(array, place, here), lane)
-            case ast.Call(ast.Name("lanes_sub"), [zero, right], []) if ast.unparse(zero) == f"lanes_spread({NOUGHT[self.vectors]})":
+            case "sub", [ast.Call(ast.Name(spread), [zero], []), right] if (
+                spread == f"lanes_spread_{self.vectors}" and ast.unparse(zero) == NOUGHT[self.vectors]
+            ):
                 return App("neg", (self.vector(right, lane, here),), self.vectors)
-            case ast.Call(ast.Name(name), [left, right], []) if name.removeprefix("lanes_") in OPERATIONS:
-                return App(
-                    name.removeprefix("lanes_"), (self.vector(left, lane, here), self.vector(right, lane, here)), self.vectors
-                )
+            case operation, [left, right] if operation in OPERATIONS:
+                return App(operation, (self.vector(left, lane, here), self.vector(right, lane, here)), self.vectors)
         raise unread(node, "is no operation of vectors")
 
     def lane(self, register: Held, lane: Axis) -> Term:

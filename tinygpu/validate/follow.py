@@ -16,7 +16,7 @@ from tinygpu.category.term import BOOL, App, Read, Term, Var, conjunction, conju
 from tinygpu.program.statement import line
 from tinygpu.program.step import Assign, For, If, Step, Sync
 from tinygpu.record import dataclass, field, replace
-from tinygpu.validate.due import Missing, collective, combined, due
+from tinygpu.validate.due import Missing, collective, due, new_value
 from tinygpu.validate.expression import Reader
 from tinygpu.validate.moves import Sink, emptied, loads, stores, together
 from tinygpu.validate.same import Here
@@ -216,7 +216,7 @@ class Follower:
         term = reader.number(cell.value, cell.item)
         if cell.update and not cell.atomic:
             term = App(cell.update, (Read(cell.array, cell.place, cell.item), term), cell.item)
-        wanted = self.scope.meaning.stored(step.target, step.value if step.atomic else combined(step))
+        wanted = self.scope.meaning.stored(step.target, step.value if step.atomic else new_value(step))
         if not here.same(term, wanted):
             raise Differs(cell.value, f"gives {text(term)}", f"the program's value is {text(wanted)}")
         self.scope.used(names_in(stmt))

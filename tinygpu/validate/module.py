@@ -2,7 +2,7 @@
 
 Comes in: the text. Goes out: its functions, its other statements by the name they give, spans of nodes for diagnostics, and each line at the
 top that is none of a module's. The one idea: at the top every name is given once, so that a name in a kernel or launcher means what is found
-here; kernels call what the runtime gives, which is known by its version, and helpers, which are known by their texts.
+here; what kernels call is the runtime's, which is known by its version.
 """
 
 from __future__ import annotations
@@ -15,18 +15,12 @@ from functools import cached_property
 
 from tinygpu.diagnostic import Diagnostic, Label, Span
 from tinygpu.record import dataclass
-from tinygpu.runtime import NAME, VERSION
-from tinygpu.validate.helpers import dtype_of
+from tinygpu.runtime import NAME, VERSION, offered
 from tinygpu.validate.typed import Differs, unread
 
 IMPORTED = frozenset(  # `import m`, and `from m import n` as "m.n"
-    {"math", "os", "sys", "numpy as np", "typing.Any", "typing.TypeAlias", "__future__.annotations"}
-    | {"numba.get_num_threads", "numba.njit", "numba.prange", "numba.types", "numba.extending.intrinsic", "numba.extending.models"}
-    | {"numba.extending.register_model", "llvmlite.ir", "llvmlite.binding.get_host_cpu_features"}
-)
-MAKERS = frozenset(  # of the runtime, that kernels take their names from
-    {"cuda_names", "constant_memory", "counted", "division", "wide_load", "wide_store", "shared_memory", "shuffle", "atomic"}
-    | {"conversion", "angle_function"}
+    {"os", "sys", "numpy as np", "typing.Any", "typing.TypeAlias", "__future__.annotations"}
+    | {"numba.get_num_threads", "numba.njit", "numba.prange"}
 )
 KERNELS = re.compile(r"_cpu|(_\d+)?_(work|parallel)|_kernel(_\d+)?")  # what is called after a launcher
 BESIDE = (  # where the runtime is, and which
@@ -144,9 +138,8 @@ def check(module: Module, launchers: Collection[str], short: Collection[str]) ->
                     yield Differs(node, "takes another runtime", "a module takes the one that it is built with, from beside it")
             case ast.Import() | ast.ImportFrom():
                 yield from _imported(node)
-            case ast.Assign(value=value) if MAKERS & {*names}:
-                if len(names) > 1 or ast.unparse(value) != f"runtime.{names[0]}":
-                    yield Differs(node, f"{names[0]} is not the helper of that name", "it is the runtime's")
+            case _ if offered() & {*names}:
+                yield from taken(node)
             case ast.Assign() if names == ["__all__"]:
                 yield from _offered(node, own)
             case ast.AnnAssign() if names == ["Array"]:
@@ -158,13 +151,17 @@ def check(module: Module, launchers: Collection[str], short: Collection[str]) ->
                 continue
             case ast.FunctionDef() | ast.Assign() if names and own.issuperset(names):
                 continue
-            case ast.FunctionDef() | ast.ClassDef() | ast.Assign() | ast.AnnAssign() if names:
-                if dtype_of(names[0], node) is None:
-                    yield unread(node, f"{', '.join(names)} is nothing of a module")
             case _:
-                yield unread(node, "is no statement of a module")
+                yield unread(node, f"{', '.join(names) or 'this'} is nothing of a module")
     if beside or ast.unparse(module.tree.body[1]) != "from __future__ import annotations":
         yield unread(module.tree.body[0], "annotations are to be postponed, and a module takes the runtime from beside it")
+
+
+def taken(node: ast.stmt) -> Iterator[Differs]:
+    """That a name of the runtime is the runtime's, where a statement gives one a meaning."""
+    for name in names_of(node):
+        if name in offered() and ast.unparse(node) != f"{name} = runtime.{name}":
+            yield Differs(node, f"{name} is not the helper of that name", "it is the runtime's")
 
 
 def _still(function: ast.FunctionDef) -> bool:

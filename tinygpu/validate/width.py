@@ -132,7 +132,7 @@ class Ends:
         value = polynomial(canonical(term))
         for left, most in self.below:
             times_ = ratio(value, left)
-            rest = plus(value, left, -times_)
+            rest = plus(value, left, -times_) if times_ else value
             if times_ and number(rest) is not None and (end := self._range(most)[1]) is not None:
                 return plus(rest, end, times_)
         return self._formed(term) or self._bounded(value)

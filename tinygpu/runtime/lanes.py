@@ -1,0 +1,95 @@
+"""Vectors for CPU kernels: one hardware register of f32 or f64 numbers as a type of numba, with the few operations that tiles need.
+
+Comes in: the dtype of the numbers. Goes out: how many they are, a type, and its intrinsics: load, store, spread, arithmetic. The one idea: LLVM
+has vectors of any length as values; given a name in numba they are variables, and so they stay in registers, which arrays of accumulators do not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from llvmlite import ir
+from llvmlite.binding import get_host_cpu_features
+from numba import types
+from numba.extending import intrinsic, models, register_model
+
+
+class Lanes(types.Type):  # type: ignore[misc]
+    """`count` numbers of a type."""
+
+    def __init__(self, number: Any, llvm: Any, count: int):
+        super().__init__(name=f"Lanes({count} x {number})")
+        self.number, self.count, self.vector = number, count, ir.VectorType(llvm, count)
+
+
+class _Vector(models.PrimitiveModel):  # type: ignore[misc]
+    def __init__(self, manager: Any, kind: Any):
+        super().__init__(manager, kind, kind.vector)
+
+
+register_model(Lanes)(_Vector)
+
+
+def _lanes_place(kind: Lanes, context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    """Where the elements from a number on lie."""
+    array = context.make_array(signature.args[0])(context, builder, arguments[0])
+    return builder.bitcast(builder.gep(array.data, [arguments[1]]), kind.vector.as_pointer())
+
+
+def _moves(kind: Lanes, size: int) -> Iterator[Any]:
+    """The elements from a number on; to write them; a number in every lane."""
+
+    def load(typing: Any, array: Any, first: Any) -> Any:
+        def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            loaded = builder.load(_lanes_place(kind, context, builder, signature, arguments))
+            loaded.align = size
+            return loaded
+
+        return kind(array, types.uintp), build
+
+    def store(typing: Any, array: Any, first: Any, vector: Any) -> Any:
+        def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            stored = builder.store(arguments[2], _lanes_place(kind, context, builder, signature, arguments))
+            stored.align = size
+            return context.get_dummy_value()
+
+        return types.none(array, types.uintp, kind), build
+
+    def spread(typing: Any, number: Any) -> Any:
+        def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            one = builder.insert_element(ir.Constant(kind.vector, ir.Undefined), arguments[0], ir.IntType(32)(0))
+            zeros = ir.Constant(ir.VectorType(ir.IntType(32), kind.count), None)
+            return builder.shuffle_vector(one, ir.Constant(kind.vector, ir.Undefined), zeros)
+
+        return kind(kind.number), build
+
+    return map(intrinsic, (load, store, spread))
+
+
+def _combined(kind: Lanes, instruction: str) -> Any:
+    """An operation of two vectors: an instruction of LLVM (a product and a sum may become one fused operation, as in the scalar code), or the
+    left number of each lane where it stands in that relation to the right one."""
+
+    def operation(typing: Any, left: Any, right: Any) -> Any:
+        def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            if instruction in "<>":
+                return builder.select(builder.fcmp_ordered(instruction, *arguments), *arguments)
+            return getattr(builder, instruction)(*arguments, flags=("contract",))
+
+        return kind(kind, kind), build
+
+    return intrinsic(operation)
+
+
+def _operations(kind: Lanes) -> Iterator[Any]:
+    return (_combined(kind, instruction) for instruction in ("fadd", "fsub", "fmul", "fdiv", ">", "<"))
+
+
+_WIDE = bool(get_host_cpu_features().get("avx512f"))
+LANES_f32, LANES_f64 = (16, 8) if _WIDE else (8, 4)  # numbers in one vector register
+_F32, _F64 = Lanes(types.float32, ir.FloatType(), LANES_f32), Lanes(types.float64, ir.DoubleType(), LANES_f64)
+lanes_load_f32, lanes_store_f32, lanes_spread_f32 = _moves(_F32, 4)
+lanes_load_f64, lanes_store_f64, lanes_spread_f64 = _moves(_F64, 8)
+lanes_add_f32, lanes_sub_f32, lanes_mul_f32, lanes_div_f32, lanes_max_f32, lanes_min_f32 = _operations(_F32)
+lanes_add_f64, lanes_sub_f64, lanes_mul_f64, lanes_div_f64, lanes_max_f64, lanes_min_f64 = _operations(_F64)
