@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from tinygpu.category.linear import Polynomial, plus, polynomial, scaled, term_of
-from tinygpu.category.term import INDEX, App, Axis, Term, Var, conjuncts, reads, variables
+from tinygpu.category.term import INDEX, App, Axis, Term, Var, conjunction, conjuncts, reads, variables
 from tinygpu.category.to_numpy import evaluate
 from tinygpu.cost.closed import closed, least, natural, nonnegative
 from tinygpu.cost.parts import enumerated
@@ -40,6 +40,7 @@ class Digits:
 def count(axes: tuple[Axis, ...], guard: Term, at_least: Mapping[str, int] | None = None) -> Any:
     """`#{ point of axes : guard }`, or None. `at_least` says how small each size can be (0).
 
+    >>> from tinygpu.category.term import Const
     >>> from tinygpu.cost.closed import shown
     >>> by, t, M = Axis("by", App("ceildiv", (Var("M"), Const(64)))), Axis("t", Const(64)), Var("M")
     >>> forms = count((by, t), Var("by") * 64 + Var("t") < M), count((by, t), Var("t") < 3), count((t,), Var("t") < M)
