@@ -28,8 +28,9 @@ HERE = Path(__file__).parent
 def went_wrong(spec: str | Path, title: str, sizes: Mapping[str, int]) -> str:
     """What is seen when the machine runs at these sizes: a fault, a race, or a wrong value; "" where all is well, and where the machine
     does not take these sizes. Raises TinygpuError for a spec that is malformed, KeyError for a machine that it does not have."""
-    from tinygpu.proof.replay import admitted, misbehaviour
+    from tinygpu.proof.replay import misbehaviour
     from tinygpu.proof.rows import rows
+    from tinygpu.simulate.sizes import admitted
 
     program = pipeline.program(pipeline.load(spec).spec.machine(title))
     if set(sizes) != set(program.op.sizes) or not admitted(program, dict(sizes)):

@@ -86,7 +86,7 @@ def known_property(why: str | None) -> None:
         return
     from tinygpu.obligations import PROPERTIES
 
-    names = sorted({*(name for name, _ in PROPERTIES), "body", "fold"})
+    names = sorted({*(name for name, *_ in PROPERTIES), "body", "fold"})
     if why not in (*names, "all"):
         raise TinygpuError.of("TG905", f"{why} is no property", help=f"one of {', '.join(names)}; or all")
 
