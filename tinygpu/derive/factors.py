@@ -34,11 +34,11 @@ def output(phase: Phase) -> frozenset[str]:
     return frozenset().union(*(variables(terms[a.name]) for a in phase.equation.axes))
 
 
-def along(phase: Phase, *axes: Axis) -> tuple[str, ...]:
+def along(phase: Phase, *indices: str) -> tuple[Axis, ...]:
     """The factors that indices run along, in the order in which their terms name them."""
-    terms = phase.owner.by_axis
-    names = dict.fromkeys(t.name for a in axes for t in walk(terms[a.name]) if isinstance(t, Var))
-    return tuple(n for n in names if n in phase.owner.domain.names)
+    terms, axes = phase.owner.by_axis, {a.name: a for a in phase.owner.domain.axes}
+    names = dict.fromkeys(t.name for i in indices for t in walk(terms[i]) if isinstance(t, Var))
+    return tuple(axes[n] for n in names if n in axes)
 
 
 def in_order(phase: Phase) -> Iterator[tuple[str, ...]]:
@@ -46,7 +46,7 @@ def in_order(phase: Phase) -> Iterator[tuple[str, ...]]:
     prefixes = scans(phase)
     for fold in (t for t in walk(phase.equation.value) if isinstance(t, Fold)):
         if fold in prefixes or not as_monoid(fold.monoid).commutative:
-            yield along(phase, *fold.axes)
+            yield tuple(a.name for a in along(phase, *(a.name for a in fold.axes)))
 
 
 def flat(axes: Iterable[Axis]) -> Term:

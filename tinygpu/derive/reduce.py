@@ -8,7 +8,7 @@ combines, and the part that does not, whose entries go through memory; every thr
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from math import gcd
+from math import gcd, prod
 
 from tinygpu.category.monoid import as_monoid
 from tinygpu.category.term import App, Axis, Const, Fold, Read, Term, Var, conjunction, equal, lift
@@ -67,20 +67,27 @@ def lanes(axis: Axis, stride: int) -> int:
     return gcd(size, WARP // stride) if even else 1
 
 
+def strides(block: Sequence[Axis]) -> dict[str, int]:
+    """How far apart neighbours along each factor of a block are, in threads."""
+    found: dict[str, int] = {}
+    step = 1
+    for axis in reversed(block):
+        found[axis.name] = step
+        step *= extent(axis)
+    return found
+
+
 def splits(block: Sequence[Axis], fold: Fold, ways: Mapping[str, str]) -> tuple[Split, ...]:
     """The block factors of a fold, each split. Raises TG535 where a shuffle is asked for and the factor leaves the warp."""
     found: list[Split] = []
-    stride = 1
-    for axis in reversed(block):
-        if axis.name in {a.name for a in fold.axes}:
-            along = lanes(axis, stride)
-            way = ways.get(axis.name, "")
-            if way == "shuffle" and along < extent(axis):
-                words = {"name": axis.name, "monoid": fold.monoid, "threads": extent(axis), "apart": stride}
-                raise refused("TG535.warp", fold.span, **words)
-            found.append(Split(axis, 1 if way == "shared" else along, stride))
-        stride *= extent(axis)
-    return tuple(reversed(found))
+    for axis in (a for a in block if a.name in {one.name for one in fold.axes}):
+        stride, way = strides(block)[axis.name], ways.get(axis.name, "")
+        near = lanes(axis, stride)
+        if way == "shuffle" and near < extent(axis):
+            words = {"name": axis.name, "monoid": fold.monoid, "threads": extent(axis), "apart": stride}
+            raise refused("TG535.warp", fold.span, **words)
+        found.append(Split(axis, 1 if way == "shared" else near, stride))
+    return tuple(found)
 
 
 def collective(fold: Fold) -> bool:
@@ -99,10 +106,9 @@ def combine(
     if not collective(first):
         return ()
     parts = splits(build.block, first, ways)
-    steps: list[Step] = []
-    ordered = not all(as_monoid(fold.monoid).commutative for fold in names)
-    if ordered:
+    if not all(as_monoid(fold.monoid).commutative for fold in names):
         return in_order(build, names, spots, parts, looped, span)
+    steps: list[Step] = []
     for distance in (d for one in parts for d in one.distances):
         meet = (shuffled(fold, name, spots, "shuffle_xor", lift(distance)) for fold, name in names.items())
         steps.extend(cells(build, spots, tuple(meet), span))
@@ -140,16 +146,6 @@ def shuffled(fold: Fold, name: str, spots: Sequence[Axis], way: str, where: Term
     """`acc[] ⊕= shuffle(acc[], d)`."""
     other = App(way, (Read(name, point(spots), fold.dtype), where), fold.dtype)
     return Assign(name, point(spots), other, fold.monoid, span=fold.span)
-
-
-def strides(block: Sequence[Axis]) -> dict[str, int]:
-    """How far apart neighbours along each factor of a block are, in threads."""
-    found: dict[str, int] = {}
-    step = 1
-    for axis in reversed(block):
-        found[axis.name] = step
-        step *= extent(axis)
-    return found
 
 
 def first_lane(block: Sequence[Axis], moved: Sequence[Axis]) -> Term:
@@ -211,7 +207,4 @@ def through_memory(
 
 def sort(wide: Sequence[Split]) -> str:
     """Whether the loop over the entries is unrolled."""
-    count = 1
-    for one in wide:
-        count *= one.entries
-    return "register" if count <= UNROLLED else "time"
+    return "register" if prod(one.entries for one in wide) <= UNROLLED else "time"
