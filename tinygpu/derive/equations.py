@@ -14,7 +14,7 @@ from tinygpu.category.region import Region
 from tinygpu.category.term import TRUE, Axis, Fold, Read, Term, Var, conjunction, exchange, select, substitute, variables, walk
 from tinygpu.derive.factors import along, output
 from tinygpu.derive.nest import Build, own, point
-from tinygpu.derive.plan import Cells, Plan, Pulled, plan
+from tinygpu.derive.plan import Cells, Plan, Pull, plan
 from tinygpu.derive.scan import Scan
 from tinygpu.model.machine import Launch, Phase, inlined
 from tinygpu.model.op import Op
@@ -76,12 +76,12 @@ def declare(build: Build, new: Plan) -> None:
 
 def scan(build: Build, phase: Phase, one: Prefix, made: Mapping[str, Plan], before: str) -> Plan:
     """The plan of a scan: each cell takes the element that it owns, and all before it."""
-    over, fold, way = Pulled.along(build, phase, made), one.fold, along(phase, one.bound)
+    over, fold, way = Pull.along(build, phase, made), one.fold, along(phase, one.bound)
     own_index, end = Var(one.bound), fold.axes[0].extent
     extent = next(a.extent for a in phase.equation.axes if a.name == one.bound)
     inside = TRUE if holds(own_index < end, Region((Axis(one.bound, extent),))) else own_index < end
-    body = over(build, phase, substitute(fold.body, {one.index: own_index}))
-    guard = over(build, phase, conjunction(inside, substitute(one.rest, {one.index: own_index})))
+    body = over.value(substitute(fold.body, {one.index: own_index}))
+    guard = over.value(conjunction(inside, substitute(one.rest, {one.index: own_index})))
     cells, time = own(over.output), build.ordered(over.output)
     apart = frozenset(a.name for a in way)  # a tail contributes units, so that each turn does the same
     apart |= {a.name for a in build.block} if any(a.sort == "block" for a in way) else frozenset()
@@ -103,7 +103,7 @@ def scan(build: Build, phase: Phase, one: Prefix, made: Mapping[str, Plan], befo
     )  # fmt: skip
 
 
-def fact(build: Build, phase: Phase, over: Pulled) -> Term | None:
+def fact(build: Build, phase: Phase, over: Pull) -> Term | None:
     """What is known of the value, over factors."""
     if not isinstance(phase.known, Fold):
         return None
