@@ -49,11 +49,11 @@ def in_order(phase: Phase) -> Iterator[tuple[str, ...]]:
             yield tuple(a.name for a in along(phase, *(a.name for a in fold.axes)))
 
 
-def flat(axes: Iterable[Axis]) -> Term:
+def row_major(axes: Iterable[Axis]) -> Term:
     """The number whose digits the factors are, slowest first.
 
     >>> from tinygpu.category.term import Const, text
-    >>> text(flat((Axis("y", Const(8)), Axis("x", Const(32)))))
+    >>> text(row_major((Axis("y", Const(8)), Axis("x", Const(32)))))
     'y*32 + x'
     """
     number: Term = lift(0)
@@ -64,7 +64,7 @@ def flat(axes: Iterable[Axis]) -> Term:
 
 def refactored(phase: Phase, parts: Mapping[str, tuple[Axis, ...]]) -> Phase:
     """The phase over other factors: each of some is the number whose digits the new ones are."""
-    put: dict[str, Term] = {name: flat(axes) for name, axes in parts.items()}
+    put: dict[str, Term] = {name: row_major(axes) for name, axes in parts.items()}
     owner = phase.owner
     axes = cut(owner.domain.axes, parts)
     arrow = Arrow(

@@ -32,6 +32,7 @@ from tinygpu.category.term import (
     select,
     variables,
 )
+from tinygpu.derive.factors import row_major
 from tinygpu.program.address import address
 from tinygpu.program.space import LOCAL, SHARED
 from tinygpu.program.step import WARP, Array, Assign, For, Ghost, If, Launch, Step, Sync, arrays_in, steps
@@ -159,19 +160,6 @@ def _distance(place: Term, axis: Axis) -> int:
     return FAR if pace is None else sum(abs(c) * (FAR if monomial else 1) for monomial, c in pace.items())
 
 
-def flat_thread(block: tuple[Axis, ...]) -> Term:
-    """The number of a thread in its block, row-major.
-
-    >>> from tinygpu.category.term import text
-    >>> text(flat_thread((Axis("y", Const(8)), Axis("x", Const(32)))))
-    'y*32 + x'
-    """
-    out: Term = Const(0)
-    for axis in block:
-        out = out * axis.extent + Var(axis.name)
-    return out
-
-
 def threads_of(block: tuple[Axis, ...]) -> int:
     """How many threads a block has."""
     return math.prod(int(a.extent.value) for a in block if isinstance(a.extent, Const))
@@ -197,7 +185,7 @@ def without_shuffles(launch: Launch, taken: frozenset[str]) -> Launch:
                 case App(op, (value, lane), dtype) if op in SHUFFLES and isinstance(step, Assign):
                     array = Array(claimed(f"exchange_{len(made)}", names), dtype, threads, SHARED)
                     made.append(array)
-                    before.extend((Assign(array.name, (flat_thread(launch.block),), value, guard=step.guard), Sync("warp")))
+                    before.extend((Assign(array.name, (row_major(launch.block),), value, guard=step.guard), Sync("warp")))
                     return Read(array.name, (source_lane(op, lane, launch.block),), dtype)
             return t
 
@@ -211,10 +199,10 @@ def without_shuffles(launch: Launch, taken: frozenset[str]) -> Launch:
 
 def source_lane(op: str, lane: Term, block: tuple[Axis, ...]) -> Term:
     """The thread whose value is taken: the own one, where the other lane is outside the warp or the block."""
-    thread = flat_thread(block)
+    thread = row_major(block)
     own, start = thread % WARP, thread // WARP * WARP
     if block and block[-1].extent == Const(WARP):
-        own, start = Var(block[-1].name), flat_thread(block[:-1]) * WARP
+        own, start = Var(block[-1].name), row_major(block[:-1]) * WARP
     match op:
         case "shuffle_xor":
             there = own ^ lane
