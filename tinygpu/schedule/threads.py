@@ -38,7 +38,7 @@ from tinygpu.program.space import LOCAL, SHARED
 from tinygpu.program.step import WARP, Array, Assign, For, Ghost, If, Launch, Step, Sync, arrays_in, steps
 from tinygpu.program.traverse import map_steps, shuffles
 from tinygpu.record import dataclass, field, replace
-from tinygpu.schedule.nest import Body, Shapes, names_in, sites
+from tinygpu.schedule.nest import Body, Shapes, names_in, regions, sites
 
 FAR = 1 << 20  # the distance of neighbours that are a size apart
 
@@ -63,7 +63,7 @@ def in_turn(launch: Launch, shapes: Shapes, sizes: Collection[str]) -> InTurn:
     own = {s.name: s for s in arrays_in(launch.body, "thread")}
     differs = {*own, *(a.name for a in launch.block)}
     cut = _Cut(launch.block, {**shapes, **{s.name: s.extents for s in shared}}, differs, taken)
-    body = cut.body(launch.body, TRUE)
+    body = cut.body(launch.body)
     own |= {s.name: s for s in cut.masks}
     arrays = (*(Array(s.name, s.dtype, s.extents, LOCAL, span=s.span) for s in shared), *own.values())
     return InTurn(body, arrays, cut.lasting(frozenset(own)))
@@ -81,37 +81,20 @@ class _Cut:
     masks: list[Array] = field(default_factory=list)
     regions: list[tuple[Body, bool]] = field(default_factory=list)
 
-    def body(self, body: Body, guard: Term, again: bool = False) -> Body:
-        """Regions as long as they can be, each in loops over the threads; loops and conditions around barriers are outside of them."""
-        out: list[Step] = []
-        alone: list[Step] = []
+    def body(self, body: Body) -> Body:
+        """Regions in loops over the threads."""
+        mine = map_steps(body, lambda s: () if isinstance(s, Ghost) or (isinstance(s, Array) and s.owner == "block") else (s,))
+        return regions(mine, TRUE, self._apart, self._region, self._mask)
 
-        def close() -> None:
-            if any(isinstance(s, Assign | For | If) for s in alone):
-                region: Body = (If(guard, tuple(alone)),) if guard != TRUE else tuple(alone)
-                self.regions.append((region, again))
-                for axis in reversed(self.block):
-                    region = (For(axis, region),)
-                out.extend(region)
-            alone.clear()
+    def _region(self, body: Body, guard: Term, again: bool) -> Body:
+        region: Body = (If(guard, body),) if guard != TRUE else body
+        self.regions.append((region, again))
+        for axis in reversed(self.block):
+            region = (For(axis, region),)
+        return region
 
-        for step in body:
-            if isinstance(step, Ghost) or (isinstance(step, Array) and step.owner == "block"):
-                continue
-            if not any(isinstance(s, Sync) or self._together(s) for s in steps((step,))):
-                alone.append(step)
-                continue
-            mask = self._mask(step, guard, alone)
-            close()
-            match step:
-                case If(_, inner) if mask is not None:
-                    out += self.body(inner, mask, again)
-                case For(axis, inner):
-                    out.append(For(axis, self.body(inner, guard, True)))
-                case If(condition, inner):
-                    out.append(If(condition, self.body(inner, guard, again)))
-        close()
-        return tuple(out)
+    def _apart(self, step: Step) -> bool:
+        return any(isinstance(s, Sync) or self._together(s) for s in steps((step,)))
 
     def _together(self, step: Step) -> bool:
         """Whether a loop is better around the threads: most accesses step further from pass to pass than from thread to thread."""
@@ -127,11 +110,9 @@ class _Cut:
                     score += (near < far) - (near > far)
         return score > 0
 
-    def _mask(self, step: Step, guard: Term, alone: list[Step]) -> Term | None:
+    def _mask(self, step: If, guard: Term, alone: list[Step]) -> Term | None:
         """The guard of the regions inside of a condition that differs from thread to thread: the condition itself, or what it was at the
-        start, where it reads cells that may change. None for other steps."""
-        if not isinstance(step, If):
-            return None
+        start, where it reads cells that may change. None for other conditions."""
         read = reads(step.guard)
         if not (variables(step.guard) | {r.tensor for r in read}) & self.differs:
             return None
