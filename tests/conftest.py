@@ -23,7 +23,6 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 GOLDEN = ROOT / "tests" / "golden"
-collect_ignore_glob = ["golden/*"]  # modules in it are texts: the runtime is not beside them
 SHAPES = (  # elementwise, staged, tiles in registers, rings, halves, on cpu, rows, by hand, launches, atomics, carriers, windows, triangles, turns in time
     "saxpy", "transpose", "matmul", "matmul_ring", "matmul_half", "matmul_cpu", "norm", "by_hand", "scan", "histogram", "argmax", "convolution",
     "causal", "stencil_shared",

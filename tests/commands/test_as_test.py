@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
-from tests.commands.test_cli import GOOD, REFUTED
-from tinygpu import cli
-
+REFUTED = (Path(__file__).parent / "files" / "refuted.tgpu").read_text(encoding="utf-8")
 OP = "op scale(a: f32, x: f32[n]) -> (z: f32[n]) { z[i] = a * x[i] }\n"
 SHARED = """op shift(x: f32[n]) -> (y: f32[n]) where n % 64 == 0 { y[i] = x[i] }
 
@@ -38,30 +35,20 @@ CASES = {  # the broken text, what repairs it, and what the failure says
 }  # fmt: skip
 
 
-def pytest_on(file: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", str(file)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=file.parent)
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_it_fails_until_the_machine_is_repaired(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    broken, (wrong, right), says = CASES[name]
-    assert broken.count(wrong) == 1
-    spec, file = tmp_path / "specs" / "broken.tgpu", tmp_path / "tests" / "test_broken.py"
-    spec.parent.mkdir()
-    spec.write_text(broken)
-    assert cli.main(["check", str(spec), "--as-test", str(file)]) == 1
-    assert str(tmp_path) not in file.read_text(), "the test names the place it was made at"
-    failed = pytest_on(file)
-    assert failed.returncode == 1 and says in failed.stdout, failed.stdout + failed.stderr
-    spec.write_text(broken.replace(wrong, right))
-    passed = pytest_on(file)
-    assert passed.returncode == 0 and "1 passed" in passed.stdout, passed.stdout + passed.stderr
-    capsys.readouterr()
-
-
-def test_nothing_is_written_where_nothing_is_refuted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    spec, file = tmp_path / "good.tgpu", tmp_path / "test_good.py"
-    spec.write_text(GOOD)
-    assert cli.main(["check", str(spec), "--as-test", str(file)]) == 0
-    assert not file.exists() and "nothing is refuted" in capsys.readouterr().err
+def test_each_fails_until_its_machine_is_repaired(run: Callable[..., tuple[int, str, str]]) -> None:
+    Path("broken").mkdir()
+    for name, (broken, (wrong, _), _) in CASES.items():
+        assert broken.count(wrong) == 1
+        spec = Path("broken") / f"{name}.tgpu"
+        spec.write_text(broken)
+        assert run("check", str(spec), "--as-test", f"tests/test_{name}.py")[0] == 1
+        assert str(Path.cwd()) not in Path(f"tests/test_{name}.py").read_text(), "the test names the place it was made at"
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", "--rootdir", ".", "tests"]
+    failed = subprocess.run(command, capture_output=True, text=True)
+    assert f"{len(CASES)} failed" in failed.stdout and "passed" not in failed.stdout, failed.stdout + failed.stderr
+    for says in (says for _, _, says in CASES.values()):
+        assert says in failed.stdout, failed.stdout
+    for name, (broken, repair, _) in CASES.items():
+        (Path("broken") / f"{name}.tgpu").write_text(broken.replace(*repair))
+    passed = subprocess.run(command, capture_output=True, text=True)
+    assert f"{len(CASES)} passed" in passed.stdout and passed.returncode == 0, passed.stdout + passed.stderr

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import sys
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -17,13 +16,6 @@ from tinygpu import cli, pipeline
 from tinygpu.commands import common, together
 from tinygpu.commands.common import LARGEST
 
-LOOP = """op f(x: f32[n]) -> (y: f32[n]) { y[i] = sum[k < 2147483648] x[i] }
-machine m : f {
-  work grid = (g), block = (t: 32)
-  compute i = (g, t)
-  time k
-}
-"""
 VECTOR = """op f(x: f32[n]) -> (y: f32[n]) { y[i] = x[i] }
 machine m : f {
   work grid = (g), block = (t: 32)
@@ -34,27 +26,26 @@ machine m : f {
 LONG = "a" * 5000
 
 
-GONE = [(command, path) for command in ("check", "show", "replay", "audit", "build", "fmt") for path in (LONG, f"{LONG}/{LONG}.py")]
+@pytest.mark.parametrize("path", [LONG, f"{LONG}/{LONG}.py"], ids=["name", "path"])
+@pytest.mark.parametrize("command", ["check", "show", "replay", "audit", "build", "fmt"])
+def test_a_path_that_is_too_long_is_a_message(run, command, path):
+    code, _, said = run(command, path)
+    assert code == 2 and "TG902 there is no file aaaaaaaa" in said and len(said) < 2000
 
 
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        *((arguments, "TG902 there is no file aaaaaaaa") for arguments in GONE),
-        (("replay", "loop.tgpu", "--quick", "--jobs", "1", "--proofs", LONG), ""),
+        (("replay", "good.tgpu", "--quick", "--jobs", "1", "--proofs", LONG), ""),
         (("new", LONG[:300]), "TG904"),
         (("new", LONG[:300], "-o", LONG), "TG904"),
-        (("run", "loop.tgpu", f"n={'9' * 5000}", "--device", "cpu"), "TG905 n=99999999"),
-        (("show", "loop.tgpu", "--cost", f"n={'9' * 5000}"), "TG905 n=99999999"),
-        (("run", "--device", "cpu", "loop.tgpu"), "TG905 m would make more than 1099511627776 steps at n=4194304"),
-        (("run", "--device", "cpu", "loop.tgpu", "n=513"), "TG905 m would make more than"),
+        (("run", "good.tgpu", f"n={'9' * 5000}", "--device", "cpu"), "TG905 n=99999999"),
+        (("show", "good.tgpu", "--cost", f"n={'9' * 5000}"), "TG905 n=99999999"),
     ],
+    ids=range(5),
 )
-def test_what_is_too_long_is_a_message(arguments, says, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    Path("loop.tgpu").write_text(LOOP)
-    code = cli.main(arguments)
-    said = capsys.readouterr().err
+def test_what_is_too_long_is_a_message(run, arguments, says):
+    code, _, said = run(*arguments)
     assert code == (2 if says else 0) and says in said and "TG901" not in said and len(said) < 2000
 
 

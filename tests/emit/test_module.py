@@ -28,7 +28,7 @@ def isolated(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_whole_text_of_a_small_module(golden):
-    golden("module/saxpy.py", text("saxpy").replace(runtime.VERSION, "VERSION OF THE RUNTIME"))
+    golden("module/saxpy.txt", text("saxpy").replace(runtime.VERSION, "VERSION OF THE RUNTIME"))
 
 
 @pytest.mark.parametrize("name", sorted(SPECS))

@@ -22,7 +22,7 @@ from tinygpu.category.layout import Layout
 from tinygpu.category.term import Axis, Term, Var
 from tinygpu.derive.wide import wide_accesses
 from tinygpu.diagnostic import TinygpuError
-from tinygpu.obligations import access, storage, width
+from tinygpu.obligations import memory, storage, width
 from tinygpu.obligations.obligation import Claim
 from tinygpu.obligations.trace import Trace
 from tinygpu.pipeline import load_text, program
@@ -136,9 +136,9 @@ def asked_alone(watch: pytest.MonkeyPatch) -> Iterator[Claim]:
         one = made(WIDE)
         assert not open_claims(one)
         moved = tuple(replace(w, first=(*w.first[:-1], w.first[-1] + 1)) for w in wide_accesses(one))
-        here.setattr(access, "wide_accesses", lambda program: moved)
+        here.setattr(memory, "wide_accesses", lambda program: moved)
         assert moved and open_claims(one) == {"alignment TG405"}
-        yield from access.alignment(one, Trace())
+        yield from memory.alignment(one, Trace())
 
 
 def wrong_programs() -> Iterator[Program]:

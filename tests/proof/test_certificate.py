@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tinygpu import pipeline
-from tinygpu.commands.certify import place
+from tinygpu.commands.common import place
 from tinygpu.hardware.arch import CPU
 from tinygpu.model.source import said
 from tinygpu.pipeline import Proof, certificate, check, load, load_text, program

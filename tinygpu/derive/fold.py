@@ -1,8 +1,7 @@
 """Folds: accumulators, their units, the loops that fill them, and what combines those of several threads.
 
 Comes in: values over factors. Goes out: steps that fold, and the values with each fold replaced by the cell that holds it.
-The one idea: with more than one cell a thread, what does not depend on every cell is held in operands; then the accumulation needs
-no guard over the output, because a junk cell is never stored.
+The one idea: with more than one cell a thread, what does not depend on every cell is held in operands; a junk cell is never stored.
 """
 
 from __future__ import annotations

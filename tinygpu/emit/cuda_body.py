@@ -20,7 +20,7 @@ from tinygpu.emit.cuda_text import Scope, held
 from tinygpu.emit.cuda_wide import Move, fast
 from tinygpu.emit.python import Lines, block, choice, comment
 from tinygpu.program.arrays import arrays
-from tinygpu.program.step import Array, Assign, For, Ghost, If, Program, Step, Sync
+from tinygpu.program.step import Array, Assign, Fact, For, If, Program, Step, Sync
 from tinygpu.record import dataclass, field, replace
 
 IN_PLACE = {"sum": "+=", "prod": "*="}
@@ -79,8 +79,8 @@ def step_lines(build: Build, step: Step, scope: Scope, axes: tuple[Axis, ...]) -
             return vector_lines(build, step, scope, axes)
         case For(axis, body):
             return loop_lines(build, axis, body, scope, axes)
-        case Ghost():
-            return []  # it is proved, and never emitted
+        case Fact():
+            return []
     assert_never(step)
 
 

@@ -37,7 +37,6 @@ from tinygpu.category.term import (
 )
 from tinygpu.diagnostic import NOWHERE, Label
 from tinygpu.obligations.defined import valued
-from tinygpu.obligations.equation import settled
 from tinygpu.obligations.extended import NOTHING, Path, Unfollowed, infinite, several, truths
 from tinygpu.obligations.finite import HIGH, LOW, apart
 from tinygpu.obligations.obligation import Claim, Obligation
@@ -88,7 +87,7 @@ def folded_with(program: Program) -> frozenset[Carrier]:
     found |= {w.dtype for w in program.workspaces}
     terms = [*(e.value for e in program.op.equations), *program.op.promises, *program.where]
     for step in program.steps:
-        terms += stated(step, ghosts=True)
+        terms += stated(step, facts=True)
     found |= {t.monoid if isinstance(t, Fold) else t.dtype for term in terms for t in walk(term)}
     return frozenset(name for name in found if isinstance(name, Carrier))
 
@@ -121,7 +120,7 @@ def _of_carrier(d: Carrier, parts: tuple[Term, ...], point: Region) -> Iterator[
     ways: list[tuple[Term, ...]] = []
     for part, unit in zip(parts, d.identity, strict=True):
         ends = [sign for sign in (LOW, HIGH) if part.dtype in FLOATS and not infinite(part)]
-        maybe = {sign: a for sign in ends if (a := settled(apart(part, sign, point, {}), point)) != TRUE}
+        maybe = {sign: a for sign in ends if (a := point.settled(apart(part, sign, point, {}))) != TRUE}
         own = [sign for sign in maybe if infinite(unit) and isinstance(unit, Const) and unit.value * sign > 0]
         yield from (a for sign, a in maybe.items() if sign not in own)
         ways.append((part, unit) if own else (part,))

@@ -87,9 +87,15 @@ class If:
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
+class Fact:
+    """What a step of this kind says holds where it stands: proved, then used; no kernel does anything for it, and it costs nothing."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
-class Ghost:
-    """A ghost fact: here, `target[index]` equals `value`. Proved, then used; never emitted."""
+class Ghost(Fact):
+    """A ghost fact: here, `target[index]` equals `value`."""
 
     target: str
     index: tuple[Term, ...]

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias, TypeVar, get_args
 
 from tinygpu.category.region import Region
 from tinygpu.category.term import Axis, Read, Term, reads, shuffled
-from tinygpu.program.step import Array, Assign, For, Ghost, If, Step, Sync, body_of, steps
+from tinygpu.program.step import Array, Assign, Fact, For, If, Step, Sync, body_of, steps
 from tinygpu.record import replace
 
 Body: TypeAlias = tuple[Step, ...]
@@ -27,9 +27,9 @@ TERMED: Mapping[type, tuple[str, ...]] = {
 }
 
 
-def terms(step: Step, ghosts: bool = False) -> tuple[Term, ...]:
-    """What a step evaluates itself, not what is inside of it; `ghosts` evaluate nothing, but speak of terms too."""
-    if isinstance(step, Array) or (isinstance(step, Ghost) and not ghosts):
+def terms(step: Step, facts: bool = False) -> tuple[Term, ...]:
+    """What a step evaluates itself, not what is inside of it; `facts` evaluate nothing, but speak of terms too."""
+    if isinstance(step, Array) or (isinstance(step, Fact) and not facts):
         return ()
     found: list[Term] = []
     for name in TERMED[type(step)]:

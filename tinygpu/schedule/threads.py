@@ -35,7 +35,7 @@ from tinygpu.category.term import (
 from tinygpu.derive.factors import row_major
 from tinygpu.program.address import address
 from tinygpu.program.space import LOCAL, SHARED
-from tinygpu.program.step import WARP, Array, Assign, For, Ghost, If, Launch, Step, Sync, arrays_in, steps
+from tinygpu.program.step import WARP, Array, Assign, Fact, For, If, Launch, Step, Sync, arrays_in, steps
 from tinygpu.program.traverse import map_steps, shuffles
 from tinygpu.record import dataclass, field, replace
 from tinygpu.schedule.nest import Body, Shapes, names_in, regions, sites
@@ -83,7 +83,7 @@ class _Cut:
 
     def body(self, body: Body) -> Body:
         """Regions in loops over the threads."""
-        mine = map_steps(body, lambda s: () if isinstance(s, Ghost) or (isinstance(s, Array) and s.owner == "block") else (s,))
+        mine = map_steps(body, lambda s: () if isinstance(s, Fact) or (isinstance(s, Array) and s.owner == "block") else (s,))
         return regions(mine, TRUE, self._apart, self._region, self._mask)
 
     def _region(self, body: Body, guard: Term, again: bool) -> Body:

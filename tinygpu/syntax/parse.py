@@ -11,8 +11,9 @@ from collections.abc import Iterator
 
 from tinygpu.diagnostic import Diagnostic, TinygpuError
 from tinygpu.syntax.lexer import WORD, Source, Token, scan, significant
+from tinygpu.syntax.node import Comment
 from tinygpu.syntax.reader import Unexpected, read_tree
-from tinygpu.syntax.tree import Comment, File
+from tinygpu.syntax.tree import File
 
 ENOUGH = 20  # mistakes told of one text
 LONGEST = 100  # characters of a name

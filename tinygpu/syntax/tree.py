@@ -12,49 +12,12 @@ from typing import Any, TypeAlias
 from tinygpu.diagnostic import Span
 from tinygpu.record import dataclass, field
 from tinygpu.syntax import clause, expression, step
-from tinygpu.syntax.clause import (
-    Binding,
-    Clause,
-    Compute,
-    Equations,
-    Factor,
-    ForEquation,
-    Keep,
-    LaunchClause,
-    Layout,
-    Own,
-    Param,
-    ProgramClause,
-    Reduce,
-    Stage,
-    Where,
-    Work,
-)
-from tinygpu.syntax.expression import (
-    Binary,
-    Binder,
-    Call,
-    Cell,
-    Expr,
-    Field,
-    FoldExpr,
-    Group,
-    IfElse,
-    Name,
-    Number,
-    Sized,
-    Unary,
-)
+from tinygpu.syntax.clause import *  # noqa: F403  # a tree's nodes are `tree.NAME`, wherever they stand
+from tinygpu.syntax.clause import Clause, Param, Where
+from tinygpu.syntax.expression import *  # noqa: F403
+from tinygpu.syntax.expression import Cell, Expr, Group, Name
 from tinygpu.syntax.node import Build, Comment, Rules, only, row, several, spanned
-from tinygpu.syntax.step import Array, Assign, For, Holds, If, LaunchStatement, Level, Place, Statement, Sync
-
-__all__ = [
-    "Array", "Assign", "Binary", "Binder", "Binding", "Call", "Cell", "Clause", "Comment", "Compute", "Declaration",
-    "Equation", "Equations", "Expr", "Factor", "Family", "Field", "File", "FoldExpr", "For", "ForEquation", "Group",
-    "Holds", "If", "IfElse", "Import", "Keep", "LaunchClause", "LaunchStatement", "Layout", "Level", "Machine",
-    "Monoid", "MonoidPart", "Name", "Number", "Op", "Own", "Param", "Place", "ProgramClause", "Reduce", "Sized", "Stage",
-    "Statement", "Sync", "TensorDecl", "Unary", "Where", "Work",
-]  # fmt: skip
+from tinygpu.syntax.step import *  # noqa: F403
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +125,7 @@ def monoid_part(span: Span, kind: str, *groups: Any) -> MonoidPart:
     return MonoidPart(kind, groups[-1], groups[0] if len(groups) > 1 else None, span)
 
 
-RULES: Rules = {
+DECLARATIONS: Rules = {
     "start": row(File, "*declarations"),
     "import_": lambda span, path: Import(path[1:-1], span),
     "op": headed(Op, "name family inputs outputs where *equations"),
@@ -177,4 +140,4 @@ RULES: Rules = {
     "machine": headed(Machine, "name *ops arch where clauses"),
     "arch": only,
 }
-BUILD: Rules = {**expression.RULES, **step.RULES, **clause.RULES, **RULES}
+BUILD: Rules = {**expression.RULES, **step.RULES, **clause.RULES, **DECLARATIONS}

@@ -13,17 +13,7 @@ import ast
 from collections import deque
 from collections.abc import Sequence
 
-from tinygpu.category.term import (
-    TRUE,
-    Axis,
-    Const,
-    Term,
-    Var,
-    conjunction,
-    conjuncts,
-    reads,
-    text,
-)
+from tinygpu.category.term import TRUE, Axis, Const, Term, Var, conjunction, conjuncts, reads, text
 from tinygpu.derive.factors import row_major
 from tinygpu.program.statement import line
 from tinygpu.program.step import Assign, For, If, Launch, Step, Sync, steps

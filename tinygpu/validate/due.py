@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from tinygpu.category.monoid import as_monoid
 from tinygpu.category.term import TRUE, Read, Term
 from tinygpu.program.statement import line
-from tinygpu.program.step import Array, Assign, Ghost, If, Step, steps
+from tinygpu.program.step import Array, Assign, Fact, If, Step, steps
 from tinygpu.program.traverse import meets
 from tinygpu.record import replace
 from tinygpu.validate.typed import Differs
@@ -32,7 +32,7 @@ def due(wanted: Sequence[Step]) -> list[Step]:
     out: list[Step] = []
     for step in wanted:
         match step:
-            case Array() | Ghost():
+            case Array() | Fact():
                 continue
             case If(guard, body) if guard == TRUE:
                 out += due(body)
