@@ -16,8 +16,7 @@ from tinygpu import pipeline
 from tinygpu.program.step import Program
 from tinygpu.proof.check import Refutation, Unknown, check
 from tinygpu.proof.kernel import Proof, prove
-from tinygpu.proof.replay import admitted
-from tinygpu.simulate.sizes import sizes_to_try
+from tinygpu.simulate.sizes import admitted, sizes_to_try
 
 RIGHT = sorted((Path(__file__).parent / "together").glob("*.tgpu"))
 OPEN = ("tree_of_96",)  # right, and not proved yet

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -22,12 +21,13 @@ from tinygpu.category.layout import Layout
 from tinygpu.category.term import Axis, Term, Var
 from tinygpu.derive.wide import wide_accesses
 from tinygpu.diagnostic import TinygpuError
-from tinygpu.obligations import access, storage, width
+from tinygpu.obligations import memory, storage, width
 from tinygpu.obligations.obligation import Claim
 from tinygpu.obligations.trace import Trace
 from tinygpu.pipeline import load_text, program
 from tinygpu.program.step import Array, For, If, Program
 from tinygpu.proof.kernel import Proof, Theorem, discharge, prove
+from tinygpu.record import replace
 
 OPEN = sorted((Path(__file__).parent / "open").glob("*.tgpu"))
 WIDE = """
@@ -136,9 +136,9 @@ def asked_alone(watch: pytest.MonkeyPatch) -> Iterator[Claim]:
         one = made(WIDE)
         assert not open_claims(one)
         moved = tuple(replace(w, first=(*w.first[:-1], w.first[-1] + 1)) for w in wide_accesses(one))
-        here.setattr(access, "wide_accesses", lambda program: moved)
+        here.setattr(memory, "wide_accesses", lambda program: moved)
         assert moved and open_claims(one) == {"alignment TG405"}
-        yield from access.alignment(one, Trace())
+        yield from memory.alignment(one, Trace())
 
 
 def wrong_programs() -> Iterator[Program]:

@@ -6,8 +6,6 @@ happens, and nothing smaller would have shown it.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -26,8 +24,10 @@ from tinygpu.proof.counterexample import find, search
 from tinygpu.proof.kernel import Open, Proof, Result, Theorem, moot, prove
 from tinygpu.proof.rows import _thread
 from tinygpu.proof.suggestion import suggested
+from tinygpu.record import replace
 from tinygpu.simulate.fault import At, OutOfBounds, SimulationBudget
 from tinygpu.simulate.inputs import edge_inputs, random_inputs
+from tinygpu.simulate.sizes import admitted
 from tinygpu.simulate.tolerance import Mismatch
 
 TOTAL = "local a: f32[]\na[] = 0\nfor k < N { a[] += x[ROW, k] }\ns[ROW] = a[]"
@@ -152,9 +152,9 @@ def test_plain_integers_confirm_a_model() -> None:
 
 def test_sizes_that_are_not_admitted_are_not_tried() -> None:
     made = program(COPY, "s[ROW] = x[ROW]", where="R % 4 == 0 and R >= 8")
-    assert [R for R in (4, 8, 9) if replay.admitted(made, {"R": R})] == [8]
+    assert [R for R in (4, 8, 9) if admitted(made, {"R": R})] == [8]
     divided: Term = App("eq", (Var("R") % (Var("R") - 4), Const(0)), "bool")  # without a value at 4
-    assert [R for R in (4, 8) if replay.admitted(replace(made, where=(divided,)), {"R": R})] == [8]
+    assert [R for R in (4, 8) if admitted(replace(made, where=(divided,)), {"R": R})] == [8]
 
 
 @pytest.mark.parametrize("raised", [SimulationBudget("too many"), ZeroDivisionError(), IndexError()], ids=repr)

@@ -15,18 +15,7 @@ from operator import add
 
 from tinygpu.category.linear import Polynomial, as_written, divide, number, plus, polynomial, scaled, solve, term_of, times
 from tinygpu.category.regroup import HIGH, halved, listed, merged, numbered, turned
-from tinygpu.category.term import (
-    INDEX,
-    App,
-    Axis,
-    Const,
-    Term,
-    Var,
-    conjuncts,
-    reads,
-    substitute,
-    variables,
-)
+from tinygpu.category.term import INDEX, App, Axis, Const, Term, Var, conjuncts, reads, substitute, variables
 
 BELOW = "below "  # the digit below those of a range; no name of a program ends so
 

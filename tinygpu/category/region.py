@@ -8,6 +8,7 @@ collected in one way.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 
 from tinygpu.category.settle import settle
 from tinygpu.category.term import App, Axis, Fold, Term, Var, children, conjuncts, fresh, lift, negation, variables
@@ -84,10 +85,7 @@ def ranges(axes: tuple[Axis, ...]) -> tuple[Term, ...]:
 
 def points(axes: tuple[Axis, ...]) -> Term:
     """How many points axes have: the product of their extents."""
-    total: Term = lift(1)
-    for axis in axes:
-        total = total * axis.extent
-    return total
+    return prod((axis.extent for axis in axes), start=lift(1))
 
 
 def operands(term: Term, here: Region) -> Iterator[tuple[Term, Region]]:

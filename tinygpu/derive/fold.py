@@ -1,8 +1,7 @@
 """Folds: accumulators, their units, the loops that fill them, and what combines those of several threads.
 
 Comes in: values over factors. Goes out: steps that fold, and the values with each fold replaced by the cell that holds it.
-The one idea: with more than one cell a thread, what does not depend on every cell is held in operands; then the accumulation needs
-no guard over the output, because a junk cell is never stored.
+The one idea: with more than one cell a thread, what does not depend on every cell is held in operands; a junk cell is never stored.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from tinygpu.category.term import (
 )
 from tinygpu.derive.nest import Build, at, cells, loops, own, point
 from tinygpu.derive.operand import TOTAL, Operands, fill
-from tinygpu.derive.reduce import collective, combine
+from tinygpu.derive.reduce import Meeting, collective
 from tinygpu.derive.tile import needed, placed
 from tinygpu.diagnostic import Span
 from tinygpu.model.across import outermost
@@ -74,7 +73,7 @@ def folded(
     for axes in dict.fromkeys(f.axes for f in found):
         alike = {f: n for f, n in names.items() if f.axes == axes}
         steps.extend(turn(build, alike, place))
-        steps.extend(combine(build, alike, place.cells, place.ways, place.looped, place.span))
+        steps.extend(Meeting(build, alike, place.cells, place.ways, place.looped, place.span).steps())
     held: dict[Term, Term] = {f: Read(n, point(place.cells), f.dtype) for f, n in names.items()}
     return tuple(steps), tuple(exchange(value, held) for value in values)
 

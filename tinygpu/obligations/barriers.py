@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tinygpu.category.cancel import cancel
-from tinygpu.category.region import Region
+from tinygpu.category.region import Region, points
 from tinygpu.category.settle import settle
 from tinygpu.category.term import (
     BOOL,
@@ -38,7 +38,6 @@ from tinygpu.category.term import (
 from tinygpu.diagnostic import Label
 from tinygpu.obligations.exchange import WARP, Threads
 from tinygpu.obligations.obligation import Claim, Obligation
-from tinygpu.obligations.storage import product
 from tinygpu.obligations.trace import Access, Collective, Meeting, Trace, preconditions
 from tinygpu.program.step import For, If, Launch, Program, Step, Sync, steps
 from tinygpu.program.traverse import at
@@ -187,7 +186,7 @@ def uniform(program: Program, trace: Trace) -> Iterator[Claim]:
         known = preconditions(program)
         if collective.scope == "warp":
             label = (Label(collective.span, "the lanes of a warp act together here"),)
-            threads = product(tuple(a.extent for a in launch.block))
+            threads = points(launch.block)
             title, sentence = "a block is not made of whole warps", f"a block has a multiple of {WARP} threads"
             help = f"let the extents of the block multiply to a multiple of {WARP}"
             yield Obligation("uniform", "TG304", title, sentence, known, equal(threads % WARP, 0), label, help)

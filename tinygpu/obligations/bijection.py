@@ -10,7 +10,7 @@ Comes in: the parts (points and terms) and the target. Goes out: these formulas,
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from tinygpu.category.preimage import preimage
 from tinygpu.category.region import Region, ranges
@@ -101,13 +101,17 @@ def restored(part: Part, context: Region) -> Term:
     """The goal that an arrow is undone: its image alone tells the point. Then no two points have one image."""
     image = tuple(Var(f"{n}{PRIME}") for n in range(len(part.terms)))
     witness = preimage(part.terms, part.axes, image, conjunction(*part.guard))
-    if any(variables(term) & {a.name for a in part.axes} for term in witness.values()):
-        return FALSE
-    back = dict(zip((i.name for i in image), part.terms, strict=True))
+    goal = given_back(witness, part.axes, dict(zip((i.name for i in image), part.terms, strict=True)))
     known = context.inside(*part.axes).under(*part.guard)
-    goal = conjunction(*(equal(substitute(witness[a.name], back), Var(a.name)) for a in part.axes))
     left = known.settled(goal)
     return left if left == TRUE else simplify(goal, known)
+
+
+def given_back(witness: Mapping[str, Term], axes: tuple[Axis, ...], image: Mapping[str, Term]) -> Term:
+    """The goal that a witness is the point whose image it is given. One that speaks of the point is none."""
+    if any(variables(witness[a.name]) & {b.name for b in axes} for a in axes):
+        return FALSE
+    return conjunction(*(equal(substitute(witness[a.name], image), Var(a.name)) for a in axes))
 
 
 def before(here: tuple[Term, ...], there: tuple[Term, ...]) -> Term:

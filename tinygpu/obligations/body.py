@@ -38,9 +38,7 @@ from tinygpu.obligations.facts import empty, extremes
 from tinygpu.obligations.finite import HIGH, LOW, Ends, allowed, apart
 from tinygpu.obligations.fold import match
 from tinygpu.obligations.obligation import Claim, Obligation
-from tinygpu.obligations.pieces import parts_of
-from tinygpu.obligations.recurrence import combine, flatten
-from tinygpu.obligations.shape import OPENED, expand, met, neat, one_fold, outside, put
+from tinygpu.obligations.shape import OPENED, combine, expand, flatten, met, neat, one_fold, outside, parts_of, put
 from tinygpu.record import dataclass, field
 
 

@@ -16,9 +16,8 @@ from tinygpu.category.linear import number, plus, polynomial
 from tinygpu.category.monoid import as_monoid, monoids_on
 from tinygpu.category.preimage import preimage
 from tinygpu.category.region import Region, points
-from tinygpu.category.settle import settle, within
+from tinygpu.category.settle import within
 from tinygpu.category.term import (
-    FALSE,
     INTEGERS,
     TRUE,
     App,
@@ -35,8 +34,10 @@ from tinygpu.category.term import (
     variables,
 )
 from tinygpu.model.op import Op
+from tinygpu.obligations.bijection import given_back
 from tinygpu.obligations.exchange import Threads
-from tinygpu.obligations.recurrence import combine, one_point
+from tinygpu.obligations.recurrence import one_point
+from tinygpu.obligations.shape import combine
 from tinygpu.program.space import WORKSPACE
 from tinygpu.program.step import Array, Assign
 from tinygpu.record import dataclass, replace
@@ -160,25 +161,12 @@ def ways(
     walked = tuple(a for a in loops if any(a.name in variables(i) for i in index))
     unrolled = tuple(a for a in walked if a.sort != "time")
     for turns in dict.fromkeys((walked, unrolled)):
-        yield by_axes(cells, index, writers, turns, point)
+        yield solved(cells, index, writers + turns, turns, point)
     if len(cells.place) > 1 and all(isinstance(a.extent, Const) for a in writers):
         slow = tuple(a for a in unrolled if a.sort != "vector" and isinstance(a.extent, Const))
         for outer in dict.fromkeys((slow, ())):
             yield by_number(cells, index, outer + writers, outer, tuple(a for a in unrolled if a not in outer), point)
-    yield by_axes(cells, index, writers, (), point)
-
-
-def by_axes(cells: Cells, index: tuple[Term, ...], writers: tuple[Axis, ...], turns: tuple[Axis, ...], point: Region) -> Published:
-    """The writer axis by axis."""
-    axes = writers + turns
-    writer = preimage(index, axes, cells.place, conjunction(*point.guard))
-    back = [equal(substitute(writer[a.name], dict(zip(cells.formals, index, strict=True))), Var(a.name)) for a in axes]
-    inside = [within(writer[a.name], a.extent) for a in writers]
-    turn = [equal(Var(a.name), writer[a.name]) for a in turns]
-    lands = [substitute(equal(i, f), writer) for i, f in zip(index, cells.place, strict=True)]
-    condition = conjunction(*turn, *inside, *(substitute(g, writer) for g in point.guard), *lands)
-    claim = point.settled(conjunction(*back)) if told(writer, axes) else FALSE
-    return Published(condition, writer, claim)
+    yield solved(cells, index, writers, (), point)
 
 
 def by_number(
@@ -187,23 +175,29 @@ def by_number(
     """The writer where the index is made of digits of one number, `Σ strideₐ · a`, as of a thread's: numbers and points are one to one."""
     number = Axis(" number", points(axes))
     digits = Threads(axes).at(Var(number.name))
-    extents = {a.name: a.extent for a in point.axes if a not in axes} | {number.name: number.extent}
-    plain = tuple(settle(substitute(i, digits), extents) for i in index)
-    guards = tuple(settle(substitute(g, digits), extents) for g in point.guard)
-    writer = preimage(plain, (number, *rest), cells.place, conjunction(*guards))
-    back = [equal(substitute(writer[a.name], dict(zip(cells.formals, plain, strict=True))), Var(a.name)) for a in (number, *rest)]
-    claim = settle(conjunction(*back), extents, frozenset(guards)) if told(writer, (number, *rest)) else FALSE
-    whole = {name: substitute(t, writer) for name, t in digits.items()}
-    turn = [equal(Var(a.name), whole[a.name]) for a in outer] + [equal(Var(a.name), writer[a.name]) for a in rest]
-    lands = [substitute(equal(i, f), writer) for i, f in zip(plain, cells.place, strict=True)]
-    inside = within(writer[number.name], number.extent)
-    condition = conjunction(*turn, inside, *(substitute(g, writer) for g in guards), *lands)
-    return Published(condition, {**{a.name: writer[a.name] for a in rest}, **whole}, claim)
+    box = Region((*(a for a in point.axes if a not in axes), number))
+    plain = tuple(box.settled(substitute(i, digits)) for i in index)
+    guards = tuple(box.settled(substitute(g, digits)) for g in point.guard)
+    return solved(cells, plain, (number, *rest), outer + rest, Region(box.axes, guards), digits)
 
 
-def told(writer: Mapping[str, Term], axes: tuple[Axis, ...]) -> bool:
-    """Whether the cell alone tells its writer: a witness that speaks of the writer is none."""
-    return not any(variables(writer[a.name]) & {a.name for a in axes} for a in axes)
+def solved(
+    cells: Cells,
+    index: tuple[Term, ...],
+    axes: tuple[Axis, ...],
+    turns: tuple[Axis, ...],
+    point: Region,
+    digits: Mapping[str, Term] | None = None,
+) -> Published:
+    """The writer by the index solved for the axes; some of those are turns, and of one there may be `digits`."""
+    writer = preimage(index, axes, cells.place, conjunction(*point.guard))
+    claim = point.settled(given_back(writer, axes, dict(zip(cells.formals, index, strict=True))))
+    whole = writer | {name: substitute(digit, writer) for name, digit in (digits or {}).items()}
+    turn = [equal(Var(a.name), whole[a.name]) for a in turns]
+    inside = [within(writer[a.name], a.extent) for a in axes if a not in turns]
+    lands = [substitute(equal(i, f), writer) for i, f in zip(index, cells.place, strict=True)]
+    condition = conjunction(*turn, *inside, *(substitute(g, writer) for g in point.guard), *lands)
+    return Published(condition, whole, claim)
 
 
 def contributed(

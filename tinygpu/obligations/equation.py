@@ -39,7 +39,7 @@ def equation(program: Program, trace: Trace) -> Iterator[Claim]:
             title, sentence = f"{text(term)} divides by less than 1", f"{text(term)} divides by 1 or more"
             help = f"say it in the op: where {text(term.args[1])} >= 1"
             label = (Label(equation.span, "the equation divides here"),)
-            yield Obligation("equation", "TG514", title, sentence, point.facts, settled(term.args[1] >= 1, point), label, help)
+            yield Obligation("equation", "TG514", title, sentence, point.facts, point.settled(term.args[1] >= 1), label, help)
 
 
 def start(op: Op, equation: Equation) -> Region:
@@ -50,17 +50,12 @@ def start(op: Op, equation: Equation) -> Region:
 
 def _inside(op: Op, read: Read, point: Region, where: Label) -> Obligation:
     shape = op.tensor(read.tensor).shape
-    goal = settled(conjunction(*(within(i, e) for i, e in zip(read.index, shape, strict=True))), point)
+    goal = point.settled(conjunction(*(within(i, e) for i, e in zip(read.index, shape, strict=True))))
     size = " × ".join(map(text, shape))
     title = f"the equation reads {read.tensor} outside its shape"
     help = f"pad the read: {read.tensor}[{', '.join(map(text, read.index))} | 0], or say in `where` which sizes there are"
     labels = (Label(where.span, f"{read.tensor} is {size}"),)
     return Obligation("equation", "TG514", title, f"{text(read)} is inside {size}", point.facts, goal, labels, help)
-
-
-def settled(goal: Term, point: Region) -> Term:
-    """The goal where it is asked, decided if bounds decide it."""
-    return point.settled(goal)
 
 
 def indices(term: Term, point: Region) -> Iterator[tuple[App, Region]]:
@@ -80,15 +75,11 @@ def where_defined(op: Op) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for equation in op.equations:
         for term, point in partial(equation.value, start(op, equation), folds=True):
-            if isinstance(term, App) and term.op in PARTIAL and term.dtype != INDEX and not surely(term, op, point):
-                found[text(condition(term))] = None
+            if isinstance(term, App) and term.op in PARTIAL and term.dtype != INDEX:
+                least = sign(term.args[-1], op, point)  # of the divisor, or of the one operand
+                if least < 0 or (least == 0 and term.op != "sqrt"):
+                    found[text(condition(term))] = None
     return tuple(found)
-
-
-def surely(term: App, op: Op, point: Region) -> bool:
-    """Whether signs alone say that a partial operation has a value."""
-    least = sign(term.args[-1] if term.op in ("div", "floordiv", "mod") else term.args[0], op, point)
-    return least > 0 or (least == 0 and term.op == "sqrt")
 
 
 def sign(term: Term, op: Op, point: Region) -> int:
@@ -112,7 +103,7 @@ def sign(term: Term, op: Op, point: Region) -> int:
         case App("abs"):
             return 0
         case App("cast", (inner,)) if inner.dtype == INDEX:
-            return 1 if settled(inner >= 1, point) == TRUE else 0 if settled(inner >= 0, point) == TRUE else -1
+            return 1 if point.settled(inner >= 1) == TRUE else 0 if point.settled(inner >= 0) == TRUE else -1
         case App("cast" | "sqrt" | "rsqrt", (inner,)):
             return sign(inner, op, point)
         case App("mul", (a, b)) if a == b:
@@ -123,15 +114,11 @@ def sign(term: Term, op: Op, point: Region) -> int:
         case Fold("sum" | "max" | "min" | "prod" as how):
             fold, there = point.opened(term)
             inside = sign(fold.body, op, there.under(fold.guard))
-            some = how == "prod" or filled(term, point)  # a maximum over nothing is not positive
+            first: dict[str, Term] = {a.name: Const(0) for a in term.axes}
+            filled = conjunction(*(a.extent >= 1 for a in term.axes), substitute(term.guard, first))
+            some = how == "prod" or point.settled(filled) == TRUE  # a maximum over nothing is not positive
             return inside if some else min(inside, 0) if how == "sum" else -1 if how == "max" else inside
     return -1
-
-
-def filled(fold: Fold, point: Region) -> bool:
-    """Whether a fold surely has its first term."""
-    first: dict[str, Term] = {a.name: Const(0) for a in fold.axes}
-    return settled(conjunction(*(a.extent >= 1 for a in fold.axes), substitute(fold.guard, first)), point) == TRUE
 
 
 def vacuity(program: Program, trace: Trace) -> Iterator[Claim]:

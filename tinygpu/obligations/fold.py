@@ -39,7 +39,7 @@ from tinygpu.diagnostic import Label
 from tinygpu.obligations.bijection import Part, collisions, first, monotone, onto
 from tinygpu.obligations.defined import evaluated
 from tinygpu.obligations.obligation import Claim, Gap, Obligation
-from tinygpu.obligations.pieces import guarded, spread
+from tinygpu.obligations.shape import guarded, spread
 from tinygpu.record import dataclass, replace
 
 Same = Callable[[Term, Term, Region], Iterator[Claim]]

@@ -37,7 +37,6 @@ from tinygpu.category.term import (
 )
 from tinygpu.diagnostic import NOWHERE, Label
 from tinygpu.obligations.defined import valued
-from tinygpu.obligations.equation import settled
 from tinygpu.obligations.extended import NOTHING, Path, Unfollowed, infinite, several, truths
 from tinygpu.obligations.finite import HIGH, LOW, apart
 from tinygpu.obligations.obligation import Claim, Obligation
@@ -121,7 +120,7 @@ def _of_carrier(d: Carrier, parts: tuple[Term, ...], point: Region) -> Iterator[
     ways: list[tuple[Term, ...]] = []
     for part, unit in zip(parts, d.identity, strict=True):
         ends = [sign for sign in (LOW, HIGH) if part.dtype in FLOATS and not infinite(part)]
-        maybe = {sign: a for sign in ends if (a := settled(apart(part, sign, point, {}), point)) != TRUE}
+        maybe = {sign: a for sign in ends if (a := point.settled(apart(part, sign, point, {}))) != TRUE}
         own = [sign for sign in maybe if infinite(unit) and isinstance(unit, Const) and unit.value * sign > 0]
         yield from (a for sign, a in maybe.items() if sign not in own)
         ways.append((part, unit) if own else (part,))

@@ -1,12 +1,15 @@
-"""A global array has one use in one launch: it is stored, each element once, or updated atomically, or read; and outputs are stored whole.
+"""A global array has one use in one launch: it is stored, each element once, or updated atomically, or read; accesses are inside, outputs are whole.
 
-    memory   of the three uses only one; the atomic updates are of one monoid        no happens-before joins two blocks
-    cover    for all o in shape(out) there is a store p and a point w with  guard_p(w)  and  e_p(w) = o;   the witness is w = e_p⁻¹(o)
-    once     e_p(w) = e_q(w')  ⊢  p = q and w = w'        w, w' over the grid, the block and every loop
+    bounds      guards of the access  ⊢  0 ≤ index_a < extent_a        for every axis a, never on a flattened address
+    alignment   asks(sizes)  ⊢  place % lanes = 0        and where the shared condition of the loop holds, every lane is inside
+    memory      of the three uses only one; the atomic updates are of one monoid        no happens-before joins two blocks
+    cover       for all o in shape(out) there is a store p and a point w with  guard_p(w)  and  e_p(w) = o;   the witness is w = e_p⁻¹(o)
+    once        e_p(w) = e_q(w')  ⊢  p = q and w = w'        w, w' over the grid, the block and every loop
 
-Comes in: the program and its trace. Goes out: for every mixture of uses a claim that the second never happens; one formula for each output; one
-for each pair of stores to one output, and for each two stores to one workspace: that one store alone writes no cell of a workspace twice is what
-its meeting says (`ordered`). Where several launches store an output, its meetings too, since what a later one leaves is found by them.
+Comes in: the program and its trace. Goes out: formulas for accesses, for every mixture of uses, for each output, and for each two stores to one
+array. The place of a wide access is its last coordinate in global memory, where the launcher asks that rows are whole, and its address in a
+block's memory, where pads and strides are constants. That one store alone writes no cell of a workspace twice is what its meeting says
+(`ordered`); where several launches store an output, its meetings too, since what a later one leaves is found by them.
 """
 
 from __future__ import annotations
@@ -14,12 +17,46 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tinygpu.category.region import Region
-from tinygpu.category.term import FALSE, Axis, Var, variables
+from tinygpu.category.settle import within
+from tinygpu.category.term import FALSE, Axis, Var, conjunction, reads, text, variables
+from tinygpu.derive.wide import wide_accesses
 from tinygpu.diagnostic import Label
 from tinygpu.obligations.bijection import Part, collisions, onto
 from tinygpu.obligations.obligation import Claim, Obligation
 from tinygpu.obligations.trace import Access, Meeting, Store, Trace, preconditions
 from tinygpu.program.step import Program
+
+
+def bounds(program: Program, trace: Trace) -> Iterator[Claim]:
+    """The claims of this property."""
+    for access in trace.of(Access):
+        if not access.index:
+            continue
+        inside = conjunction(*(within(i, e) for i, e in zip(access.index, access.extents, strict=True)))
+        goal = access.point.settled(inside)
+        verb = "written" if access.write else "read"
+        element = f"{access.array}[{', '.join(map(text, access.index))}]"
+        shape = " × ".join(map(text, access.extents))
+        labels = (Label(access.span, f"{access.array} is {shape}"),)
+        title = f"{access.array} is {verb} outside its shape"
+        help = "guard the access, or pad the read: A[i | 0]" if not access.write else "guard the store"
+        if any(reads(i) for i in access.index):
+            help = "promise it of the data: where all[t] (0 <= idx[t] and idx[t] < n), or guard the access"
+        yield Obligation("bounds", "TG203", title, f"{element} is inside {shape}", access.point.facts, goal, labels, help)
+
+
+def alignment(program: Program, trace: Trace) -> Iterator[Claim]:
+    """The claims of this property."""
+    wides = wide_accesses(program)
+    for wide in wides:
+        asked = conjunction(*(w.asks for w in wides))
+        point = Region(wide.axes, preconditions(program)).under(wide.outer, wide.condition, asked)
+        labels = (Label(wide.access.span, f"{wide.lanes} elements at once"),)
+        element = f"{wide.tensor}[{', '.join(map(text, wide.first))}]"
+        sentence = f"the wide access at {element} is aligned to {wide.bytes} bytes"
+        title = f"the wide access at {element} may not be aligned"
+        goal = point.settled(wide.aligned)
+        yield Obligation("alignment", "TG405", title, sentence, point.facts, goal, labels)
 
 
 def one_use(program: Program, trace: Trace) -> Iterator[Claim]:
@@ -38,16 +75,10 @@ def one_use(program: Program, trace: Trace) -> Iterator[Claim]:
                     yield refusal("TG306", f"{name} is updated in two ways in one launch", first, access, *ways)
     made = {cells.local.name for cells in trace.final}
     for store in (s for s in trace.of(Store) if s.step.update and s.tensor not in workspaces | made):
-        yield accumulated(program, store)
-
-
-def accumulated(program: Program, store: Store) -> Obligation:
-    """A claim that a store never is an update: nobody has said what the output holds before."""
-    labels = (Label(store.step.span, "stored here"), Label(program.op.equation(store.tensor).span, "the equation"))
-    title = f"{store.tensor} is accumulated in memory, where its first value is unknown"
-    sentence = f"{store.tensor} is stored, not accumulated in memory"
-    help = "accumulate in a local cell, then store it"
-    return Obligation("memory", "TG507", title, sentence, store.point.facts, FALSE, labels, help)
+        labels = (Label(store.step.span, "stored here"), Label(program.op.equation(store.tensor).span, "the equation"))
+        title = f"{store.tensor} is accumulated in memory, where its first value is unknown"
+        sentence, help = f"{store.tensor} is stored, not accumulated in memory", "accumulate in a local cell, then store it"
+        yield Obligation("memory", "TG507", title, sentence, store.point.facts, FALSE, labels, help)
 
 
 def stored_before(trace: Trace, name: str, launch: int) -> bool:
@@ -67,18 +98,13 @@ def cover(program: Program, trace: Trace) -> Iterator[Claim]:
     """The claims of this property."""
     made = {cells.local.name for cells in trace.final}  # of these it is asked that no element stays unwritten
     for output in (t for t in program.op.outputs if t.name not in made):
-        parts = stores_of(trace, output.name)
+        parts = tuple(s for s in trace.of(Store) if s.tensor == output.name)
         element = tuple(Axis(f"{output.name}.{axis}", extent) for axis, extent in enumerate(output.shape))
         point = Region(element, preconditions(program))
         goal = onto(tuple(part(s) for s in parts), tuple(Var(a.name) for a in element), point.extents)
         labels = tuple(Label(s.step.span, f"the store to {output.name}") for s in parts) or (Label(program.span, "no store"),)
         title = f"some elements of {output.name} are never stored"
         yield Obligation("cover", "TG201", title, f"every element of {output.name} is stored", point.facts, goal, labels)
-
-
-def stores_of(trace: Trace, tensor: str) -> tuple[Store, ...]:
-    """The stores to one output."""
-    return tuple(s for s in trace.of(Store) if s.tensor == tensor)
 
 
 def part(store: Store) -> Part:
@@ -91,17 +117,12 @@ def once(program: Program, trace: Trace) -> Iterator[Claim]:
     outputs = tuple(t.name for t in program.op.outputs)
     for name in (*outputs, *(w.name for w in program.workspaces)):
         for launch in range(len(program.launches)):
-            stores = tuple(s for s in plain(trace, name) if s.launch == launch)
+            stores = tuple(s for s in trace.of(Store) if s.tensor == name and s.launch == launch and not s.step.atomic)
             yield from _twice(program, name, stores, name in outputs or not any(m.array == name for m in trace.of(Meeting)))
     for meeting in (m for m in trace.of(Meeting) if m.array in outputs):
         title, sentence = f"one element of {meeting.array} is stored twice", f"an element of {meeting.array} tells who stored it"
         label = (Label(meeting.span, "stored here"),)
         yield Obligation("once", "TG202", title, sentence, meeting.point.facts, meeting.apart, label)
-
-
-def plain(trace: Trace, tensor: str) -> Iterator[Store]:
-    """The stores to one array that are no atomic updates."""
-    return (s for s in stores_of(trace, tensor) if not s.step.atomic)
 
 
 def _twice(program: Program, output: str, stores: tuple[Store, ...], alone: bool) -> Iterator[Claim]:
@@ -123,6 +144,5 @@ def guard_it(store: Store) -> str:
     if not free:
         return ""
     names, guard = " and ".join(f"`{name}`" for name in free), " and ".join(f"{name} == 0" for name in free)
-    return (
-        f"{names} {'is' if len(free) == 1 else 'are'} not in the index: store `if {guard}`, or let each have an element of its own"
-    )
+    are = "is" if len(free) == 1 else "are"
+    return f"{names} {are} not in the index: store `if {guard}`, or let each have an element of its own"

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from tinygpu.category.linear import as_written, polynomial, solve, without
-from tinygpu.category.monoid import Monoid, monoids_on, unit_of
+from tinygpu.category.monoid import Monoid, monoids_on
 from tinygpu.category.settle import within
 from tinygpu.category.term import (
     TRUE,
@@ -35,6 +35,7 @@ from tinygpu.category.term import (
     variables,
 )
 from tinygpu.obligations.made import opened
+from tinygpu.obligations.shape import combine, flatten
 from tinygpu.record import replace
 
 UNSOLVED = "!"  # a cell whose loop has no closed form
@@ -43,28 +44,6 @@ UNSOLVED = "!"  # a cell whose loop has no closed form
 def mentions(term: Term, tensor: str) -> bool:
     """Whether a term reads `tensor`."""
     return tensor in tensors(term)
-
-
-def flatten(op: str, term: Term) -> tuple[Term, ...]:
-    """The operands of nested applications of one operation.
-
-    >>> a, b = Read("a", (), "f32"), Read("b", (), "f32")
-    >>> len(flatten("add", App("add", (App("add", (a, b), "f32"), a), "f32")))
-    3
-    """
-    match term:
-        case App(name, args) if name == op:
-            return tuple(part for a in args for part in flatten(op, a))
-    return (term,)
-
-
-def combine(op: str, dtype: str, *parts: Term) -> Term:
-    """The parts combined from the left, a unit that they begin with left out."""
-    rest = parts[1:] if len(parts) > 1 and isinstance(parts[0], Const) and parts[0] == unit_of(op, dtype) else parts
-    out = rest[0]
-    for part in rest[1:]:
-        out = App(op, (out, part), dtype)
-    return out
 
 
 def in_order(values: Mapping[str, Term], previous: Mapping[str, str]) -> Iterator[tuple[str, bool]]:

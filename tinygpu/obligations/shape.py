@@ -1,6 +1,9 @@
-"""Values in the shape in which they are compared: equal folds are equal terms, what cancels is gone, small folds are written out.
+"""Values in the shape in which they are compared: taken apart into what a monoid combines, equal folds equal terms, what cancels gone.
 
-Comes in: a term or a claim. Goes out: an equal one. The one idea: two ways to write one value meet before a solver is asked.
+    ⊕[d] ⊕[e] b   =   ⊕[d, e] b        ⊕[d] (v if c else unit)   =   ⊕[d | c] v        ⊕[d] (a ⊕ b)   =   ⊕[d] a  ⊕  ⊕[d] b
+
+Comes in: a value or a claim. Goes out: an equal one, or the pieces of it. The one idea: two ways to write one value meet before a solver is asked;
+units are nothing, where what decided for them has a value.
 """
 
 from __future__ import annotations
@@ -13,15 +16,143 @@ from tinygpu.category.cancel import cancel
 from tinygpu.category.linear import Polynomial
 from tinygpu.category.monoid import as_monoid, unit_of
 from tinygpu.category.ring import polynomial
-from tinygpu.category.term import INTEGERS, App, Axis, Const, Fold, Term, Var, children, plain, rebuild, select, substitute, whole
+from tinygpu.category.term import (
+    INTEGERS,
+    TRUE,
+    App,
+    Axis,
+    Const,
+    Fold,
+    Term,
+    Var,
+    children,
+    conjunction,
+    fresh,
+    negation,
+    plain,
+    reads,
+    rebuild,
+    select,
+    substitute,
+    variables,
+    whole,
+)
+from tinygpu.category.total import total
 from tinygpu.obligations.obligation import Claim, Obligation
-from tinygpu.obligations.pieces import parts_of
 from tinygpu.record import replace
 
 EXPANDED = 64  # a fold over at most this many points may be written out
 RING = ("add", "sub", "mul", "neg")
 OPENED = -1  # no binder that was opened is named by it
 PIECES = 4096  # and all folds inside of each other over at most so many
+
+
+def flatten(op: str, term: Term) -> tuple[Term, ...]:
+    """The operands of nested applications of one operation.
+
+    >>> a, b = Read("a", (), "f32"), Read("b", (), "f32")
+    >>> len(flatten("add", App("add", (App("add", (a, b), "f32"), a), "f32")))
+    3
+    """
+    match term:
+        case App(name, args) if name == op:
+            return tuple(part for a in args for part in flatten(op, a))
+    return (term,)
+
+
+def combine(op: str, dtype: str, *parts: Term) -> Term:
+    """The parts combined from the left, a unit that they begin with left out."""
+    rest = parts[1:] if len(parts) > 1 and isinstance(parts[0], Const) and parts[0] == unit_of(op, dtype) else parts
+    out = rest[0]
+    for part in rest[1:]:
+        out = App(op, (out, part), dtype)
+    return out
+
+
+def parts_of(monoid: str, term: Term) -> tuple[Term, ...]:
+    """What is combined in a value: nested folds of one monoid are one fold (Fubini), and units are nothing."""
+    law = as_monoid(monoid)
+    out: list[Term] = []
+    for piece in flatten(law.op, term):
+        match piece:
+            case App("select", (condition, then, otherwise), dtype) if law.unit(dtype) is not None and any(
+                _folds(monoid, branch) for branch in (then, otherwise)
+            ):
+                for guard, branch in ((condition, then), (negation(condition), otherwise)):
+                    out += parts_of(monoid, Fold(monoid, (), guard, branch, dtype))
+            case Fold(name, axes, guard, body, dtype, span) if (
+                name == monoid and _folds(monoid, body) and (len(inside := parts_of(monoid, body)) == 1 or law.commutative)
+            ):
+                for inner in inside:
+                    if isinstance(inner, Fold) and inner.monoid == monoid:
+                        inner = fresh(inner, {a.name for a in axes} | variables(guard))
+                        out.append(Fold(name, axes + inner.axes, conjunction(guard, inner.guard), inner.body, dtype, span))
+                    else:
+                        out.append(once(Fold(name, axes, guard, inner, dtype, span)))
+            case Fold(guard=guard, body=body) if (whole(guard) or total(guard)) and body == law.unit(piece.dtype):
+                pass
+            case _ if piece != law.unit(piece.dtype):
+                out.append(piece)
+    return tuple(out)
+
+
+def one_fold(fold: Fold) -> Fold:
+    """Nested folds of one monoid as one fold over both boxes."""
+    parts = parts_of(fold.monoid, fold)
+    return parts[0] if len(parts) == 1 and isinstance(parts[0], Fold) else fold
+
+
+def once(fold: Fold) -> Term:
+    """`max[d < 32] v` as `v`, where `d` does not stand in `v`."""
+    there = all(isinstance(a.extent, Const) and a.extent.value >= 1 for a in fold.axes)
+    same = (
+        as_monoid(fold.monoid).idempotent
+        and fold.guard == TRUE
+        and there
+        and not variables(fold.body) & {a.name for a in fold.axes}
+    )
+    return fold.body if same else fold
+
+
+def _folds(monoid: str, body: Term) -> bool:
+    """Whether folds of the monoid are combined in a body, or chosen between."""
+    for piece in flatten(as_monoid(monoid).op, body):
+        match piece:
+            case Fold(name) if name == monoid:
+                return True
+            case App("select", (_, then, otherwise)) if _folds(monoid, then) or _folds(monoid, otherwise):
+                return True
+    return False
+
+
+def guarded(fold: Fold) -> Fold:
+    """The fold with the condition under which its body is no unit as a guard: `⊕[g] (v if c else unit)` is `⊕[g and c] v`."""
+    unit = as_monoid(fold.monoid).unit(fold.dtype)
+    match fold.body:
+        case App("select", (condition, value, otherwise)) if unit is not None and unit in (value, otherwise):
+            holds, left = (condition, value) if otherwise == unit else (negation(condition), otherwise)
+            return guarded(replace(fold, guard=conjunction(fold.guard, holds), body=left))
+    return fold
+
+
+def spread(part: Term, wanted: Fold) -> Iterator[Term]:
+    """`⊕[d] (a ⊕ b)` as `⊕[d] a` and `⊕[d] b`: a thread may combine several terms at once, of which the wanted fold has one.
+    What reads the same elements of those that the fold goes over is one term, with what reads none of them."""
+    law = as_monoid(wanted.monoid)
+    if isinstance(part, Fold) and part.monoid == wanted.monoid and law.commutative and len(flatten(law.op, wanted.body)) == 1:
+        fold, unit = guarded(part), law.unit(part.dtype)
+        together: dict[frozenset[Term], list[Term]] = {}
+        axes = {a.name for a in fold.axes}
+        for piece in flatten(law.op, fold.body):
+            if piece != unit:
+                together.setdefault(frozenset(r for r in reads(piece) if variables(r) & axes), []).append(piece)
+        alone = together.pop(frozenset(), [])
+        next(iter(together.values()), []).extend(alone)
+        if len(together) > 1:
+            for pieces in together.values():
+                yield from spread(replace(fold, body=combine(law.op, fold.dtype, *pieces)), wanted)
+            return
+    yield part
 
 
 def neat(term: Term, level: int, depth: int = 0, laws: bool = True) -> Term:
@@ -93,12 +224,6 @@ def _changed(claim: Claim, change: Callable[[Term], Term]) -> Claim:
     said = (*claim.hypotheses, claim.goal)
     *hypotheses, goal = new = tuple(t if whole(t) else change(t) for t in said)
     return claim if new == said else replace(claim, hypotheses=tuple(hypotheses), goal=goal)
-
-
-def one_fold(fold: Fold) -> Fold:
-    """Nested folds of one monoid as one fold over both boxes."""
-    parts = parts_of(fold.monoid, fold)
-    return parts[0] if len(parts) == 1 and isinstance(parts[0], Fold) else fold
 
 
 def put(term: Term, old: Term, new: Term, view: object = None) -> Term:

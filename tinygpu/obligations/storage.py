@@ -12,10 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
+from math import prod
 
 from tinygpu.category.dtype import BYTES
 from tinygpu.category.layout import Layout, address, elements, fault
-from tinygpu.category.region import Region
+from tinygpu.category.region import Region, points
 from tinygpu.category.term import BOOL, Axis, Const, Term, Var, conjunction, equal, lift, text
 from tinygpu.derive.unpack import unpack
 from tinygpu.diagnostic import Label
@@ -30,7 +31,7 @@ def limits(program: Program, trace: Trace) -> Iterator[Claim]:
     """The claims of this property."""
     arch, program = arch_named(program.arch), unpack(program)
     for launch in program.launches:
-        threads = product(tuple(a.extent for a in launch.block))
+        threads = points(launch.block)
         labels = tuple(Label(a.span, "a factor of the block") for a in launch.block)
         sentence = f"a block has at most {arch.threads_per_block} threads on {arch.name}"
         title = f"a block has {text(threads)} threads; {arch.name} allows {arch.threads_per_block}"
@@ -46,10 +47,8 @@ def limits(program: Program, trace: Trace) -> Iterator[Claim]:
 
 
 def _registers(program: Program, launch: Launch, arch: Arch) -> Obligation:
-    words = lift(0)
     cells = arrays_in(launch.body, "thread")
-    for local in cells:
-        words = words + product(local.extents) * max(1, BYTES[local.dtype] // 4)
+    words = sum((prod(c.extents, start=lift(1)) * max(1, BYTES[c.dtype] // 4) for c in cells), start=lift(0))
     labels = tuple(Label(local.span, f"{local.name} lives in registers") for local in cells)
     title = f"the cells of a thread need {text(words)} registers; it has {arch.registers_per_thread}"
     sentence = f"the cells of a thread fit its {arch.registers_per_thread} registers"
@@ -65,14 +64,6 @@ def _memory(program: Program, launch: Launch, arch: Arch) -> Obligation:
     sentence = f"the shared arrays of a block fit its {most} bytes"
     help = "make a tile smaller, or name an architecture that has more with `on`"
     return Obligation("limits", "TG406", title, sentence, preconditions(program), lift(size) <= most, labels, help)
-
-
-def product(extents: tuple[Term, ...]) -> Term:
-    """The product of extents; 1 for none."""
-    out: Term = Const(1)
-    for extent in extents:
-        out = out * extent
-    return out
 
 
 def storage(program: Program, trace: Trace) -> Iterator[Claim]:

@@ -7,6 +7,7 @@ from another side, or from the start of an iteration, by one walk.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
 from tinygpu.category.region import Region, operands
@@ -118,13 +119,12 @@ TERMS: dict[type[Any], tuple[str, ...]] = {
 }
 
 
-def changed(event: E, at: Callable[[Region], Region], put: Callable[[Term, Region], Term]) -> E:
-    """The event at another point, with other terms, of which each is told that point."""
-    point = at(event.point)
+def changed(event: E, point: Region, put: Callable[[Term], Term]) -> E:
+    """The event at another point, with other terms."""
     new: dict[str, Any] = {}
     for name in TERMS[type(event)]:
         old = getattr(event, name)
-        new[name] = tuple(put(t, point) for t in old) if isinstance(old, tuple) else put(old, point)
+        new[name] = tuple(map(put, old)) if isinstance(old, tuple) else put(old)
     return replace(event, point=point, **new)
 
 
@@ -147,7 +147,7 @@ class Trace:
                 return point
             return Region(tuple(replace(a, extent=guards(a.extent)) for a in point.axes)).under(*map(guards, point.guard))
 
-        events = tuple(changed(event, at, lambda term, _: view(term)) for event in self.events)
+        events = tuple(changed(event, at(event.point), view) for event in self.events)
         return Trace(events, tuple(replace(c, value=view(c.value)) for c in self.final))
 
 
@@ -194,13 +194,17 @@ def replaced(term: Term, cells: State) -> Term:
 
 def started(events: Iterable[Event], starts: State) -> Iterator[Event]:
     """What a body does, with the values at the start of an iteration put in for their placeholders."""
+    if not starts:
+        yield from events
+        return
 
-    def put(term: Term, point: Region) -> Term:
+    def put(point: Region, term: Term) -> Term:
         return point.settled(replaced(term, starts))
 
     def at(point: Region) -> Region:
         bare = Region(point.axes)
-        return bare.under(*(g if replaced(g, starts) == g else put(g, bare) for g in point.guard))
+        return bare.under(*(g if replaced(g, starts) == g else put(bare, g) for g in point.guard))
 
     for event in events:
-        yield changed(event, at, (lambda term, _: replaced(term, starts)) if isinstance(event, Computed) else put)
+        point = at(event.point)
+        yield changed(event, point, partial(replaced, cells=starts) if isinstance(event, Computed) else partial(put, point))

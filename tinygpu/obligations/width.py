@@ -12,30 +12,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
+from math import prod
 
 from tinygpu.category.bounds import lower, upper
 from tinygpu.category.dtype import RANGE
 from tinygpu.category.linear import number, plus, polynomial
 from tinygpu.category.region import Region, operands
-from tinygpu.category.term import (
-    FALSE,
-    INDEX,
-    App,
-    Axis,
-    Const,
-    Read,
-    Term,
-    Var,
-    conjunction,
-    reads,
-    text,
-    variables,
-    walk,
-)
+from tinygpu.category.term import FALSE, INDEX, App, Axis, Const, Read, Term, Var, conjunction, reads, text, variables, walk
 from tinygpu.diagnostic import Label
 from tinygpu.obligations.dataflow import execute
 from tinygpu.obligations.obligation import Claim, Obligation
-from tinygpu.obligations.storage import product
 from tinygpu.obligations.trace import Computed, Trace, preconditions
 from tinygpu.program.address import address
 from tinygpu.program.step import Program
@@ -69,7 +55,7 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
             offset = address(shape, tuple(Var(a.name) for a in axes))
             point = Region(axes, tuple(Var(size) >= 0 for size in program.op.sizes))  # of every shape, whatever was promised
             sentence = f"an address in {name} is less than its number of elements"
-            goal = conjunction(offset >= 0, offset < product(shape))
+            goal = conjunction(offset >= 0, offset < prod(shape, start=Const(1)))
             yield Obligation("width", "TG403", f"an address in {name} may not fit", sentence, point.facts, goal)
 
 
@@ -154,8 +140,8 @@ def size_limits(program: Program, trace: Trace) -> tuple[Term, ...]:
     """The terms over the sizes that must be at most 2³¹ − 1: bounds of all subterms, elements of all tensors and workspaces,
     the sizes."""
     out: dict[Term, None] = dict.fromkeys(Var(s) for s in program.op.sizes)
-    out.update(dict.fromkeys(product(t.shape) for t in program.op.tensors))
-    out.update(dict.fromkeys(product(w.extents) for w in program.workspaces))
+    out.update(dict.fromkeys(prod(t.shape, start=Const(1)) for t in program.op.tensors))
+    out.update(dict.fromkeys(prod(w.extents, start=Const(1)) for w in program.workspaces))
     out.update(dict.fromkeys(launch.blocks for launch in program.launches))
     for computed in evaluated(trace):
         for part in subterms(computed.term):

@@ -16,7 +16,7 @@ import numpy as np
 
 from tinygpu.category.number import Array, Value, load
 from tinygpu.category.real import Beyond, Undecided
-from tinygpu.category.term import FLOATS, Const, Read, Term, total, walk
+from tinygpu.category.term import FLOATS, Const, Read, total, walk
 from tinygpu.category.to_numpy import Mask, evaluate
 from tinygpu.model.op import Op
 from tinygpu.obligations.store import inlined
@@ -56,8 +56,11 @@ def confirmed(
     except (Undecided, IndexError, ZeroDivisionError):
         return None  # nobody knows, or the equation has no value
     except Beyond:
-        if isinstance(found, Mismatch) and all(map(_moderate, _terms(program))):
-            wrong = _plain(again())
+        values = [*(s.value for s in program.steps if isinstance(s, Assign)), *(e.value for e in program.op.equations)]
+        numbers = (t.value for value in values for t in walk(value) if isinstance(t, Const) and t.dtype in FLOATS)
+        if isinstance(found, Mismatch) and all(abs(n) <= LARGEST or not isfinite(n) for n in numbers):  # none drowns the others
+            seen = again()
+            wrong = seen if seen is not None and isfinite(seen.got) and isfinite(seen.want) else None  # or only too large
     if work:
         work[0] -= taken * exact.COST
     return wrong or _unstored(program, found)
@@ -68,22 +71,6 @@ def _unstored(program: Program, found: Mismatch | tuple[Fault, ...]) -> tuple[Fa
     if isinstance(found, Mismatch) or not all(isinstance(f, NeverStored) for f in found):
         return None
     return found if all(total(inlined(program.op, e.value)) for e in program.op.equations) else None
-
-
-def _plain(seen: Mismatch | None) -> Mismatch | None:
-    """An element that differs by a number: what is infinite may be only too large."""
-    return seen if seen is not None and isfinite(seen.got) and isfinite(seen.want) else None
-
-
-def _terms(program: Program) -> tuple[Term, ...]:
-    own = (s.value for s in program.steps if isinstance(s, Assign))
-    return (*own, *(e.value for e in program.op.equations))
-
-
-def _moderate(term: Term) -> bool:
-    """Whether no number in a term drowns the others."""
-    numbers = (part.value for part in walk(term) if isinstance(part, Const) and part.dtype in FLOATS)
-    return all(abs(number) <= LARGEST or not isfinite(number) for number in numbers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,10 +113,8 @@ def is_nothing(op: Op, sizes: Mapping[str, int], inputs: Mapping[str, Array], te
     """Whether the equation has no value there, since an integer in it is divided where something is negative, or by 0."""
     try:
         evaluated(op, sizes, inputs, tensor, index, exact=False)
-    except ZeroDivisionError:
-        return True
-    except IndexError:
-        return False
+    except (ZeroDivisionError, IndexError) as error:
+        return isinstance(error, ZeroDivisionError)
     return False
 
 
@@ -148,20 +133,14 @@ def operands(op: Op, sizes: Mapping[str, int], inputs: Mapping[str, Array], wron
     )
 
 
-def count(program: Program, sizes: dict[str, int], seen: Mismatch, budget: int) -> tuple[float, float]:
-    """What the element is, and what it should be, where all floats of the inputs are 1. Raises SimulationBudget, and IndexError or
-    ZeroDivisionError where the equation has no value."""
+def fitting(program: Program, sizes: dict[str, int], seen: Mismatch, codes: tuple[str, ...]) -> tuple[str, ...]:
+    """The codes, those first that speak of too many or of too few terms where that is what the element shows when all floats are 1."""
     inputs = random_inputs(program.op, sizes)
     inputs |= {t.name: np.ones_like(inputs[t.name]) for t in program.op.inputs if t.dtype in FLOATS}
-    got = simulate(program, sizes, inputs, budget=budget).outputs[seen.tensor][seen.index]
     one = {seen.tensor: tuple(np.asarray([i]) for i in seen.index)}
-    return got, reference(program.op, sizes, inputs, one)[seen.tensor].flat[0]
-
-
-def fitting(program: Program, sizes: dict[str, int], seen: Mismatch, codes: tuple[str, ...]) -> tuple[str, ...]:
-    """The codes, those first that speak of too many or of too few terms where that is what the element shows."""
     try:
-        got, want = count(program, sizes, seen, BUDGET)
+        got = simulate(program, sizes, inputs, budget=BUDGET).outputs[seen.tensor][seen.index]
+        want = reference(program.op, sizes, inputs, one)[seen.tensor].flat[0]
     except (SimulationBudget, IndexError, ZeroDivisionError):
         return codes
     first = MORE if got > want else FEWER if got < want else ()

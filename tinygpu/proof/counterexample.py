@@ -7,15 +7,14 @@ tried misbehaves. The one idea: the solver suggests sizes, smallest first; what 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice, product
 
-from tinygpu.category.term import Const, variables, walk
+from tinygpu.category.term import variables
 from tinygpu.diagnostic import Case, Diagnostic, Label, Span
 from tinygpu.obligations.obligation import Claim, Inhabited, Obligation
-from tinygpu.program.step import Assign, Program, steps
+from tinygpu.program.step import Assign, Program
 from tinygpu.proof.confirm import fitting
 from tinygpu.proof.kernel import BUDGET, Open
-from tinygpu.proof.replay import Misbehaviour, admitted, evaluates_false, misbehaviour
+from tinygpu.proof.replay import Misbehaviour, evaluates_false, misbehaviour
 from tinygpu.proof.rows import between, refuted, rows
 from tinygpu.proof.suggestion import smallest, suggested
 from tinygpu.record import dataclass, replace
@@ -30,37 +29,30 @@ from tinygpu.simulate.fault import (
     ReadOutput,
     Uninitialised,
 )
+from tinygpu.simulate.sizes import admitted, sizes_to_try
 from tinygpu.simulate.tolerance import Mismatch
 
-TRIED = 48  # assignments of sizes that are tried when the solver has no suggestion
+TRIED, MANY = 48, 1000  # assignments of sizes that are tried when the solver has no suggestion, of how many
 WORK = 1 << 28  # lane-steps of all runs of one search, each step counted as 1024 more: about a quarter of a minute
 LEAST_WORK = 1 << 22  # of a search with a small budget
 LARGE = 600  # what all sizes are in the last one: there an 8-bit counter has run over
-EXPLAINS = {  # what a misbehaviour is a case of, most telling code first
-    OutOfBounds: ("TG203",),
-    DoubleStore: ("TG202", "TG302", "TG505"),
-    NeverStored: ("TG201",),
-    Uninitialised: ("TG301", "TG305"),
-    ReadOutput: ("TG116", "TG507", "TG305", "TG301"),
-    Race: ("TG302", "TG306", "TG305"),
-    Divergent: ("TG303", "TG304"),
-    DivisionByZero: ("TG404", "TG510"),
-    HoldsViolated: ("TG509",),
-    Mismatch: ("TG306", "TG305", "TG508", "TG504", "TG505", "TG506", "TG502", "TG503", "TG501", "TG301", "TG510"),
+KINDS: dict[
+    type[Misbehaviour], tuple[str, tuple[str, ...]]
+] = {  # what is said where no open claim speaks of it, and of which it may be a case
+    OutOfBounds: ("an access is outside its array", ("TG203",)),
+    DoubleStore: ("an element is stored twice", ("TG202", "TG302", "TG505")),
+    NeverStored: ("an element is never stored", ("TG201",)),
+    Uninitialised: ("a cell is read before it is written", ("TG301", "TG305")),
+    ReadOutput: ("an output is read", ("TG116", "TG507", "TG305", "TG301")),
+    Race: ("two threads meet without a barrier between", ("TG302", "TG306", "TG305")),
+    Divergent: ("not all threads come to a collective", ("TG303", "TG304")),
+    DivisionByZero: ("an integer is divided by zero", ("TG404", "TG510")),
+    HoldsViolated: ("the cell does not hold what is said", ("TG509",)),
+    Mismatch: (
+        "the value stored is not the equation's",
+        ("TG306", "TG305", "TG508", "TG504", "TG505", "TG506", "TG502", "TG503", "TG501", "TG301", "TG510"),
+    ),
 }
-TITLES = {  # for misbehaviour that no open claim speaks of
-    OutOfBounds: "an access is outside its array",
-    DoubleStore: "an element is stored twice",
-    NeverStored: "an element is never stored",
-    Uninitialised: "a cell is read before it is written",
-    ReadOutput: "an output is read",
-    Race: "two threads meet without a barrier between",
-    Divergent: "not all threads come to a collective",
-    DivisionByZero: "an integer is divided by zero",
-    HoldsViolated: "the cell does not hold what is said",
-    Mismatch: "the value stored is not the equation's",
-}
-
 MEETS = {  # what is said of an array where threads meet, and no open claim speaks of it
     "TG302": "is accessed by two threads without a barrier between",
     "TG305": "is read in the launch that writes it",
@@ -127,7 +119,9 @@ def trials(program: Program, left: tuple[Open, ...], told_only: bool, budget: in
         return
     # one wrong element may be right by chance, or made good by what the claim does not count: the same again where there are more of them
     more = [{s: times * n for s, n in sizes.items()} for times in (2, 4) for sizes in told]
-    for sizes in list(islice(small(program), TRIED)) + more + [dict.fromkeys(program.op.sizes, LARGE)]:
+    every = sorted(sizes_to_try(program, MANY), key=lambda sizes: 0 in sizes.values())
+    some = every[: TRIED // 2] + every[TRIED // 2 :: max(1, len(every) // TRIED)]
+    for sizes in some[:TRIED] + more + [dict.fromkeys(program.op.sizes, LARGE)]:
         yield sizes, 4 if sizes in told else 1
 
 
@@ -152,36 +146,6 @@ def _without_running(program: Program, open: Open, budget: int) -> Counterexampl
     return None
 
 
-def small(program: Program) -> Iterator[dict[str, int]]:
-    """Sizes around every constant of the program's extents, smallest first."""
-    constants = {
-        int(t.value) for t in _index_terms(program) if isinstance(t, Const) and isinstance(t.value, int) and 1 < t.value < 4096
-    }
-    near = sorted({1, 2, 3, 5} | {c + d for c in constants for d in (-1, 0, 1) if c + d < 600})
-    sizes = program.op.sizes
-    choices = (
-        sorted(product(near, repeat=len(sizes)), key=lambda p: (sum(p), p))
-        if len(near) ** len(sizes) < 20000
-        else [(n,) * len(sizes) for n in near]
-    )
-    step = max(1, len(choices) // TRIED)
-    yield from (dict(zip(sizes, choice, strict=True)) for choice in choices[: TRIED // 2] + choices[TRIED // 2 :: step])
-    yield from ({s: 0 if s == zero else 3 for s in sizes} for zero in sizes)
-
-
-def _index_terms(program: Program) -> Iterator[object]:
-    for launch in program.launches:
-        for axis in launch.grid + launch.block:
-            yield from walk(axis.extent)
-        for step in steps(launch.body):
-            if hasattr(step, "guard"):
-                yield from walk(step.guard)
-            if hasattr(step, "axis"):
-                yield from walk(step.axis.extent)
-    for where in program.where:
-        yield from walk(where)
-
-
 def _diagnose(program: Program, left: tuple[Open, ...], sizes: dict[str, int], seen: Misbehaviour) -> Diagnostic:
     """The open claim that the misbehaviour is a case of, with the case."""
     codes = _codes(seen)
@@ -199,7 +163,7 @@ def _diagnose(program: Program, left: tuple[Open, ...], sizes: dict[str, int], s
     if claims:
         return replace(_of(claims[0], case), labels=claims[0].labels + meeting(program, seen))
     labels = (Label(seen.at.span, "here"),) if hasattr(seen, "at") else (Label(program.span, ""),)
-    return Diagnostic(codes[0], TITLES[type(seen)], labels, "refuted", case)
+    return Diagnostic(codes[0], KINDS[type(seen)][0], labels, "refuted", case)
 
 
 def _codes(seen: Misbehaviour) -> tuple[str, ...]:
@@ -211,7 +175,7 @@ def _codes(seen: Misbehaviour) -> tuple[str, ...]:
             return ("TG305", "TG202", "TG507")
         case Divergent(missing=None):
             return ("TG304", "TG303")
-    return EXPLAINS[type(seen)]
+    return KINDS[type(seen)][1]
 
 
 def _race(program: Program, claims: list[Claim], code: str, sizes: dict[str, int], seen: Race, case: Case) -> Diagnostic:

@@ -13,10 +13,11 @@ from tinygpu.category.monoid import has_atomic
 from tinygpu.obligations.barriers import loops, ways
 from tinygpu.program.step import Assign, For, If, Program, Step, Sync, body_of
 from tinygpu.program.traverse import Body, Path, at, reads_of, walk_steps, with_body
-from tinygpu.proof.replay import admitted, meetings
+from tinygpu.proof.replay import meetings
 from tinygpu.proof.rows import by_hand, named
 from tinygpu.record import replace
 from tinygpu.simulate.fault import Divergent, Race, SimulationBudget
+from tinygpu.simulate.sizes import admitted
 
 BUDGET = 1 << 18  # lane-steps of one trial
 LARGER = 33  # what all sizes are set to in the trial that follows: more than one block, more than one turn, and a tail

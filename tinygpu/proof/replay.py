@@ -50,14 +50,6 @@ Misbehaviour: TypeAlias = Fault | Mismatch
 Seen: TypeAlias = tuple[Fault, ...] | Mismatch | None  # what one run shows
 
 
-def admitted(program: Program, sizes: dict[str, int]) -> bool:
-    """Whether sizes satisfy the preconditions."""
-    try:
-        return all(evaluate(w, sizes) for w in program.where)
-    except ZeroDivisionError:
-        return False
-
-
 @dataclass(frozen=True, slots=True)
 class Trial:
     """One run: in lockstep for seed 0, else in a permuted order. A `share` of the outputs is compared, of `edge` inputs only what is

@@ -6,34 +6,46 @@ Comes in: a program. Goes out: at how many sizes and data it agrees, or where it
 two terms that agree at them are one term, but with chance nought (Schwartz and Zippel). No solver, no closed form, no matching of folds and no
 inverse has a part in this, and nothing is taught for a step that the simulator does not know anyway.
 
-Data decides branches, so it is drawn in several ways: dense; with one place that stands out; equal, around 0, at the ends of the dtypes and around
-the numbers of the text. A comparison of what has no value is true in every other run, and false in the others.
+A program changes its mind about a size where a number stands in its text, so each size alone goes just beyond every such number. Data decides
+branches, so it is drawn in several ways: dense; with one place that stands out; equal, around 0, at the ends of the dtypes and around the numbers
+of the text. A comparison of what has no value is true in every other run, and false in the others.
 """
 
 from __future__ import annotations
 
+import math
+import zlib
 from collections.abc import Iterator, Mapping
-from math import prod
+from itertools import permutations
 
 import numpy as np
 
 from tinygpu.category.evaluate import evaluate
-from tinygpu.category.number import Array, quiet
-from tinygpu.category.term import FLOATS
+from tinygpu.category.number import Array, outside_dtype, quiet
+from tinygpu.category.term import BOOL, FLOATS, INDEX, Const, walk
 from tinygpu.model.op import Tensor
 from tinygpu.program.step import Program
+from tinygpu.program.traverse import terms
 from tinygpu.recheck import Agreement, Disagreement
-from tinygpu.recheck.data import edges, large, nasty_inputs, small
 from tinygpu.simulate.exact import retyped
 from tinygpu.simulate.fault import Fault, NeverStored, SimulationBudget
 from tinygpu.simulate.inputs import ends_inputs, promised, random_inputs
 from tinygpu.simulate.reference import reference
 from tinygpu.simulate.simulate import simulate
+from tinygpu.simulate.sizes import admitted, sizes_to_try
 from tinygpu.simulate.tolerance import Mismatch
 
 SIZES = 32  # how many small ones are tried
 LONGEST, WORK = 1 << 24, 1 << 26  # lane-steps of one run, and of all of a program
 NEAR = 1e-8  # of reals in f64: far above what is rounded, far below what is another number
+SMALL, VOLUME = (
+    9,
+    1 << 14,
+)  # every size below it is among the small ones, whatever the program's tiles are, and their largest product
+LARGE, SECOND = 2, 1 << 20  # how many large ones, and their largest product: long strides have a second turn there
+NUMBERS = 1 << 10  # of the text, that are looked beyond
+PLAIN = (0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -1.5, 300.0)
+MOST = 4  # numbers of the text that are tried, with their differences
 
 Inputs = Mapping[str, Array]
 
@@ -41,13 +53,11 @@ Inputs = Mapping[str, Array]
 def rerun(program: Program, sizes: int = SIZES, work: int = WORK) -> Agreement | Disagreement:
     """`program → agreement or disagreement`."""
     real, runs, tried = retyped(program, "f64"), 0, 0
-    for rows, drawn, left in (
-        (small(program, sizes), draws, [work]),
-        (edges(program), the_end, [4 * work]),
-        (large(program, sizes), draws, [work]),
-    ):
+    small = sizes_to_try(program, sizes, VOLUME, range(SMALL))
+    large = [row for row in sizes_to_try(program, sizes, SECOND) if row not in small][-LARGE:]
+    for rows, drawn, left in ((small, draws, [work]), (edges(program), the_end, [4 * work]), (large, draws, [work])):
         for number, row in enumerate(rows):
-            if any(prod(max(0, int(evaluate(e, row))) for e in t.shape) > LONGEST for t in program.op.tensors):
+            if any(math.prod(max(0, int(evaluate(e, row))) for e in t.shape) > LONGEST for t in program.op.tensors):
                 continue  # too large to be drawn
             before = runs
             for turn, inputs in drawn(real, row, number):
@@ -116,3 +126,58 @@ def _apart(tensor: Tensor, got: Array, want: Array, asked: Array) -> Iterator[Mi
     for place in np.argwhere(asked & np.logical_not(same)):
         at = tuple(map(int, place))
         yield Mismatch(tensor.name, at, got[at].item(), want[at].item())
+
+
+def edges(program: Program) -> Iterator[dict[str, int]]:
+    """Each size alone one beyond every number of the text, one beyond three times it, where rings of three are full, and at it; then two together."""
+    names, found = program.op.sizes, sorted(numbers(program))
+    alone = ([n + 1 for n in found], [3 * n + 1 for n in found], found)
+    rows = [{name: value} for values in alone for value in values for name in names]
+    rows += [{a: n + d, b: n + d + 1} for n in found for d in (0, 1) for a, b in permutations(names, 2)]
+    for row in rows:
+        if admitted(program, whole := dict.fromkeys(names, 1) | row):
+            yield whole
+
+
+def numbers(program: Program) -> frozenset[int]:
+    """The numbers of a program's index terms."""
+    every = (term for step in program.steps for term in terms(step))
+    extents = (axis.extent for launch in program.launches for axis in launch.grid + launch.block)
+    return frozenset(
+        int(node.value)
+        for term in (*every, *extents)
+        for node in walk(term)
+        if isinstance(node, Const) and node.dtype == INDEX and SMALL <= node.value <= NUMBERS
+    )
+
+
+def nasty_inputs(program: Program, sizes: Mapping[str, int], seed: int) -> dict[str, Array]:
+    """Of every tensor elements that stand out; for every third seed they are all equal."""
+    found: dict[str, Array] = {}
+    for name, values in random_inputs(program.op, sizes, seed).items():
+        dtype = program.op.tensor(name).dtype
+        chance = np.random.default_rng([seed, 4, zlib.crc32(name.encode())])
+        pool = floats(program) if dtype in FLOATS else (False, True) if dtype == BOOL else integers(dtype, sizes)
+        shape = () if seed % 3 == 2 else values.shape
+        found[name] = np.broadcast_to(np.asarray(pool, outside_dtype(dtype))[chance.integers(len(pool), size=shape)], values.shape)
+    return found
+
+
+def integers(dtype: str, sizes: Mapping[str, int]) -> tuple[int, ...]:
+    """Integers of a dtype that stand out.
+
+    >>> integers("i8", {"n": 5})
+    (-128, -127, -1, 0, 1, 2, 3, 4, 5, 7, 8, 12, 64, 126, 127)
+    """
+    limits = np.iinfo(outside_dtype(dtype))
+    low, high = int(limits.min), int(limits.max)
+    near = {0, 1, 2, 3, 7, 8, *(n + d for n in sizes.values() for d in (-1, 0)), math.isqrt(high) + 1, high // 2 + 1}
+    return tuple(sorted({n for n in near if 0 <= n <= high} | {low, low + 1, high - 1, high, max(low, -1)}))
+
+
+def floats(program: Program) -> tuple[float, ...]:
+    """Numbers around 0, those of the text, and their differences: at these a sum is what it is compared with."""
+    every = (*(e.value for e in program.op.equations), *(t for step in program.steps for t in terms(step, facts=True)))
+    found = (abs(t.value) for term in every for t in walk(term) if isinstance(t, Const) and t.dtype in FLOATS)
+    written = sorted({float(n) for n in found if math.isfinite(n)})[:MOST]
+    return tuple(dict.fromkeys((*PLAIN, *written, *(a - b for a in written for b in written if a > b > 0))))

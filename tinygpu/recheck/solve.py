@@ -15,12 +15,12 @@ from typing import Any, Literal, TypeAlias
 
 import z3
 
+from tinygpu.category.solver import solved
 from tinygpu.record import dataclass
 
 Verdict: TypeAlias = Literal["proved", "unknown", "false"]
 Z3_STEPS = 20_000_000  # z3's resource units for one text: a few seconds
 CVC5_STEPS = 200_000  # cvc5's resource units for one text: a few seconds
-SEARCHES = 5  # of z3, each with its own seed and its share of the steps
 MISSING = "cvc5 is not installed"
 
 
@@ -70,20 +70,10 @@ def numbered(text: str) -> str:
 @cache
 def ask_z3(text: str, steps: int = Z3_STEPS) -> str:
     """z3's answer: sat, unsat or unknown."""
-    for seed in range(SEARCHES):
-        context = z3.Context()
-        search = z3.Cond(z3.Probe("is-qfnra", context), z3.Tactic("qfnra-nlsat", context), z3.Tactic("smt", context), context)
-        solver = search.solver()  # z3's own choice depends on the clock, and on how much memory the process holds
-        solver.set("rlimit", max(1, steps // SEARCHES))
-        solver.set("random_seed", seed)
-        solver.set("ctrl_c", False)  # an interrupt is Python's: z3's own handler answers "unknown" instead
-        try:
-            solver.from_string(text)
-        except z3.Z3Exception as error:
-            return f"not read: {error}"
-        if (said := str(solver.check())) != "unknown":
-            break
-    return said
+    try:
+        return str(solved(text, steps)[0])
+    except z3.Z3Exception as error:
+        return f"not read: {error}"
 
 
 @cache

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
+from tinygpu.category.evaluate import evaluate as number
 from tinygpu.category.number import Array, Value
 from tinygpu.category.region import Region
 from tinygpu.category.term import App, Const, Term, Var, conjuncts, variables, walk
@@ -51,6 +52,14 @@ def sizes_to_try(program: Program, limit: int = 60, volume: int = 1 << 22, more:
         rows, bulk = rows[bulk <= volume], bulk[bulk <= volume]
     chosen = [tuple(map(int, row)) for row in rows[np.argsort(bulk, kind="stable")]]
     return [dict(zip(names, row, strict=True)) for row in _spread(chosen, limit, _empty(chosen) if more else [])]
+
+
+def admitted(program: Program, sizes: Mapping[str, int]) -> bool:
+    """Whether sizes satisfy the preconditions."""
+    try:
+        return all(number(guard, sizes) for guard in (*program.op.where, *program.where))
+    except ZeroDivisionError:
+        return False
 
 
 def _empty(rows: list[tuple[int, ...]]) -> list[tuple[int, ...]]:

@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from math import gcd
+from math import gcd, prod
 
 from tinygpu.category.decide import holds
 from tinygpu.category.dtype import BYTES
 from tinygpu.category.layout import elements
 from tinygpu.category.region import Region
 from tinygpu.category.term import INDEX, App, Axis, Const, Term, Var, equal, text
-from tinygpu.obligations.storage import product
 from tinygpu.program.step import Array, Launch
 from tinygpu.record import dataclass, field
 from tinygpu.validate.same import Here, canonical
@@ -82,7 +81,7 @@ class Flat:
         array = self.arrays[name]
         if array.owner == "block":
             return Const(elements(array.extents, array.layout))
-        return product(array.extents)
+        return prod(array.extents, start=Const(1))
 
     def unaligned(self, pointer: Pointer, start: Term, count: int, here: Here) -> str:
         """Why a wide access may not be aligned; empty if it is."""
