@@ -17,9 +17,10 @@ from tinygpu.category.operation import FUNCTION
 from tinygpu.category.term import BOOL, INDEX, App, Const, Term, apply, equal, select
 from tinygpu.record import dataclass
 from tinygpu.runtime import offered
+from tinygpu.validate.cast import converted
 from tinygpu.validate.expression import Reader
 from tinygpu.validate.same import canonical
-from tinygpu.validate.typed import FLOATS, OPERATORS, SIGNED_INDEX, Atom, Pointer, Thing, Value, converted, unread
+from tinygpu.validate.typed import FLOATS, OPERATORS, SIGNED_INDEX, Atom, Pointer, Thing, Value, unread
 
 NUMBERS = {text.removeprefix("np."): name for name, text in NUMPY.items() if name not in (*HALVES, BOOL)} | {"uint64": "u64"}
 ATTRIBUTES: Mapping[str, Atom] = {  # of numpy

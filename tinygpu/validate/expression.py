@@ -17,6 +17,7 @@ from tinygpu.category.dtype import INTEGERS
 from tinygpu.category.operation import COMPARISONS, FUNCTION
 from tinygpu.category.term import BOOL, INDEX, App, Const, Read, Term, apply, text
 from tinygpu.record import dataclass, field
+from tinygpu.validate.cast import as_index, as_kind, beside, converted, extreme
 from tinygpu.validate.same import Here
 from tinygpu.validate.typed import (
     FLOATS,
@@ -32,11 +33,6 @@ from tinygpu.validate.typed import (
     Stale,
     Thing,
     Value,
-    as_index,
-    as_kind,
-    beside,
-    converted,
-    extreme,
     unread,
 )
 from tinygpu.validate.width import Width

@@ -17,10 +17,11 @@ from tinygpu.program.statement import line
 from tinygpu.program.step import Array, Assign, Fact, For, If, Step, Sync, steps
 from tinygpu.program.traverse import meets
 from tinygpu.record import dataclass, field, replace
-from tinygpu.validate.moves import Sink, emptied, loads, stores, together, written
+from tinygpu.validate.moves import Sink, emptied, loads, stores, together
 from tinygpu.validate.same import Here
 from tinygpu.validate.scope import Effects, Scope, names_in
 from tinygpu.validate.typed import Atom, Cells, Differs, Number, Pointer, unread
+from tinygpu.validate.written import written
 
 
 @dataclass(slots=True)
