@@ -34,8 +34,8 @@ DEFECTS = (
     # the prover: a claim that is not asked, or asked of less
     Defect("one store twice is not asked", "obligations/memory.py", "        if p == q and not alone:", "        if p == q:", wrong("TG202_two_threads")),
     Defect("an element that nobody stores is not asked", "obligations/memory.py", "if t.name not in made):", "if t.name in made):", wrong("TG201_no_tail")),
-    Defect("a warp barrier is one of the block", "obligations/barriers.py", "                found = found.plus(Met((), (TRUE,)))", "                found = found.plus(Met((TRUE,), (TRUE,)))", wrong("TG302_warp_barrier")),
-    Defect("a barrier of the next turn is one of this", "obligations/barriers.py", "        turn = next_ if TRUE in met(loop.body).block else Var(name + LATER) > Var(name)", "        turn = equal(Var(name + LATER), Var(name))", wrong("TG302_next_turn_alone")),
+    Defect("a warp barrier is one of the block", "obligations/barriers.py", "                found += ((scope, TRUE),)", "                found += (('block', TRUE),)", wrong("TG302_warp_barrier")),
+    Defect("a barrier of the next turn is one of this", "obligations/barriers.py", "        turn = next_ if (\"block\", TRUE) in met(loop.body) else Var(name + LATER) > Var(name)", "        turn = equal(Var(name + LATER), Var(name))", wrong("TG302_next_turn_alone")),
     Defect("a write may be outside", "obligations/memory.py", "        if not access.index:", "        if not access.index or access.write:", wrong("TG203_shared_too_short")),
     Defect("a divergent barrier is not asked", "obligations/barriers.py", "    if other == guard:\n        return", "    if other != guard:\n        return", wrong("TG303_divergent_barrier")),
     Defect("a cell that nobody wrote is not asked", "obligations/store.py", "            if read.tensor.endswith((FRESH, UNSOLVED)):", "            if read.tensor.endswith(UNSOLVED):", unsound("unwritten_index_in_guard")),
