@@ -43,7 +43,7 @@ DEFECTS = (
     Defect("that a fold is whole is not asked", "obligations/fold.py", "    goal = onto(parts, tuple(Var(a.name) for a in wanted.axes), inner.extents)", "    goal: Term = TRUE", wrong("TG505_a_term_is_missing")),
     Defect("a fold outside of its range may add anything", "obligations/fold.py", "    if lands != TRUE:", "    if lands == FALSE:", wrong("TG504_outside_the_fold")),
     Defect("the order of a fold is not asked", "obligations/fold.py", "    if not as_monoid(wanted.monoid).commutative:\n        yield from _ordered", "    if as_monoid(wanted.monoid).commutative:\n        yield from _ordered", wrong("TG508_changed_order")),
-    Defect("a monoid need not be associative", "obligations/laws.py", 'for law in ("invariant", "associative", "commutative") if d.commutative else ("invariant", "associative"):', 'for law in ("invariant",):', wrong("TG520_not_associative")),
+    Defect("a monoid need not be associative", "obligations/laws.py", 'for law in ("unit", "idempotent", "invariant", "associative", "commutative"):', 'for law in ("unit", "idempotent", "invariant"):', wrong("TG520_not_associative")),
     Defect("a quotient is always defined", "obligations/defined.py", '            return App("ne", (divisor, zero(divisor.dtype)), BOOL)', "            return TRUE", unsound("u1_truth_kept")),
     Defect("a comparison of rounded numbers is one of reals", "obligations/control.py", "            if stored and op in COMPARISONS and compared(term):", "            if op in COMPARISONS:", unsound("u9_store_by_rounding")),
     Defect("a quotient has a value whatever it divides by", "category/total.py", "    if term.op not in PARTIAL:\n        return False", "    if term.op in PARTIAL:\n        return False", "tinygpu/category/total.py"),
