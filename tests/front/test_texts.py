@@ -18,10 +18,8 @@ SAMPLE = 80
 COPY = "op copy(x: f32[n]) -> (z: f32[n]) { z[i] = x[i] }\n"
 
 
-def tiled(
-    value: str, threads: str = "64", factors: str = "g, t", more: str = "", ins: str = "x: f32[n]", out: str = "z: f32[n]"
-) -> str:
-    return f"op copy({ins}) -> ({out}) {{ z[i] = {value} }}\nmachine m : copy {{\n  work grid = (g), block = (t: {threads})\n  compute i = ({factors})\n{more}}}\n"
+def tiled(value: str, threads: str = "64", factors: str = "g, t", more: str = "", ins: str = "x: f32[n]") -> str:
+    return f"op copy({ins}) -> (z: f32[n]) {{ z[i] = {value} }}\nmachine m : copy {{\n  work grid = (g), block = (t: {threads})\n  compute i = ({factors})\n{more}}}\n"
 
 
 def by_hand(body: str) -> str:
@@ -42,7 +40,7 @@ HOSTILE = {
     "a long loop of nothing": by_hand("for k < 1000000000 { }"),
     "a long loop that is wrong": by_hand("for k < 1000000000 { if n > 0 { a[] = a[]*0.5 + 1 } }\n    z[g*64 + t] = a[] if g*64 + t < n"),
     "a million turns in registers": by_hand("for k < 1000000 in register { a[] += 1 }"),
-    "five thousand values": by_hand(f"for k in {listed(5000)} {{ a[] += k }}"),
+    "two thousand values": by_hand(f"for k in {listed(2000)} {{ a[] += k }}"),
     "values within values": by_hand("".join(f"for k{q} in {listed(20)} {{ " for q in range(6)) + "a[] += k0" + "}" * 6),
     "400 steps in a chain": by_hand(f"for k in {listed(400)} {{ a[] = exp(a[]) }}"),
     "a value that doubles": by_hand("a[] = a[] * a[] + a[]\n" * 40),
@@ -58,7 +56,7 @@ HOSTILE = {
     "5000 signs": tiled("-" * 5000 + "x[i]"), "5000 terms": tiled(" + ".join(["x[i]"] * 5000)), "3000 choices": tiled("x[i] if x[i] > 1 else " * 3000 + "0"),
     "a register factor of a million": tiled("x[i]", factors="g, t, v: 1000000", more="register v\n"),
     "14 factors in registers": tiled("x[i]", factors="g, " + ", ".join(f"v{q}: 2" for q in range(14)) + ", t", more=f"register {', '.join(f'v{q}' for q in range(14))}\n"),
-    "an op of 3000 equations": chain("a{0}[i] = a{1}[i] + 1", 3000), "an equation that doubles": chain("a{0}[i] = a{1}[i] + a{1}[i]", 40),
+    "an op of 1000 equations": chain("a{0}[i] = a{1}[i] + 1", 1000), "an equation that doubles": chain("a{0}[i] = a{1}[i] + a{1}[i]", 40),
     "1500 inputs": tiled("x0[i]", ins=", ".join(f"x{q}: f32[n]" for q in range(1500))),
     "a million choices of params": "".join(f"param P{q} in {{{listed(100)[1:-1]}}}\n" for q in range(3)) + tiled("x[i]", "P0*P1*P2 + 1"),
     "an import of a device": f'import "/dev/zero"\n{COPY}', "an import of a secret": f'import "/etc/passwd"\n{COPY}',
@@ -98,20 +96,12 @@ def test_a_number_is_an_input() -> None:
     assert [text_of(n) for n in range(20)] == [text_of(n) for n in range(20)] and len({text_of(n) for n in range(200)}) > 190
 
 
-def test_the_worker_hears_what_a_spec_may_not_do(worker: Worker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The worker is no use if it cannot hear: the same file, with a door that does what it must not."""
+def test_the_worker_hears_what_a_spec_may_not_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is no use if it cannot hear."""
     from tests.front import worker as module
 
     monkeypatch.setattr(module, "listening", True)
-    for event, arguments in (
-        ("open", ("x", "w", 0)),
-        ("os.system", ("ls",)),
-        ("compile", (b"1 + 1", "<string>")),
-        ("subprocess.Popen", ("ls",)),
-    ):
+    for event, *arguments in (("open", "x", "w", 0), ("os.system", "ls"), ("compile", b"1 + 1", "<string>"), ("open", "x", "r", 0)):
         module.heard.clear()
-        module.listen(event, arguments)
-        assert module.heard
-    module.heard.clear()
-    module.listen("open", ("x", "r", 0))
-    assert not module.heard
+        module.listen(event, tuple(arguments))
+        assert bool(module.heard) == ("r" not in arguments)

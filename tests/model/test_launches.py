@@ -37,16 +37,6 @@ def test_a_fold_goes_on_over_the_factors_that_the_grid_carried() -> None:
     assert [(w.name, w.dtype, [text(n) for n in w.shape]) for w in made.workspaces] == [("s_part", "f32", ["ceil(n / 16)"])]
 
 
-def test_three_launches_fold_in_three_steps() -> None:
-    made = machine(
-        TOTAL
-        + f"machine m : total {{\n{PARTIAL}launch two {{ work grid = (h: 3), block = (t: 4)\n compute g = (c, h, t)\n time c }}\n"
-        "launch three { work block = (h: 3) }\n}"
-    )
-    assert [w.name for w in made.workspaces] == ["s_part", "s_part2"]
-    assert [one.phases[0].parts for one in made.launches] == [("s_part",), ("s_part2",), ()]
-
-
 def test_an_intermediate_without_a_fold_is_put_in_where_no_launch_evaluates_it() -> None:
     made = machine(
         CHAIN + "machine m : chain {\n launch one { equations m\n work grid = (r), block = (t: 8)\n compute j = (c, t)\n time c }\n"

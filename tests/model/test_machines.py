@@ -83,36 +83,6 @@ def test_any_product_of_factors_with_one_inferred_covers(extents: list[int], dat
     )
 
 
-def test_the_extent_that_is_inferred() -> None:
-    made = machine(COPY, "work grid = (g), block = (t: 256)\ncompute i = (g, t, v: 4)\nvector v")
-    (launch,) = made.launches
-    assert [(a.name, text(a.extent), a.sort) for a in launch.grid + launch.block] == [
-        ("g", "ceil(n / 1024)", "grid"),
-        ("t", "256", "block"),
-    ]
-    (phase,) = launch.phases
-    assert text(phase.owner.terms[0]) == "(g*256 + t)*4 + v"
-    assert [text(g) for g in phase.owner.domain.guard] == ["(g*256 + t)*4 + v < n"]
-
-
-def test_a_precondition_takes_the_tail_away() -> None:
-    made = machine(COPY, "work grid = (g), block = (t: 256)\ncompute i = (g, t)\nwhere n % 256 == 0")
-    assert not made.launches[0].phases[0].owner.domain.guard and [text(w) for w in made.where] == ["n % 256 == 0"]
-
-
-def test_factors_stand_in_the_order_of_their_sorts() -> None:
-    made = machine(
-        MATMUL, "work grid = (bx, by), block = (tx: 2)\ncompute i = (by, ri: 2), j = (bx, tx, v: 2)\nvector v\nregister ri\ntime k"
-    )
-    (phase,) = made.launches[0].phases
-    assert [(a.name, a.sort) for a in phase.owner.domain.axes] == [
-        ("bx", "grid"), ("by", "grid"), ("tx", "block"), ("k", "time"), ("ri", "register"), ("v", "vector")
-    ]  # fmt: skip
-    assert [(a.name, a.sort) for a in phase.owner.codomain] == [("i", "data"), ("j", "data"), ("k", "reduction")]
-    made = machine(MATMUL, "work grid = (), block = ()\ntime j, i\ntime k")
-    assert made.launches[0].time == ("j", "i", "k")  # the nesting order
-
-
 def test_a_work_factor_that_an_equation_does_not_mention_replicates_it() -> None:
     made = machine(
         "op center(x: f32[R, N]) -> (y: f32[R, N]) {\n m[r] = sum[k] x[r, k]\n y[r, j] = x[r, j] - m[r]\n}\n",
@@ -145,35 +115,6 @@ def test_params_make_one_machine_for_each_choice() -> None:
         ("m[B=64]", (("B", 64), ("V", 4)), "sm_90a"),
     ]
     assert [text(m.launches[0].grid[0].extent) for m in made] == ["ceil(n / 64)", "ceil(n / 256)"] and made[0].where == ()
-
-
-def test_one_machine_for_each_op_and_dtype() -> None:
-    ops = COPY + "op relu[T in {f16, f32}](x: T[n]) -> (z: T[n]) { z[i] = max(x[i], 0) }\n"
-    clauses = "work grid = (g), block = (t: 32)\ncompute i = (g, t)"
-    assert [(m.title, m.op.name) for m in spec(f"{ops}machine one : relu {{\n{clauses}\n}}").machines] == [
-        ("one[T=f16]", "relu[f16]"),
-        ("one[T=f32]", "relu[f32]"),
-    ]
-    titles = [m.title for m in spec(f"{ops}machine many : copy, relu {{\n{clauses}\n}}").machines]
-    assert titles == ["many[op=copy]", "many[op=relu, T=f16]", "many[op=relu, T=f32]"]
-
-
-def test_a_machine_with_a_program_has_a_work_object_and_no_phases() -> None:
-    made = machine(
-        COPY,
-        "param B = 64\nlaunch only {\nwork grid = (g: ceil(n / B)), block = (t: B)\n}\nprogram {\n z[g*B + t] = x[g*B + t] if g*B + t < n\n}",
-    )
-    (launch,) = made.launches
-    assert made.program is not None and launch.name == "only" and launch.phases == () and made.constants == (("B", 64),)
-    assert [text(a.extent) for a in launch.grid + launch.block] == ["ceil(n / 64)", "64"]
-
-
-def test_spans_point_at_the_declarations_and_the_assignment() -> None:
-    source = COPY + "machine m : copy {\n  work grid = (g), block = (t: 64)\n  compute i = (g, t)\n}"
-    (made,) = spec(source).machines
-    (phase,) = made.launches[0].phases
-    cut = [source[a.span.start : a.span.end] for a in (*phase.owner.domain.axes, *phase.owner.codomain)]
-    assert cut == ["g", "t: 64", "i = (g, t)"] and source[phase.span.start : phase.span.end] == "compute i = (g, t)"
 
 
 def test_all_mistakes_are_found_at_once() -> None:

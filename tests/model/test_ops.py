@@ -99,14 +99,6 @@ def test_a_gather_casts_what_it_reads_to_an_index() -> None:
     assert isinstance(promise, Fold) and promise.monoid == "all" and text(promise.axes[0].extent) == "n"
 
 
-def test_a_family_is_one_op_for_each_dtype() -> None:
-    made = spec("op relu[T in {f16, f32}](x: T[n]) -> (z: T[n]) { z[i] = max(x[i], T(0)) }").ops
-    assert [(o.name, o.inputs[0].dtype, o.equations[0].value.dtype) for o in made] == [
-        ("relu[f16]", "f16", "f16"),
-        ("relu[f32]", "f32", "f32"),
-    ]
-
-
 def test_extents_that_may_be_negative_bring_a_precondition() -> None:
     made = op("op f(x: f32[H]) -> (z: f32[H - 2]) where H >= 5 and H % 2 == 0 { z[i] = x[i + 1] }")
     assert [text(w) for w in made.where] == ["H >= 5", "H % 2 == 0", "H - 2 >= 0"]
@@ -131,7 +123,7 @@ machine m : f {
 
 
 def test_thousands_of_axes_are_not_looked_at() -> None:
-    sizes, indices = (", ".join(f"{letter}{k}" for k in range(4000)) for letter in "ni")
+    sizes, indices = (", ".join(f"{letter}{k}" for k in range(1000)) for letter in "ni")
     declared = f"op f(x: f32[{sizes}]) -> (y: f32[{sizes}]) {{ z[{indices}] = x[{indices}]\n y[{indices}] = z[{indices}] }}"
     tree, start = parse(declared, "wide"), time.process_time()
     with pytest.raises(TinygpuError) as caught:
