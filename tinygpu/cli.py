@@ -81,7 +81,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return code
     except TinygpuError as error:
-        show(error.diagnostics, getattr(arguments, "output_format", "human"))
+        show(error.diagnostics, getattr(arguments, "output_format", "human"), error.texts)
         return BAD
     except BrokenPipeError:  # the reader of our output left, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,11 +1,13 @@
 """What tinygpu says to people: a place in a text, and a message about it.
 
-Comes in: a code of the catalogue, a title in words, labelled spans, one smallest case, helps.
+Comes in: a code that has a page, a title in words, labelled spans, one smallest case, helps.
 Goes out: one frozen `Diagnostic`, which `tinygpu.report` renders for terminals, JSON, SARIF and GitHub.
 The one idea: every stage raises or returns this value and nothing else, so no traceback reaches a user.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 from tinygpu.record import dataclass, field
 
@@ -67,16 +69,18 @@ class Diagnostic:
 
 
 class TinygpuError(Exception):
-    """Bad input, carried to the edge of the program as diagnostics; `rest` is what could be made of what is right beside it, if anything.
+    """Bad input, carried to the edge of the program as diagnostics; `rest` is what could be made of what is right beside it, if anything;
+    `texts` are those that the diagnostics point into, where they lie in no file.
 
     >>> TinygpuError.of("TG101", "unknown name q").diagnostics[0].code
     'TG101'
     """
 
-    def __init__(self, *diagnostics: Diagnostic):
+    def __init__(self, *diagnostics: Diagnostic, texts: Mapping[str, str] | None = None):
         super().__init__("\n".join(f"{d.code} {d.title}" for d in diagnostics))
         self.diagnostics = diagnostics
         self.rest: object = None
+        self.texts = texts
 
     @classmethod
     def of(cls, code: str, title: str, span: Span = NOWHERE, text: str = "", help: str = "", *labels: Label) -> TinygpuError:

@@ -1,15 +1,28 @@
-"""What tests of machines call: whether something goes wrong with one at some sizes.
+"""Counterexamples as tests: what `tinygpu check --as-test FILE` writes, and what such tests of machines call.
 
-Comes in: a spec, the title of a machine, sizes. Goes out: what went wrong, in words; nothing where nothing did.
-The one idea: the simulator runs the machine's program in several orders of its threads, and compares it with its equation.
+Comes in: a spec, the title of a machine, sizes; refuted machines. Goes out: what went wrong, in words, and nothing where nothing did; a file for
+pytest, which fails as each counterexample says and passes once its machine is right. The one idea: what is shown was seen in the simulator, so the
+test runs the simulator at the same sizes, and needs neither prover nor kernel; where nothing has to be run to see it, such as a block that is too
+large, the test asks for the verdict.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tinygpu import pipeline
+
+HEADER = '''"""Counterexamples, written by `tinygpu check --as-test`. Each test fails until its machine is repaired."""
+
+from pathlib import Path
+
+from tinygpu.testing import {}
+
+HERE = Path(__file__).parent
+'''
 
 
 def went_wrong(spec: str | Path, title: str, sizes: Mapping[str, int]) -> str:
@@ -35,3 +48,29 @@ def refuted(spec: str | Path, title: str, code: str) -> str:
     if isinstance(verdict, pipeline.Refutation) and verdict.diagnostic.code == code:
         return verdict.diagnostic.title
     return ""
+
+
+def as_tests(found: Sequence[tuple[str, str, pipeline.Refutation]], folder: Path) -> str:
+    """The file for refuted machines, each with the path of its spec and its title, as it lies in a folder."""
+    called = sorted({"went_wrong" if verdict.sizes else "refuted" for _, _, verdict in found})
+    tests = [as_test(path, title, verdict, os.path.relpath(path, folder)) for path, title, verdict in found]
+    return "\n\n".join([HEADER.format(", ".join(called)), *tests])
+
+
+def as_test(path: str, title: str, verdict: pipeline.Refutation, spec: str) -> str:
+    """One test.
+
+    def test_floor_grid():
+        \"\"\"TG201 … and the case\"\"\"
+        assert went_wrong(HERE / "scale.tgpu", "floor_grid", {"n": 1}) == ""
+    """
+    name = re.sub(r"\W+", "_", f"{Path(path).stem}_{title}", flags=re.ASCII).strip("_").lower()
+    ask, what = ("went_wrong", dict(verdict.sizes)) if verdict.sizes else ("refuted", verdict.diagnostic.code)
+    call = f"{ask}(HERE / {spec.replace(os.sep, '/')!r}, {title!r}, {what!r})"
+    case = verdict.diagnostic.case.rows if verdict.diagnostic.case else ()
+    said = [f"{verdict.diagnostic.code} {verdict.diagnostic.title}", *[""] * bool(case)]
+    said += [f"{name}: {' and '.join(values)}" for name, values in case]
+    first, *rows = (line.replace("\\", "\\\\").replace('"', "'") for line in said)
+    return "\n".join(
+        [f"def test_{name}():", f'    """{first}', *(f"    {row}" for row in rows), '    """', f'    assert {call} == ""', ""]
+    )

@@ -10,7 +10,6 @@ import argparse
 import re
 import secrets
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,6 +26,7 @@ from benchmarks.gpu.ready import Made, all_made, machines, program, specs
 from benchmarks.gpu.run import MINUTES, RESULTS, Run
 from benchmarks.gpu.table import table
 from benchmarks.gpu.timing import ROUNDS
+from tinygpu.record import replace
 
 
 def with_gpu(run: Run, gpu: Gpu, cases: Sequence[GpuCase], every: Sequence[str], peers: bool, workers: int | None) -> None:

@@ -102,14 +102,15 @@ def compared() -> Iterator[Term]:
 
 def functions(module: ModuleType) -> tuple[Callable[..., Any], ...]:
     """All that a file defines, so that what is added is seen."""
-    return tuple(inspect.unwrap(f) for _, f in inspect.getmembers(module, inspect.isfunction) if f.__module__ == module.__name__)
+    own = (inspect.unwrap(f) for _, f in inspect.getmembers(module, callable) if getattr(f, "__module__", "") == module.__name__)
+    return tuple(filter(inspect.isfunction, own))
 
 
 RULE_MAKERS: tuple[Callable[..., Any], ...] = (
     *(f for module in (linear, bounds, settle, decide) for f in functions(module)),
     node.apply, term.conjunction, term.conjuncts, term.negation, term.select,
     simplify._index, simplify._joined, simplify._comparison, simplify._logic, simplify._complement,
-    known.nonnegatives, known._compared, known._least,
+    inspect.unwrap(known.nonnegatives), known._least,
 )  # fmt: skip
 NO_INDEX = ("Fold(", "Read(")  # arms about values: tests/laws/test_simplify.py runs them
 
@@ -152,6 +153,8 @@ class Reached:
 
     @contextmanager
     def watching(self) -> Iterator[None]:
+        for remembered in (linear.polynomial, known.nonnegatives):
+            remembered.cache_clear()
         before = sys.gettrace()
         sys.settrace(self.trace)
         try:

@@ -93,7 +93,7 @@ def test_an_old_encoding_of_the_terminal(run, root):
 def test_progress_is_said_after_a_while(capsys):
     import time
 
-    from tinygpu.commands.common import Progress
+    from tinygpu.commands.together import Progress
 
     with Progress(patience=0.02) as now:
         now("checking matmul_tile (1 of 3)")

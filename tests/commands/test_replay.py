@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from tinygpu.category.smtlib import name_of
 from tinygpu.obligations import claims_of
 from tinygpu.pipeline import load_text, program
 from tinygpu.proof.certificate import Certificate, Entry, formula, read
+from tinygpu.record import replace
 
 FILE = Path("proofs/good/scale_m.json")
 Run = Callable[..., tuple[int, str, str]]

@@ -7,7 +7,6 @@ work together. Goes out: their texts, followed; of some of each shape outputs, c
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from tests.emit.hand_programs import PROGRAMS
 from tests.program.library import TEXTS
 from tinygpu.emit.cpu import cpu_kernels, cpu_name
 from tinygpu.program.step import Program
+from tinygpu.record import replace
 from tinygpu.simulate.inputs import random_inputs
 from tinygpu.simulate.simulate import simulate
 from tinygpu.validate.cpu import validate

@@ -8,7 +8,6 @@ numba compiles is the text, so the text itself is what is run here; and nothing 
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -30,6 +29,7 @@ from tinygpu.emit.cuda_text import literal
 from tinygpu.hardware.gate import compile_ptx, gate, gates, loaded, missing
 from tinygpu.hardware.machine_code import Report, disassembler, share
 from tinygpu.program.step import Assign, For, Program
+from tinygpu.record import replace
 from tinygpu.simulate.inputs import random_inputs
 from tinygpu.simulate.reference import reference
 from tinygpu.simulate.simulate import simulate

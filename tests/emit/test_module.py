@@ -9,7 +9,6 @@ import ast
 import inspect
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +17,7 @@ import pytest
 from tests.emit.specs_for_launchers import SPECS, WORK, built, module, text
 from tinygpu import runtime
 from tinygpu.emit.module import emit
+from tinygpu.record import replace
 from tinygpu.run.load import load
 
 

@@ -7,7 +7,6 @@ which one node may be wrong, and everything around the node is put together agai
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from tinygpu.category.layout import PLAIN
@@ -31,6 +30,7 @@ from tinygpu.category.term import (
 )
 from tinygpu.obligations.wellformed import gaps
 from tinygpu.program.step import Array, Assign, For, Ghost, If, Launch, Program, Step, Sync
+from tinygpu.record import dataclass, replace
 
 T = TypeVar("T")
 Body = tuple[Step, ...]

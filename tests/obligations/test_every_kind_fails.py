@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -28,6 +27,7 @@ from tinygpu.obligations.trace import Trace
 from tinygpu.pipeline import load_text, program
 from tinygpu.program.step import Array, For, If, Program
 from tinygpu.proof.kernel import Proof, Theorem, discharge, prove
+from tinygpu.record import replace
 
 OPEN = sorted((Path(__file__).parent / "open").glob("*.tgpu"))
 WIDE = """

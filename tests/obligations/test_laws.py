@@ -7,7 +7,6 @@ numbers show it; what has no value is never taken for a number.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import pytest
 
@@ -18,6 +17,7 @@ from tinygpu.model.problems import Problems
 from tinygpu.model.scope import Scope
 from tinygpu.obligations.laws import of, title
 from tinygpu.proof.kernel import Theorem, discharge
+from tinygpu.record import replace
 from tinygpu.syntax import tree
 from tinygpu.syntax.parse import parse
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from tests.obligations.texts import open_codes
@@ -14,6 +12,7 @@ from tinygpu.category.term import BOOL, INDEX, TRUE, App, Const, Fold, Read, Ter
 from tinygpu.obligations.wellformed import gaps
 from tinygpu.program import space
 from tinygpu.program.step import Array, Assign, Axis, For, Ghost, If, Launch, Program, Step, Sync
+from tinygpu.record import replace
 
 ZERO = Const(0.0, "f32")
 ONE = Const(1, "i32")

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from tinygpu.model.machine import Machine
 from tinygpu.program.read import read
 from tinygpu.program.render import render
 from tinygpu.program.step import For, Program, steps
+from tinygpu.record import replace
 from tinygpu.simulate.fault import sentence
 from tinygpu.simulate.inputs import promised, random_inputs
 from tinygpu.simulate.reference import reference

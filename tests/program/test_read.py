@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from tests.program.library import TEXTS, machines
@@ -15,6 +13,7 @@ from tinygpu.diagnostic import Diagnostic, TinygpuError
 from tinygpu.program.render import render_machine
 from tinygpu.program.space import LOCAL, SHARED, WORKSPACE
 from tinygpu.program.step import Array, Assign, For, Program, Sync, steps
+from tinygpu.record import replace
 
 OP = "op o(a: f32, x: f32[n], k: i32[n], h: f16[n]) -> (y: f32[n], c: i32[n]) { y[i] = a * x[i] + f32(h[i])\n c[i] = 2 * k[i] }\n"
 

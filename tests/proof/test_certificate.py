@@ -6,18 +6,18 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tinygpu import pipeline
-from tinygpu.commands.certify import place
+from tinygpu.commands.common import place
 from tinygpu.hardware.arch import CPU
 from tinygpu.model.source import said
 from tinygpu.pipeline import Proof, certificate, check, load, load_text, program
 from tinygpu.proof.certificate import Certificate, certify, digest, program_text, read, sha
 from tinygpu.proof.kernel import prove
+from tinygpu.record import replace
 
 ROOT = Path(__file__).resolve().parents[2]
 PROOFS = ROOT / "proofs"

@@ -5,7 +5,6 @@ Comes in: small machines. Goes out: verdicts. The one idea: what cannot be done 
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 
 import pytest
@@ -21,6 +20,7 @@ from tinygpu.proof import kernel
 from tinygpu.proof.certificate import digest
 from tinygpu.proof.check import Unknown, check
 from tinygpu.proof.kernel import Open, Proof, Theorem, ask, discharge, inhabited, prove
+from tinygpu.record import replace
 
 SPECS = Path(__file__).resolve().parent.parent.parent / "specs"
 GOOD = "local a: f32[]\na[] = 0\nfor k < N { a[] += x[ROW, k] }\ns[ROW] = a[]"
@@ -43,12 +43,12 @@ def test_a_proof_is_made_by_the_kernel_alone() -> None:
     for make in (
         lambda: Proof(other, ()),
         lambda: Proof(other, proof.theorems, object()),
-        lambda: dataclasses.replace(proof, program=other),
-        lambda: dataclasses.replace(proof, theorems=()),
+        lambda: replace(proof, program=other),
+        lambda: replace(proof, theorems=()),
     ):
         with pytest.raises(TypeError):
             make()
-    with pytest.raises(dataclasses.FrozenInstanceError):
+    with pytest.raises(AttributeError):
         proof.program = other  # type: ignore[misc]
 
 

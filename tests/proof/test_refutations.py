@@ -6,8 +6,6 @@ happens, and nothing smaller would have shown it.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -26,6 +24,7 @@ from tinygpu.proof.counterexample import find, search
 from tinygpu.proof.kernel import Open, Proof, Result, Theorem, moot, prove
 from tinygpu.proof.rows import _thread
 from tinygpu.proof.suggestion import suggested
+from tinygpu.record import replace
 from tinygpu.simulate.fault import At, OutOfBounds, SimulationBudget
 from tinygpu.simulate.inputs import edge_inputs, random_inputs
 from tinygpu.simulate.sizes import admitted

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,6 +12,7 @@ from tinygpu import pipeline
 from tinygpu.category.term import BOOL, App, Const, Var, ceildiv, equal
 from tinygpu.model.op import Op
 from tinygpu.program.step import Program
+from tinygpu.record import replace
 from tinygpu.simulate.inputs import random_inputs
 from tinygpu.simulate.reference import reference
 from tinygpu.simulate.sizes import boundaries, sizes_to_try

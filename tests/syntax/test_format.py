@@ -9,7 +9,6 @@ from __future__ import annotations
 import random
 import re
 from contextlib import suppress
-from dataclasses import fields, replace
 from typing import Any, get_args
 
 import pytest
@@ -19,6 +18,7 @@ from hypothesis import strategies as st
 from tests.front.grown import grown
 from tests.syntax.texts import EXAMPLES, bare, expression, nodes, step
 from tinygpu.diagnostic import TinygpuError
+from tinygpu.record import fields, replace
 from tinygpu.syntax import tree
 from tinygpu.syntax.arrange import WIDTH
 from tinygpu.syntax.expression import LEVELS

@@ -7,10 +7,10 @@ The one idea: whoever changes the grammar sees here what must stay readable.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, get_args
 
+from tinygpu.record import fields, is_dataclass, replace
 from tinygpu.syntax import tree
 from tinygpu.syntax.parse import parse
 

@@ -8,6 +8,7 @@ machine integers a ring, so a value is its polynomial; nothing that may have no 
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import islice
 from math import prod
 
@@ -33,7 +34,6 @@ from tinygpu.category.term import (
     Term,
     Var,
     apply,
-    kept,
     negation,
     rebuild,
     select,
@@ -48,7 +48,7 @@ UNITS = {"min": INFINITE[0], "max": INFINITE[1]}
 SWAPPED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
 
 
-@kept
+@cache
 def cancel(term: Term) -> Term:
     """The shorter term, or the same.
 

@@ -8,11 +8,11 @@ coefficient once each atom is written as its least value and a rest.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from tinygpu.category.linear import ONE, Polynomial, constant, number, plus, polynomial, replace_atoms, scaled
-from tinygpu.category.term import BOOL, INDEX, App, Axis, Const, Fold, Term, Var, children, conjuncts, kept, variables
+from tinygpu.category.term import BOOL, INDEX, App, Axis, Const, Fold, Term, Var, children, conjuncts, variables
 from tinygpu.record import dataclass, field
 
 if TYPE_CHECKING:
@@ -128,6 +128,7 @@ def _sizes(known: Known) -> Sizes:
     return Sizes(tuple(p for p in ends + known.forms if number(p) is None), least, frozenset(zeros))
 
 
+@cache
 def nonnegatives(fact: Term) -> tuple[Polynomial, ...]:
     """The polynomials that a comparison of indices, or the complement of one, says are not negative; the fact keeps them, since it is given
     again and again.
@@ -135,16 +136,6 @@ def nonnegatives(fact: Term) -> tuple[Polynomial, ...]:
     >>> nonnegatives(Var("i") < Var("n")) == (polynomial(Var("n") - Var("i") - 1),)
     True
     """
-    if not isinstance(fact, App) or fact.dtype != BOOL:
-        return ()
-    found: tuple[Polynomial, ...] | None = getattr(fact, "_form", None)
-    if found is None:
-        found = _compared(fact)
-        object.__setattr__(fact, "_form", found)
-    return found
-
-
-def _compared(fact: App) -> tuple[Polynomial, ...]:
     match fact:
         case App("not", (App(op, args),)) if op in COMPLEMENT:
             return nonnegatives(App(COMPLEMENT[op], args, BOOL))
@@ -199,7 +190,7 @@ def natural(term: Term) -> bool:
     return isinstance(term, Var)
 
 
-@kept
+@cache
 def inert(term: Term) -> bool:
     """Whether a term has nothing in it that could be decided: no condition, no quotient, no fold."""
     if isinstance(term, Fold) or term.dtype == BOOL or (isinstance(term, App) and term.op in ("select", "floordiv", "mod")):

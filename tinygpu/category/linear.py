@@ -8,7 +8,7 @@ they came, so that what is not changed can be written as it stood.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
-from functools import reduce
+from functools import cache, reduce
 from typing import TypeAlias
 
 from tinygpu.category.term import INDEX, App, Const, Term, Var, apply, lift, text, variables
@@ -18,6 +18,7 @@ Polynomial: TypeAlias = dict[Monomial, int]  # no coefficient is 0; terms keep t
 ONE: Polynomial = {(): 1}
 
 
+@cache
 def polynomial(term: Term) -> Polynomial:
     """The term as a polynomial in its atoms.
 
@@ -29,11 +30,7 @@ def polynomial(term: Term) -> Polynomial:
         case Const(int(value)):
             return constant(value)
         case App("add" | "sub" | "mul" | "neg" as op, args, "index"):
-            found: Polynomial | None = getattr(term, "_form", None)
-            if found is None:
-                found = _combined(op, *map(polynomial, args))
-                object.__setattr__(term, "_form", found)
-            return found
+            return _combined(op, *map(polynomial, args))
     return {(term,): 1}
 
 

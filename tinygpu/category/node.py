@@ -9,8 +9,7 @@ the other dtypes are values. Everything that tinygpu reasons about is built from
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import wraps
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 from tinygpu.category.dtype import DTYPES as DTYPES
 from tinygpu.category.dtype import FLOATS as FLOATS
@@ -18,8 +17,6 @@ from tinygpu.category.dtype import INTEGERS as INTEGERS
 from tinygpu.category.operation import ARITHMETICAL, COMPARING, COMPARISONS, LOGIC
 from tinygpu.diagnostic import NOWHERE, Span
 from tinygpu.record import dataclass, field
-
-T = TypeVar("T")
 
 INDEX = "index"
 BOOL = "bool"
@@ -32,23 +29,7 @@ class Algebra:
     nothing else are equal; `bare` is the one of them that was written nowhere.
     """
 
-    __slots__ = (
-        "_cancel",
-        "_form",
-        "_inert",
-        "_limited",
-        "_plain",
-        "_polynomial",
-        "_shuffled",
-        "_single",
-        "_size",
-        "_tensors",
-        "_total",
-        "_variables",
-        "_whole",
-        "bare",
-        "number",
-    )  # of the functions that are `kept`; of `polynomial` of an index or `nonnegatives` of a guard
+    __slots__ = ("bare", "number")
 
     bare: Any
     number: int
@@ -100,21 +81,6 @@ class Algebra:
 
     def __ge__(self, other: Term | int) -> Term:
         return apply("ge", self, other)
-
-
-def kept(function: Callable[[Any], T]) -> Callable[[Any], T]:
-    """The same function of terms: a term keeps its value, in the slot of the function's name, so it is computed once."""
-    name = f"_{function.__name__}"
-    put = vars(Algebra)[name].__set__
-
-    @wraps(function)
-    def value(term: Any) -> T:
-        found: Any = getattr(term, name, put)  # which no term keeps
-        if found is put:
-            put(term, found := function(term))
-        return found  # type: ignore[no-any-return]
-
-    return value
 
 
 TERMS: dict[tuple[Any, ...], Any] = {}  # every term, by its kind and parts; those inside by their identity, as they stay here

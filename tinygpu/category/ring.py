@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from functools import reduce
+from functools import cache, reduce
 from typing import Any, TypeAlias
 
 from tinygpu.category.dtype import BITS, SIGNED
 from tinygpu.category.linear import number, plus, times
 from tinygpu.category.rounding import nearest
-from tinygpu.category.term import FLOATS, App, Const, Term, kept, rebuild, text
+from tinygpu.category.term import FLOATS, App, Const, Term, rebuild, text
 
 Polynomial: TypeAlias = dict[tuple[Term, ...], Any]  # of `linear`, with fractions
 MOST = 64  # monomials of a polynomial, beyond which nothing is looked for
@@ -48,7 +48,7 @@ def _leaves(term: Term) -> int:
     return 1
 
 
-@kept
+@cache
 def polynomial(term: Term) -> Polynomial | None:
     """The term over the rationals, or over the integers modulo 2ʷ; None where that is long, or where it is infinite."""
     dtype = term.dtype

@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tinygpu.commands.common import PROVED, REFUTED, UNKNOWN, Progress, add_format, add_machine, print_json, show
+from tinygpu.commands.common import PROVED, REFUTED, UNKNOWN, add_format, add_jobs, add_machine, print_json, show
+from tinygpu.commands.together import Progress
 from tinygpu.diagnostic import Diagnostic
 from tinygpu.proof.assumed import AXIOMS, axioms
 from tinygpu.record import dataclass
@@ -49,7 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--replay", action="store_true", help="also ask both solvers who could do what, and run each on real numbers"
     )
-    parser.add_argument("--jobs", type=int, default=0, metavar="N", help="with --replay: how many processes (one for each core)")
+    add_jobs(parser, "with --replay: how many processes (one for each core)")
     add_format(parser)
 
 

@@ -9,94 +9,72 @@ from __future__ import annotations
 import argparse
 import keyword
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tinygpu import runtime
-from tinygpu.commands.common import BAD, Progress, add_format, add_machine, show, write
-from tinygpu.commands.specs import Judged, chosen, exit_code, judge, load_all
-from tinygpu.commands.together import processes, together
+from tinygpu.commands.common import add_format, add_jobs, add_machine, add_paths, show, write
+from tinygpu.commands.specs import Judged, chosen, exit_code, judge, load_sound
+from tinygpu.commands.together import Progress, processes, together
 from tinygpu.diagnostic import Diagnostic, TinygpuError
 from tinygpu.record import dataclass, replace
 
 if TYPE_CHECKING:
     from tinygpu.emit.module import Built
     from tinygpu.model.machine import Machine
-    from tinygpu.pipeline import Loaded
-
-IMPORTED = ("numba", "numpy", runtime.NAME)  # by the module itself
 
 EXAMPLE = "tinygpu build specs/matmul.tgpu -o kernels/"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("paths", nargs="+", metavar="PATH", help="files, folders, patterns, or - for standard input")
-    parser.add_argument(
-        "-o",
-        "--output",
-        default=".",
-        metavar="FOLDER",
-        help="where to put the modules, and the runtime beside them; - prints the modules alone",
-    )
+    add_paths(parser)
+    help = "where to put the modules, and the runtime beside them; - prints the modules alone"
+    parser.add_argument("-o", "--output", default=".", metavar="FOLDER", help=help)
     add_machine(parser)
-    parser.add_argument("--jobs", type=int, default=0, metavar="N", help="processes, on Linux (default: one a core)")
+    add_jobs(parser)
     add_format(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    style = arguments.output_format
-    specs, sources, problems = load_all(arguments.paths)
-    if problems:
-        show(problems, style, sources)
-        return BAD
-    if arguments.output != "-":
+    style, output = arguments.output_format, arguments.output
+    specs, sources = load_sound(arguments.paths)
+    if output != "-":
         apart([spec.path for spec in specs])
     machines = chosen(specs, arguments.machine)
-    made = make_all(specs, machines, arguments.output, processes(arguments.jobs))
+
+    def one(number: int) -> Made:
+        return make(specs[number].path, [machine for of, machine in machines if of is specs[number]], output)
+
+    made = together(len(specs), one, processes(arguments.jobs), lambda number: len(specs[number].text))
+    results = []
     with Progress() as now:
-        results = []
         for number, spec in enumerate(specs, 1):
             now(f"building {spec.path} ({number} of {len(specs)})")
             results.append(next(made))
     show((d for one in results for d in one.diagnostics), style, sources)
-    words = [hand_out(spec.path, one, arguments.output, style) for spec, one in zip(specs, results, strict=True)]
-    return exit_code(word for one in results for word in one.words) or exit_code(words)
+    words = [hand_out(spec.path, one, output, style) for spec, one in zip(specs, results, strict=True)]
+    return exit_code(word for one in results for _, word in one.verdicts) or exit_code(words)
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What came of a spec: a word for each of its machines that was asked for, what is said of them, and where all are proved the text of
-    the module and what is said of that."""
+    """What came of a spec: the titles of its machines that were asked for, each with a word for what came of it, what is said of them, and where
+    all are proved the text of the module and what is said of that."""
 
-    titles: tuple[str, ...]
-    words: tuple[str, ...]
+    verdicts: tuple[tuple[str, str], ...]
     diagnostics: tuple[Diagnostic, ...]
     text: str = ""
     found: tuple[Diagnostic, ...] = ()
 
 
-def make_all(specs: Sequence[Loaded], machines: Sequence[tuple[Loaded, Machine]], output: str, jobs: int) -> Iterator[Made]:
-    """Every spec proved, printed and read back, on several cores, in order."""
-
-    def one(number: int) -> Made:
-        spec = specs[number]
-        return make(spec.path, [machine for of, machine in machines if of is spec], output)
-
-    return together(len(specs), one, jobs, lambda number: len(specs[number].text))
-
-
 def make(path: str, machines: Sequence[Machine], output: str) -> Made:
-    """One spec: nothing is printed of it where a machine is not proved."""
+    """One spec proved, printed and read back; nothing is printed of it where a machine is not proved."""
     from tinygpu import pipeline
 
     judged = [judge(path, machine) for machine in machines]
-    made = Made(
-        tuple(j.machine.title for j in judged),
-        tuple(j.word for j in judged),
-        tuple(d for j in judged for d in j.diagnostics),
-    )
-    if not judged or set(made.words) != {"proved"}:
+    made = Made(tuple((j.machine.title, j.word) for j in judged), tuple(d for j in judged for d in j.diagnostics))
+    if not judged or any(j.word != "proved" for j in judged):
         return made
     text, found = pipeline.read_back(titled(path), ready(judged), "the module" if output == "-" else str(target(path, output)))
     return replace(made, text=text, found=found)
@@ -136,7 +114,7 @@ def module_name(path: str) -> str:
     if not stem.isidentifier() or keyword.iskeyword(stem):
         title = f"{path} cannot be a module: {stem!r} is no name in Python"
         raise TinygpuError.of("TG905", title, help="rename the file, or print the module with -o -")
-    if stem in IMPORTED:
+    if stem in ("numba", "numpy", runtime.NAME):  # which the module itself imports
         title = f"{path} cannot be a module: {stem}.py would stand before the {stem} that it imports itself"
         raise TinygpuError.of("TG905", title, help="rename the file")
     return f"{stem}.py"
@@ -150,7 +128,7 @@ def target(path: str, output: str) -> Path:
 def hand_out(path: str, made: Made, output: str, style: str) -> str:
     """Write or print a module, unless its text does something else than the programs; `proved`, or why it is not all shown."""
     if not made.text:
-        if names := ", ".join(title for title, word in zip(made.titles, made.words, strict=True) if word != "proved"):
+        if names := ", ".join(title for title, word in made.verdicts if word != "proved"):
             print(f"{path}: not built, because {names} is not proved", file=sys.stderr)
         return "proved"
     show(made.found, style, {d.span.file: made.text for d in made.found})
@@ -162,5 +140,5 @@ def hand_out(path: str, made: Made, output: str, style: str) -> str:
     else:
         write(target(path, output), made.text)
         write(target(path, output).with_name(f"{runtime.NAME}.py"), runtime.text())
-        print(f"{target(path, output)}: {', '.join(made.titles)}")
+        print(f"{target(path, output)}: {', '.join(title for title, _ in made.verdicts)}")
     return "unknown" if any(d.verdict == "unknown" for d in made.found) else "proved"

@@ -12,15 +12,16 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tinygpu.commands.common import Progress, add_format, add_machine, print_json, show, write
+from tinygpu.commands.common import add_format, add_jobs, add_machine, add_paths, place, print_json, show, write
 from tinygpu.commands.specs import Judged, chosen, exit_code, judge, judge_light, line, load_all, width_of
-from tinygpu.commands.together import processes
+from tinygpu.commands.together import Progress, processes
 from tinygpu.diagnostic import Diagnostic, TinygpuError
 from tinygpu.hardware.arch import CPU
 from tinygpu.record import parts, replace
 from tinygpu.report import report, wants_color
 
 if TYPE_CHECKING:
+    from tinygpu import pipeline
     from tinygpu.model.machine import Machine
     from tinygpu.pipeline import Loaded
 
@@ -28,7 +29,7 @@ EXAMPLE = "tinygpu check specs/"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("paths", nargs="+", metavar="PATH", help="files, folders, patterns, or - for standard input")
+    add_paths(parser)
     add_machine(parser)
     parser.add_argument(
         "--why", metavar="PROPERTY", help="print what had to be proved for a property: bounds, cover, once, store, …"
@@ -39,30 +40,28 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--as-test", metavar="FILE", help="write what is refuted as a test for pytest, which fails until it is repaired"
     )
     parser.add_argument("--notes", action="store_true", help="say too what makes a machine slower than it need be (TG6)")
-    parser.add_argument("--jobs", type=int, default=0, metavar="N", help="processes, on Linux (default: one a core)")
+    add_jobs(parser)
     parser.add_argument("--budget", type=int, default=None, metavar="STEPS", help="solver steps for one obligation")
     add_format(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     known_property(arguments.why)
-    specs, sources, problems = load_all(arguments.paths, partly=True)
-    style = arguments.output_format
+    specs, sources, problems = load_all(arguments.paths)
+    style, hashed = arguments.output_format, arguments.output_format == "json"
     machines = among(specs, arguments.machine, problems)
     width = width_of(m for _, m in machines)
     keep = keeper(arguments)
     whole = keep is not None or arguments.notes or arguments.why is not None or arguments.as_test is not None
     judged: list[Judged] = []
-    jobs, hashed = 1 if whole else processes(arguments.jobs), style == "json"
-    light = judge_light(machines, arguments.budget, hashed, jobs)
+    light = judge_light(machines, arguments.budget, hashed, 1 if whole else processes(arguments.jobs))
     with Progress() as now:
         for number, (spec, machine) in enumerate(machines, 1):
             now(f"checking {machine.title} ({number} of {len(machines)})")
-            judged.append(judge(spec.path, machine, arguments.budget, hashed) if whole else next(light))
-            if arguments.notes:
-                judged[-1] = noted(judged[-1])
+            one = judge(spec.path, machine, arguments.budget, hashed) if whole else next(light)
+            judged.append(noted(one) if arguments.notes else one)
             if keep is not None:
-                keep(spec, judged[-1])
+                keep(spec, one)
             if style == "human":
                 tell(judged[-1], width, arguments.why, sources)
     finish(judged, problems, style, sources)
@@ -98,27 +97,55 @@ def noted(judged: Judged) -> Judged:
         return judged
     from tinygpu.commands.costs import notes_of
 
-    return replace(judged, diagnostics=tuple(notes_of(judged.machine)))
+    return replace(judged, diagnostics=notes_of(judged.machine))
 
 
 def keeper(arguments: argparse.Namespace) -> Callable[[Loaded, Judged], None] | None:
-    """What writes a certificate of each proof, if that was asked for."""
+    """What writes a certificate of each proof, if that was asked for: its place follows from names alone, and its content from the proof
+    alone. Raises TG904 where two machines would have one place."""
     if arguments.certify is None:
         if arguments.smt2:
             raise TinygpuError.of("TG905", "--smt2 goes with --certify", help="say --certify FOLDER --smt2")
         return None
-    from tinygpu.commands.certify import Folder
+    from tinygpu import pipeline
 
-    return Folder(Path(arguments.certify), arguments.smt2).keep
+    folder, owners = Path(arguments.certify), dict[Path, str]()
+
+    def keep(spec: Loaded, judged: Judged) -> None:
+        if not isinstance(judged.verdict, pipeline.Proof):
+            return
+        target, owner = place(folder, spec.path, judged.machine), f"{judged.machine.title} of {spec.path}"
+        if owners.setdefault(target, owner) != owner:
+            title = f"{target} would be the certificate of {owners[target]} and of {owner}"
+            raise TinygpuError.of("TG904", title, help="certify them into two folders")
+        write(target, pipeline.certificate(spec, judged.machine, judged.verdict).text())
+        if arguments.smt2:
+            write_formulas(judged.verdict, folder / "smt2")
+
+    return keep
+
+
+def write_formulas(proof: pipeline.Proof, folder: Path) -> None:
+    """One file for each formula, under its hash."""
+    from tinygpu.category.smtlib import name_of
+    from tinygpu.proof.certificate import formula
+
+    for text in (formula(theorem.claim) for theorem in proof.theorems):
+        target = folder / f"{name_of(text)}.smt2"
+        if not target.exists():
+            write(target, text)
 
 
 def reproduce(judged: Sequence[Judged], target: Path) -> None:
-    """Write the counterexamples as tests; nothing where there are none."""
-    from tinygpu.commands.as_test import text
+    """Write the counterexamples as tests; nothing where there are none. Raises TG905 for a spec that is in no file."""
+    from tinygpu.pipeline import Refutation
+    from tinygpu.testing import as_tests
 
-    written = text(judged, target)
-    if written:
-        write(target, written)
+    found = [(j.path, j.machine.title, j.verdict) for j in judged if isinstance(j.verdict, Refutation)]
+    if any(path == "-" for path, *_ in found):
+        raise TinygpuError.of("TG905", "a test needs a spec that lies in a file, not on the standard input")
+    if found:
+        write(target, as_tests(found, target.parent))
     else:
         print(f"{target}: not written, because nothing is refuted", file=sys.stderr)
 
@@ -144,13 +171,11 @@ def reasons(judged: Judged, kind: str) -> list[str]:
         return []
     said = []
     for theorem in judged.verdict.theorems:
-        claim = theorem.claim
+        claim, goal = theorem.claim, getattr(theorem.claim, "goal", TRUE)
         if kind in ("all", claim.kind):
             said.append(f"{getattr(claim, 'sentence', claim.title)}  [{theorem.method}]")
-            goal = getattr(claim, "goal", TRUE)
             if goal != TRUE:
-                said.append(f"  {text(conjunction(*getattr(claim, 'hypotheses', ())))}")
-                said.append(f"  ⊢ {text(goal)}")
+                said += [f"  {text(conjunction(*getattr(claim, 'hypotheses', ())))}", f"  ⊢ {text(goal)}"]
     return said or [f"nothing had to be proved about {kind}"]
 
 
@@ -171,19 +196,11 @@ def finish(judged: Sequence[Judged], problems: tuple[Diagnostic, ...], style: st
                     print(f"{j.path}: proved {j.machine.title} : {j.machine.op.name}")
             print(report(found, sources, style), end="\n" if found else "")
         case _:
-            text = report(found, sources, style)
-            print(text, end="\n" if text else "")
+            show(found, style, sources)
 
 
 def as_row(judged: Judged) -> dict[str, object]:
     """A machine's verdict as plain data."""
-    row: dict[str, object] = {
-        "file": judged.path,
-        "machine": judged.machine.title,
-        "op": judged.machine.op.name,
-        "verdict": judged.word,
-        "seconds": round(judged.seconds, 4),
-    }
-    if judged.facts is not None:
-        row |= parts(judged.facts)
-    return row
+    machine, facts = judged.machine, parts(judged.facts) if judged.facts else {}
+    row = {"file": judged.path, "machine": machine.title, "op": machine.op.name, "verdict": judged.word}
+    return {**row, "seconds": round(judged.seconds, 4), **facts}

@@ -1,4 +1,4 @@
-"""What the commands share: finding specs, showing diagnostics, progress.
+"""What the commands share: options, finding and writing files, showing diagnostics.
 
 Comes in: paths as typed. Goes out: texts of specs, messages on the right stream. The one idea: a path that cannot be read is
 a diagnostic like any other, with a name and a way out.
@@ -10,31 +10,39 @@ import argparse
 import glob
 import json
 import os
+import re
 import sys
-import threading
-import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext, suppress
 from pathlib import Path
-from types import TracebackType
+from typing import TYPE_CHECKING
 
 from tinygpu.diagnostic import Diagnostic, TinygpuError
 from tinygpu.report import FORMATS, report, wants_color
 from tinygpu.report.formats import as_dict
+
+if TYPE_CHECKING:
+    from tinygpu.model.machine import Machine
 
 PROVED, REFUTED, BAD, UNKNOWN = 0, 1, 2, 3
 LARGEST = 1 << 24  # bytes of a file that is read
 
 
 def add_format(parser: argparse.ArgumentParser) -> None:
-    """The option `--output-format`."""
     parser.add_argument("--output-format", choices=FORMATS, default="human", help="how messages are written (human)")
 
 
 def add_machine(parser: argparse.ArgumentParser) -> None:
-    """The option `--machine`."""
     help = "only this machine, or the machines of this op"
     parser.add_argument("--machine", action="append", default=[], metavar="NAME", help=help)
+
+
+def add_paths(parser: argparse.ArgumentParser, help: str = "files, folders, patterns, or - for standard input") -> None:
+    parser.add_argument("paths", nargs="+", metavar="PATH", help=help)
+
+
+def add_jobs(parser: argparse.ArgumentParser, help: str = "processes, on Linux (default: one a core)") -> None:
+    parser.add_argument("--jobs", type=int, default=0, metavar="N", help=help)
 
 
 def find(paths: Sequence[str]) -> tuple[str, ...]:
@@ -43,15 +51,13 @@ def find(paths: Sequence[str]) -> tuple[str, ...]:
     problems: list[Diagnostic] = []
     for path in paths:
         if path == "-" or os.path.isfile(path):
-            found[path] = None
+            inside = [path]
         elif os.path.isdir(path):
             inside = sorted(str(p) for p in Path(path).rglob("*.tgpu") if p.is_file())
-            found.update(dict.fromkeys(inside))
-            if not inside:
-                problems.append(Diagnostic("TG902", f"no .tgpu file under the folder {path}"))
-        elif matched := [p for p in sorted(glob.glob(path, recursive=True)) if os.path.isfile(p)]:
-            found.update(dict.fromkeys(matched))
         else:
+            inside = [p for p in sorted(glob.glob(path, recursive=True)) if os.path.isfile(p)]
+        found |= dict.fromkeys(inside)
+        if not inside:
             problems.append(_missing(path))
     if problems:
         raise TinygpuError(*problems)
@@ -59,6 +65,8 @@ def find(paths: Sequence[str]) -> tuple[str, ...]:
 
 
 def _missing(path: str) -> Diagnostic:
+    if os.path.isdir(path):
+        return Diagnostic("TG902", f"no .tgpu file under the folder {path}")
     if os.path.lexists(path):
         return Diagnostic("TG903", f"{path} is neither a file nor a folder that can be read")
     near = sorted(str(p) for p in Path(path).parent.glob("*.tgpu")) if os.path.isdir(Path(path).parent) else []
@@ -105,11 +113,11 @@ def write(path: Path, text: str) -> None:
         raise TinygpuError.of("TG904", f"{brief(str(path))} cannot be written: {reason}") from None
 
 
-def show(diagnostics: Iterable[Diagnostic], style: str, sources: dict[str, str] | None = None) -> None:
+def show(diagnostics: Iterable[Diagnostic], style: str, sources: Mapping[str, str] | None = None) -> None:
     """Print diagnostics: to standard error for a person, to standard output for a machine."""
     stream = sys.stderr if style in ("human", "concise") else sys.stdout
     found = tuple(diagnostics)
-    text = report(found, texts(found) | (sources or {}), style, wants_color(stream))
+    text = report(found, texts(found) | dict(sources or {}), style, wants_color(stream))
     if text:
         print(text, file=stream)
 
@@ -123,44 +131,19 @@ def print_json(parts: Mapping[str, object], diagnostics: Iterable[Diagnostic] | 
 def texts(diagnostics: Iterable[Diagnostic]) -> dict[str, str]:
     """The texts of the files that diagnostics point into, those that can still be read."""
     out: dict[str, str] = {}
-    for name in sorted({label.span.file for d in diagnostics for label in d.labels}):
-        if name and name != "-" and os.path.isfile(name):
-            try:
+    for name in {label.span.file for d in diagnostics for label in d.labels}:
+        if name != "-" and os.path.isfile(name):
+            with suppress(TinygpuError):
                 out[name] = read_text(name)
-            except TinygpuError:
-                continue
     return out
 
 
-class Progress:
-    """Says on standard error what is being done, once a second has passed: `with Progress() as now: now("matmul_tile")`."""
+def place(folder: Path, path: str, machine: Machine) -> Path:
+    """Where the certificate of a machine lies.
 
-    def __init__(self, patience: float = 1.0):
-        self.patience, self.doing, self.began = patience, "", time.perf_counter()
-        self.over = threading.Event()
-        self.thread = threading.Thread(target=self._watch, daemon=True)
-        self.live = sys.stderr.isatty()
-
-    def __enter__(self) -> Callable[[str], None]:
-        self.thread.start()
-
-        def now(what: str) -> None:
-            self.doing = what
-
-        return now
-
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
-        self.over.set()
-        self.thread.join()
-
-    def _watch(self) -> None:
-        """A line that is written over at a terminal; elsewhere one line for each thing that takes long."""
-        said = ""
-        while not self.over.wait(self.patience):
-            if self.live:
-                print(f"\r\x1b[K{self.doing} … {time.perf_counter() - self.began:.0f} s", end="", file=sys.stderr, flush=True)
-            elif self.doing != said:
-                print(f"{self.doing} …", file=sys.stderr, flush=True)
-            said = self.doing
-        if said and self.live:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+    >>> from types import SimpleNamespace
+    >>> place(Path("proofs"), "specs/cast.tgpu", SimpleNamespace(title="narrow[op=f, T=f16]")).as_posix()
+    'proofs/cast/narrow_op_f_T_f16.json'
+    """
+    name = re.sub(r"\W+", "_", machine.title, flags=re.ASCII).strip("_")
+    return folder / ("standard_input" if path == "-" else Path(path).stem) / f"{name}.json"

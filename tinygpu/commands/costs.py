@@ -1,23 +1,27 @@
 """What `tinygpu show --cost` and `tinygpu check --notes` say: the cost of a machine at some sizes, on a device if one is named.
 
-Comes in: machines, sizes, the name of a device or an architecture. Goes out: a page, plain data, notes.
+Comes in: machines, sizes, the name of a device or an architecture. Goes out: pages, plain data, notes.
 The one idea: what would need a guess is left out: no registers without the assembler, no bound without a device.
 """
 
 from __future__ import annotations
 
+import argparse
+import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tinygpu.commands.specs import usual_sizes
+from tinygpu import pipeline
+from tinygpu.commands.common import PROVED, print_json
+from tinygpu.commands.specs import sized, usual_sizes, words
 from tinygpu.cost.measure import Cost, measure
 from tinygpu.cost.notes import notes
-from tinygpu.cost.plain import as_data
 from tinygpu.cost.predict import Assembled, Filled, filled
-from tinygpu.cost.table import page
+from tinygpu.cost.table import as_data, page
 from tinygpu.diagnostic import Diagnostic, TinygpuError
-from tinygpu.hardware.arch import ARCHITECTURES, Device, device_named, devices
-from tinygpu.record import dataclass
+from tinygpu.hardware.arch import ARCHITECTURES, CPU, Device, device_named, devices
+from tinygpu.report import report, wants_color
+from tinygpu.report.formats import as_dict
 
 if TYPE_CHECKING:
     from tinygpu.model.machine import Machine
@@ -27,35 +31,48 @@ USUAL = {1: 1 << 22, 2: 2048, 3: 4096}  # a size, by how many there are
 MOST = 1 << 26  # elements of an array, where nobody gives its size
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
-    """What a cost is predicted for: nothing, an architecture, or a device of it."""
+def costs(arguments: argparse.Namespace, specs: Sequence[pipeline.Loaded], sources: dict[str, str]) -> int:
+    """The cost of each machine, with its notes under it; one document for a machine that reads."""
+    given, names = words([*arguments.machines, *arguments.cost])
+    machines, (arch, device), style = sized(specs, names, given), target_named(arguments.device), arguments.output_format
+    shown: list[Any] = []
+    for machine in machines:
+        if machine.arch == CPU:
+            if style != "json":
+                shown.append(f"{machine.title} : {machine.op.name}   is on cpu, which has no warps and no sectors to count")
+            continue
+        cost, on = cost_of(machine, given, arch, device)
+        said = notes(cost, device, on)
+        if style == "json":
+            head = {"machine": machine.title, "op": machine.op.name}
+            shown.append({**head, **as_data(cost, device, arch, on), "notes": [as_dict(note) for note in said]})
+            continue
+        text = report(said, sources, style, wants_color(sys.stdout))
+        shown.append(page(cost, f"{machine.title} : {machine.op.name}", device, arch, on) + f"\n\n{text}" * bool(text))
+    if style == "json":
+        print_json({"costs": shown})
+    else:
+        print("\n\n\n".join(shown))
+    return PROVED
 
-    arch: str = ""
-    device: Device | None = None
 
-
-def target_named(name: str | None) -> Target:
-    """`h100` or `sm_90` → what is known of it. Raises TG905 for another name."""
+def target_named(name: str | None) -> tuple[str, Device | None]:
+    """`h100` or `sm_90` → an architecture, and the device of it that is meant. Raises TG905 for another name."""
     if name is None:
-        return Target()
+        return "", None
     if (device := device_named(name)) is not None:
-        return Target(device.arch, device)
+        return device.arch, device
     if name.rstrip("af") in ARCHITECTURES:
-        return Target(name)
-    helps = (f"the devices are {', '.join(devices())}; the architectures {', '.join(ARCHITECTURES)}",)
-    raise TinygpuError(Diagnostic("TG905", f"there is no device {name}", helps=helps))
+        return name, None
+    help = f"the devices are {', '.join(devices())}; the architectures {', '.join(ARCHITECTURES)}"
+    raise TinygpuError.of("TG905", f"there is no device {name}", help=help)
 
 
-def cost_of(machine: Machine, given: Mapping[str, int], target: Target) -> tuple[Cost, tuple[Filled, ...]]:
+def cost_of(machine: Machine, given: Mapping[str, int], arch: str, device: Device | None) -> tuple[Cost, tuple[Filled, ...]]:
     """The cost of a machine, and how its launches fill a device."""
-    from tinygpu import pipeline
-
-    program, op = pipeline.program(machine), machine.op
-    cost = measure(program, usual_sizes(op, given, USUAL.get(len(op.sizes), 128), MOST))
-    if not target.arch:
-        return cost, ()
-    return cost, filled(cost, target.arch, target.device, assembled(cost.program, target.arch, bool(cost.wide)))
+    op = machine.op
+    cost = measure(pipeline.program(machine), usual_sizes(op, given, USUAL.get(len(op.sizes), 128), MOST))
+    return cost, filled(cost, arch, device, assembled(cost.program, arch, bool(cost.wide))) if arch else ()
 
 
 def assembled(program: Program, arch: str, wide: bool) -> tuple[Assembled, ...]:
@@ -75,20 +92,6 @@ def assembled(program: Program, arch: str, wide: bool) -> tuple[Assembled, ...]:
     )
 
 
-def cost_page(machine: Machine, given: Mapping[str, int], target: Target) -> tuple[str, tuple[Diagnostic, ...]]:
-    """The page of a machine, and its notes."""
-    cost, on = cost_of(machine, given, target)
-    return page(cost, f"{machine.title} : {machine.op.name}", target.device, target.arch, on), notes(cost, target.device, on)
-
-
-def cost_data(machine: Machine, given: Mapping[str, int], target: Target) -> tuple[dict[str, Any], tuple[Diagnostic, ...]]:
-    """The same as plain data."""
-    cost, on = cost_of(machine, given, target)
-    data = {"machine": machine.title, "op": machine.op.name, **as_data(cost, target.device, target.arch, on)}
-    return data, notes(cost, target.device, on)
-
-
-def notes_of(machine: Machine) -> Sequence[Diagnostic]:
+def notes_of(machine: Machine) -> tuple[Diagnostic, ...]:
     """The notes on a machine at usual sizes, for no device."""
-    cost, on = cost_of(machine, {}, Target())
-    return notes(cost, None, on)
+    return notes(cost_of(machine, {}, "", None)[0])

@@ -10,15 +10,13 @@ import argparse
 import sys
 from pathlib import Path
 
-from tinygpu.commands.common import PROVED, REFUTED, add_format, find, read_text, write
+from tinygpu.commands.common import PROVED, REFUTED, add_format, add_paths, find, read_text, write
 
 EXAMPLE = "tinygpu fmt specs/        # with --check nothing is written, and the exit code is 1 if a file differs"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "paths", nargs="+", metavar="PATH", help="files, folders, patterns, or - for standard input to standard output"
-    )
+    add_paths(parser, "files, folders, patterns, or - for standard input to standard output")
     parser.add_argument("--check", action="store_true", help="write nothing; name the files that differ")
     add_format(parser)
 

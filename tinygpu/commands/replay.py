@@ -12,7 +12,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tinygpu.commands.common import BAD, PROVED, REFUTED, UNKNOWN, Progress, add_format, add_machine, print_json, show
+from tinygpu.commands.common import BAD, PROVED, REFUTED, UNKNOWN, add_format, add_jobs, add_machine, add_paths, print_json, show
+from tinygpu.commands.together import Progress
 from tinygpu.diagnostic import Diagnostic
 from tinygpu.recheck import Agreement, Disagreement
 
@@ -24,10 +25,10 @@ MISSING = "cvc5 is not installed, so only z3 proved these again; get it with: pi
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("paths", nargs="+", metavar="PATH", help="specs, certificates, emitted modules, or folders of them")
+    add_paths(parser, "specs, certificates, emitted modules, or folders of them")
     add_machine(parser)
     parser.add_argument("--proofs", default="proofs", metavar="FOLDER", help="where the certificates of specs lie (proofs)")
-    parser.add_argument("--jobs", type=int, default=0, metavar="N", help="how many processes (one for each core)")
+    add_jobs(parser, "how many processes (one for each core)")
     parser.add_argument("--quick", action="store_true", help="without runs on real numbers")
     parser.add_argument("--strict", action="store_true", help="fail too where nothing is small enough to be run")
     add_format(parser)

@@ -12,8 +12,9 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from tinygpu.commands.common import BAD, REFUTED, Progress, add_format, show
-from tinygpu.commands.specs import Judged, exit_code, judge, line, load_all, sized, usual_sizes, width_of, words
+from tinygpu.commands.common import REFUTED, add_format, show
+from tinygpu.commands.specs import Judged, exit_code, judge, line, load_sound, sized, usual_sizes, width_of, words
+from tinygpu.commands.together import Progress
 from tinygpu.diagnostic import TinygpuError
 
 if TYPE_CHECKING:
@@ -36,10 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    specs, sources, problems = load_all([arguments.path])
-    if problems:
-        show(problems, arguments.output_format, sources)
-        return BAD
+    specs, sources = load_sound([arguments.path])
     given, names = words(arguments.words)
     machines = sized(specs, names, given)
     judged = []

@@ -7,19 +7,15 @@ not a drawing of it; the program parses back.
 from __future__ import annotations
 
 import argparse
-import sys
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tinygpu.commands.common import BAD, PROVED, add_format, print_json, show
-from tinygpu.commands.specs import chosen, load_all, sized, words
+from tinygpu.commands.common import PROVED, add_format
+from tinygpu.commands.specs import chosen, load_sound
 from tinygpu.diagnostic import TinygpuError
 from tinygpu.hardware.arch import CPU
-from tinygpu.report import report, wants_color
 
 if TYPE_CHECKING:
     from tinygpu.model.machine import Launch, Machine, Phase
-    from tinygpu.pipeline import Loaded
 
 EXAMPLE = "tinygpu show specs/matmul.tgpu matmul_tile --program"
 STAGES = ("work", "program", "cuda", "cpu")
@@ -42,11 +38,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    specs, sources, problems = load_all([arguments.path])
-    if problems:
-        show(problems, arguments.output_format, sources)
-        return BAD
+    specs, sources = load_sound([arguments.path])
     if arguments.cost is not None:
+        from tinygpu.commands.costs import costs
+
         return costs(arguments, specs, sources)
     if arguments.device is not None:
         raise TinygpuError.of("TG905", "--device goes with --cost", help="say --cost --device NAME")
@@ -58,28 +53,6 @@ def run(arguments: argparse.Namespace) -> int:
             title = f"# {machine.title} : {machine.op.name}" + (f" — {stage}" if len(stages) > 1 else "")
             texts.append((f"{title}\n" if len(machines) * len(stages) > 1 else "") + stage_text(machine, stage))
     print("\n\n".join(text.strip("\n") for text in texts))
-    return PROVED
-
-
-def costs(arguments: argparse.Namespace, specs: Sequence[Loaded], sources: dict[str, str]) -> int:
-    """The cost of each machine, with its notes under it; one document for a machine that reads."""
-    from tinygpu.commands.costs import cost_data, cost_page, target_named
-    from tinygpu.report.formats import as_dict
-
-    given, names = words([*arguments.machines, *arguments.cost])
-    machines, target, style = sized(specs, names, given), target_named(arguments.device), arguments.output_format
-    if style == "json":
-        found = [cost_data(machine, given, target) for machine in machines if machine.arch != CPU]
-        print_json({"costs": [{**data, "notes": [as_dict(note) for note in said]} for data, said in found]})
-        return PROVED
-    pages = []
-    for machine in machines:
-        if machine.arch == CPU:
-            pages.append(f"{machine.title} : {machine.op.name}   is on cpu, which has no warps and no sectors to count")
-            continue
-        page, said = cost_page(machine, given, target)
-        pages.append(page + "".join(f"\n\n{text}" for text in [report(said, sources, style, wants_color(sys.stdout))] if text))
-    print("\n\n\n".join(pages))
     return PROVED
 
 

@@ -47,9 +47,8 @@ class Judged:
     verdict: Verdict | None = None
 
 
-def load_all(paths: Sequence[str], partly: bool = False) -> tuple[tuple[Loaded, ...], dict[str, str], tuple[Diagnostic, ...]]:
-    """`paths → (specs, their texts, what is wrong with the others)`: a file that cannot be used does not hide the rest; `partly`, nor does
-    a machine hide the others of its file."""
+def load_all(paths: Sequence[str]) -> tuple[tuple[Loaded, ...], dict[str, str], tuple[Diagnostic, ...]]:
+    """`paths → (specs, their texts, what is wrong)`: neither does a file hide the others, nor a machine those of its file."""
     from tinygpu import pipeline
 
     specs: list[Loaded] = []
@@ -61,9 +60,16 @@ def load_all(paths: Sequence[str], partly: bool = False) -> tuple[tuple[Loaded, 
             specs.append(pipeline.load_text(sources[path], path))
         except TinygpuError as error:
             problems.extend(error.diagnostics)
-            if partly and isinstance(error.rest, pipeline.Loaded):
-                specs.append(error.rest)
+            specs += [error.rest] if isinstance(error.rest, pipeline.Loaded) else []
     return tuple(specs), sources, tuple(problems)
+
+
+def load_sound(paths: Sequence[str]) -> tuple[tuple[Loaded, ...], dict[str, str]]:
+    """`paths → (specs, their texts)`. Raises TinygpuError with all that is wrong in any of them."""
+    specs, sources, problems = load_all(paths)
+    if problems:
+        raise TinygpuError(*problems, texts=sources)
+    return specs, sources
 
 
 def chosen(specs: Iterable[Loaded], names: Sequence[str]) -> tuple[tuple[Loaded, Machine], ...]:

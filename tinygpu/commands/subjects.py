@@ -13,8 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tinygpu import pipeline
-from tinygpu.commands.certify import place
-from tinygpu.commands.common import find, read_text
+from tinygpu.commands.common import find, place, read_text
 from tinygpu.diagnostic import Diagnostic, TinygpuError
 from tinygpu.model.machine import Machine
 from tinygpu.model.source import said

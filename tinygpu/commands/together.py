@@ -1,4 +1,4 @@
-"""Work on several cores: the same answers, in the same order, sooner.
+"""Work that takes long: on several cores, with the same answers in the same order, and saying meanwhile what is being done.
 
 Comes in: how many pieces of work there are, and what does one. Goes out: the answers, one after the other. The one idea: a forked process has
 all that was read and derived before, takes pieces from a pipe that all share, and sends answers through one of its own; a piece whose process
@@ -15,7 +15,9 @@ import select
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
+from types import TracebackType
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -111,3 +113,37 @@ def _taken(read: bytes, found: dict[int, T]) -> bytes:
         found[int.from_bytes(read[:NUMBER], "little")] = pickle.loads(read[2 * NUMBER : end])
         read = read[end:]
     return read
+
+
+class Progress:
+    """Says on standard error what is being done, once a second has passed: `with Progress() as now: now("matmul_tile")`."""
+
+    def __init__(self, patience: float = 1.0):
+        self.patience, self.doing, self.began = patience, "", time.perf_counter()
+        self.over = threading.Event()
+        self.thread = threading.Thread(target=self._watch, daemon=True)
+        self.live = sys.stderr.isatty()
+
+    def __enter__(self) -> Callable[[str], None]:
+        self.thread.start()
+
+        def now(what: str) -> None:
+            self.doing = what
+
+        return now
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+        self.over.set()
+        self.thread.join()
+
+    def _watch(self) -> None:
+        """A line that is written over at a terminal; elsewhere one line for each thing that takes long."""
+        said = ""
+        while not self.over.wait(self.patience):
+            if self.live:
+                print(f"\r\x1b[K{self.doing} … {time.perf_counter() - self.began:.0f} s", end="", file=sys.stderr, flush=True)
+            elif self.doing != said:
+                print(f"{self.doing} …", file=sys.stderr, flush=True)
+            said = self.doing
+        if said and self.live:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tinygpu.category.term import Term, variables
 from tinygpu.category.to_numpy import evaluate
-from tinygpu.cost.parts import POINTS, WARP, Numbers, Parts, Unclear, nobody
+from tinygpu.cost.parts import POINTS, WARP, Numbers, Parts, Unclear, enumerated, nobody
 from tinygpu.record import dataclass
 
 HASH = 0x9E3779B97F4A7C15 - (1 << 64)  # odd, so that nothing is lost of what is multiplied
@@ -60,46 +60,42 @@ def _groups(used: list[frozenset[str]], block: set[str]) -> list[frozenset[str]]
     return found
 
 
-def _column(
-    terms: list[Term], inside: frozenset[str], values: Mapping[str, Numbers], sizes: Mapping[str, int], shape: tuple[int, ...]
-) -> Numbers:
+def _column(terms: list[Term], inside: frozenset[str], values: Mapping[str, Numbers], shape: tuple[int, ...]) -> Numbers:
     total = np.zeros(shape, np.int64)
     for term in terms:
         if variables(term) & inside:
-            total = total + np.asarray(evaluate(term, {**sizes, **values}, on_zero=nobody), np.int64)
+            total = total + np.asarray(evaluate(term, values, on_zero=nobody), np.int64)
     return total
 
 
 def _enumerated(parts: Parts, columns: list[list[Term]], group: frozenset[str]) -> tuple[Numbers, Numbers]:
     """The rows of a group of axes, and how often each comes."""
-    names = [n for n in parts.axes if n in group]
-    box = [parts.axes[n] for n in names]
-    if prod(box) > POINTS:
+    box = {n: extent for n, extent in parts.axes.items() if n in group}
+    many = prod(box.values())
+    if many > POINTS:
         raise Unclear
-    values = dict(zip(names, np.indices(box).reshape(len(box), prod(box)), strict=True))
-    held = [_column(column, group, values, parts.sizes, (prod(box),)) for column in columns]
-    held[0] %= parts.modulus
-    return gathered(np.stack(held, -1), np.ones(prod(box), np.int64))
+    values = enumerated(box)
+    held = np.stack([_column(column, group, values, (many,)) for column in columns], -1)
+    held[:, 0] %= parts.modulus
+    first, counts = gathered(held, np.ones(many, np.int64))
+    return held[first], counts
 
 
 def gathered(rows: Numbers, counts: Numbers) -> tuple[Numbers, Numbers]:
-    """Equal rows once, with their counts added."""
-    if len(rows) == 0:
-        return rows, counts
-    low, key, size = rows.min(0), np.zeros(len(rows), np.int64), 1
-    for n in range(rows.shape[1]):
-        column = rows[:, n] - low[n]
-        span = int(column.max()) + 1
-        if size * span >= 1 << 62:  # the keys so far, by their rank
-            key = np.unique(key, return_inverse=True)[1].reshape(-1)
-            size = len(rows)
-        if size * span >= 1 << 62:
-            raise Unclear
-        key, size = key * span + column, size * span
+    """Which rows are different, one of each, and their counts added: found by a hash, and then compared.
+
+    >>> gathered(np.array([[1, 2], [3, 4], [1, 2]]), np.array([1, 1, 5]))
+    (array([0, 1]), array([6, 1]))
+    """
+    key = np.zeros(len(rows), np.int64)
+    for column in np.ascontiguousarray(rows.T):
+        key = key * HASH + column
     _, first, which = np.unique(key, return_index=True, return_inverse=True)
+    if not (rows[first][which] == rows).all():  # two rows of one hash
+        _, first, which = np.unique(rows, axis=0, return_index=True, return_inverse=True)
     total = np.zeros(len(first), np.int64)
-    np.add.at(total, which.reshape(-1), counts)
-    return rows[first], total
+    np.add.at(total, which, counts)
+    return first, total
 
 
 def _joined(groups: list[tuple[Numbers, Numbers]], parts: Parts) -> tuple[Numbers, Numbers]:
@@ -133,7 +129,8 @@ def _added(a: tuple[Numbers, Numbers], b: tuple[Numbers, Numbers], parts: Parts)
         raise Unclear
     rows = (a[0][:, None, :] + b[0][None, :, :]).reshape(-1, a[0].shape[1])
     rows[:, 0] %= parts.modulus
-    return gathered(rows, (a[1][:, None] * b[1][None, :]).reshape(-1))
+    first, counts = gathered(rows, (a[1][:, None] * b[1][None, :]).reshape(-1))
+    return rows[first], counts
 
 
 def _clip(
@@ -148,42 +145,27 @@ def _clip(
         atom = parts.atoms[n - 1]
         constant = atom.constant if shift else 0
         rows[:, n] = np.clip(rows[:, n], -atom.high - 1 - constant, -atom.low + 1 - constant)
-    return gathered(rows, counts)
+    first, counts = gathered(rows, counts)
+    return rows[first], counts
 
 
 def _warps(parts: Parts, columns: list[list[Term]], near: frozenset[str]) -> tuple[Numbers, NDArray[np.bool_], Numbers]:
     """The different warps: of every lane the threads' part of the address (up to whole sectors) and of each comparison."""
-    block = [a.name for a in parts.launch.block]
-    outer = [n for n in parts.axes if n in near and n not in block]
-    threads, turns = prod(parts.axes[n] for n in block), prod(parts.axes[n] for n in outer)
+    block = {a.name: parts.axes[a.name] for a in parts.launch.block}
+    outer = {n: extent for n, extent in parts.axes.items() if n in near - block.keys()}
+    threads, turns = prod(block.values()), prod(outer.values())
     if threads * turns > POINTS:
         raise Unclear
-    own = np.indices([parts.axes[n] for n in block]).reshape(len(block), 1, threads)
-    around = np.indices([parts.axes[n] for n in outer]).reshape(len(outer), turns, 1)
-    values = {**dict(zip(block, own, strict=True)), **dict(zip(outer, around, strict=True))}
+    values = enumerated(block, 1, threads) | enumerated(outer, turns, 1)
     width = len(columns)
     number_of = -(-threads // WARP)
     held = np.zeros((turns, number_of * WARP, width), np.int64)
     for n, column in enumerate(columns):
-        held[:, :threads, n] = _column(column, near, values, parts.sizes, (turns, threads))
+        held[:, :threads, n] = _column(column, near, values, (turns, threads))
     there = np.zeros((turns, number_of * WARP), bool)
     there[:, :threads] = True
     warps, lanes = held.reshape(-1, WARP, width), there.reshape(-1, WARP)
-    if not len(warps):
-        return warps, lanes, np.zeros(0, np.int64)
     base = np.where(lanes, warps[:, :, 0], np.iinfo(np.int64).max).min(1) // parts.modulus * parts.modulus
     warps = warps - np.where(np.arange(width) == 0, base[:, None, None], 0)
-    first, times = _alike(np.concatenate([warps.reshape(len(warps), -1), lanes], 1))
+    first, times = gathered(np.concatenate([warps.reshape(len(warps), WARP * width), lanes], 1), np.ones(len(warps), np.int64))
     return warps[first], lanes[first], times
-
-
-def _alike(rows: Numbers) -> tuple[Numbers, Numbers]:
-    """One of each different row, and how often it comes: found by a hash, and then compared."""
-    key = np.zeros(len(rows), np.int64)
-    for column in np.ascontiguousarray(rows.T):
-        key = key * HASH + column
-    _, first, which, times = np.unique(key, return_index=True, return_inverse=True, return_counts=True)
-    if (rows[first][which.reshape(-1)] == rows).all():
-        return first, times.astype(np.int64)
-    _, first, times = np.unique(rows, axis=0, return_index=True, return_counts=True)  # two rows of one hash
-    return first, times.astype(np.int64)

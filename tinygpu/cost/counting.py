@@ -1,28 +1,26 @@
-"""Counting: how often a statement is executed by all threads together, as a closed form over the sizes, as a number at given sizes, or both.
+"""Counting points: how often a statement is executed by all threads together, as a closed form over the sizes.
 
     #{ by < ⌈M/64⌉, ty < 8, ri < 8 : by·64 + ty·8 + ri < M }  =  M
 
-Comes in: axes and a guard; places of a program, sizes. Goes out: forms, or None where none is seen; counts that add and multiply.
+Comes in: axes and a guard. Goes out: a closed form, or None where none is seen.
 The one idea: the guards of a grid compare digits of a number with a size. The axes of constant extent are enumerated together, which shows that
 their part of each comparison takes every value below some P equally often; with that as its lowest digit the rest is a number in mixed radix,
-and below a bound there are as many as it says. Where a condition is data a count is an upper bound, and says so.
+and below a bound there are as many as it says.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from math import prod
 from typing import Any
 
 import numpy as np
 
 from tinygpu.category.linear import Polynomial, plus, polynomial, scaled, term_of
-from tinygpu.category.term import INDEX, TRUE, App, Axis, Const, Term, Var, conjuncts, reads, variables
+from tinygpu.category.term import INDEX, App, Axis, Term, Var, conjunction, conjuncts, reads, variables
 from tinygpu.category.to_numpy import evaluate
-from tinygpu.cost.closed import closed, least, natural, nonnegative, value
-from tinygpu.cost.sites import Where
-from tinygpu.cost.warps import points
-from tinygpu.program.step import Program
+from tinygpu.cost.closed import closed, least, natural, nonnegative
+from tinygpu.cost.parts import enumerated
 from tinygpu.record import dataclass, field
 
 TURNED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
@@ -42,17 +40,18 @@ class Digits:
 def count(axes: tuple[Axis, ...], guard: Term, at_least: Mapping[str, int] | None = None) -> Any:
     """`#{ point of axes : guard }`, or None. `at_least` says how small each size can be (0).
 
+    >>> from tinygpu.category.term import Const
     >>> from tinygpu.cost.closed import shown
     >>> by, t, M = Axis("by", App("ceildiv", (Var("M"), Const(64)))), Axis("t", Const(64)), Var("M")
     >>> forms = count((by, t), Var("by") * 64 + Var("t") < M), count((by, t), Var("t") < 3), count((t,), Var("t") < M)
     >>> print(*map(shown, forms))
     M 3·⌈M/64⌉ min(M, 64)
     """
-    known = at_least or {}
-    names = {a.name for a in axes}
+    at_least = at_least or {}
+    at_least, names = at_least or {}, {a.name for a in axes}
     if reads(guard) or any(variables(a.extent) & names for a in axes):
         return None
-    extents = {a.name: natural(closed(a.extent), known) for a in axes}
+    extents = {a.name: natural(closed(a.extent), at_least) for a in axes}
     constant = {n: int(e) for n, e in extents.items() if e.is_Integer}
     filters, numbers = [], list[Digits]()
     for condition in conjuncts(guard):
@@ -65,10 +64,8 @@ def count(axes: tuple[Axis, ...], guard: Term, at_least: Mapping[str, int] | Non
     many = prod(constant[n] for n in near)
     if many > POINTS or len(set(placed)) < len(placed):
         return None  # too many, or an axis that two comparisons speak of
-    values = dict(zip(near, np.indices([constant[n] for n in near]).reshape(len(near), many), strict=True))
-    inside = np.ones(many, bool)
-    for condition in filters:
-        inside &= np.asarray(evaluate(condition, values), bool)
+    values = enumerated({n: constant[n] for n in near})
+    inside = np.broadcast_to(np.asarray(evaluate(conjunction(*filters), values), bool), (many,))
     lows = [np.broadcast_to(np.asarray(evaluate(d.low, values), np.int64), inside.shape)[inside] for d in numbers]
     total = prod(extents[n] for n in extents if n not in placed) * closed(1)
     if not inside.any() or total == 0:
@@ -77,7 +74,7 @@ def count(axes: tuple[Axis, ...], guard: Term, at_least: Mapping[str, int] | Non
         return None
     total = total * uniform[0]
     for digits, first, span in zip(numbers, *uniform[1:], strict=True):
-        one = _below(digits, first, span, extents, known)
+        one = _below(digits, first, span, extents, at_least)
         if one is None:
             return None
         total = total * one
@@ -136,7 +133,7 @@ def _uniform(lows: list[np.ndarray], many: int) -> tuple[int, list[int], list[in
     return (int(seen[0]), firsts, spans) if (seen == seen[0]).all() else None
 
 
-def _below(digits: Digits, first: int, span: int, extents: Mapping[str, Any], known: Mapping[str, int]) -> Any:
+def _below(digits: Digits, first: int, span: int, extents: Mapping[str, Any], at_least: Mapping[str, int]) -> Any:
     """How many values of `first + [0, span) + Σ strides·axes` are inside the bounds, if the axes are its further digits."""
     whole, left = closed(span), dict(digits.strides)
     while left:
@@ -148,93 +145,6 @@ def _below(digits: Digits, first: int, span: int, extents: Mapping[str, Any], kn
     uppers, lowers = set(digits.below), set(digits.start)
     if len(uppers) > 1 or len(lowers) > 1:
         return None
-    ends = [natural(least(bound - first, whole, known), known) for bound in (*uppers, *lowers)]
+    ends = [natural(least(bound - first, whole, at_least), at_least) for bound in (*uppers, *lowers)]
     top = ends[0] if uppers else whole
-    return natural(top - ends[-1], known) if lowers else top
-
-
-@dataclass(frozen=True, slots=True)
-class Count:
-    """`closed` is None where no form was seen, `number` where there was too much to count; not `exact` is at most."""
-
-    closed: Any
-    number: int | None
-    exact: bool = True
-
-    def __mul__(self, by: int) -> Count:
-        return Count(self.closed and self.closed * by, self.number and self.number * by, self.exact)
-
-    def __add__(self, other: Count) -> Count:
-        return Count(total((self.closed, other.closed)), total((self.number, other.number)), self.exact and other.exact)
-
-
-def total(values: Iterable[Any]) -> Any:
-    """The sum; None where one of them is not known.
-
-    >>> total([1, 2]), total([1, None]), total([])
-    (3, None, 0)
-    """
-    every = list(values)
-    return None if any(v is None for v in every) else sum(every)
-
-
-def added(counts: Iterable[Count]) -> Count:
-    """Their sum.
-
-    >>> added([Count(2, 2), Count(None, 3, False)])
-    Count(closed=None, number=5, exact=False)
-    """
-    return sum(counts, NOTHING)
-
-
-NOTHING = Count(closed(0), 0)
-
-
-@dataclass(slots=True)
-class Counter:
-    """Counts places of one program at some sizes; equal places once."""
-
-    program: Program
-    sizes: Mapping[str, int]
-    kept: dict[tuple[object, ...], Count] = field(default_factory=dict)
-
-    def threads(self, where: Where) -> Count:
-        """How often all threads together come to a place."""
-        launch = self.program.launches[where.launch]
-        key = where.launch, where.axes, where.guard
-        if key not in self.kept:
-            form = count((*launch.grid, *launch.block, *where.axes), where.guard, smallest(self.program))
-            counted = (value(form, self.sizes), True) if form is not None else points(self.program, where, self.sizes)
-            self.kept[key] = Count(form, *(counted or (None, False)))
-        return self.kept[key]
-
-    def one_thread(self, where: Where) -> Count:
-        """How often one thread comes to a place: at most, where that is under a guard or the loops are not the same for all."""
-        form = count(where.axes, TRUE, smallest(self.program))
-        if form is None or {s.name for s in form.free_symbols} - self.sizes.keys():
-            return Count(None, None, False)
-        return Count(form, value(form, self.sizes), where.guard == TRUE)
-
-
-def smallest(program: Program) -> dict[str, int]:
-    """How small each size can be, where a condition says so.
-
-    >>> from tinygpu.model.op import Op
-    >>> smallest(Program("p", Op("o", ("n",), (), (), (), ()), (), (Var("n") >= 2,)))
-    {'n': 2}
-    """
-    found: dict[str, int] = {}
-    for guard in (*program.op.where, *program.where):
-        for condition in conjuncts(guard):
-            match condition:
-                case App("ge", (Var(name), Const(int(low)))) | App("le", (Const(int(low)), Var(name))):
-                    found[name] = max(low, found.get(name, 0))
-                case App("gt", (Var(name), Const(int(low)))) | App("lt", (Const(int(low)), Var(name))):
-                    found[name] = max(low + 1, found.get(name, 0))
-    return found
-
-
-def size_of(shape: tuple[Term, ...], sizes: Mapping[str, int]) -> Count:
-    """The elements of an array, or the points of a grid; an extent below 0 is 0."""
-    whole = closed(1) * prod(natural(closed(extent), {}) for extent in shape)
-    return Count(whole, value(whole, sizes))
+    return natural(top - ends[-1], at_least) if lowers else top

@@ -7,15 +7,15 @@ so no count is of another kernel; a compiler may do less than a program says, an
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial, reduce
 from math import prod
 
 from tinygpu.category.dtype import BYTES
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.term import TRUE, Term, text
-from tinygpu.cost.counting import NOTHING, Count, Counter, added, size_of
-from tinygpu.cost.operations import FLOPS, KINDS
-from tinygpu.cost.sites import Access, Meeting, Site, Work, sites
-from tinygpu.cost.warps import Tally, tally
+from tinygpu.cost.counted import NOTHING, Count, Counter, added, size_of
+from tinygpu.cost.sites import FLOPS, KINDS, Access, Meeting, Site, Work, sites
+from tinygpu.cost.warps import Tally, known, tally
 from tinygpu.derive.unpack import unpack
 from tinygpu.derive.wide import wide_accesses
 from tinygpu.diagnostic import Span
@@ -105,14 +105,12 @@ class Cost:
     @property
     def moved(self) -> int | None:
         """Bytes of sectors moved, read and written; None where some are not known."""
-        each = [f.moved for f in self.flows]
-        return None if None in each else sum(m for m in each if m is not None)
+        return known(f.moved for f in self.flows)  # type: ignore[no-any-return]
 
     @property
     def once(self) -> int | None:
         """Bytes of each element of each tensor once."""
-        each = [f.once for f in self.flows if f.role != "workspace"]
-        return None if None in each else sum(o for o in each if o is not None)
+        return known(f.once for f in self.flows if f.role != "workspace")  # type: ignore[no-any-return]
 
 
 def measure(program: Program, sizes: Mapping[str, int]) -> Cost:
@@ -149,7 +147,7 @@ def lines_of(program: Program, plain: tuple[Site, ...], emitted: tuple[Site, ...
 def _line(site: Access, moves: list[tuple[Access, Tally | None]], counter: Counter) -> Line:
     tallies = [t for _, t in moves]
     widths = tuple(sorted({a.bytes for a, t in moves if t is None or t.requests or len(moves) == 1}, reverse=True))
-    whole = None if None in tallies or not tallies else _together([t for t in tallies if t is not None])
+    whole = known(tallies, partial(reduce, Tally.__add__)) if tallies else None
     asked = counter.threads(site.where)
     return Line(
         site.where.launch,
@@ -166,24 +164,6 @@ def _line(site: Access, moves: list[tuple[Access, Tally | None]], counter: Count
     )
 
 
-def _together(each: list[Tally]) -> Tally:
-    def total(values: list[int | None]) -> int | None:
-        return None if None in values else sum(v for v in values if v is not None)
-
-    def most(values: list[int | None]) -> int | None:
-        return None if None in values else max(v for v in values if v is not None)
-
-    return Tally(
-        sum(t.requests for t in each),
-        sum(t.lanes for t in each),
-        total([t.units for t in each]),
-        total([t.fewest for t in each]),
-        most([t.worst for t in each]),
-        most([t.meeting for t in each]),
-        all(t.exact for t in each),
-    )
-
-
 def flows(program: Program, lines: tuple[Line, ...], sizes: Mapping[str, int]) -> tuple[Flow, ...]:
     """The global arrays, in the order of the op, each read and written."""
     shapes = [(t.name, t.role, t.shape) for t in program.op.tensors]
@@ -194,11 +174,10 @@ def flows(program: Program, lines: tuple[Line, ...], sizes: Mapping[str, int]) -
             mine = [one for one in lines if one.array == name and one.stores == stores]
             if not mine:
                 continue
-            asked, moved = added(one.asked for one in mine), [one.moved for one in mine]
+            asked, moved = added(one.asked for one in mine), known(one.moved for one in mine)
             item, whole = BYTES[mine[0].dtype], size_of(shape, sizes).number
             once = None if whole is None else min(whole, asked.number if asked.number is not None else whole) * item
-            total = None if None in moved else sum(m for m in moved if m is not None)
-            found.append(Flow(name, role, stores, item, asked, total, once))
+            found.append(Flow(name, role, stores, item, asked, moved, once))
     return tuple(found)
 
 

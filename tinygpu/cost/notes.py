@@ -12,12 +12,12 @@ from math import prod
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.region import Region
 from tinygpu.category.term import Const, text, variables
-from tinygpu.cost.counting import Count
-from tinygpu.cost.figures import amount, bytes_of
+from tinygpu.cost.counted import Count
 from tinygpu.cost.measure import SECTOR, Cost, Line
 from tinygpu.cost.predict import Filled
-from tinygpu.cost.reuse import asked_again
 from tinygpu.cost.sites import Access, sites
+from tinygpu.cost.table import amount, bytes_of
+from tinygpu.cost.warps import asked_again
 from tinygpu.derive.wide import Wide, hoisted, wide_accesses, wide_in
 from tinygpu.diagnostic import Diagnostic, Label, Span
 from tinygpu.hardware.arch import Device

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tinygpu.category.evaluate import evaluate as number
+from tinygpu.category.linear import polynomial, products
 from tinygpu.category.simplify import simplify
 from tinygpu.category.term import (
     BOOL,
@@ -35,7 +36,7 @@ from tinygpu.category.term import (
 )
 from tinygpu.category.to_numpy import evaluate
 from tinygpu.program.step import Launch
-from tinygpu.record import dataclass, field
+from tinygpu.record import dataclass
 
 SECTOR_BYTES = 32
 WARP = 32
@@ -72,7 +73,6 @@ class Parts:
     formula: Term
     known: bool
     exact: bool
-    sizes: Mapping[str, int] = field(default_factory=dict)
 
     def holds(self, values: Mapping[str, Numbers]) -> NDArray[np.bool_]:
         """The guard, where the atoms have these values."""
@@ -94,14 +94,13 @@ def parts_of(
     atoms: list[Atom] = []
     formula = _named(formula, atoms, names, sizes)
     pieces, constant = sum_of(plain(flat, sizes), names, sizes)
-    known, kept = True, []
-    for piece, by in pieces:
-        if reads(piece):
-            same = not variables(piece) & block and all(r.tensor in arrays for r in reads(piece))  # one value for all lanes
-            known = known and same and by % modulus == 0
-        else:
-            kept.append(piece * by)
-    return Parts(launch, extents, kept, constant, modulus, atoms, formula, known, exact, sizes)
+    known = all(
+        by % modulus == 0 and not variables(piece) & block and all(r.tensor in arrays for r in reads(piece))
+        for piece, by in pieces  # what is data has one value for all lanes, and moves them by whole sectors
+        if reads(piece)
+    )
+    kept = [piece * by for piece, by in pieces if not reads(piece)]
+    return Parts(launch, extents, kept, constant, modulus, atoms, formula, known, exact)
 
 
 def extents_of(axes: tuple[Axis, ...], sizes: Mapping[str, int]) -> tuple[dict[str, int], list[Term]]:
@@ -116,9 +115,7 @@ def extents_of(axes: tuple[Axis, ...], sizes: Mapping[str, int]) -> tuple[dict[s
                 continue
             if prod(found[n] for n in used) > POINTS:
                 raise Unclear
-            points = dict(
-                zip(used, np.indices([found[n] for n in used]).reshape(len(used), prod(found[n] for n in used)), strict=True)
-            )
+            points = enumerated({n: found[n] for n in used})
             found[axis.name] = max(0, int(np.max(evaluate(axis.extent, {**sizes, **points}, on_zero=nobody), initial=0)))
             guards.append(Var(axis.name) < axis.extent)
         except (KeyError, ValueError) as problem:
@@ -131,7 +128,7 @@ def plain(flat: Term, sizes: Mapping[str, int]) -> Term:
     divides = any(isinstance(t, App) and t.op in ("floordiv", "mod") for t in walk(flat))
     if not divides or min(sizes.values(), default=1) < 1:
         return flat
-    return simplify(substitute(flat, {name: Const(value) for name, value in sizes.items()}))
+    return simplify(at_sizes(flat, sizes))
 
 
 def nobody(term: Term, where: NDArray[np.bool_]) -> None:
@@ -157,10 +154,9 @@ def _named(guard: Term, atoms: list[Atom], names: set[str], sizes: Mapping[str, 
             return guard
         case App(op, (left, right)) if op in COMPARISONS and left.dtype == INDEX == right.dtype:
             pieces, constant = sum_of(App("sub", (left, right)), names, sizes)
+            parts = [piece * by for piece, by in pieces]
         case _:
-            op = "gt"
-            pieces, constant = [(select(guard, Const(1), Const(0)), 1)], 0
-    parts = [piece * by for piece, by in pieces]
+            op, parts, constant = "gt", [select(at_sizes(guard, sizes), Const(1), Const(0))], 0
     atom = next((a for a in atoms if a.parts == parts and a.constant == constant), None)
     if atom is None:
         atom = Atom(f" {len(atoms)}", op, parts, constant)
@@ -168,24 +164,33 @@ def _named(guard: Term, atoms: list[Atom], names: set[str], sizes: Mapping[str, 
     return App(op, (Var(atom.name), Const(0)), BOOL)
 
 
-def sum_of(term: Term, names: set[str], sizes: Mapping[str, int], by: int = 1) -> tuple[list[tuple[Term, int]], int]:
-    """`term · by = Σ pieces · factors + constant` at these sizes; a piece is over axes.
+def sum_of(term: Term, names: Set[str], sizes: Mapping[str, int]) -> tuple[list[tuple[Term, int]], int]:
+    """`term = Σ pieces · factors + constant` at these sizes; a piece is over axes.
 
     >>> from tinygpu.category.term import text
     >>> i, k, N = Var("i"), Var("k"), Var("N")
-    >>> [(text(p), f) for p, f in sum_of((i * 4 + k // 2 + 1) * N, {"i", "k"}, {"N": 10})[0]]
+    >>> [(text(p), by) for p, by in sum_of((i * 4 + k // 2 + 1) * N, {"i", "k"}, {"N": 10})[0]]
     [('i', 40), ('k // 2', 10)]
     """
-    if not variables(term) & names and not reads(term):
-        return [], int(np.asarray(evaluate(term, sizes, on_zero=nobody))) * by
-    match term:
-        case App("add" | "sub" as op, (a, b)):
-            left, right = sum_of(a, names, sizes, by), sum_of(b, names, sizes, by if op == "add" else -by)
-            return left[0] + right[0], left[1] + right[1]
-        case App("neg", (a,)):
-            return sum_of(a, names, sizes, -by)
-        case App("mul", (a, b)):
-            for outer, inner in ((a, b), (b, a)):
-                if not variables(outer) & names and not reads(outer):
-                    return sum_of(inner, names, sizes, by * int(np.asarray(evaluate(outer, sizes, on_zero=nobody))))
-    return [(term, by)], 0
+    pieces, constant = [], 0
+    for product, by in products(polynomial(at_sizes(term, sizes))):
+        if variables(product) & names or reads(product):
+            pieces.append((product, by))
+        else:
+            constant += int(np.asarray(evaluate(product, {}, on_zero=nobody))) * by
+    return pieces, constant
+
+
+def at_sizes(term: Term, sizes: Mapping[str, int]) -> Term:
+    """The term with numbers for sizes."""
+    return substitute(term, {name: Const(value) for name, value in sizes.items()})
+
+
+def enumerated(extents: Mapping[str, int], *shape: int) -> dict[str, Numbers]:
+    """Every point of a box: the values of its axes, each as an array of this shape, or a flat one.
+
+    >>> {name: each.tolist() for name, each in enumerated({"i": 2, "j": 2}).items()}
+    {'i': [0, 0, 1, 1], 'j': [0, 1, 0, 1]}
+    """
+    whole = np.indices(tuple(extents.values())).reshape(len(extents), *(shape or (prod(extents.values()),)))
+    return dict(zip(extents, whole, strict=True))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tinygpu.cost.measure import Cost, Flow
-from tinygpu.cost.operations import FLOPS
+from tinygpu.cost.sites import FLOPS
 from tinygpu.hardware.arch import Device, Resident, resident
 from tinygpu.record import dataclass
 

@@ -1,17 +1,23 @@
 """Sites: every place of a program where threads touch memory, compute, or meet, with what stands around it.
 
 Comes in: a program, and whether its kernels take their wide accesses. Goes out: accesses, operations and meetings, each under loops
-and a guard. The one idea: a choice evaluates one side and `and` stops early, so every operand of a value has a guard of its own.
+and a guard. The one idea: a choice evaluates one side and `and` stops early, so every operand of a value has a guard of its own; and `a*b + c` is
+one instruction and two floating-point operations, so a product is counted with its sum.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TypeAlias, assert_never
 
 from tinygpu.category.dtype import BYTES
+from tinygpu.category.monoid import as_monoid
+from tinygpu.category.operation import OPERATION
 from tinygpu.category.term import (
     BOOL,
+    COMPARISONS,
+    FLOATS,
+    INDEX,
     SHUFFLES,
     TRUE,
     App,
@@ -24,14 +30,17 @@ from tinygpu.category.term import (
     conjunction,
     conjuncts,
     negation,
+    walk,
 )
-from tinygpu.cost.operations import kind_of, update_kind
 from tinygpu.derive.wide import Wide, hoisted, wide_in
 from tinygpu.diagnostic import Span
 from tinygpu.program.arrays import arrays
 from tinygpu.program.space import INPUT
-from tinygpu.program.step import Array, Assign, Fact, For, If, Launch, Program, Step, Sync
+from tinygpu.program.step import Array, Assign, Fact, For, If, Program, Step, Sync
 from tinygpu.record import dataclass, replace
+
+FLOPS: Mapping[str, int] = {"fma": 2, "add": 1, "mul": 1, "divide": 1, "special": 1}  # the others are no floating-point operations
+KINDS = ("fma", "add", "mul", "divide", "special", "compare", "convert", "integer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +93,7 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """One operation on values: `fma`, `add`, … of `cost.operations`, in this dtype."""
+    """One operation on values, of KINDS, in this dtype."""
 
     where: Where
     kind: str
@@ -109,12 +118,8 @@ class _Walk:
     program: Program
     number: int
     wide: bool
-    known: dict[str, Array]
+    known: Mapping[str, Array]
     statements: int = 0
-
-    @property
-    def launch(self) -> Launch:
-        return self.program.launches[self.number]
 
     def here(self, axes: tuple[Axis, ...], guard: Term, span: Span) -> Where:
         self.statements += 1
@@ -123,11 +128,8 @@ class _Walk:
 
 def sites(program: Program, wide: bool = True) -> tuple[Site, ...]:
     """`program without carriers → its sites`, in order. With `wide`, its kernels take the wide accesses where all lanes are inside."""
-    known = dict(arrays(program))
-    found: list[Site] = []
-    for number, launch in enumerate(program.launches):
-        found += _body(_Walk(program, number, wide, known), launch.body, (), TRUE)
-    return tuple(found)
+    walks = [(launch, _Walk(program, number, wide, arrays(program))) for number, launch in enumerate(program.launches)]
+    return tuple(site for launch, walk in walks for site in _body(walk, launch.body, (), TRUE))
 
 
 def _body(walk: _Walk, body: tuple[Step, ...], axes: tuple[Axis, ...], guard: Term) -> Iterator[Site]:
@@ -143,8 +145,7 @@ def _body(walk: _Walk, body: tuple[Step, ...], axes: tuple[Axis, ...], guard: Te
             case Assign():
                 yield from _assign(walk, step, axes, guard)
             case Sync(scope):
-                kind = "barrier" if scope == "block" else "warp barrier"
-                yield Meeting(walk.here(axes, guard, step.span), kind)
+                yield Meeting(walk.here(axes, guard, step.span), "barrier" if scope == "block" else "warp barrier")
             case Array() | Fact():
                 pass  # nothing is done
             case _:
@@ -153,18 +154,16 @@ def _body(walk: _Walk, body: tuple[Step, ...], axes: tuple[Axis, ...], guard: Te
 
 def _vector(walk: _Walk, loop: For, axes: tuple[Axis, ...], guard: Term) -> Iterator[Site]:
     """A vector loop as it is emitted: the wide accesses at once where all lanes are inside, and element by element elsewhere."""
-    around = (*walk.launch.grid, *walk.launch.block, *axes)
+    launch = walk.program.launches[walk.number]
+    around = (*launch.grid, *launch.block, *axes)
     outer, inner = hoisted(loop, {a.name for a in around} | set(walk.program.op.sizes))
     wides = wide_in(walk.program, walk.number, inner, around)
     asked = [w.condition for w in wides if not w.always]
     shared = conjunction(*asked[:1])
     guard = conjunction(guard, outer)
     for site in _body(walk, inner.body, (*axes, loop.axis), guard):
-        if not isinstance(site, Access):
-            yield site
-            continue
         wide = next((w for w in wides if _same(w, site)), None)
-        if wide is None:
+        if wide is None or not isinstance(site, Access):
             yield site
             continue
         inside = conjunction(guard, TRUE if wide.always else shared)
@@ -173,10 +172,9 @@ def _vector(walk: _Walk, loop: For, axes: tuple[Axis, ...], guard: Term) -> Iter
             yield replace(site, where=site.where.under(negation(shared)))
 
 
-def _same(wide: Wide, site: Access) -> bool:
-    access = wide.access
-    name, index = (access.tensor, access.index) if isinstance(access, Read) else (access.target, access.index)
-    return wide.stores == site.stores and name == site.array.name and index == site.index and not site.atomic
+def _same(wide: Wide, site: Site) -> bool:
+    mine = isinstance(site, Access) and not site.atomic and (site.array.name, site.index, site.stores)
+    return mine == (wide.tensor, wide.access.index, wide.stores)
 
 
 def _moved(site: Access, wide: Wide, axes: tuple[Axis, ...], guard: Term) -> Access:
@@ -197,7 +195,7 @@ def _assign(walk: _Walk, step: Assign, axes: tuple[Axis, ...], guard: Term) -> I
     yield from _values(inside, (*step.index, step.value), walk, touched, last=False, added=step.update)
     array = walk.known[step.target]
     if step.update:
-        kind = update_kind(step.update, step.value)
+        kind = kind_of(as_monoid(step.update).combine(step.value, step.value))
         yield from () if kind is None else (Work(inside, kind, step.value.dtype),)
         if not step.atomic and array.owner != "thread":
             touched.setdefault((step.target, step.index), inside.guard)
@@ -232,8 +230,8 @@ def _values(
                 touched[node.tensor, node.index] = guard if before is None else either(before, guard)
             elif isinstance(node, App) and node.op in SHUFFLES:
                 yield Meeting(place, "shuffle")
-            elif isinstance(node, App) and (kind := kind_of(node, fused)) is not None:
-                yield Work(place, kind, node.dtype if node.dtype != BOOL else node.args[0].dtype)
+            elif (kind := kind_of(node, fused)) is not None:
+                yield Work(place, kind, node.dtype if node.dtype != BOOL else children(node)[0].dtype)
     if last:
         yield from _touched(here, touched, walk)
 
@@ -275,3 +273,27 @@ def evaluated(value: Term, guard: Term, fused: bool = False) -> Iterator[tuple[T
         case _:
             for child in children(value):
                 yield from evaluated(child, guard)
+
+
+def kind_of(node: Term, fused: bool = False) -> str | None:
+    """The kind of one operation of a value, None for what costs nothing here; `fused`: it is a product, and its sum has counted it.
+
+    >>> x = Const(2.0, "f32")
+    >>> product = App("mul", (x, x), "f32")
+    >>> kind_of(product), kind_of(App("add", (product, x), "f32")), kind_of(product, True), kind_of(App("exp", (x,), "f32"))
+    ('mul', 'fma', None, 'special')
+    """
+    match node:
+        case App(op, args, dtype) if dtype != INDEX and not (fused and op == "mul"):
+            of = args[0].dtype
+            if dtype == BOOL:
+                return "compare" if op in COMPARISONS and of not in (INDEX, BOOL) else None
+            if op == "cast":
+                return "convert" if of not in (INDEX, dtype) else None
+            if op == "select" and not any(map(kind_of, walk(args[0]))):
+                return None  # a choice by indices is a guard of what is chosen
+            if dtype not in FLOATS:
+                return "integer"
+            product = any(isinstance(a, App) and a.op == "mul" for a in args)
+            return "fma" if op in ("add", "sub") and product else OPERATION[op].work or "integer"
+    return None

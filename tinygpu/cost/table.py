@@ -1,55 +1,109 @@
-"""A cost as a page of text: what is moved, how, what is computed, what waits, and what a device makes of it.
+"""A cost as a page of text, and as plain data: what is moved, how, what is computed, what waits, and what a device makes of it.
 
-Comes in: a cost, and what is known of a device. Goes out: lines. The one idea: every number is exact, or says `at most`, or is not there;
-a closed form stands beside the number that it gives.
+Comes in: a cost, and what is known of a device. Goes out: lines; dictionaries, lists, numbers and text, as JSON has them. The one idea: every
+number is exact, or says `at most`, or is not there (null); a closed form stands beside the number that it gives.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
+from typing import Any
 
 from tinygpu.category.dtype import BYTES
 from tinygpu.category.term import Axis
 from tinygpu.cost.closed import closed, shown
-from tinygpu.cost.counting import Count
-from tinygpu.cost.figures import amount, bytes_of, ratio, seconds_of
-from tinygpu.cost.measure import Cost, Flow, Line
+from tinygpu.cost.counted import Count, added
+from tinygpu.cost.measure import Cost, Line
 from tinygpu.cost.predict import Bound, Filled, bounds, fits_in_cache, turns_of_banks, without_caches
 from tinygpu.hardware.arch import Device
 
 ELEMENT = 44  # columns of an element; a longer one is cut
 KIND = {"fma": "fused multiply-add", "special": "exp, log, sqrt, …", "divide": "division", "compare": "min, max, compare, choose"}
 
+UNITS = ("", "k", "M", "G", "T", "P", "E")  # powers of 1000, as data sheets give them
+
+
+def amount(value: float | None) -> str:
+    """A count: all digits up to a hundred thousand, then three with a unit.
+
+    >>> amount(4096), amount(134_217_728), amount(None), amount(999_999)
+    ('4096', '134 M', '?', '1 M')
+    """
+    if value is None:
+        return "?"
+    if value < 100_000:
+        return f"{value:.0f}"
+    return _short(value).strip()
+
+
+def _short(value: float) -> str:
+    step = 0
+    while float(f"{value:.3g}") >= 1000 and step + 1 < len(UNITS):
+        value, step = value / 1000, step + 1
+    return f"{value:.3g} {UNITS[step]}"
+
+
+def bytes_of(value: float | None) -> str:
+    """Bytes.
+
+    >>> bytes_of(67_108_864), bytes_of(12), bytes_of(None), bytes_of(1000)
+    ('67.1 MB', '12 B', '?', '1 kB')
+    """
+    return "?" if value is None else _short(value) + "B"
+
+
+def ratio(value: float | None) -> str:
+    """A ratio.
+
+    >>> ratio(1.0), ratio(32.04), ratio(131072.0), ratio(None)
+    ('1', '32', '131 k', '?')
+    """
+    return f"{value:.3g}" if value is not None and value < 1000 else amount(value)
+
+
+def seconds_of(value: float) -> str:
+    """A time.
+
+    >>> seconds_of(0.00206), seconds_of(6e-8), seconds_of(1.5)
+    ('2.06 ms', '60 ns', '1.5 s')
+    """
+    for unit in ("s", "ms", "µs"):
+        if value >= 1:
+            return f"{value:.3g} {unit}"
+        value *= 1000
+    return f"{value:.3g} ns"
+
 
 def page(cost: Cost, title: str, device: Device | None = None, arch: str = "", on: Sequence[Filled] = ()) -> str:
     """The whole page."""
     at = ", ".join(f"{name} = {value}" for name, value in cost.sizes.items())
     where = f", on {device.name} ({device.arch})" if device else f", on {arch}" if arch else ""
-    parts = [[f"{title}   predicted{' at ' * bool(at)}{at}{where}"], launches(cost), memory(cost), accesses(cost)]
-    parts += [shared(cost), arithmetic(cost)]
+    parts = [[f"{title}   predicted{' at ' * bool(at)}{at}{where}"], launches(cost), memory(cost)]
+    parts += [accesses(cost, False), accesses(cost, True), arithmetic(cost)]
     parts += [filling(cost, on, device)] if on else []
     parts += [bound(cost, device)] if device else []
     return "\n\n".join("\n".join(part) for part in parts if part)
 
 
-def grid_of(lines: list[list[str]], right: Sequence[int]) -> list[str]:
-    """Columns that are as wide as they have to be; those of `right` are numbers."""
-    widths = [max(len(row[n]) for row in lines) for n in range(len(lines[0]))]
-    out = []
-    for row in lines:
+def grid_of(rows: list[list[str]], right: Sequence[int]) -> list[str]:
+    """Columns that are as wide as they have to be; those of `right` are numbers. The first row is the heading."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
         cells = [c.rjust(w) if n in right else c.ljust(w) for n, (c, w) in enumerate(zip(row, widths, strict=True))]
-        out.append(("  " + "  ".join(cells)).rstrip())
-    return out
+        lines.append("  ".join(cells).rstrip())
+    return lines
 
 
-def form(count: Count, by: int = 1) -> str:
+def form(count: Count) -> str:
     """The closed form, if there is one that is not a mere number."""
-    return "" if count.closed is None or count.closed.is_number else shown(count.closed * by)
+    return "" if count.closed is None or count.closed.is_number else shown(count.closed)
 
 
-def number(count: Count) -> str:
+def number(count: Count, figure: Callable[[float], str] = amount) -> str:
     """The number, with `≤` where it is at most that."""
-    return "?" if count.number is None else ("" if count.exact else "≤ ") + amount(count.number)
+    return "?" if count.number is None else ("" if count.exact else "≤ ") + figure(count.number)
 
 
 def launches(cost: Cost) -> list[str]:
@@ -79,91 +133,37 @@ def memory(cost: Cost) -> list[str]:
     """Each global array: the bytes that threads ask for, those of the sectors moved, those of each element once."""
     rows = [["global memory", "", "asked", "moved", "once", "×", "asked, in bytes"]]
     for flow in cost.flows:
-        rows.append(
-            [
-                f"  {flow.array}",
-                "written" if flow.stores else "read",
-                _asked(flow),
-                bytes_of(flow.moved),
-                "" if flow.role == "workspace" else bytes_of(flow.once),
-                "" if flow.role == "workspace" else ratio(flow.times),
-                form(flow.asked, flow.item),
-            ]
-        )
+        asked, verb = flow.asked * flow.item, "written" if flow.stores else "read"
+        once = ["", ""] if flow.role == "workspace" else [bytes_of(flow.once), ratio(flow.times)]
+        rows.append([f"  {flow.array}", verb, number(asked, bytes_of), bytes_of(flow.moved), *once, form(asked)])
     if len(cost.flows) > 1 and cost.once:
-        asked = [f.asked.number * f.item if f.asked.number is not None else None for f in cost.flows]
-        total = None if None in asked else sum(a for a in asked if a is not None)
+        asked = added(flow.asked * flow.item for flow in cost.flows)
         times = cost.moved / cost.once if cost.moved is not None else None
-        bounded = "" if all(f.asked.exact for f in cost.flows) else "≤ "
-        rows.append(["  all", "", bounded + bytes_of(total), bytes_of(cost.moved), bytes_of(cost.once), ratio(times), ""])
-    return [line.removeprefix("  ") for line in grid_of(rows, (2, 3, 4, 5))]
+        rows.append(["  all", "", number(asked, bytes_of), bytes_of(cost.moved), bytes_of(cost.once), ratio(times), ""])
+    return grid_of(rows, (2, 3, 4, 5))
 
 
-def _asked(flow: Flow) -> str:
-    known = None if flow.asked.number is None else flow.asked.number * flow.item
-    return ("" if flow.asked.exact else "≤ ") + bytes_of(known)
-
-
-def accesses(cost: Cost) -> list[str]:
-    """Each access to global memory: the line of the text, the bytes of a thread, the sectors of a request and the fewest it could be."""
-    rows = [["accesses", "", "line", "bytes", "requests", "sectors each", "at best"]]
-    for one in (line for line in cost.lines if line.space != "shared"):
+def accesses(cost: Cost, shared: bool) -> list[str]:
+    """Each access to global memory, or to shared memory: the line of the text, the bytes of a thread, requests or all bytes, the sectors or turns
+    of a request and the fewest it could be, and the turns that a group of lanes takes at worst."""
+    heading = ["shared memory", "", "line", "bytes", "asked", "turns each", "at best", "ways"]
+    rows = [heading if shared else ["accesses", "", "line", "bytes", "requests", "sectors each", "at best"]]
+    for one in (line for line in cost.lines if (line.space == "shared") == shared):
         tally = one.tally
         if tally is not None and not tally.requests:
             continue
-        units, fewest = (None, None) if tally is None else (tally.units, tally.fewest)
-        each, best = (_each(v, tally.requests) if tally and v is not None else "" for v in (units, fewest))
-        rows.append(
-            [
-                f"  {_cut(one.element)}",
-                _verb(one),
-                str(one.span.line or ""),
-                " or ".join(map(str, one.widths)),
-                "?" if tally is None else ("" if tally.exact else "≤ ") + amount(tally.requests),
-                each or "depends on data",
-                best,
-            ]
-        )
-    return [line.removeprefix("  ") for line in grid_of(rows, (2, 3, 4, 5, 6))] if len(rows) > 1 else []
-
-
-def _verb(line: Line) -> str:
-    return "atomic" if line.atomic else "written" if line.stores else "read"
-
-
-def _cut(element: str) -> str:
-    return element if len(element) <= ELEMENT else element[: ELEMENT - 1] + "…"
-
-
-def _each(units: int, requests: int) -> str:
-    return f"{units / requests:.3g}" if requests else "0"
-
-
-def shared(cost: Cost) -> list[str]:
-    """Each access to shared memory: bytes, and the turns that a group of lanes takes at worst."""
-    rows = [["shared memory", "", "line", "bytes", "asked", "turns each", "at best", "ways"]]
-    for one in (line for line in cost.lines if line.space == "shared"):
-        tally = one.tally
-        if tally is not None and not tally.requests:
-            continue
-        asked = None if one.asked.number is None else one.asked.number * BYTES[one.dtype]
-        units, fewest = (None, None) if tally is None else (tally.units, tally.fewest)
-        each, best = (_each(v, tally.requests) if tally and v is not None else "" for v in (units, fewest))
-        rows.append(
-            [
-                f"  {_cut(one.element)}",
-                _verb(one),
-                str(one.span.line or ""),
-                " or ".join(map(str, one.widths)),
-                ("" if one.asked.exact else "≤ ") + bytes_of(asked),
-                each or "depends on data",
-                best,
-                "" if tally is None or tally.worst is None else str(tally.worst),
-            ]
-        )
-    bytes_held = " + ".join(bytes_of(c.shared_bytes) for c in cost.launches if c.shared_bytes)
-    lines = [line.removeprefix("  ") for line in grid_of(rows, (2, 3, 4, 5, 6, 7))] if len(rows) > 1 else []
-    return [*lines, f"  {bytes_held} a block"] if bytes_held else lines
+        element = one.element if len(one.element) <= ELEMENT else one.element[: ELEMENT - 1] + "…"
+        verb = "atomic" if one.atomic else "written" if one.stores else "read"
+        asked = Count(None, None) if tally is None else Count(None, tally.requests, tally.exact)
+        many = number(one.asked * BYTES[one.dtype], bytes_of) if shared else number(asked)
+        each, best = "depends on data", ""
+        if tally is not None and tally.units is not None and tally.fewest is not None:
+            each, best = f"{tally.units / tally.requests:.3g}", f"{tally.fewest / tally.requests:.3g}"
+        ways = [] if not shared else [""] if tally is None or tally.worst is None else [str(tally.worst)]
+        rows.append([f"  {element}", verb, str(one.span.line or ""), " or ".join(map(str, one.widths)), many, each, best, *ways])
+    held = " + ".join(bytes_of(c.shared_bytes) for c in cost.launches if c.shared_bytes) if shared else ""
+    lines = grid_of(rows, range(2, len(rows[0]))) if len(rows) > 1 else []
+    return [*lines, f"  {held} a block"] if held else lines
 
 
 def arithmetic(cost: Cost) -> list[str]:
@@ -175,7 +175,7 @@ def arithmetic(cost: Cost) -> list[str]:
         outputs = cost.outputs.number
         each = "" if count.number is None or not outputs else f"{count.number / outputs:.4g}"
         rows.append([f"  {KIND.get(kind, kind)}", dtype, number(count), each, form(count)])
-    lines = [line.removeprefix("  ") for line in grid_of(rows, (2, 3))]
+    lines = grid_of(rows, (2, 3))
     flops, said = cost.flops, []
     if flops.number:
         said.append(f"{'' if flops.exact else 'at most '}{amount(flops.number)}flop")
@@ -226,8 +226,55 @@ def bound(cost: Cost, device: Device) -> list[str]:
     if turns is not None:
         rows.append(["  shared memory, lanes in groups", seconds_of(turns), "(each group that moves 128 bytes takes its own turn)"])
     ridge = device.fp32_flops / device.memory_bytes_per_second
-    return (
-        lines
-        + [line.removeprefix("  ") for line in grid_of(rows, (1,))]
-        + [f"  its FP32 peak takes {ridge:.3g} flop a byte; peaks are of its data sheet"]
-    )
+    return [*lines, *grid_of(rows, (1,)), f"  its FP32 peak takes {ridge:.3g} flop a byte; peaks are of its data sheet"]
+
+
+# ── as plain data ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+MEETINGS = {f"{name}_a_thread": name for name in ("barriers", "warp_barriers", "shuffles")}
+LAUNCH = {"blocks": "blocks", "threads": "threads", "shared_bytes": "shared_bytes", **MEETINGS}
+FLOW = {"array": "array", "role": "role", "stores": "stores", "element_bytes": "item", "asked_elements": "asked", "moved_bytes": "moved",
+        "once_bytes": "once", "times": "times"}  # fmt: skip
+LINE = {"element": "element", "space": "space", "stores": "stores", "atomic": "atomic", "thread_bytes": "widths", "asked_elements": "asked",
+        "requests": "tally.requests", "exact": "tally.exact"}  # fmt: skip
+FILLED = {"registers": "assembled.registers", "spill_bytes": "assembled.spill_bytes", "shared_bytes": "assembled.shared_bytes",
+          "blocks_at_once": "resident.blocks", "warps": "resident.warps", "most_warps": "resident.most", "limit": "resident.because",
+          "waves": "waves", "tail": "tail"}  # fmt: skip
+
+
+def as_data(cost: Cost, device: Device | None = None, arch: str = "", on: Sequence[Filled] = ()) -> dict[str, Any]:
+    """Everything that the page says."""
+    return {
+        "predicted": True,
+        "sizes": dict(cost.sizes),
+        "wide": cost.wide,
+        "launches": [columns(one, LAUNCH) for one in cost.launches],
+        "memory": [columns(flow, FLOW) for flow in cost.flows],
+        "moved_bytes": cost.moved,
+        "once_bytes": cost.once,
+        "accesses": [_line(one) for one in cost.lines],
+        "operations": [{"kind": kind, "dtype": dtype, **_count(count)} for kind, dtype, count in cost.operations],
+        "flops": _count(cost.flops),
+        "outputs": cost.outputs.number,
+        "arch": arch or None,
+        "device": device.name if device else None,
+        "occupancy": [columns(one, FILLED) for one in on],
+        "bounds": [{"what": b.what, "seconds": b.seconds} for b in bounds(cost, device)] if device else [],
+        "without_caches_seconds": without_caches(cost, device) if device else None,
+        "turns_of_banks_seconds": turns_of_banks(cost, device) if device else None,
+    }
+
+
+def columns(one: Any, named: Mapping[str, str]) -> dict[str, Any]:
+    """Fields, and fields of fields, under other names; null where nothing is known."""
+    found = {name: reduce(lambda at, field: at and getattr(at, field), path.split("."), one) for name, path in named.items()}
+    return {name: _count(value) if isinstance(value, Count) else value for name, value in found.items()}
+
+
+def _count(count: Count) -> dict[str, Any]:
+    return {"number": count.number, "exact": count.exact, "form": None if count.closed is None else shown(count.closed)}
+
+
+def _line(line: Line) -> dict[str, Any]:
+    units = {"turns" if line.space == "shared" else "sectors": "tally.units", "at_best": "tally.fewest", "worst": "tally.worst"}
+    return {"launch": line.launch + 1, "line": line.span.line or None, **columns(line, LINE | units)}

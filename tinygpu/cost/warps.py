@@ -7,23 +7,26 @@ sector, and on their part of each guard only where the lanes can tell; so the wa
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from math import prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tinygpu.category.layout import address as shared_address
-from tinygpu.category.term import Const
+from tinygpu.category.term import Const, Term, reads
+from tinygpu.category.to_numpy import evaluate
 from tinygpu.cost.classes import Classes, classes
-from tinygpu.cost.parts import SECTOR_BYTES, WARP, Parts, Unclear, parts_of
+from tinygpu.cost.parts import SECTOR_BYTES, WARP, Parts, Unclear, enumerated, extents_of, parts_of, permissive
 from tinygpu.cost.sites import Access, Where
 from tinygpu.program.address import address
-from tinygpu.program.step import Program
-from tinygpu.record import dataclass
+from tinygpu.program.step import Launch, Program
+from tinygpu.record import dataclass, replace
 
 BANKS, WORD_BYTES = 32, 4  # of shared memory, in the order of addresses
 GROUP_BYTES = BANKS * WORD_BYTES  # what lanes that are served together move at most
-CELLS = 1 << 21  # lanes that are looked at together
+CELLS = 1 << 21  # lanes that are looked at together, or in one block
 Numbers = NDArray[np.int64]
 
 
@@ -45,28 +48,55 @@ class Tally:
     meeting: int | None
     exact: bool = True
 
+    def __add__(self, other: Tally) -> Tally:
+        sums = [known((getattr(self, n), getattr(other, n))) for n in ("requests", "lanes", "units", "fewest")]
+        most = [known((getattr(self, n), getattr(other, n)), max) for n in ("worst", "meeting")]
+        return replace(Tally(*sums, *most), exact=self.exact and other.exact)
+
+
+def known(values: Iterable[Any], how: Callable[[list[Any]], Any] = sum) -> Any:
+    """The sum of values, or what else is made of them; None where one of them is not known.
+
+    >>> known([1, 2]), known([1, None]), known([]), known([1, 2], max)
+    (3, None, 0, 2)
+    """
+    every = list(values)
+    return None if any(v is None for v in every) else how(every)
+
 
 def tally(program: Program, access: Access, sizes: Mapping[str, int]) -> Tally | None:
     """`access × sizes → tally`; None where there are too many different warps to look at."""
-    shape, where, shared = access.array.extents, access.where, access.array.owner == "block"
+    shape, shared = access.array.extents, access.array.owner == "block"
     flat = shared_address(shape, access.array.layout, access.first) if shared else address(shape, access.first)
-    modulus = (GROUP_BYTES if shared else SECTOR_BYTES) // access.item
-    try:
-        parts = parts_of(program.launches[where.launch], where.axes, where.guard, flat, sizes, modulus, lasting(program))
-        found = classes(parts)
-        return (_banked if shared else _sectors)(parts, found, access) if parts.known else _unknown(parts, found)
-    except Unclear:
-        return None
+    return _tally(program, access.where, flat, sizes, (GROUP_BYTES if shared else SECTOR_BYTES) // access.item, access)
 
 
 def points(program: Program, where: Where, sizes: Mapping[str, int]) -> tuple[int, bool] | None:
     """How often all threads come to a place at these sizes, and whether that is exact; None where there is too much to look at."""
+    counted = _tally(program, where, Const(0), sizes, 1, None)
+    return (counted.lanes, counted.exact) if counted else None
+
+
+def _tally(
+    program: Program, where: Where, flat: Term, sizes: Mapping[str, int], modulus: int, access: Access | None
+) -> Tally | None:
+    """Every different warp with every class of the rest, weighed."""
+    launch = program.launches[where.launch]
     try:
-        parts = parts_of(program.launches[where.launch], where.axes, where.guard, Const(0), sizes, 1, lasting(program))
-        counted = _unknown(parts, classes(parts))
+        parts = parts_of(launch, where.axes, where.guard, flat, sizes, modulus, lasting(program))
+        found = classes(parts)
     except Unclear:
         return None
-    return counted.lanes, counted.exact
+    look = access if parts.known else None
+    sums, most = [0] * 4, [0] * 2
+    for weights, here, first in _met(parts, found):
+        units = fewest = worst = meeting = np.zeros_like(weights)
+        if look is not None:
+            units, fewest, worst = (_turns if look.array.owner == "block" else _sectors)(look, here, first)
+            meeting = _meeting(first) if look.atomic else meeting
+        sums = [s + int((weights * each).sum()) for s, each in zip(sums, (here.any(-1), here.sum(-1), units, fewest), strict=True)]
+        most = [max(m, int((each * (weights > 0)).max(initial=0))) for m, each in zip(most, (worst, meeting), strict=True)]
+    return replace(Tally(*(sums + most if look else (*sums[:2], None, None, None, None))), exact=parts.exact)
 
 
 def lasting(program: Program) -> Set[str]:
@@ -87,45 +117,20 @@ def _met(parts: Parts, found: Classes) -> Iterator[tuple[Numbers, NDArray[np.boo
         yield weights, here, np.where(here, warps[:, None, :, 0] + found.rows[None, :, None, 0], -1)
 
 
-def _unknown(parts: Parts, found: Classes) -> Tally:
-    """Who takes part, where the addresses are data."""
-    requests = lanes = 0
-    for weights, here, _ in _met(parts, found):
-        requests += int((weights * here.any(-1)).sum())
-        lanes += int((weights * here.sum(-1)).sum())
-    return Tally(requests, lanes, None, None, None, None, parts.exact)
+def _sectors(access: Access, here: NDArray[np.bool_], first: Numbers) -> tuple[Numbers, Numbers, Numbers]:
+    touched = distinct(np.where(here, first // (SECTOR_BYTES // access.item), -1))
+    return touched, -(-distinct(first) * access.bytes // SECTOR_BYTES), touched
 
 
-def _sectors(parts: Parts, found: Classes, access: Access) -> Tally:
-    requests = lanes = units = fewest = worst = meeting = 0
-    for weights, here, first in _met(parts, found):
-        touched = distinct(np.where(here, first // (SECTOR_BYTES // access.item), -1))
-        requests += int((weights * here.any(-1)).sum())
-        lanes += int((weights * here.sum(-1)).sum())
-        units += int((weights * touched).sum())
-        fewest += int((weights * -(-distinct(first) * access.bytes // SECTOR_BYTES)).sum())
-        worst = max(worst, int((touched * (weights > 0)).max(initial=0)))
-        meeting = max(meeting, int((_meeting(first) * (weights > 0)).max(initial=0))) if access.atomic else 0
-    return Tally(requests, lanes, units, fewest, worst, meeting, parts.exact)
-
-
-def _banked(parts: Parts, found: Classes, access: Access) -> Tally:
+def _turns(access: Access, here: NDArray[np.bool_], first: Numbers) -> tuple[Numbers, Numbers, Numbers]:
     """Lanes are served in groups that move 128 bytes together; a group takes as many turns as one bank has words to give."""
     together = max(1, min(WARP, GROUP_BYTES // access.bytes))
-    requests = lanes = units = fewest = worst = meeting = 0
-    for weights, here, first in _met(parts, found):
-        start = first * access.item // WORD_BYTES
-        words = np.stack([np.where(here, start + n, -1) for n in range(max(1, access.bytes // WORD_BYTES))], -1)
-        grouped = np.sort(words.reshape(*words.shape[:2], WARP // together, -1), -1)
-        new = (np.diff(grouped, axis=-1, prepend=-1) != 0) & (grouped >= 0)
-        turns = np.max([(new & (grouped % BANKS == bank)).sum(-1) for bank in range(BANKS)], axis=0)
-        requests += int((weights * here.any(-1)).sum())
-        lanes += int((weights * here.sum(-1)).sum())
-        units += int((weights * turns.sum(-1)).sum())
-        fewest += int((weights * -(-distinct(words.reshape(*words.shape[:2], -1)) // BANKS)).sum())
-        worst = max(worst, int((turns.max(-1) * (weights > 0)).max(initial=0)))
-        meeting = max(meeting, int((_meeting(first) * (weights > 0)).max(initial=0))) if access.atomic else 0
-    return Tally(requests, lanes, units, fewest, worst, meeting, parts.exact)
+    start = first * access.item // WORD_BYTES
+    words = np.stack([np.where(here, start + n, -1) for n in range(max(1, access.bytes // WORD_BYTES))], -1)
+    grouped = np.sort(words.reshape(*words.shape[:2], WARP // together, -1), -1)
+    new = (np.diff(grouped, axis=-1, prepend=-1) != 0) & (grouped >= 0)
+    turns = np.max([(new & (grouped % BANKS == bank)).sum(-1) for bank in range(BANKS)], axis=0)
+    return turns.sum(-1), -(-distinct(words.reshape(*words.shape[:2], -1)) // BANKS), turns.max(-1)
 
 
 def distinct(values: Numbers) -> Numbers:
@@ -146,3 +151,34 @@ def _meeting(values: Numbers) -> Numbers:
         mine = values[..., lane : lane + 1]
         most = np.maximum(most, ((values == mine) & (mine >= 0)).sum(-1))
     return most
+
+
+def asked_again(launch: Launch, accesses: Sequence[Access], sizes: Mapping[str, int]) -> tuple[int, int] | None:
+    """What one block, in the middle, asks for again, and could have kept: the sectors that its reads of an array touch, and the different
+    ones among them; None where an address is data, or there is too much to walk through."""
+    if any(reads(i) for access in accesses for i in access.first):
+        return None
+    try:
+        found = [_of_block(launch, access, sizes) for access in accesses]
+    except Unclear:
+        return None
+    different = {int(sector) for each in found for sector in np.unique(each)} - {-1}
+    return sum(int(distinct(each).sum()) for each in found), len(different)
+
+
+def _of_block(launch: Launch, access: Access, sizes: Mapping[str, int]) -> np.ndarray:
+    """`(turn, warp, lane) → sector`, -1 where nothing is read."""
+    extents, guards = extents_of((*launch.grid, *launch.block, *access.where.axes), sizes)
+    middle, block, loops = ({a.name: extents[a.name] for a in axes} for axes in (launch.grid, launch.block, access.where.axes))
+    threads, turns = prod(block.values()), prod(loops.values())
+    if threads * turns > CELLS:
+        raise Unclear
+    values: dict[str, Any] = {**sizes, **{n: extent // 2 for n, extent in middle.items()}}
+    values |= enumerated(block, 1, threads) | enumerated(loops, turns, 1)
+    mask = np.ones((turns, threads), bool)
+    for guard in (*guards, permissive(access.where.guard, True)):
+        mask &= np.asarray(evaluate(guard, values, mask=mask), bool)
+    first = np.broadcast_to(np.asarray(evaluate(address(access.array.extents, access.first), values, mask=mask)), mask.shape)
+    lanes = np.full((turns, -(-threads // WARP) * WARP), -1, np.int64)
+    lanes[:, :threads] = np.where(mask, first // (SECTOR_BYTES // access.item), -1)
+    return lanes.reshape(turns, lanes.shape[1] // WARP, WARP)

@@ -14,10 +14,10 @@ from collections import deque
 from collections.abc import Sequence
 
 from tinygpu.category.term import TRUE, Axis, Const, Term, Var, conjunction, conjuncts, reads, text
+from tinygpu.derive.factors import row_major
 from tinygpu.program.statement import line
 from tinygpu.program.step import Assign, For, If, Launch, Step, Sync, steps
 from tinygpu.record import dataclass, field, replace
-from tinygpu.schedule.threads import flat_thread
 from tinygpu.validate.cpu_meaning import CpuMeaning
 from tinygpu.validate.cpu_reader import CpuReader
 from tinygpu.validate.due import new_value
@@ -56,7 +56,7 @@ class Follower:
 
     def reader(self, here: Here) -> CpuReader:
         """A reader of expressions of a place."""
-        digits, thread = self.flat.rests.keys(), flat_thread(self.launch.block)
+        digits, thread = self.flat.rests.keys(), row_major(self.launch.block)
         return CpuReader(self.names, here, self.width, self.flat.digit, digits, shown=self.shown, thread=thread)
 
     # ── bodies ─────────────────────────────────────────────────────────────────────────────────────────────────────
