@@ -103,20 +103,13 @@ class Wide:
 def wide_accesses(program: Program) -> tuple[Wide, ...]:
     """`program → its wide accesses`, in order of launches and loops."""
     program = unpack(program)
-    return tuple(
-        wide
-        for number, launch in enumerate(program.launches)
-        for loop, axes in vector_loops(launch.body, launch.grid + launch.block)
-        for outer, inner in [hoisted(loop, {a.name for a in axes} | set(program.op.sizes))]
-        for wide in (replace(w, outer=outer) for w in wide_in(program, number, inner, axes))
-    )
-
-
-def vector_loops(body: tuple[Step, ...], axes: tuple[Axis, ...]) -> Iterator[tuple[For, tuple[Axis, ...]]]:
-    """Every vector loop of a body, with the axes around it."""
-    for step, here, _ in walk_steps(body, Region(axes)):
-        if isinstance(step, For) and step.axis.sort == "vector":
-            yield step, here.axes
+    found: list[Wide] = []
+    for number, launch in enumerate(program.launches):
+        for loop, here, _ in walk_steps(launch.body, Region(launch.grid + launch.block)):
+            if isinstance(loop, For) and loop.axis.sort == "vector":
+                outer, inner = hoisted(loop, here.names | set(program.op.sizes))
+                found += (replace(w, outer=outer) for w in wide_in(program, number, inner, here.axes))
+    return tuple(found)
 
 
 def wide_in(program: Program, launch: int, loop: For, axes: tuple[Axis, ...]) -> tuple[Wide, ...]:

@@ -195,7 +195,8 @@ def interior(nest: Nest, lane: Axis) -> Interior | None:
     facts: dict[Term, None] = {}
     for condition, loops in _conditions(nest.body):
         worst = _worst(condition, loops)
-        if worst is None or _ends(condition, loops):
+        begins = any(is_long(axis) and limit(positive(condition), axis.name) is not None for axis in loops[-1:])
+        if worst is None or begins:  # where a long loop begins or ends is no test
             continue
         if (end := limit(worst, lane.name)) is not None:
             (lows if end[0] > 0 else highs)[end[1]] = None
@@ -214,11 +215,6 @@ def _conditions(body: Body) -> Iterator[tuple[Term, tuple[Axis, ...]]]:
         whole = [*site.guards, site.step.guard]
         whole += [t.args[0] for root in site.terms for t in walk(root) if isinstance(t, App) and t.op == "select"]
         yield from ((part, loops) for guard in whole for part in conjuncts(guard) if not reads(part) and variables(part))
-
-
-def _ends(condition: Term, loops: tuple[Axis, ...]) -> bool:
-    """Whether a condition says where a long loop begins or ends, so it is no test."""
-    return any(is_long(axis) and limit(positive(condition), axis.name) is not None for axis in loops[-1:])
 
 
 def _worst(condition: Term, loops: tuple[Axis, ...]) -> Polynomial | None:
