@@ -87,6 +87,11 @@ def loops_of(body: Body) -> tuple[For, ...]:
     return tuple(s for s in steps(body) if isinstance(s, For))
 
 
+def where(guard: Term, body: Body) -> Body:
+    """The body where a guard holds."""
+    return (If(guard, body),) if guard != TRUE else body
+
+
 def perfect(step: Step) -> tuple[tuple[Axis, ...], Step]:
     """Loops that hold nothing but each other, and the innermost one."""
     loops: list[Axis] = []
