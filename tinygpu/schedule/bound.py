@@ -12,7 +12,7 @@ import math
 from collections.abc import Collection, Iterable, Iterator
 
 from tinygpu.category.decide import holds
-from tinygpu.category.linear import ONE, Polynomial, number, plus, polynomial, stride, times
+from tinygpu.category.linear import ONE, Polynomial, number, plus, polynomial, stride
 from tinygpu.category.region import Region
 from tinygpu.category.term import (
     BOOL,
@@ -92,19 +92,7 @@ def coarse(p: Polynomial, axes: dict[str, Axis]) -> Polynomial:
 
 def smaller(extent: Term, top: Term) -> Term:
     """`min(extent, top)`, which is `top` where the extent is `⌈a/d⌉·d·s` and top is `a·s`, or `⌈a/(d·e)⌉·d` and top `⌈a/e⌉`."""
-    parts = polynomial(extent)
-    if len(parts) == 1:
-        ((monomial, c),) = parts.items()
-        match monomial:
-            case (App("ceildiv", (a, Const(d))),) if c % int(d) == 0 and times(polynomial(a), {(): c // int(d)}) == polynomial(top):
-                return top
-            case (App("ceildiv", (a, Const(d))),) if isinstance(top, App) and top.op == "ceildiv":
-                b, e = top.args
-                if polynomial(a) == polynomial(b) and isinstance(e, Const) and int(d) == c * int(e.value):
-                    return top
-    if polynomial(extent) == polynomial(top):
-        return top
-    return App("min", (extent, top))
+    return top if holds(top <= extent, Region()) else App("min", (extent, top))
 
 
 def assume(body: Body, facts: Iterable[Term]) -> Body:
