@@ -91,7 +91,7 @@ def coarse(p: Polynomial, axes: dict[str, Axis]) -> Polynomial:
 
 
 def smaller(extent: Term, top: Term) -> Term:
-    """`min(extent, top)`, which is `top` where the extent is `⌈a/d⌉·d·s` and top is `a·s`, or `⌈a/(d·e)⌉·d` and top `⌈a/e⌉`."""
+    """`min(extent, top)`, which is top where that is known to be the smaller."""
     return top if holds(top <= extent, Region()) else App("min", (extent, top))
 
 

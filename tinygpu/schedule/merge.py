@@ -13,7 +13,9 @@ from math import prod
 
 from tinygpu.category.linear import Polynomial, divide, plus, polynomial, stride, times
 from tinygpu.category.names import unused
-from tinygpu.category.term import App, Axis, Const, Term, Var, reads, rebuild, substitute, variables
+from tinygpu.category.region import Region
+from tinygpu.category.simplify import simplify
+from tinygpu.category.term import App, Axis, Const, Term, Var, reads, substitute, variables
 from tinygpu.model.op import Op
 from tinygpu.program.address import address
 from tinygpu.program.step import Array, Assign, For, Step, arrays_in
@@ -123,15 +125,10 @@ def split(nest: Nest, taken: frozenset[str]) -> Nest:
             slow = Axis(unused(axis.name + "_q", taken), term(rows), axis.sort)
             fast = Axis(unused(axis.name + "_r", taken), divisor, axis.sort)
 
-            def apart(t: Term, name: str = axis.name, slow: Axis = slow, fast: Axis = fast) -> Term:
-                match t:
-                    case App("mod", (Var(own), by)) if own == name and by == fast.extent:
-                        return Var(fast.name)
-                    case App("floordiv", (Var(own), by)) if own == name:
-                        return Var(slow.name) // term(divide(polynomial(by), polynomial(fast.extent))[0])
-                    case Var(own) if own == name:
-                        return Var(slow.name) * fast.extent + Var(fast.name)
-                return rebuild(t, apart)
+            whole, box = {axis.name: Var(slow.name) * fast.extent + Var(fast.name)}, Region((slow, fast))
+
+            def apart(t: Term, whole: dict[str, Term] = whole, box: Region = box) -> Term:
+                return simplify(substitute(t, whole), box)
 
             axes = tuple(new for a in nest.axes for new in ((slow, fast) if a == axis else (a,)))
             return split(Nest(axes, tuple(map(apart, nest.guards)), change_terms(nest.body, apart)), taken | {slow.name, fast.name})
