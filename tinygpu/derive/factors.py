@@ -13,7 +13,7 @@ from tinygpu.category.owner import Arrow
 from tinygpu.category.region import Region
 from tinygpu.category.term import Axis, Fold, Term, Var, lift, substitute, variables, walk
 from tinygpu.model.across import fold_factors
-from tinygpu.model.machine import Launch, Phase, Reduce
+from tinygpu.model.machine import Launch, Phase
 from tinygpu.model.prefix import scans
 from tinygpu.record import replace
 
@@ -73,7 +73,7 @@ def refactored(phase: Phase, parts: Mapping[str, tuple[Axis, ...]]) -> Phase:
         tuple(substitute(t, put) for t in owner.terms),
     )
     names = {name: tuple(a.name for a in axes) for name, axes in parts.items()}
-    ways = (Reduce(tuple(a for n in r.factors for a in names.get(n, (n,))), r.by, r.span) for r in phase.reduce)
+    ways = (replace(r, factors=tuple(a for n in r.factors for a in names.get(n, (n,)))) for r in phase.reduce)
     return replace(phase, owner=arrow, reduce=tuple(ways))
 
 

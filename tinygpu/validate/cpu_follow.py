@@ -20,7 +20,6 @@ from tinygpu.program.step import Assign, For, If, Launch, Step, Sync, steps
 from tinygpu.record import dataclass, field, replace
 from tinygpu.validate.cpu_meaning import CpuMeaning
 from tinygpu.validate.cpu_reader import CpuReader
-from tinygpu.validate.due import new_value
 from tinygpu.validate.flat import Flat
 from tinygpu.validate.same import Here, canonical
 from tinygpu.validate.typed import SIGNED_INDEX, Differs, Pointer, Thing, Value, unread
@@ -215,7 +214,7 @@ class Follower:
             raise Differs(node, "is done in every case", f"it is done only where {text(step.guard)}")
         self.points(node, (*due.guards, *conjuncts(step.guard)), here)
         self.place(node, target, step, here)
-        self.gives(value, self.meaning.item(step.target), self.meaning.stored(step.target, new_value(step)), here)
+        self.gives(value, self.meaning.item(step.target), self.meaning.stored(step.target, step.whole), here)
         self.meaning.shuffled.clear()  # what was left for a step is left for it alone
         self.meaning.known.clear()
 
