@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from tinygpu.category.node import forget
 from tinygpu.derive.derive import derive
 from tinygpu.diagnostic import Diagnostic, TinygpuError
 from tinygpu.model.elaborate import Spec, elaborate
@@ -95,6 +96,7 @@ def program(machine: Machine) -> Program:
 
 def check(machine: Machine, budget: int = BUDGET) -> Verdict:
     """`machine → Proof, Refutation or Unknown`, for all sizes. Raises TinygpuError where the machine has no program."""
+    forget()
     steps = program(machine)
     return stage("check", lambda: bounded(machine, lambda: verdicts.check(steps, budget)))
 

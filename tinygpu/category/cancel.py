@@ -8,13 +8,13 @@ machine integers a ring, so a value is its polynomial; nothing that may have no 
 
 from __future__ import annotations
 
-from functools import cache
 from itertools import islice
 from math import prod
 
 from tinygpu.category.carrier import combined
 from tinygpu.category.dtype import BITS, RANGE, SIGNED
 from tinygpu.category.monoid import Carrier, as_monoid
+from tinygpu.category.node import kept
 from tinygpu.category.operation import KNOWN
 from tinygpu.category.ring import difference, flips, shorter
 from tinygpu.category.rounding import stored
@@ -48,7 +48,7 @@ UNITS = {"min": INFINITE[0], "max": INFINITE[1]}
 SWAPPED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
 
 
-@cache
+@kept
 def cancel(term: Term) -> Term:
     """The shorter term, or the same.
 

@@ -8,10 +8,11 @@ coefficient once each atom is written as its least value and a rest.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from tinygpu.category.linear import ONE, Polynomial, constant, number, plus, polynomial, replace_atoms, scaled
+from tinygpu.category.node import kept
 from tinygpu.category.term import BOOL, INDEX, App, Axis, Const, Fold, Term, Var, children, conjuncts, variables
 from tinygpu.record import dataclass, field
 
@@ -42,7 +43,7 @@ class Known:
     extents: Extents
     given: frozenset[Term] = frozenset()
     forms: tuple[Polynomial, ...] = ()
-    settled: dict[int, Term] = field(default_factory=dict, compare=False, repr=False)
+    settled: dict[int, tuple[Term, Term]] = field(default_factory=dict, compare=False, repr=False)
     further: dict[Term, Known] = field(default_factory=dict, compare=False, repr=False)
     decided: dict[Term, bool | None] = field(default_factory=dict, compare=False, repr=False)
     looked: list[Sizes] = field(default_factory=list, compare=False, repr=False)
@@ -128,7 +129,7 @@ def _sizes(known: Known) -> Sizes:
     return Sizes(tuple(p for p in ends + known.forms if number(p) is None), least, frozenset(zeros))
 
 
-@cache
+@kept
 def nonnegatives(fact: Term) -> tuple[Polynomial, ...]:
     """The polynomials that a comparison of indices, or the complement of one, says are not negative; the fact keeps them, since it is given
     again and again.
@@ -190,7 +191,7 @@ def natural(term: Term) -> bool:
     return isinstance(term, Var)
 
 
-@cache
+@kept
 def inert(term: Term) -> bool:
     """Whether a term has nothing in it that could be decided: no condition, no quotient, no fold."""
     if isinstance(term, Fold) or term.dtype == BOOL or (isinstance(term, App) and term.op in ("select", "floordiv", "mod")):

@@ -8,9 +8,10 @@ they came, so that what is not changed can be written as it stood.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
-from functools import cache, reduce
+from functools import reduce
 from typing import TypeAlias
 
+from tinygpu.category.node import kept
 from tinygpu.category.term import INDEX, App, Const, Term, Var, apply, lift, text, variables
 
 Monomial: TypeAlias = tuple[Term, ...]  # atoms, sorted by their text
@@ -18,7 +19,7 @@ Polynomial: TypeAlias = dict[Monomial, int]  # no coefficient is 0; terms keep t
 ONE: Polynomial = {(): 1}
 
 
-@cache
+@kept
 def polynomial(term: Term) -> Polynomial:
     """The term as a polynomial in its atoms.
 

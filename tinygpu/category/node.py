@@ -9,7 +9,10 @@ the other dtypes are values. Everything that tinygpu reasons about is built from
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from functools import cache
+from itertools import count
+from typing import Any, TypeAlias, TypeVar
+from weakref import ref
 
 from tinygpu.category.dtype import DTYPES as DTYPES
 from tinygpu.category.dtype import FLOATS as FLOATS
@@ -18,6 +21,7 @@ from tinygpu.category.operation import ARITHMETICAL, COMPARING, COMPARISONS, LOG
 from tinygpu.diagnostic import NOWHERE, Span
 from tinygpu.record import dataclass, field
 
+T = TypeVar("T")
 INDEX = "index"
 BOOL = "bool"
 
@@ -29,13 +33,18 @@ class Algebra:
     nothing else are equal; `bare` is the one of them that was written nowhere.
     """
 
-    __slots__ = ("bare", "number")
+    __slots__ = ("__weakref__", "number", "other")
 
-    bare: Any
     number: int
+    other: Any
+
+    @property
+    def bare(self) -> Any:
+        """The equal term that was written nowhere."""
+        return self.other or self
 
     def __eq__(self, other: object) -> bool:
-        return self is other or (isinstance(other, Algebra) and self.bare is other.bare)
+        return self is other or (isinstance(other, Algebra) and (self.other or self) is (other.other or other))
 
     def __hash__(self) -> int:
         return self.number
@@ -83,18 +92,54 @@ class Algebra:
         return apply("ge", self, other)
 
 
-TERMS: dict[tuple[Any, ...], Any] = {}  # every term, by its kind and parts; those inside by their identity, as they stay here
+class Made(ref[Any]):
+    """A term for as long as somebody has it, and where it is found."""
+
+    __slots__ = ("key",)
+    key: tuple[Any, ...]
+
+
+TERMS: dict[tuple[Any, ...], Made] = {}  # every term, by its kind and parts; those inside by their identity, as each has its own
+BARE: dict[tuple[Any, ...], int | float | bool] = {}  # of literals that are equal the first one
+NUMBERS = count()
+
+
+KEPT: list[Any] = []  # the functions of terms that remember their values
+
+
+def kept(function: Callable[[Any], T]) -> Callable[[Any], T]:
+    """The same function of terms, which is asked again and again: computed once for each, until all is forgotten."""
+    KEPT.append(cache(function))
+    return KEPT[-1]  # type: ignore[no-any-return]
+
+
+def forget() -> None:
+    """Terms that nobody has any more are let go of: what functions remember is no reason to keep one."""
+    for function in KEPT:
+        function.cache_clear()
+
+
+def nobody() -> None:
+    """What is found of a term that was not made yet."""
+
+
+def forgotten(made: Made) -> None:
+    """Nobody has the term any more."""
+    if TERMS.get(made.key) is made:
+        del TERMS[made.key]
 
 
 def made(key: tuple[Any, ...], parts: tuple[Any, ...], bare: tuple[Any, ...]) -> Any:
     """A new term of these parts, which is equal to the one of the `bare` parts: those that are written nowhere."""
     cls = key[0]
-    term = TERMS[key] = object.__new__(cls)
+    term = object.__new__(cls)
+    TERMS[key] = here = Made(term, forgotten)
+    here.key = key
     for name, part in zip(cls.__match_args__, parts, strict=True):
         object.__setattr__(term, name, part)
     same = cls(*bare)
-    object.__setattr__(term, "bare", same)
-    object.__setattr__(term, "number", len(TERMS) if same is term else same.number)
+    object.__setattr__(term, "other", None if same is term else same)
+    object.__setattr__(term, "number", next(NUMBERS) if same is term else same.number)
     return term
 
 
@@ -112,9 +157,9 @@ class Const(Algebra):
 
     def __new__(cls, value: int | float | bool, dtype: str = INDEX) -> Const:
         key = (cls, value or str(value), value.__class__, dtype)
-        found = TERMS.get(key)
+        found = TERMS.get(key, nobody)()
         if found is None:
-            found = made(key, (value, dtype), (TERMS.setdefault((cls, value, dtype), value), dtype))  # 1 is 1.0
+            found = made(key, (value, dtype), (BARE.setdefault((value, dtype), value), dtype))  # 1 is 1.0
         return found  # type: ignore[no-any-return]
 
 
@@ -127,7 +172,7 @@ class Var(Algebra):
 
     def __new__(cls, name: str, dtype: str = INDEX) -> Var:
         key = (cls, name, word(dtype))
-        return TERMS.get(key) or made(key, (name, dtype), (name, dtype))  # type: ignore[no-any-return]
+        return TERMS.get(key, nobody)() or made(key, (name, dtype), (name, dtype))  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)
@@ -140,9 +185,9 @@ class App(Algebra):
 
     def __new__(cls, op: str, args: tuple[Term, ...], dtype: str = INDEX) -> App:
         key = (cls, op if op.__class__ is str else word(op), dtype if dtype.__class__ is str else word(dtype), *map(id, args))
-        found = TERMS.get(key)
+        found = TERMS.get(key, nobody)()
         if found is None:
-            found = made(key, (op, args, dtype), (op, tuple([a.bare for a in args]), dtype))
+            found = made(key, (op, args, dtype), (op, tuple([a.other or a for a in args]), dtype))
         return found  # type: ignore[no-any-return]
 
 
@@ -157,9 +202,9 @@ class Read(Algebra):
 
     def __new__(cls, tensor: str, index: tuple[Term, ...], dtype: str, span: Span = NOWHERE) -> Read:
         key = (cls, tensor, word(dtype), id(span), *map(id, index))
-        found = TERMS.get(key)
+        found = TERMS.get(key, nobody)()
         if found is None:
-            found = made(key, (tensor, index, dtype, span), (tensor, tuple([i.bare for i in index]), dtype))
+            found = made(key, (tensor, index, dtype, span), (tensor, tuple([i.other or i for i in index]), dtype))
         return found  # type: ignore[no-any-return]
 
 
@@ -187,7 +232,7 @@ class Fold(Algebra):
     def __new__(cls, monoid: str, axes: tuple[Axis, ...], guard: Term, body: Term, dtype: str, span: Span = NOWHERE) -> Fold:
         ranges = [(a.name, id(a.extent), a.sort, id(a.span)) for a in axes]
         key = (cls, word(monoid), word(dtype), id(guard), id(body), id(span), *ranges)
-        found = TERMS.get(key)
+        found = TERMS.get(key, nobody)()
         if found is None:
             plain = tuple([Axis(a.name, a.extent.bare, a.sort) for a in axes])
             found = made(key, (monoid, axes, guard, body, dtype, span), (monoid, plain, guard.bare, body.bare, dtype))

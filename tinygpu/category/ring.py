@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from functools import cache, reduce
+from functools import reduce
 from typing import Any, TypeAlias
 
 from tinygpu.category.dtype import BITS, SIGNED
 from tinygpu.category.linear import number, plus, times
+from tinygpu.category.node import kept
 from tinygpu.category.rounding import nearest
 from tinygpu.category.term import FLOATS, App, Const, Term, rebuild, text
 
@@ -48,7 +49,7 @@ def _leaves(term: Term) -> int:
     return 1
 
 
-@cache
+@kept
 def polynomial(term: Term) -> Polynomial | None:
     """The term over the rationals, or over the integers modulo 2ʷ; None where that is long, or where it is infinite."""
     dtype = term.dtype

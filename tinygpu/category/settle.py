@@ -51,8 +51,8 @@ def _settle(term: Term, known: Known) -> Term:
     key = id(term)  # equal reads may stand in different places of a text
     found = known.settled.get(key)
     if found is None:
-        found = known.settled[key] = _anew(term, known)
-    return found
+        found = known.settled[key] = term, _anew(term, known)  # with the term, as a number is another one's when it is gone
+    return found[1]
 
 
 def _anew(term: Term, known: Known) -> Term:

@@ -7,7 +7,6 @@ composition of arrows. The one idea: everything that tinygpu reasons about is bu
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from functools import cache
 
 from tinygpu.category.monoid import pack, part
 from tinygpu.category.names import unused
@@ -29,6 +28,7 @@ from tinygpu.category.node import (
     Term,
     Var,
     apply,
+    kept,
     lift,
 )
 from tinygpu.category.operation import ARITHMETIC, COMPARISONS, FUNCTIONS, LOGIC, OPERATIONS, OTHERS, SHUFFLES, SYMBOL
@@ -224,7 +224,7 @@ def _renamed(fold: Fold, taken: Collection[str], more: Collection[str] = ()) -> 
     return renamed
 
 
-@cache
+@kept
 def variables(term: Term) -> frozenset[str]:
     """The free variables of a term.
 
@@ -248,26 +248,26 @@ def _united(sets: Iterable[frozenset[str]]) -> frozenset[str]:
     return out
 
 
-@cache
+@kept
 def tensors(term: Term) -> frozenset[str]:
     """The names of what is read in a term."""
     inside = _united(map(tensors, children(term)))
     return inside | {term.tensor} if isinstance(term, Read) else inside
 
 
-@cache
+@kept
 def plain(term: Term) -> bool:
     """Whether no tensor is read in a term, and nothing folded."""
     return not isinstance(term, Read | Fold) and all(map(plain, children(term)))
 
 
-@cache
+@kept
 def shuffled(term: Term) -> bool:
     """Whether a term has a shuffle in it."""
     return (isinstance(term, App) and term.op in SHUFFLES) or any(map(shuffled, children(term)))
 
 
-@cache
+@kept
 def size(term: Term) -> tuple[int, int]:
     """How many parts a term has, written out, and how many inside of each other.
 
@@ -281,7 +281,7 @@ def size(term: Term) -> tuple[int, int]:
     return parts, deep + 1
 
 
-@cache
+@kept
 def whole(term: Term) -> bool:
     """Whether a term is about indices alone: no value of a tensor's dtype stands in it.
 

@@ -8,10 +8,8 @@ has to have had a value, since the program evaluates it.
 
 from __future__ import annotations
 
-from functools import cache
-
 from tinygpu.category.dtype import SIGNED
-from tinygpu.category.node import DTYPES, FLOATS, INDEX, App, Const, Fold, Read, Term, Var
+from tinygpu.category.node import DTYPES, FLOATS, INDEX, App, Const, Fold, Read, Term, Var, kept
 from tinygpu.category.operation import ARITHMETIC, ARITHMETICAL, COMPARISONS, FUNCTION, FUNCTIONS, INTEGER, KEEPING, LOGIC, PARTIAL
 from tinygpu.category.rounding import stored
 
@@ -22,7 +20,7 @@ INFINITE = (float("inf"), float("-inf"))
 WRITTEN = {row.name: row.apply for row in ARITHMETICAL if row.apply and row.of != INTEGER}  # what is computed of written floats
 
 
-@cache
+@kept
 def total(term: Term) -> bool:
     """Whether a term has a value, whatever the data is and whoever wrote the cells.
 
@@ -118,7 +116,7 @@ def drowning(term: App) -> bool:
     return False
 
 
-@cache
+@kept
 def limited(term: Term) -> bool:
     """Whether a value is surely no infinity, wherever it is one at all.
 

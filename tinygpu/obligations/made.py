@@ -11,9 +11,9 @@ none; what was added or multiplied may have been rounded, and may have become to
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from hashlib import sha256
 
+from tinygpu.category.node import kept
 from tinygpu.category.operation import KEEPING
 from tinygpu.category.term import (
     COMPARISONS,
@@ -109,7 +109,7 @@ def is_made(term: Term) -> bool:
     return isinstance(term, App) and term.op == MADE
 
 
-@cache
+@kept
 def single(term: Term) -> bool:
     """Whether a term has one face alone: nothing in it was made."""
     return not is_made(term) and all(map(single, children(term)))
