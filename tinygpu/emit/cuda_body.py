@@ -11,9 +11,9 @@ from typing import assert_never
 
 from tinygpu.category.dtype import HALVES, MEMORY
 from tinygpu.category.monoid import as_monoid
-from tinygpu.category.names import unused
 from tinygpu.category.operation import SHUFFLES
 from tinygpu.category.term import FLOATS, TRUE, App, Axis, Const, Read, Term, conjuncts, reads, rebuild, text, variables, walk
+from tinygpu.category.text import unused
 from tinygpu.derive.wide import Wide, hoisted, wide_in
 from tinygpu.emit.cuda_names import occurs
 from tinygpu.emit.cuda_text import Scope, held

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from tinygpu.category.dtype import HALVES, SMALL
 from tinygpu.category.operation import FUNCTION
 from tinygpu.category.term import FLOATS, INDEX, INTEGERS, App, Axis, Const, Read, Term, text, walk
-from tinygpu.program.address import address
+from tinygpu.program.arrays import address
 from tinygpu.program.space import INPUT
 from tinygpu.program.step import Assign, For, If, Step, steps
 from tinygpu.record import dataclass, field, replace
