@@ -85,7 +85,7 @@ def banks(program: Program) -> dict[str, int]:
     """Shared array → the most turns that a warp's access to it takes; accesses whose index is data are left out."""
     found: dict[str, int] = {}
     for line in measure(program, dict.fromkeys(program.op.sizes, SIZE)).lines:
-        if line.space == "shared" and line.tally is not None and line.tally.worst is not None:
+        if line.shared and line.tally is not None and line.tally.worst is not None:
             found[line.array] = max(line.tally.worst, found.get(line.array, 0))
     return found
 

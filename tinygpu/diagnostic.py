@@ -1,6 +1,6 @@
 """What tinygpu says to people: a place in a text, and a message about it.
 
-Comes in: a code of the catalogue, a title in words, labelled spans, one smallest case, helps.
+Comes in: a code that has a page, a title in words, labelled spans, one smallest case, helps.
 Goes out: one frozen `Diagnostic`, which `tinygpu.report` renders for terminals, JSON, SARIF and GitHub.
 The one idea: every stage raises or returns this value and nothing else, so no traceback reaches a user.
 """

@@ -10,10 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tinygpu import cli
+from tinygpu import cli, pipeline
 from tinygpu.commands import rewritten
 from tinygpu.commands.subjects import launcher
-from tinygpu.pipeline import on_core
 from tinygpu.program.step import Program
 from tinygpu.proof.summary import INTRODUCES
 from tinygpu.validate.cpu import findings
@@ -66,8 +65,9 @@ def forged(machines: tuple[rewritten.Choice, ...], *texts: str) -> str:
         patch.setattr(Program, "serves", lambda *_: True)
         patch.setattr(rewritten, "misnamed", lambda *_: ())
         rewritten.with_docstrings.cache_clear()
-        text = rewritten.with_docstrings("m.tgpu", machines, tuple(f"{INTRODUCES}\n\n{one}" for one in texts))
-        assert text is not None and rewritten.rewritten(text, "m.py") == text
+        made = rewritten.with_docstrings("m.tgpu", machines, tuple(f"{INTRODUCES}\n\n{one}" for one in texts))
+        text = pipeline.module("m.tgpu", made)
+        assert rewritten.rewritten(text, "m.py") == text
     rewritten.with_docstrings.cache_clear()
     return text
 
@@ -91,8 +91,8 @@ def test_the_kernel_of_a_cpu_is_proved_under_what_the_launcher_checks(monkeypatc
     text = forged((M,), COPY + SOME)
     monkeypatch.setattr(Program, "serves", lambda *_: True)
     said = launcher("m.py", "m", f"{INTRODUCES}\n\n{COPY + SOME}")
-    assert said.alone is not None and not findings(text, [Expected("m", said.alone, on_core(said.alone))])
-    (found,) = findings(text, [Expected("m", said.program, on_core(said.alone))])
+    assert said.alone is not None and not findings(text, [Expected("m", said.alone, pipeline.on_core(said.alone))])
+    (found,) = findings(text, [Expected("m", said.program, pipeline.on_core(said.alone))])
     assert found.verdict == "error" and found.labels[0].span.line > 1
 
 

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
-from tinygpu.catalogue import CATALOGUE
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.term import reads
 from tinygpu.commands.costs import MOST
+from tinygpu.commands.explain import pages
 from tinygpu.commands.specs import usual_sizes
 from tinygpu.cost.measure import measure
 from tinygpu.cost.notes import RULES, notes
@@ -27,7 +27,7 @@ from tinygpu.pipeline import Proof, check, load, load_text, program
 from tinygpu.report import concise, render
 
 NOTES = sorted((ROOT / "tests" / "cost" / "notes").glob("TG6*.tgpu"))
-CODES = [code for code in CATALOGUE if "TG600" < code < "TG700"]
+CODES = [code for code in pages() if "TG600" < code < "TG700"]
 
 
 def noted(text: str, file: str, at: str) -> tuple[Diagnostic, ...]:
@@ -72,7 +72,7 @@ def test_every_note_has_a_spec_and_a_rule() -> None:
 @pytest.mark.parametrize("code", CODES)
 def test_the_examples_of_a_page(code: str) -> None:
     page = (ROOT / "docs" / "errors" / f"{code}.md").read_text(encoding="utf-8")
-    assert page.startswith(f"# {code}: {CATALOGUE[code]}\n")
+    assert page.startswith(f"# {code}: ")
     at = at_of(next(p for p in NOTES if p.stem.startswith(code)).read_text(encoding="utf-8"))
     bad, *good = re.findall(r"```tgpu\n(.*?)```", page, re.DOTALL)
     assert code in [d.code for d in noted(bad, "bad", at)]

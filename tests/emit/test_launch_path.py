@@ -36,168 +36,8 @@ def folder(tmp_path_factory):
     made = fake_driver.built(tmp_path_factory.mktemp("driver"))
     if made is None:
         pytest.skip("no C compiler on Linux to build the stand-in with")
-    for name in ("saxpy",):
-        (made / f"{name}.txt").write_text(text(name), encoding="utf-8")
+    (made / "saxpy.txt").write_text(text("saxpy"), encoding="utf-8")
     return made
-
-
-def test_arguments_context_and_stream(folder):
-    code = """
-seen = []
-fake.on_launch(5, lambda *said: seen.append(said))
-x, y, z = three()
-made.saxpy(2.0, x, y, out=z)
-made.saxpy(2.0, x, y, out=z, stream=77)
-(code, name, blocks, threads, shared, stream, context, values), second = seen
-assert (name, blocks * threads, shared) == ("saxpy_v4", 256, 0), seen
-assert (stream, second[5]) == (1, 77), "the default stream is the legacy one, by name"
-assert context == second[6] == fake.library.fake_context(0)
-assert values[:3] == [65536, 2 * 65536, 3 * 65536] and values[4] == 1000
-assert struct.unpack("f", struct.pack("I", values[3] & 0xFFFFFFFF)) == (2.0,)
-assert code.endswith("(9, 0) 32 True"), code
-"""
-    fake_driver.run(folder, OPENING + code, str(folder / "saxpy.txt"))
-
-
-def test_numbers_of_every_width(folder):
-    code = """
-seen = []
-kernel = made.runtime._Cuda("k", None, 32, (0, 0), "key")
-numbers = (7, np.float64(1.5), np.float32(1.5), np.int64(-2), np.int32(-2), np.uint32(2**32 - 1), np.uint16(65535), np.int8(-2), np.uint8(255))
-fake.on_launch(len(numbers), lambda *said: seen.append(said[-1]))
-for _ in range(2):
-    kernel(SimpleNamespace(device=0), 0, 32, True, 1, *numbers)
-    for number, value in zip(numbers, seen.pop(), strict=True):
-        held = np.asarray(number, np.uint64 if type(number) is int else None).tobytes()
-        assert value.to_bytes(8, "little")[:len(held)] == held, number
-kernel(SimpleNamespace(device=0), 0, 32, True, 0, *numbers)
-assert not seen, "no blocks, no launch"
-"""
-    fake_driver.run(folder, OPENING + code, str(folder / "saxpy.txt"))
-
-
-def test_the_callers_context_is_as_it_was(folder):
-    code = """
-contexts = []
-fake.on_launch(5, lambda *said: contexts.append(said[6]))
-def now():
-    return int(driver.cuCtxGetCurrent()[1])
-assert now() == 0
-for device in (0, 1, 0, 1):
-    x, y, z = three(device)
-    made.saxpy(2.0, x, y, out=z)
-    assert now() == 0, "a thread without a context has none afterwards"
-first, second = (fake.library.fake_context(d) for d in (0, 1))
-assert contexts == [first, second] * 2
-driver.cuCtxSetCurrent(first)
-fake.noted()
-made.saxpy(2.0, *three(1)[:2], out=three(1)[2])
-assert now() == first and contexts[-1] == second and fake.noted().count("cuCtxSetCurrent") == 2
-made.saxpy(2.0, *three(0)[:2], out=three(0)[2])
-assert "cuCtxSetCurrent" not in fake.noted(), "nothing is switched where nothing has to be"
-fake.library.fake_refuse(1)
-try:
-    made.saxpy(2.0, *three(1)[:2], out=three(1)[2])
-except RuntimeError as error:
-    assert "TG815 saxpy_v4: the driver refuses the launch: CUDA_ERROR_INVALID_VALUE" in str(error)
-else:
-    raise AssertionError("a refused launch is an error")
-assert now() == first, "also after an error"
-"""
-    fake_driver.run(folder, OPENING + code, str(folder / "saxpy.txt"))
-
-
-def test_a_second_call_asks_for_nothing_but_the_launch(folder):
-    """No allocation, no wait, nothing loaded; so a stream that is captured may be launched on. A first call in a capture loads, and may."""
-    code = """
-x, y, z = three()
-driver.cuInit(0)
-driver.cuCtxSetCurrent(fake.library.fake_context(0))
-made.saxpy(2.0, x, y, out=z, stream=77)
-fake.noted()
-driver.cuStreamBeginCapture(77, driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_GLOBAL)
-seen = []
-fake.on_launch(5, lambda *said: seen.append(said[2]))
-for _ in range(3):
-    made.saxpy(2.0, x, y, out=z, stream=77)
-asked = fake.noted()
-assert {*asked} == {"cuPointerGetAttribute", "cuLaunchKernel"} and not fake.illegal() and not seen, (asked, seen)
-made.saxpy(2.0, OnGpu((1000,), 4100), y, out=z, stream=77)  # the kernel without wide accesses: not loaded before
-assert "cuLibraryLoadData" in fake.noted() and not fake.illegal()
-_, graph = driver.cuStreamEndCapture(77)
-_, ready = driver.cuGraphInstantiate(graph, 0)
-driver.cuGraphLaunch(ready, 77)
-assert len(seen) == 4, seen
-"""
-    fake_driver.run(folder, OPENING + code, str(folder / "saxpy.txt"))
-
-
-def test_many_threads_and_one_first_call(folder):
-    code = """
-sums, asked, lock = [], [], threading.Lock()
-real = made.runtime._Cuda.cubin
-made.runtime._Cuda.cubin = lambda self, *rest: asked.append(rest) or real(self, *rest)
-fake.on_launch(5, lambda *said: sums.append((said[-1][4], said[-1][0] == said[-1][4] * 65536, said[6])))
-errors = []
-def work(n):
-    try:
-        for _ in range(300):
-            made.saxpy(2.0, OnGpu((n,), n * 65536), OnGpu((n,), n * 65536 + 2048), out=OnGpu((n,), n * 65536 + 4096))
-    except BaseException as error:
-        errors.append(error)
-        raise
-several = [threading.Thread(target=work, args=(n,)) for n in range(1, 9)]
-[t.start() for t in several]
-[t.join() for t in several]
-assert not errors and len(asked) == 1, "compiled once"
-assert len(sums) == 8 * 300 and all(right for _, right, _ in sums), "no thread's arguments are another's"
-assert {s[2] for s in sums} == {fake.library.fake_context(0)}
-(loaded,) = made.saxpy_v4_launch.cuda[0].loaded.values()
-assert 1 <= len(loaded.spare) <= 8
-"""
-    fake_driver.run(folder, OPENING + code, str(folder / "saxpy.txt"))
-
-
-def test_a_blocks_memory_is_asked_for_once(folder):
-    code = """
-kernel = made.runtime._Cuda("big", None, 32, (0, 0), "key", 65536)
-seen = []
-fake.on_launch(1, lambda *said: seen.append(said[4]))
-for _ in range(3):
-    kernel(SimpleNamespace(device=0), 0, 32, True, 1, 5)
-asked = fake.noted()
-assert seen == [65536] * 3 and asked.count("cuKernelSetAttribute") == asked.count("cuFuncSetAttribute") == 1
-other = made.runtime._Cuda("newer", None, 32, (10, 0), "key")
-try:
-    other(SimpleNamespace(device=0), 0, 32, True, 1, 5)
-except RuntimeError as error:
-    assert "TG815 newer: proved on sm_100 and newer; GPU 0 is sm_90" in str(error)
-else:
-    raise AssertionError("an older GPU is refused")
-"""
-    fake_driver.run(folder, OPENING + code, str(folder / "saxpy.txt"))
-
-
-def test_arrays_of_numba_are_made_and_taken(folder):
-    """numba's own arrays, on its own driver calls: outputs are made by numba, on the GPU of the inputs."""
-    code = """
-from numba import cuda
-seen = []
-fake.on_launch(5, lambda *said: seen.append(said[-1]))
-x, y = cuda.device_array(100, np.float32), cuda.device_array(100, np.float32)
-for _ in range(2):
-    z = made.saxpy(2.0, x, y)
-    assert type(z) is type(x) and z.shape == (100,) and z.dtype == np.float32
-    pointers = [a.__cuda_array_interface__["data"][0] for a in (x, y, z)]
-    assert seen.pop()[:3] == pointers
-try:
-    made.saxpy(2.0, x, cuda.device_array(100, np.float64))
-except TypeError as error:
-    assert "TG802" in str(error)
-else:
-    raise AssertionError("another dtype is refused, also by the second look")
-"""
-    fake_driver.run(folder, OPENING + code, str(folder / "saxpy.txt"))
 
 
 PACKED = """
@@ -223,10 +63,140 @@ class Packed:
         assert asked["stream"] == 1, "what is still being computed comes before the default stream, and no host waits"
         return capsule(ctypes.addressof(self.managed), b"dltensor", None)
 """
-
-
-def test_arrays_of_dlpack(folder):
-    code = """
+PLAYS = {
+    "arguments context and stream": """
+seen = []
+fake.on_launch(5, lambda *said: seen.append(said))
+x, y, z = three()
+made.saxpy(2.0, x, y, out=z)
+made.saxpy(2.0, x, y, out=z, stream=77)
+(code, name, blocks, threads, shared, stream, context, values), second = seen
+assert (name, blocks * threads, shared) == ("saxpy_v4", 256, 0), seen
+assert (stream, second[5]) == (1, 77), "the default stream is the legacy one, by name"
+assert context == second[6] == fake.library.fake_context(0)
+assert values[:3] == [65536, 2 * 65536, 3 * 65536] and values[4] == 1000
+assert struct.unpack("f", struct.pack("I", values[3] & 0xFFFFFFFF)) == (2.0,)
+assert code.endswith("(9, 0) 32 True"), code
+""",
+    "numbers of every width": """
+seen = []
+kernel = made.runtime._Cuda("k", None, 32, (0, 0), "key")
+numbers = (7, np.float64(1.5), np.float32(1.5), np.int64(-2), np.int32(-2), np.uint32(2**32 - 1), np.uint16(65535), np.int8(-2), np.uint8(255))
+fake.on_launch(len(numbers), lambda *said: seen.append(said[-1]))
+for _ in range(2):
+    kernel(SimpleNamespace(device=0), 0, 32, True, 1, *numbers)
+    for number, value in zip(numbers, seen.pop(), strict=True):
+        held = np.asarray(number, np.uint64 if type(number) is int else None).tobytes()
+        assert value.to_bytes(8, "little")[:len(held)] == held, number
+kernel(SimpleNamespace(device=0), 0, 32, True, 0, *numbers)
+assert not seen, "no blocks, no launch"
+""",
+    "the callers context is as it was": """
+contexts = []
+fake.on_launch(5, lambda *said: contexts.append(said[6]))
+def now():
+    return int(driver.cuCtxGetCurrent()[1])
+assert now() == 0
+for device in (0, 1, 0, 1):
+    x, y, z = three(device)
+    made.saxpy(2.0, x, y, out=z)
+    assert now() == 0, "a thread without a context has none afterwards"
+first, second = (fake.library.fake_context(d) for d in (0, 1))
+assert contexts == [first, second] * 2
+driver.cuCtxSetCurrent(first)
+fake.noted()
+made.saxpy(2.0, *three(1)[:2], out=three(1)[2])
+assert now() == first and contexts[-1] == second and fake.noted().count("cuCtxSetCurrent") == 2
+made.saxpy(2.0, *three(0)[:2], out=three(0)[2])
+assert "cuCtxSetCurrent" not in fake.noted(), "nothing is switched where nothing has to be"
+fake.library.fake_refuse(1)
+try:
+    made.saxpy(2.0, *three(1)[:2], out=three(1)[2])
+except RuntimeError as error:
+    assert "TG815 saxpy_v4: the driver refuses the launch: CUDA_ERROR_INVALID_VALUE" in str(error)
+else:
+    raise AssertionError("a refused launch is an error")
+assert now() == first, "also after an error"
+""",
+    # No allocation, no wait, nothing loaded; so a stream that is captured may be launched on. A first call in a capture loads, and may.
+    "a second call asks for nothing but the launch": """
+x, y, z = three()
+driver.cuInit(0)
+driver.cuCtxSetCurrent(fake.library.fake_context(0))
+made.saxpy(2.0, x, y, out=z, stream=77)
+fake.noted()
+driver.cuStreamBeginCapture(77, driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_GLOBAL)
+seen = []
+fake.on_launch(5, lambda *said: seen.append(said[2]))
+for _ in range(3):
+    made.saxpy(2.0, x, y, out=z, stream=77)
+asked = fake.noted()
+assert {*asked} == {"cuPointerGetAttribute", "cuLaunchKernel"} and not fake.illegal() and not seen, (asked, seen)
+made.saxpy(2.0, OnGpu((1000,), 4100), y, out=z, stream=77)  # the kernel without wide accesses: not loaded before
+assert "cuLibraryLoadData" in fake.noted() and not fake.illegal()
+_, graph = driver.cuStreamEndCapture(77)
+_, ready = driver.cuGraphInstantiate(graph, 0)
+driver.cuGraphLaunch(ready, 77)
+assert len(seen) == 4, seen
+""",
+    "many threads and one first call": """
+sums, asked, lock = [], [], threading.Lock()
+real = made.runtime._Cuda.cubin
+made.runtime._Cuda.cubin = lambda self, *rest: asked.append(rest) or real(self, *rest)
+fake.on_launch(5, lambda *said: sums.append((said[-1][4], said[-1][0] == said[-1][4] * 65536, said[6])))
+errors = []
+def work(n):
+    try:
+        for _ in range(300):
+            made.saxpy(2.0, OnGpu((n,), n * 65536), OnGpu((n,), n * 65536 + 2048), out=OnGpu((n,), n * 65536 + 4096))
+    except BaseException as error:
+        errors.append(error)
+        raise
+several = [threading.Thread(target=work, args=(n,)) for n in range(1, 9)]
+[t.start() for t in several]
+[t.join() for t in several]
+assert not errors and len(asked) == 1, "compiled once"
+assert len(sums) == 8 * 300 and all(right for _, right, _ in sums), "no thread's arguments are another's"
+assert {s[2] for s in sums} == {fake.library.fake_context(0)}
+(loaded,) = made.saxpy_v4_launch.cuda[0].loaded.values()
+assert 1 <= len(loaded.spare) <= 8
+""",
+    "a blocks memory is asked for once": """
+kernel = made.runtime._Cuda("big", None, 32, (0, 0), "key", 65536)
+seen = []
+fake.on_launch(1, lambda *said: seen.append(said[4]))
+for _ in range(3):
+    kernel(SimpleNamespace(device=0), 0, 32, True, 1, 5)
+asked = fake.noted()
+assert seen == [65536] * 3 and asked.count("cuKernelSetAttribute") == asked.count("cuFuncSetAttribute") == 1
+other = made.runtime._Cuda("newer", None, 32, (10, 0), "key")
+try:
+    other(SimpleNamespace(device=0), 0, 32, True, 1, 5)
+except RuntimeError as error:
+    assert "TG815 newer: proved on sm_100 and newer; GPU 0 is sm_90" in str(error)
+else:
+    raise AssertionError("an older GPU is refused")
+""",
+    # numba's own arrays, on its own driver calls: outputs are made by numba, on the GPU of the inputs.
+    "arrays of numba are made and taken": """
+from numba import cuda
+seen = []
+fake.on_launch(5, lambda *said: seen.append(said[-1]))
+x, y = cuda.device_array(100, np.float32), cuda.device_array(100, np.float32)
+for _ in range(2):
+    z = made.saxpy(2.0, x, y)
+    assert type(z) is type(x) and z.shape == (100,) and z.dtype == np.float32
+    pointers = [a.__cuda_array_interface__["data"][0] for a in (x, y, z)]
+    assert seen.pop()[:3] == pointers
+try:
+    made.saxpy(2.0, x, cuda.device_array(100, np.float64))
+except TypeError as error:
+    assert "TG802" in str(error)
+else:
+    raise AssertionError("another dtype is refused, also by the second look")
+""",
+    "arrays of dlpack": PACKED
+    + """
 seen = []
 fake.on_launch(5, lambda *said: seen.append(said[-1]))
 x, y, z = (Packed(64, 2, 32, k * 4096) for k in (1, 2, 3))
@@ -241,5 +211,10 @@ for known in (True, False):
     half = made.runtime._view("f", "h", Packed(64, 4, 16, 4096), "bf16", "[n]", 1)
     assert (half.pointer, half.shape, half.nbytes, half.device) == (4096, (64,), 128, 0)
     sys.modules["ml_dtypes"] = None  # numpy does not know bfloat16 then
-"""
-    fake_driver.run(folder, OPENING + PACKED + code, str(folder / "saxpy.txt"))
+""",
+}
+
+
+@pytest.mark.parametrize("play", PLAYS)
+def test_what_the_driver_is_asked_for(play, folder):
+    fake_driver.run(folder, OPENING + PLAYS[play], str(folder / "saxpy.txt"))

@@ -7,41 +7,25 @@ is 1 where there is one. The one idea: the same numbers are the same inputs.
 from __future__ import annotations
 
 import argparse
-import itertools
 import tempfile
 import time
 from pathlib import Path
 
-from tests.front.fuzz import Score, fuzz
+from tests.front.fuzz import fuzz
 
-
-def main() -> int:
-    """Run, print."""
-    parser = argparse.ArgumentParser(prog="python -m tests.front", description="mutated and grown specs at every door, for a while")
-    parser.add_argument("--seconds", type=float, default=600.0)
-    parser.add_argument("--count", type=int, default=1 << 60)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--folder", type=Path, default=None, help="where inputs that found something are kept")
-    chosen = parser.parse_args()
-    folder = chosen.folder or Path(tempfile.mkdtemp(prefix="front-"))
-    folder.mkdir(parents=True, exist_ok=True)
-    end = time.monotonic() + chosen.seconds
-    said: set[str] = set()
-
-    def go_on(score: Score) -> bool:
-        for key in [k for k in score.findings if k not in said]:
-            said.add(key)
-            print(f"\n=== input {score.findings[key][0]}: {key}\n{score.findings[key][1]}", flush=True)
-        return time.monotonic() < end
-
-    score = fuzz(itertools.islice(itertools.count(chosen.seed), chosen.count), folder, go_on)
-    go_on(score)
-    print(f"\n{score.inputs} inputs: " + ", ".join(f"{n} {stage}" for stage, n in score.stages.most_common()))
-    print(
-        f"slowest {score.slowest[0]} s (input {score.slowest[1]}); memory {score.peak >> 10} MiB; {len(score.findings)} causes in {folder}"
-    )
-    return int(bool(score.findings))
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())
+parser = argparse.ArgumentParser(prog="python -m tests.front", description="mutated and grown specs at every door, for a while")
+parser.add_argument("--seconds", type=float, default=600.0)
+parser.add_argument("--count", type=int, default=1 << 60)
+parser.add_argument("--seed", type=int, default=0)
+parser.add_argument("--folder", type=Path, default=None, help="where inputs that found something are kept")
+chosen = parser.parse_args()
+folder = chosen.folder or Path(tempfile.mkdtemp(prefix="front-"))
+folder.mkdir(parents=True, exist_ok=True)
+end = time.monotonic() + chosen.seconds
+score = fuzz(
+    range(chosen.seed, chosen.seed + chosen.count), folder, lambda said: print(said, flush=True), lambda: time.monotonic() < end
+)
+print(f"\n{score.stages.total()} inputs: " + ", ".join(f"{n} {stage}" for stage, n in score.stages.most_common()))
+slowest = f"slowest {score.slowest[0]} s (input {score.slowest[1]}); memory {score.peak >> 10} MiB"
+print(f"{slowest}; {len(score.findings)} causes in {folder}")
+raise SystemExit(bool(score.findings))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -81,6 +81,7 @@ SIGNS = [
 ]
 KINDS = ["f32", "f64", "f16", "bf16", "i32", "i64", "i8", "u8", "bool", "f8", "index", "argmax", "lse"]
 ODD = ["\0", "\ufeff", "\r\n", "\r", "\t", "\u2028", "\u202e", "\u00a0", "\x1b[31m", *"'\"\\#`;", "\U0001f600", "\ud7ff"]
+OTHERS = (NAMES, NUMBERS, FLOATS, SIGNS, KINDS, ODD)
 
 
 @cache
@@ -93,39 +94,21 @@ def corpus() -> tuple[str, ...]:
 def text_of(seed: int) -> bytes:
     """The input with that number."""
     chance = random.Random(seed)
-    way = chance.choices(WAYS, weights=[weight for _, weight in WEIGHTED])[0]
+    (way,) = chance.choices([*WAYS], weights=[*WAYS.values()])
     return way(chance)
 
 
 def words(chance: random.Random) -> bytes:
-    """Words exchanged for others, doubled, dropped."""
-    parts = cut(chance)
-    for _ in range(chance.choice((1, 1, 1, 2, 3, 6))):
-        place = chance.randrange(len(parts))
-        parts[place] = chance.choice((parts[chance.randrange(len(parts))], "", parts[place] * 2, chance.choice(other(chance))))
-    return "".join(parts).encode()
-
-
-def names(chance: random.Random) -> bytes:
-    """Words exchanged for words of their own kind: a name for a name, a number for a number, a sign for a sign."""
-    parts = cut(chance)
-    for _ in range(chance.choice((1, 1, 2, 3))):
+    """Words exchanged for words of their own kind (a name for a name, a sign for a sign) or of any other, for numbers near and huge; dropped, doubled."""
+    parts = WORDS.findall(re.sub(r"#.*", "", chance.choice(corpus())))
+    for _ in range(chance.choice((1, 1, 2, 3, 6))):
         place = chance.choice([n for n, part in enumerate(parts) if part.strip()] or [0])
         part = parts[place]
         alike = [p for p in parts if p[:1].isalpha() == part[:1].isalpha() and p[:1].isdigit() == part[:1].isdigit() and p.strip()]
-        parts[place] = chance.choice(NUMBERS) if part.isdigit() and chance.random() < 0.5 else chance.choice(alike or [part])
-    return "".join(parts).encode()
-
-
-def numbers(chance: random.Random) -> bytes:
-    """Numbers exchanged for others, near ones and huge ones; signs and types for others."""
-    parts = cut(chance)
-    kinds = chance.choice(
-        ((NUMBERS, str.isdigit), (NUMBERS, str.isdigit), (SIGNS, SIGNS.__contains__), (KINDS, KINDS.__contains__))
-    )
-    for place in chance.sample([n for n, part in enumerate(parts) if kinds[1](part)] or [0], 1):
-        near = str(int(parts[place]) + chance.choice((-1, 1, 2))) if parts[place].isdigit() else parts[place]
-        parts[place] = chance.choice((chance.choice(kinds[0]), near))
+        near = [str(int(part) + step) for step in (-1, 1, 2)] + [*NUMBERS] if part.isdigit() else alike or [part]
+        parts[place] = chance.choice(
+            (*[chance.choice(alike or [part])] * 4, *[chance.choice(near)] * 3, chance.choice(chance.choice(OTHERS)), "", part * 2)
+        )
     return "".join(parts).encode()
 
 
@@ -161,42 +144,15 @@ def damaged(chance: random.Random) -> bytes:
     return bytes(data)
 
 
-def by_grammar(chance: random.Random) -> bytes:
-    """What the grammar allows, without any sense; or a piece of it in the place of a line."""
-    rule = chance.choice(("start", "start", "_clause", "_statement", "equation", "_declaration"))
-    text = grown(chance, rule, chance.choice((4, 8, 14, 22)))
-    if rule in ("start", "_declaration"):
-        return text.encode()
-    rows = chance.choice(corpus()).split("\n")
-    rows[chance.randrange(len(rows))] = text
-    return "\n".join(rows).encode()
-
-
 def pieces(chance: random.Random) -> bytes:
-    """An expression of a shipped spec, exchanged for one that the grammar gives."""
-    text = chance.choice(corpus())
-    inner = [m.span(1) for m in re.finditer(r"[\[(=]\s*([^\[\](){}=#\n]+?)\s*(?=[\])\n])", text)] or [(0, 0)]
-    start, end = chance.choice(inner)
-    return (text[:start] + grown(chance, "expr", chance.choice((3, 5, 8))) + text[end:]).encode()
+    """An expression or a line of a shipped spec exchanged for what the grammar gives; or a whole text of it."""
+    text, rule = chance.choice(corpus()), chance.choice(("expr", "expr", "_clause", "_statement", "equation", "start"))
+    made = grown(chance, rule, chance.choice((2, 4, 6)))
+    if rule == "start":
+        return made.encode()
+    form = r"[\[(=]\s*([^\[\](){}=#\n]+?)\s*(?=[\])\n])" if rule == "expr" else r"(?m)^(.*)$"
+    start, end = chance.choice([m.span(1) for m in re.finditer(form, text)] or [(0, 0)])
+    return (text[:start] + made + text[end:]).encode()
 
 
-def other(chance: random.Random) -> Sequence[str]:
-    """Words of one kind."""
-    return chance.choice((NAMES, NUMBERS, FLOATS, SIGNS, KINDS, ODD))
-
-
-def cut(chance: random.Random) -> list[str]:
-    """The words of a shipped text, and what stands between them."""
-    return WORDS.findall(re.sub(r"#.*", "", chance.choice(corpus())))
-
-
-WEIGHTED: tuple[tuple[Callable[[random.Random], bytes], int], ...] = (
-    (words, 2),
-    (names, 6),
-    (numbers, 5),
-    (lines, 3),
-    (damaged, 2),
-    (by_grammar, 2),
-    (pieces, 3),
-)
-WAYS = [way for way, _ in WEIGHTED]
+WAYS: dict[Callable[[random.Random], bytes], int] = {words: 13, lines: 3, damaged: 2, pieces: 5}

@@ -51,7 +51,7 @@ def answer(text: str) -> Answer:
         return said(checker, [d.code for d in error.diagnostics], error.diagnostics[0].title)
     sizes: dict[str, int] = {}
     if isinstance(found, Refutation):
-        rows = found.case.rows if found.case else ()
+        rows = found.diagnostic.case.rows if found.diagnostic.case else ()
         pairs = ((n, v) for names, numbers in rows for n, v in zip(names.split(", "), numbers[0].split(", "), strict=False))
         sizes = {name: int(value) for name, value in pairs if value.isdecimal()}
     judged = judge(program, seed=1, each=EACH * 4, work=WORK * 16, enough=(WRONG, LOOSE), also=sizes)

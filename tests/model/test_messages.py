@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from tinygpu.catalogue import CATALOGUE
+from tinygpu.commands.explain import pages
 from tinygpu.model.problems import messages
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -36,7 +36,7 @@ def calls() -> Iterator[tuple[str, ast.Call]]:
 
 def test_what_is_said_is_in_the_table_and_all_of_it_is_said() -> None:
     assert set().union(*map(strings, TREES)) == set(EVERY)
-    assert set(messages()) <= set(CATALOGUE)
+    assert set(messages()) <= pages().keys()
 
 
 def test_each_message_has_a_title_a_place_and_a_help() -> None:

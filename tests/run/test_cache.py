@@ -13,6 +13,7 @@ import pytest
 
 from tinygpu.run import load as cache
 from tinygpu.run.load import load
+from tinygpu.runtime.cubins import _cache_folder
 
 
 @pytest.fixture(autouse=True)
@@ -64,7 +65,7 @@ def test_an_old_file_stays_when_a_write_fails(tmp_path, monkeypatch):
 def test_the_usual_folder(monkeypatch):
     monkeypatch.delenv("TINYGPU_CACHE")
     monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
-    assert cache.folder().as_posix() == "/somewhere/tinygpu"
+    assert _cache_folder().as_posix() == "/somewhere/tinygpu"
 
 
 def test_the_same_text_is_the_same_module():

@@ -13,11 +13,10 @@ from typing import Any
 import pytest
 
 from tests.syntax.texts import EXAMPLES
+from tinygpu.syntax.build import BUILD, several
 from tinygpu.syntax.grammar import LEVELLESS, compiled, made_of, read_grammar_file, shipped_parser, to_json
 from tinygpu.syntax.lexer import scan, significant
-from tinygpu.syntax.node import several
 from tinygpu.syntax.reader import at_start, run
-from tinygpu.syntax.tree import BUILD
 
 SPECS = sorted((Path(__file__).resolve().parents[2] / "specs").glob("*.tgpu"))
 TEXTS = {**EXAMPLES, **{path.stem: path.read_text(encoding="utf-8") for path in SPECS}}

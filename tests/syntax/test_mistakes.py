@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.syntax.texts import EXAMPLES, step
-from tinygpu.catalogue import CATALOGUE
+from tinygpu.commands.explain import pages
 from tinygpu.diagnostic import Diagnostic, TinygpuError
 from tinygpu.report import render
 from tinygpu.syntax.format import format_file
@@ -42,7 +42,7 @@ def refused(text: str) -> tuple[Diagnostic, ...]:
 
 def check(found: Diagnostic, text: str) -> None:
     """A message that may be shown."""
-    assert found.code in CATALOGUE and found.code < "TG100" and found.title
+    assert found.code in pages() and found.code < "TG100" and found.title
     said = [found.title, *(label.text for label in found.labels), *found.helps]
     assert not [s for s in said if INTERNAL.search(re.sub(r"`[^`]*`", "", s))], said
     for label in found.labels:

@@ -124,10 +124,3 @@ def test_a_mutant_that_is_accepted_computes_the_same(kind):
             sizes = differs(text, mutant, name, program, SIZES[kind])
             assert sizes is None, f"{done} is accepted, and is another kernel at {sizes}"
     assert accepted <= len(tried) // 3
-
-
-def test_parts_share_the_items_out():
-    for items in range(40):
-        for parts in range(1, min(items, 9) + 1):
-            taken = [i for part in range(parts) for i in range(items * part // parts, items * (part + 1) // parts)]
-            assert taken == list(range(items))

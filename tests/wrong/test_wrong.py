@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tinygpu.catalogue import CATALOGUE
+from tinygpu.commands.explain import pages
 from tinygpu.diagnostic import Diagnostic, TinygpuError
 from tinygpu.pipeline import Refutation, Unknown, load_text, program
 from tinygpu.proof.check import check
@@ -22,7 +22,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 SPECS = sorted(HERE.glob("TG*.tgpu"))
 CODES = [
-    code for code in CATALOGUE if code < "TG600" and code not in ("TG307", "TG405", "TG513")
+    code for code in pages() if code < "TG600" and code not in ("TG307", "TG405", "TG513")
 ]  # these: only programs made in Python
 
 
@@ -62,7 +62,7 @@ def test_every_code_has_a_spec(code: str) -> None:
 @pytest.mark.parametrize("code", CODES)
 def test_the_examples_of_a_page(code: str) -> None:
     page = (ROOT / "docs" / "errors" / f"{code}.md").read_text(encoding="utf-8")
-    assert page.startswith(f"# {code}: {CATALOGUE[code]}\n")
+    assert page.startswith(f"# {code}: ")
     bad, good = re.findall(r"```tgpu\n(.*?)```", page, re.DOTALL)
     assert code in [d.code for d in refusal(bad, "bad")]
     assert not [d for d in refusal(good, "good") if code > "TG100" or d.code < "TG100"]  # of syntax alone nothing more is asked

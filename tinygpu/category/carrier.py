@@ -18,6 +18,10 @@ from tinygpu.category.term import FLOATS, Term, substitute
 Values: TypeAlias = tuple[Number, ...]
 MOST = 14  # values of a carrier that a law is tried on
 LAWS = ("invariant", "lift", "associative", "unit", "commutative", "idempotent")
+THIRD = "c"
+OPERANDS = {
+    "invariant": (LEFT, RIGHT), "associative": (LEFT, RIGHT, THIRD), "unit": (LEFT,), "commutative": (LEFT, RIGHT), "idempotent": (LEFT,)
+}  # fmt: skip
 
 
 def combined(carrier: Carrier, a: Term, b: Term) -> tuple[Term, ...]:
@@ -41,11 +45,21 @@ def _bound(terms: tuple[Term, ...], names: Iterable[str], values: Iterable[Term]
     return tuple(substitute(term, given) for term in terms)
 
 
-def by_hand(carrier: Carrier, a: Values, b: Values) -> Values:
-    """`a ⊕ b` of numbers."""
-    names = [v.name for side in (LEFT, RIGHT) for v in carrier.variables(side)]
-    env = dict(zip(names, (*a, *b), strict=True))
-    return tuple(number(term, env) for term in carrier.combination)
+def sides(carrier: Carrier, law: str) -> tuple[tuple[tuple[Term, ...], tuple[Term, ...] | None], ...]:
+    """The equations of a law between components, over its operands; no right side where the left one is to be a value."""
+    a, b, c = (pack(carrier.variables(name), carrier) for name in (LEFT, RIGHT, THIRD))
+    unit, both = pack(carrier.identity, carrier), combined(carrier, a, b)
+    match law:
+        case "unit":
+            return (combined(carrier, unit, a), carrier.parts(a)), (combined(carrier, a, unit), carrier.parts(a))
+        case "idempotent":
+            return ((combined(carrier, a, a), carrier.parts(a)),)
+        case "commutative":
+            return ((both, combined(carrier, b, a)),)
+        case "associative":
+            later = pack(combined(carrier, b, c), carrier)
+            return ((combined(carrier, pack(both, carrier), c), combined(carrier, a, later)),)
+    return ((both, None),)
 
 
 def lifts(carrier: Carrier) -> Iterator[tuple[Values, Values]]:
@@ -88,26 +102,13 @@ def close(a: Values, b: Values) -> bool:
 
 def broken(carrier: Carrier, law: str, some: Sequence[Values] | None = None) -> tuple[Values, ...] | None:
     """Values that break a law: its operands, then its two sides (or the one value that is wrong). None where those tried do not."""
-    some = values(carrier) if some is None else some
-    unit = tuple(c.value for c in carrier.identity)
     if law == "lift":
         return next(((v, made) for v, made in lifts(carrier) if not allowed(carrier, made)), None)
-    if law == "unit":
-        for a in (*some, unit):
-            for side in (by_hand(carrier, unit, a), by_hand(carrier, a, unit)):
-                if not close(side, a):
-                    return a, side, a
-        return None
-    if law == "idempotent":
-        return next(((a, twice, a) for a in some if not close(twice := by_hand(carrier, a, a), a)), None)
-    for a, b in product(some, some):
-        both = by_hand(carrier, a, b)
-        if law == "invariant" and not allowed(carrier, both):
-            return a, b, both
-        if law == "commutative" and not close(both, by_hand(carrier, b, a)):
-            return a, b, both, by_hand(carrier, b, a)
-        for c in some if law == "associative" else ():
-            left, right = by_hand(carrier, both, c), by_hand(carrier, a, by_hand(carrier, b, c))
-            if not close(left, right):
-                return a, b, c, left, right
+    names = [[v.name for v in carrier.variables(operand)] for operand in OPERANDS[law]]
+    for chosen in product(values(carrier) if some is None else some, repeat=len(names)):
+        env = {name: value for own, of in zip(names, chosen, strict=True) for name, value in zip(own, of, strict=True)}
+        for left, right in sides(carrier, law):
+            got, *want = (tuple(number(term, env) for term in side) for side in (left, right) if side is not None)
+            if not (close(got, want[0]) if want else allowed(carrier, got)):
+                return (*chosen, got, *want)
     return None

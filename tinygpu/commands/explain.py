@@ -1,6 +1,10 @@
 """`tinygpu explain TG203`: the page of an error code, or the list of all of them.
 
-Comes in: a code, or nothing. Goes out: the page of `docs/errors`. The one idea: the page ships with the program.
+Comes in: a code, or nothing. Goes out: the page of `docs/errors`. The one idea: the page ships with the program, and its first line is the title of
+the error; a diagnostic's own title says the same of the case at hand.
+
+    TG0 syntax · TG1 names, dtypes, machines · TG2 assignment · TG3 memory · TG4 hardware · TG5 equation · TG6 notes · TG7 numerics
+    TG8 building and calling · TG9 the tool
 """
 
 from __future__ import annotations

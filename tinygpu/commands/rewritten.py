@@ -53,32 +53,34 @@ def differs(text: str, path: str) -> Diagnostic | None:
 def rewritten(text: str, path: str) -> str | None:
     """What this version writes for the programs that a module names; None where it does not name them, names them otherwise than they are
     named, or they are not proved. Raises TinygpuError where the text, or a program in it, cannot be read."""
+    spec, machines = made_of(text, path)
+    return pipeline.module(spec, machines) if machines else None
+
+
+def made_of(text: str, path: str) -> tuple[str, tuple[Built, ...]]:
+    """The spec that a module names, and its machines, proved again; none where there is anything wrong with one of them."""
     tree = parsed(path, text)
     opening = ast.get_docstring(tree) or ""
     title = TITLE.match(opening)
     if title is None:
-        return None
+        return "", ()
     listed = opening[title.end() :].partition("\n\n")[2].partition("\n\n")[0]
     machines = tuple((m["name"], variant(m["variant"] or ""), m["op"]) for m in MACHINE.finditer(listed))
-    return with_docstrings(title[1], machines, tuple(docstring for _, docstring in launchers(tree)))
+    return title[1], with_docstrings(title[1], machines, tuple(docstring for _, docstring in launchers(tree)))
 
 
 @lru_cache(maxsize=4)
-def with_docstrings(spec: str, machines: tuple[Choice, ...], docstrings: tuple[str, ...]) -> str | None:
-    """The module of machines, each with the docstring that holds its programs."""
+def with_docstrings(spec: str, machines: tuple[Choice, ...], docstrings: tuple[str, ...]) -> tuple[Built, ...]:
+    """Machines, each with the docstring that holds its programs; none where one is not as it is named, or not proved."""
     found: list[Built] = []
     if len(machines) != len(docstrings):
-        return None
+        return ()
     for (name, choice, op), docstring in zip(machines, docstrings, strict=True):
         said = launcher(spec, name, docstring)
         one = Machine(name, replace(said.program.op, name=op), (), variant=choice)
-        if misnamed(one.title, op, said.program):
-            return None
-        made = pipeline.rebuilt(one, said.program, said.alone)
-        if made is None:
-            return None
-        found.append(made)
-    return pipeline.module(spec, found)
+        made = None if misnamed(one.title, op, said.program) else pipeline.rebuilt(one, said.program, said.alone)
+        found += [made] if made else []
+    return tuple(found) if len(found) == len(machines) else ()
 
 
 def variant(text: str) -> tuple[tuple[str, str], ...]:
@@ -92,28 +94,14 @@ def variant(text: str) -> tuple[tuple[str, str], ...]:
 def validated(found: Sequence[Subject]) -> dict[str, tuple[Diagnostic, ...]]:
     """For each module what is wrong with it. It is what this version writes for the programs that it names, to the character, or it is not
     looked at further; then its launchers and kernels are followed along these programs."""
-    from tinygpu.derive.unpack import unpack
-    from tinygpu.obligations.width import limits
-    from tinygpu.validate.check import validate
-    from tinygpu.validate.cpu import findings
-    from tinygpu.validate.launcher import Expected
-
-    modules: dict[str, list[Subject]] = {}
-    for s in found:
-        if s.promised:
-            modules.setdefault(s.path, []).append(s)
     out: dict[str, tuple[Diagnostic, ...]] = {}
-    for path, several in modules.items():
-        if other := differs(several[0].module, path):
+    for path, text in {s.path: s.module for s in found if s.promised}.items():
+        if other := differs(text, path):
             out[path] = (other,)
             continue
-        text = several[0].module
-        expected = [
-            Expected(s.machine, unpack(s.program), pipeline.on_core(s.alone or s.program), limits(s.program)) for s in several
-        ]
-        on_gpu = (*beside(path), *validate(text, expected, path))
-        on_cpu = findings(text, expected, path) if not on_gpu else ()
-        out[path] = (*on_gpu, *on_cpu)
+        _, machines = made_of(text, path)
+        on_gpu = (*beside(path), *pipeline.validate(text, machines, path))
+        out[path] = on_gpu or pipeline.validate_cpu(text, machines, path)
     return out
 
 

@@ -10,9 +10,8 @@ from collections.abc import Mapping
 from functools import partial, reduce
 from math import prod
 
-from tinygpu.category.dtype import BYTES
 from tinygpu.category.evaluate import evaluate
-from tinygpu.category.term import TRUE, Term, text
+from tinygpu.category.term import TRUE, text
 from tinygpu.cost.counted import NOTHING, Count, Counter, added, size_of
 from tinygpu.cost.sites import FLOPS, KINDS, Access, Meeting, Site, Work, sites
 from tinygpu.cost.warps import Tally, known, tally
@@ -28,24 +27,35 @@ SECTOR = 32
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One access of the text: how many elements all threads ask for, the bytes that a thread moves at once, what its warps do."""
+    """One access of the text, and how the kernels that are taken make it: how many elements all threads ask for, the bytes that a thread moves at
+    once, what its warps do."""
 
-    launch: int
-    span: Span
-    array: str
-    space: str
-    dtype: str
-    index: tuple[Term, ...]
-    stores: bool
-    atomic: bool
+    access: Access
+    made: tuple[Access, ...]
     asked: Count
     widths: tuple[int, ...]
     tally: Tally | None
 
     @property
+    def launch(self) -> int:
+        return self.access.where.launch
+
+    @property
+    def span(self) -> Span:
+        return self.access.where.span
+
+    @property
+    def array(self) -> str:
+        return self.access.array.name
+
+    @property
+    def shared(self) -> bool:
+        return self.access.array.owner == "block"
+
+    @property
     def element(self) -> str:
         """As a program says it."""
-        return f"{self.array}[{', '.join(map(text, self.index))}]"
+        return f"{self.array}[{', '.join(map(text, self.access.index))}]"
 
     @property
     def moved(self) -> int | None:
@@ -148,20 +158,7 @@ def _line(site: Access, moves: list[tuple[Access, Tally | None]], counter: Count
     tallies = [t for _, t in moves]
     widths = tuple(sorted({a.bytes for a, t in moves if t is None or t.requests or len(moves) == 1}, reverse=True))
     whole = known(tallies, partial(reduce, Tally.__add__)) if tallies else None
-    asked = counter.threads(site.where)
-    return Line(
-        site.where.launch,
-        site.where.span,
-        site.array.name,
-        site.array.space.name,
-        site.array.dtype,
-        site.index,
-        site.stores,
-        site.atomic,
-        asked,
-        widths,
-        whole,
-    )
+    return Line(site, tuple(a for a, _ in moves), counter.threads(site.where), widths, whole)
 
 
 def flows(program: Program, lines: tuple[Line, ...], sizes: Mapping[str, int]) -> tuple[Flow, ...]:
@@ -171,11 +168,11 @@ def flows(program: Program, lines: tuple[Line, ...], sizes: Mapping[str, int]) -
     found = []
     for name, role, shape in shapes:
         for stores in (False, True):
-            mine = [one for one in lines if one.array == name and one.stores == stores]
+            mine = [one for one in lines if one.array == name and one.access.stores == stores]
             if not mine:
                 continue
             asked, moved = added(one.asked for one in mine), known(one.moved for one in mine)
-            item, whole = BYTES[mine[0].dtype], size_of(shape, sizes).number
+            item, whole = mine[0].access.item, size_of(shape, sizes).number
             once = None if whole is None else min(whole, asked.number if asked.number is not None else whole) * item
             found.append(Flow(name, role, stores, item, asked, moved, once))
     return tuple(found)

@@ -15,13 +15,12 @@ from tinygpu.category.term import Const, text, variables
 from tinygpu.cost.counted import Count
 from tinygpu.cost.measure import SECTOR, Cost, Line
 from tinygpu.cost.predict import Filled
-from tinygpu.cost.sites import Access, sites
 from tinygpu.cost.table import amount, bytes_of
 from tinygpu.cost.warps import asked_again
 from tinygpu.derive.wide import Wide, hoisted, wide_accesses, wide_in
 from tinygpu.diagnostic import Diagnostic, Label, Span
 from tinygpu.hardware.arch import Device
-from tinygpu.program.step import For, Launch, Program
+from tinygpu.program.step import For
 from tinygpu.program.traverse import walk_steps
 from tinygpu.record import dataclass
 
@@ -76,17 +75,17 @@ def scattered(seen: Seen) -> Iterator[Diagnostic]:
     elsewhere = {(wide.tensor, wide.stores) for wide in (*_short_rows(seen), *(w for _, w in _all_narrow(seen)))}
     for line in seen.cost.lines:
         tally = line.tally
-        if line.space == "shared" or tally is None or not tally.fewest or tally.units is None or not _matters(seen, line):
+        if line.shared or tally is None or not tally.fewest or tally.units is None or not _matters(seen, line):
             continue
-        if (line.array, line.stores) in elsewhere:
+        if (line.array, line.access.stores) in elsewhere:
             continue  # TG604 or TG605 says why
         if tally.units > SECTORS * tally.fewest:
             each, best = tally.units / tally.requests, tally.fewest / tally.requests
-            what = "store" if line.stores else "read"
+            what = "store" if line.access.stores else "read"
             title = f"a warp's {what} of {line.array} touches {each:.3g} sectors, and {best:.3g} could hold it"
             help = "let neighbours of a block differ in the last index" + (
                 "; or turn a tile round in shared memory, as specs/transpose.tgpu does"
-                if line.stores
+                if line.access.stores
                 else "; or copy a tile into shared memory (stage) in its own order"
             )
             yield _note("TG601", title, line.span, f"{line.element}, {amount(tally.requests)} requests", help)
@@ -95,8 +94,8 @@ def scattered(seen: Seen) -> Iterator[Diagnostic]:
 def conflicting(seen: Seen) -> Iterator[Diagnostic]:
     """TG602."""
     for line in seen.cost.lines:
-        if line.space == "shared" and line.tally is not None and (line.tally.worst or 0) > 1:
-            what = "store to" if line.stores else "read of"
+        if line.shared and line.tally is not None and (line.tally.worst or 0) > 1:
+            what = "store to" if line.access.stores else "read of"
             title = f"a warp's {what} {line.array} takes up to {line.tally.worst} turns instead of 1"
             help = f"give {line.array} a pad or a swizzle in its layout, so that these lanes lie in different banks"
             yield _note("TG602", title, line.span, f"{line.element} lies in the same banks for several lanes", help)
@@ -105,14 +104,13 @@ def conflicting(seen: Seen) -> Iterator[Diagnostic]:
 def repeated(seen: Seen) -> Iterator[Diagnostic]:
     """TG603."""
     cost = seen.cost
-    emitted = [s for s in sites(cost.program, wide=bool(cost.wide)) if isinstance(s, Access) and not s.stores]
     for number, launch in enumerate(cost.program.launches):
-        for name in dict.fromkeys(s.array.name for s in emitted if s.array.owner == "grid"):
-            mine = [s for s in emitted if s.array.name == name and s.where.launch == number]
-            lines = [one for one in cost.lines if one.array == name and one.launch == number and not one.stores]
+        read = [one for one in cost.lines if one.launch == number and not one.shared and not one.access.stores]
+        for name in dict.fromkeys(one.array for one in read):
+            lines = [one for one in read if one.array == name]
             if not any(_matters(seen, one) for one in lines):
                 continue
-            touched, different = asked_again(launch, mine, cost.sizes) or (0, 0)
+            touched, different = asked_again(launch, [made for one in lines for made in one.made], cost.sizes) or (0, 0)
             if different * SECTOR > CACHED and touched > AGAIN * different:
                 times = touched / different
                 worst = max(lines, key=lambda one: one.moved or 0)
@@ -136,23 +134,14 @@ def narrow(seen: Seen) -> Iterator[Diagnostic]:
 
 
 def _all_narrow(seen: Seen) -> Iterator[tuple[For, Wide]]:
+    """Loops over a thread's own neighbours that are not declared to be vectors, with an access that then would be wide."""
     program = seen.cost.program
     for number, launch in enumerate(program.launches):
-        yield from _could_be_wide(program, number, launch)
-
-
-def _could_be_wide(program: Program, number: int, launch: Launch) -> Iterator[tuple[For, Wide]]:
-    """Loops over a thread's own neighbours that are not declared to be vectors, with an access that then would be wide."""
-    for step, here, _ in walk_steps(launch.body, Region(launch.grid + launch.block)):
-        if (
-            not isinstance(step, For)
-            or step.axis.sort != "register"
-            or not isinstance(step.axis.extent, Const)
-            or any(a.sort == "vector" for a in here.axes)
-        ):
-            continue
-        _, loop = hoisted(step, here.names | set(program.op.sizes))
-        yield from ((step, w) for w in wide_in(program, number, loop, here.axes) if not w.shared)
+        for step, here, _ in walk_steps(launch.body, Region(launch.grid + launch.block)):
+            own = isinstance(step, For) and step.axis.sort == "register" and isinstance(step.axis.extent, Const)
+            if isinstance(step, For) and own and not any(a.sort == "vector" for a in here.axes):
+                _, loop = hoisted(step, here.names | set(program.op.sizes))
+                yield from ((step, w) for w in wide_in(program, number, loop, here.axes) if not w.shared)
 
 
 def not_taken(seen: Seen) -> Iterator[Diagnostic]:
@@ -196,18 +185,15 @@ def few_blocks(seen: Seen) -> Iterator[Diagnostic]:
     """TG607."""
     if seen.device is None:
         return
-    asked = [_bytes_of_launch(seen.cost, n) for n in range(len(seen.cost.launches))]
-    for number, launch in enumerate(seen.cost.launches):
+    cost = seen.cost
+    asked = [sum(one.moved or 0 for one in cost.lines if one.launch == n and not one.shared) for n in range(len(cost.launches))]
+    for number, launch in enumerate(cost.launches):
         blocks = launch.blocks.number
         if blocks is not None and blocks < seen.device.multiprocessors and asked[number] >= 0.1 * max(1, sum(asked)):
             title = f"{blocks} block{'s' * (blocks != 1)} for {seen.device.multiprocessors} multiprocessors"
             said = f"{seen.device.multiprocessors - blocks} of them have nothing to do at these sizes"
             help = "spread a fold over the grid (two launches, or atomic updates), or give a block less to do"
             yield _note("TG607", title, seen.place(number), said, help)
-
-
-def _bytes_of_launch(cost: Cost, number: int) -> int:
-    return sum(one.moved or 0 for one in cost.lines if one.launch == number and one.space != "shared")
 
 
 def idle(seen: Seen) -> Iterator[Diagnostic]:
@@ -230,17 +216,12 @@ def idle(seen: Seen) -> Iterator[Diagnostic]:
 
 def _share(cost: Cost, line: Line) -> float | None:
     """The lanes that take part in an access by those that come to it."""
-    if line.space == "shared" or line.asked.number is None or not line.asked.exact:
+    if line.shared or line.asked.number is None or not line.asked.exact:
         return None
-    launch = cost.program.launches[line.launch]
-    site = next(
-        s.where
-        for s in sites(cost.program, wide=False)
-        if isinstance(s, Access) and s.where.launch == line.launch and s.index == line.index and s.array.name == line.array
-    )
-    if any(variables(a.extent) - cost.sizes.keys() for a in site.axes):
+    launch, loops = cost.program.launches[line.launch], line.access.where.axes
+    if any(variables(a.extent) - cost.sizes.keys() for a in loops):
         return None
-    slots = prod(max(0, evaluate(a.extent, cost.sizes)) for a in (*launch.grid, *launch.block, *site.axes))
+    slots = prod(max(0, evaluate(a.extent, cost.sizes)) for a in (*launch.grid, *launch.block, *loops))
     return line.asked.number / slots if slots else None
 
 
@@ -264,17 +245,17 @@ def many_barriers(seen: Seen) -> Iterator[Diagnostic]:
 def crowded(seen: Seen) -> Iterator[Diagnostic]:
     """TG610."""
     for line in seen.cost.lines:
-        if not line.atomic or line.tally is None or line.tally.meeting is None:
+        if not line.access.atomic or line.tally is None or line.tally.meeting is None:
             continue
         launch = seen.cost.program.launches[line.launch]
         blocks = seen.cost.launches[line.launch].blocks.number or 0
-        alike = not {v for i in line.index for v in variables(i)} & {a.name for a in launch.grid}
+        alike = not {v for i in line.access.index for v in variables(i)} & {a.name for a in launch.grid}
         if line.tally.meeting > 1:
             title = f"{line.tally.meeting} lanes of a warp update one element of {line.array}"
             help = "combine the lanes first, by shuffles: then one of them updates"
             yield _note("TG610", title, line.span, f"{line.element} waits for each of them", help)
-        elif alike and line.space != "shared" and blocks >= MEET:
-            title = f"{amount(blocks)} blocks update the same element{'s' * bool(line.index)} of {line.array}"
+        elif alike and not line.shared and blocks >= MEET:
+            title = f"{amount(blocks)} blocks update the same element{'s' * bool(line.access.index)} of {line.array}"
             help = "let a block do more before it updates, or leave the parts in a workspace for a second launch"
             yield _note("TG610", title, line.span, f"{line.element}, one update after the other", help)
 

@@ -77,7 +77,7 @@ def bounds(cost: Cost, device: Device) -> tuple[Bound, ...]:
         if instructions and None not in instructions:
             total = sum(i for i in instructions if i is not None)
             found.append(Bound(f"{what} arithmetic", total / (clocks * lanes)))
-    words = [one.tally.fewest for one in cost.lines if one.space == "shared" and one.tally is not None and one.tally.exact]
+    words = [one.tally.fewest for one in cost.lines if one.shared and one.tally is not None and one.tally.exact]
     if words:
         found.append(Bound("shared memory, each word once a warp", sum(w for w in words if w is not None) / clocks))
     return tuple(sorted(found, key=lambda b: -b.seconds))
@@ -90,7 +90,7 @@ def without_caches(cost: Cost, device: Device) -> float | None:
 
 def turns_of_banks(cost: Cost, device: Device) -> float | None:
     """The time of all turns of shared memory, as `cost.warps` counts them: hardware may serve groups that want the same together."""
-    turns = [one.tally.units if one.tally else None for one in cost.lines if one.space == "shared"]
+    turns = [one.tally.units if one.tally else None for one in cost.lines if one.shared]
     if not turns or None in turns:
         return None
     return sum(t for t in turns if t is not None) / (device.multiprocessors * device.clock_hertz)

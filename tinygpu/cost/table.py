@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from typing import Any
 
-from tinygpu.category.dtype import BYTES
 from tinygpu.category.term import Axis
 from tinygpu.cost.closed import closed, shown
 from tinygpu.cost.counted import Count, added
@@ -148,14 +147,14 @@ def accesses(cost: Cost, shared: bool) -> list[str]:
     of a request and the fewest it could be, and the turns that a group of lanes takes at worst."""
     heading = ["shared memory", "", "line", "bytes", "asked", "turns each", "at best", "ways"]
     rows = [heading if shared else ["accesses", "", "line", "bytes", "requests", "sectors each", "at best"]]
-    for one in (line for line in cost.lines if (line.space == "shared") == shared):
+    for one in (line for line in cost.lines if line.shared == shared):
         tally = one.tally
         if tally is not None and not tally.requests:
             continue
         element = one.element if len(one.element) <= ELEMENT else one.element[: ELEMENT - 1] + "…"
-        verb = "atomic" if one.atomic else "written" if one.stores else "read"
+        verb = "atomic" if one.access.atomic else "written" if one.access.stores else "read"
         asked = Count(None, None) if tally is None else Count(None, tally.requests, tally.exact)
-        many = number(one.asked * BYTES[one.dtype], bytes_of) if shared else number(asked)
+        many = number(one.asked * one.access.item, bytes_of) if shared else number(asked)
         each, best = "depends on data", ""
         if tally is not None and tally.units is not None and tally.fewest is not None:
             each, best = f"{tally.units / tally.requests:.3g}", f"{tally.fewest / tally.requests:.3g}"
@@ -235,7 +234,7 @@ MEETINGS = {f"{name}_a_thread": name for name in ("barriers", "warp_barriers", "
 LAUNCH = {"blocks": "blocks", "threads": "threads", "shared_bytes": "shared_bytes", **MEETINGS}
 FLOW = {"array": "array", "role": "role", "stores": "stores", "element_bytes": "item", "asked_elements": "asked", "moved_bytes": "moved",
         "once_bytes": "once", "times": "times"}  # fmt: skip
-LINE = {"element": "element", "space": "space", "stores": "stores", "atomic": "atomic", "thread_bytes": "widths", "asked_elements": "asked",
+LINE = {"element": "element", "space": "access.array.space.name", "stores": "access.stores", "atomic": "access.atomic", "thread_bytes": "widths", "asked_elements": "asked",
         "requests": "tally.requests", "exact": "tally.exact"}  # fmt: skip
 FILLED = {"registers": "assembled.registers", "spill_bytes": "assembled.spill_bytes", "shared_bytes": "assembled.shared_bytes",
           "blocks_at_once": "resident.blocks", "warps": "resident.warps", "most_warps": "resident.most", "limit": "resident.because",
@@ -276,5 +275,5 @@ def _count(count: Count) -> dict[str, Any]:
 
 
 def _line(line: Line) -> dict[str, Any]:
-    units = {"turns" if line.space == "shared" else "sectors": "tally.units", "at_best": "tally.fewest", "worst": "tally.worst"}
+    units = {"turns" if line.shared else "sectors": "tally.units", "at_best": "tally.fewest", "worst": "tally.worst"}
     return {"launch": line.launch + 1, "line": line.span.line or None, **columns(line, LINE | units)}

@@ -12,7 +12,7 @@ from itertools import groupby
 
 from tinygpu.category.bounds import natural
 from tinygpu.category.term import Axis, Read, Term, conjunction, variables, walk
-from tinygpu.derive.equations import in_order, plans
+from tinygpu.derive.equations import check_scans, plans
 from tinygpu.derive.factors import factors
 from tinygpu.derive.fold import Place, folded
 from tinygpu.derive.grid import cleared, halved, pieces
@@ -55,7 +55,7 @@ def derive(machine: model.Machine) -> Program:
 def launched(build: Build, machine: model.Machine, launch: model.Launch) -> Launch:
     """`launch → launch` of steps: the locals first, then the equations in order."""
     build.block, build.time, build.locals, build.alive = launch.block, launch.time, [], {}
-    in_order(build, launch)
+    check_scans(build, launch)
     launch = halved(build, launch)
     build.block, build.axes = launch.block, tuple({a.name: a for a in factors(launch)}.values())
     declare(build, machine.op, launch)

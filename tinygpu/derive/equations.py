@@ -12,8 +12,9 @@ from tinygpu.category.decide import holds
 from tinygpu.category.monoid import as_monoid
 from tinygpu.category.region import Region
 from tinygpu.category.term import TRUE, Axis, Fold, Read, Term, Var, conjunction, exchange, select, substitute, variables, walk
+from tinygpu.derive.factors import along, output
 from tinygpu.derive.nest import Build, own, point
-from tinygpu.derive.plan import Cells, Plan, Pulled, plan
+from tinygpu.derive.plan import Cells, Plan, Pull, plan
 from tinygpu.derive.scan import Scan
 from tinygpu.model.machine import Launch, Phase, inlined
 from tinygpu.model.op import Op
@@ -75,51 +76,34 @@ def declare(build: Build, new: Plan) -> None:
 
 def scan(build: Build, phase: Phase, one: Prefix, made: Mapping[str, Plan], before: str) -> Plan:
     """The plan of a scan: each cell takes the element that it owns, and all before it."""
-    over, fold = Pulled.along(build, phase, made), one.fold
-    here = {one.index: Var(one.bound)}
+    over, fold, way = Pull.along(build, phase, made), one.fold, along(phase, one.bound)
+    own_index, end = Var(one.bound), fold.axes[0].extent
     extent = next(a.extent for a in phase.equation.axes if a.name == one.bound)
-    inside = (
-        ()
-        if holds(Var(one.bound) < fold.axes[0].extent, Region((Axis(one.bound, extent),)))
-        else (Var(one.bound) < fold.axes[0].extent,)
-    )
-    body = over(build, phase, substitute(fold.body, here))
-    guard = over(build, phase, conjunction(*inside, substitute(one.rest, here)))
-    along = ordered(build, phase, over, one)
+    inside = TRUE if holds(own_index < end, Region((Axis(one.bound, extent),))) else own_index < end
+    body = over.value(substitute(fold.body, {one.index: own_index}))
+    guard = over.value(conjunction(inside, substitute(one.rest, {one.index: own_index})))
     cells, time = own(over.output), build.ordered(over.output)
-    apart = frozenset(a.name for a in along)  # a tail contributes units, so that each turn does the same
-    apart |= {a.name for a in build.block} if any(a.sort == "block" for a in along) else frozenset()
-    monoid = as_monoid(fold.monoid)
-    start = monoid.unit(fold.dtype) or body  # without a unit there is no scan, which is said later
+    apart = frozenset(a.name for a in way)  # a tail contributes units, so that each turn does the same
+    apart |= {a.name for a in build.block} if any(a.sort == "block" for a in way) else frozenset()
+    start = as_monoid(fold.monoid).unit(fold.dtype) or body  # without a unit there is no scan, which is said later
     if before:
-        names = {a.name for a in along if a.sort != "grid"}
+        names = {a.name for a in way if a.sort != "grid"}
         index = (
             *(over.owner[a.name] for a in phase.equation.axes if a.name != one.bound),
-            *point(a for a in along if a.sort == "grid"),
+            *point(a for a in way if a.sort == "grid"),
         )
         asked = conjunction(*(p for p in over.parts if not variables(p) & names))
         start = select(asked, Read(before, index, fold.dtype), start)
-    acc = build.fresh("prefix")
-    made_scan = Scan(
-        acc,
-        build.fresh("carry"),
-        fold.monoid,
-        fold.dtype,
-        body,
-        guard,
-        one.exclusive,
-        along,
-        start,
-        fold.span,
-        fact(build, phase, over),
-    )
+    acc, carry, known = build.fresh("prefix"), build.fresh("carry"), fact(build, phase, over)
+    it = Scan(acc, carry, fold.monoid, fold.dtype, body, guard, one.exclusive, way, start, fold.span, known)
+    value = Read(acc, point(cells), fold.dtype)
     return Plan(
-        phase.equation.target, fold.dtype, over.index, Read(acc, point(cells), fold.dtype), cells, time, over.parts, (), False, acc,
-        fold.span, apart, "", phase.ways, made_scan,
+        phase.equation.target, fold.dtype, over.index, value, cells, time, over.parts, (), False, acc,
+        fold.span, apart, "", phase.ways, it,
     )  # fmt: skip
 
 
-def fact(build: Build, phase: Phase, over: Pulled) -> Term | None:
+def fact(build: Build, phase: Phase, over: Pull) -> Term | None:
     """What is known of the value, over factors."""
     if not isinstance(phase.known, Fold):
         return None
@@ -130,30 +114,19 @@ def fact(build: Build, phase: Phase, over: Pulled) -> Term | None:
     return replace(phase.known, axes=axes, guard=TRUE, body=body if unit is None else select(guard, body, unit))
 
 
-def in_order(build: Build, launch: Launch) -> None:
-    """Every scan goes along factors that stand in its order. Raises TG538."""
-    for phase in launch.phases:
-        for one in scans(phase).values():
-            ordered(build, phase, Pulled.along(build, phase, {}), one)
-
-
-def ordered(build: Build, phase: Phase, over: Pulled, one: Prefix) -> tuple[Axis, ...]:
-    """The factors of a scan's index, slowest first: grid, time, block, then the thread's own. Raises TG538 where they are not so."""
-    names = dict.fromkeys(t.name for t in walk(over.owner[one.bound]) if isinstance(t, Var))
-    along = tuple(next(a for a in phase.owner.domain.axes if a.name == n) for n in names if n in phase.owner.domain.names)
-    level = {"grid": 0, "time": 1, "block": 2}
-    wanted = sorted(along, key=lambda a: level.get(a.sort, 3))
-    for sort, order in (("block", [a.name for a in build.block]), ("time", [a.name for a in build.ordered(over.output)])):
-        mine = [a.name for a in wanted if a.sort == sort]
-        if mine != [n for n in order if n in mine]:
-            words = {"name": one.bound, "names": ", ".join(mine)}
-            raise refused("TG538.work" if sort == "block" else "TG538.time", phase.span, one.fold.span, **words)
-    if list(along) != wanted:
-        here, right = (", ".join(a.name for a in axes) for axes in (along, wanted))
-        raise refused("TG538.index", phase.span, one.fold.span, name=one.bound, names=here, right=right)
-    loops = [a.name for a in build.ordered(over.output)]
-    mine = [a.name for a in along if a.sort == "time"]
-    if loops[len(loops) - len(mine) :] != mine:
-        right = ", ".join([n for n in loops if n not in mine] + mine)
-        raise refused("TG538.inside", phase.span, one.fold.span, name=one.bound, loop=mine[0], right=right)
-    return along
+def check_scans(build: Build, launch: Launch) -> None:
+    """Every scan goes along factors that stand in its order, slowest first: grid, time, block, then the thread's own. Raises TG538."""
+    for phase, one in [(p, one) for p in launch.phases for one in scans(p).values()]:
+        way, level = along(phase, one.bound), {"grid": 0, "time": 1, "block": 2}
+        wanted = sorted(way, key=lambda a: level.get(a.sort, 3))
+        loops = [a.name for a in build.ordered(a for a in phase.owner.domain.axes if a.name in output(phase))]
+        for message, sort, order in (("TG538.work", "block", [a.name for a in build.block]), ("TG538.time", "time", loops)):
+            mine = [a.name for a in wanted if a.sort == sort]
+            if mine != [n for n in order if n in mine]:
+                raise refused(message, phase.span, one.fold.span, name=one.bound, names=", ".join(mine))
+        if list(way) != wanted:
+            here, right = (", ".join(a.name for a in axes) for axes in (way, wanted))
+            raise refused("TG538.index", phase.span, one.fold.span, name=one.bound, names=here, right=right)
+        if mine != loops[len(loops) - len(mine) :]:
+            right = ", ".join([n for n in loops if n not in mine] + mine)
+            raise refused("TG538.inside", phase.span, one.fold.span, name=one.bound, loop=mine[0], right=right)

@@ -13,7 +13,7 @@ from tinygpu.category.owner import Arrow
 from tinygpu.category.region import Region
 from tinygpu.category.term import Axis, Fold, Term, Var, lift, substitute, variables, walk
 from tinygpu.model.across import fold_factors
-from tinygpu.model.machine import Launch, Phase, Reduce
+from tinygpu.model.machine import Launch, Phase
 from tinygpu.model.prefix import scans
 from tinygpu.record import replace
 
@@ -34,11 +34,11 @@ def output(phase: Phase) -> frozenset[str]:
     return frozenset().union(*(variables(terms[a.name]) for a in phase.equation.axes))
 
 
-def along(phase: Phase, *axes: Axis) -> tuple[str, ...]:
+def along(phase: Phase, *indices: str) -> tuple[Axis, ...]:
     """The factors that indices run along, in the order in which their terms name them."""
-    terms = phase.owner.by_axis
-    names = dict.fromkeys(t.name for a in axes for t in walk(terms[a.name]) if isinstance(t, Var))
-    return tuple(n for n in names if n in phase.owner.domain.names)
+    terms, axes = phase.owner.by_axis, {a.name: a for a in phase.owner.domain.axes}
+    names = dict.fromkeys(t.name for i in indices for t in walk(terms[i]) if isinstance(t, Var))
+    return tuple(axes[n] for n in names if n in axes)
 
 
 def in_order(phase: Phase) -> Iterator[tuple[str, ...]]:
@@ -46,14 +46,14 @@ def in_order(phase: Phase) -> Iterator[tuple[str, ...]]:
     prefixes = scans(phase)
     for fold in (t for t in walk(phase.equation.value) if isinstance(t, Fold)):
         if fold in prefixes or not as_monoid(fold.monoid).commutative:
-            yield along(phase, *fold.axes)
+            yield tuple(a.name for a in along(phase, *(a.name for a in fold.axes)))
 
 
-def flat(axes: Iterable[Axis]) -> Term:
+def row_major(axes: Iterable[Axis]) -> Term:
     """The number whose digits the factors are, slowest first.
 
     >>> from tinygpu.category.term import Const, text
-    >>> text(flat((Axis("y", Const(8)), Axis("x", Const(32)))))
+    >>> text(row_major((Axis("y", Const(8)), Axis("x", Const(32)))))
     'y*32 + x'
     """
     number: Term = lift(0)
@@ -64,7 +64,7 @@ def flat(axes: Iterable[Axis]) -> Term:
 
 def refactored(phase: Phase, parts: Mapping[str, tuple[Axis, ...]]) -> Phase:
     """The phase over other factors: each of some is the number whose digits the new ones are."""
-    put: dict[str, Term] = {name: flat(axes) for name, axes in parts.items()}
+    put: dict[str, Term] = {name: row_major(axes) for name, axes in parts.items()}
     owner = phase.owner
     axes = cut(owner.domain.axes, parts)
     arrow = Arrow(
@@ -73,7 +73,7 @@ def refactored(phase: Phase, parts: Mapping[str, tuple[Axis, ...]]) -> Phase:
         tuple(substitute(t, put) for t in owner.terms),
     )
     names = {name: tuple(a.name for a in axes) for name, axes in parts.items()}
-    ways = (Reduce(tuple(a for n in r.factors for a in names.get(n, (n,))), r.by, r.span) for r in phase.reduce)
+    ways = (replace(r, factors=tuple(a for n in r.factors for a in names.get(n, (n,)))) for r in phase.reduce)
     return replace(phase, owner=arrow, reduce=tuple(ways))
 
 

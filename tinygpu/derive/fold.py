@@ -30,7 +30,7 @@ from tinygpu.category.term import (
 )
 from tinygpu.derive.nest import Build, at, cells, loops, own, point
 from tinygpu.derive.operand import TOTAL, Operands, fill
-from tinygpu.derive.reduce import collective, combine
+from tinygpu.derive.reduce import Meeting, collective
 from tinygpu.derive.tile import needed, placed
 from tinygpu.diagnostic import Span
 from tinygpu.model.across import outermost
@@ -73,7 +73,7 @@ def folded(
     for axes in dict.fromkeys(f.axes for f in found):
         alike = {f: n for f, n in names.items() if f.axes == axes}
         steps.extend(turn(build, alike, place))
-        steps.extend(combine(build, alike, place.cells, place.ways, place.looped, place.span))
+        steps.extend(Meeting(build, alike, place.cells, place.ways, place.looped, place.span).steps())
     held: dict[Term, Term] = {f: Read(n, point(place.cells), f.dtype) for f, n in names.items()}
     return tuple(steps), tuple(exchange(value, held) for value in values)
 

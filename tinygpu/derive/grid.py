@@ -11,7 +11,7 @@ from tinygpu.category.owner import Arrow
 from tinygpu.category.term import Axis, Const, Fold, Var
 from tinygpu.derive.factors import cut, in_order, refactored, restricted
 from tinygpu.derive.nest import Build
-from tinygpu.derive.reduce import extent, lanes
+from tinygpu.derive.reduce import extent, lanes, strides
 from tinygpu.model.across import atomic, left, outermost, whole_fold, without
 from tinygpu.model.machine import Launch, Phase
 from tinygpu.model.op import Equation
@@ -69,14 +69,12 @@ def halved(build: Build, launch: Launch) -> Launch:
     move one factor alone."""
     names = {n for p in launch.phases for order in in_order(p) for n in order if p.ways.get(n) != "shared"}
     halves: dict[str, tuple[Axis, ...]] = {}
-    stride = 1
     for axis in reversed(launch.block):
-        near = lanes(axis, stride)
+        near = lanes(axis, strides(launch.block)[axis.name])
         if axis.name in names and 1 < near < extent(axis):
             high, low = build.fresh(f"{axis.name}_warp"), build.fresh(f"{axis.name}_lane")
             whole = Axis(high, Const(extent(axis) // near), "block", axis.span)
             halves[axis.name] = whole, Axis(low, Const(near), "block", axis.span)
-        stride *= extent(axis)
     if not halves:
         return launch
     return replace(launch, block=cut(launch.block, halves), phases=tuple(refactored(p, halves) for p in launch.phases))

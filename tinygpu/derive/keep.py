@@ -14,9 +14,9 @@ from tinygpu.category.term import Axis, Read, Term, conjunction, exchange, lift,
 from tinygpu.derive.nest import Build, own, point
 from tinygpu.derive.operand import fill
 from tinygpu.derive.plan import Plan
-from tinygpu.model.machine import Keep
 from tinygpu.model.problems import refused
 from tinygpu.record import replace
+from tinygpu.syntax.tree import Keep
 
 
 def kept(build: Build, todo: Sequence[Plan], keeps: Sequence[Keep]) -> tuple[Plan, ...]:

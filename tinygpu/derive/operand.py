@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tinygpu.category.decide import holds
-from tinygpu.category.region import Region
 from tinygpu.category.term import (
     BOOL,
     FLOATS,
@@ -23,7 +21,6 @@ from tinygpu.category.term import (
     Term,
     Var,
     conjunction,
-    negation,
     rebuild,
     select,
     variables,
@@ -72,27 +69,9 @@ class Operands:
         return tuple(p for p in self.known if not variables(p) & outside), tuple(p for p in self.known if variables(p) & outside)
 
     def allowed(self, term: Term) -> bool:
-        """Whether a term may be computed without the parts that are not asked: they are not about it, or it is in bounds anyway."""
-        asked, dropped = self.kept(term)
-        if self.staged(term):
-            return True
+        """Whether a term may be computed without the parts that are not asked: they are not about it, or it reads tiles."""
         axes = {a.name for a in self.build.axes}
-        about = any(variables(p) & variables(term) & axes for p in dropped)
-        return not about or self.inside(term, Region(self.build.axes, asked))
-
-    def inside(self, term: Term, box: Region) -> bool:
-        """Whether every read of a term is seen to be in bounds on the box."""
-        match term:
-            case App("select", (condition, then, otherwise)):
-                yes, no = box.under(condition), box.under(negation(condition))
-                return self.inside(condition, box) and self.inside(then, yes) and self.inside(otherwise, no)
-            case App(_, args):
-                return all(self.inside(arg, box) for arg in args)
-            case Read(tensor, index):
-                shape = self.build.tensors.get(tensor, ())
-                bounds = (guard for i, n in zip(index, shape, strict=False) for guard in (i >= 0, i < n))
-                return all(holds(guard, box) is True for guard in bounds) and all(self.inside(i, box) for i in index)
-        return True
+        return self.staged(term) or not any(variables(p) & variables(term) & axes for p in self.kept(term)[1])
 
     def staged(self, term: Term) -> bool:
         """Whether a term reads tiles only: they have a value at every local index."""

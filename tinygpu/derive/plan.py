@@ -74,54 +74,16 @@ Cells = Mapping[Term, Term]
 NONE: Cells = {}
 
 
-@dataclass(frozen=True, slots=True)
-class Pulled:
-    """What an equation is over factors: where each index is, the factors of the output, the parts of the guard, and the functor.
-
-    `beyond` are grid factors of folds that are combined later.
-    """
-
-    owner: Mapping[str, Term]
-    index: tuple[Term, ...]
-    output: tuple[Axis, ...]
-    parts: tuple[Term, ...]
-    beyond: frozenset[str]
-    pull: Pull
-
-    @staticmethod
-    def along(build: Build, phase: Phase, made: Mapping[str, Plan]) -> Pulled:
-        """A phase along its owner arrow."""
-        domain, box = phase.owner.domain, Region(phase.owner.domain.axes)
-        owner = {name: simplify(t, box) for name, t in phase.owner.by_axis.items()}
-        index = tuple(owner[a.name] for a in phase.equation.axes)
-        free = frozenset().union(*map(variables, index))
-        output = tuple(a for a in domain.axes if a.name in free)
-        parts = conjuncts(simplify(conjunction(*(whole_vector(p, domain.axes, build.where) for p in domain.guard)), box))
-        beyond = atomic(phase).union(a.name for a in incomplete(phase))
-        held = {name: one for name, one in made.items() if one.kept}
-        pull = Pull(owner, domain.axes, parts, held, frozenset(a.name for a in output), beyond, phase.span)
-        return Pulled(owner, index, output, parts, beyond, pull)
-
-    def __call__(self, build: Build, phase: Phase, value: Term) -> Term:
-        """`value over indices → value over factors`. Raises TG531 where a loop of the output stands inside one of a fold."""
-        domain = phase.owner.domain
-        pulled = localized(at(self.pull(value), {}), build.tiles, domain)
-        pulled = taken(simplify(pulled, Region(domain.axes)))  # the ranges of the factors decide a part of many a padded read
-        check_order(build, self.output, pulled, phase)
-        return pulled
-
-
 def plan(
     build: Build, phase: Phase, launch: Launch, value: Term, made: Mapping[str, Plan], stored: bool, kept: str, cells: Cells = NONE
 ) -> Plan:
     """`phase → plan`: everything over factors. `cells` are reads of what is held already, by a read that stands for each."""
-    equation, along = phase.equation, Pulled.along(build, phase, made)
-    index, output, parts, beyond = along.index, along.output, along.parts, along.beyond
-    free = frozenset().union(*map(variables, index))
-    folded = (phase.owner.domain.names - free) | beyond
-    pulled = exchange(along(build, phase, value), cells)
-    absent = tuple(equal(Var(a.name), 0) for a in launch.grid + launch.block if a.name not in free | beyond)
-    mine = tuple(p for p in parts if not variables(p) & folded)
+    equation, pull = phase.equation, Pull.along(build, phase, made)
+    output, free = pull.output, pull.scope
+    folded = (phase.owner.domain.names - free) | pull.beyond
+    pulled = exchange(pull.value(value), cells)
+    absent = tuple(equal(Var(a.name), 0) for a in launch.grid + launch.block if a.name not in free | pull.beyond)
+    mine = tuple(p for p in pull.parts if not variables(p) & folded)
     stay = held_loops(build, output, over(pulled))
     loops = tuple(a for a in build.ordered(output) if a not in stay)
     own_cells = tuple(a for a in output if a in stay or a in own(output))
@@ -129,7 +91,7 @@ def plan(
     apart = frozenset(a.name for a in launch.block) if together or fills(pulled, build.tiles) else frozenset()
     begun = reached(mine, phase.owner.domain.axes) if apart else ()
     return Plan(
-        equation.target, equation.value.dtype, index, pulled, own_cells, loops, (*begun, *mine), absent, stored, kept, equation.span,
+        equation.target, equation.value.dtype, pull.index, pulled, own_cells, loops, (*begun, *mine), absent, stored, kept, equation.span,
         apart, pulled.monoid if atomic(phase) and isinstance(pulled, Fold) else "", phase.ways,
     )  # fmt: skip
 
@@ -174,18 +136,45 @@ def whole_vector(part: Term, axes: tuple[Axis, ...], where: tuple[Term, ...]) ->
 
 @dataclass(frozen=True, slots=True)
 class Pull:
-    """The functor along the owner arrow: terms over indices to terms over factors. `scope` are the factors known so far.
+    """The functor along the owner arrow of a phase: terms over indices to terms over factors. `owner` are the indices and `parts` the guard,
+    over factors; `scope` are the factors known so far, at first those of the output; `beyond` are grid factors of folds that are combined
+    later, by atomic updates or in another launch."""
 
-    `beyond` are grid factors of folds that are combined later, by atomic updates or in another launch.
-    """
-
+    build: Build
+    phase: Phase
     owner: Mapping[str, Term]
-    axes: tuple[Axis, ...]
     parts: tuple[Term, ...]
     made: Mapping[str, Plan]
     scope: frozenset[str]
     beyond: frozenset[str]
-    span: Span
+
+    @staticmethod
+    def along(build: Build, phase: Phase, made: Mapping[str, Plan]) -> Pull:
+        """The functor of a phase, where some values are `made` before."""
+        domain, box = phase.owner.domain, Region(phase.owner.domain.axes)
+        owner = {name: simplify(t, box) for name, t in phase.owner.by_axis.items()}
+        free = frozenset().union(*(variables(owner[a.name]) for a in phase.equation.axes)) & domain.names
+        parts = conjuncts(simplify(conjunction(*(whole_vector(p, domain.axes, build.where) for p in domain.guard)), box))
+        beyond = atomic(phase).union(a.name for a in incomplete(phase))
+        return Pull(build, phase, owner, parts, {name: one for name, one in made.items() if one.kept}, free, beyond)
+
+    @property
+    def index(self) -> tuple[Term, ...]:
+        """Where the value is stored."""
+        return tuple(self.owner[a.name] for a in self.phase.equation.axes)
+
+    @property
+    def output(self) -> tuple[Axis, ...]:
+        """The factors of the output."""
+        return tuple(a for a in self.phase.owner.domain.axes if a.name in self.scope)
+
+    def value(self, value: Term) -> Term:
+        """`value over indices → value over factors`. Raises TG531 where a loop of the output stands inside one of a fold."""
+        domain = self.phase.owner.domain
+        pulled = localized(at(self(value), {}), self.build.tiles, domain)
+        pulled = taken(simplify(pulled, Region(domain.axes)))  # the ranges of the factors decide a part of many a padded read
+        check_order(self.build, self.output, pulled, self.phase)
+        return pulled
 
     def __call__(self, term: Term) -> Term:
         """`term over indices → term over factors`."""
@@ -200,14 +189,14 @@ class Pull:
     def fold(self, fold: Fold) -> Fold:
         """A fold over indices is a fold over the factors of its indices, where the guard says that there is such a point."""
         bound = frozenset().union(*(variables(self.owner[a.name]) for a in fold.axes))
-        axes = tuple(a for a in self.axes if a.name in bound)
+        domain = self.phase.owner.domain
+        axes = tuple(a for a in domain.axes if a.name in bound)
         for axis in axes:
             if axis.name in self.scope and axis.name not in self.beyond:
                 raise refused("TG131.folded", fold.span, name=axis.name, monoid=fold.monoid)
         scope = self.scope | {a.name for a in axes}
-        names = frozenset(a.name for a in self.axes)
-        mine = (p for p in self.parts if variables(p) & bound and variables(p) & names <= scope)
-        inner = Pull(self.owner, self.axes, self.parts, self.made, scope, self.beyond, self.span)
+        mine = (p for p in self.parts if variables(p) & bound and variables(p) & domain.names <= scope)
+        inner = replace(self, scope=scope)
         guard = conjunction(*mine, *conjuncts(inner(fold.guard)))
         return Fold(fold.monoid, axes, guard, inner(fold.body), fold.dtype, fold.span)
 

@@ -7,8 +7,9 @@ combines, and the part that does not, whose entries go through memory; every thr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from math import gcd
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from math import gcd, prod
 
 from tinygpu.category.monoid import as_monoid
 from tinygpu.category.term import App, Axis, Const, Fold, Read, Term, Var, conjunction, equal, lift
@@ -67,81 +68,6 @@ def lanes(axis: Axis, stride: int) -> int:
     return gcd(size, WARP // stride) if even else 1
 
 
-def splits(block: Sequence[Axis], fold: Fold, ways: Mapping[str, str]) -> tuple[Split, ...]:
-    """The block factors of a fold, each split. Raises TG535 where a shuffle is asked for and the factor leaves the warp."""
-    found: list[Split] = []
-    stride = 1
-    for axis in reversed(block):
-        if axis.name in {a.name for a in fold.axes}:
-            along = lanes(axis, stride)
-            way = ways.get(axis.name, "")
-            if way == "shuffle" and along < extent(axis):
-                words = {"name": axis.name, "monoid": fold.monoid, "threads": extent(axis), "apart": stride}
-                raise refused("TG535.warp", fold.span, **words)
-            found.append(Split(axis, 1 if way == "shared" else along, stride))
-        stride *= extent(axis)
-    return tuple(reversed(found))
-
-
-def collective(fold: Fold) -> bool:
-    """Whether threads of a block share the fold."""
-    return any(a.sort == "block" for a in fold.axes)
-
-
-def combine(
-    build: Build, names: Mapping[Fold, str], spots: Sequence[Axis], ways: Mapping[str, str], looped: bool, span: Span
-) -> tuple[Step, ...]:
-    """The steps that combine accumulators of folds over the same axes, cell by cell (`spots` are their cells).
-
-    `looped`: a loop stands around, so a shared array may hold what some thread still reads.
-    """
-    first = next(iter(names))
-    if not collective(first):
-        return ()
-    parts = splits(build.block, first, ways)
-    steps: list[Step] = []
-    ordered = not all(as_monoid(fold.monoid).commutative for fold in names)
-    if ordered:
-        return in_order(build, names, spots, parts, looped, span)
-    for distance in (d for one in parts for d in one.distances):
-        meet = (shuffled(fold, name, spots, "shuffle_xor", lift(distance)) for fold, name in names.items())
-        steps.extend(cells(build, spots, tuple(meet), span))
-    wide = tuple(one for one in parts if one.entries > 1)
-    return (*steps, *through_memory(build, names, spots, parts, wide, looped, span)) if wide else tuple(steps)
-
-
-def in_order(
-    build: Build, names: Mapping[Fold, str], spots: Sequence[Axis], parts: Sequence[Split], looped: bool, span: Span
-) -> tuple[Step, ...]:
-    """The same where the monoid does not commute: trees in which each lane takes what comes next, `d = 1, 2, 4, …` along each factor.
-
-    Then the first lane of the fold has the whole. A group's lanes below `n − d` have a lane `d` on.
-    """
-    steps: list[Step] = []
-    held = {fold: build.fresh("next") for fold in names}
-    for fold, name in held.items():
-        build.local(name, fold.dtype, spots, fold.span)
-    for one in reversed(parts):
-        for distance in reversed(one.distances):
-            for fold, name in names.items():
-                other = replace(shuffled(fold, name, spots, "shuffle_down", lift(distance)), target=held[fold], update="")
-                there = Var(one.axis.name) < one.lanes - distance // one.stride
-                take = Assign(name, point(spots), Read(held[fold], point(spots), fold.dtype), fold.monoid, there, fold.span)
-                steps.extend((*cells(build, spots, (other,), span), *cells(build, spots, (take,), span)))
-    wide = tuple(one for one in parts if one.entries > 1)
-    if wide:
-        return (*steps, *through_memory(build, names, spots, parts, wide, looped, span))
-    first = first_lane(build.block, [one.axis for one in parts])
-    whole = (replace(shuffled(fold, name, spots, "shuffle_idx", first), update="") for fold, name in names.items())
-    return (*steps, *cells(build, spots, tuple(whole), span))
-
-
-def shuffled(fold: Fold, name: str, spots: Sequence[Axis], way: str, where: Term) -> Assign:
-    """`acc[] ⊕= shuffle(acc[], d)`."""
-    other = App(way, (Read(name, point(spots), fold.dtype), where), fold.dtype)
-    return Assign(name, point(spots), other, fold.monoid, span=fold.span)
-
-
 def strides(block: Sequence[Axis]) -> dict[str, int]:
     """How far apart neighbours along each factor of a block are, in threads."""
     found: dict[str, int] = {}
@@ -150,6 +76,24 @@ def strides(block: Sequence[Axis]) -> dict[str, int]:
         found[axis.name] = step
         step *= extent(axis)
     return found
+
+
+def splits(block: Sequence[Axis], fold: Fold, ways: Mapping[str, str]) -> tuple[Split, ...]:
+    """The block factors of a fold, each split. Raises TG535 where a shuffle is asked for and the factor leaves the warp."""
+    found: list[Split] = []
+    for axis in (a for a in block if a.name in {one.name for one in fold.axes}):
+        stride, way = strides(block)[axis.name], ways.get(axis.name, "")
+        near = lanes(axis, stride)
+        if way == "shuffle" and near < extent(axis):
+            words = {"name": axis.name, "monoid": fold.monoid, "threads": extent(axis), "apart": stride}
+            raise refused("TG535.warp", fold.span, **words)
+        found.append(Split(axis, 1 if way == "shared" else near, stride))
+    return tuple(found)
+
+
+def collective(fold: Fold) -> bool:
+    """Whether threads of a block share the fold."""
+    return any(a.sort == "block" for a in fold.axes)
 
 
 def first_lane(block: Sequence[Axis], moved: Sequence[Axis]) -> Term:
@@ -169,49 +113,93 @@ def first_lane(block: Sequence[Axis], moved: Sequence[Axis]) -> Term:
     return lane
 
 
-def through_memory(
-    build: Build,
-    names: Mapping[Fold, str],
-    spots: Sequence[Axis],
-    parts: Sequence[Split],
-    wide: Sequence[Split],
-    looped: bool,
-    span: Span,
-) -> tuple[Step, ...]:
-    """One thread of each group of lanes leaves its value in a shared array; after a barrier every thread folds all of them.
+@dataclass(frozen=True, slots=True)
+class Meeting:
+    """Accumulators of folds over the same axes, each under its name, that threads combine cell by cell (`spots` are their cells). `ways` are the
+    user's words on how; `looped`: a loop stands around, so a shared array may hold what some thread still reads."""
 
-    The array has a thread's cells outermost and then the factors of the block in their order, so that its address is the thread number
-    without what the shuffles have combined: neighbours store and take neighbours, and no bank is met twice.
-    """
-    mine, left = {one.axis.name for one in parts}, {one.axis.name: one for one in wide}
-    entries = {one.axis.name: Axis(build.digit(one.axis.name), Const(one.entries), sort(wide), span) for one in wide}
-    kept = [a for a in build.block if a.name in left or a.name not in mine]
-    where = (*point(spots), *(Var(a.name) // left[a.name].lanes if a.name in left else Var(a.name) for a in kept))
-    there = (*point(spots), *(Var(entries[a.name].name if a.name in left else a.name) for a in kept))
-    axes = (*spots, *(entries.get(a.name, a) for a in kept))
-    first = conjunction(*(equal(Var(one.axis.name) % one.lanes, 0) for one in parts if one.lanes > 1))
-    writes: list[Assign] = []
-    units: list[Assign] = []
-    takes: list[Assign] = []
-    for fold, name in names.items():
-        array = build.fresh(f"{name}_parts")
-        build.locals.append(Array(array, fold.dtype, tuple(a.extent for a in axes), SHARED, span=fold.span))
-        here: tuple[Term, ...] = point(spots)
-        writes.append(Assign(array, where, Read(name, here, fold.dtype), guard=first, span=fold.span))
-        unit = as_monoid(fold.monoid).unit(fold.dtype)
-        if unit is not None:  # without one, the monoid is idempotent, and a thread may take its own part twice
-            units.append(Assign(name, here, unit, span=fold.span))
-        takes.append(Assign(name, here, Read(array, there, fold.dtype), fold.monoid, span=fold.span))
-    barrier = Sync("block", span)
-    before: Iterable[Step] = (barrier,) if looped else ()
-    reset = cells(build, spots, tuple(units), span) if units else ()
-    taken = loops(tuple(entries.values()), cells(build, spots, tuple(takes), span), span)
-    return (*before, *cells(build, spots, tuple(writes), span), barrier, *reset, *taken)
+    build: Build
+    names: Mapping[Fold, str]
+    spots: Sequence[Axis]
+    ways: Mapping[str, str]
+    looped: bool
+    span: Span
 
+    def steps(self) -> tuple[Step, ...]:
+        """The steps that combine: shuffles, in the order of the lanes where a monoid does not commute; then through memory."""
+        first = next(iter(self.names))
+        if not collective(first):
+            return ()
+        parts = splits(self.build.block, first, self.ways)
+        wide = tuple(one for one in parts if one.entries > 1)
+        if all(as_monoid(fold.monoid).commutative for fold in self.names):
+            lanes = [lift(d) for one in parts for d in one.distances]
+            steps = tuple(step for lane in lanes for step in self.cells(partial(self.shuffled, way="shuffle_xor", where=lane)))
+            whole: tuple[Step, ...] = ()
+        else:
+            steps = self.in_order(parts)
+            first_of_fold = first_lane(self.build.block, [one.axis for one in parts])
+            whole = self.cells(lambda fold: replace(self.shuffled(fold, "shuffle_idx", first_of_fold), update=""))
+        return (*steps, *(self.through_memory(parts, wide) if wide else whole))
 
-def sort(wide: Sequence[Split]) -> str:
-    """Whether the loop over the entries is unrolled."""
-    count = 1
-    for one in wide:
-        count *= one.entries
-    return "register" if count <= UNROLLED else "time"
+    def cells(self, each: Callable[[Fold], Assign]) -> tuple[Step, ...]:
+        """An assignment for each fold, at every cell."""
+        return cells(self.build, self.spots, tuple(map(each, self.names)), self.span)
+
+    def own(self, fold: Fold) -> Read:
+        """A fold's accumulator."""
+        return Read(self.names[fold], point(self.spots), fold.dtype)
+
+    def shuffled(self, fold: Fold, way: str, where: Term) -> Assign:
+        """`acc[] ⊕= shuffle(acc[], d)`."""
+        own = self.own(fold)
+        return Assign(own.tensor, own.index, App(way, (own, where), fold.dtype), fold.monoid, span=fold.span)
+
+    def in_order(self, parts: Sequence[Split]) -> tuple[Step, ...]:
+        """Trees in which each lane takes what comes next, `d = 1, 2, 4, …` along each factor: then the first lane of the fold has the whole.
+        A group's lanes below `n − d` have a lane `d` on."""
+        steps: list[Step] = []
+        held = {fold: self.build.fresh("next") for fold in self.names}
+        for fold, name in held.items():
+            self.build.local(name, fold.dtype, self.spots, fold.span)
+        for one, distance in [(part, d) for part in reversed(parts) for d in reversed(part.distances)]:
+            for fold, name in held.items():
+                own, there = self.own(fold), Var(one.axis.name) < one.lanes - distance // one.stride
+                other = replace(self.shuffled(fold, "shuffle_down", lift(distance)), target=name, update="")
+                take = Assign(own.tensor, own.index, replace(own, tensor=name), fold.monoid, there, fold.span)
+                steps += [new for step in (other, take) for new in cells(self.build, self.spots, (step,), self.span)]
+        return tuple(steps)
+
+    def through_memory(self, parts: Sequence[Split], wide: Sequence[Split]) -> tuple[Step, ...]:
+        """One thread of each group of lanes leaves its value in a shared array; after a barrier every thread folds all of them.
+
+        The array has a thread's cells outermost and then the factors of the block in their order, so that its address is the thread number
+        without what the shuffles have combined: neighbours store and take neighbours, and no bank is met twice.
+        """
+        build, spots = self.build, self.spots
+        mine, left = {one.axis.name for one in parts}, {one.axis.name: one for one in wide}
+        sort = "register" if prod(one.entries for one in wide) <= UNROLLED else "time"
+        entries = {name: Axis(build.digit(name), Const(one.entries), sort, self.span) for name, one in left.items()}
+        kept = [a for a in build.block if a.name in left or a.name not in mine]
+        where = (*point(spots), *(Var(a.name) // left[a.name].lanes if a.name in left else Var(a.name) for a in kept))
+        there = (*point(spots), *(Var(entries[a.name].name if a.name in left else a.name) for a in kept))
+        extents = tuple(a.extent for a in (*spots, *(entries.get(a.name, a) for a in kept)))
+        first = conjunction(*(equal(Var(one.axis.name) % one.lanes, 0) for one in parts if one.lanes > 1))
+        arrays = {fold: build.fresh(f"{name}_parts") for fold, name in self.names.items()}
+        build.locals += [Array(name, fold.dtype, extents, SHARED, span=fold.span) for fold, name in arrays.items()]
+        leave = self.cells(lambda fold: Assign(arrays[fold], where, self.own(fold), guard=first, span=fold.span))
+        units = {fold: as_monoid(fold.monoid).unit(fold.dtype) for fold in self.names}
+        # without a unit the monoid is idempotent, and a thread may take its own part twice
+        reset = tuple(Assign(self.names[f], point(spots), unit, span=f.span) for f, unit in units.items() if unit is not None)
+        take = self.cells(
+            lambda fold: replace(self.shuffled(fold, "", lift(0)), value=Read(arrays[fold], there, fold.dtype), update=fold.monoid)
+        )
+        barrier = Sync("block", self.span)
+        before = (barrier,) if self.looped else ()
+        return (
+            *before,
+            *leave,
+            barrier,
+            *(cells(build, spots, reset, self.span) if reset else ()),
+            *loops(tuple(entries.values()), take, self.span),
+        )

@@ -11,9 +11,11 @@ of the terms is kept, and the monoid need not commute.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 from tinygpu.category.monoid import as_monoid
 from tinygpu.category.term import TRUE, App, Axis, Const, Read, Term, Var, conjunction, conjuncts, equal, lift, select
+from tinygpu.derive.factors import row_major
 from tinygpu.derive.fold import Place, folded
 from tinygpu.derive.nest import REGISTER, VECTOR, Build, cells, loops, point
 from tinygpu.derive.reduce import UNROLLED, extent, first_lane, lanes, strides
@@ -191,10 +193,7 @@ class Turn:
         build, scan, span = self.build, self.scan, self.scan.span
         mine = {a.name for a in scan.factors("block")}
         others = tuple(a for a in build.block if a.name not in mine)
-        number: Term = lift(0)
-        count = 1
-        for axis in self.slow:
-            number, count = number * axis.extent + Var(axis.name), count * extent(axis)
+        number, count = row_major(self.slow), prod(map(extent, self.slow))
         array, entry = build.fresh(f"{scan.acc}_parts"), build.fresh("part")
         axes = (*others, Axis(entry, Const(count), REGISTER if count <= UNROLLED else "time", span))
         build.locals.append(Array(array, scan.dtype, tuple(a.extent for a in axes), SHARED, span=span))

@@ -30,7 +30,7 @@ from tinygpu.category.term import (
     variables,
     walk,
 )  # fmt: skip
-from tinygpu.derive.factors import flat
+from tinygpu.derive.factors import row_major
 from tinygpu.derive.fold import Place, folded
 from tinygpu.derive.nest import Build, cells, loops, own, point
 from tinygpu.derive.operand import fill
@@ -160,7 +160,7 @@ def threads(build: Build, stage: Stage) -> tuple[tuple[Axis, ...], Mapping[str, 
             digits[axis.name] = Var(name)
     if [a.name for a in stage.block] == [a.name for a in build.block]:
         return tuple(mine), {**digits, **{a.name: Var(a.name) for a in stage.block}}, ()
-    thread, step = flat(build.block), 1
+    thread, step = row_major(build.block), 1
     for axis in reversed(stage.block):
         digit = thread // step
         digits[axis.name] = digit if axis is stage.block[0] else digit % axis.extent

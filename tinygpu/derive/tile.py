@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from tinygpu.category.decide import holds
+from tinygpu.category.evaluate import number
 from tinygpu.category.monoid import as_monoid
 from tinygpu.category.region import Region
 from tinygpu.category.simplify import simplify
 from tinygpu.category.term import (
-    FLOATS,
-    FOLDED,
     App,
     Axis,
     Const,
@@ -115,30 +114,7 @@ def vanishes(body: Term, part: Term, unit: Const, tiles: Tiles, axes: tuple[Axis
     value = filled(body)
     if any(isinstance(t, Var | Read | Fold) or (isinstance(t, App) and t.op in ("div", "floordiv", "mod")) for t in walk(value)):
         return False
-    plain = whole_number(value)
-    if plain is not None:
-        return plain == unit.value
-    from tinygpu.category.to_numpy import evaluate  # numpy is loaded only where a body is more than sums and products
-
-    return bool((evaluate(value, {}) == unit.value).all())
-
-
-def whole_number(value: Term) -> float | None:
-    """A sum or product of small whole numbers, which any float and most integers hold: `0 * 0`, `cast(0) + 0`; None for all else.
-
-    >>> zero = Const(0.0, "f32")
-    >>> whole_number(App("mul", (zero, App("cast", (zero,), "f32")), "f32")), whole_number(App("exp", (zero,), "f32"))
-    (0.0, None)
-    """
-    match value:
-        case Const(int(number) | float(number)) if abs(number) < 2:
-            return number if number == int(number) else None
-        case App("cast", (inner,), dtype) if dtype in FLOATS:
-            return whole_number(inner)
-        case App("add" | "sub" | "mul" | "min" | "max" as op, (left, right)) if value.dtype in FLOATS:
-            a, b = whole_number(left), whole_number(right)
-            return None if a is None or b is None or max(abs(a), abs(b)) > 8 else FOLDED[op](a, b)  # type: ignore[arg-type]
-    return None
+    return number(value, {}) == unit.value
 
 
 def placed(tiles: Tiles, copies: Mapping[str, tuple[Step, ...]], at: str, body: tuple[Step, ...], turns: bool) -> tuple[Step, ...]:

@@ -15,6 +15,7 @@ from tinygpu.category.bounds import natural
 from tinygpu.category.dtype import NUMPY
 from tinygpu.category.linear import stride
 from tinygpu.category.term import FLOATS, Axis, Const, Term, conjunction, conjuncts, size, text, variables
+from tinygpu.derive.factors import row_major
 from tinygpu.derive.unpack import unpack
 from tinygpu.emit.cpu_body import Body, shared
 from tinygpu.emit.cpu_driver import Call, arguments, driver_lines, entry_lines
@@ -28,7 +29,7 @@ from tinygpu.schedule.bound import assume
 from tinygpu.schedule.cpu import vectors_of
 from tinygpu.schedule.nest import Site, is_long, sites
 from tinygpu.schedule.polynomial import positive, term
-from tinygpu.schedule.threads import flat_thread, in_turn, threads_of
+from tinygpu.schedule.threads import in_turn, threads_of
 from tinygpu.schedule.tiled import LANES
 
 
@@ -65,7 +66,7 @@ def work_function(program: Program, name: str, launch: Launch, writer: Writer) -
     """`NAME_work(first, last, …)`, which runs some items one after the other, and how it is called."""
     alone = in_turn(launch, {t.name: t.shape for t in globals_of(program)}, program.op.sizes)
     writer.locals = {s.name: s for s in alone.arrays}
-    writer.strip, writer.thread, writer.parts = set(alone.lasting), flat_thread(launch.block), threads_of(launch.block)
+    writer.strip, writer.thread, writer.parts = set(alone.lasting), row_major(launch.block), threads_of(launch.block)
     launch = replace(launch, body=alone.body)
     labels = labelled(program, launch, writer)
     known = frozenset(program.op.sizes) | {a.name for a in launch.grid} | {LANES.name}

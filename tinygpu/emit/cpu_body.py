@@ -104,9 +104,7 @@ def assigned(step: Assign, writer: Writer) -> str:
     """`target = value`."""
     local = step.target in writer.locals
     dtype = writer.locals[step.target].dtype if local else writer.tensors[step.target].dtype
-    value = step.value
-    if step.update:
-        value = as_monoid(step.update).combine(Read(step.target, step.index, dtype), value)
+    value = step.whole
     if local:
         return f"{writer.cell(step.target, step.index)} = {writer.value(value)}"
     return f"{mangle(step.target)}[{writer.address(step.target, step.index)}] = {writer.stored(value, dtype)}"

@@ -10,20 +10,44 @@ from collections.abc import Mapping
 from typing import assert_never
 
 from tinygpu.category.dtype import HALVES, MEMORY
-from tinygpu.category.monoid import as_monoid
 from tinygpu.category.operation import SHUFFLES
-from tinygpu.category.term import FLOATS, TRUE, App, Axis, Const, Read, Term, conjuncts, reads, rebuild, text, variables, walk
+from tinygpu.category.term import (
+    BOOL,
+    FLOATS,
+    TRUE,
+    App,
+    Axis,
+    Const,
+    Read,
+    Term,
+    Var,
+    conjuncts,
+    reads,
+    rebuild,
+    text,
+    variables,
+    walk,
+)
 from tinygpu.category.text import unused
+from tinygpu.derive.lanes import all_lanes
 from tinygpu.derive.wide import Wide, hoisted, wide_in
 from tinygpu.emit.cuda_names import occurs
 from tinygpu.emit.cuda_text import Scope, held
-from tinygpu.emit.cuda_wide import Move, fast
 from tinygpu.emit.python import Lines, block, choice, comment
 from tinygpu.program.arrays import arrays
 from tinygpu.program.step import Array, Assign, Fact, For, If, Program, Step, Sync
+from tinygpu.program.traverse import map_steps, map_terms
 from tinygpu.record import dataclass, field, replace
 
 IN_PLACE = {"sum": "+=", "prod": "*="}
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """One wide access, and the name of the local array that holds its elements as memory has them."""
+
+    wide: Wide
+    cells: str
 
 
 @dataclass(slots=True)
@@ -115,19 +139,41 @@ def vector_lines(build: Build, loop: For, scope: Scope, axes: tuple[Axis, ...]) 
     moves = tuple(Move(wide, f"cells {cells_of(build, wide, loop.axis, scope)}") for wide in wides)
     inside = scope.with_raw({move.cells: move.cells.removeprefix("cells ") for move in moves})
     around, quick = tuple(m for m in moves if m.wide.always), tuple(m for m in moves if not m.wide.always)
-    plain = fast(loop, around)
-    lines = [move_line(build, m, inside) for m in plain.loads]
-    each = loop_lines(build, loop.axis, plain.body, inside, axes)
+    lines = loop_lines(build, loop.axis, with_cells(loop, around), inside, axes)
     if quick:
-        every = fast(loop, moves)
-        moved = [move_line(build, m, inside) for m in every.loads if m in quick]
-        moved += loop_lines(build, loop.axis, every.body, inside, axes)
-        moved += [move_line(build, m, inside) for m in every.stores if m in quick]
+        every = between(build, quick, loop_lines(build, loop.axis, with_cells(loop, moves), inside, axes), inside)
         shares = conjuncts(quick[0].wide.condition)
         test = " and ".join(["wide"] * any(not m.wide.shared for m in quick) + [scope.text(c, 3) for c in shares])
-        each = [*comment(wide_remark(quick, scope)), *choice(test, moved, each)]
-    lines += [*each, *(move_line(build, m, inside) for m in plain.stores)]
+        lines = [*comment(wide_remark(quick, scope)), *choice(test, every, lines)]
+    lines = between(build, around, lines, inside)
     return lines if outer == TRUE else block(f"if {scope.text(outer)}", lines)
+
+
+def between(build: Build, moves: tuple[Move, ...], lines: Lines, scope: Scope) -> Lines:
+    """Lines between the loads and the stores of wide accesses."""
+    loads, stores = ([move_line(build, m, scope) for m in moves if m.wide.stores == which] for which in (False, True))
+    return [*loads, *lines, *stores]
+
+
+def with_cells(loop: For, moves: tuple[Move, ...]) -> tuple[Step, ...]:
+    """The loop's body as a program again: elements that move wide are cells of the thread, and conditions that hold for all lanes are gone."""
+    settled = frozenset(c for move in moves for c in conjuncts(move.wide.condition))
+    cells = {m.wide.access: m.cells for m in moves}
+    lane = (Var(loop.axis.name),)
+
+    def term(t: Term) -> Term:
+        if isinstance(t, Read) and t in cells:
+            return Read(cells[t], lane, t.dtype)
+        if t.dtype == BOOL and all_lanes(t, loop.axis) in settled:
+            return TRUE
+        return rebuild(t, term)
+
+    def step(s: Step) -> tuple[Step, ...]:
+        if isinstance(s, Assign) and s in cells:
+            return (replace(map_terms(s, term), target=cells[s], index=lane),)
+        return (map_terms(s, term),)
+
+    return map_steps(loop.body, step)
 
 
 def cells_of(build: Build, wide: Wide, axis: Axis, scope: Scope) -> str:
@@ -179,17 +225,10 @@ def assign_lines(build: Build, step: Assign, scope: Scope) -> Lines:
 
 def assigned(step: Assign, scope: Scope) -> str:
     """What is assigned, in the form of the target: memory's bits, or a register's value."""
-    term = combined(step)
+    term = step.whole
     if step.target in scope.locals and term.dtype != "bool":
         return scope.text(term)
     return scope.to_store(term)
-
-
-def combined(step: Assign) -> Term:
-    """The value that the target gets."""
-    if not step.update or step.atomic:
-        return step.value
-    return as_monoid(step.update).combine(Read(step.target, step.index, step.value.dtype), step.value)
 
 
 def shuffled_first(build: Build, step: Assign, scope: Scope) -> tuple[Lines, Assign, Scope]:
@@ -210,7 +249,7 @@ def shuffled_first(build: Build, step: Assign, scope: Scope) -> tuple[Lines, Ass
             scope = scope.with_locals({f"shuffled {name}": name})
         return kept[inner]
 
-    lazy = [t for t in walk(combined(step)) if isinstance(t, App) and t.op in ("and", "or", "select")]
+    lazy = [t for t in walk(step.whole) if isinstance(t, App) and t.op in ("and", "or", "select")]
     if not any(isinstance(t, App) and t.op in SHUFFLES for one in lazy for t in walk(one)):
         return [], step, scope
     value = made(step.value)

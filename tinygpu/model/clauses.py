@@ -49,12 +49,12 @@ class Clauses:
         found = self.of(tree.Work)
         if not found or self.several:
             return None
-        return tree.Work(tuple(level for work in found for level in work.levels), found[0].span.to(found[-1].span))
+        return tree.Work(tuple(level for work in found for level in work.levels), span=found[0].span.to(found[-1].span))
 
     @property
     def compute(self) -> tuple[tree.Compute, ...]:
         """The compute clauses; a binding alone is one."""
-        return (*self.of(tree.Compute), *(tree.Compute((c,), None, c.span) for c in self.of(tree.Binding)))
+        return (*self.of(tree.Compute), *(tree.Compute((c,), span=c.span) for c in self.of(tree.Binding)))
 
     @property
     def where(self) -> tuple[tree.Expr, ...]:

@@ -9,23 +9,8 @@ from __future__ import annotations
 
 from tinygpu.category.dtype import DTYPE, RANGE
 from tinygpu.category.monoid import Carrier, components
-from tinygpu.category.operation import FLOAT, INTEGER, OPERATION, SYMBOL
-from tinygpu.category.term import (
-    BOOL,
-    COMPARISONS,
-    FLOATS,
-    FUNCTIONS,
-    INDEX,
-    INTEGERS,
-    SHUFFLES,
-    App,
-    Const,
-    Fold,
-    Term,
-    apply,
-    select,
-    text,
-)
+from tinygpu.category.operation import COMPARISONS, FLOAT, FUNCTIONS, INTEGER, OPERATION, SHUFFLES, SYMBOL
+from tinygpu.category.term import BOOL, FLOATS, INDEX, INTEGERS, App, Const, Fold, Term, apply, select, text
 from tinygpu.diagnostic import Span
 from tinygpu.model.problems import UNKNOWN, WRONG, Problems
 from tinygpu.record import replace
@@ -113,8 +98,6 @@ def not_offered(op: str, dtype: str, span: Span, problems: Problems) -> Const:
 
 def meet(left: Term, right: Term, spans: tuple[Span, Span], problems: Problems) -> tuple[Term, Term, str]:
     """Two terms in one dtype, and that dtype; `?` if they do not mix."""
-    if UNKNOWN in (left.dtype, right.dtype):
-        return WRONG, WRONG, UNKNOWN
     if left.dtype == LITERAL or (left.dtype == INDEX and right.dtype not in (LITERAL, BOOL)):
         left = settle(left, right.dtype, spans[0], problems)
     elif right.dtype in OPEN and (left.dtype != BOOL or right.dtype == LITERAL):
@@ -139,18 +122,14 @@ def _kind(dtype: str) -> str:
 def _advice(left: Term, right: Term) -> str:
     """Which side to cast: the narrower one to the wider, both to f32 where neither holds the other."""
     a, b = left.dtype, right.dtype
+    one, other = (text(term).replace("[]", "") for term in (left, right))  # a scalar argument as the user wrote it
     if isinstance(a, Carrier) or isinstance(b, Carrier):
         return _made(a if isinstance(a, Carrier) else b)
     if BOOL in (a, b):
-        return f"make the condition a number: 1 if {shown(left if a == BOOL else right)} else 0"
+        return f"make the condition a number: 1 if {one if a == BOOL else other} else 0"
     if {a, b} == {"f16", "bf16"}:
-        return f"write f32({shown(left)}) and f32({shown(right)})"
-    return f"write {a}({shown(right)})" if WIDER.index(a) > WIDER.index(b) else f"write {b}({shown(left)})"
-
-
-def shown(term: Term) -> str:
-    """A term as the user wrote it: a scalar argument without its empty brackets."""
-    return text(term).replace("[]", "")
+        return f"write f32({one}) and f32({other})"
+    return f"write {a}({other})" if WIDER.index(a) > WIDER.index(b) else f"write {b}({one})"
 
 
 def to_index(term: Term, span: Span, problems: Problems) -> Term:

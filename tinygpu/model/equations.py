@@ -31,7 +31,7 @@ def equations_of(op: tree.Op, scope: Scope) -> tuple[Scope, tuple[Equation, ...]
             if not _may_define(target, equations, scope):
                 continue
             later = {n: s for n, s in places.items() if n not in equations and n not in around.tensors}
-            known = {t.name: scope.tensors[t.name] for t in (target,) if t.name in scope.tensors}
+            known = {name: tensor for name, tensor in scope.tensors.items() if name == target.name}
             inside = replace(around, later=later, tensors={**around.tensors, **known})
             done = _equation(target, equation, number, inside)
             if target.name not in scope.tensors:
@@ -40,8 +40,7 @@ def equations_of(op: tree.Op, scope: Scope) -> tuple[Scope, tuple[Equation, ...]
                 equations[target.name] = done
     for output in scope.tensors.values():
         if output.role == "output" and output.name not in places:
-            axes = ", ".join("ijklmn"[: len(output.shape)])
-            scope.problems.say("TG115.output", output.span, name=output.name, axes=axes)
+            scope.problems.say("TG115.output", output.span, name=output.name, axes=", ".join("ijklmn"[: len(output.shape)]))
     return scope, tuple(equations.values())
 
 
@@ -90,8 +89,7 @@ def _side(equation: tree.Equation, number: int, scope: Scope) -> Term:
         return WRONG
     if len(given) != len(equation.targets):
         span = equation.targets[0].span.to(equation.targets[-1].span)
-        words = {"given": counted(len(given), "value"), "targets": str(len(equation.targets))}
-        return scope.problems.say("TG147.targets", span, **words)
+        return scope.problems.say("TG147.targets", span, given=counted(len(given), "value"), targets=len(equation.targets))
     return given[number]
 
 
@@ -99,9 +97,7 @@ def _equation(target: tree.Cell, equation: tree.Equation, number: int, scope: Sc
     axes = _axes(target, equation.value, scope)
     if axes is None:
         return None
-    inner = scope.with_indices({a.name: a.extent for a in axes})
-    term = _side(equation, number, inner)
-    declared = scope.tensors.get(target.name)
+    term, declared = _side(equation, number, scope.with_indices({a.name: a.extent for a in axes})), scope.tensors.get(target.name)
     if declared is None and term.dtype in (LITERAL, INDEX):
         scope.problems.say("TG126.dtype", equation.value.span, name=target.name)
         return None

@@ -95,8 +95,7 @@ def _range(binder: tree.Binder, body: tree.Expr, scope: Scope, value: Elaborate)
     bound = to_index(value(binder.bound, scope.inside_brackets()), binder.bound.span, scope.problems)
     if bound.dtype == UNKNOWN:
         return None, TRUE
-    depends = variables(bound) & set(scope.indices) or any(isinstance(t, Read) for t in walk(bound))
-    if not depends:
+    if not variables(bound) & set(scope.indices) and not any(isinstance(t, Read) for t in walk(bound)):
         return (apply("add", bound, 1) if binder.relation == "<=" else bound), TRUE
     guard = apply("le" if binder.relation == "<=" else "lt", Var(binder.name), bound)
     own = scope.indices.get(bound.name) if isinstance(bound, Var) else None  # k <= q runs at most as far as q does

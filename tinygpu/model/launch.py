@@ -13,7 +13,7 @@ from tinygpu.category.term import Axis, Const, Term
 from tinygpu.diagnostic import Span
 from tinygpu.model.assignment import Setting, indices, owner
 from tinygpu.model.clauses import Clauses, names_in
-from tinygpu.model.machine import Keep, Launch, Phase, Reduce
+from tinygpu.model.machine import Launch, Phase
 from tinygpu.model.op import Equation, Op
 from tinygpu.model.problems import UNKNOWN, Problems
 from tinygpu.model.scope import Scope
@@ -100,9 +100,9 @@ def _special(clauses: Clauses, targets: Sequence[str], problems: Problems) -> di
 
 def _reduced(
     clauses: Clauses, targets: Sequence[str], table: Mapping[str, Factor], problems: Problems
-) -> dict[str, tuple[Reduce, ...]]:
+) -> dict[str, tuple[tree.Reduce, ...]]:
     """The reduce clauses by equation, those inside of `for s { … }` too."""
-    found: dict[str, tuple[Reduce, ...]] = {}
+    found: dict[str, tuple[tree.Reduce, ...]] = {}
     for clause in clauses.anywhere(tree.Reduce):
         unknown: list[tuple[str, str, Iterable[str]]] = [(n, "factor", table) for n in clause.factors if n not in table]
         unknown += [(clause.equation, "equation", targets)] if clause.equation not in targets else []
@@ -116,20 +116,20 @@ def _reduced(
         for name in (n for n in clause.factors if n in seen):
             problems.say("TG102.combined", clause.span, seen[name].span, name=name)
         if not unknown:
-            found[clause.equation] = (*found.get(clause.equation, ()), Reduce(clause.factors, clause.by, clause.span))
+            found[clause.equation] = (*found.get(clause.equation, ()), clause)
     return found
 
 
-def _kept(clauses: Clauses, op: Op, problems: Problems) -> tuple[Keep, ...]:
+def _kept(clauses: Clauses, op: Op, problems: Problems) -> tuple[tree.Keep, ...]:
     """The inputs and intermediates that are kept in registers, or by a core."""
-    kept: dict[str, Keep] = {}
+    kept: dict[str, tree.Keep] = {}
     inputs = [t.name for t in (*op.inputs, *op.intermediates) if t.shape]
     for clause in clauses.of(tree.Keep):
         if clause.tensor not in inputs:
             problems.say("TG101.kept", clause.span, near=inputs, name=clause.tensor, known=inputs)
         elif clause.space != "register":
             problems.say("TG101.space", clause.span, space=clause.space, name=clause.tensor)
-        kept[clause.tensor] = Keep(clause.tensor, clause.span)
+        kept[clause.tensor] = clause
     return tuple(kept.values())
 
 

@@ -15,24 +15,7 @@ from tinygpu.diagnostic import NOWHERE, Span
 from tinygpu.model.op import Equation, Op, Tensor
 from tinygpu.model.tile import BLOCK, Sought, Stage
 from tinygpu.record import dataclass, field, replace
-from tinygpu.syntax.tree import ProgramClause
-
-
-@dataclass(frozen=True, slots=True)
-class Reduce:
-    """`reduce s over w by shared`: how the workers of some factors of a fold are combined. `by`: shuffle, shared or atomic."""
-
-    factors: tuple[str, ...]
-    by: str
-    span: Span = field(default=NOWHERE, compare=False, repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Keep:
-    """`keep x in register`: every equation of a launch reads the tensor from the thread's own cells, which are read once."""
-
-    tensor: str
-    span: Span = field(default=NOWHERE, compare=False, repr=False)
+from tinygpu.syntax.tree import Keep, ProgramClause, Reduce
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +26,7 @@ class Phase:
     equation uses, with their sorts (grid, block, time, register, vector); the arrow's guard is `active`.
     `parts` are the workspaces in which its folds over the grid are left for a later launch, by fold, outermost folds in order;
     an empty name stands for a fold that is done here. `before` are the workspaces that hold what comes before each block, for its scans.
-    `known` is what the value is worth in terms of the inputs, where that is known: a fact that is proved, and makes later proofs short.
+    `reduce` says how the workers of some factors of a fold are combined. `known` is what the value is worth in terms of the inputs, where that is known: a fact that is proved, and makes later proofs short.
     """
 
     equation: Equation
@@ -64,7 +47,8 @@ class Phase:
 class Launch:
     """A work object and the phases it evaluates. `time` is the nesting order of the loops, outermost first.
 
-    `leaves` are the intermediates that later launches read: they are stored in workspaces of their name and shape.
+    `leaves` are the intermediates that later launches read: they are stored in workspaces of their name and shape. What it `keeps`, every
+    equation reads from the thread's own cells, which are read once.
     """
 
     name: str
@@ -104,17 +88,16 @@ class Machine:
         return f"{self.name}[{choice}]" if choice else self.name
 
 
-def inlined(phases: Sequence[Phase], staged: Sequence[Sought | Stage] = (), kept: Collection[str] = ()) -> dict[str, Term]:
+def inlined(phases: Sequence[Phase], staged: Sequence[Sought] = (), kept: Collection[str] = ()) -> dict[str, Term]:
     """The value of each equation of a launch, with what is no fold put in where it is read: an intermediate without a fold costs less than a
     cell that holds it, unless somebody stages or keeps it. A read that is staged bears the name of its stage, its index still that of the
     tensor, and one of what is `kept` stays."""
-    sought = [s if isinstance(s, Sought) else Sought(s.tensor, s.pattern, s.at, s.name) for s in staged]
     done: dict[str, Equation] = {}
     made = {p.equation.target for p in phases}
 
     def here(phase: Phase, early: bool) -> list[Sought]:
         inside = (BLOCK, *phase.owner.domain.names)
-        return [s for s in sought if s.at in inside and early == (s.tensor in made)]
+        return [s for s in staged if s.at in inside and early == (s.tensor in made)]
 
     def put(term: Term) -> Term:
         term = rebuild(term, put)

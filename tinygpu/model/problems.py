@@ -114,10 +114,10 @@ def suggestion(name: str, known: Iterable[str]) -> str:
 def counted(number: int, word: str) -> str:
     """A number of things.
 
-    >>> counted(1, "value"), counted(2, "value")
-    ('1 value', '2 values')
+    >>> counted(1, "value"), counted(2, "axis")
+    ('1 value', '2 axes')
     """
-    return f"{number} {word}{'s' * (number != 1)}"
+    return f"{number} {word if number == 1 else 'axes' if word == 'axis' else f'{word}s'}"
 
 
 def listing(names: Iterable[str], word: str = "and") -> str:

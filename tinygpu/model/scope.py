@@ -6,22 +6,19 @@ The one idea: one flat scope; nothing may hide anything, so a name means the sam
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from tinygpu.category.dtype import DTYPE
 from tinygpu.category.monoid import Carrier
 from tinygpu.category.term import BOOL, DTYPES, INDEX, INTEGERS, App, Const, Read, Term, Var
 from tinygpu.diagnostic import Span
+from tinygpu.model.builtin import is_built_in
 from tinygpu.model.dtype import LITERAL
 from tinygpu.model.op import Tensor
-from tinygpu.model.problems import Problems
+from tinygpu.model.problems import Problems, counted
 from tinygpu.record import dataclass, field, replace
 
-SPECIAL = {
-    "inf": Const(float("inf"), LITERAL),
-    "true": Const(True, BOOL),
-    "false": Const(False, BOOL),
-}
+SPECIAL = {"inf": Const(float("inf"), LITERAL), "true": Const(True, BOOL), "false": Const(False, BOOL)}
 OUTSIDE = "outside a program"
 # what other languages call them
 ALIASES = {other: row.name for row in DTYPE.values() for other in row.others}
@@ -82,21 +79,16 @@ class Scope:
 
     def monoid(self, name: str) -> Carrier | None:
         """The monoid with components of that name, the file's or a built-in one; None if it is none, or a wrong one."""
-        try:
-            return self.monoids[name]
-        except KeyError:
-            return None
+        return self.monoids[name] if name in self.monoids or is_built_in(name) else None
 
     def name(self, name: str, span: Span) -> Term:
         """What a bare name stands for."""
         self.used.add(name)
         if name in self.values:
             return self.values[name]
-        if name in self.indices:
-            return Var(name)
-        if name in self.constants:
+        if name in self.constants and name not in self.indices:
             return Const(self.constants[name], LITERAL)
-        if name in self.sizes:
+        if name in self.indices or name in self.sizes:
             return Var(name)
         if name in SPECIAL:
             return SPECIAL[name]
@@ -104,8 +96,8 @@ class Scope:
             tensor = self.tensors[name]
             if not tensor.shape:
                 return Read(name, (), tensor.dtype, span)
-            count = "an index" if len(tensor.shape) == 1 else f"{len(tensor.shape)} indices"
-            return self.problems.say("TG110.tensor", span, tensor.span, name=name, count=count, dots=_dots(tensor))
+            message = "TG110.one" if len(tensor.shape) == 1 else "TG110.several"
+            return self.problems.say(message, span, tensor.span, name=name, count=len(tensor.shape), dots=_dots(tensor))
         return self.unknown(name, span)
 
     def tensor(self, name: str, span: Span) -> Tensor | None:
@@ -130,24 +122,18 @@ class Scope:
 
     def wrong_rank(self, tensor: Tensor, given: int, span: Span) -> Const:
         """The message for a cell with too many or too few indices."""
-        words = {"name": tensor.name, "given": given, "axes": axes(len(tensor.shape)), "dots": _dots(tensor)}
+        words = {"name": tensor.name, "given": given, "axes": counted(len(tensor.shape), "axis"), "dots": _dots(tensor)}
         return self.problems.say("TG110.rank" if tensor.shape else "TG110.single", span, tensor.span, **words)
 
     def everything(self) -> set[str]:
         """Every name that stands for something."""
         return {*self.sizes, *self.tensors, *self.constants, *self.indices, *self.values, *SPECIAL}
 
-    def hides(self, name: str, span: Span, kind: str, but: Iterable[str] = ()) -> bool:
+    def hides(self, name: str, span: Span, kind: str) -> bool:
         """Whether a new name would hide another one; says so."""
-        kinds = {
-            "a size": self.sizes,
-            "a tensor": self.tensors,
-            "a param": self.constants,
-            "an index": self.indices,
-            "a word of the language": SPECIAL,
-        }
-        for other, names in kinds.items():
-            if name in names and name not in set(but):
+        kinds = {"a size": self.sizes, "a tensor": self.tensors, "a param": self.constants, "an index": self.indices}
+        for other, names in (*kinds.items(), ("a word of the language", SPECIAL)):
+            if name in names:
                 first = self.sizes.get(name) or (self.tensors[name].span if name in self.tensors else None)
                 self.problems.say("TG103.hides", span, first, kind=kind, name=name, other=other)
                 return True
@@ -156,12 +142,3 @@ class Scope:
 
 def _dots(tensor: Tensor) -> str:
     return ", ".join("…" for _ in tensor.shape)
-
-
-def axes(count: int) -> str:
-    """A count of axes in words.
-
-    >>> axes(1), axes(2)
-    ('1 axis', '2 axes')
-    """
-    return f"{count} {'axis' if count == 1 else 'axes'}"

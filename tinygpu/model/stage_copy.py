@@ -5,8 +5,6 @@ assignment; the order of the axes, the pad of the rows, the swizzle of the addre
 The one idea: neighbouring threads copy neighbouring elements, and each 16 bytes at once where the rows of the tile are such groups.
 A tile that lies turned is stored down its columns. There two neighbours copy the 32 bytes that memory moves at least, and the next two
 those of the next row: a warp stores 2 × 16 elements, which meet no bank twice where the rows are 4 elements longer than 8 divide.
-A layout changes where a cell lies, never what it holds, so a `swizzle` without numbers may be chosen by rule: rows of neighbours start
-in different banks.
 """
 
 from __future__ import annotations
@@ -27,28 +25,25 @@ from tinygpu.model.value import index
 from tinygpu.record import dataclass
 from tinygpu.syntax import tree
 
+Swizzle = tuple[int, int, int]
 BANKS = 5  # bits: 32 banks of 4 bytes
 UNROLLED = 8  # turns of a copy up to here are unrolled, so that their loads wait together
 
 
 def default_copy(sides: Sequence[Side], threads: int, dtype: str = "f32", fastest: str = "") -> tuple[tuple[Axis, ...], Arrow]:
-    """The flat thread number over the merged tile, the last axis fastest; on a core, where `threads` is 0, plain loops. `fastest` names the axis whose neighbours are so in the tile too,
-    if that is another one.
+    """The flat thread number over the merged tile, the last axis fastest; on a core, where `threads` is 0, plain loops. `fastest` names the
+    axis whose neighbours are so in the tile too, if that is another one.
 
     >>> from tinygpu.category.term import text
     >>> block, arrow = default_copy((Side("i", 16, Const(0)), Side("k", 8, Const(0))), 16)
     >>> [text(t) for t in arrow.terms], [f"{a.name} < {text(a.extent)}" for a in arrow.domain.axes]
     (['copy*8 + thread // 2', 'thread % 2*4 + lane'], ['copy < 2', 'thread < 16', 'lane < 4'])
-    >>> [text(t) for t in default_copy((Side("i", 64, Const(0)), Side("k", 16, Const(0))), 256, "f32", "i")[1].terms]
-    ['thread // 2 % 64', 'thread // 128*8 + thread % 2*4 + lane']
     """
     if not threads:
-        return (), copy_of_core(sides)
+        return (), _copy_of_core(sides)
     lanes = lanes_of(sides[-1], 16 // BYTES[dtype]) if sides else 1
     wide = lanes > 1
-    extents = [s.extent for s in sides]
-    if wide:
-        extents[-1] //= lanes
+    extents = [s.extent // (lanes if s is sides[-1] else 1) for s in sides]
     count = prod(extents)
     turns = -(-count // threads)
     thread = Axis("thread", Const(threads), BLOCK)
@@ -68,14 +63,8 @@ def default_copy(sides: Sequence[Side], threads: int, dtype: str = "f32", fastes
     return (thread,), Arrow(box, tuple(Axis(s.name, Const(s.extent)) for s in sides), tuple(terms))
 
 
-def copy_of_core(sides: Sequence[Side]) -> Arrow:
-    """One thread copies the rows of the tile one after the other, each in vectors of 16 neighbours where it is made of such groups.
-
-    >>> from tinygpu.category.term import text
-    >>> arrow = copy_of_core((Side("k", 256, Const(0)), Side("j", 32, Const(0))))
-    >>> [text(t) for t in arrow.terms], [f"{a.name} < {text(a.extent)}" for a in arrow.domain.axes]
-    (['copy_k', 'copy_j*16 + lane'], ['copy_k < 256', 'copy_j < 2', 'lane < 16'])
-    """
+def _copy_of_core(sides: Sequence[Side]) -> Arrow:
+    """One thread copies the rows of the tile one after the other, each in vectors of 16 neighbours where it is made of such groups."""
     axes, terms = [], []
     for side in sides:
         lanes = next((n for n in (16, 8, 4) if side.extent % n == 0), 1) if side is sides[-1] else 1
@@ -87,11 +76,7 @@ def copy_of_core(sides: Sequence[Side]) -> Arrow:
 
 def _digits(names: Sequence[str], extents: Sequence[int], fastest: str) -> list[tuple[int, int, int]]:
     """`(axis, extent, weight)` of the digits of the thread number, fastest first: the axes from the last to the first; or two of the last
-    one, then those of the fastest.
-
-    >>> _digits(["b", "i", "k"], [3, 64, 8], ""), _digits(["b", "i", "k"], [3, 64, 8], "i")
-    ([(2, 8, 1), (1, 64, 1), (0, 3, 1)], [(2, 2, 1), (1, 64, 1), (2, 4, 2), (0, 3, 1)])
-    """
+    one, then those of the fastest."""
     last = len(extents) - 1
     turned = names.index(fastest) if fastest in names else last
     rest = [(axis, extents[axis], 1) for axis in range(last, -1, -1)]
@@ -102,16 +87,9 @@ def _digits(names: Sequence[str], extents: Sequence[int], fastest: str) -> list[
 
 
 def lanes_of(side: Side, most: int) -> int:
-    """How many neighbours are copied at once: `most` or half of them, where a side is made of such groups, else one.
-
-    >>> lanes_of(Side("i", 34, Var("b") * 32 - 1), 4), lanes_of(Side("i", 32, Var("b") * 32), 8), lanes_of(Side("i", 4, Const(0)), 8)
-    (1, 8, 4)
-    """
+    """How many neighbours are copied at once: `most` or half of them, where a side is made of such groups, else one."""
     parts = (side.extent, *polynomial(side.origin).values())
     return next((n for n in (most, most // 2) if n > 1 and not side.digits and all(part % n == 0 for part in parts)), 1)
-
-
-Swizzle = tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +137,8 @@ def cells(layouts: Sequence[tree.Layout], sides: Sequence[Side], lanes: int, sco
 
 
 def _chosen(layout: tree.Layout, order: Sequence[int], sides: Sequence[Side], lanes: int, scope: Scope) -> Swizzle | None:
-    """The swizzle that spreads a column over the banks, where a row is a power of two."""
+    """The swizzle that spreads a column over the banks, where a row is a power of two: a layout changes where a cell lies, never what it
+    holds, so it may be chosen by rule."""
     row = sides[order[-1]].extent if order else 1
     if row & (row - 1) or row <= lanes:
         scope.problems.say("TG545.row", layout.span, row=row)

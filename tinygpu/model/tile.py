@@ -1,8 +1,7 @@
 """Tiles: the box of a tensor that a block needs at once, and how its local indices stand to those of the tensor.
 
-Comes in: the index terms of an access over the factors of its machine, and which of these factors are inside the tile.
-Goes out: for each axis its extent, its origin, and both ways between local and global. The one idea: what the factors inside add
-to an index is the local index; where they lie side by side `global = origin + local`.
+Comes in: the index terms of an access, and which factors are inside the tile. Goes out: for each axis its extent, its origin, and both ways
+between local and global. The one idea: what the factors inside add to an index is the local index; side by side `global = origin + local`.
 """
 
 from __future__ import annotations
@@ -23,12 +22,7 @@ BLOCK = "block"
 @dataclass(frozen=True, slots=True)
 class Side:
     """One axis of a tile. `digits` are `(factor, extent, step in the tensor, step in the tile)` where factors outside the tile stand
-    between those inside; else there are none.
-
-    >>> side = Side("k", 8, Var("ko") * 8)
-    >>> text(side.outside(Var("l"))), text(side.inside(Var("ko") * 8 + Var("ki")))
-    ('ko*8 + l', 'ki')
-    """
+    between those inside; else there are none."""
 
     name: str
     extent: int
@@ -39,8 +33,7 @@ class Side:
         """The index in the tensor of a local index."""
         if not self.digits:
             return simplify(self.origin + local)
-        parts = [local // here % extent * there for _, extent, there, here in self.digits]
-        return simplify(sum(parts, self.origin))
+        return simplify(sum((local // here % extent * there for _, extent, there, here in self.digits), self.origin))
 
     def inside(self, index: Term) -> Term:
         """The local index of an index that the tile holds."""
@@ -50,18 +43,29 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
-    """A tile in shared memory and the copy machine that fills it, once a block (`at` is `block`) or in each turn of a loop.
-
-    It holds the reads of `tensor` at `pattern`: at each axis an index of the equation, or `""` for any term. `name` stands for the tile
-    in values. `order` lists the tensor's axes as the tile's, slowest first. `owner : D → the sides of the tile` is the copy's assignment,
-    and `block` the factors that its thread number has in it. Without a `fill` the equations do not say what lies outside the tensor.
-    """
+class Sought:
+    """Which reads a stage serves: those of `tensor` at `pattern`: at each axis an index of the equation, or `""` for any term. `name` stands
+    for the tile in values; `at` is where it is filled, a loop or `block`."""
 
     tensor: str
     pattern: tuple[str, ...]
     at: str
     name: str
+
+    def finds(self, read: Read) -> bool:
+        """Whether it is one of them, its indices as its equation writes them."""
+        names = (t.name if isinstance(t, Var) else None for t in read.index)
+        return read.tensor == self.tensor and all(p in ("", n) for p, n in zip(self.pattern, names, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Stage(Sought):
+    """A tile in shared memory and the copy machine that fills it, once a block (`at` is `block`) or in each turn of a loop.
+
+    `order` lists the tensor's axes as the tile's, slowest first. `owner : D → the sides of the tile` is the copy's assignment,
+    and `block` the factors that its thread number has in it. Without a `fill` the equations do not say what lies outside the tensor.
+    """
+
     sides: tuple[Side, ...]
     order: tuple[int, ...]
     block: tuple[Axis, ...]
@@ -73,24 +77,6 @@ class Stage:
     def outside(self, local: Sequence[Term]) -> tuple[Term, ...]:
         """The element of the tensor that a point of the tile holds."""
         return tuple(side.outside(term) for side, term in zip(self.sides, local, strict=True))
-
-
-@dataclass(frozen=True, slots=True)
-class Sought:
-    """Which reads a stage serves."""
-
-    tensor: str
-    pattern: tuple[str, ...]
-    at: str
-    name: str
-
-    def finds(self, read: Read) -> bool:
-        """Whether it is one of them, its indices as its equation writes them."""
-        return read.tensor == self.tensor and all(p in ("", _name(t)) for p, t in zip(self.pattern, read.index, strict=True))
-
-
-def _name(term: Term) -> str | None:
-    return term.name if isinstance(term, Var) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,17 +109,14 @@ class Factors:
 
 
 def side(name: str, terms: Sequence[Term], factors: Factors) -> Side | str:
-    """The smallest side that holds an index for all its terms, or the reason why there is none.
-
-    One term: the factors inside, merged in order. Several: from the lowest to the highest.
+    """The smallest side that holds an index for all its terms, the factors inside merged in order, or the reason why there is none.
 
     >>> factors = Factors((Axis("b", Var("B")), Axis("t", Const(8))), frozenset("t"))
     >>> side("i", [Var("b") * 8 + Var("t") - 1, Var("b") * 8 + Var("t") + 1], factors).extent
     10
     """
     found = [factors.parts(term) for term in dict.fromkeys(terms)]
-    base: Term = lift(0)
-    low = high = 0
+    base, low, high = lift(0), 0, 0
     for place, one in enumerate(found):
         if isinstance(one, str):
             return one
@@ -148,25 +131,20 @@ def side(name: str, terms: Sequence[Term], factors: Factors) -> Side | str:
         reach = [step * (factors.extent(f) - 1) for f, step in steps.items()]
         below, above = shift + sum(min(0, r) for r in reach), shift + sum(max(0, r) for r in reach)
         low, high = (min(low, below), max(high, above)) if place else (below, above)
-    if len(found) == 1 and not isinstance(found[0], str):
-        merged = _merged(found[0][1], factors)
-        if merged:
-            return Side(name, merged[-1][1] * merged[-1][3], base, merged)
+    if len(found) == 1 and not isinstance(found[0], str) and (merged := _merged(found[0][1], factors)):
+        return Side(name, merged[-1][1] * merged[-1][3], base, merged)
     return Side(name, high - low + 1, simplify(base + low))
 
 
 def _merged(steps: Mapping[str, Term], factors: Factors) -> tuple[tuple[str, int, Term, int], ...]:
     """The digits of a side between which factors outside stand, fastest first; none where all lie side by side."""
     digits: list[tuple[str, int, Term, int]] = []
-    here = 1
-    for name in sorted(steps, key=lambda f: (not isinstance(steps[f], Const), _number(steps[f]))):
+    here, known = 1, {name: int(step.value) for name, step in steps.items() if isinstance(step, Const)}
+    for name in sorted(steps, key=lambda f: (f not in known, known.get(f, 0))):
         extent = factors.extent(name)
         digits.append((name, extent, steps[name], here))
         here *= extent
-    if any(_number(step) < local for _, _, step, local in digits if isinstance(step, Const)):
-        return ()  # they overlap: the box is smaller than their product
-    return tuple(digits) if any(step != Const(local) for _, _, step, local in digits) else ()
-
-
-def _number(term: Term) -> int:
-    return int(term.value) if isinstance(term, Const) else 0
+    overlap = any(
+        known[name] < local for name, _, _, local in digits if name in known
+    )  # then the box is smaller than their product
+    return tuple(digits) if not overlap and any(step != Const(local) for _, _, step, local in digits) else ()

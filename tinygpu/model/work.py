@@ -20,6 +20,7 @@ from tinygpu.record import dataclass, replace
 from tinygpu.syntax import tree
 
 LEVELS = ("grid", "block")
+OWN = ("time", "register", "vector")
 MOST = 32  # factors of a machine; proving takes longer with each
 CARRIED = {
     "grid": "the grid",
@@ -49,23 +50,24 @@ class Factor:
 def factor_table(clauses: Clauses, scope: Scope) -> dict[str, Factor]:
     """Every factor by name: those of the work object in its order, then time, register and vector factors in theirs."""
     table: dict[str, Factor] = {}
-    for level in _levels(clauses.work, scope) if clauses.work else ():
-        for item in level.factors.items:
-            if isinstance(item, tree.Name | tree.Sized):
-                _declare(_factor(item.name, level.name, getattr(item, "extent", None), item.span, scope), table, scope)
-            else:
-                scope.problems.say("TG127.level", item.span, level=level.name)
-    for sort in ("time", "register", "vector"):
-        for one in (f for clause in clauses.anywhere(tree.Own) if clause.sort == sort for f in clause.factors):
-            _declare(_factor(one.name, sort, one.extent, one.span, scope), table, scope)
+    carried = [(level.name, item) for level in _levels(clauses.work, scope) for item in level.factors.items]
+    own = [(sort, one) for sort in OWN for c in clauses.anywhere(tree.Own) if c.sort == sort for one in c.factors]
+    for sort, item in (*carried, *own):
+        if isinstance(item, tree.Name | tree.Sized):
+            sized = (
+                (_extent(item.extent, scope), item.span, item.extent.span) if isinstance(item, tree.Sized) else (None, item.span)
+            )
+            _declare(Factor(item.name, sort, *sized), table, scope)
+        else:
+            scope.problems.say("TG127.level", item.span, level=sort)
     if len(table) > MOST:
         scope.problems.say("TG145.factors", list(table.values())[MOST].span, most=MOST, count=len(table), number=MOST + 1)
     return table
 
 
-def _levels(work: tree.Work, scope: Scope) -> Iterable[tree.Level]:
+def _levels(work: tree.Work | None, scope: Scope) -> Iterable[tree.Level]:
     seen: dict[str, tree.Level] = {}
-    for level in work.levels:
+    for level in work.levels if work else ():
         name, span = level.name, level.span
         if name == "cluster":
             scope.problems.say("TG109.cluster", span)
@@ -76,10 +78,6 @@ def _levels(work: tree.Work, scope: Scope) -> Iterable[tree.Level]:
         else:
             seen[name] = level
     return [seen[name] for name in LEVELS if name in seen]
-
-
-def _factor(name: str, sort: str, extent: tree.Expr | None, span: Span, scope: Scope) -> Factor:
-    return Factor(name, sort, _extent(extent, scope), span, extent.span) if extent else Factor(name, sort, None, span)
 
 
 def _extent(expr: tree.Expr, scope: Scope) -> Term:

@@ -13,6 +13,7 @@ thread's own, and its iterations are anyone's. Extents of loops are the same for
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TypeAlias
 
 from tinygpu.category.cancel import cancel
 from tinygpu.category.region import Region, points
@@ -46,49 +47,50 @@ from tinygpu.record import dataclass
 LATER = "~"  # marks the second of two points, as `bijection.PRIME` does
 
 
+Met: TypeAlias = tuple[tuple[str, Term], ...]  # the barriers on a path: the scope of each, and the condition under which it is met
+
+
 @dataclass(frozen=True, slots=True)
 class Way:
-    """One way in which B comes after A. `facts` speak of the loops of A, and of those of B with a mark; `met` are the conditions under
-    which a barrier of each scope lies between; `around` names the loop whose next iteration B is in, if it is one."""
+    """One way in which B comes after A, and the barriers that lie between. `facts` speak of the loops of A, and of those of B with a mark;
+    `around` names the loop whose next iteration B is in, if it is one."""
 
     facts: tuple[Term, ...]
-    block: tuple[Term, ...]
-    warp: tuple[Term, ...]
+    between: Met = ()
     around: str = ""
 
+    @property
+    def block(self) -> tuple[Term, ...]:
+        """The conditions of the block's barriers."""
+        return tuple(c for scope, c in self.between if scope == "block")
 
-@dataclass(frozen=True, slots=True)
-class Met:
-    """The conditions under which barriers are met on a path."""
+    @property
+    def warp(self) -> tuple[Term, ...]:
+        """Those of a warp's, which the block's are too."""
+        return tuple(c for _, c in self.between)
 
-    block: tuple[Term, ...] = ()
-    warp: tuple[Term, ...] = ()
 
-    def plus(self, other: Met) -> Met:
-        return Met(self.block + other.block, self.warp + other.warp)
+def under(met: Met, *guards: Term) -> Met:
+    """Barriers that are met under guards."""
+    return tuple((scope, conjunction(*guards, c)) for scope, c in met)
 
-    def under(self, *guards: Term) -> Met:
-        return Met(*(tuple(conjunction(*guards, c) for c in side) for side in (self.block, self.warp)))
 
-    def marked(self, names: dict[str, Term]) -> Met:
-        return Met(*(tuple(substitute(c, names) for c in side) for side in (self.block, self.warp)))
+def marked(met: Met, names: dict[str, Term]) -> Met:
+    """Barriers in other turns."""
+    return tuple((scope, substitute(c, names)) for scope, c in met)
 
 
 def met(body: tuple[Step, ...]) -> Met:
     """The barriers that a sequence of steps meets. Of a loop those that every iteration meets, where there is one."""
-    found = Met()
+    found: Met = ()
     for step in body:
         match step:
-            case Sync("block"):
-                found = found.plus(Met((TRUE,), (TRUE,)))
-            case Sync():
-                found = found.plus(Met((), (TRUE,)))
+            case Sync(scope):
+                found += ((scope, TRUE),)
             case If(guard, inner) if not reads(decided(guard)):  # what a cell holds may change
-                found = found.plus(met(inner).under(decided(guard)))
+                found += under(met(inner), decided(guard))
             case For(axis, inner):
-                every = met(inner)
-                kept = [tuple(c for c in side if axis.name not in variables(c)) for side in (every.block, every.warp)]
-                found = found.plus(Met(*kept).under(axis.extent > 0))
+                found += under(tuple(one for one in met(inner) if axis.name not in variables(one[1])), axis.extent > 0)
     return found
 
 
@@ -108,23 +110,13 @@ def one_turn(body: tuple[Step, ...], path: tuple[int, ...]) -> bool:
     return all(together(step) for step in around if isinstance(step, For))
 
 
-def leaving(body: tuple[Step, ...], path: tuple[int, ...], depth: int) -> Met:
-    """What is met from the place until the step that it is in, in the body at `depth`, is done."""
-    found = Met()
+def beside(body: tuple[Step, ...], path: tuple[int, ...], depth: int, direction: int) -> Met:
+    """What is met from the place until the step that it is in, in the body at `depth`, is done; or, backwards, from its beginning."""
+    found: Met = ()
     bodies = list(at(body, path))
     for level in range(depth + 1, len(bodies)):
         inner, position = bodies[level]
-        found = found.plus(met(inner[position + 1 :])).plus(turns(bodies[level - 1], 1))
-    return found
-
-
-def entering(body: tuple[Step, ...], path: tuple[int, ...], depth: int) -> Met:
-    """What is met from the beginning of the step that the place is in, in the body at `depth`."""
-    found = Met()
-    bodies = list(at(body, path))
-    for level in range(depth + 1, len(bodies)):
-        inner, position = bodies[level]
-        found = found.plus(met(inner[:position])).plus(turns(bodies[level - 1], -1))
+        found += met(inner[position + 1 :] if direction > 0 else inner[:position]) + turns(bodies[level - 1], direction)
     return found
 
 
@@ -133,12 +125,12 @@ def turns(where: tuple[tuple[Step, ...], int], direction: int) -> Met:
     steps_, position = where
     loop = steps_[position]
     if not isinstance(loop, For) or not together(loop):
-        return Met()
+        return ()
     name, turn = loop.axis.name, Var(loop.axis.name)
     exists = turn + 1 < loop.axis.extent if direction > 0 else turn > 0
     there = (turn + 1, loop.axis.extent - 1) if direction > 0 else (turn - 1, lift(0))
     every = met(loop.body)
-    return every.marked({name: there[0]}).under(exists).plus(every.marked({name: there[1]}).under(exists))
+    return under(marked(every, {name: there[0]}), exists) + under(marked(every, {name: there[1]}), exists)
 
 
 def loops(body: tuple[Step, ...], path: tuple[int, ...]) -> tuple[tuple[int, For], ...]:
@@ -156,23 +148,21 @@ def ways(body: tuple[Step, ...], a: tuple[int, ...], b: tuple[int, ...]) -> Iter
     depth = next((d for d, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
     common = tuple((level, loop) for level, loop in loops(body, a) if level <= depth and (level, loop) in loops(body, b))
     marks: dict[str, Term] = {loop.axis.name: Var(loop.axis.name + LATER) for _, loop in loops(body, b)}
+    same = tuple(_same(loop.axis) for _, loop in common)
     if a == b:
-        yield Way(tuple(_same(loop.axis) for _, loop in common), (), ())
+        yield Way(same)
     elif depth == len(a):  # A is the guard around B
-        between = entering(body, b, depth - 1).marked(marks)
-        yield Way(tuple(_same(loop.axis) for _, loop in common), between.block, between.warp)
+        yield Way(same, marked(beside(body, b, depth - 1, -1), marks))
     elif a < b:
         steps_, first = list(at(body, a))[depth]
-        between = leaving(body, a, depth).plus(met(steps_[first + 1 : b[depth]])).plus(entering(body, b, depth).marked(marks))
-        yield Way(tuple(_same(loop.axis) for _, loop in common), between.block, between.warp)
+        yield Way(same, beside(body, a, depth, 1) + met(steps_[first + 1 : b[depth]]) + marked(beside(body, b, depth, -1), marks))
     for position, (level, loop) in enumerate(common):
         name = loop.axis.name
         next_ = equal(Var(name + LATER), Var(name) + 1)
-        turn = next_ if TRUE in met(loop.body).block else Var(name + LATER) > Var(name)
-        after = leaving(body, a, level).plus(met(loop.body[a[level] + 1 :]))
-        before = met(loop.body[: b[level]]).plus(entering(body, b, level))
-        between = after.plus(before.marked(marks))
-        yield Way((*(_same(o.axis) for _, o in common[:position]), turn), between.block, between.warp, name)
+        turn = next_ if ("block", TRUE) in met(loop.body) else Var(name + LATER) > Var(name)
+        after = beside(body, a, level, 1) + met(loop.body[a[level] + 1 :])
+        before = met(loop.body[: b[level]]) + beside(body, b, level, -1)
+        yield Way((*same[:position], turn), after + marked(before, marks), name)
 
 
 def _same(axis: Axis) -> Term:

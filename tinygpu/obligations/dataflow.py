@@ -8,6 +8,7 @@ Comes in: a program. Goes out: its stores, its accesses and its ghost facts, eac
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from tinygpu.category.region import Region
 from tinygpu.category.settle import settle
@@ -22,6 +23,7 @@ from tinygpu.program.step import Program
 from tinygpu.record import replace
 
 
+@lru_cache(maxsize=8)
 def execute(program: Program) -> Trace:
     """`Program → Trace`: every launch executed from fresh cells; sizes and preconditions are facts of every point."""
     events: list[Event] = []

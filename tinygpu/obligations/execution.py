@@ -12,7 +12,6 @@ from __future__ import annotations
 from functools import partial
 from typing import assert_never
 
-from tinygpu.category.monoid import as_monoid
 from tinygpu.category.region import Region
 from tinygpu.category.settle import settle
 from tinygpu.category.term import (
@@ -149,8 +148,7 @@ class Execution:
         inner = point.under(guard)
         index = tuple(self.observe(i, inner, step.span) for i in step.index)
         if step.update and shuffled(step.value):  # so that a step of a reduction is seen as one
-            whole = as_monoid(step.update).combine(Read(step.target, step.index, step.value.dtype), step.value)
-            step = replace(step, value=whole, update="")
+            step = replace(step, value=step.whole, update="")
         value = self.observe(step.value, inner, step.span)
         known = self.access(step.target, index, inner, step.span, True, step.update if step.atomic else "")
         cells = known or unstored(self.program.op, step.target)

@@ -13,9 +13,9 @@ from collections.abc import Iterable, Iterator
 from itertools import product
 
 from tinygpu.category.cancel import cancel
-from tinygpu.category.carrier import combined
+from tinygpu.category.carrier import OPERANDS, sides
 from tinygpu.category.evaluate import number
-from tinygpu.category.monoid import LEFT, RIGHT, Carrier
+from tinygpu.category.monoid import Carrier
 from tinygpu.category.region import Region
 from tinygpu.category.ring import flips
 from tinygpu.category.term import (
@@ -30,7 +30,6 @@ from tinygpu.category.term import (
     Var,
     conjunction,
     negation,
-    pack,
     substitute,
     text,
     walk,
@@ -46,7 +45,6 @@ from tinygpu.program.step import Array, Assign, Program
 from tinygpu.program.traverse import terms as stated
 
 KIND, CODE = "monoid", "TG520"
-THIRD = "c"
 SENTENCES = {
     "unit": "the unit changes nothing", "associative": "{0}({0}(a, b), c) is {0}(a, {0}(b, c))", "commutative": "{0}(a, b) is {0}(b, a)",
     "idempotent": "{0}(a, a) is a",
@@ -154,40 +152,18 @@ def of(d: Carrier, ends: Iterable[float] = ()) -> Iterator[Obligation]:
     One that does not commute is folded in order, by one thread or by several; that the order is kept is a claim of `fold`.
     """
     yield from _lift(d, frozenset(ends))
-    yield from _unit(d)
-    if d.idempotent:
-        yield from _law(d, "idempotent")
-    for law in ("invariant", "associative", "commutative") if d.commutative else ("invariant", "associative"):
-        yield from _law(d, law)
+    yield _claim(d, "unit", (), _allowed(d, d.identity, {}), {})
+    has = {"idempotent": d.idempotent, "commutative": d.commutative}
+    for law in ("unit", "idempotent", "invariant", "associative", "commutative"):
+        if has.get(law, True):
+            yield from _law(d, law)
 
 
 def _law(d: Carrier, law: str) -> Iterator[Obligation]:
     """One of the laws about values of the carrier, case by case."""
-    names = {"associative": (LEFT, RIGHT, THIRD), "idempotent": (LEFT,)}.get(law, (LEFT, RIGHT))
-    for env in _choices(d, names):
-        a, b, *more = (_value(d, name) for name in (names * 2)[: max(2, len(names))])
-        both = combined(d, a, b)
-        if law == "invariant":
-            goal = _allowed(d, both, env)
-        elif law == "idempotent":
-            goal = _same(both, d.parts(a), env)
-        elif law == "commutative":
-            goal = _same(both, combined(d, b, a), env)
-        else:
-            left, right = pack(both, d), pack(combined(d, b, more[0]), d)
-            goal = _same(combined(d, left, more[0]), combined(d, a, right), env)
-        yield _claim(d, law, _given(d, names, env), goal, env)
-
-
-def _unit(d: Carrier) -> Iterator[Obligation]:
-    """The unit is a value of the carrier, and changes none."""
-    e = pack(d.identity, d)
-    yield _claim(d, "unit", (), _allowed(d, d.identity, {}), {})
-    for env in _choices(d, (LEFT,)):
-        a = _value(d, LEFT)
-        parts = d.parts(a)
-        goal = conjunction(_same(combined(d, e, a), parts, env), _same(combined(d, a, e), parts, env))
-        yield _claim(d, "unit", _given(d, (LEFT,), env), goal, env)
+    for env in _choices(d, OPERANDS[law]):
+        goals = (_allowed(d, left, env) if right is None else _same(left, right, env) for left, right in sides(d, law))
+        yield _claim(d, law, _given(d, OPERANDS[law], env), conjunction(*goals), env)
 
 
 def _lift(d: Carrier, ends: frozenset[float]) -> Iterator[Obligation]:
@@ -196,11 +172,6 @@ def _lift(d: Carrier, ends: frozenset[float]) -> Iterator[Obligation]:
     for choice in product(*choices):
         env: Env = {n: Const(end, t) for (n, t), end in zip(d.parameters, choice, strict=True) if end is not None}
         yield _claim(d, "lift", (), _allowed(d, d.lift, env), env)
-
-
-def _value(d: Carrier, name: str) -> Term:
-    """A value of the carrier made of variables, one for each component."""
-    return pack(d.variables(name), d)
 
 
 def _choices(d: Carrier, names: tuple[str, ...]) -> Iterator[Env]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tinygpu.category.region import Region
-from tinygpu.category.term import FALSE, Axis, Read, Term, rebuild, substitute
+from tinygpu.category.term import FALSE, Read, Term, rebuild, substitute
 from tinygpu.diagnostic import Label
 from tinygpu.model.op import Op
 from tinygpu.obligations.body import same
@@ -22,7 +22,7 @@ from tinygpu.obligations.defined import evaluated
 from tinygpu.obligations.execution import FOLLOWED, LARGE
 from tinygpu.obligations.memory import stored_before
 from tinygpu.obligations.obligation import Claim, Gap, Obligation
-from tinygpu.obligations.trace import UNSOLVED, Access, Fact, Store, Trace, Value, guarded_reads, preconditions
+from tinygpu.obligations.trace import UNSOLVED, Access, Fact, Store, Trace, Value, every_cell, guarded_reads
 from tinygpu.program.step import Program
 from tinygpu.record import replace
 
@@ -32,8 +32,7 @@ def store(program: Program, trace: Trace) -> Iterator[Claim]:
     outputs = {t.name for t in program.op.outputs}
     made = {cells.local.name for cells in trace.final}
     for cells in trace.final:
-        axes = tuple(Axis(f, e) for f, e in cells.extents.items())
-        point = Region(axes, preconditions(program))
+        point = every_cell(program, cells)
         equation = Label(program.op.equation(cells.local.name).span, "the equation")
         steps = [label for label in made_by(trace, cells.local.name) if label.span != equation.span]  # a derived step has its place
         yield from same(cells.value, element(program.op, cells.local.name, cells.place, point), point, (*steps, equation))
@@ -105,8 +104,7 @@ def initialised(program: Program, trace: Trace) -> Iterator[Claim]:
                 help = f"give {name} a value before"
                 yield Obligation("initialised", "TG301", title, sentence, point.facts, FALSE, labels, help)
     for cells in trace.final:
-        place = Region(tuple(Axis(f, e) for f, e in cells.extents.items()), preconditions(program))
-        for read, point in guarded_reads(cells.value, place):
+        for read, point in guarded_reads(cells.value, every_cell(program, cells)):
             if read.tensor.endswith(FRESH):
                 name = read.tensor.removesuffix(FRESH)
                 title, sentence = f"some elements of {cells.local.name} are never stored", f"every element of {name} is stored"

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
 from tinygpu.category.region import Region, operands
-from tinygpu.category.term import INDEX, Fold, Read, Term, Var, conjuncts, fresh, reads, rebuild, tensors, variables, whole
+from tinygpu.category.term import INDEX, Axis, Fold, Read, Term, Var, conjuncts, fresh, reads, rebuild, tensors, variables, whole
 from tinygpu.diagnostic import Span
 from tinygpu.obligations.cells import Cells, State
 from tinygpu.obligations.made import View, single
@@ -154,6 +154,11 @@ class Trace:
 def preconditions(program: Program) -> tuple[Term, ...]:
     """The op's and the machine's `where`, as single facts, and that no size is negative."""
     return tuple(Var(s) >= 0 for s in program.op.sizes) + tuple(c for w in program.where for c in conjuncts(w))
+
+
+def every_cell(program: Program, cells: Cells) -> Region:
+    """All that an array holds in the end."""
+    return Region(tuple(Axis(f, e) for f, e in cells.extents.items()), preconditions(program))
 
 
 def guarded_reads(term: Term, point: Region) -> list[tuple[Read, Region]]:

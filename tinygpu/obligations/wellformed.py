@@ -32,23 +32,33 @@ from tinygpu.category.term import (
 )
 from tinygpu.diagnostic import Label, Span
 from tinygpu.obligations.obligation import Gap
-from tinygpu.program.space import WORKSPACE
-from tinygpu.program.step import Array, Assign, For, Ghost, If, Launch, Program, Step, Sync
+from tinygpu.program.space import INPUT, OUTPUT, WORKSPACE
+from tinygpu.program.step import Array, Assign, For, Ghost, If, Program, Step, Sync
 from tinygpu.record import dataclass
 
-Signature = tuple[str, int]  # dtype and rank
 APART = (*LOGIC, "select", "table")  # their arguments may be left out, so no shuffle stands in them
+SCOPES = ("block", "warp")
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What may stand at a place: index variables, and arrays with their dtypes and ranks."""
+    """What may stand at a place: index variables, and arrays. `top`: the place is outside of loops and guards."""
 
     indices: frozenset[str]
-    arrays: dict[str, Signature]
+    arrays: dict[str, Array]
+    top: bool = True
 
     def inside(self, *axes: Axis) -> Names:
-        return Names(self.indices | {a.name for a in axes}, self.arrays)
+        """The names in a loop, a guard or a fold."""
+        return Names(self.indices | {a.name for a in axes}, self.arrays, False)
+
+    def with_array(self, array: Array) -> Names:
+        """The names after a declaration."""
+        return Names(self.indices, {**self.arrays, array.name: array}, self.top)
+
+    @property
+    def taken(self) -> frozenset[str]:
+        return self.indices | self.arrays.keys()
 
 
 def gap(reason: str, span: Span) -> Gap:
@@ -71,7 +81,9 @@ def term(whole: Term, names: Names, span: Span, lanes: bool = False) -> Iterator
             if name not in names.indices or dtype != INDEX:
                 yield gap(f"{name} is not known here", span)
         case Read(tensor, index, dtype):
-            if names.arrays.get(tensor) != (dtype, len(index)) or any(i.dtype != INDEX for i in index):
+            array = names.arrays.get(tensor)
+            fits = array is not None and (array.dtype, len(array.extents)) == (dtype, len(index))
+            if not fits or any(i.dtype != INDEX for i in index):
                 yield gap(f"{text(whole)} is no cell of {dtype}", span)
             lanes = False
         case Fold():
@@ -138,106 +150,69 @@ def agrees(op: str, args: tuple[str, ...], dtype: str) -> bool:
     return set(args) == {dtype} and dtype != BOOL
 
 
-SCOPES = ("block", "warp")
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A place in a launch: the names there, those of the program, the arrays that may be written, and of them the thread's and the
-    block's own. `top`: outside of loops and guards."""
-
-    names: Names
-    outer: Names
-    writable: frozenset[str]
-    locals: frozenset[str] = frozenset()
-    shared: frozenset[str] = frozenset()
-    top: bool = True
-
-    def inside(self, *axes: Axis) -> Place:
-        """The place in a loop or a guard."""
-        return Place(self.names.inside(*axes), self.outer, self.writable, self.locals, self.shared, False)
-
-    def declaring(self, step: Array) -> Place:
-        """The place after a declaration."""
-        one, none = frozenset([step.name]), frozenset[str]()
-        locals, shared = (one, none) if step.owner == "thread" else (none, one)
-        names = with_array(self.names, step)
-        return Place(names, self.outer, self.writable | one, self.locals | locals, self.shared | shared, self.top)
-
-
-def with_array(names: Names, array: Array) -> Names:
-    """The names with one array more."""
-    return Names(names.indices, {**names.arrays, array.name: (array.dtype, len(array.extents))})
-
-
 def gaps(program: Program) -> Iterator[Gap]:
     """What is not well-formed."""
-    outer = Names(frozenset(program.op.sizes), {t.name: (t.dtype, len(t.shape)) for t in program.op.tensors})
+    sizes = Names(frozenset(program.op.sizes), {})
+    outer = sizes
+    for tensor in program.op.tensors:
+        space = OUTPUT if tensor in program.op.outputs else INPUT
+        outer = outer.with_array(Array(tensor.name, tensor.dtype, tensor.shape, space))
     for where in program.where:
         yield from term(where, outer, program.span)
     for workspace in program.workspaces:
-        yield from _workspace(workspace, outer)
-        outer = with_array(outer, workspace)
-    writable = frozenset(t.name for t in program.op.outputs) | {w.name for w in program.workspaces}
+        yield from _array(workspace, outer)
+        if workspace.space != WORKSPACE:
+            yield gap(f"the {workspace.space.title} {workspace.name} is no workspace", workspace.span)
+        for extent in workspace.extents:
+            if extent.dtype != INDEX:
+                yield gap(f"an extent of {workspace.name} is no index", workspace.span)
+            yield from term(extent, sizes, workspace.span)
+        outer = outer.with_array(workspace)
     for launch in program.launches:
-        yield from _launch(launch, Place(outer, outer, writable))
+        names = outer
+        for axis in launch.grid + launch.block:
+            yield from _axis(axis, names, sizes, launch.span)
+            names = Names(names.indices | {axis.name}, names.arrays)
+        yield from _body(launch.body, names, sizes)
     arrays = (*program.workspaces, *(s for s in program.steps if isinstance(s, Array)))
     declared = [(a.name, a.space.title) for a in arrays]
-    names = [name for name, _ in declared]
-    for name, kind in sorted({one for one in declared if names.count(one[0]) > 1}):
+    every = [name for name, _ in declared]
+    for name, kind in sorted({one for one in declared if every.count(one[0]) > 1}):
         yield gap(f"the {kind} {name} is declared twice", program.span)
 
 
-def _workspace(workspace: Array, outer: Names) -> Iterator[Gap]:
-    yield from _array(workspace, outer)
-    if workspace.space != WORKSPACE:
-        yield gap(f"the {workspace.space.title} {workspace.name} is no workspace", workspace.span)
-    for extent in workspace.extents:
-        if extent.dtype != INDEX:
-            yield gap(f"an extent of {workspace.name} is no index", workspace.span)
-        yield from term(extent, Names(outer.indices, {}), workspace.span)
-
-
 def _array(array: Array, names: Names) -> Iterator[Gap]:
-    if array.name in names.arrays or array.name in names.indices:
+    if array.name in names.taken:
         yield gap(f"{array.name} hides another {array.name}", array.span)
     if array.dtype not in DTYPES and not isinstance(array.dtype, Carrier):
         yield gap(f"{array.name} holds {array.dtype}, which is no dtype", array.span)
 
 
-def _launch(launch: Launch, place: Place) -> Iterator[Gap]:
-    names = place.names
-    for axis in launch.grid + launch.block:
-        yield from _axis(axis, names, place.outer, launch.span)
-        names = names.inside(axis)
-    yield from _body(launch.body, Place(names, place.outer, place.writable))
-
-
-def _axis(axis: Axis, names: Names, outer: Names, span: Span) -> Iterator[Gap]:
-    if axis.name in names.indices or axis.name in names.arrays:
+def _axis(axis: Axis, names: Names, sizes: Names, span: Span) -> Iterator[Gap]:
+    if axis.name in names.taken:
         yield gap(f"{axis.name} hides another {axis.name}", span)
     if axis.extent.dtype != INDEX:
         yield gap(f"the extent of {axis.name} is no index", span)
-    yield from term(axis.extent, Names(outer.indices, {}), span)
+    yield from term(axis.extent, sizes, span)
 
 
-def _body(body: tuple[Step, ...], place: Place) -> Iterator[Gap]:
+def _body(body: tuple[Step, ...], names: Names, sizes: Names) -> Iterator[Gap]:
     for step in body:
         match step:
             case Array():
-                yield from _cells(step, place)
-                place = place.declaring(step)
+                yield from _cells(step, names)
+                names = names.with_array(step)
             case Assign():
-                yield from _assign(step, place)
+                yield from _assign(step, names)
             case Ghost(target, index, value, span):
-                yield from _cell(target, index, place.locals | place.shared, place.names, span)
-                yield from _value(target, value, place.names, span, False)
+                yield from _cell(target, index, ("thread", "block"), names, span)
+                yield from _value(target, value, names, span, False)
             case If(guard, inner, span):
-                yield from condition(guard, place.names, span)
-                yield from _body(inner, place.inside())
+                yield from condition(guard, names, span)
+                yield from _body(inner, names.inside(), sizes)
             case For(axis, inner, span):
-                yield from _axis(axis, place.names, place.outer, span)
-                yield from _body(inner, place.inside(axis))
+                yield from _axis(axis, names, sizes, span)
+                yield from _body(inner, names.inside(axis), sizes)
             case Sync(scope, span):
                 if scope not in SCOPES:
                     yield gap(f"a barrier of a {scope}: there are those of a block and of a warp", span)
@@ -245,9 +220,9 @@ def _body(body: tuple[Step, ...], place: Place) -> Iterator[Gap]:
                 assert_never(step)
 
 
-def _cells(step: Array, place: Place) -> Iterator[Gap]:
-    yield from _array(step, place.names)
-    if step.space.declared < (1 if place.top else 2):
+def _cells(step: Array, names: Names) -> Iterator[Gap]:
+    yield from _array(step, names)
+    if step.space.declared < (1 if names.top else 2):
         where = "a loop or a guard" if step.space.declared == 1 else "a launch"
         yield gap(f"the {step.space.title} {step.name} is declared in {where}", step.span)
     if not all(isinstance(e, Const) and e.dtype == INDEX and e.value >= 1 for e in step.extents):
@@ -258,31 +233,31 @@ def _cells(step: Array, place: Place) -> Iterator[Gap]:
         yield gap(f"the layout of {step.name} is not one to one: {reason}", step.span)
 
 
-def _assign(step: Assign, place: Place) -> Iterator[Gap]:
+def _assign(step: Assign, names: Names) -> Iterator[Gap]:
     target, update, dtype, span = step.target, step.update, step.value.dtype, step.span
-    yield from _cell(target, step.index, place.writable, place.names, span)
-    yield from _value(target, step.value, place.names, span, True)
-    yield from condition(step.guard, place.names, span)
+    yield from _cell(target, step.index, ("thread", "block", "grid"), names, span)
+    yield from _value(target, step.value, names, span, True)
+    yield from condition(step.guard, names, span)
     if update and not any(update == monoid and monoid.accepts(dtype) for monoid in monoids_on(dtype)):
         yield gap(f"{update} does not update {dtype}", span)
     elif step.atomic and not has_atomic(update, dtype):
         yield gap(f"no atomic {update or 'assignment'} of {dtype}", span)
-    if step.atomic and target in place.locals:
+    if step.atomic and target in names.arrays and names.arrays[target].owner == "thread":
         yield gap(f"{target} is a thread's own and is updated atomically", span)
 
 
-def _cell(target: str, index: tuple[Term, ...], allowed: frozenset[str], names: Names, span: Span) -> Iterator[Gap]:
-    if target not in allowed or target not in names.arrays:
+def _cell(target: str, index: tuple[Term, ...], owners: tuple[str, ...], names: Names, span: Span) -> Iterator[Gap]:
+    array = names.arrays.get(target)
+    if array is None or array.space == INPUT or array.owner not in owners:
         yield gap(f"{target} is not an array declared before that a step may be about here", span)
         return
-    rank = names.arrays[target][1]
-    if len(index) != rank or any(i.dtype != INDEX for i in index):
-        yield gap(f"{target} has {rank} indices", span)
+    if len(index) != len(array.extents) or any(i.dtype != INDEX for i in index):
+        yield gap(f"{target} has {len(array.extents)} indices", span)
     for part in index:
         yield from term(part, names, span)
 
 
 def _value(target: str, value: Term, names: Names, span: Span, lanes: bool) -> Iterator[Gap]:
-    if target in names.arrays and value.dtype != names.arrays[target][0]:
-        yield gap(f"{target} holds {names.arrays[target][0]}, the value is {value.dtype}", span)
+    if target in names.arrays and value.dtype != names.arrays[target].dtype:
+        yield gap(f"{target} holds {names.arrays[target].dtype}, the value is {value.dtype}", span)
     yield from term(value, names, span, lanes)

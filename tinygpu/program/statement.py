@@ -91,15 +91,15 @@ def read_step(reader: Reader, statement: tree.Statement, axes: tuple[Axis, ...])
             return holds(statement, reader.scope(axes), reader.cells)
         case tree.For():
             return _loop(reader, statement, axes)
-        case tree.If(guard, inner, span):
+        case tree.If(guard, inner, span=span):
             scope = reader.scope(axes)
             return If(folding(condition(guard, scope), guard, scope), reader.inner(inner, axes), span)
-        case tree.Sync("barrier" | "warp barrier" as kind, _, span):
+        case tree.Sync("barrier" | "warp barrier" as kind, span=span):
             return Sync("warp" if kind == "warp barrier" else "block", span)
-        case tree.Sync(kind, _, span):
+        case tree.Sync(kind, span=span):
             title, fix = f"{kind} is not in this version yet", "leave it out: copies are finished where they stand"
             reader.problems.add("TG109", title, span, "asynchronous copies come in a later version", help=fix)
-        case tree.LaunchStatement(_, _, span):
+        case tree.LaunchStatement(span=span):
             reader.problems.add(
                 "TG157",
                 "a launch stands inside a launch",

@@ -12,7 +12,8 @@ from typing import TypeAlias
 
 from tinygpu.category.bounds import natural
 from tinygpu.category.layout import PLAIN, Layout
-from tinygpu.category.term import TRUE, Axis, Term, lift
+from tinygpu.category.monoid import as_monoid
+from tinygpu.category.term import TRUE, Axis, Read, Term, lift
 from tinygpu.diagnostic import NOWHERE, Span
 from tinygpu.model.machine import Machine
 from tinygpu.model.op import Op
@@ -58,6 +59,15 @@ class Assign:
     guard: Term = TRUE
     span: Span = field(default=NOWHERE, compare=False, repr=False)
     atomic: bool = False
+
+    @property
+    def whole(self) -> Term:
+        """What the target gets: of an update the combination of what it is and the value."""
+        return (
+            as_monoid(self.update).combine(Read(self.target, self.index, self.value.dtype), self.value)
+            if self.update
+            else self.value
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,19 +10,18 @@ equal over the reals alone.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 
 from z3 import unsat
 
 from tinygpu.category.monoid import Carrier
 from tinygpu.category.operation import KEEPING
 from tinygpu.category.region import Region
-from tinygpu.category.term import BOOL, FALSE, FLOATS, FUNCTIONS, INDEX, SHUFFLES, TRUE, App, Axis, Fold, Read, Term, negation, walk
+from tinygpu.category.term import BOOL, FALSE, FLOATS, FUNCTIONS, INDEX, SHUFFLES, TRUE, App, Fold, Read, Term, negation, walk
 from tinygpu.obligations.dataflow import execute
 from tinygpu.obligations.equation import where_defined
 from tinygpu.obligations.shape import put
 from tinygpu.obligations.store import element, inlined
-from tinygpu.obligations.trace import Store, Trace, preconditions
+from tinygpu.obligations.trace import Store, every_cell
 from tinygpu.program.step import Array, Assign, Program, Sync
 from tinygpu.proof.kernel import ask, evident
 from tinygpu.record import dataclass
@@ -163,19 +162,12 @@ def rounding(program: Program) -> bool:
     return updated or any(rounds(t) or rounds_in(t) for s in every for t in walk(s.value))
 
 
-@lru_cache(maxsize=8)
-def executed(program: Program) -> Trace:
-    """What the program does: asked for each output, and for the certificate as for its hash."""
-    return execute(program)
-
-
 def stored(program: Program, tensor: str) -> tuple[tuple[Term, Term, Region], ...]:
     """What is stored in an output, over the inputs alone, with what the equation says of that element, and where."""
-    trace = executed(program)
+    trace = execute(program)
     found = [(s.value, s.index, s.point) for s in trace.of(Store) if s.tensor == tensor]
     for cells in (c for c in trace.final if c.local.name == tensor):
-        axes = tuple(Axis(name, extent) for name, extent in cells.extents.items())
-        found = [(cells.value, cells.place, Region(axes, preconditions(program)))]
+        found = [(cells.value, cells.place, every_cell(program, cells))]
     return tuple((value, element(program.op, tensor, index, point), point) for value, index, point in found)
 
 

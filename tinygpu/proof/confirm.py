@@ -135,10 +135,10 @@ def operands(op: Op, sizes: Mapping[str, int], inputs: Mapping[str, Array], wron
 
 def fitting(program: Program, sizes: dict[str, int], seen: Mismatch, codes: tuple[str, ...]) -> tuple[str, ...]:
     """The codes, those first that speak of too many or of too few terms where that is what the element shows when all floats are 1."""
-    inputs = random_inputs(program.op, sizes)
-    inputs |= {t.name: np.ones_like(inputs[t.name]) for t in program.op.inputs if t.dtype in FLOATS}
     one = {seen.tensor: tuple(np.asarray([i]) for i in seen.index)}
     try:
+        inputs = random_inputs(program.op, sizes)
+        inputs |= {t.name: np.ones_like(inputs[t.name]) for t in program.op.inputs if t.dtype in FLOATS}
         got = simulate(program, sizes, inputs, budget=BUDGET).outputs[seen.tensor][seen.index]
         want = reference(program.op, sizes, inputs, one)[seen.tensor].flat[0]
     except (SimulationBudget, IndexError, ZeroDivisionError):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 
-from tinygpu.category.carrier import LAWS, Values, broken
+from tinygpu.category.carrier import LAWS, OPERANDS, Values, broken
 from tinygpu.category.evaluate import Number, evaluate
 from tinygpu.category.monoid import Carrier
 from tinygpu.diagnostic import Case, Diagnostic
@@ -162,7 +162,6 @@ def rows_of_law(d: Carrier, law: str, found: tuple[Values, ...]) -> list[tuple[s
     if law == "lift":
         given = [(n, digits(v)) for (n, _), v in zip(d.parameters, found[0], strict=True)]
         return [*given, (f"lift({', '.join(n for n, _ in d.parameters)})", carried(d, found[1]))]
-    operands = {"associative": "abc", "unit": "a", "idempotent": "a"}.get(law, "ab")
     sides = {
         "associative": (f"{name}({name}(a, b), c)", f"{name}(a, {name}(b, c))"),
         "commutative": (f"{name}(a, b)", f"{name}(b, a)"),
@@ -170,7 +169,7 @@ def rows_of_law(d: Carrier, law: str, found: tuple[Values, ...]) -> list[tuple[s
         "invariant": (f"{name}(a, b)",),
         "unit": ("with the unit", "wanted"),
     }[law]
-    return [(row, carried(d, value)) for row, value in zip((*operands, *sides), found, strict=True)]
+    return [(row, carried(d, value)) for row, value in zip((*OPERANDS[law], *sides), found, strict=True)]
 
 
 def carried(d: Carrier, value: Values) -> str:

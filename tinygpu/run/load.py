@@ -23,18 +23,6 @@ from types import ModuleType
 from tinygpu import runtime
 
 
-def folder() -> Path:
-    """The cache: `TINYGPU_CACHE`, else `tinygpu` in the user's cache folder."""
-    named = os.environ.get("TINYGPU_CACHE")
-    if named:
-        return Path(named)
-    try:
-        home = Path.home()
-    except RuntimeError:  # no home at all
-        return _temporary()
-    return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "tinygpu"
-
-
 @functools.cache
 def _temporary() -> Path:
     """A folder of this process, for a host whose cache folder cannot be written."""
@@ -54,7 +42,9 @@ def digest(text: str) -> str:
 
 def keep(text: str, kind: str, name: str) -> Path:
     """`text → path of a file that holds it`, under `kind/<hash>/name`. Falls back to a temporary folder where nothing can be written."""
-    for base in (folder(), _temporary()):
+    from tinygpu.runtime.cubins import _cache_folder  # here, as it needs numpy
+
+    for base in (_cache_folder(), _temporary()):
         path = base / kind / digest(text) / name
         if holds(path, text):
             return path
@@ -63,7 +53,7 @@ def keep(text: str, kind: str, name: str) -> Path:
         except OSError:
             continue
         return path
-    raise OSError(f"neither the cache {folder()} nor a temporary folder can be written")
+    raise OSError(f"neither the cache {_cache_folder()} nor a temporary folder can be written")
 
 
 def holds(path: Path, text: str) -> bool:

@@ -2,13 +2,15 @@
 
 Comes in: the bits of an index, the name of a division. Goes out: a namespace, numba intrinsics, and the type of a pointer that is only read. The
 one idea: numba's own loops and divisions ask what is proved already, and what they ask stays in the machine code; these ask nothing.
-Each function imports what it needs when it is called: numba is there when a kernel is made, and not before.
 """
 
 from __future__ import annotations
 
 import functools
 from typing import Any
+
+from llvmlite import ir
+from numba import types
 
 
 @functools.cache
@@ -21,7 +23,7 @@ def cuda_names(bits: int) -> Any:
 
     if not hasattr(numpy, "row_stack"):  # numba-cuda asks for a name that numpy 2.5 dropped
         numpy.row_stack = numpy.vstack  # type: ignore[attr-defined]
-    from numba import cuda, types
+    from numba import cuda
     from numba.cuda import libdevice
 
     ix = types.int32 if bits == 32 else types.int64
@@ -39,8 +41,6 @@ def constant_memory() -> Any:
     """The type `constant(dtype)`: a pointer to global memory, whose loads are `ld.global.nc`."""
     import operator
 
-    from llvmlite import ir
-    from numba import types
     from numba.cuda.cudaimpl import registry
     from numba.cuda.extending import core_models, register_model
 
@@ -71,8 +71,6 @@ def constant_memory() -> Any:
 @functools.cache
 def counted() -> Any:
     """The intrinsic `upto(stop)`: 0, 1, … below `stop`, in its type."""
-    from llvmlite import ir
-    from numba import types
     from numba.cuda import cgutils
     from numba.cuda.core.imputils import RefType, iternext_impl
     from numba.cuda.cudaimpl import registry
@@ -122,7 +120,6 @@ def counted() -> Any:
 @functools.cache
 def division(what: str) -> Any:
     """The intrinsic `div`, `mod`, or `ceil`, which rounds up: of two indices, or of one and a number."""
-    from llvmlite import ir
     from numba.cuda.extending import intrinsic
 
     def divided(typingctx: Any, a: Any, b: Any) -> Any:

@@ -3,13 +3,16 @@
 Comes in: counts, sizes and names. Goes out: numba intrinsics, `load(cells, pointer, offset)`, `shared(dtype, bytes)`, `shuffle_xor(value, lanes)`,
 `atomic_sum(pointer, offset, value)`. The one idea: each is as few instructions as 16 bytes a move allow, and what moves are words, of which elements
 are the bits; so one text serves all dtypes. Assembly is only what the compiler has no word for: updates, and a `streaming` store (`.cs`), of what is
-touched once in global memory and is to leave the caches first. Each function imports what it needs when it is called.
+touched once in global memory and is to leave the caches first.
 """
 
 from __future__ import annotations
 
 import functools
 from typing import Any
+
+from llvmlite import ir
+from numba import types
 
 
 def wide_shape(count: int, bits: int) -> tuple[int, int, int]:
@@ -27,8 +30,6 @@ def wide_shape(count: int, bits: int) -> tuple[int, int, int]:
 
 def wide_place(builder: Any, pointer: Any, offset: Any, move: Any, access: int, space: str) -> Any:
     """The address in `global` (`streaming` too) or `shared` memory of one access of that type, behind element `offset`."""
-    from llvmlite import ir
-
     number = 3 if space == "shared" else 1
     near = builder.addrspacecast(builder.gep(pointer, [offset]), ir.PointerType(pointer.type.pointee, number))
     return builder.gep(builder.bitcast(near, ir.PointerType(move, number)), [ir.IntType(32)(access)])
@@ -36,15 +37,11 @@ def wide_place(builder: Any, pointer: Any, offset: Any, move: Any, access: int, 
 
 def wide_cell(context: Any, builder: Any, kind: Any, cells: Any, at: int) -> Any:
     """The place of a thread's cell."""
-    from llvmlite import ir
-
     return builder.gep(context.make_array(kind)(context, builder, cells).data, [ir.IntType(32)(at)])
 
 
 def wide_unpacked(builder: Any, moved: Any, item: Any, bits: int) -> list[Any]:
     """The elements of `bits` bits of a vector of words; several in a word are shifted out of it, or compilers split the access."""
-    from llvmlite import ir
-
     word, words = moved.type.element, [builder.extract_element(moved, ir.IntType(32)(n)) for n in range(moved.type.count)]
     if bits < word.width:
         places = range(0, word.width, bits)
@@ -56,8 +53,6 @@ def wide_unpacked(builder: Any, moved: Any, item: Any, bits: int) -> list[Any]:
 
 def wide_packed(builder: Any, values: list[Any], move: Any, bits: int) -> Any:
     """Elements of `bits` bits as a vector of words."""
-    from llvmlite import ir
-
     word = move.element
     if bits < word.width:
         each = word.width // bits
@@ -71,8 +66,6 @@ def wide_packed(builder: Any, values: list[Any], move: Any, bits: int) -> Any:
 
 def wide_streamed(builder: Any, place: Any, packed: Any) -> None:
     """Stores 32-bit words that are to leave the caches first."""
-    from llvmlite import ir
-
     words, word, long = range(packed.type.count), packed.type.element, ir.IntType(64)
     vector = f".v{len(words)}" if len(words) > 1 else ""
     text = f"st.global.cs{vector}.b32 [$0], {{{', '.join(f'${n + 1}' for n in words)}}};"
@@ -84,8 +77,6 @@ def wide_streamed(builder: Any, place: Any, packed: Any) -> None:
 @functools.cache
 def wide_load(count: int, space: str = "global") -> Any:
     """The intrinsic `load(cells, pointer, offset)`: `count` elements into cells; by `.nc` where the pointer is only read."""
-    from llvmlite import ir
-    from numba import types
     from numba.cuda.extending import intrinsic
 
     def load(typingctx: Any, cells: Any, pointer: Any, offset: Any) -> Any:
@@ -111,8 +102,6 @@ def wide_load(count: int, space: str = "global") -> Any:
 @functools.cache
 def wide_store(count: int, space: str = "global") -> Any:
     """The intrinsic `store(pointer, offset, cells)`: `count` elements out of cells."""
-    from llvmlite import ir
-    from numba import types
     from numba.cuda.extending import intrinsic
 
     def store(typingctx: Any, pointer: Any, offset: Any, cells: Any) -> Any:
@@ -138,8 +127,6 @@ def wide_store(count: int, space: str = "global") -> Any:
 @functools.cache
 def shared_memory(size: int) -> Any:
     """The intrinsic `shared(dtype, bytes)`: a pointer into the block's memory of `size` bytes; 0 where the launch says how many."""
-    from llvmlite import ir
-    from numba import types
     from numba.cuda.extending import intrinsic
 
     def shared(typingctx: Any, kind: Any, start: Any) -> Any:
@@ -163,8 +150,6 @@ def shared_memory(size: int) -> Any:
 
 def shuffle_source(builder: Any, mode: str, by: Any) -> Any:
     """The lane that `up` and `down` name, and the own one where there is none."""
-    from llvmlite import ir
-
     word = ir.IntType(32)
     name = "llvm.nvvm.read.ptx.sreg.laneid"
     lane = builder.call(builder.module.globals.get(name) or ir.Function(builder.module, ir.FunctionType(word, []), name), [])
@@ -175,7 +160,6 @@ def shuffle_source(builder: Any, mode: str, by: Any) -> Any:
 @functools.cache
 def shuffle(mode: str) -> Any:
     """The intrinsic `shuffle(value, lanes)` of all 32 lanes: `xor`, `up`, `down`, `idx`; `up_any` and `down_any` for any distance."""
-    from llvmlite import ir
     from numba.cuda.extending import intrinsic
 
     way, _, any_distance = mode.partition("_")
@@ -205,8 +189,6 @@ def shuffle(mode: str) -> Any:
 @functools.cache
 def atomic(update: str, space: str) -> Any:
     """The intrinsic `atomic(pointer, offset, value)`: `sum`, `max` or `min` of an element in `global` or `shared` memory."""
-    from llvmlite import ir
-    from numba import types
     from numba.cuda.extending import intrinsic
 
     def change(typingctx: Any, pointer: Any, offset: Any, value: Any) -> Any:

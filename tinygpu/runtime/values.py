@@ -11,13 +11,14 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+from llvmlite import ir
+from numba import types
+
 
 @functools.cache
 def conversion(name: str) -> Any:
     """The intrinsic of that name: `f16_bits bf16_bits` (a number to bits), `f16_value bf16_value` (bits to f32), `round_f16 round_bf16`
     (a number to the f32 nearest to it that has 16 bits), `trunc_i32 trunc_u32 trunc_i64` (towards zero, saturating, NaN to 0)."""
-    from llvmlite import ir
-    from numba import types
     from numba.cuda.core.targetconfig import ConfigStack
     from numba.cuda.extending import intrinsic
 
@@ -88,7 +89,6 @@ def angle_function(name: str) -> Any:
 
     For |x| ≤ 2³⁰: f32 to 1.5 units in the last place, f64 to 2⁻⁵² of 1. Beyond that the result is NaN, so it is never silently wrong.
     """
-    from numba import types
     from numba.cuda.extending import intrinsic
 
     kind = types.float32 if name.endswith("f") else types.float64
@@ -107,8 +107,6 @@ def angle_function(name: str) -> Any:
 
 def angle_value(builder: Any, value: Any, turn: int) -> Any:
     """The sine of `value + turn·π/2`."""
-    from llvmlite import ir
-
     terms = 5 if value.type == ir.FloatType() else 9
     rest, quarter = angle_reduced(builder, value)
     square = builder.fmul(rest, rest)
@@ -125,8 +123,6 @@ def angle_value(builder: Any, value: Any, turn: int) -> Any:
 
 def angle_reduced(builder: Any, value: Any) -> Any:
     """`x − q·π/2` with |.| ≤ π/4, and q as 64 bits. Adding 1.5·2⁵² to a number rounds it, and leaves q in the last bits."""
-    from llvmlite import ir
-
     f64 = ir.DoubleType()
     x = builder.fpext(value, f64) if value.type != f64 else value
     rounder = f64(1.5 * 2.0**52)

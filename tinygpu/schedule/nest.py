@@ -138,6 +138,39 @@ def substituted(step: Step, mapping: Mapping[str, Term]) -> Step:
     return found
 
 
+def regions(
+    body: Body,
+    guard: Term,
+    apart: Callable[[Step], bool],
+    region: Callable[[Body, Term, bool], Body],
+    condition: Callable[[If, Term, list[Step]], Term | None],
+    again: bool = False,
+) -> Body:
+    """A body in regions as long as they can be, each where a guard holds and, in a loop, `again`; loops and conditions around what stands
+    `apart` are outside of them, but for a `condition` that becomes a part of the guard."""
+    out: list[Step] = []
+    alone: list[Step] = []
+
+    def close() -> None:
+        if any(isinstance(s, Assign | For | If) for s in alone):
+            out.extend(region(tuple(alone), guard, again))
+        alone.clear()
+
+    for step in body:
+        if not apart(step):
+            alone.append(step)
+            continue
+        inner = condition(step, guard, alone) if isinstance(step, If) else None
+        close()
+        match step:
+            case If(_, steps) if inner is not None:
+                out += regions(steps, inner, apart, region, condition, again)
+            case For(_, steps) | If(_, steps):
+                out.append(replace(step, body=regions(steps, guard, apart, region, condition, again or isinstance(step, For))))
+    close()
+    return tuple(out)
+
+
 def is_long(axis: Axis) -> bool:
     """A loop that may run long: its extent is no small number."""
     return not (isinstance(axis.extent, Const) and axis.extent.value <= LONG)

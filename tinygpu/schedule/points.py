@@ -14,7 +14,8 @@ from collections.abc import Callable
 from functools import reduce
 
 from tinygpu.category.term import TRUE, App, Axis, Const, Term, Var, ceildiv, conjunction, negation, substitute, variables
-from tinygpu.program.step import Array, Assign, For, If, Launch, Step, arrays_in
+from tinygpu.program.step import Array, For, If, Launch, Step, arrays_in
+from tinygpu.program.traverse import map_steps
 from tinygpu.record import dataclass, replace
 from tinygpu.schedule.bound import interior
 from tinygpu.schedule.nest import (
@@ -31,6 +32,7 @@ from tinygpu.schedule.nest import (
     memory_reads,
     moved,
     pace,
+    regions,
     sites,
     substituted,
 )
@@ -86,7 +88,7 @@ class Points:
             point = tuple(substituted(s, own) for s in points if not isinstance(s, Array))
             there = conjunction(here, substitute(condition, own))
             if in_strips:
-                body += Strip(run, there, cells).steps(point)
+                body += in_strip(point, run, there, cells)
             else:
                 body.append(For(run, self._where(there, self._pieces(point, nest))))
         return Launch((*outer, chunk) if own else outer, (), tuple(body))
@@ -130,39 +132,15 @@ def strips(body: Body, lane: Axis, shapes: Shapes) -> bool:
     return bool(moving) and all(p in (SIDE_BY_SIDE, BACKWARDS) for p in moving)
 
 
-@dataclass(frozen=True, slots=True)
-class Strip:
-    """The axis over the lanes of a strip, the conditions that each point is under, and the cells that are arrays over it."""
+def in_strip(body: Body, lane: Axis, guard: Term, cells: frozenset[str]) -> Body:
+    """Points where the guard holds, long loops around loops over the strip; what runs short stands together in one. `cells` are arrays over it."""
 
-    lane: Axis
-    guard: Term
-    cells: frozenset[str]
+    def region(steps: Body, guard: Term, _: bool) -> Body:
+        own = moved(steps, lambda name, index: (name, (Var(lane.name),) if name in cells else index))
+        return (For(lane, guarded(guard, own, cells)),)
 
-    def steps(self, body: Body) -> Body:
-        """Long loops around loops over the strip; what runs short stands together in one."""
-        out: list[Step] = []
-        together: list[Step] = []
-
-        def close() -> None:
-            if any(isinstance(s, Assign | For | If) for s in together):
-                own = moved(tuple(together), lambda name, index: (name, (Var(self.lane.name),) if name in self.cells else index))
-                out.append(For(self.lane, guarded(self.guard, own, self.cells)))
-            together.clear()
-
-        for step in body:
-            match step:
-                case Array(owner="thread"):
-                    continue
-                case For(_, inner) if heavy((step,)):
-                    close()
-                    out.append(replace(step, body=self.steps(inner)))
-                case If(guard, inner) if heavy((step,)):
-                    close()
-                    out.extend(replace(self, guard=conjunction(self.guard, guard)).steps(inner))
-                case _:
-                    together.append(step)
-        close()
-        return tuple(out)
+    plain = map_steps(body, lambda step: () if isinstance(step, Array) else (step,))
+    return regions(plain, guard, lambda step: heavy((step,)), region, lambda step, guard, _: conjunction(guard, step.guard))
 
 
 def lasting(body: Body) -> frozenset[str]:

@@ -32,12 +32,13 @@ from tinygpu.category.term import (
     variables,
 )
 from tinygpu.category.text import claimed
+from tinygpu.derive.factors import row_major
 from tinygpu.program.arrays import address
 from tinygpu.program.space import LOCAL, SHARED
 from tinygpu.program.step import WARP, Array, Assign, Fact, For, If, Launch, Step, Sync, arrays_in, steps
 from tinygpu.program.traverse import map_steps, shuffles
 from tinygpu.record import dataclass, field, replace
-from tinygpu.schedule.nest import Body, Shapes, names_in, sites
+from tinygpu.schedule.nest import Body, Shapes, names_in, regions, sites
 
 FAR = 1 << 20  # the distance of neighbours that are a size apart
 
@@ -62,7 +63,7 @@ def in_turn(launch: Launch, shapes: Shapes, sizes: Collection[str]) -> InTurn:
     own = {s.name: s for s in arrays_in(launch.body, "thread")}
     differs = {*own, *(a.name for a in launch.block)}
     cut = _Cut(launch.block, {**shapes, **{s.name: s.extents for s in shared}}, differs, taken)
-    body = cut.body(launch.body, TRUE)
+    body = cut.body(launch.body)
     own |= {s.name: s for s in cut.masks}
     arrays = (*(Array(s.name, s.dtype, s.extents, LOCAL, span=s.span) for s in shared), *own.values())
     return InTurn(body, arrays, cut.lasting(frozenset(own)))
@@ -80,37 +81,20 @@ class _Cut:
     masks: list[Array] = field(default_factory=list)
     regions: list[tuple[Body, bool]] = field(default_factory=list)
 
-    def body(self, body: Body, guard: Term, again: bool = False) -> Body:
-        """Regions as long as they can be, each in loops over the threads; loops and conditions around barriers are outside of them."""
-        out: list[Step] = []
-        alone: list[Step] = []
+    def body(self, body: Body) -> Body:
+        """Regions in loops over the threads."""
+        mine = map_steps(body, lambda s: () if isinstance(s, Fact) or (isinstance(s, Array) and s.owner == "block") else (s,))
+        return regions(mine, TRUE, self._apart, self._region, self._mask)
 
-        def close() -> None:
-            if any(isinstance(s, Assign | For | If) for s in alone):
-                region: Body = (If(guard, tuple(alone)),) if guard != TRUE else tuple(alone)
-                self.regions.append((region, again))
-                for axis in reversed(self.block):
-                    region = (For(axis, region),)
-                out.extend(region)
-            alone.clear()
+    def _region(self, body: Body, guard: Term, again: bool) -> Body:
+        region: Body = (If(guard, body),) if guard != TRUE else body
+        self.regions.append((region, again))
+        for axis in reversed(self.block):
+            region = (For(axis, region),)
+        return region
 
-        for step in body:
-            if isinstance(step, Fact) or (isinstance(step, Array) and step.owner == "block"):
-                continue
-            if not any(isinstance(s, Sync) or self._together(s) for s in steps((step,))):
-                alone.append(step)
-                continue
-            mask = self._mask(step, guard, alone)
-            close()
-            match step:
-                case If(_, inner) if mask is not None:
-                    out += self.body(inner, mask, again)
-                case For(axis, inner):
-                    out.append(For(axis, self.body(inner, guard, True)))
-                case If(condition, inner):
-                    out.append(If(condition, self.body(inner, guard, again)))
-        close()
-        return tuple(out)
+    def _apart(self, step: Step) -> bool:
+        return any(isinstance(s, Sync) or self._together(s) for s in steps((step,)))
 
     def _together(self, step: Step) -> bool:
         """Whether a loop is better around the threads: most accesses step further from pass to pass than from thread to thread."""
@@ -126,11 +110,9 @@ class _Cut:
                     score += (near < far) - (near > far)
         return score > 0
 
-    def _mask(self, step: Step, guard: Term, alone: list[Step]) -> Term | None:
+    def _mask(self, step: If, guard: Term, alone: list[Step]) -> Term | None:
         """The guard of the regions inside of a condition that differs from thread to thread: the condition itself, or what it was at the
-        start, where it reads cells that may change. None for other steps."""
-        if not isinstance(step, If):
-            return None
+        start, where it reads cells that may change. None for other conditions."""
         read = reads(step.guard)
         if not (variables(step.guard) | {r.tensor for r in read}) & self.differs:
             return None
@@ -159,19 +141,6 @@ def _distance(place: Term, axis: Axis) -> int:
     return FAR if pace is None else sum(abs(c) * (FAR if monomial else 1) for monomial, c in pace.items())
 
 
-def flat_thread(block: tuple[Axis, ...]) -> Term:
-    """The number of a thread in its block, row-major.
-
-    >>> from tinygpu.category.term import text
-    >>> text(flat_thread((Axis("y", Const(8)), Axis("x", Const(32)))))
-    'y*32 + x'
-    """
-    out: Term = Const(0)
-    for axis in block:
-        out = out * axis.extent + Var(axis.name)
-    return out
-
-
 def threads_of(block: tuple[Axis, ...]) -> int:
     """How many threads a block has."""
     return math.prod(int(a.extent.value) for a in block if isinstance(a.extent, Const))
@@ -197,7 +166,7 @@ def without_shuffles(launch: Launch, taken: frozenset[str]) -> Launch:
                 case App(op, (value, lane), dtype) if op in SHUFFLES and isinstance(step, Assign):
                     array = Array(claimed(f"exchange_{len(made)}", names), dtype, threads, SHARED)
                     made.append(array)
-                    before.extend((Assign(array.name, (flat_thread(launch.block),), value, guard=step.guard), Sync("warp")))
+                    before.extend((Assign(array.name, (row_major(launch.block),), value, guard=step.guard), Sync("warp")))
                     return Read(array.name, (source_lane(op, lane, launch.block),), dtype)
             return t
 
@@ -211,10 +180,10 @@ def without_shuffles(launch: Launch, taken: frozenset[str]) -> Launch:
 
 def source_lane(op: str, lane: Term, block: tuple[Axis, ...]) -> Term:
     """The thread whose value is taken: the own one, where the other lane is outside the warp or the block."""
-    thread = flat_thread(block)
+    thread = row_major(block)
     own, start = thread % WARP, thread // WARP * WARP
     if block and block[-1].extent == Const(WARP):
-        own, start = Var(block[-1].name), flat_thread(block[:-1]) * WARP
+        own, start = Var(block[-1].name), row_major(block[:-1]) * WARP
     match op:
         case "shuffle_xor":
             there = own ^ lane

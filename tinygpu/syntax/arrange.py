@@ -93,7 +93,7 @@ def _place(rows: list[Row], comments: tuple[Comment, ...]) -> list[Row]:
             above.setdefault(at if inside else at + 1, []).append(comment)
         else:
             if rows[at].trailing:  # two comments on one row: the first one moves above it
-                above.setdefault(at, []).append(Comment(rows[at].trailing, True, rows[at].span))
+                above.setdefault(at, []).append(Comment(rows[at].trailing, span=rows[at].span))
             rows[at].trailing = comment.text
     placed: list[Row] = []
     for number in range(len(rows) + 1):

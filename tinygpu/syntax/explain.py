@@ -13,8 +13,7 @@ from difflib import get_close_matches
 from tinygpu.diagnostic import Diagnostic, Label
 from tinygpu.syntax.grammar import DEPTH, END, shipped_parser
 from tinygpu.syntax.lexer import NEWLINE, STRAY, WORD, Source, Token
-from tinygpu.syntax.mistakes import known
-from tinygpu.syntax.place import CLOSERS, KINDS, Stop, after_previous, at_word, describe, name_of, place_of
+from tinygpu.syntax.mistakes import CLOSERS, KINDS, Stop, after_previous, at_word, describe, known, name_of, place_of
 from tinygpu.syntax.reader import Unexpected, advance, follow, reach, trace
 
 INSERTABLE = (NEWLINE, ")", "]", "}", ",", ":", "=", "(", "[", "{", "->", "else", "in", "at", "by", "over")

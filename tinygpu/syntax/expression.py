@@ -9,90 +9,71 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from tinygpu.diagnostic import Span
-from tinygpu.record import dataclass
-from tinygpu.syntax.node import Rules, row, several, spanned
+from tinygpu.syntax.node import Node
 
 BREAK = "\x1f"
 PREFIX = "scan_"
 
 
-@dataclass(frozen=True, slots=True)
-class Number:
+class Number(Node, number="text"):
     """`12`, `0.5`, `1e-3`: the text as written."""
 
     text: str
-    span: Span = spanned()
 
 
-@dataclass(frozen=True, slots=True)
-class Name:
+class Name(Node, name="name"):
     """A name: a size, an index, a factor, a param, `inf`, `true`, `false`."""
 
     name: str
-    span: Span = spanned()
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(Node, cell="name index", padded="name index fill"):
     """`A[i, k]`, or `x[p + r - 1 | 0]` with a fill outside the tensor."""
 
     name: str
     index: tuple[Expr, ...]
     fill: Expr | None = None
-    span: Span = spanned()
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Node, call="function args"):
     """`exp(x)`, `f32(x)`, `max(a, b)`, `where(c, a, b)`, `ceil(n / 4)`."""
 
     function: str
     args: tuple[Expr, ...]
-    span: Span = spanned()
 
 
-@dataclass(frozen=True, slots=True)
-class Unary:
+class Unary(Node, unary="op operand"):
     """`-x`, `not c`."""
 
     op: str
     operand: Expr
-    span: Span = spanned()
 
 
-@dataclass(frozen=True, slots=True)
-class Binary:
+class Binary(Node, binary="left op right"):
     """`+ - * / // % ^ < <= > >= == != and or`, the operator as written."""
 
     op: str
     left: Expr
     right: Expr
-    span: Span = spanned()
 
 
-@dataclass(frozen=True, slots=True)
-class IfElse:
+class IfElse(Node, conditional="value condition otherwise"):
     """`value if condition else otherwise`."""
 
     value: Expr
     condition: Expr
     otherwise: Expr
-    span: Span = spanned()
 
 
-@dataclass(frozen=True, slots=True)
-class Binder:
+class Binder(Node, binder="name relation bound"):
     """`k`, `k < 3` or `k <= q`: relation is empty, `<` or `<=`."""
 
     name: str
     relation: str = ""
     bound: Expr | None = None
-    span: Span = spanned()
 
 
-@dataclass(frozen=True, slots=True)
-class FoldExpr:
+class FoldExpr(Node, fold_named="monoid binders body named=True", scan_named="monoid binders body named=True prefix=True"):
     """`sum[k] A[i, k] * B[k, j]`; `named` for `fold NAME[k] …` of a user's monoid; `prefix` for `scan_sum[k <= i] …`, `scan NAME[k <= i] …`."""
 
     monoid: str
@@ -100,65 +81,32 @@ class FoldExpr:
     body: Expr
     named: bool = False
     prefix: bool = False
-    span: Span = spanned()
 
 
-@dataclass(frozen=True, slots=True)
-class Sized:
+class Sized(Node, sized="name extent"):
     """`v: 4`, a factor with its extent."""
 
     name: str
     extent: Expr
-    span: Span = spanned()
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(Node, group="items"):
     """`(g, t, v: 4)`, a list of factors, or `(g*256 + t)`, a parenthesis: elaboration tells them apart. `()` is empty."""
 
     items: tuple[Expr, ...]
-    span: Span = spanned()
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(Node, field="value name"):
     """`p.mean`, a component of a tuple value."""
 
     value: Expr
     name: str
-    span: Span = spanned()
 
 
 Expr: TypeAlias = (
     Number | Name | Cell | Call | Unary | Binary | IfElse | FoldExpr | Sized | Group | Field
 )  # Sized stands only inside a Group
 
-
-def fold(span: Span, monoid: str, binders: tuple[Binder, ...], body: Expr) -> FoldExpr:
-    """`sum[k] …` and `scan_sum[k <= i] …`."""
-    return FoldExpr(monoid.removeprefix(PREFIX), binders, body, False, monoid.startswith(PREFIX), span)
-
-
-RULES: Rules = {
-    "number": row(Number, "text"),
-    "name": row(Name, "name"),
-    "cell": row(Cell, "name index"),
-    "padded": row(Cell, "name index fill"),
-    "call": row(Call, "function args"),
-    "unary": row(Unary, "op operand"),
-    "binary": row(Binary, "left op right"),
-    "conditional": row(IfElse, "value condition otherwise"),
-    "fold": fold,
-    "fold_named": row(FoldExpr, "monoid binders body", named=True),
-    "scan_named": row(FoldExpr, "monoid binders body", named=True, prefix=True),
-    "binder": row(Binder, "name relation bound"),
-    "sized": row(Sized, "name extent"),
-    "group": row(Group, "items"),
-    "field": row(Field, "value name"),
-    "exprs": several,
-    "items": several,
-    "binders": several,
-}
 
 # ── as text ────────────────────────────────────────────────────────────────────────────────────────────────────────
 

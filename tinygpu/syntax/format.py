@@ -1,7 +1,8 @@
 """The one style: a tree as text, such that `parse(format_file(tree)) == tree`, comments in place.
 
 Comes in: any node of `tree`, read from a text or made in Python. Goes out: text, lines of at most 100 characters where that can be.
-The one idea: each node is a list of rows; `show` prints what is inside a row, `arrange` puts rows and comments together.
+The one idea: each node is a list of rows; `show` prints what is inside a row, `arrange` puts rows and comments together. Clauses that are
+a word and a list have their lists in one column, so a block is read as a table; a block of one step stands on one line if it fits.
 """
 
 from __future__ import annotations
@@ -9,10 +10,8 @@ from __future__ import annotations
 from tinygpu.diagnostic import Span
 from tinygpu.record import replace
 from tinygpu.syntax import tree
-from tinygpu.syntax.arrange import WIDTH, Comments, Row, arrange, block, closing
-from tinygpu.syntax.clause import clause_rows
-from tinygpu.syntax.expression import BREAK, show, show_all
-from tinygpu.syntax.step import step_rows
+from tinygpu.syntax.arrange import INDENT, WIDTH, Comments, Row, arrange, block, closing
+from tinygpu.syntax.expression import BREAK, DISJUNCTION, EXCLUSIVE, show, show_all
 
 
 def format_file(file: tree.File) -> str:
@@ -101,3 +100,135 @@ def _tensor(tensor: tree.TensorDecl) -> str:
 
 def _where(conditions: tuple[tree.Expr, ...]) -> str:
     return f" where {show_all(conditions)}" if conditions else ""
+
+
+# ── clauses and steps ──────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def step_rows(step: tree.Statement, indent: int, comments: Comments) -> list[Row]:
+    """One step, with its block if it has one."""
+    match step:
+        case tree.For(body=body) | tree.If(body=body) | tree.LaunchStatement(body=body):
+            inner = [line for one in body for line in step_rows(one, indent + 1, comments)]
+            return block(_head(step), inner, step.span, indent, comments, not isinstance(step, tree.LaunchStatement))
+    return [Row(indent, _head(step), step.span)]
+
+
+def _head(step: tree.Statement) -> str:
+    """A step without its block."""
+    match step:
+        case tree.Array(space, name, dtype, extents, order, place):
+            return " ".join((f"{space} {name}: {dtype}[{show_all(extents)}]", *layout_words(order, place)))
+        case tree.Assign(target, value, update, guard, atomic):
+            head = f"{'atomic ' if atomic else ''}{show(target)} {tree.SIGNS.get(update, f'{update}=')}{BREAK}"
+            if guard is None:
+                return head + show(value)
+            return f"{head}{show(value, DISJUNCTION)} if{BREAK}{show(guard, DISJUNCTION)}"
+        case tree.Holds(target, value):
+            return f"{show(target)} holds {show(value)}"
+        case tree.For(name, None, _, _, values):
+            return f"for {name} in {show(tree.Group(values))}"
+        case tree.For(name, extent, _, sort):
+            assert extent is not None
+            return f"for {name} < {show(extent, EXCLUSIVE)}{'' if sort == 'time' else f' in {sort}'}"
+        case tree.If(guard):
+            return f"if {show(guard, DISJUNCTION)}"
+        case tree.Sync(kind, count):
+            return kind if count is None else f"{kind} {show(count, EXCLUSIVE)}"
+        case tree.LaunchStatement(levels):
+            return f"launch ({f',{BREAK}'.join(map(level_text, levels))})"
+
+
+def level_text(level: tree.Level) -> str:
+    """`grid = (by, bx)`."""
+    return f"{level.name} = {show(level.factors)}"
+
+
+def layout_words(order: tuple[str, ...], place: tree.Place | None) -> list[str]:
+    """`(k, i)` and `pad 4` or `swizzle(3, 3, 3)`, those that there are."""
+    words = [f"({', '.join(order)})"] if order else []
+    match place:
+        case tree.Place("pad", (amount,)):
+            words.append(f"pad {show(amount, EXCLUSIVE)}")
+        case tree.Place(kind, args):
+            words.append(kind + (f"({show_all(args)})" if args else ""))
+    return words
+
+
+def clause_rows(clauses: tuple[tree.Clause, ...], indent: int, comments: Comments) -> list[Row]:
+    """The clauses of one pair of braces."""
+    column = max((len(_word(c)) for c in clauses if isinstance(c, tree.Listed)), default=0)
+    return [line for clause in clauses for line in _rows(clause, column, indent, comments)]
+
+
+def _rows(clause: tree.Clause, column: int, indent: int, comments: Comments) -> list[Row]:
+    match clause:
+        case tree.Keep(tensor, space):
+            return [Row(indent, f"keep {tensor} in {space}", clause.span)]
+        case tree.Reduce(equation, factors, by):
+            return [Row(indent, f"reduce {equation} over {', '.join(factors)} by {by}", clause.span)]
+        case tree.ProgramClause(body):
+            inner = [line for step in body for line in step_rows(step, indent + 1, comments)]
+            return block("program", inner, clause.span, indent, comments, flat=False)
+        case tree.LaunchClause(name, inside):
+            head = f"launch {name}"
+        case tree.ForEquation(equation, inside):
+            head = f"for {equation}"
+        case tree.Stage(access, at, space, inside, ring, asynchronous, by):
+            words = ("" if ring is None else f" ring {show(ring, EXCLUSIVE)}", " async" * asynchronous, f" by {by}" if by else "")
+            head = f"stage {show(access)} at {at} in {space}{''.join(words)}"
+            if not inside and not comments.inside(clause.span):
+                return [Row(indent, head, clause.span)]
+        case _:
+            return _list_rows(clause, column, indent, comments)
+    return block(head, clause_rows(inside, indent + 1, comments), clause.span, indent, comments)
+
+
+def _list_rows(clause: tree.Listed, column: int, indent: int, comments: Comments) -> list[Row]:
+    """A word and a list: on one line, or a line for each part of `compute` (three and more) and `work`, where it is too long."""
+    parts = _parts(clause)
+    head = f"{_word(clause):<{column}} "
+    flat = head + f",{BREAK}".join(text for text, _ in parts)
+    split = isinstance(clause, tree.Compute) and (len(parts) > 2 or (len(parts) > 1 and len(INDENT) * indent + len(flat) > WIDTH))
+    apart = len(parts) > 1 and comments.inside(replace(clause.span, end=parts[-1][1].start))  # a comment between parts
+    if split or (isinstance(clause, tree.Work | tree.Compute) and apart):
+        leads, ends = [head, *[" " * len(head)] * (len(parts) - 1)], [*["," * isinstance(clause, tree.Work)] * (len(parts) - 1), ""]
+        return [Row(indent, lead + text + end, span) for lead, (text, span), end in zip(leads, parts, ends, strict=True)]
+    return [Row(indent, flat.rstrip(), clause.span)]
+
+
+def _word(clause: tree.Listed) -> str:
+    match clause:
+        case tree.Own(sort):
+            return sort
+        case tree.Binding():
+            return ""
+    return type(clause).__name__.lower()
+
+
+def _parts(clause: tree.Listed) -> list[tuple[str, Span]]:
+    """The texts of the list, each with its place."""
+    match clause:
+        case tree.Work(levels):
+            return [(level_text(level), level.span) for level in levels]
+        case tree.Compute(bindings, equation):
+            (first, place), *others = ((_binding(b), b.span) for b in bindings)
+            return [(f"{equation}: {first}" if equation else first, place), *others]
+        case tree.Own(_, factors):
+            return [(show(f), f.span) for f in factors]
+        case tree.Binding():
+            text = _binding(clause)
+        case tree.Layout(order, place):
+            text = " ".join(layout_words(order, place))
+        case tree.Where(conditions):
+            text = show_all(conditions)
+        case tree.Equations(names):
+            text = ", ".join(names)
+        case tree.Param(name, value, choices):
+            text = f"{name} = {show(value)}" if value is not None else f"{name} in {{{show_all(choices)}}}"
+    return [(text, clause.span)]
+
+
+def _binding(binding: tree.Binding) -> str:
+    merged = ", ".join(binding.indices)
+    return f"{merged if len(binding.indices) == 1 else f'({merged})'} ={BREAK}{show(binding.value)}"

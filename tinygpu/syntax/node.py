@@ -1,68 +1,65 @@
 """Nodes of the syntax tree: what all of them have, how a rule of the grammar makes one, and the two ways through a tree.
 
-Comes in: the parts of a rule, in order: words as text, absent parts as None. Goes out: the node. The one idea: a rule is a row, a
-class with the fields that its parts fill, so what is written how is one line beside the class.
+Comes in: the fields of a class, and for each rule of the grammar that makes it the parts of that rule, in order: words as text, absent
+parts as None. Goes out: a frozen record with a span. The one idea: what is written how is one line, the head of the class.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, dataclass_transform
 
 from tinygpu.diagnostic import NOWHERE, Span
-from tinygpu.record import MISSING, dataclass, field, fields, is_dataclass, replace
+from tinygpu.record import dataclass, field, fields, is_dataclass, replace
 
 T = TypeVar("T")
 LEAVES = (Span, str, type)  # records or not, nothing stands below them: a dtype is a name, also where it is a monoid
-Build: TypeAlias = Callable[..., Any]  # a span and the parts of a rule → what the rule means
-Rules: TypeAlias = Mapping[str, Build]
 
 
-def spanned() -> Span:
-    """The field that every node has, which takes no part in equality."""
-    return field(default=NOWHERE, compare=False, repr=False)  # type: ignore[no-any-return]
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+class Kind(type):
+    """A class of nodes: a frozen record of its fields and, last, a span, which takes no part in equality."""
+
+    rules: Mapping[str, tuple[tuple[str, ...], Mapping[str, Any]]] = {}
+
+    def __new__(meta, name: str, bases: tuple[type, ...], inside: dict[str, Any], /, **rules: str) -> Any:
+        if not bases or "__record__" in inside:
+            return super().__new__(meta, name, bases, inside)
+        inside["__annotations__"]["span"], inside["span"] = "Span", field(default=NOWHERE, compare=False, repr=False)
+        inside["rules"] = {rule: _parts(parts) for rule, parts in rules.items()}
+        return dataclass(frozen=True, slots=True)(super().__new__(meta, name, bases, inside))
 
 
-@dataclass(frozen=True, slots=True)
-class Comment:
+class Node(metaclass=Kind):
+    """What every node is. A rule of the grammar that makes one stands in the head of its class, `rule="field field"`: each part of the rule
+    fills the field of its name, and `*field` all that the others leave; `field=word` is what every node of that rule has.
+
+    >>> class Note(Node, note="own text", loud="text own=True"):
+    ...     text: str
+    ...     own: bool = False
+    >>> Note("a", True), Note("a").span is NOWHERE, Note.rules["loud"]
+    (Note(text='a', own=True), True, (('text',), {'own': True}))
+    """
+
+    __slots__ = ()
+    if TYPE_CHECKING:
+        __dataclass_fields__: ClassVar[dict[str, Any]]
+        span: Span = field(kw_only=True, default=NOWHERE)
+
+        def __init_subclass__(cls, **rules: str) -> None: ...
+
+
+def _parts(written: str) -> tuple[tuple[str, ...], dict[str, Any]]:
+    """`text own=True` as the fields that parts fill, and those that are fixed."""
+    fixed = dict(part.split("=") for part in written.split() if "=" in part)
+    return tuple(part for part in written.split() if "=" not in part), {n: v == "True" or v for n, v in fixed.items()}
+
+
+class Comment(Node):
     """`# text`, with the place it stood at; `own_line` when nothing stands before it."""
 
     text: str
     own_line: bool = True
-    span: Span = spanned()
-
-
-def row(made: Any, names: str, **fixed: object) -> Build:
-    """How the parts of a rule become a node: each fills the field of its name, and `*name` all that the others leave. What is absent is the
-    field's default, or an empty list; a word that fills a truth value makes it true.
-
-    >>> row(Comment, "own_line text")(NOWHERE, None, "# a")
-    Comment(text='# a', own_line=True)
-    """
-    given = names.split()
-    places = {name.lstrip("*"): at for at, name in enumerate(given)}
-    table = [f for f in fields(made) if f.name != "span"]
-    plan = [(places.get(f.name), fixed.get(f.name, () if f.default is MISSING else f.default)) for f in table]
-    star = next((at for at, name in enumerate(given) if name[0] == "*"), None)
-
-    def build(span: Span, *parts: Any) -> Any:
-        if star is not None:
-            end = len(parts) - len(given) + star + 1
-            parts = (*parts[:star], parts[star:end], *parts[end:])
-        filled = (absent if at is None or parts[at] is None else absent is False or parts[at] for at, absent in plan)
-        return made(*filled, span)
-
-    return build
-
-
-def several(span: Span, *parts: Any) -> tuple[Any, ...]:
-    """A list of anything is a tuple."""
-    return parts
-
-
-def only(span: Span, part: Any) -> Any:
-    """A rule that is there to be told apart is its part."""
-    return part
 
 
 def nodes(tree: object) -> Iterator[Any]:

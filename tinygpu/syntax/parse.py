@@ -7,12 +7,14 @@ The one idea: words, Lark's parser, nodes; and only when that fails does `explai
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from tinygpu.diagnostic import Diagnostic, TinygpuError
+from tinygpu.syntax.build import build
 from tinygpu.syntax.lexer import WORD, Source, Token, scan, significant
 from tinygpu.syntax.node import Comment
-from tinygpu.syntax.reader import Unexpected, read_tree
+from tinygpu.syntax.reader import Unexpected, at_start, run
 from tinygpu.syntax.tree import File
 
 ENOUGH = 20  # mistakes told of one text
@@ -47,7 +49,7 @@ def parse(text: str, file: str = "") -> File:
         begin = after
     if problems:
         raise TinygpuError(*problems)
-    return File(result.declarations, tuple(_comment(c, source) for c in comments), source.span(0, len(text)))
+    return File(result.declarations, tuple(_comment(c, source) for c in comments), span=source.span(0, len(text)))
 
 
 def _bearable(source: Source, begin: int) -> Iterator[Token]:
@@ -69,4 +71,16 @@ def _next_declaration(text: str, offset: int, begin: int) -> int | None:
 def _comment(token: Token, source: Source) -> Comment:
     span = source.span(token.start, token.end)
     own_line = not source.text[token.start - span.column + 1 : token.start].strip()
-    return Comment(token.text.rstrip(), own_line, span)
+    return Comment(token.text.rstrip(), own_line, span=span)
+
+
+def read_tree(tokens: Iterable[Token], source: Source) -> Any:
+    """What the whole text means. Of two mistakes the first is told: what was read before a refusal is built all the same."""
+    parser = at_start()
+    try:
+        whole = run(tokens, parser)
+    except Exception:
+        for part in parser.parser_state.value_stack:
+            build(part, source)
+        raise
+    return build(whole, source)

@@ -13,9 +13,8 @@ from typing import Any
 from lark import Token as Terminal
 from lark import UnexpectedToken
 
-from tinygpu.syntax.grammar import DEPTH, Grammar, Node, TooDeep, shipped_parser
-from tinygpu.syntax.lexer import STRAY, WORD, Source, Token
-from tinygpu.syntax.tree import BUILD
+from tinygpu.syntax.grammar import DEPTH, Grammar, TooDeep, shipped_parser
+from tinygpu.syntax.lexer import STRAY, WORD, Token
 
 OPEN = 8 * DEPTH  # what is begun and not ended; a level of nesting begins at most eight parts
 
@@ -57,29 +56,6 @@ def run(tokens: Iterable[Token], parser: Parser) -> Any:
         except (UnexpectedToken, TooDeep) as refusal:
             raise Unexpected(token, state.position, isinstance(refusal, TooDeep)) from None
     return result
-
-
-def read_tree(tokens: Iterable[Token], source: Source) -> Any:
-    """What the whole text means. Of two mistakes the first is told: what was read before a refusal is built all the same."""
-    parser = at_start()
-    try:
-        whole = run(tokens, parser)
-    except Exception:
-        for part in parser.parser_state.value_stack:
-            build(part, source)
-        raise
-    return build(whole, source)
-
-
-def build(part: Any, source: Source) -> Any:
-    """The value of a part of the tree: what the row of its rule makes of its parts, or the text of a word, or None."""
-    if not isinstance(part, Node):
-        return part and part.value
-    values = [build(below, source) for below in part.children]
-    if part.data[0] == "_":
-        return values
-    meta = part.meta
-    return BUILD[part.data](source.span(0, 0) if meta.empty else source.span(meta.start_pos, meta.end_pos), *values)
 
 
 # ── the parser, asked ──────────────────────────────────────────────────────────────────────────────────────────────

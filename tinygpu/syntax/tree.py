@@ -1,55 +1,233 @@
-"""The syntax tree: one frozen node for each rule of `grammar/tgpu.lark`, each with the span it was read from; declarations stand here.
+"""The syntax tree: one frozen node for each rule of `grammar/tgpu.lark`, each with the span it was read from.
 
 Comes in: what the parser or a Python program builds. Goes out: what `model` elaborates and `syntax.format` prints.
 Spans and comments never take part in equality, so `parse(format(tree)) == tree`.
-The one idea: `BUILD` is what each rule of the grammar means, row by row, and the grammar alone decides.
+The one idea: a node says what was written; expressions stand in a file of their own, and are nodes of the tree.
 """
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-from tinygpu.diagnostic import Span
-from tinygpu.record import dataclass, field
-from tinygpu.syntax import clause, expression, step
-from tinygpu.syntax.clause import *  # noqa: F403  # a tree's nodes are `tree.NAME`, wherever they stand
-from tinygpu.syntax.clause import Clause, Param, Where
-from tinygpu.syntax.expression import *  # noqa: F403
-from tinygpu.syntax.expression import Cell, Expr, Group, Name
-from tinygpu.syntax.node import Build, Comment, Rules, only, row, several, spanned
-from tinygpu.syntax.step import *  # noqa: F403
+from tinygpu.record import field
+from tinygpu.syntax.expression import *
+from tinygpu.syntax.node import Comment, Node
+
+SIGNS = {"": "=", "sum": "+=", "prod": "*="}  # of updates; the others are the name of their monoid and `=`
+
+# ── steps ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@dataclass(frozen=True, slots=True)
-class TensorDecl:
+class Level(Node, level="name factors"):
+    """`grid = (by, bx)`, `block = (t: 256)`."""
+
+    name: str
+    factors: Group
+
+
+class Place(Node, pad="*args kind=pad", swizzle="args kind=swizzle"):
+    """`pad 1`, `swizzle(3, 3, 3)`."""
+
+    kind: str
+    args: tuple[Expr, ...]
+
+
+class Array(Node, array="space name dtype extents order place"):
+    """`local acc: f32[8, 8]`, `shared s: f32[32, 32] pad 1`."""
+
+    space: str
+    name: str
+    dtype: str
+    extents: tuple[Expr, ...]
+    order: tuple[str, ...] = ()
+    place: Place | None = None
+
+
+class Assign(Node, assign="atomic target update value", assign_guarded="atomic target update value guard"):
+    """`C[i, j] = e`, `acc[] += e if g`; `update` is empty for `=`, else the monoid (`sum` for `+=`, `prod` for `*=`, `max`, …)."""
+
+    target: Cell
+    value: Expr
+    update: str = ""
+    guard: Expr | None = None
+    atomic: bool = False
+
+
+class For(Node, for_extent="name extent sort body"):
+    """`for k < K { … }`, `for v < 4 in vector { … }`; `values` for `for d in (16, 8, 4) { … }`, then extent is None."""
+
+    name: str
+    extent: Expr | None
+    body: tuple[Statement, ...]
+    sort: str = "time"
+    values: tuple[Expr, ...] = ()
+
+
+class If(Node, if_="guard body"):
+    """`if guard { … }`."""
+
+    guard: Expr
+    body: tuple[Statement, ...]
+
+
+class Holds(Node, holds="target value"):
+    """`acc[] holds e`: a ghost fact."""
+
+    target: Cell
+    value: Expr
+
+
+class Sync(Node, wait="count kind=wait"):
+    """`barrier`, `warp barrier`, `commit`, `wait 1`."""
+
+    kind: str
+    count: Expr | None = None
+
+
+class LaunchStatement(Node, launch_statement="*levels body"):
+    """`launch (grid = (g: 4), block = (t: 256)) { … }`."""
+
+    levels: tuple[Level, ...]
+    body: tuple[Statement, ...]
+
+
+Statement: TypeAlias = Array | Assign | For | If | Holds | Sync | LaunchStatement
+
+
+# ── clauses ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class Work(Node, work="*levels"):
+    """`work grid = (g), block = (t: 256)`."""
+
+    levels: tuple[Level, ...]
+
+
+class Binding(Node, binding="*indices value", merged="*indices value"):
+    """`i = (g, t, v: 4)`, `(i, j) = (g, t)`, `i = g*256 + t`."""
+
+    indices: tuple[str, ...]
+    value: Expr
+
+
+class Compute(Node, compute="equation *bindings"):
+    """`compute i = (g, t), j = (c, v: 4)`; `equation` names the one it is for, or is None."""
+
+    bindings: tuple[Binding, ...]
+    equation: str | None = None
+
+
+class Own(Node, own="sort *factors"):
+    """`time c, k`, `register u: 4`, `vector v`: the thread's own factors."""
+
+    sort: str
+    factors: tuple[Name | Sized, ...]
+
+
+class Param(Node, param="name value", param_choice="name choices"):
+    """`param BM = 128`, `param BM in {64, 128}`; also a declaration of a file."""
+
+    name: str
+    value: Expr | None = None
+    choices: tuple[Expr, ...] = ()
+
+
+class Where(Node, where="conditions"):
+    """`where N % 4 == 0, N >= 1`."""
+
+    conditions: tuple[Expr, ...]
+
+
+class Equations(Node, equations="*names"):
+    """`equations m, s`: which equations a launch evaluates."""
+
+    names: tuple[str, ...]
+
+
+class LaunchClause(Node, launch="name clauses"):
+    """`launch partial { work … compute … }`."""
+
+    name: str
+    clauses: tuple[Clause, ...]
+
+
+class ForEquation(Node, for_equation="equation clauses"):
+    """`for s { compute … }`: overrides for one equation."""
+
+    equation: str
+    clauses: tuple[Clause, ...]
+
+
+class Layout(Node, layout="order place", layout_place="place"):
+    """`layout (k, i) pad 4`."""
+
+    order: tuple[str, ...] = ()
+    place: Place | None = None
+
+
+class Stage(Node, stage="access at space ring asynchronous by clauses"):
+    """`stage A[i, k] at ko in shared { … }`."""
+
+    access: Cell
+    at: str
+    space: str
+    clauses: tuple[Clause, ...] = ()
+    ring: Expr | None = None
+    asynchronous: bool = False
+    by: str | None = None
+
+
+class Reduce(Node, reduce="equation *factors by"):
+    """`reduce s over w by shared`."""
+
+    equation: str
+    factors: tuple[str, ...]
+    by: str
+
+
+class Keep(Node, keep="tensor space"):
+    """`keep x in register`."""
+
+    tensor: str
+    space: str
+
+
+class ProgramClause(Node, program="body"):
+    """`program { … }`."""
+
+    body: tuple[Statement, ...]
+
+
+Listed: TypeAlias = Work | Compute | Own | Layout | Where | Equations | Param | Binding  # a word and a list
+Clause: TypeAlias = Listed | LaunchClause | ForEquation | Stage | Reduce | Keep | ProgramClause
+
+
+# ── declarations ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class TensorDecl(Node, tensor="name dtype shape"):
     """`x: f32[n, 4]`; `shape` is None for a scalar argument `a: f32`; `f32[]` has the empty shape."""
 
     name: str
     dtype: str
     shape: tuple[Expr, ...] | None = None
-    span: Span = spanned()
 
 
-@dataclass(frozen=True, slots=True)
-class Family:
+class Family(Node, family="variable *dtypes"):
     """`[T in {f16, f32}]`."""
 
     variable: str
     dtypes: tuple[str, ...]
-    span: Span = spanned()
 
 
-@dataclass(frozen=True, slots=True)
-class Equation:
+class Equation(Node, equation="*targets value", equation_tuple="*targets value"):
     """`y[j, i] = x[i, j]`; several targets for `(m[r], l[r]) = …`."""
 
     targets: tuple[Cell, ...]
     value: Expr
-    span: Span = spanned()
 
 
-@dataclass(frozen=True, slots=True)
-class Op:
+class Op(Node, op="name family inputs outputs where *equations"):
     """An operation: tensors, preconditions, equations."""
 
     name: str
@@ -58,32 +236,26 @@ class Op:
     equations: tuple[Equation, ...]
     where: tuple[Expr, ...] = ()
     family: Family | None = None
-    span: Span = spanned()
 
 
-@dataclass(frozen=True, slots=True)
-class MonoidPart:
+class MonoidPart(Node):
     """`unit (-inf, 0)`, `lift (x) = (x, 1)`, `combine (a, b) = (…)`, `result (m)`: `names` are what stands on the left side."""
 
     kind: str
     value: Group
     names: Group | None = None
-    span: Span = spanned()
 
 
-@dataclass(frozen=True, slots=True)
-class Monoid:
+class Monoid(Node, monoid="name components where *parts"):
     """`monoid lse(m: f32, s: f32) where s >= 0 { unit … lift … combine … }`, its parts in the order they were written in."""
 
     name: str
     components: tuple[TensorDecl, ...]
     parts: tuple[MonoidPart, ...]
     where: tuple[Expr, ...] = ()
-    span: Span = spanned()
 
 
-@dataclass(frozen=True, slots=True)
-class Machine:
+class Machine(Node, machine="name *ops arch where clauses"):
     """`machine NAME : OP, … on ARCH where … { clauses }`. `ops` are names with their spans."""
 
     name: str
@@ -91,53 +263,19 @@ class Machine:
     clauses: tuple[Clause, ...]
     arch: str | None = None
     where: tuple[Expr, ...] = ()
-    span: Span = spanned()
 
 
-@dataclass(frozen=True, slots=True)
-class Import:
+class Import(Node):
     """`import "file.tgpu"`."""
 
     path: str
-    span: Span = spanned()
 
 
 Declaration: TypeAlias = Op | Machine | Monoid | Param | Import
 
 
-@dataclass(frozen=True, slots=True)
-class File:
+class File(Node, start="*declarations"):
     """A whole `.tgpu` text."""
 
     declarations: tuple[Declaration, ...]
     comments: tuple[Comment, ...] = field(default=(), compare=False)
-    span: Span = spanned()
-
-
-def headed(made: type[Op | Machine | Monoid], names: str) -> Build:
-    """A declaration with a head, in which `where …` is a list of conditions, and no clause."""
-    build = row(made, names)
-    return lambda span, *parts: build(span, *(p.conditions if isinstance(p, Where) else p for p in parts))
-
-
-def monoid_part(span: Span, kind: str, *groups: Any) -> MonoidPart:
-    """`unit (…)`, `lift (…) = (…)`: the last group is the value."""
-    return MonoidPart(kind, groups[-1], groups[0] if len(groups) > 1 else None, span)
-
-
-DECLARATIONS: Rules = {
-    "start": row(File, "*declarations"),
-    "import_": lambda span, path: Import(path[1:-1], span),
-    "op": headed(Op, "name family inputs outputs where *equations"),
-    "family": row(Family, "variable *dtypes"),
-    "tensors": several,
-    "tensor": row(TensorDecl, "name dtype shape"),
-    "shape": lambda span, extents: extents or (),
-    "equation": row(Equation, "*targets value"),
-    "equation_tuple": row(Equation, "*targets value"),
-    "monoid": headed(Monoid, "name components where *parts"),
-    "monoid_part": monoid_part,
-    "machine": headed(Machine, "name *ops arch where clauses"),
-    "arch": only,
-}
-BUILD: Rules = {**expression.RULES, **step.RULES, **clause.RULES, **DECLARATIONS}

@@ -23,7 +23,6 @@ from tinygpu.validate.width import Width
 
 FLAGS = {"error_model": "'numpy'", "nogil": "True", "cache": "True", "parallel": "True"}
 FAST = {"contract", "reassoc"}
-DIVISIONS = ("quotient", "remainder")  # helpers, which may stand in the choice between one thread and several
 PARALLEL = """
 def {name}_parallel(items, parts, {given}):
     for part in prange(parts):
@@ -41,50 +40,33 @@ def function(module: Module, name: str, node: ast.AST | None) -> ast.FunctionDef
 
 def calls(module: Module, node: ast.stmt, given: list[str], sizes: set[str]) -> tuple[ast.FunctionDef, ast.FunctionDef | None]:
     """The work function behind `if few: work(0, items, …) else: parallel(items, …)`: whichever way is taken, all items are done once."""
-    parallel: ast.expr | None
     match node:
-        case ast.If(test, [ast.Expr(alone)], [ast.Expr(parallel)]):
-            _pure(test, sizes)
-        case ast.Expr(alone):
-            parallel = None
+        case ast.If(test, [ast.Expr(ast.Call(ast.Name(name)) as alone)], [ast.Expr(parallel)]) if _pure(test, sizes):
+            calls_ = [alone, parallel]
+        case ast.Expr(ast.Call(ast.Name(name)) as alone):
+            calls_ = [alone]
         case _:
             raise unread(node, "a statement that no entry has")
-    rest = ", ".join(given)
-    match alone:
-        case ast.Call(ast.Name(name)) if name.endswith("_work") and ast.unparse(alone) == f"{name}(0, items, {rest})":
-            work = function(module, name, node)
-        case _:
-            raise unread(node, "no call of a work function for all items")
-    if parallel is None:
-        return work, None
-    driver = f"{name.removesuffix('_work')}_parallel"
-    if ast.unparse(parallel) != f"{driver}(items, min(items, get_num_threads()), {rest})":
-        raise unread(parallel, "no call of the parallel driver for all items")
-    return work, function(module, driver, node)
+    one, rest = name.removesuffix("_work"), ", ".join(given)
+    wanted = (f"{one}_work(0, items, {rest})", f"{one}_parallel(items, min(items, get_num_threads()), {rest})")
+    for call, text in zip(calls_, wanted, strict=False):
+        if ast.unparse(call) != text:
+            raise unread(call, "no call for all items")
+    return function(module, name, node), function(module, f"{one}_parallel", node) if len(calls_) > 1 else None
 
 
-def _pure(test: ast.expr, sizes: set[str]) -> None:
-    """The choice between one thread and several may look at any number, but do nothing."""
-    apart = {
-        id(n.value) for n in ast.walk(test) if isinstance(n, ast.Attribute) and n.attr == "size" and isinstance(n.value, ast.Name)
-    }
-    functions = {
-        id(n.func)
-        for n in ast.walk(test)
-        if isinstance(n, ast.Call) and ast.unparse(n.func) in ("get_num_threads", "max", "min", *DIVISIONS)
-    }
-    for node in ast.walk(test):
-        match node:
-            case ast.Name(name) if id(node) in apart | functions or name in sizes:
-                pass
-            case ast.Call(func) if id(func) in functions:
-                pass
-            case ast.Constant(int()) | ast.BinOp() | ast.BoolOp() | ast.Compare() | ast.operator() | ast.boolop() | ast.cmpop():
-                pass
-            case ast.Attribute(_, "size") | ast.expr_context():
-                pass
-            case _:
-                raise unread(test, "a condition that is no comparison of numbers")
+def _pure(test: ast.expr, sizes: set[str]) -> bool:
+    """Whether a choice between one thread and several, which may look at any number, does nothing else."""
+    match test:
+        case ast.Constant(int()) | ast.Attribute(ast.Name(), "size"):
+            return True
+        case ast.Name(name):
+            return name in sizes
+        case ast.Call(ast.Name("get_num_threads" | "max" | "min" | "quotient" | "remainder"), parts, []) | ast.BoolOp(_, parts):
+            return all(_pure(part, sizes) for part in parts)
+        case ast.BinOp(left, _, right) | ast.Compare(left, [_], [right]):
+            return _pure(left, sizes) and _pure(right, sizes)
+    return False
 
 
 def shared_out(driver: ast.FunctionDef, given: list[str], launch: Launch, meaning: CpuMeaning, width: Width) -> None:
@@ -101,9 +83,8 @@ def shared_out(driver: ast.FunctionDef, given: list[str], launch: Launch, meanin
     name, rest = driver.name.removesuffix("_parallel"), ", ".join
     wanted = ast.parse(PARALLEL.format(name=name, given=rest(given), copied=rest(copied))).body[0]
     assert isinstance(wanted, ast.FunctionDef)
-    first, last = body[: len(copies)], body[len(copies) + 1 :]
-    shares = body[len(copies) : len(copies) + 1]
-    if ast.dump(driver.args) != ast.dump(wanted.args) or [ast.unparse(s) for s in shares] != [ast.unparse(s) for s in wanted.body]:
+    first, shares, last = body[: len(copies)], body[len(copies) : len(copies) + 1], body[len(copies) + 1 :]
+    if ast.dump(driver.args) != ast.dump(wanted.args) or [*map(ast.unparse, shares)] != [*map(ast.unparse, wanted.body)]:
         raise unread(driver, "this is not how items are shared out over parts")
     if len(last) != len(copies):
         raise unread(driver, "the copies of the parts are not made and combined one by one")

@@ -14,13 +14,12 @@ from collections import deque
 from collections.abc import Sequence
 
 from tinygpu.category.term import TRUE, Axis, Const, Term, Var, conjunction, conjuncts, reads, text
+from tinygpu.derive.factors import row_major
 from tinygpu.program.statement import line
 from tinygpu.program.step import Assign, For, If, Launch, Step, Sync, steps
 from tinygpu.record import dataclass, field, replace
-from tinygpu.schedule.threads import flat_thread
 from tinygpu.validate.cpu_meaning import CpuMeaning
 from tinygpu.validate.cpu_reader import CpuReader
-from tinygpu.validate.due import new_value
 from tinygpu.validate.flat import Flat
 from tinygpu.validate.same import Here, canonical
 from tinygpu.validate.typed import SIGNED_INDEX, Differs, Pointer, Thing, Value, unread
@@ -56,7 +55,7 @@ class Follower:
 
     def reader(self, here: Here) -> CpuReader:
         """A reader of expressions of a place."""
-        digits, thread = self.flat.rests.keys(), flat_thread(self.launch.block)
+        digits, thread = self.flat.rests.keys(), row_major(self.launch.block)
         return CpuReader(self.names, here, self.width, self.flat.digit, digits, shown=self.shown, thread=thread)
 
     # ── bodies ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -215,7 +214,7 @@ class Follower:
             raise Differs(node, "is done in every case", f"it is done only where {text(step.guard)}")
         self.points(node, (*due.guards, *conjuncts(step.guard)), here)
         self.place(node, target, step, here)
-        self.gives(value, self.meaning.item(step.target), self.meaning.stored(step.target, new_value(step)), here)
+        self.gives(value, self.meaning.item(step.target), self.meaning.stored(step.target, step.whole), here)
         self.meaning.shuffled.clear()  # what was left for a step is left for it alone
         self.meaning.known.clear()
 

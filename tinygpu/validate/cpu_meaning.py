@@ -15,11 +15,12 @@ from collections.abc import Iterator, Sequence
 from tinygpu.category.dtype import HALVES, SMALL
 from tinygpu.category.operation import FUNCTION
 from tinygpu.category.term import FLOATS, INDEX, INTEGERS, App, Axis, Const, Read, Term, text, walk
+from tinygpu.derive.factors import row_major
 from tinygpu.program.arrays import address
 from tinygpu.program.space import INPUT
 from tinygpu.program.step import Assign, For, If, Step, steps
 from tinygpu.record import dataclass, field, replace
-from tinygpu.schedule.threads import flat_thread, source_lane, threads_of
+from tinygpu.schedule.threads import source_lane, threads_of
 from tinygpu.validate.meaning import Meaning, bits
 from tinygpu.validate.same import canonical
 from tinygpu.validate.typed import Differs, Number, Pointer, Thing, unread
@@ -55,7 +56,7 @@ class CpuMeaning(Meaning):
         if array.space == INPUT and not array.extents:
             return ()
         number = address(array.extents, tuple(map(self.term, index)))
-        return (number * threads_of(self.block) + flat_thread(self.block) if name in self.each else number,)
+        return (number * threads_of(self.block) + row_major(self.block) if name in self.each else number,)
 
     def stored(self, name: str, value: Term) -> Term:
         """A value as it is put into a cell or an element."""

@@ -13,9 +13,10 @@ import ast
 from collections import deque
 
 from tinygpu.category.term import BOOL, SHUFFLES, App, Axis, Const, Term, Var, conjuncts, walk
+from tinygpu.derive.factors import row_major
 from tinygpu.program.step import Assign, If
 from tinygpu.record import dataclass
-from tinygpu.schedule.threads import flat_thread, threads_of
+from tinygpu.schedule.threads import threads_of
 from tinygpu.validate.cpu_follow import Due, Follower
 from tinygpu.validate.same import Here
 from tinygpu.validate.typed import Differs, Number, Pointer, Stale, Thing, Value, unread
@@ -73,7 +74,7 @@ class ThreadFollower(Follower):
         """That an array has an element for each thread, and this is the own one."""
         if self.meaning.made.get(name, (None, ""))[0] != Const(threads_of(self.launch.block)):
             raise Differs(node, f"{name} is no array over the threads")
-        if not here.same(self.reader(here).index(number), flat_thread(self.launch.block)):
+        if not here.same(self.reader(here).index(number), row_major(self.launch.block)):
             raise Differs(node, "leaves a value in another thread's place")
 
     def shuffle(self, value: Term) -> App | None:

@@ -19,7 +19,6 @@ from tinygpu.schedule.nest import substituted
 from tinygpu.schedule.tiled import LANES
 from tinygpu.validate.cpu_follow import Due
 from tinygpu.validate.cpu_threads import ThreadFollower
-from tinygpu.validate.due import new_value
 from tinygpu.validate.same import Here, canonical
 from tinygpu.validate.typed import Differs, Held, Pointer, unread
 
@@ -128,7 +127,7 @@ class VectorFollower(ThreadFollower):
         (theirs,) = self.meaning.place(step.target, step.index)
         if array != step.target or not there.same(register.first + Var(lane.name), theirs):
             raise Differs(stmt, f"changes {array} from {text(register.first)} on", f"the program's element is {text(theirs)}")
-        found, wanted = self.vector(value, lane, there), self.meaning.stored(step.target, new_value(step))
+        found, wanted = self.vector(value, lane, there), self.meaning.stored(step.target, step.whole)
         if any(r.tensor in {h.pointer.array for h in registers.values()} for r in reads(step.value)) or not there.same(
             found, wanted
         ):

@@ -10,20 +10,18 @@ twice, once where its condition holds and once where it does not. Wide accesses 
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from tinygpu.category.term import BOOL, App, Read, Term, Var, conjunction, conjuncts, negation, reads, text
+from tinygpu.category.term import BOOL, TRUE, App, Read, Term, Var, conjunction, conjuncts, negation, reads, text
 from tinygpu.program.statement import line
-from tinygpu.program.step import Assign, For, If, Step, Sync
+from tinygpu.program.step import Array, Assign, Fact, For, If, Step, Sync, steps
+from tinygpu.program.traverse import meets
 from tinygpu.record import dataclass, field, replace
-from tinygpu.validate.due import Missing, collective, due, new_value
-from tinygpu.validate.expression import Reader
 from tinygpu.validate.moves import Sink, emptied, loads, stores, together
 from tinygpu.validate.same import Here
 from tinygpu.validate.scope import Effects, Scope, names_in
-from tinygpu.validate.typed import OPERATORS, Atom, Cells, Differs, Number, Pointer, unread
-
-Sinks = Mapping[str, tuple[Sink, Term, Sequence[ast.stmt]]]  # by cells: the store, the variable of the loop, its body
+from tinygpu.validate.typed import Atom, Cells, Differs, Number, Pointer, unread
+from tinygpu.validate.written import written
 
 
 @dataclass(slots=True)
@@ -216,66 +214,41 @@ class Follower:
         term = reader.number(cell.value, cell.item)
         if cell.update and not cell.atomic:
             term = App(cell.update, (Read(cell.array, cell.place, cell.item), term), cell.item)
-        wanted = self.scope.meaning.stored(step.target, step.value if step.atomic else new_value(step))
+        wanted = self.scope.meaning.stored(step.target, step.value if step.atomic else step.whole)
         if not here.same(term, wanted):
             raise Differs(cell.value, f"gives {text(term)}", f"the program's value is {text(wanted)}")
         self.scope.used(names_in(stmt))
         self.scope.written(cell.array)
 
 
-# ── what is written ────────────────────────────────────────────────────────────────────────────────────────────────
+# ── steps as they are due ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
-    """`where` is the part of the text that says the place; `update` combines the cell with the value, in place or atomically."""
+class Missing(Differs):
+    """A step of the program that the text does not do."""
 
-    array: str
-    place: tuple[Term, ...]
-    where: ast.AST
-    item: str
-    update: str
-    value: ast.expr
-    atomic: bool = False
+    def __init__(self, step: Step, after: ast.stmt | None):
+        super().__init__(
+            after or ast.Pass(lineno=1, col_offset=0), "is the last that is done here", f"the program goes on: {line(step)}"
+        )
 
 
-def written(scope: Scope, stmt: ast.stmt, reader: Reader, sinks: Sinks) -> Written:
-    """What a statement writes. Raises Differs."""
-    match stmt:
-        case ast.Assign(targets=[target], value=value):
-            return Written(*_cell(scope, stmt, target, reader, sinks), "", value)
-        case ast.AugAssign(target=target, op=op, value=value) if type(op) in OPERATORS:
-            cell = _cell(scope, stmt, target, reader, sinks)
-            if cell[3] not in ("f32", "f64"):
-                raise unread(stmt, f"an update in place of {cell[3]}, which numba makes wider")
-            return Written(*cell, OPERATORS[type(op)], value)
-        case ast.Expr(value=ast.Call(func=ast.Name(id=function), args=[ast.Name(id=name), offset, value], keywords=[])):
-            atom, found = scope.names.get(function), scope.names.get(name)
-            if isinstance(atom, Atom) and atom.what == "atomic" and isinstance(found, Pointer):
-                if atom.shared != found.shared or found.array in scope.inputs:
-                    raise Differs(stmt, f"{function} is not for this memory")
-                return Written(found.array, (reader.index(offset),), offset, found.item, atom.name, value, True)
-    raise unread(stmt, f"{ast.unparse(stmt).splitlines()[0]} is no statement of a kernel")
+def due(wanted: Sequence[Step]) -> list[Step]:
+    """Steps that are emitted, those under conditions that always hold without them."""
+    out: list[Step] = []
+    for step in wanted:
+        match step:
+            case Array() | Fact():
+                continue
+            case If(guard, body) if guard == TRUE:
+                out += due(body)
+            case Assign(guard=guard) if guard != TRUE:
+                out.append(If(guard, (replace(step, guard=TRUE),)))
+            case _:
+                out.append(step)
+    return out
 
 
-def _cell(
-    scope: Scope, stmt: ast.stmt, target: ast.expr, reader: Reader, sinks: Sinks
-) -> tuple[str, tuple[Term, ...], ast.AST, str]:
-    """Array, place, the node that says it, and type of the cell of a target."""
-    match target:
-        case ast.Name(id=name) if isinstance(found := scope.names.get(name), Number):
-            return found.array, (), target, found.item
-        case ast.Subscript(value=ast.Name(id=name), slice=place):
-            match scope.names.get(name):
-                case Pointer(array, item) if array not in scope.inputs:
-                    return array, (reader.index(place),), place, item
-                case Cells(array, item, shape) if array:
-                    index = place.elts if isinstance(place, ast.Tuple) else [place]
-                    if len(index) == len(shape):
-                        return array, tuple(map(reader.index, index)), place, item
-                case Cells(_, item) if name in sinks:
-                    sink, turn, body = sinks[name]
-                    if stmt not in body or reader.index(place) != turn:
-                        raise Differs(place, "is not the cell of this turn")
-                    return sink.pointer.array, (sink.offset + turn,), sink.node, item
-    raise unread(stmt, f"{ast.unparse(target)} is nothing that a kernel writes here")
+def collective(step: Step) -> bool:
+    """Whether threads do something together in a step."""
+    return any(map(meets, steps((step,))))
