@@ -121,11 +121,14 @@ def held(build: Build, op: Op, tile: Tile, made: frozenset[str]) -> tuple[Term, 
     bounds = conjunction(*(b for b in tile.bounds(index) if holds(b, box) is not True))
     if tile.stage.tensor not in made:
         return Read(tile.stage.tensor, index, tile.fill.dtype, tile.span), bounds
-    earlier = {
-        name: one for name, one in build.tiles.items() if one.array in build.copies and one.stage.at in (BLOCK, tile.stage.at)
-    }
+    earlier = {name: one for name, one in build.tiles.items() if one.array in build.copies and precedes(one, tile)}
     value = computed(build, op, Read(tile.stage.tensor, index, tile.fill.dtype, tile.span), made, Held(earlier, Region(axes)))
     return localized(value, earlier, Region(axes, conjuncts(bounds))), bounds
+
+
+def precedes(one: Tile, other: Tile) -> bool:
+    """Whether a tile is there when another is filled."""
+    return one.stage.at in (BLOCK, other.stage.at)
 
 
 @dataclass(frozen=True, slots=True)

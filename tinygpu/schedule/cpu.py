@@ -12,18 +12,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from tinygpu.category.names import claimed
 from tinygpu.category.term import Const, Term, conjunction, substitute, variables
+from tinygpu.category.text import claimed
 from tinygpu.hardware.arch import CPU
 from tinygpu.model.op import Op
 from tinygpu.program.arrays import arrays
-from tinygpu.program.step import Array, Assign, Launch, Program, Step, arrays_in, steps
+from tinygpu.program.step import Array, Assign, If, Launch, Program, Step, arrays_in, steps
 from tinygpu.program.traverse import map_steps, map_terms, meets, written
 from tinygpu.record import replace
 from tinygpu.schedule.bound import bound, ended
 from tinygpu.schedule.lift import lift, without_copies
 from tinygpu.schedule.merge import in_rows, merge, merge_loops, renamed, split
-from tinygpu.schedule.nest import Body, Nest, Shapes, names_in, where
+from tinygpu.schedule.nest import Body, Nest, Shapes, names_in
 from tinygpu.schedule.points import Points, inside
 from tinygpu.schedule.scope import declared
 from tinygpu.schedule.tile import WIDTHS, tile_of
@@ -113,6 +113,6 @@ def nest_of(op: Op, launch: Launch, shapes: Shapes, core: bool = False) -> Nest:
     axes, body = merge((*launch.grid, *launch.block, *lifted), in_rows(body) if core else body, taken)
     body = merge_loops(body, taken | {a.name for a in axes})
     nest = split(bound(axes, body, outputs), taken | {a.name for a in axes})
-    body = where(conjunction(*nest.guards), nest.body)
+    body = (If(conjunction(*nest.guards), nest.body),) if nest.guards else nest.body
     nest = bound(*merge(nest.axes, body, taken | {a.name for a in nest.axes}), outputs)
     return renamed(op, inside(nest, shapes), frozenset(op.sizes) | set(shapes))

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
-from math import gcd
 
 import z3
 
@@ -41,6 +40,7 @@ from tinygpu.category.term import (
     variables,
     walk,
 )
+from tinygpu.derive.lanes import multiple
 from tinygpu.obligations.facts import instances
 from tinygpu.proof.kernel import ask
 from tinygpu.record import dataclass, replace
@@ -148,8 +148,7 @@ class Here:
             case App("xor", (x, mask)):
                 extents = {a.name: a.extent for a in self.axes}
                 mask = settle(mask, extents, frozenset(self.guards))
-                factor = gcd(*polynomial(mask).values())
-                power = factor & -factor
+                power = multiple(mask) & -multiple(mask)
                 form = polynomial(x)
                 low = as_written(shared(form, power)[1]) if power else x
                 if power and self.holds(conjunction(low >= 0, low < power)):
