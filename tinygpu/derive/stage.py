@@ -66,12 +66,8 @@ def declare(build: Build, op: Op, launch: Launch) -> None:
 
 def padded(value: Term, name: str) -> set[Const]:
     """The constants that stand for a tensor outside of it."""
-    return {
-        pad
-        for term in walk(value)
-        for pad in (term.args[2:] if isinstance(term, App) and term.op == "select" else ())
-        if isinstance(pad, Const) and isinstance(term, App) and isinstance(term.args[1], Read) and term.args[1].tensor == name
-    }
+    selects = (term.args for term in walk(value) if isinstance(term, App) and term.op == "select")
+    return {pad for _, read, pad in selects if isinstance(pad, Const) and isinstance(read, Read) and read.tensor == name}
 
 
 def copy(build: Build, op: Op, launch: Launch) -> None:
