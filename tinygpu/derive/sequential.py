@@ -14,7 +14,7 @@ from tinygpu.category.names import claimed
 from tinygpu.category.owner import Arrow
 from tinygpu.category.region import Region
 from tinygpu.category.term import Const, Fold, Var, walk
-from tinygpu.derive.factors import factors, in_order, meeting, output, refactored, restricted
+from tinygpu.derive.factors import in_order, meeting, names_taken, output, refactored, restricted
 from tinygpu.hardware.arch import CPU
 from tinygpu.model.across import atomic, continued, fold_factors, left, outermost, partial, workspaces
 from tinygpu.model.machine import Launch, Machine, Phase
@@ -29,12 +29,11 @@ def sequential(machine: Machine) -> Machine:
     core = machine.arch == CPU
     if machine.program is not None or not any(cooperates(launch) or (core and stand_inside(launch)) for launch in machine.launches):
         return machine
-    taken = {*machine.op.sizes, *(t.name for t in (*machine.op.tensors, *machine.op.intermediates, *machine.workspaces))}
-    taken |= {name for name, _ in machine.constants} | {a.name for one in machine.launches for a in factors(one)}
+    names = names_taken(machine) | {t.name for t in machine.op.intermediates}
     launches: list[Launch] = []
     more: list[Tensor] = []
     for launch in machine.launches:
-        parts, last, arrays = split(outside(launch) if core else launch, lambda base: claimed(base, taken, ""))
+        parts, last, arrays = split(outside(launch) if core else launch, lambda base: claimed(base, names, ""))
         more.extend(arrays)
         launches.append(alone(parts))
         if last is not None:

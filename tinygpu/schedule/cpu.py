@@ -16,7 +16,7 @@ from tinygpu.category.names import claimed
 from tinygpu.category.term import Const, Term, conjunction, substitute, variables
 from tinygpu.hardware.arch import CPU
 from tinygpu.model.op import Op
-from tinygpu.program.arrays import arrays
+from tinygpu.program.arrays import arrays, names_of
 from tinygpu.program.step import Array, Assign, Launch, Program, Step, arrays_in, steps
 from tinygpu.program.traverse import map_steps, map_terms, meets, written
 from tinygpu.record import replace
@@ -92,8 +92,7 @@ def laid_out(program: Program, launch: Launch, fresh: Callable[[str], str] | Non
 
 def supply(program: Program) -> Callable[[str], str]:
     """Names that nothing in a program has yet."""
-    taken = {*program.op.sizes, *arrays(program), *(a.name for e in program.op.equations for a in e.axes)}
-    return partial(claimed, taken=taken.union(*map(names_in, program.launches)))
+    return partial(claimed, taken=names_of(program))
 
 
 def cooperates(launch: Launch) -> bool:
