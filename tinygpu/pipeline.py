@@ -22,8 +22,11 @@ from tinygpu.model.machine import Machine
 from tinygpu.model.source import said
 from tinygpu.program.step import Program
 from tinygpu.proof import check as verdicts
-from tinygpu.proof.check import Refutation, Unknown, Verdict
-from tinygpu.proof.kernel import BUDGET, Proof
+from tinygpu.proof.check import Refutation as Refutation
+from tinygpu.proof.check import Unknown as Unknown
+from tinygpu.proof.check import Verdict as Verdict
+from tinygpu.proof.kernel import BUDGET
+from tinygpu.proof.kernel import Proof as Proof
 from tinygpu.record import dataclass, replace
 from tinygpu.syntax.parse import parse
 from tinygpu.syntax.tree import File
@@ -244,19 +247,3 @@ def build(proof: Proof, machine: Machine | None = None) -> Callable[..., Any]:
     text = sound(proof.program.name, [ready])
     loaded = stage("load", lambda: load_module(text, identifier(proof.program.op.name)))
     return getattr(loaded, launcher_names([ready.machine])[0])  # type: ignore[no-any-return]
-
-
-__all__ = [
-    "Proof",
-    "Refutation",
-    "Unknown",
-    "Verdict",
-    "build",
-    "built",
-    "certificate",
-    "check",
-    "load",
-    "load_text",
-    "module",
-    "program",
-]

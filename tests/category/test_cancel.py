@@ -7,7 +7,6 @@ The one idea: the judge of random programs evaluates terms exactly and knows non
 from __future__ import annotations
 
 import random
-from fractions import Fraction
 
 import pytest
 
@@ -15,14 +14,14 @@ from tests.meaning.certain import is_undefined
 from tests.meaning.equations import Plain
 from tests.meaning.machine import equal
 from tests.meaning.terms import evaluate
-from tests.meaning.values import CannotJudge
+from tests.meaning.values import CannotJudge, number
 from tinygpu.category.cancel import cancel
 from tinygpu.category.term import BOOL, TRUE, App, Axis, Const, Fold, Read, Term, Var, lift, text, walk
 
 COUNT = 4000
 INF = float("inf")
 FLOAT, BYTE, WIDE = "f32", "i8", "i32"
-VALUES = {FLOAT: [Fraction(n) for n in ("0", "1", "-1", "2", "1/2", "-3")], BYTE: [0, 1, -1, 2, 127, -128, 64]}
+VALUES = {FLOAT: [number(n) for n in (0, 1, -1, 2, 0.5, -3)], BYTE: [0, 1, -1, 2, 127, -128, 64]}
 
 
 class Cells(Plain):

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import z3
 
 from tests.laws.points import box, points
 from tinygpu.category.bounds import range_of
@@ -24,11 +23,10 @@ from tinygpu.category.number import load, outside_dtype, rounded
 from tinygpu.category.region import Region
 from tinygpu.category.rounding import nearest, unrounded
 from tinygpu.category.simplify import Rule, common_factors, simplify
-from tinygpu.category.term import BOOL, TRUE, App, Axis, Const, Fold, Read, Term, Var, equal, lift, negation, select
+from tinygpu.category.term import BOOL, TRUE, App, Axis, Const, Fold, Read, Term, Var, lift, select
 from tinygpu.category.to_numpy import evaluate as values
 from tinygpu.category.to_source import source
 from tinygpu.model.monoid import built_in
-from tinygpu.proof.kernel import ask
 
 I, D, N, M = map(Var, "idnm")
 TWO = box(i=20, d=6).under(D >= 1)
@@ -152,34 +150,10 @@ def test_infinities_as_text() -> None:
     assert eval(source(Const(-math.inf, "f32"))) == -math.inf
 
 
-@pytest.mark.parametrize(
-    ("term", "at", "want"),
-    [
-        (App("abs", (Var("a", "i32"),), "i32"), {"a": -5}, 5),
-        (App("abs", (Var("a", "i32"),), "i32"), {"a": 4}, 4),
-        (App("cast", (Var("f", BOOL),), "i32"), {"f": True}, 1),
-        (App("cast", (Var("f", BOOL),), "f32"), {"f": False}, 0),
-        (App("cast", (Var("a", "i32"),), BOOL), {"a": 3}, True),
-        (App("cast", (Var("a", "i32"),), BOOL), {"a": 0}, False),
-        (App("cast", (Var("a", "i32"),), "i8"), {"a": 200}, -56),
-        (App("cast", (Var("a", "i32"),), "u8"), {"a": -1}, 255),
-    ],
-    ids=str,
-)
-def test_z3_says_what_numpy_says(term: App, at: dict[str, Any], want: Any) -> None:
-    told = tuple(
-        equal(a, Const(value, a.dtype)) if a.dtype != BOOL else a if value else negation(a)
-        for a in term.args if isinstance(a, Var) for value in at.values()
-    )  # fmt: skip
-    goal = (term if want else negation(term)) if term.dtype == BOOL else equal(term, Const(want, term.dtype))
-    assert ask(told, goal, 1_000_000)[0] == z3.unsat
-    dtypes = {BOOL: np.bool_, "i32": np.int32}
-    assert values(term, {a.name: dtypes[a.dtype](at[a.name]) for a in term.args if isinstance(a, Var)}) == want
+CASTS = [(App("abs", (Var("a", "i32"),), "i32"), -5, 5), (App("cast", (Var("a", BOOL),), "i32"), True, 1), (App("cast", (Var("a", BOOL),), "f32"), False, 0),
+         (App("cast", (Var("a", "i32"),), BOOL), 3, True), (App("cast", (Var("a", "i32"),), "i8"), 200, -56), (App("cast", (Var("a", "i32"),), "u8"), -1, 255)]  # fmt: skip
 
 
-def test_a_float_cut_to_an_integer_is_a_symbol_of_its_own() -> None:
-    """Nothing is claimed of it but that equal floats give equal integers."""
-    a, b = (Var(x, "f32") for x in "ab")
-    goal = equal(*(App("cast", (x,), "i32") for x in (a, b)))
-    assert ask((), goal, 1_000_000)[0] == z3.sat
-    assert ask((equal(a, b),), goal, 1_000_000)[0] == z3.unsat
+@pytest.mark.parametrize(("term", "at", "want"), CASTS, ids=str)
+def test_casts(term: Term, at: Any, want: Any) -> None:
+    assert values(term, {"a": np.bool_(at) if isinstance(at, bool) else np.int32(at)}) == want

@@ -1,4 +1,4 @@
-"""Terms in numpy: masks, folds, dtypes; and agreement with the plain interpreter of index terms."""
+"""Terms in numpy: masks, folds, dtypes. That index terms have their value is said in `tests/laws/test_functors.py`."""
 
 from __future__ import annotations
 
@@ -8,17 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from tinygpu.category.evaluate import evaluate as plain
 from tinygpu.category.monoid import SCALARS
 from tinygpu.category.number import load, outside_dtype, round_bf16, unit
-from tinygpu.category.term import BOOL, FUNCTIONS, TRUE, App, Axis, Const, Fold, Read, Term, Var, apply, conjunction, equal, select
+from tinygpu.category.term import BOOL, FUNCTIONS, TRUE, App, Axis, Const, Fold, Read, Term, Var, equal, select
 from tinygpu.category.to_numpy import evaluate
 
 I, J, N = Var("i"), Var("j"), Var("n")
-POINTS = {"i": np.arange(-5, 6)[:, None], "j": np.arange(1, 5), "n": 7}
 
 
 def reader(arrays: dict[str, Any], log: list[Any] | None = None) -> Any:
@@ -34,38 +30,6 @@ def reader(arrays: dict[str, Any], log: list[Any] | None = None) -> Any:
         return array[places]
 
     return read
-
-
-def index_terms() -> st.SearchStrategy[Term]:
-    leaves = st.sampled_from([I, J, N]) | st.integers(-4, 9).map(Const)
-    binary = ["add", "sub", "mul", "min", "max"]
-
-    def grow(inner: st.SearchStrategy[Term]) -> st.SearchStrategy[Term]:
-        divided = st.builds(
-            lambda op, a, b: apply(op, a, b), st.sampled_from(["floordiv", "mod", "ceildiv"]), inner, st.integers(1, 6)
-        )
-        compared = st.builds(apply, st.sampled_from(["lt", "le", "gt", "ge", "eq", "ne"]), inner, inner)
-        guarded = (
-            compared
-            | st.builds(conjunction, compared, compared)
-            | st.builds(lambda a, b: App("or", (a, b), BOOL), compared, compared)
-        )
-        return st.builds(apply, st.sampled_from(binary), inner, inner) | divided | st.builds(select, guarded, inner, inner)
-
-    return st.recursive(leaves, grow, max_leaves=8)
-
-
-@given(index_terms())
-def test_index_terms_agree_with_the_plain_interpreter(term: Term) -> None:
-    got = np.broadcast_to(evaluate(term, POINTS), (11, 4))
-    for (row, i), (column, j) in ((a, b) for a in enumerate(range(-5, 6)) for b in enumerate(range(1, 5))):
-        assert got[row, column] == plain(term, {"i": i, "j": j, "n": 7})
-
-
-def test_xor_and_table() -> None:
-    env = {"i": np.arange(8)}
-    assert evaluate(I ^ 5, env).tolist() == [i ^ 5 for i in range(8)]
-    assert evaluate(App("table", (I, *map(Const, (3, 1, 4, 1, 5, 9, 2, 6)))), env).tolist() == [3, 1, 4, 1, 5, 9, 2, 6]
 
 
 def test_division_is_euclidean_for_negative_divisors_too() -> None:
@@ -132,17 +96,6 @@ def test_folds_of_several_axes_nest_and_need_not_use_their_axes() -> None:
     for term in (two, nested):
         assert evaluate(term, {"i": np.arange(3)}).tolist() == want
     assert evaluate(summed(Const(1.0, "f32"), Axis("k", Const(1000))), {"i": np.arange(3)}) == 1000
-
-
-@pytest.mark.parametrize("monoid", ["any", "all"])
-def test_truth_folds(monoid: str) -> None:
-    x = np.array([[True, False], [False, False], [True, True]])
-    got = evaluate(
-        summed(Read("x", (I, Var("k")), BOOL), Axis("k", Const(2)), monoid=monoid, dtype=BOOL),
-        {"i": np.arange(3)},
-        reader({"x": x}),
-    )
-    assert np.array_equal(got, getattr(x, monoid)(axis=1))
 
 
 def test_integers_wrap_also_when_exact() -> None:

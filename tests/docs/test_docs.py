@@ -125,3 +125,14 @@ def test_the_machines_of_a_document_are_proved(path: Path) -> None:
                 assert isinstance(check(machine), Proof), f"{where}: {machine.title}"
         elif block.language == "python":
             exec(compile(block.text, f"{path.name}:{block.line}", "exec"), {})
+
+
+def test_the_architecture_names_every_folder_and_files_that_are_there() -> None:
+    text, folders = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8"), set[str]()
+    for line in text.splitlines():
+        if row := re.match(r"\| ((?:`\w+/`(?:, )?)+) \|", line):
+            homes = re.findall(r"`(\w+)/`", row[1])
+            folders.update(homes)
+            for name in re.findall(r"`(\w+\.py)`", line):
+                assert any((ROOT / "tinygpu" / home / name).is_file() for home in homes), f"{name} is in none of {homes}"
+    assert folders == {path.parent.name for path in (ROOT / "tinygpu").glob("*/*.py")}

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from tests.meaning.certain import is_undefined
 from tests.meaning.equations import Cells, Equations, OpFault, Plain, admitted
-from tests.meaning.laws import broken
+from tests.meaning.laws import fails
 from tests.meaning.machine import Machine, equal, run
 from tests.meaning.memory import Fault
 from tests.meaning.oracle import paths
@@ -79,7 +79,7 @@ def judge(
         if BUILT_IN.fullmatch(name):
             return Judged(WRONG, f"a monoid of the file is called {name}")
     for name in sorted(set(monoids_of(program))):
-        if why := broken(name, chance):
+        if why := fails(name, chance):
             return Judged(WRONG, why)
     runs, loose, cannot, nowhere = 0, "", "", True
     large: list[dict[str, int]] = []

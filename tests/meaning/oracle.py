@@ -6,13 +6,13 @@ a program is right if it is right on every path. The first answer is the one of 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from tests.meaning.certain import Rounded
-from tests.meaning.values import CannotJudge, less, same
+from tests.meaning.values import INF, CannotJudge, less, same
+from tests.meaning.values import number as real
 
 PATHS, LONG = 24, 400
 
@@ -67,8 +67,8 @@ class Oracle:
 
     def between(self, value: tuple[Any, bool]) -> tuple[tuple[Any, bool], tuple[Any, bool]]:
         """The least and the greatest that a value may be, and whether it may be that itself."""
-        low: tuple[Any, bool] = (-math.inf, True)
-        high: tuple[Any, bool] = (math.inf, True)
+        low: tuple[Any, bool] = (real(-INF), True)
+        high: tuple[Any, bool] = (real(INF), True)
         for (op, a, b), holds in self.tests.items():
             number = b if a == value else a
             if value not in (a, b) or isinstance(number, tuple):

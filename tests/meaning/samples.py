@@ -15,7 +15,9 @@ from typing import Any
 
 from tests.meaning.equations import Cells, Equations, OpFault, Plain, admitted, shape_of
 from tests.meaning.values import WIDTH, ends, wrap
+from tests.meaning.values import number as real
 from tinygpu.category.node import BOOL, INDEX, App, Const, Term
+from tinygpu.category.node import FLOATS as TYPES
 from tinygpu.category.term import walk
 from tinygpu.program.step import Assign, For, If, Program, steps
 
@@ -179,7 +181,7 @@ def inputs_to_try(program: Program, sizes: dict[str, int], chance: random.Random
     for tried, row in enumerate(rows([t.dtype for t, _ in places], sizes, special(program), chance, max(count, 20)), 1):
         inputs: dict[str, Cells] = {t.name: {} for t in program.op.inputs}
         for (tensor, place), value in zip(places, row, strict=True):
-            inputs[tensor.name][place] = (value, True)
+            inputs[tensor.name][place] = (real(value) if tensor.dtype in TYPES else value, True)
         if admitted(program.op.promises, Equations(program.op, sizes, inputs), sizes):
             found += 1
             yield inputs

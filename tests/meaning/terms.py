@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from fractions import Fraction
 from functools import reduce
 from typing import Any, Protocol, TypeAlias
 
@@ -26,7 +25,7 @@ FITS = 1 << 63
 BEYOND, BEFORE = (
     (("gt", INF), ("lt", -INF)),
     (("lt", INF), ("gt", -INF)),
-)  # comparisons with what is last, and what is first, that are false
+)  # comparisons with what is last, or first, that are false
 
 
 class World(Protocol):
@@ -77,7 +76,7 @@ def evaluate(term: Term, env: Env, world: World) -> Value:
         return world.read(term, tuple([evaluate(i, env, world) for i in term.index]), env)  # type: ignore[union-attr,arg-type]
     if kind is Const:
         value, dtype = term.value, term.dtype  # type: ignore[union-attr]
-        return (v.literal(value, dtype) if dtype in FLOATS and abs(value) != INF else value), True
+        return (v.literal(value, dtype) if dtype in FLOATS else value), True
     if kind is Fold:
         return fold(term, env, world)  # type: ignore[arg-type]
     raise TypeError(f"not a term: {term!r}")
@@ -227,7 +226,7 @@ def cast(term: App, a: Number, sure: Any, world: World) -> Value:
                 ("bf16", "f64"),
             )
             return a, sure if widened else Rounded()
-        return (a if a is UNDEFINED else Fraction(int(a))), Rounded()
+        return (a if a is UNDEFINED else v.number(int(a))), Rounded()
     if dtype == BOOL:
         return (a if a is UNDEFINED else a != 0), sure
     if source in FLOATS:
@@ -254,12 +253,12 @@ def unit_of(monoid: str, dtype: str) -> Value:
         return tuple(evaluate(term, {}, None) for term in monoid.identity), True  # type: ignore[arg-type]
     if monoid in ("max", "min"):
         if dtype in FLOATS:
-            return (-INF if monoid == "max" else INF), True
+            return v.number(-INF if monoid == "max" else INF), True
         if dtype not in WIDTH:
             raise CannotJudge("the largest index of none")
         return v.ends(dtype)[monoid == "min"], True
     number = {"sum": 0, "prod": 1, "any": False, "all": True}[monoid]
-    return (Fraction(number) if dtype in FLOATS else number), True
+    return (v.number(number) if dtype in FLOATS else number), True
 
 
 def combine(monoid: str, dtype: str, a: Value, b: Value, world: World) -> Value:

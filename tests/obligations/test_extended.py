@@ -7,7 +7,6 @@ The one idea: the judge of `tests/meaning` reads the same terms number by number
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from typing import Any
 
 from hypothesis import given
@@ -15,13 +14,13 @@ from hypothesis import strategies as st
 
 from tests.meaning.equations import Plain
 from tests.meaning.terms import evaluate
-from tests.meaning.values import UNDEFINED, same
+from tests.meaning.values import UNDEFINED, number, same
 from tinygpu.category.term import BOOL, TRUE, App, Const, Term, Var
 from tinygpu.obligations.extended import NOTHING, cases, infinite, truths
 
-FINITE = {"x": Fraction(2), "y": Fraction(-1), "z": Fraction(0)}
+FINITE = {"x": number(2), "y": number(-1), "z": number(0)}
 ENV = {"up": Const(math.inf, "f64"), "down": Const(-math.inf, "f64")}
-NUMBERS = {**FINITE, "up": math.inf, "down": -math.inf}
+NUMBERS = {**FINITE, "up": number(math.inf), "down": number(-math.inf)}
 COMPARED = st.sampled_from(["lt", "le", "gt", "ge", "eq", "ne"])
 
 
@@ -66,7 +65,7 @@ def test_one_case_holds_and_says_the_value(term: Term) -> None:
     (said,) = holding(cases(term, ENV))
     if said is None or said is NOTHING:
         return  # it may say less than is known: a sum of three with an infinity among them
-    want, got = known(term, NUMBERS), said.value if infinite(said) else known(said, FINITE)
+    want, got = known(term, NUMBERS), number(said.value) if infinite(said) else known(said, FINITE)
     assert want is not UNDEFINED, "a value is claimed where there is none"
     assert same(got, want)
 

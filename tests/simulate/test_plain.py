@@ -6,7 +6,6 @@ Comes in: a program, most of them wrong in some way. Goes out: nothing. The one 
 from __future__ import annotations
 
 import random
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from tests.meaning import machine as plain
 from tests.meaning.equations import Cells
 from tests.meaning.memory import Fault
 from tests.meaning.oracle import Oracle
-from tests.meaning.values import CannotJudge, TooLarge
+from tests.meaning.values import CannotJudge, TooLarge, number
 from tests.mutants.mutate import mutants
 from tests.program.library import TEXTS, program, shipped
 from tinygpu.category.number import load
@@ -31,7 +30,7 @@ MUTANTS = 40  # of each
 
 def cells(values: Any, dtype: str) -> Cells:
     """An input, exactly."""
-    exact = Fraction if dtype[0] in "fb" and dtype != "bool" else int
+    exact = number if dtype[0] in "fb" and dtype != "bool" else int
     return {place: (exact(value.item()), True) for place, value in np.ndenumerate(load(values, dtype))}
 
 

@@ -67,6 +67,7 @@ EDITS = {  # name: spec and machine, behind what, what is changed, to what, the 
     "arguments that change places": (TILE, "def matmul_128x128(A: Array", "launch(A, B,", "launch(B, A,", "TG822", "returns"),
     "another table": (TILE, "matmul_128x128_launch = ", "matmul_128x128_spec", "{}", "TG822", "made otherwise"),
     "a helper": (TILE, "", "wide_store = runtime.wide_store", "wide_store = runtime.wide_load", "TG821", "not the helper"),
+    "a helper of CPU kernels": (TILE, "", "quotient = runtime.quotient", "quotient = runtime.remainder", "TG821", "not the helper"),
     "another runtime": (TILE, "", "import tinygpu_runtime as runtime", "import numpy as runtime", "TG821", "another runtime"),
     "any runtime": (TILE, "", 'getattr(runtime, "VERSION", "") !=', 'getattr(runtime, "VERSION", "") ==', "TG821", "another runtime"),
     "a name given twice": (TILE, "", "Array: TypeAlias", "cuda_names = None\nArray: TypeAlias", "TG821", ""),

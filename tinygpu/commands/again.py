@@ -19,7 +19,7 @@ from tinygpu.commands.subjects import INVALID, Subject
 from tinygpu.commands.together import processes
 from tinygpu.diagnostic import Diagnostic
 from tinygpu.obligations import claims_of
-from tinygpu.obligations.obligation import Gap, Inhabited
+from tinygpu.obligations.obligation import Claim, Gap, Inhabited
 from tinygpu.program.step import Program
 from tinygpu.proof.certificate import formula, hash_of
 from tinygpu.proof.summary import NAMED
@@ -55,9 +55,8 @@ class Stated:
         return numbered(self.text), self.exists
 
 
-Proved = tuple[
-    tuple[Stated, str], ...
-]  # with who proved it: `both`, `z3`, `cvc5`, nobody, or `false` where somebody has a counterexample
+# with who proved it: `both`, `z3`, `cvc5`, nobody, or `false` where somebody has a counterexample
+Proved = tuple[tuple[Stated, str], ...]
 Runs = Agreement | Disagreement | None  # None: none were asked for
 
 
@@ -93,9 +92,8 @@ def who(found: Answer | None) -> str:
         return ""
     if "false" in (found.z3, found.cvc5):
         return "false"
-    return {(True, True): "both", (True, False): "z3", (False, True): "cvc5"}.get(
-        (found.z3 == "proved", found.cvc5 == "proved"), ""
-    )
+    by = [name for name in ("z3", "cvc5") if getattr(found, name) == "proved"]
+    return "both" if len(by) == 2 else "".join(by)
 
 
 def replay_all(found: Sequence[Subject], jobs: int, run: bool, now: Callable[[str], None]) -> tuple[Replayed, ...]:
@@ -131,26 +129,23 @@ def stated(task: tuple[str, bool]) -> tuple[tuple[Stated, ...], Runs]:
 
 def states(program: Program) -> tuple[Stated, ...]:
     """The obligations of a program, each once."""
-    found: dict[Stated, None] = {}
-    for claim in claims_of(program):
-        if isinstance(claim, Gap):
-            found[Stated(claim.kind, claim.code, claim.reason, "")] = None
-        else:
-            found[Stated(claim.kind, claim.code, claim.sentence, formula(claim), isinstance(claim, Inhabited))] = None
-    return tuple(found)
+    return tuple(dict.fromkeys(map(_stated, claims_of(program))))
+
+
+def _stated(claim: Claim) -> Stated:
+    if isinstance(claim, Gap):
+        return Stated(claim.kind, claim.code, claim.reason, "")
+    return Stated(claim.kind, claim.code, claim.sentence, formula(claim), isinstance(claim, Inhabited))
 
 
 def failures(replayed: Replayed) -> tuple[Diagnostic, ...]:
     """What no solver proves again, or one of them has a counterexample to; and what a run showed."""
     found = []
     for one, by in replayed.obligations:
-        said = f"{one.kind} ({one.code}) of {replayed.subject.machine}: {one.sentence}"
-        if not one.text:
-            found.append(Diagnostic(FAILS, f"no formula states {said}", verdict="unknown"))
-        elif by == "false":
-            found.append(Diagnostic(FAILS, f"a solver has a counterexample to {said}", verdict="refuted"))
-        elif not by:
-            found.append(Diagnostic(FAILS, f"not proved again: {said}", verdict="unknown"))
+        what = "no formula states" if not one.text else "a solver has a counterexample to" if by == "false" else "not proved again:"
+        if by in ("", "false"):
+            title = f"{what} {one.kind} ({one.code}) of {replayed.subject.machine}: {one.sentence}"
+            found.append(Diagnostic(FAILS, title, verdict="refuted" if by else "unknown"))
     if isinstance(replayed.runs, Disagreement):
         title = f"a run of {replayed.subject.machine} is not what its equation says, {replayed.runs}"
         found.append(Diagnostic(FAILS, title, verdict="refuted"))

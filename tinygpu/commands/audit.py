@@ -103,30 +103,25 @@ def ledgers_of(
     problems: list[Diagnostic] = []
     for subject, one in zip(found, replayed, strict=True):
         problems += (*subject.problems, *(failures(one) if one else ()))
-        certificate = subject.certificate if not subject.problems else None
-        certificate = certificate or proved(subject)
-        if certificate is None:
-            problems.append(unproved(subject))
+        known = subject.certificate if subject.certificate and not subject.problems else proved(subject)
+        if isinstance(known, Diagnostic):
+            problems.append(known)
         else:
-            ledgers.append(Ledger(subject, certificate, axioms(subject.program), one))
+            ledgers.append(Ledger(subject, known, axioms(subject.program), one))
     return ledgers, problems
 
 
-def proved(subject: Subject) -> Certificate | None:
-    """A certificate made here and now, for what comes without one."""
+def proved(subject: Subject) -> Certificate | Diagnostic:
+    """A certificate made here and now, for what comes without one; or that it is not proved, and whether it is wrong, which is shown by `check`."""
     from tinygpu.proof.certificate import certify
-    from tinygpu.proof.kernel import Proof, prove
-
-    result = prove(subject.program)
-    return certify(result) if isinstance(result, Proof) else None
-
-
-def unproved(subject: Subject) -> Diagnostic:
-    """What is said of a machine without a proof: whether it is wrong, which is shown by `check`."""
     from tinygpu.proof.check import Refutation, check
+    from tinygpu.proof.kernel import Proof
 
-    verdict = "refuted" if isinstance(check(subject.program), Refutation) else "unknown"
+    result = check(subject.program)
+    if isinstance(result, Proof):
+        return certify(result)
     helps = (f"tinygpu check {subject.path} says why",) if subject.path.endswith(".tgpu") else ()
+    verdict = "refuted" if isinstance(result, Refutation) else "unknown"
     return Diagnostic("TG911", f"{subject.machine} of {subject.path} is not proved", verdict=verdict, helps=helps)
 
 

@@ -51,18 +51,13 @@ def run(arguments: argparse.Namespace) -> int:
     if style == "human":
         tell(replayed, cvc5_module() is None)
         for path, several in kernels.items():
-            print(f"{path}: the kernels {verdict_on(several)}")
-        show(problems, style)
-    elif style == "json":
+            said = "are not shown to do what these programs say" if several else "do what these programs say, for all sizes"
+            print(f"{path}: the kernels {said}")
+    if style == "json":
         print_json({"machines": [as_row(r) for r in replayed]}, problems)
     else:
         show(problems, style)
     return code_of(replayed, problems, arguments.strict)
-
-
-def verdict_on(several: Sequence[Diagnostic]) -> str:
-    """What is said of the text of a module."""
-    return "are not shown to do what these programs say" if several else "do what these programs say, for all sizes"
 
 
 def code_of(replayed: Sequence[Replayed], problems: Sequence[Diagnostic], strict: bool = False) -> int:

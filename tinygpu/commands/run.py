@@ -9,13 +9,16 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from tinygpu.commands.common import REFUTED, add_format, show
 from tinygpu.commands.specs import Judged, exit_code, judge, line, load_sound, sized, usual_sizes, width_of, words
 from tinygpu.commands.together import Progress
 from tinygpu.diagnostic import TinygpuError
+from tinygpu.record import dataclass
 
 if TYPE_CHECKING:
     from tinygpu.model.machine import Machine
@@ -82,6 +85,7 @@ def run_one(
 ) -> bool:
     """One machine: its first call, the comparison, its best time, and numpy's on the same arrays."""
     from tinygpu.run.baseline import best_seconds
+    from tinygpu.schedule.contract import solve
     from tinygpu.simulate.fault import SimulationBudget
     from tinygpu.simulate.inputs import random_inputs
 
@@ -90,7 +94,7 @@ def run_one(
     try:
         inputs = random_inputs(op, sizes, seed)
         arrays = [gpu.put(inputs[t.name]) if gpu and t.shape else inputs[t.name] for t in op.inputs]
-        missing = {s: sizes[s] for s in sizes_by_keyword(op)}
+        missing = {s: sizes[s] for s in solve(op)[1]}  # that no input tells
         start = time.perf_counter()
         out = launcher(*arrays, **missing)
         first = time.perf_counter() - start
@@ -121,13 +125,6 @@ def affordable(machine: Machine, sizes: dict[str, int], device: str) -> None:
         raise TinygpuError.of("TG905", title, help="choose smaller sizes, if the loops do not have their lengths in the spec")
 
 
-def sizes_by_keyword(op: Op) -> tuple[str, ...]:
-    """The sizes that no input tells."""
-    from tinygpu.schedule.contract import solve
-
-    return solve(op)[1]
-
-
 def compare_with_equation(
     op: Op, sizes: dict[str, int], inputs: dict[str, Any], results: dict[str, Any], seed: int
 ) -> tuple[list[Any], str]:
@@ -153,33 +150,30 @@ def numpy_seconds(op: Op, inputs: dict[str, Any], results: list[Any]) -> float |
     """numpy's best time for the same, where it has a call for it."""
     from tinygpu.run.baseline import baseline, best_seconds
 
-    call = baseline(op)
-    if call is None:
-        return None
-    out = results[0].copy()
-    return best_seconds(lambda: call.run(inputs, out))
+    call, out = baseline(op), results[0].copy()
+    return None if call is None else best_seconds(lambda: call.run(inputs, out))
 
 
 def speed(op: Op, sizes: dict[str, int], seconds: float, yardstick: float | None) -> str:
     """The ratio to numpy, or the bytes of the arrays in a second."""
-    from math import prod
-
     from tinygpu.category.dtype import BYTES
     from tinygpu.category.evaluate import evaluate
     from tinygpu.run.baseline import baseline, blas
 
-    call = baseline(op)
-    if call is not None and yardstick is not None:
+    if (call := baseline(op)) is not None and yardstick is not None:
         return f"{yardstick / seconds:.2f} of numpy's {call.text} ({blas()}, {yardstick * 1e3:.3g} ms)"
     moved = sum(BYTES[t.dtype] * prod(int(evaluate(e, sizes)) for e in t.shape) for t in op.tensors)
     return f"{moved / seconds / 1e9:.1f} GB/s"
 
 
+@dataclass(frozen=True, slots=True)
 class Gpu:
-    """Arrays on a GPU, through CuPy or torch."""
+    """Arrays on a GPU, through torch or CuPy."""
 
-    def __init__(self, library: Any, name: str, put: Any, get: Any, wait: Any):
-        self.library, self.name, self.put, self.get, self.wait = library, name, put, get, wait
+    name: str
+    put: Callable[[Any], Any]
+    get: Callable[[Any], Any]
+    wait: Callable[[], None]
 
 
 def gpu_arrays() -> Gpu | None:
@@ -188,20 +182,16 @@ def gpu_arrays() -> Gpu | None:
 
     if importlib.util.find_spec("cuda") is None or importlib.util.find_spec("numba_cuda") is None:
         return None
-    try:
+    with suppress(ImportError):
         import torch
 
         if torch.cuda.is_available():
             name = torch.cuda.get_device_name()
-            return Gpu(torch, name, lambda a: torch.from_numpy(a).cuda(), lambda t: t.cpu().numpy(), torch.cuda.synchronize)
-    except ImportError:
-        pass
-    try:
+            return Gpu(name, lambda a: torch.from_numpy(a).cuda(), lambda t: t.cpu().numpy(), torch.cuda.synchronize)
+    with suppress(ImportError):
         import cupy
 
         if cupy.cuda.is_available():
             name = cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
-            return Gpu(cupy, name, cupy.asarray, cupy.asnumpy, cupy.cuda.runtime.deviceSynchronize)
-    except ImportError:
-        pass
+            return Gpu(name, cupy.asarray, cupy.asnumpy, cupy.cuda.runtime.deviceSynchronize)
     return None

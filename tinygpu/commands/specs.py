@@ -108,11 +108,10 @@ def judge(path: str, machine: Machine, budget: int | None = None, hashed: bool =
         error.add_note(f"while checking {machine.title} of {path}")
         raise
     seconds = time.perf_counter() - start
-    match verdict:
-        case pipeline.Refutation(diagnostic=one):
-            return Judged(path, machine, "refuted", (one,), seconds, None, verdict)
-        case pipeline.Unknown(diagnostics=several):
-            return Judged(path, machine, "unknown", several, seconds, None, verdict)
+    if isinstance(verdict, pipeline.Refutation):
+        return Judged(path, machine, "refuted", (verdict.diagnostic,), seconds, None, verdict)
+    if isinstance(verdict, pipeline.Unknown):
+        return Judged(path, machine, "unknown", verdict.diagnostics, seconds, None, verdict)
     from tinygpu.proof.certificate import digest
     from tinygpu.proof.summary import sizes
 

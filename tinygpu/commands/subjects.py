@@ -15,7 +15,6 @@ from pathlib import Path
 from tinygpu import pipeline
 from tinygpu.commands.common import find, place, read_text
 from tinygpu.diagnostic import Diagnostic, TinygpuError
-from tinygpu.model.machine import Machine
 from tinygpu.model.source import said
 from tinygpu.program.step import Program
 from tinygpu.proof.certificate import Certificate, program_text, sha
@@ -103,8 +102,8 @@ def of_spec(spec: pipeline.Loaded, proofs: Path) -> Iterator[Subject]:
     """Every machine of a spec, with its certificate from the folder of proofs where there is one."""
     for machine in spec.machines:
         program = pipeline.program(machine)
-        text, file, problems = program_text(program), place(proofs, spec.path, machine), []
-        certificate = None
+        text, file = program_text(program), place(proofs, spec.path, machine)
+        certificate, problems = None, list[Diagnostic]()
         if os.path.isfile(file):  # a name that is too long is none
             try:
                 certificate = read_certificate(read_text(str(file)))
@@ -113,21 +112,15 @@ def of_spec(spec: pipeline.Loaded, proofs: Path) -> Iterator[Subject]:
                 elif certificate.source != sha(said(spec.tree, machine.name)):
                     problems.append(_stale(file, "text", machine.title))
                 else:
-                    problems += [Diagnostic(INVALID, f"{file}: {said_}") for said_ in of_machine(certificate, machine, program)]
+                    names = (("machine", certificate.machine, machine.title), ("op", certificate.op, machine.op.name))
+                    wrong = [
+                        *certificate.differs(program),
+                        *(f"its {what}: {a}; the spec's: {b}" for what, a, b in names if a != b),
+                    ]
+                    problems += [Diagnostic(INVALID, f"{file}: {one}") for one in wrong]
             except ValueError as error:
                 problems.append(Diagnostic(INVALID, f"{file}: {error}"))
         yield Subject(spec.path, machine.title, machine.op.name, text, program, certificate, tuple(problems))
-
-
-def of_machine(certificate: Certificate, machine: Machine, program: Program) -> Iterator[str]:
-    """What a certificate says of a machine of a spec, whose program it has, otherwise than the spec."""
-    yield from certificate.differs(program)
-    for what, theirs, ours in (
-        ("machine", certificate.machine, machine.title),
-        ("op", certificate.op, machine.op.name),
-    ):
-        if theirs != ours:
-            yield f"its {what}: {theirs}; the spec's: {ours}"
 
 
 def _stale(file: Path, what: str, machine: str) -> Diagnostic:

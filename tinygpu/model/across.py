@@ -174,10 +174,8 @@ def heads(phase: Phase, fresh: Callable[[str], str]) -> tuple[Equation, ...]:
     parts = dict(zip(outermost(phase.equation.value), phase.parts, strict=True))
     for fold, (one, grid) in blocks(phase).items():
         around = without(phase.equation.axes, one)
-        here, there = (
-            Axis(grid.name, grid.extent, "data", grid.span),
-            Axis(f"{grid.name} before", grid.extent, "reduction", grid.span),
-        )
+        here = Axis(grid.name, grid.extent, "data", grid.span)
+        there = Axis(f"{grid.name} before", grid.extent, "reduction", grid.span)
         index = tuple(Var(a.name) for a in (*around, there))
         part = Read(parts[fold], index, fold.dtype, fold.span)
         value = Fold(fold.monoid, (there,), Var(there.name) < Var(here.name), part, fold.dtype, fold.span)

@@ -21,6 +21,7 @@ from tinygpu.model.value import index
 from tinygpu.model.work import Factor, Placement, doubly_placed
 from tinygpu.record import dataclass, field, replace
 
+Placed = Mapping[str, Placement | None]  # of each index; None for one that is wrong
 CONSTANT = ("block", "register", "vector")
 
 
@@ -53,7 +54,7 @@ def indices(equation: Equation, scope: Scope) -> tuple[Axis, ...]:
     return tuple(axes.values())
 
 
-def owner(equation: Equation, placed: Mapping[str, Placement | None], setting: Setting) -> Arrow | None:
+def owner(equation: Equation, placed: Placed, setting: Setting) -> Arrow | None:
     """The owner arrow of an equation; None after a message."""
     axes = {a.name: a for a in indices(equation, setting.scope)}
     along = diagonal(equation, (*placed, *setting.table))  # the indices of prefix folds that run along the factors of another index
@@ -68,11 +69,7 @@ def owner(equation: Equation, placed: Mapping[str, Placement | None], setting: S
 
 
 def _chosen(
-    equation: Equation,
-    axes: Mapping[str, Axis],
-    placed: Mapping[str, Placement | None],
-    along: Collection[str],
-    setting: Setting,
+    equation: Equation, axes: Mapping[str, Axis], placed: Placed, along: Collection[str], setting: Setting
 ) -> list[Placement] | None:
     """One placement for each index (merged ones once); None after a message."""
     chosen: list[Placement] = []
@@ -111,7 +108,7 @@ def _arrow(one: Placement, axes: Mapping[str, Axis], equation: Equation, setting
         return _by_term(one, targets[0], setting)
     total = points(targets)
     factors = _with_extents(one, total, equation, setting)
-    if factors is None or not _all_lawful(factors, one, setting):
+    if factors is None or not _lawful(factors, one, setting):
         return None
     return merged(targets, factors, setting.where) if len(targets) > 1 else digits(targets[0], factors, setting.where)
 
@@ -152,22 +149,18 @@ def _agreed(factor: Factor, extent: Term, equation: Equation, one: Placement, se
     return False
 
 
-def _all_lawful(factors: Iterable[Axis], one: Placement, setting: Setting) -> bool:
-    checked = [_lawful(f, one, setting) for f in factors]  # each of them, so that all mistakes are said
-    return all(checked)
-
-
-def _lawful(factor: Axis, one: Placement, setting: Setting) -> bool:
-    """The rules of a single factor of an index."""
-    problems, name, sort = setting.scope.problems, factor.name, factor.sort
-    if sort in CONSTANT and not isinstance(factor.extent, Const):
-        message = "TG136.block" if sort == "block" else "TG136.thread"
-        problems.say(message, factor.span, name=name, sort=sort, extent=factor.extent)
-        return False
-    if sort == "vector" and one.term is None and name != one.factors[-1]:
-        problems.say("TG135.vector", one.place(name), factor.span, name=name, last=one.factors[-1])
-        return False
-    return True
+def _lawful(factors: Iterable[Axis], one: Placement, setting: Setting) -> bool:
+    """The rules of the single factors of an index."""
+    problems = setting.scope.problems
+    before = problems.told
+    for factor in factors:
+        name, sort = factor.name, factor.sort
+        if sort in CONSTANT and not isinstance(factor.extent, Const):
+            message = "TG136.block" if sort == "block" else "TG136.thread"
+            problems.say(message, factor.span, name=name, sort=sort, extent=factor.extent)
+        elif sort == "vector" and one.term is None and name != one.factors[-1]:
+            problems.say("TG135.vector", one.place(name), factor.span, name=name, last=one.factors[-1])
+    return problems.told == before
 
 
 def _by_term(one: Placement, target: Axis, setting: Setting) -> Arrow | None:
@@ -184,7 +177,7 @@ def _by_term(one: Placement, target: Axis, setting: Setting) -> Arrow | None:
             example = _example(factor, target.extent)
             setting.scope.problems.say("TG138.term", factor.span, one.span, name=factor.name, example=example)
     factors = tuple(Axis(f.name, f.extent, f.sort, f.span) for f in table if f.extent is not None and f.extent.dtype != UNKNOWN)
-    if len(factors) < len(table) or not _all_lawful(factors, one, setting):
+    if len(factors) < len(table) or not _lawful(factors, one, setting):
         return None
     below = any(isinstance(t, App) and t.op in ("sub", "neg") for t in walk(term))
     return Arrow(Region(factors).under(term >= 0 if below else TRUE, term < target.extent), (target,), (term,))

@@ -58,12 +58,7 @@ def too_long(equations: tuple[Equation, ...], problems: Problems) -> None:
 
 
 def bulk(term: Term, known: dict[str, tuple[int, int]]) -> tuple[int, int]:
-    """How many nodes, and how many levels, with what is known of the tensors that are read.
-
-    >>> from tinygpu.category.term import Var
-    >>> bulk(Read("a", (Var("i"),), "f32") + Read("a", (Var("i"),), "f32"), {"a": (10, 5)})
-    (25, 7)
-    """
+    """How many nodes, and how many levels, with what is known of the tensors that are read."""
     sizes = [bulk(child, known) for child in children(term)]
     inner = known.get(term.tensor, (0, 0)) if isinstance(term, Read) else (0, 0)
     return 1 + inner[0] + sum(s for s, _ in sizes), 1 + max((inner[1], *(d for _, d in sizes)))

@@ -78,7 +78,8 @@ def clauses_of(machine: tree.Machine, problems: Problems) -> Clauses:
     parts = tuple(Clauses((*others, *one.clauses), (), one.name, _place(one)) for one in launches)
     every = (*others, *(c for one in launches for c in one.clauses))
     for clause in every:
-        _refuse(clause, problems)
+        if isinstance(clause, tree.Layout | tree.LaunchClause):
+            problems.say("TG109.layout" if isinstance(clause, tree.Layout) else "TG109.launch", clause.span)
     for position, one in enumerate(launches):
         first = next((earlier for earlier in launches[:position] if earlier.name == one.name), None)
         if first:
@@ -91,13 +92,6 @@ def clauses_of(machine: tree.Machine, problems: Problems) -> Clauses:
 
 def _place(launch: tree.LaunchClause) -> Span:
     return head(launch.span, f"launch {launch.name}")
-
-
-def _refuse(clause: tree.Clause, problems: Problems) -> None:
-    if isinstance(clause, tree.Layout):
-        problems.say("TG109.layout", clause.span)
-    if isinstance(clause, tree.LaunchClause):
-        problems.say("TG109.launch", clause.span)
 
 
 def names_in(node: object) -> Iterator[str]:

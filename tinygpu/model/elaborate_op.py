@@ -22,6 +22,7 @@ from tinygpu.model.scope import SPECIAL, Scope
 from tinygpu.model.value import condition, index
 from tinygpu.record import replace
 from tinygpu.syntax import tree
+from tinygpu.syntax.node import nodes
 
 
 def elaborate_op(op: tree.Op, file: Scope) -> tuple[Op, ...]:
@@ -81,28 +82,13 @@ def _declared(op: tree.Op, scope: Scope) -> dict[str, Tensor]:
     return tensors
 
 
-def _names(expr: tree.Expr) -> Iterator[tree.Name]:
-    match expr:
-        case tree.Name():
-            yield expr
-        case tree.Binary(_, a, b):
-            yield from _names(a)
-            yield from _names(b)
-        case tree.Unary(_, a):
-            yield from _names(a)
-        case tree.Call(_, args) | tree.Group(args):
-            for a in args:
-                yield from _names(a)
-
-
 def _sizes(op: tree.Op, constants: Mapping[str, int]) -> dict[str, Span]:
     """The free names of the shapes, in order of first use, with the place of that use."""
     sizes: dict[str, Span] = {}
     for tensor in (*op.inputs, *op.outputs):
-        for extent in tensor.shape or ():
-            for name in _names(extent):
-                if name.name not in constants and name.name not in SPECIAL:
-                    sizes.setdefault(name.name, name.span)
+        for name in nodes(tensor.shape):
+            if isinstance(name, tree.Name) and name.name not in constants and name.name not in SPECIAL:
+                sizes.setdefault(name.name, name.span)
     return sizes
 
 

@@ -7,7 +7,6 @@ The one idea: extents of the work object that are not written are inferred from 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from tinygpu.category.term import Axis, Const, Term
 from tinygpu.diagnostic import Span
@@ -22,23 +21,14 @@ from tinygpu.model.work import Factor, Placement, by_index, with_written_extents
 from tinygpu.record import replace
 from tinygpu.syntax import tree
 
-ASSIGNING: tuple[type[Any], ...] = (
-    tree.Compute,
-    tree.Binding,
-    tree.Own,
-    tree.ForEquation,
-    tree.Reduce,
-    tree.Keep,
-    tree.Equations,
-    tree.Stage,
-)
+ASSIGNING = tree.Compute | tree.Binding | tree.Own | tree.ForEquation | tree.Reduce | tree.Keep | tree.Equations | tree.Stage
 BY = ("shuffle", "shared", "atomic")  # how workers of a fold are combined
 
 
 def explicit(clauses: Clauses, table: Mapping[str, Factor], scope: Scope, place: Span) -> tuple[Launch, ...]:
     """The work object of a machine that gives its `program` itself: every extent is written, nothing is placed."""
     problems = scope.problems
-    for one in (*(c for kind in ASSIGNING for c in clauses.of(kind)), *clauses.several):
+    for one in (*(c for c in clauses.every if isinstance(c, ASSIGNING)), *clauses.several):
         problems.say("TG143.program", one.span)
     statements = clauses.program.body if clauses.program else ()
     if clauses.work is None and not any(isinstance(s, tree.LaunchStatement) for s in statements):

@@ -12,24 +12,7 @@ from collections.abc import Mapping, Sequence
 from tinygpu.category.names import claimed
 from tinygpu.category.term import Read, Term, rebuild, walk
 from tinygpu.diagnostic import Span
-from tinygpu.model.across import (
-    atomic,
-    check_atomic,
-    check_blocks,
-    check_open,
-    check_reduce,
-    continued,
-    heads,
-    incomplete,
-    known,
-    left,
-    nested,
-    open_grid,
-    outermost,
-    partial,
-    space,
-    workspaces,
-)
+from tinygpu.model import across
 from tinygpu.model.clauses import Clauses
 from tinygpu.model.launch import derived
 from tinygpu.model.machine import Launch, Phase
@@ -110,7 +93,7 @@ def _targets(one: Clauses, clauses: Clauses, op: Op, scope: Scope) -> tuple[str,
 
 def _put_in(equation: Equation, op: Op) -> bool:
     """Whether an equation may be put in where its value is read: an intermediate without a fold."""
-    return equation.target not in (t.name for t in op.outputs) and not outermost(equation.value)
+    return equation.target not in (t.name for t in op.outputs) and not across.outermost(equation.value)
 
 
 def _equations(op: Op, named: set[str], scope: Scope, place: Span) -> dict[str, Equation]:
@@ -150,7 +133,7 @@ def _next(course: Course, target: str) -> tuple[Equation, ...]:
     if target in course.heads:
         return course.heads[target]
     if target in course.open and target not in course.chained:
-        return (continued(course.open[target]),)
+        return (across.continued(course.open[target]),)
     return (course.equations[target],)
 
 
@@ -164,42 +147,42 @@ def _scan(course: Course, number: int, phase: Phase) -> Phase:
     target, problems = phase.equation.target, course.scope.problems
     first = _head_of(course, target)
     if first is not None:  # the second: what comes before each block
-        if incomplete(phase):
-            open_grid(phase, problems)
+        if across.incomplete(phase):
+            across.open_grid(phase, problems)
         course.chained[first] = (*course.chained.get(first, ()), target)
         if len(course.chained[first]) == len(course.heads[first]):
             del course.heads[first]
-        return replace(phase, parts=(target,), known=known(course.open[first], len(course.chained[first]) - 1))
+        return replace(phase, parts=(target,), known=across.known(course.open[first], len(course.chained[first]) - 1))
     if target in course.chained:  # the third: the blocks again
-        check_blocks(course.open.pop(target), phase, problems)
+        across.check_blocks(course.open.pop(target), phase, problems)
         course.done[target] = number
         return replace(phase, before=course.chained[target])
-    if not check_open(phase, problems, sum(target in names for names in course.targets[number + 1 :])):
+    if not across.check_open(phase, problems, sum(target in names for names in course.targets[number + 1 :])):
         return phase
-    phase = partial(phase, course.fresh)
-    course.open[target], course.heads[target] = phase, heads(phase, course.fresh)
-    course.workspaces.extend((*workspaces(phase), *map(space, course.heads[target])))
+    phase = across.partial(phase, course.fresh)
+    course.open[target], course.heads[target] = phase, across.heads(phase, course.fresh)
+    course.workspaces.extend((*across.workspaces(phase), *map(across.space, course.heads[target])))
     return phase
 
 
 def _phase(course: Course, number: int, phase: Phase) -> Phase:
     """A phase with its workspaces, where a fold of it is left open; what a later launch needs to know of it."""
     target, problems = phase.equation.target, course.scope.problems
-    check_reduce(phase, problems)
-    check_atomic(phase, course.op, problems)
-    if target in course.chained or (incomplete(phase) and scans(phase)) or _head_of(course, target) is not None:
+    across.check_reduce(phase, problems)
+    across.check_atomic(phase, course.op, problems)
+    if target in course.chained or (across.incomplete(phase) and scans(phase)) or _head_of(course, target) is not None:
         return _scan(course, number, phase)
-    if not incomplete(phase):
+    if not across.incomplete(phase):
         course.open.pop(target, None)
         course.done[target] = number
         return phase
     later = any(target in names for names in course.targets[number + 1 :])
-    if not later or atomic(phase) or any(left(phase, fold) for fold in nested(phase)):
-        open_grid(phase, problems)
+    if not later or across.atomic(phase) or any(across.left(phase, fold) for fold in across.nested(phase)):
+        across.open_grid(phase, problems)
         return phase
-    phase = partial(phase, course.fresh)
+    phase = across.partial(phase, course.fresh)
     course.open[target] = phase
-    course.workspaces.extend(workspaces(phase))
+    course.workspaces.extend(across.workspaces(phase))
     return phase
 
 
@@ -210,7 +193,7 @@ def _reads(course: Course, number: int, phase: Phase) -> None:
             continue
         name, target = read.tensor, phase.equation.target
         if name in course.open:
-            factors = [a.name for a in incomplete(course.open[name])]
+            factors = [a.name for a in across.incomplete(course.open[name])]
             course.scope.problems.say("TG536.incomplete", read.span, name=name, target=target, factors=factors)
         elif name not in course.done:
             course.scope.problems.say("TG536.before", read.span, name=name, target=target)

@@ -127,9 +127,7 @@ def _made(carrier: Carrier, monoid: tree.Monoid, parts: Mapping[str, tree.Monoid
     lift = _terms(parts["lift"], carrier, replace(scope, values=given))
     apart = {name: pack(carrier.variables(name), carrier) for name in (LEFT, RIGHT)}
     combination = tuple(substitute(term, apart) for term in _terms(parts["combine"], carrier, replace(scope, values=two)))
-    results = (
-        tuple(value(item, inside) for item in parts["result"].value.items) if "result" in parts else tuple(components.values())
-    )
+    results = tuple(value(item, inside) for item in parts["result"].value.items) if "result" in parts else (*components.values(),)
     numbers = tuple(c for c in unit if isinstance(c, Const))
     if len(scope.problems) == before and len(numbers) < len(unit):
         scope.problems.say("TG146.unit", parts["unit"].span, name=monoid.name)

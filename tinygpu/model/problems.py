@@ -90,21 +90,13 @@ def _said(word: object) -> str:
 
 
 def head(span: Span, text: str) -> Span:
-    """The beginning of a declaration, `machine NAME`, to underline instead of all its lines.
-
-    >>> head(Span("f", 10, 99, 2, 1, 7, 2), "machine m").end_column
-    10
-    """
+    """The beginning of a declaration, `machine NAME`, to underline instead of all its lines."""
     length = len(text)
     return replace(span, end=span.start + length, end_line=span.line, end_column=span.column + length)
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
-    """A known name that is close to a mistyped one, as a help; empty if there is none.
-
-    >>> suggestion("matmull", ["matmul", "saxpy"])
-    'did you mean matmul?'
-    """
+    """A known name that is close to a mistyped one, as a help; empty if there is none."""
     from difflib import get_close_matches  # late, as above
 
     close = get_close_matches(name, sorted(set(known)), 1, 0.6)
@@ -112,19 +104,11 @@ def suggestion(name: str, known: Iterable[str]) -> str:
 
 
 def counted(number: int, word: str) -> str:
-    """A number of things.
-
-    >>> counted(1, "value"), counted(2, "axis")
-    ('1 value', '2 axes')
-    """
+    """`1 value`, `2 axes`."""
     return f"{number} {word if number == 1 else 'axes' if word == 'axis' else f'{word}s'}"
 
 
 def listing(names: Iterable[str], word: str = "and") -> str:
-    """Names as people list them.
-
-    >>> listing(["a", "b", "c"]), listing(["a"])
-    ('a, b and c', 'a')
-    """
+    """Names as people list them: `a, b and c`."""
     names = list(names)
     return f"{', '.join(names[:-1])} {word} {names[-1]}" if len(names) > 1 else "".join(names)

@@ -7,7 +7,7 @@ The one idea: a plain read decides; a read in a branch of a condition decides on
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import assert_never
+from typing import Any
 
 from tinygpu.category.term import Const, Term
 from tinygpu.diagnostic import Span
@@ -16,6 +16,7 @@ from tinygpu.model.problems import UNKNOWN
 from tinygpu.model.scope import Scope
 from tinygpu.record import dataclass
 from tinygpu.syntax import tree
+from tinygpu.syntax.node import Node, parts
 
 PLAIN, BRANCH, PADDED, ILL = range(4)
 
@@ -34,36 +35,23 @@ class Occurrence:
     cell: tree.Cell | None = None
 
 
-def occurrences(expr: tree.Expr, name: str, scope: Scope, strength: int = PLAIN) -> Iterator[Occurrence]:
+def occurrences(expr: Any, name: str, scope: Scope, strength: int = PLAIN) -> Iterator[Occurrence]:
     """Every place where `name` stands bare at an axis, in the order of the text."""
+    inside: list[tuple[Any, int]]
     match expr:
-        case tree.Cell(_, index, fill):
-            yield from _in_cell(expr, name, scope, strength)
-            for inner in (*index, *((fill,) if fill else ())):
-                yield from occurrences(inner, name, scope, strength)
         case tree.IfElse(a, c, b) | tree.Call("where", (c, a, b)):
-            yield from occurrences(c, name, scope, strength)
-            for branch in (a, b):
-                yield from occurrences(branch, name, scope, max(strength, BRANCH))
+            inside = [(c, strength), (a, max(strength, BRANCH)), (b, max(strength, BRANCH))]
         case tree.FoldExpr(_, (tree.Binder(own, _, tree.Name(end)),), body, prefix=True) if end == name:  # as far as its terms go
-            yield from occurrences(body, own, scope, max(strength, BRANCH))
-        case tree.FoldExpr(_, binders, body):
-            bounds = [b.bound for b in binders if b.bound]
-            hidden = name in (b.name for b in binders)
-            for inner in (*bounds, *(() if hidden else (body,))):
-                yield from occurrences(inner, name, scope, strength)
-        case tree.Call(_, args) | tree.Group(args):
-            for inner in args:
-                yield from occurrences(inner, name, scope, strength)
-        case tree.Binary(_, left, right):
-            for inner in (left, right):
-                yield from occurrences(inner, name, scope, strength)
-        case tree.Unary(_, inner) | tree.Field(inner) | tree.Sized(_, inner):
-            yield from occurrences(inner, name, scope, strength)
-        case tree.Number() | tree.Name():
-            pass
+            inside, name = [(body, max(strength, BRANCH))], own
+        case tree.FoldExpr(_, binders, _) if name in (b.name for b in binders):  # another one of that name
+            inside = [(binders, strength)]
+        case tuple():
+            inside = [(one, strength) for one in expr]
         case _:
-            assert_never(expr)
+            yield from _in_cell(expr, name, scope, strength) if isinstance(expr, tree.Cell) else ()
+            inside = [(one, strength) for one in parts(expr) if isinstance(one, Node | tuple)]
+    for one, how in inside:
+        yield from occurrences(one, name, scope, how)
 
 
 def _in_cell(cell: tree.Cell, name: str, scope: Scope, strength: int) -> Iterator[Occurrence]:

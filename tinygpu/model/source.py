@@ -52,13 +52,7 @@ def needed(declared: tuple[Declared, ...], *users: object) -> tuple[Declared, ..
 
 
 def declares(declared: tuple[Declared, ...], dtype: str) -> bool:
-    """Whether a dtype stands in the op of these declarations: its tensors have it, or it converts to it.
-
-    >>> from tinygpu.syntax.parse import parse
-    >>> op = parse("op f(x: f16[n]) -> (y: f32[n]) { y[i] = f32(x[i]) }").declarations
-    >>> declares(op, "f16"), declares(op, "f64")
-    (True, False)
-    """
+    """Whether a dtype stands in the op of these declarations: its tensors have it, or it converts to it."""
     return any(dtype in _words(d) for d in declared if isinstance(d, tree.Op))
 
 

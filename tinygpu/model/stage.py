@@ -158,10 +158,8 @@ def _sides(clause: tree.Stage, sought: Sought, around: Around) -> tuple[Side, ..
         assert isinstance(name, tree.Name)
         made = side(name.name, [index[axis] for index in pulled], factors)
         if isinstance(made, str):
-            at, fix = (
-                "the whole launch" if sought.at == BLOCK else f"one turn of {sought.at}",
-                _smaller(clause, made, around, factors),
-            )
+            at = "the whole launch" if sought.at == BLOCK else f"one turn of {sought.at}"
+            fix = _smaller(clause, made, around, factors)
             around.scope.problems.say("TG540.extent", name.span, name=name.name, at=at, reason=made, fix=fix)
             return None
         sides.append(made)
@@ -227,12 +225,11 @@ def _copy(clause: tree.Stage, said: Clauses, sides: tuple[Side, ...], around: Ar
 
 def _lawful(said: Clauses, table: Mapping[str, Factor], around: Around) -> bool:
     """Whether the copy is done by the block, with factors of its own."""
-    right, of_block = True, {a.name for a in around.launch.block}
+    problems, of_block = around.scope.problems, {a.name for a in around.launch.block}
+    before = problems.told
     for factor in table.values():
         if factor.sort == "grid":
-            around.scope.problems.say("TG543.grid", factor.span)
-            right = False
+            problems.say("TG543.grid", factor.span)
         if factor.sort != BLOCK and factor.name in of_block and not said.work:
-            around.scope.problems.say("TG102.of_block", factor.span, name=factor.name)
-            right = False
-    return right
+            problems.say("TG102.of_block", factor.span, name=factor.name)
+    return problems.told == before

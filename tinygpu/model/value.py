@@ -9,23 +9,8 @@ from __future__ import annotations
 from typing import assert_never
 
 from tinygpu.category.monoid import Carrier
-from tinygpu.category.operation import ARITHMETICAL, COMPARING
-from tinygpu.category.term import (
-    BOOL,
-    COMPARISONS,
-    FLOATS,
-    INDEX,
-    SHUFFLES,
-    App,
-    Const,
-    Read,
-    Term,
-    apply,
-    ceildiv,
-    conjunction,
-    negation,
-    select,
-)
+from tinygpu.category.operation import ARITHMETICAL, COMPARING, COMPARISONS, SHUFFLES
+from tinygpu.category.term import BOOL, FLOATS, INDEX, App, Const, Read, Term, apply, ceildiv, conjunction, negation, select
 from tinygpu.model.bulk import flat
 from tinygpu.model.call import called, component, may_call
 from tinygpu.model.dtype import LITERAL, meet, not_offered, offered, settle, to_index

@@ -22,13 +22,7 @@ from tinygpu.syntax import tree
 LEVELS = ("grid", "block")
 OWN = ("time", "register", "vector")
 MOST = 32  # factors of a machine; proving takes longer with each
-CARRIED = {
-    "grid": "the grid",
-    "block": "the block",
-    "time": "time",
-    "register": "register",
-    "vector": "vector",
-}
+CARRIED = {sort: f"the {sort}" if sort in LEVELS else sort for sort in (*LEVELS, *OWN)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +47,13 @@ def factor_table(clauses: Clauses, scope: Scope) -> dict[str, Factor]:
     carried = [(level.name, item) for level in _levels(clauses.work, scope) for item in level.factors.items]
     own = [(sort, one) for sort in OWN for c in clauses.anywhere(tree.Own) if c.sort == sort for one in c.factors]
     for sort, item in (*carried, *own):
-        if isinstance(item, tree.Name | tree.Sized):
-            sized = (
-                (_extent(item.extent, scope), item.span, item.extent.span) if isinstance(item, tree.Sized) else (None, item.span)
-            )
-            _declare(Factor(item.name, sort, *sized), table, scope)
-        else:
-            scope.problems.say("TG127.level", item.span, level=sort)
+        match item:
+            case tree.Name(name):
+                _declare(Factor(name, sort, None, item.span), table, scope)
+            case tree.Sized(name, extent):
+                _declare(Factor(name, sort, _extent(extent, scope), item.span, extent.span), table, scope)
+            case _:
+                scope.problems.say("TG127.level", item.span, level=sort)
     if len(table) > MOST:
         scope.problems.say("TG145.factors", list(table.values())[MOST].span, most=MOST, count=len(table), number=MOST + 1)
     return table
@@ -160,9 +154,9 @@ def placement(binding: tree.Binding, table: Mapping[str, Factor], scope: Scope) 
     names = [i.name for i in items if isinstance(i, tree.Name | tree.Sized)]
     if len(names) < len(items) or not _known(items, table, scope):
         return None
-    for place, item in enumerate(items):
-        if names[place] in names[:place]:
-            scope.problems.say("TG131.same", item.span, items[names.index(names[place])].span, name=names[place])
+    for name, item in zip(names, items, strict=True):
+        if (first := items[names.index(name)]) is not item:
+            scope.problems.say("TG131.same", item.span, first.span, name=name)
             return None
     return Placement(binding.indices, tuple(names), binding.span, tuple(i.span for i in items))
 
@@ -196,12 +190,11 @@ def _known(items: Iterable[tree.Expr], table: Mapping[str, Factor], scope: Scope
 def doubly_placed(placements: Iterable[Placement], problems: Problems) -> bool:
     """Whether a factor is a digit of two indices of one equation; says so."""
     seen: dict[str, Placement] = {}
-    twice = False
+    before = problems.told
     for one in placements:
         for name in one.factors:
-            if name in seen:
-                twice = True
-                here, there = " and ".join(one.indices), " and ".join(seen[name].indices)
-                problems.say("TG131.two", one.place(name), seen[name].place(name), name=name, here=here, there=there)
+            if (first := seen.get(name)) is not None:
+                here, there = " and ".join(one.indices), " and ".join(first.indices)
+                problems.say("TG131.two", one.place(name), first.place(name), name=name, here=here, there=there)
             seen[name] = one
-    return twice
+    return problems.told > before

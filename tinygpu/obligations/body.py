@@ -41,6 +41,8 @@ from tinygpu.obligations.obligation import Claim, Obligation
 from tinygpu.obligations.shape import OPENED, combine, expand, flatten, met, neat, one_fold, outside, parts_of, put
 from tinygpu.record import dataclass, field
 
+NUMBER = (TRUE, TRUE)
+
 
 @dataclass(frozen=True, slots=True)
 class Symbols:
@@ -48,6 +50,18 @@ class Symbols:
 
     ends: dict[str, tuple[Term, Term]] = field(default_factory=dict)
     meant: dict[str, Term] = field(default_factory=dict)
+
+    def new(self, fold: Term, ends: tuple[Term, Term] | None, value: Term, claim: Term, point: Region) -> Var:
+        """A symbol for a fold, whose number no other symbol has there, whatever it stands for: the number of one that may be infinite is asked
+        of too."""
+        taken = frozenset(self.meant).union(*map(variables, (value, claim, *point.guard)))
+        numbers = (f"{len(point.axes)}.{number}" for number in count())
+        number = next(n for n in numbers if not {f"{kind} {n}" for kind in ("fold", "number")} & taken)
+        symbol = Var(f"{'number' if ends == NUMBER else 'fold'} {number}", fold.dtype)
+        self.meant[symbol.name] = fold
+        if ends is not None:
+            self.ends[symbol.name] = ends
+        return symbol
 
 
 def same(
@@ -103,9 +117,7 @@ def shared(value: Term, claim: Term, point: Region, symbols: Symbols) -> tuple[T
     """Both with a symbol for each fold that stands in both and has a value whatever the data is: then no case is split for its sake."""
     theirs = frozenset(outer_folds(claim))
     for fold in (f for f in outer_folds(value) if f in theirs and f.dtype in FLOATS and total(f) and find_region(value, f) == f):
-        ends = surely(fold, point)
-        symbol = unused("number" if ends == (TRUE, TRUE) else "fold", fold.dtype, value, claim, point, symbols)
-        symbols.ends[symbol.name], symbols.meant[symbol.name] = ends, fold
+        symbol = symbols.new(fold, surely(fold, point), value, claim, point)
         value, claim = put(value, fold, symbol), put(claim, fold, symbol)
     return value, claim
 
@@ -131,16 +143,11 @@ def named(
     parts, rest = divide(parts_of(wanted.monoid, region), wanted, claim)
     if rest and not as_monoid(wanted.monoid).commutative:
         return value, claim
-    both = surely(wanted, point) if wanted.dtype in FLOATS else (FALSE, FALSE)
-    what = "number" if both == (TRUE, TRUE) else "fold"  # the second may be infinite (`limited`)
-    symbol = unused(what, wanted.dtype, value, claim, point, symbols)
+    symbol = symbols.new(wanted, surely(wanted, point) if wanted.dtype in FLOATS else None, value, claim, point)
     yield from match(parts, wanted, point, labels, lambda a, b, p: same(a, b, p, labels))
-    op, symbols.meant[symbol.name] = as_monoid(wanted.monoid).op, wanted
-    if wanted.dtype in FLOATS:
-        symbols.ends[symbol.name] = both
-    elif isinstance(wanted.dtype, Carrier) and allowed(wanted, point, symbols.ends):
-        symbols.ends[symbol.name] = (TRUE, TRUE)
-    value = put(value, region, combine(op, wanted.dtype, symbol, *rest))
+    if isinstance(wanted.dtype, Carrier) and allowed(wanted, point, symbols.ends):
+        symbols.ends[symbol.name] = NUMBER
+    value = put(value, region, combine(as_monoid(wanted.monoid).op, wanted.dtype, symbol, *rest))
     if len(parts) == 1:
         value = put(value, parts[0], symbol)
     return value, put(claim, wanted, symbol, one_fold)
@@ -152,9 +159,8 @@ def numbered(
     """Both with a symbol for each fold that is a number there, and in one of them only; that the program's have a value is said here."""
     theirs = {neat(f, OPENED) for f in outer_folds(claim)}
     for fold in dict.fromkeys(f for t in (value, claim) for f in outer_folds(t) if f.dtype in FLOATS):
-        if surely(fold, point) == (TRUE, TRUE):
-            symbol = unused("number", fold.dtype, value, claim, point, symbols)
-            symbols.meant[symbol.name] = like = neat(fold, OPENED)
+        if surely(fold, point) == NUMBER:
+            symbol = symbols.new(like := neat(fold, OPENED), NUMBER, value, claim, point)
             if like not in theirs:
                 yield from evaluated(fold, claim, point, labels, symbols.ends)
             value, claim = (put(t, like, symbol, lambda f: neat(f, OPENED)) for t in (value, claim))
@@ -187,13 +193,6 @@ def _finished(
         yield Obligation("body", "TG502", title, sentence, tuple(substitute(f, names) for f in there.facts), equal(*reals), labels)
     yield from defined(value, claim, there, labels, ends)
     yield from at_infinity(value, claim, point.under(*empty(meant, (value, claim))), ends, labels, meant)
-
-
-def unused(what: str, dtype: str, value: Term, claim: Term, point: Region, symbols: Symbols) -> Var:
-    """A symbol for a fold whose number no other symbol has there, whatever it stands for: the number of one that may be infinite is asked of too."""
-    taken = frozenset(symbols.meant).union(*map(variables, (value, claim, *point.guard)))
-    numbers = (f"{len(point.axes)}.{number}" for number in count())
-    return next(Var(f"{what} {n}", dtype) for n in numbers if not {f"{kind} {n}" for kind in ("fold", "number")} & taken)
 
 
 def split_on(term: Term) -> Term | None:

@@ -207,7 +207,14 @@ def _is_shuffle(term: Term) -> bool:
 
 def stepped(value: Term, point: Region) -> Term:
     """`v ⊕ w if t >= d else v` as a fold over two, else the value."""
-    form = _stepped(value, point)
+    form: Term | None = None
+    match value:
+        case App("select", (condition, App(op, (own, other)), alone)) if own == alone:
+            form = windowed(op, own, condition, other, point)
+        case App("select", (condition, App(op, (other, own)), alone)) if own == alone:
+            form = windowed(op, own, condition, other, point, ordered=True)
+        case App(op, (own, App("select", (condition, other, Const() as unit)))) if unit == unit_of(op, own.dtype):
+            form = windowed(op, own, condition, other, point)
     return value if form is None else known_as(form, value, point.names)
 
 
@@ -220,17 +227,6 @@ def prefixed(own: Term, value: Term, guard: Term, update: str, point: Region) ->
         case App(op, (other, last)) if last == point.under(guard).settled(own):
             form = windowed(op, own, guard, other, point, ordered=True)
     return None if form is None else known_as(form, select(guard, value, own), point.names)
-
-
-def _stepped(value: Term, point: Region) -> Term | None:
-    match value:
-        case App("select", (condition, App(op, (own, other)), alone)) if own == alone:
-            return windowed(op, own, condition, other, point)
-        case App("select", (condition, App(op, (other, own)), alone)) if own == alone:
-            return windowed(op, own, condition, other, point, ordered=True)
-        case App(op, (own, App("select", (condition, other, Const() as unit)))) if unit == unit_of(op, own.dtype):
-            return windowed(op, own, condition, other, point)
-    return None
 
 
 def straight(term: Term) -> Term:

@@ -119,17 +119,12 @@ def extremes(meant: Mapping[str, Term], asked: tuple[Term, ...], point: Region) 
         if name in names and isinstance(fold, Fold) and fold.monoid in BOUND:
             symbol = Var(name, fold.dtype)
             yield from _attained(symbol, fold, point)
-            yield from _bounding(symbol, fold, read)
+            below = App(BOUND[fold.monoid], (fold.body, symbol), BOOL)
+            yield from instances(Fold("all", fold.axes, fold.guard, below, BOOL), read)
 
 
 def empty(meant: Mapping[str, Term], asked: tuple[Term, ...]) -> Iterator[Term]:
-    """That a fold over nothing is its unit, where that is a number.
-
-    >>> from tinygpu.category.term import Axis, text
-    >>> fold = Fold("sum", (Axis("k", Var("K")),), TRUE, Read("x", (Var("k"),), "f32"), "f32")
-    >>> [text(fact) for fact in empty({"number 0": fold}, (Var("number 0", "f32"),))]
-    ['K >= 1 or number 0 == 0']
-    """
+    """That a fold over nothing is its unit, where that is a number."""
     names = frozenset().union(*map(variables, asked))
     for name, fold in meant.items():
         unit = as_monoid(fold.monoid).unit(fold.dtype) if name in names and isinstance(fold, Fold) and fold.axes else None
@@ -148,11 +143,6 @@ def _attained(symbol: Var, fold: Fold, point: Region) -> Iterator[Term]:
         yield equal(symbol, substitute(fold.body, there))
 
 
-def _bounding(symbol: Var, fold: Fold, read: tuple[Read, ...]) -> Iterator[Term]:
-    below = App(BOUND[fold.monoid], (fold.body, symbol), BOOL)
-    yield from instances(Fold("all", fold.axes, fold.guard, below, BOOL), read)
-
-
 LARGEST = 2**63 - 1
 CHOOSING = (*COMPARISONS, "min", "max", "select")
 
@@ -163,8 +153,9 @@ def with_theorems(claim: Claim, sizes: tuple[str, ...]) -> Claim:
         return claim
     said = (*claim.hypotheses, claim.goal)
     terms = parts(tuple(t for t in said if not whole(t)))
-    free = tuple(s for s in sizes if any(s in variables(t) for t in said)) if terms else ()
-    facts = tuple(dict.fromkeys((*_infinities(terms), *_functions(terms), *_sizes(terms, free))))
+    casts = any(isinstance(t, App) and t.op == "cast" and t.dtype in INTEGERS and t.args[0].dtype == INDEX for t in terms)
+    whole_sizes = [Var(s) <= LARGEST for s in sizes if any(s in variables(t) for t in said)] if casts else []
+    facts = tuple(dict.fromkeys((*_infinities(terms), *_functions(terms), *whole_sizes)))
     return replace(claim, hypotheses=claim.hypotheses + facts) if facts else claim
 
 
@@ -226,9 +217,3 @@ def _functions(terms: dict[Term, None]) -> Iterator[Term]:
                 yield App("or", (negation(natural), App("ge", (term, Const(0.0, dtype)), BOOL)), BOOL)
                 if App("mul", (term, term), dtype) in terms:
                     yield App("or", (negation(natural), App("eq", (App("mul", (term, term), dtype), inner), BOOL)), BOOL)
-
-
-def _sizes(terms: dict[Term, None], sizes: tuple[str, ...]) -> Iterator[Term]:
-    """That sizes fit 64 bits, where an index is made an integer."""
-    if any(isinstance(t, App) and t.op == "cast" and t.dtype in INTEGERS and t.args[0].dtype == INDEX for t in terms):
-        yield from (Var(s) <= LARGEST for s in sizes)

@@ -89,19 +89,19 @@ def made(value: Term, how: Term) -> Term:
 
 
 def known_as(form: Term, value: Term, around: frozenset[str]) -> Term:
-    """Another form of a value that was computed at a point of these axes, with a name for the number that is held."""
-    return made(form, symbol(number_of(value), around)) if reordered(form) else form
+    """Another form of a value that was computed at a point of these axes, with a name for the number that is held: one for each value as it is
+    computed, and a function of its variables and those axes.
 
-
-def symbol(term: Term, more: frozenset[str]) -> Read:
-    """A name for what a term is as it is computed: a function of its variables, and of some more.
-
-    >>> a, b = (symbol(App("add", (Read(name, (), "f32"), Read("y", (), "f32")), "f32"), frozenset("t")) for name in "xz")
+    >>> x, y, z = (Read(name, (), "f32") for name in "xyz")
+    >>> a, b = (number_of(known_as(Fold("sum", (), v, v, "f32"), App("add", (v, y), "f32"), frozenset("t"))) for v in (x, z))
     >>> a == b, a.index == b.index
     (False, True)
     """
-    name = sha256(repr(term).encode()).hexdigest()[:16]
-    return Read(f"lanes made {name}", tuple(map(Var, sorted(variables(term) | more))), term.dtype)
+    if not reordered(form):
+        return form
+    held = number_of(value)
+    name = sha256(repr(held).encode()).hexdigest()[:16]
+    return made(form, Read(f"lanes made {name}", tuple(map(Var, sorted(variables(held) | around))), held.dtype))
 
 
 def is_made(term: Term) -> bool:
@@ -132,13 +132,7 @@ def number_of(term: Term) -> Term:
 
 
 def contents_of(term: Term) -> Term:
-    """What a cell holds, as it was put together; what is tested on the way is the number that is held.
-
-    >>> from tinygpu.category.term import BOOL, text
-    >>> x, y = Read("x", (), "f32"), Read("y", (), "f32")
-    >>> text(contents_of(App("select", (App("gt", (made(x, y), y), BOOL), made(x, y), y), "f32")))
-    'x if y > y else y'
-    """
+    """What a cell holds, as it was put together; what is tested on the way is the number that is held."""
     match term:
         case App("made of", (value, _)):
             return contents_of(value)

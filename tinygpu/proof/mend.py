@@ -8,6 +8,8 @@ two steps are run, until one is clean, and every race on the way is one more tha
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
+from itertools import takewhile
 
 from tinygpu.category.monoid import has_atomic
 from tinygpu.obligations.barriers import loops, ways
@@ -27,10 +29,15 @@ def mend(program: Program, sizes: dict[str, int], seen: Race) -> str:
     """A place where one barrier removes every race of the runs at these and some other sizes, as a help; or an empty text."""
     if seen.scope != "block" or seen.at.step is None or seen.first.step is None:
         return ""
-    if seen.first.step is seen.at.step and _counts(seen.at.step):
-        return "write `atomic` before the update: updates of one kind may meet, in any order"
+    step = seen.at.step
+    if seen.first.step is step and isinstance(step, Assign) and not step.atomic and has_atomic(step.update, step.value.dtype):
+        if all(read.tensor != step.target for read in reads_of(step)):  # it reads nothing of its target by itself
+            return "write `atomic` before the update: updates of one kind may meet, in any order"
     tried, races = set(), [seen]
-    for place, candidate in _candidates(program, seen):
+    for place, paths in _candidates(program, seen):
+        launch = program.launches[seen.at.launch]
+        mended = replace(launch, body=_barred(launch.body, paths))
+        candidate = replace(program, launches=tuple(mended if one is launch else one for one in program.launches))
         if place not in tried and all(_parted(candidate, race) for race in races):
             more = _wrong(candidate, sizes)
             if not more:
@@ -38,13 +45,6 @@ def mend(program: Program, sizes: dict[str, int], seen: Race) -> str:
             races += [fault for fault in more if isinstance(fault, Race)]
         tried.add(place)
     return ""
-
-
-def _counts(step: Step) -> bool:
-    """Whether a step is an update that reads nothing of its target by itself, and that may be atomic."""
-    if not isinstance(step, Assign) or step.atomic or not has_atomic(step.update, step.value.dtype):
-        return False
-    return all(read.tensor != step.target for read in reads_of(step))
 
 
 def _parted(program: Program, seen: Race) -> bool:
@@ -65,48 +65,43 @@ def _parted(program: Program, seen: Race) -> bool:
 
 
 def _wrong(program: Program, sizes: dict[str, int]) -> tuple[Race | Divergent, ...]:
-    """What the first run shows that has a race, or a barrier that some threads miss."""
-    trials = (sizes, dict.fromkeys(sizes, LARGER))
-    return next((found for one in trials if admitted(program, one) and (found := _faults(program, one))), ())
+    """What the first run shows that has a race, or a barrier that some threads miss; in lockstep, as a race is seen in any order."""
+    for one in (sizes, dict.fromkeys(sizes, LARGER)):
+        with suppress(SimulationBudget, ZeroDivisionError, IndexError):  # then nothing was seen
+            if admitted(program, one) and (found := meetings(program, one, BUDGET)):
+                return found
+    return ()
 
 
-def _faults(program: Program, sizes: dict[str, int]) -> tuple[Race | Divergent, ...]:
-    try:
-        return meetings(program, sizes, BUDGET)  # in lockstep: a race is seen in any order
-    except (SimulationBudget, ZeroDivisionError, IndexError):
-        return ()  # nothing was seen
-
-
-def _candidates(program: Program, seen: Race) -> Iterator[tuple[str, Program]]:
-    """Places in words, nearest to the steps first, and the program with a barrier there."""
+def _candidates(program: Program, seen: Race) -> Iterator[tuple[str, set[Path]]]:
+    """Places in words, nearest to the steps first, and the paths of a barrier there."""
     body = program.launches[seen.at.launch].body
     firsts, seconds = (list(_paths(body, step, by_hand(program))) for step in (seen.first.step, seen.at.step))
     if not firsts or not seconds:  # steps that stand for others, as those of components do, are in no text
         return
-    apart = min((_common(a, b) for a in firsts for b in seconds if a != b), default=min(map(len, firsts)) - 1) + 1
+    pairs = [zip(a, b, strict=False) for a in firsts for b in seconds if a != b]  # how far two of them go together
     deepest = min(map(len, firsts))
+    apart = min((sum(1 for _ in takewhile(lambda both: both[0] == both[1], pair)) for pair in pairs), default=deepest - 1) + 1
     for depth in (*range(apart, 0, -1), *range(apart + 1, deepest + 1)):  # first where a barrier runs least often
-        yield (
-            f"after {_named(program, _at(body, firsts[0][:depth]))}",
-            _with(program, seen, {_next(path[:depth]) for path in firsts}),
-        )
+        after = {(*around, last + 1) for *around, last in (path[:depth] for path in firsts)}
+        yield f"after {_named(program, _at(body, firsts[0][:depth]))}", after
     for path in (*firsts, *seconds):
         for depth in range(len(path) - 1, 0, -1):
             loop = _at(body, path[:depth])
             if isinstance(loop, For):
-                yield f"at the end of the loop over {loop.axis.name}", _with(program, seen, {(*path[:depth], len(loop.body))})
+                yield f"at the end of the loop over {loop.axis.name}", {(*path[:depth], len(loop.body))}
     for depth in range(1, min(map(len, seconds)) + 1):
-        yield f"before {_named(program, _at(body, seconds[0][:depth]))}", _with(program, seen, {path[:depth] for path in seconds})
+        yield f"before {_named(program, _at(body, seconds[0][:depth]))}", {path[:depth] for path in seconds}
 
 
-def _with(program: Program, seen: Race, paths: set[Path]) -> Program:
-    """The program with barriers at these paths of the launch."""
-    launch = program.launches[seen.at.launch]
-    body = launch.body
-    for path in sorted(paths, reverse=True):  # the last first, so that the others stay where they are
-        body = _insert(body, path)
-    launches = tuple(replace(one, body=body) if one is launch else one for one in program.launches)
-    return replace(program, launches=launches)
+def _barred(body: Body, paths: set[Path], here: Path = ()) -> Body:
+    """The body with barriers before what stands at these paths."""
+    found: list[Step] = []
+    for position in range(len(body) + 1):
+        found += [Sync()] if (*here, position) in paths else []
+        for step in body[position : position + 1]:
+            found.append(with_body(step, _barred(body_of(step), paths, (*here, position))))
+    return tuple(found)
 
 
 def _paths(body: Body, step: Step | None, copies: bool) -> Iterator[Path]:
@@ -127,24 +122,6 @@ def _named(program: Program, step: Step) -> str:
     return named(program, step)
 
 
-def _common(a: Path, b: Path) -> int:
-    """How many steps two paths go together."""
-    return next((n for n, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
-
-
 def _at(body: Body, path: Path) -> Step:
     *_, (inner, position) = at(body, path)
     return inner[position]
-
-
-def _next(path: Path) -> Path:
-    return (*path[:-1], path[-1] + 1)
-
-
-def _insert(body: Body, path: Path) -> Body:
-    """The body with a barrier at the path."""
-    here, *rest = path
-    if not rest:
-        return (*body[:here], Sync(), *body[here:])
-    inner = with_body(body[here], _insert(body_of(body[here]), tuple(rest)))
-    return (*body[:here], inner, *body[here + 1 :])

@@ -16,9 +16,7 @@ from tinygpu.syntax.node import Comment
 
 WIDTH = 100
 INDENT = "  "
-Line: TypeAlias = tuple[
-    str, str, int
-]  # a text, the comment at its end, and the lines with which that comment is aligned (−1: none)
+Line: TypeAlias = tuple[str, str, int]  # a text, the comment at its end, the lines with which that comment is aligned (−1: none)
 
 
 @dataclass(slots=True)
@@ -134,11 +132,7 @@ def _align(lines: list[Line]) -> list[str]:
 
 
 def wrap(text: str, indent: int) -> list[str]:
-    """A row as lines of at most WIDTH characters where its breaks allow that: outermost breaks first, latest first.
-
-    >>> wrap(f"compute i = (g, t),{BREAK}j = c", 1)
-    ['  compute i = (g, t), j = c']
-    """
+    """A row as lines of at most WIDTH characters where its breaks allow that: outermost breaks first, latest first."""
     lines, margin = [], len(INDENT) * indent
     rest, at = text, margin
     inner: list[int] = []  # columns of the open brackets

@@ -103,9 +103,8 @@ class Field(Node, field="value name"):
     name: str
 
 
-Expr: TypeAlias = (
-    Number | Name | Cell | Call | Unary | Binary | IfElse | FoldExpr | Sized | Group | Field
-)  # Sized stands only inside a Group
+# Sized stands only inside a Group
+Expr: TypeAlias = Number | Name | Cell | Call | Unary | Binary | IfElse | FoldExpr | Sized | Group | Field
 
 
 # ── as text ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -121,11 +120,7 @@ LEVELS: dict[str, tuple[int, int, int]] = (
 
 
 def level(expr: Expr) -> int:
-    """The level of the grammar's rule that an expression is.
-
-    >>> level(Name("x")), level(Binary("+", Name("x"), Name("y")))
-    (10, 6)
-    """
+    """The level of the grammar's rule that an expression is."""
     match expr:
         case IfElse():
             return CONDITIONAL

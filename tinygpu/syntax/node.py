@@ -69,8 +69,13 @@ def nodes(tree: object) -> Iterator[Any]:
             yield from nodes(part)
     elif is_dataclass(tree) and not isinstance(tree, LEAVES):
         yield tree
-        for one in fields(tree):
-            yield from nodes(getattr(tree, one.name))
+        for below in parts(tree):
+            yield from nodes(below)
+
+
+def parts(node: Any) -> tuple[Any, ...]:
+    """What stands in a node, in the order of the text: nodes, words, lists of these."""
+    return tuple(getattr(node, one.name) for one in fields(node))
 
 
 def rewritten(tree: T, change: Callable[[Any], Any]) -> T:

@@ -31,13 +31,8 @@ COMMON: Table = {
     tree.Keep: ("space", CELLS),
 }
 OWN: Table = {made: (field, {word: own for own, word in words.items()}) for made, (field, words) in COMMON.items()}
-OTHERS = {
-    "grid": "core",
-    "block": "core",
-    "cluster": "core",
-    "vector": "simd",
-    "shared": "core",
-}  # of a GPU: what a CPU has instead
+# of a GPU: what a CPU has instead
+OTHERS = {"grid": "core", "block": "core", "cluster": "core", "vector": "simd", "shared": "core"}
 COLLECTIVE = ("shuffle_xor", "shuffle_up", "shuffle_down", "shuffle_idx")
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 
 from tinygpu.diagnostic import Diagnostic, Label, Span
 from tinygpu.validate.kernel import kernel
-from tinygpu.validate.launcher import Expected, dispatched, keyed, launched, passed
+from tinygpu.validate.launcher import Expected, dispatched, keyed, launched
 from tinygpu.validate.module import Module, check, missing, read
 from tinygpu.validate.typed import Differs
 
@@ -46,7 +46,7 @@ def launcher(module: Module, expected: Expected) -> Iterator[Diagnostic]:
     wrong = False
     for maker, launch, given in found.kernels:
         try:
-            kernel(maker, found.program, launch, passed(found.program), given)
+            kernel(maker, found.program, launch, given)
         except Differs as difference:
             wrong = True
             yield diagnostic(module, "TG820", maker.name.replace("_kernel", ""), difference)

@@ -14,14 +14,14 @@ from collections.abc import Iterator, Sequence
 
 from tinygpu.category.dtype import HALVES, SMALL
 from tinygpu.category.operation import FUNCTION
-from tinygpu.category.term import FLOATS, INDEX, INTEGERS, App, Axis, Const, Read, Term, text, walk
+from tinygpu.category.term import BOOL, FLOATS, INDEX, INTEGERS, App, Axis, Const, Read, Term, text, walk
 from tinygpu.derive.factors import row_major
 from tinygpu.program.address import address
 from tinygpu.program.space import INPUT
 from tinygpu.program.step import Assign, For, If, Step, steps
-from tinygpu.record import dataclass, field, replace
+from tinygpu.record import dataclass, field
 from tinygpu.schedule.threads import source_lane, threads_of
-from tinygpu.validate.meaning import Meaning, bits
+from tinygpu.validate.meaning import Meaning
 from tinygpu.validate.same import canonical
 from tinygpu.validate.typed import Differs, Number, Pointer, Thing, unread
 
@@ -42,9 +42,10 @@ class CpuMeaning(Meaning):
     def item(self, name: str) -> str:
         """The type of a cell or of an element: 16-bit floats are their bits in memory, and numbers of f32 in cells and scalars."""
         dtype = self.arrays[name].dtype
-        return dtype if dtype not in HALVES else "f32" if self._held(name) else "u16"
+        return dtype if dtype not in HALVES else "f32" if self.held(name) else "u16"
 
-    def _held(self, name: str) -> bool:
+    def held(self, name: str) -> bool:
+        """Numbers are so in cells, and scalars."""
         array = self.arrays[name]
         return array.owner != "grid" or (array.space == INPUT and not array.extents)
 
@@ -60,13 +61,10 @@ class CpuMeaning(Meaning):
 
     def stored(self, name: str, value: Term) -> Term:
         """A value as it is put into a cell or an element."""
-        number = self.term(value)
-        return bits(value.dtype, number) if value.dtype in HALVES and not self._held(name) else number
+        return self.term(value) if value.dtype == BOOL else Meaning.stored(self, name, value)
 
     def _element(self, read: Read, name: str) -> Term:
-        if read.dtype not in HALVES:
-            return read
-        return replace(read, dtype="f32") if self._held(name) else App(f"{read.dtype}_value", (replace(read, dtype="u16"),), "f32")
+        return read if read.dtype == BOOL else Meaning._element(self, read, name)
 
     def _term(self, term: Term) -> Term:
         """Shuffles are what another thread has left for this one; functions of 16-bit floats are rounded."""

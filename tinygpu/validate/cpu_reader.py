@@ -25,7 +25,11 @@ from tinygpu.validate.typed import FLOATS, OPERATORS, SIGNED_INDEX, Atom, Pointe
 NUMBERS = {text.removeprefix("np."): name for name, text in NUMPY.items() if name not in (*HALVES, BOOL)} | {"uint64": "u64"}
 ATTRIBUTES: Mapping[str, Atom] = {  # of numpy
     **{name: Atom("type", kind) for name, kind in NUMBERS.items()},
-    **{row.cpu.removeprefix("np."): Atom("of any float", row.name) for row in FUNCTION.values() if row.cpu.startswith("np.")},
+    **{
+        row.cpu.removeprefix("np."): Atom("function", row.name, kinds=FLOATS)
+        for row in FUNCTION.values()
+        if row.cpu.startswith("np.")
+    },
     "inf": Atom("inf"),
 }
 PRELUDE: Mapping[str, Thing] = {
@@ -38,7 +42,12 @@ PRELUDE: Mapping[str, Thing] = {
         name: Atom("of Python", name)
         for name in ("range", "at", "first", "last", *(n for n in offered() if n.lower().startswith("lanes_")))
     },
-    **{f"{row.name}_{kind}": Atom("helper", f"{row.name}_{kind}") for row in FUNCTION.values() if not row.cpu for kind in FLOATS},
+    **{
+        f"{row.name}_{kind}": Atom("function", row.name, kinds=(kind,))
+        for row in FUNCTION.values()
+        if not row.cpu
+        for kind in FLOATS
+    },
     **{f"to_{kind}": Atom("conversion", f"trunc_{kind}") for kind in INTEGERS},
     **{f"{half}_to_f32": Atom("conversion", f"{half}_value") for half in HALVES},
     **{f"f32_to_{half}": Atom("conversion", f"{half}_bits") for half in HALVES},
@@ -141,15 +150,6 @@ class CpuReader(Reader):
                 a, b = self.value(left), self.value(right)
                 if a.kind == b.kind and a.kind in (*INTEGERS, *FLOATS):
                     return Value(App(op, (a.term, b.term), a.kind), a.kind)
-            case Atom("of any float", op), [argument]:
-                value = self.value(argument)
-                if value.kind in FLOATS:
-                    return Value(App(op, (value.term,), value.kind), value.kind)
-            case Atom("helper", name), [argument]:
-                op, _, kind = name.rpartition("_")
-                value = self.value(argument)
-                if value.kind == kind:
-                    return Value(App(op, (value.term,), kind), kind)
             case Atom("division", op), [left, right]:
                 a, b = self.value(left), self.value(right)
                 if a.kind == b.kind and a.kind in INTEGERS:

@@ -14,7 +14,7 @@ import math
 from collections.abc import Callable, Collection, Mapping
 
 from tinygpu.category.dtype import INTEGERS
-from tinygpu.category.operation import COMPARISONS, FUNCTION
+from tinygpu.category.operation import COMPARISONS
 from tinygpu.category.term import BOOL, INDEX, App, Const, Read, Term, apply, text
 from tinygpu.record import dataclass, field
 from tinygpu.validate.cast import as_index, as_kind, beside, converted, extreme
@@ -46,7 +46,6 @@ RANGE = {
 }
 WRAPS = ("add", "sub", "mul")  # modulo 2⁶⁴ these are the same of signed and of unsigned numbers
 CLASSES = (SIGNED_INDEX, WORD_INDEX)
-CALLED = {row.cuda + end: (row.name, kind) for row in FUNCTION.values() if row.cuda for end, kind in (("", "f64"), ("f", "f32"))}
 RESULT = {SIGNED_INDEX: "ix", WORD_INDEX: "u32"}
 
 
@@ -263,9 +262,10 @@ class Reader:
                 return self._cast(node, kind, self.value(argument))
             case Atom("division", op), [number, divisor]:
                 return self._division(node, op, self.index(number), self.index(divisor))
-            case Atom("function", name), [argument]:
-                op, kind = CALLED[name]
-                return Value(App(op, (self.number(argument, kind),), kind), kind)
+            case Atom("function", op, kinds=kinds), [argument]:
+                value = self.value(argument)
+                if value.kind in kinds:
+                    return Value(App(op, (value.term,), value.kind), value.kind)
             case Atom("conversion", name), [argument]:
                 return converted(node, name, self.value(argument))
             case Atom("shuffle", name), [given, lanes]:

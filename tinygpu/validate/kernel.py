@@ -15,7 +15,7 @@ from tinygpu.category.dtype import NATIVE
 from tinygpu.category.operation import FUNCTION
 from tinygpu.category.term import BOOL, Read, Term, Var, reads
 from tinygpu.program.arrays import arrays
-from tinygpu.program.step import Array, Launch, Program
+from tinygpu.program.step import Launch, Program
 from tinygpu.program.traverse import written
 from tinygpu.record import dataclass, field
 from tinygpu.validate.declared import carved, declarations, own, type_of
@@ -30,25 +30,20 @@ from tinygpu.validate.width import Width
 TYPES = (*NATIVE, "u64", "u16", "ix")
 HALVES = ("f16", "bf16")
 CONVERSIONS = (*(f"{half}_{way}" for half in HALVES for way in ("bits", "value")), *(f"round_{half}" for half in HALVES))
+FLOATS = {"": "f64", "f": "f32"}  # by the end of a function's name
+CALLED = {
+    row.cuda + end: Atom("function", row.name, kinds=(FLOATS[end],)) for row in FUNCTION.values() if row.cuda for end in FLOATS
+}
+ANGLES = frozenset(row.name for row in FUNCTION.values() if row.angle)
 NAMED: Mapping[str, Atom] = {  # attributes of what `cuda_names` gives
     **{name: Atom("type", name) for name in TYPES},
-    **{
-        row.cuda + end: Atom("function", row.cuda + end)
-        for row in FUNCTION.values()
-        if row.cuda and not row.angle
-        for end in ("", "f")
-    },
+    **{name: function for name, function in CALLED.items() if function.name not in ANGLES},
     **{name: Atom(name) for name in ("cuda", "inf", "pointer", "void")},
 }
 MADE: Mapping[tuple[str, tuple[object, ...]], Atom] = {  # what functions of the runtime make of their arguments
     **{("division", (name,)): Atom("division", op) for name, op in (("div", "floordiv"), ("mod", "mod"), ("ceil", "ceildiv"))},
     **{("conversion", (name,)): Atom("conversion", name) for name in (*CONVERSIONS, "trunc_i32", "trunc_u32", "trunc_i64")},
-    **{
-        ("angle_function", (row.cuda + end,)): Atom("function", row.cuda + end)
-        for row in FUNCTION.values()
-        if row.angle
-        for end in ("", "f")
-    },
+    **{("angle_function", (name,)): function for name, function in CALLED.items() if function.name in ANGLES},
     **{("shuffle", (name,)): Atom("shuffle", name) for name in ("xor", "up", "down", "idx", "up_any", "down_any")},
     **{
         ("atomic", (name, place)): Atom("atomic", name, 0, place == "shared")
@@ -59,14 +54,6 @@ MADE: Mapping[tuple[str, tuple[object, ...]], Atom] = {  # what functions of the
     ("constant_memory", ()): Atom("constant"),
 }
 KEPT = ("wide", "min", "max", "abs")  # of Python, or of the function that makes the kernel
-
-
-@dataclass(frozen=True, slots=True)
-class Passed:
-    """What the launcher gives a kernel in one place: the address of an array, a scalar as memory holds it, or a size."""
-
-    kind: str
-    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +68,11 @@ class Given:
     bytes: int = 0
 
 
-def kernel(function: ast.FunctionDef, program: Program, launch: Launch, passed: Sequence[Passed], given: Given) -> None:
+def kernel(function: ast.FunctionDef, program: Program, launch: Launch, given: Given) -> None:
     """That the text of a kernel is a launch. Raises Differs."""
     names, inner, space = prelude(function)
     known = arrays(program)
-    memory = parameters(function, inner, _signature(function, inner, names, space), names, passed, known, launch)
+    memory = parameters(function, inner, _signature(function, inner, names, space), names, program, launch)
     meaning = Meaning.of(program)
     flat = Flat(known, given.aligned)
     promises = tuple(meaning.term(p) for p in (*program.op.promises, *filter(reads, (*program.op.where, *program.where))))
@@ -162,30 +149,27 @@ def parameters(
     inner: ast.FunctionDef,
     types: Sequence[str],
     names: Mapping[str, Thing],
-    passed: Sequence[Passed],
-    known: Mapping[str, Array],
+    program: Program,
     launch: Launch,
 ) -> dict[str, Thing]:
     """What the kernel's parameters are, by the place in which the launcher passes them; the signature says the same, and which arrays
     nobody writes: these the hardware may read before the launch's other accesses."""
-    arguments = [a.arg for a in inner.args.args]
+    arguments, known, op = [a.arg for a in inner.args.args], arrays(program), program.op
+    pointers = [t.name for t in op.tensors if t.shape or t.role == "output"] + [w.name for w in program.workspaces]
+    passed = [*pointers, *(t.name for t in op.inputs if not t.shape), *op.sizes]
     if not len(arguments) == len(types) == len(passed) == len(set(arguments)):
         raise Differs(inner, f"has {len(arguments)} parameters and {len(types)} types", f"the launcher passes {len(passed)}")
     found, changed = dict[str, Thing](), written(launch.body)
     for name, kind, given in zip(arguments, types, passed, strict=True):
         if name in names or name in KEPT:
             raise unread(inner, f"the parameter {name} hides a name of the prelude")
-        if given.kind == "size":
-            wanted, found[name] = "ix", Value(Var(given.name), "ix")
-        else:
-            item = in_memory(known[given.name].dtype)
-            wanted = f"pointer {item}" if given.kind == "pointer" else item
-            found[name] = Pointer(given.name, item) if given.kind == "pointer" else Value(Read(given.name, (), item), item)
-        if given.kind == "pointer" and kind == f"constant {item}":
-            if given.name in changed:
-                raise Differs(
-                    function.body[-1], f"says that nobody writes {name}", f"the program writes {given.name} in this launch"
-                )
+        item = in_memory(known[given].dtype) if given in known else "ix"
+        wanted = f"pointer {item}" if given in pointers else item
+        scalar: Term = Read(given, (), item) if given in known else Var(given)
+        found[name] = Pointer(given, item) if given in pointers else Value(scalar, item)
+        if given in pointers and kind == f"constant {item}":
+            if given in changed:
+                raise Differs(function.body[-1], f"says that nobody writes {name}", f"the program writes {given} in this launch")
         elif kind != wanted:
             raise Differs(function.body[-1], f"says that {name} is of type {kind}", f"the launcher passes {wanted}")
     return found

@@ -23,7 +23,7 @@ from tinygpu.record import dataclass, replace
 from tinygpu.schedule.contract import aligned, arguments, asked, dynamic_bytes, kernel_name, signature, solve
 from tinygpu.schedule.contract import table as table_of
 from tinygpu.schedule.cpu import instances
-from tinygpu.validate.kernel import Given, Passed
+from tinygpu.validate.kernel import Given
 from tinygpu.validate.module import Module
 from tinygpu.validate.same import Here
 from tinygpu.validate.typed import Differs, unread
@@ -178,15 +178,6 @@ def solved(found: Table, program: Program, facts: tuple[Term, ...]) -> None:
                 found.nodes["solved"], f"reads {one.size} from {text(told)}", f"axis {one.axis} of {one.tensor} is {text(extent)}"
             )
         before.add(one.size)
-
-
-def passed(program: Program) -> tuple[Passed, ...]:
-    """What every kernel is passed: arrays, workspaces, scalars, sizes."""
-    op = program.op
-    arrays = [t.name for t in op.tensors if t.shape or t.role == "output"] + [w.name for w in program.workspaces]
-    scalars = [t.name for t in op.inputs if not t.shape]
-    kinds = (("pointer", arrays), ("scalar", scalars), ("size", op.sizes))
-    return tuple(Passed(kind, name) for kind, names in kinds for name in names)
 
 
 # ── the function ───────────────────────────────────────────────────────────────────────────────────────────────────

@@ -57,9 +57,11 @@ class Meaning:
         number = self.term(value)
         if value.dtype == BOOL:
             return App("cast", (number,), "u8")
-        if value.dtype not in HALVES or self.arrays[name].owner == "thread":
-            return number
-        return bits(value.dtype, number)
+        return bits(value.dtype, number) if value.dtype in HALVES and not self.held(name) else number
+
+    def held(self, name: str) -> bool:
+        """Whether an array has numbers as registers do: those of 16 bits as f32."""
+        return self.arrays[name].owner == "thread"
 
     def term(self, term: Term) -> Term:
         """`term → term of the machine`, each once."""
@@ -100,11 +102,12 @@ class Meaning:
 
     def _element(self, read: Read, name: str) -> Term:
         """An element as a register has it."""
-        local = self.arrays[name].owner == "thread"
         if read.dtype == BOOL:
             return App("ne", (replace(read, dtype="u8"), Const(0, "u8")), BOOL)
         if read.dtype in HALVES:
-            return replace(read, dtype="f32") if local else App(f"{read.dtype}_value", (replace(read, dtype="u16"),), "f32")
+            return (
+                replace(read, dtype="f32") if self.held(name) else App(f"{read.dtype}_value", (replace(read, dtype="u16"),), "f32")
+            )
         return read
 
     def _cast(self, inner: Term, value: Term, target: str) -> Term:

@@ -47,7 +47,7 @@ class Module:
     @cached_property
     def values(self) -> dict[str, ast.Assign | ast.AnnAssign]:
         """The statements at the top that give one name a value."""
-        return {name: node for node in self.tree.body for name in _given(node)}  # type: ignore[misc]
+        return {name: node for node in self.tree.body if isinstance(node, ast.Assign | ast.AnnAssign) for name in names_of(node)}
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -101,13 +101,6 @@ def names_of(node: ast.stmt) -> list[str]:
         case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
             return [a.asname or a.name for a in aliases]
     return []
-
-
-def _given(node: ast.stmt) -> Iterator[str]:
-    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
-    for target in targets:
-        if isinstance(target, ast.Name):
-            yield target.id
 
 
 def read(text: str, file: str = "") -> Module:
@@ -194,20 +187,10 @@ def _offered(node: ast.Assign, launchers: Collection[str]) -> Iterator[Differs]:
 
 
 def missing(module: Module) -> Iterator[Differs]:
-    """Names that nothing gives a meaning."""
-    for name, node in needed(module).items():
-        if name not in module.names and name != "runtime":
-            yield Differs(node, f"uses {name}, which has no meaning here", "what a module uses is in it")
-
-
-def needed(module: Module) -> dict[str, ast.Name]:
-    """The names that a module uses, and that no function of it gives a meaning, nor Python."""
+    """Names that nothing gives a meaning: neither the module, nor a function of it, nor Python."""
     every = [n for node in module.tree.body for n in ast.walk(node)]
-    own = {n.id for n in every if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
-    own |= {n.arg for n in every if isinstance(n, ast.arg)} | {
-        n.name for n in every if isinstance(n, ast.FunctionDef | ast.ClassDef)
-    }
-    own |= {n.name for n in every if isinstance(n, ast.ExceptHandler) and n.name} | {*vars(builtins), "__file__", "__name__"}
-    inside = (n for n in every if isinstance(n, ast.Import | ast.ImportFrom) and n not in module.tree.body)
-    own |= {name for node in inside for name in names_of(node)}
-    return {n.id: n for n in every if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load) and n.id not in own}
+    own = {*module.names, *vars(builtins), "__file__", "__name__", "runtime"}
+    own |= {n.arg for n in every if isinstance(n, ast.arg)} | {n.name for n in every if isinstance(n, ast.FunctionDef)}
+    own |= {n.id for n in every if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
+    for name, node in {n.id: n for n in every if isinstance(n, ast.Name) and n.id not in own}.items():
+        yield Differs(node, f"uses {name}, which has no meaning here", "what a module uses is in it")

@@ -83,6 +83,7 @@ class Atom:
     name: str = ""
     number: int = 0
     shared: bool = False
+    kinds: tuple[str, ...] = ()  # what a function is for
 
 
 @dataclass(frozen=True, slots=True)

@@ -140,8 +140,6 @@ class Ends:
     def _formed(self, term: Term) -> Polynomial | None:
         """By the form of the term."""
         match term:
-            case App("add", (App("add", (App("mul") as rows, x)), Const() as more), "index"):
-                return self.high(rows + (x + more))
             case App("add", (App("mul", (a, extent)), x), "index") if not isinstance(extent, Const):
                 high, most, size = self.high(a), self.high(x), polynomial(extent)
                 if high is None or most is None or not self.known.constant(extent) or not self.known.positive(size):
