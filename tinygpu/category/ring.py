@@ -11,9 +11,8 @@ from fractions import Fraction
 from functools import cache, reduce
 from typing import Any, TypeAlias
 
-from tinygpu.category.dtype import BITS, SIGNED
+from tinygpu.category.dtype import BITS, SIGNED, nearest
 from tinygpu.category.linear import number, plus, times
-from tinygpu.category.rounding import nearest
 from tinygpu.category.term import FLOATS, App, Const, Term, rebuild, text
 
 Polynomial: TypeAlias = dict[tuple[Term, ...], Any]  # of `linear`, with fractions

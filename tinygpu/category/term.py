@@ -10,7 +10,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cache
 
 from tinygpu.category.monoid import pack, part
-from tinygpu.category.names import unused
 from tinygpu.category.node import (
     BOOL,
     DTYPES,
@@ -32,7 +31,7 @@ from tinygpu.category.node import (
     lift,
 )
 from tinygpu.category.operation import ARITHMETIC, COMPARISONS, FUNCTIONS, LOGIC, OPERATIONS, OTHERS, SHUFFLES, SYMBOL
-from tinygpu.category.text import text
+from tinygpu.category.text import text, unused
 from tinygpu.category.total import total
 
 __all__ = [

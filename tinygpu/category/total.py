@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from functools import cache
 
-from tinygpu.category.dtype import SIGNED
+from tinygpu.category.dtype import SIGNED, stored
 from tinygpu.category.node import DTYPES, FLOATS, INDEX, App, Const, Fold, Read, Term, Var
 from tinygpu.category.operation import ARITHMETIC, ARITHMETICAL, COMPARISONS, FUNCTION, FUNCTIONS, INTEGER, KEEPING, LOGIC, PARTIAL
-from tinygpu.category.rounding import stored
 
 SPECIAL = ("?", "!", "@")  # stand in names of reads that are no input's: unwritten, without a closed form, of the turn before
 INFINITE = (float("inf"), float("-inf"))

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from math import prod
 
-from tinygpu.category.names import claimed
 from tinygpu.category.owner import Arrow
 from tinygpu.category.region import Region
 from tinygpu.category.term import Const, Fold, Var, walk
+from tinygpu.category.text import claimed
 from tinygpu.derive.factors import factors, in_order, meeting, output, refactored, restricted
 from tinygpu.hardware.arch import CPU
 from tinygpu.model.across import atomic, continued, fold_factors, left, outermost, partial, workspaces

@@ -13,8 +13,8 @@ from collections.abc import Mapping
 
 from tinygpu.category.carrier import combined
 from tinygpu.category.monoid import Carrier, components
-from tinygpu.category.names import claimed
 from tinygpu.category.term import SHUFFLES, TRUE, App, Const, Fold, Read, Term, Var, pack, reads, rebuild, select, walk
+from tinygpu.category.text import claimed
 from tinygpu.diagnostic import Span
 from tinygpu.program.space import LOCAL
 from tinygpu.program.step import Array, Assign, For, Ghost, Launch, Program, Step, steps

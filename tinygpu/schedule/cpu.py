@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from tinygpu.category.names import claimed
 from tinygpu.category.term import Const, Term, conjunction, substitute, variables
+from tinygpu.category.text import claimed
 from tinygpu.hardware.arch import CPU
 from tinygpu.model.op import Op
 from tinygpu.program.arrays import arrays

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from math import prod
 
 from tinygpu.category.linear import Polynomial, divide, plus, polynomial, stride, times
-from tinygpu.category.names import unused
 from tinygpu.category.term import App, Axis, Const, Term, Var, reads, rebuild, substitute, variables
+from tinygpu.category.text import unused
 from tinygpu.model.op import Op
-from tinygpu.program.address import address
+from tinygpu.program.arrays import address
 from tinygpu.program.step import Array, Assign, For, Step, arrays_in
 from tinygpu.program.traverse import map_steps
 from tinygpu.record import replace

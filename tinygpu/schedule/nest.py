@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from tinygpu.category.linear import Polynomial, polynomial, stride
 from tinygpu.category.term import TRUE, Axis, Const, Read, Term, reads, rebuild, substitute
-from tinygpu.program.address import address
+from tinygpu.program.arrays import address
 from tinygpu.program.step import Assign, Fact, For, If, Launch, Step, arrays_in, steps
 from tinygpu.program.traverse import map_steps, map_terms
 from tinygpu.record import dataclass, replace

@@ -15,7 +15,6 @@ import math
 from collections.abc import Collection
 
 from tinygpu.category.linear import polynomial, stride
-from tinygpu.category.names import claimed
 from tinygpu.category.term import (
     BOOL,
     SHUFFLES,
@@ -32,8 +31,9 @@ from tinygpu.category.term import (
     select,
     variables,
 )
+from tinygpu.category.text import claimed
 from tinygpu.derive.factors import row_major
-from tinygpu.program.address import address
+from tinygpu.program.arrays import address
 from tinygpu.program.space import LOCAL, SHARED
 from tinygpu.program.step import WARP, Array, Assign, Fact, For, If, Launch, Step, Sync, arrays_in, steps
 from tinygpu.program.traverse import map_steps, shuffles
