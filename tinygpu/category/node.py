@@ -190,7 +190,8 @@ class Fold(Algebra):
         found = TERMS.get(key)
         if found is None:
             plain = tuple([Axis(a.name, a.extent.bare, a.sort) for a in axes])
-            found = made(key, (monoid, axes, guard, body, dtype, span), (monoid, plain, guard.bare, body.bare, dtype))
+            name = monoid if monoid.__class__ is str else monoid.bare  # type: ignore[attr-defined]
+            found = made(key, (monoid, axes, guard, body, dtype, span), (name, plain, guard.bare, body.bare, dtype))
         return found  # type: ignore[no-any-return]
 
 
