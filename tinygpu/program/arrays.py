@@ -13,7 +13,7 @@ from tinygpu.category.dtype import BYTES
 from tinygpu.category.layout import elements
 from tinygpu.category.term import Const, Term
 from tinygpu.program.space import SPACES
-from tinygpu.program.step import Array, Launch, Program, arrays_in
+from tinygpu.program.step import Array, For, Launch, Program, arrays_in, steps
 
 CARVE_BYTES = 16
 STATIC_BYTES = 48 * 1024  # what a launch may take without asking for more
@@ -24,6 +24,15 @@ def arrays(program: Program) -> Mapping[str, Array]:
     given = (Array(t.name, t.dtype, t.shape, SPACES[t.role], span=t.span) for t in program.op.tensors)
     cells = (array for launch in program.launches for array in arrays_in(launch.body))
     return {array.name: array for array in (*given, *program.workspaces, *cells)}
+
+
+def names_of(program: Program) -> set[str]:
+    """The names of its sizes, indices, arrays and axes: what is made beside them takes another one."""
+    op, found = program.op, {*program.op.sizes, *arrays(program)}
+    found |= {*(t.name for t in op.intermediates), *(a.name for e in op.equations for a in e.axes)}
+    for launch in program.launches:
+        found |= {a.name for a in launch.grid + launch.block} | {s.axis.name for s in steps(launch.body) if isinstance(s, For)}
+    return found
 
 
 def shared_bytes(array: Array) -> int:

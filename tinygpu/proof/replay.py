@@ -211,7 +211,7 @@ def _telling(faults: tuple[Fault, ...]) -> Fault:
     """The first fault; but a cell that somebody reads too early is what a race looks like where the threads are not in step, and what
     two threads update in global memory they store twice."""
     match faults[0]:
-        case Uninitialised(owner="block" | "launch"):
+        case Uninitialised(owner="block" | "grid"):
             return next((f for f in faults if isinstance(f, Race | Divergent)), faults[0])
         case Race(scope="launch", at=at, first=first) if at.step is first.step:  # an update that is not atomic
             return next((f for f in faults if isinstance(f, DoubleStore)), faults[0])

@@ -38,7 +38,7 @@ from tinygpu.program.space import LOCAL, SHARED
 from tinygpu.program.step import WARP, Array, Assign, Fact, For, If, Launch, Step, Sync, arrays_in, steps
 from tinygpu.program.traverse import map_steps, shuffles
 from tinygpu.record import dataclass, field, replace
-from tinygpu.schedule.nest import Body, Shapes, names_in, regions, sites
+from tinygpu.schedule.nest import Body, Shapes, names_in, regions, sites, where
 
 FAR = 1 << 20  # the distance of neighbours that are a size apart
 
@@ -87,7 +87,7 @@ class _Cut:
         return regions(mine, TRUE, self._apart, self._region, self._mask)
 
     def _region(self, body: Body, guard: Term, again: bool) -> Body:
-        region: Body = (If(guard, body),) if guard != TRUE else body
+        region = where(guard, body)
         self.regions.append((region, again))
         for axis in reversed(self.block):
             region = (For(axis, region),)
