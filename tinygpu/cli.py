@@ -16,7 +16,7 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from tinygpu.category.heap import roomy
+from tinygpu.category.solver import roomy
 from tinygpu.commands.common import BAD, show
 from tinygpu.diagnostic import Diagnostic, TinygpuError
 

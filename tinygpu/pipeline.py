@@ -20,7 +20,7 @@ from tinygpu.derive.derive import derive
 from tinygpu.diagnostic import Diagnostic, TinygpuError
 from tinygpu.model.elaborate import Spec, elaborate
 from tinygpu.model.machine import Machine
-from tinygpu.model.source import said
+from tinygpu.model.op import said
 from tinygpu.program.step import Program
 from tinygpu.proof import check as verdicts
 from tinygpu.proof.check import Refutation as Refutation

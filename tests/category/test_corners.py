@@ -16,13 +16,14 @@ from tests.laws.points import box, points
 from tinygpu.category.bounds import range_of
 from tinygpu.category.carrier import allowed
 from tinygpu.category.decide import holds
+from tinygpu.category.dtype import nearest
 from tinygpu.category.evaluate import evaluate, number
 from tinygpu.category.known import Known
 from tinygpu.category.linear import divide, polynomial, term_of
 from tinygpu.category.number import load, outside_dtype, rounded
 from tinygpu.category.region import Region
-from tinygpu.category.rounding import nearest, unrounded
 from tinygpu.category.simplify import Rule, common_factors, simplify
+from tinygpu.category.smtlib import unrounded
 from tinygpu.category.term import BOOL, TRUE, App, Axis, Const, Fold, Read, Term, Var, lift, select
 from tinygpu.category.to_numpy import evaluate as values
 from tinygpu.category.to_source import source

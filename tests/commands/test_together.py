@@ -21,59 +21,56 @@ START = "import os, signal, sys, threading, time\nfrom tinygpu.commands.together
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere one process does all of it")
 
 
-def said(root: Path, program: str) -> str:
+ENDS = ("os._exit(3)", "os.kill(os.getpid(), signal.SIGKILL)", "1 / 0", "sys.exit(1)")
+FIRST = (
+    "found = [*together({}, lambda n: (time.monotonic(), time.sleep(0.05))[0], 2, lambda n: n)]\nprint(found[0] > max(found[1:]))"
+)
+LINES = {  # what is run, and what it prints
+    "the answers are in order": (
+        "for count, jobs in [(c, j) for c in (0, 1, 2, 3, 40) for j in (-1, 1, 2, 5)]:\n"
+        "  found = [*together(count, lambda n: (time.sleep(0.01 * (n == 0)), n, 'x' * n * 9999)[1], jobs)]\n"
+        "  if found != [*range(count)]: print(count, jobs, found)",
+        "",
+    ),
+    "several processes do it": (
+        "found = [*together(4, lambda n: (time.sleep(0.2), os.getpid())[1], 2)]; print(len({*found}), here in found)",
+        "2 False",
+    ),
+    "the largest are begun first where there are few": (FIRST.format(4), "True"),
+    "and not where there are many": (FIRST.format(17), "False"),
+    "a large answer arrives whole": (
+        "print([len(a) for a in together(3, lambda n: bytes(5_000_000 + n), 2)])",
+        "[5000000, 5000001, 5000002]",
+    ),
+    **{
+        f"what a process does not answer is done again: {end}": (
+            f"def work(n):\n  if os.getpid() != here and n % 2: {end}\n  return n * n\nprint([*together(6, work, 3)])",
+            "[0, 1, 4, 9, 16, 25]",
+        )
+        for end in ENDS
+    },
+    "an error is raised where it always is": (
+        "def work(n):\n  if n == 2: raise ValueError('two')\n  return n\nfound = []\n"
+        "try:\n  for one in together(4, work, 2): found.append(one)\nexcept ValueError as error: print(found, error)",
+        "[0, 1] two",
+    ),
+    "who has threads is not forked": (
+        "threading.Thread(target=time.sleep, args=(0.5,)).start()\nprint({*together(4, lambda n: os.getpid(), 2)} == {here})",
+        "True",
+    ),
+    "nobody is left when it is over": (
+        "answers = together(8, lambda n: (time.sleep(60 * (n > 1)), n)[1], 2)\nprint(next(answers))\nanswers.close()\n"
+        "try: os.waitpid(-1, os.WNOHANG)\nexcept ChildProcessError: print('nobody')",
+        "0\nnobody",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_what_is_said(root: Path, name: str) -> None:
+    program, wanted = LINES[name]
     done = subprocess.run([sys.executable, "-c", START + program], capture_output=True, text=True, timeout=60, cwd=root)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
-
-
-@pytest.mark.parametrize("count", [0, 1, 2, 3, 40])
-@pytest.mark.parametrize("jobs", [-1, 1, 2, 5])
-def test_the_answers_are_in_order(root: Path, count: int, jobs: int) -> None:
-    program = f"print([*together({count}, lambda n: (time.sleep(0.01 * (n == 0)), n, 'x' * n * 9999)[1], {jobs})])"
-    assert said(root, program) == str([*range(count)])
-
-
-def test_several_processes_do_it(root: Path) -> None:
-    found = said(root, "print(*together(4, lambda n: (time.sleep(0.2), os.getpid())[1], 2), here)").split()
-    assert len({*found[:4]}) == 2 and found[4] not in found[:4]
-
-
-def test_the_largest_are_begun_first_where_there_are_few(root: Path) -> None:
-    program = "found = [*together({}, lambda n: (time.monotonic(), time.sleep(0.05))[0], 2, lambda n: n)]\n"
-    program += "print(found[0] > max(found[1:]))"
-    assert said(root, program.format(4)) == "True"
-    assert said(root, program.format(17)) == "False"
-
-
-def test_a_large_answer_arrives_whole(root: Path) -> None:
-    assert said(root, "print([len(a) for a in together(3, lambda n: bytes(5_000_000 + n), 2)])") == "[5000000, 5000001, 5000002]"
-
-
-@pytest.mark.parametrize("end", ["os._exit(3)", "os.kill(os.getpid(), signal.SIGKILL)", "1 / 0", "sys.exit(1)"])
-def test_what_a_process_does_not_answer_is_done_again(root: Path, end: str) -> None:
-    program = f"def work(n):\n  if os.getpid() != here and n % 2: {end}\n  return n * n\nprint([*together(6, work, 3)])"
-    assert said(root, program) == "[0, 1, 4, 9, 16, 25]"
-
-
-def test_an_error_is_raised_where_it_always_is(root: Path) -> None:
-    program = "def work(n):\n  if n == 2: raise ValueError('two')\n  return n\n"
-    program += (
-        "found = []\ntry:\n  for one in together(4, work, 2): found.append(one)\nexcept ValueError as error: print(found, error)"
-    )
-    assert said(root, program) == "[0, 1] two"
-
-
-def test_who_has_threads_is_not_forked(root: Path) -> None:
-    program = "threading.Thread(target=time.sleep, args=(0.5,)).start()\nprint({*together(4, lambda n: os.getpid(), 2)} == {here})"
-    assert said(root, program) == "True"
-
-
-def test_nobody_is_left_when_it_is_over(root: Path) -> None:
-    program = "answers = together(8, lambda n: (time.sleep(5 * (n > 1)), n)[1], 2)\nprint(next(answers))\nanswers.close()\n"
-    program += "try: os.waitpid(-1, os.WNOHANG)\nexcept ChildProcessError: print('nobody')"
-    began = time.perf_counter()
-    assert said(root, program).split() == ["0", "nobody"] and time.perf_counter() - began < 5
+    assert done.returncode == 0 and done.stdout.strip() == wanted, done.stdout + done.stderr
 
 
 def test_a_check_on_two_cores_says_what_one_on_one_says(root: Path, tmp_path: Path) -> None:

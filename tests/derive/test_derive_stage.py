@@ -11,8 +11,7 @@ from collections import Counter
 
 import pytest
 
-from tests.program.library import agrees, edges, machines, reread, shipped
-from tinygpu.category.term import App, Read, walk
+from tests.program.library import agrees, edges, machines, reread
 from tinygpu.derive.derive import derive
 from tinygpu.diagnostic import TinygpuError
 from tinygpu.program.step import Assign, Program, Sync, steps
@@ -90,13 +89,6 @@ def test_a_tail_is_asked_about_unless_the_fills_make_it_the_unit(value: str, dty
     updates = [s for launch in one.launches for s in steps(launch.body) if isinstance(s, Assign) and s.update]
     assert {"K" in str(s.guard) or "'i'" in str(s.guard) or "ki" in str(s.guard) for s in updates} == {asked}
     right(one)
-
-
-def test_padded_reads_of_a_tile_ask_nothing() -> None:
-    one = shipped("stencil_shared", "heat_shared")
-    store = [s for s in steps(one.launches[0].body) if isinstance(s, Assign)][-1]
-    assert not [t for t in walk(store.value) if isinstance(t, App) and t.op == "select"]
-    assert {t.tensor for t in walk(store.value) if isinstance(t, Read)} == {"x_tile", "a"}
 
 
 def test_two_pads_are_two_fills() -> None:

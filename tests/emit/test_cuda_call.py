@@ -7,8 +7,6 @@ The one idea: everything up to the driver's call is ordinary Python, so it is te
 from __future__ import annotations
 
 import contextlib
-import os
-import subprocess
 import sys
 from types import SimpleNamespace
 from typing import Any
@@ -17,7 +15,7 @@ import numpy as np
 import pytest
 
 from tests.emit.fake_torch import Tensor, Torch
-from tests.emit.specs_for_launchers import module, text
+from tests.emit.specs_for_launchers import module
 
 F = np.float32
 ONES = np.ones(4, F)
@@ -44,15 +42,6 @@ def calls(monkeypatch):
     monkeypatch.setattr(made.runtime, "_device_of", lambda pointer: pointer // 2**60)
     monkeypatch.setattr(made.runtime._Cuda, "__call__", lambda _, view, stream, *rest: seen.append((view.device, stream, *rest)))
     return SimpleNamespace(saxpy=made.saxpy, seen=seen)
-
-
-def test_the_kernels_arguments(calls):
-    x, y, z = three(1000)
-    assert calls.saxpy(2.0, x, y, out=z) is z
-    device, stream, bits, wide, blocks, *arguments = calls.seen[0]
-    assert (device, stream, bits, wide, blocks) == (0, 0, 32, True, 4)
-    assert arguments == [4096, 8192, 12288, F(2), np.int32(1000)]
-    assert [type(a) for a in arguments] == [int, int, int, F, np.int32]
 
 
 def test_pointers_of_numpys_kind_are_numbers(calls):
@@ -254,18 +243,6 @@ def test_a_damaged_cubin_is_made_again_and_a_cache_that_cannot_be_written_is_onl
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("TINYGPU_CACHE", str(tmp_path / "file"))
     assert kernel.cubin((9, 0), 32, True) == whole
-
-
-def test_two_processes_load_and_compile_the_same_module_at_once(tmp_path):
-    (tmp_path / "source.txt").write_text(text("saxpy"), encoding="utf-8")
-    code = (
-        "import numpy as np; from tinygpu.run.load import load\n"
-        f"made = load(open({str(tmp_path / 'source.txt')!r}, encoding='utf-8').read(), 'twice')\n"
-        "print(made.saxpy(2.0, np.ones(3, np.float32), np.ones(3, np.float32)).tolist())"
-    )
-    env = {**os.environ, "TINYGPU_CACHE": str(tmp_path / "cache"), "PYTHONPATH": os.pathsep.join(sys.path)}
-    both = [subprocess.Popen([sys.executable, "-c", code], env=env, stdout=subprocess.PIPE, text=True) for _ in range(2)]
-    assert [process.communicate(timeout=120)[0] for process in both] == ["[3.0, 3.0, 3.0]\n"] * 2
 
 
 def test_a_machine_without_a_driver_says_so():

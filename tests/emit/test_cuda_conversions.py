@@ -23,21 +23,9 @@ def numbers(kind: str, half: str) -> list[float | int]:
     chance = random.Random(f"{kind} {half}")
     digits, least, most = RANGES[half]
     if kind == "s64":
-        ties = [
-            ((2 * chance.getrandbits(digits) + 1) << chance.randrange(0, 62 - digits)) + chance.choice((-1, 0, 1))
-            for _ in range(300)
-        ]
-        return [
-            *ties,
-            *(chance.randrange(-(2**63), 2**63) for _ in range(300)),
-            0,
-            1,
-            -1,
-            2**63 - 1,
-            -(2**63),
-            2**24 + 1,
-            2**53 + 1,
-        ]
+        ends = [0, 1, -1, 2**63 - 1, -(2**63), 2**24 + 1, 2**53 + 1, *(chance.randrange(-(2**63), 2**63) for _ in range(300))]
+        ties = ((2 * chance.getrandbits(digits) + 1) << chance.randrange(0, 62 - digits) for _ in range(300))
+        return [*ends, *(tie + chance.choice((-1, 0, 1)) for tie in ties)]
     found = [0.0, -0.0, math.inf, -math.inf, 1.0, 65519.0, 65520.0, 3.3895e38, 3.4e38, 1e-45, -1e-7]
     for _ in range(400):
         exponent = chance.randrange(max(least - 9, -140), most + 1)

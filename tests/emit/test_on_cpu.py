@@ -7,7 +7,6 @@ machine code, where the processor has such registers.
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -20,7 +19,6 @@ from llvmlite.binding import get_host_cpu_features
 
 from tests.emit.test_cuda_call import OnGpu
 from tinygpu import pipeline
-from tinygpu.emit.cpu import cpu_kernels
 from tinygpu.emit.module import launcher_names
 from tinygpu.proof.kernel import Proof
 from tinygpu.run.load import load
@@ -55,16 +53,6 @@ def test_modules_are_for_a_cpu_alone_and_are_proved(spec: str) -> None:
     assert "_kernel" not in text and '"launches": ()' in text
     assert pipeline.validate(text, machines) == ()
     assert pipeline.validate_cpu(text, machines) == ()
-
-
-def test_a_tile_has_the_shape_that_the_machine_says() -> None:
-    (eight,), (six,) = built("matmul_cpu", "matmul_core"), built("matmul_cpu", "matmul_core_6")
-    for machine, rows, vectors, groups, depth in ((eight, 8, 3, 32, 256), (six, 6, 2, 32, 64)):
-        text = cpu_kernels(machine.cpu)
-        assert f"for group in range({groups}):" in text and f"if i_tile * {rows * groups} + group * {rows} < M:" in text
-        assert f"range(min({depth}, K - k_block * {depth}))" in text
-        assert f"panel = np.empty({depth} * ({vectors} * LANES_f32), np.float32)" in text
-        assert len(set(re.findall(r"\bacc_cells_\d+_\d+\b", text))) == rows * vectors
 
 
 def test_accumulators_are_in_vector_registers(matmul: ModuleType) -> None:

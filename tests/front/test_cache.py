@@ -83,13 +83,6 @@ def test_an_interrupt_ends_the_process_without_a_word(place: Path) -> None:
     assert done.returncode == -signal.SIGINT and not done.stderr
 
 
-@pytest.mark.parametrize("target", ["file/out", "/dev/null/out", "/proc/out"])
-def test_a_place_that_cannot_be_written(place: Path, target: str) -> None:
-    (place / "file").write_text("in the way")
-    done = subprocess.run([*BUILD[:-1], target], capture_output=True, text=True, timeout=60)
-    assert done.returncode == 2 and "TG904" in done.stderr and "Traceback" not in done.stderr
-
-
 def test_a_full_disk(place: Path) -> None:
     """No file may grow beyond 4 KiB: what the system says then is what it says on a full disk, an OSError in the middle of a write."""
     # Python itself writes half a .pyc then, and does not get over that: it is told to write none

@@ -97,14 +97,6 @@ def test_names_of_files_that_are_code(
     assert not Path("CANARY").exists() and not Path("made").exists()
 
 
-def test_two_specs_are_not_written_to_one_module(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for folder in ("a", "b"):
-        (tmp_path / folder).mkdir()
-        (tmp_path / folder / "odd.tgpu").write_text(ODD)
-    assert main(["build", str(tmp_path), "-o", str(tmp_path / "out")]) == 2
-    assert "would both be written to odd.py" in capsys.readouterr().err and not (tmp_path / "out").exists()
-
-
 def test_a_check_runs_nothing_and_writes_nothing(tmp_path: Path, root: Path) -> None:
     """`tinygpu check` and `fmt --check` in a folder that they may not write, with modules of Python's names lying in wait."""
     for trap in ("numpy", "z3", "ast", "relu"):

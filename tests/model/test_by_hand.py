@@ -41,7 +41,7 @@ def plain(op: Op) -> Machine:
     """One thread for each element, the fold in time."""
     by, bx = Axis("by", ceildiv(M, 8), "grid"), Axis("bx", ceildiv(N, 16), "grid")
     ty, tx, k = Axis("ty", lift(8), "block"), Axis("tx", lift(16), "block"), Axis("k", K, "time")
-    rows, columns = digits(Axis("i", M), (by, ty)), digits(Axis("j", N), (bx, tx))
+    rows, columns = digits((Axis("i", M),), (by, ty)), digits((Axis("j", N),), (bx, tx))
     domain = Region((by, bx, ty, tx, k)).under(*rows.domain.guard, *columns.domain.guard)
     codomain = (Axis("i", M), Axis("j", N), Axis("k", K, "reduction"))
     owner = Arrow(domain, codomain, (*rows.terms, *columns.terms, Var("k")))

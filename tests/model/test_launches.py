@@ -27,16 +27,6 @@ def machine(source: str) -> Machine:
     return made
 
 
-def test_a_fold_goes_on_over_the_factors_that_the_grid_carried() -> None:
-    made = machine(TOTAL + f"machine m : total {{\n{PARTIAL}launch two {{ work block = (t: 4)\n compute g = (c, t)\n time c }}\n}}")
-    first, second = (one.phases[0] for one in made.launches)
-    assert first.parts == ("s_part",) and second.parts == ()
-    (fold,) = outermost(second.equation.value)
-    assert isinstance(fold.body, Read) and fold.body.tensor == "s_part"
-    assert [(a.name, text(a.extent)) for a in fold.axes] == [("g", "ceil(n / 16)")]
-    assert [(w.name, w.dtype, [text(n) for n in w.shape]) for w in made.workspaces] == [("s_part", "f32", ["ceil(n / 16)"])]
-
-
 def test_an_intermediate_without_a_fold_is_put_in_where_no_launch_evaluates_it() -> None:
     made = machine(
         CHAIN + "machine m : chain {\n launch one { equations m\n work grid = (r), block = (t: 8)\n compute j = (c, t)\n time c }\n"
@@ -46,16 +36,6 @@ def test_an_intermediate_without_a_fold_is_put_in_where_no_launch_evaluates_it()
     assert [one.leaves for one in made.launches] == [("m",), ()]
     values = [p.equation.value for one in made.launches for p in one.phases]
     assert not any(isinstance(t, Read) and t.tensor == "a" for value in values for t in walk(value))
-
-
-def test_an_intermediate_that_a_launch_evaluates_is_left_for_later_ones() -> None:
-    made = machine(
-        CHAIN
-        + "machine m : chain {\n launch one { equations a, m\n work grid = (r), block = (t: 8)\n compute j = (c, t)\n time c }\n"
-        " launch two { equations s, y\n work grid = (r), block = (t: 8)\n compute j = (c, t)\n time c }\n}"
-    )
-    assert made.launches[0].leaves == ("m", "a") or made.launches[0].leaves == ("a", "m")
-    assert {w.name for w in made.workspaces} == {"a", "m"} and all(w.role == "workspace" for w in made.workspaces)
 
 
 def test_a_value_beside_a_fold_over_the_grid_waits_for_it() -> None:

@@ -16,7 +16,6 @@ from hypothesis import strategies as some
 from tests.laws.points import points
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.region import Region
-from tinygpu.category.term import text
 from tinygpu.diagnostic import TinygpuError
 from tinygpu.model.elaborate import Spec, elaborate
 from tinygpu.model.machine import Machine
@@ -105,16 +104,6 @@ def test_an_equation_may_have_an_assignment_of_its_own() -> None:
         made = machine(op, common + clauses)
         assert [p.owner.domain.names for p in made.launches[0].phases] == [{"g", "t"}, {"c", "u"}]
         each_point_once(made, {"n": 7})
-
-
-def test_params_make_one_machine_for_each_choice() -> None:
-    clauses = "param B in {32, 48, 64}\nparam V = B // 16\nwhere B % 32 == 0\nwork grid = (g), block = (t: B)\ncompute i = (g, t, v: V)\nvector v"
-    made = spec(f"{COPY}machine m : copy on sm_90a {{\n{clauses}\n}}").machines
-    assert [(m.title, m.constants, m.arch) for m in made] == [
-        ("m[B=32]", (("B", 32), ("V", 2)), "sm_90a"),
-        ("m[B=64]", (("B", 64), ("V", 4)), "sm_90a"),
-    ]
-    assert [text(m.launches[0].grid[0].extent) for m in made] == ["ceil(n / 64)", "ceil(n / 256)"] and made[0].where == ()
 
 
 def test_all_mistakes_are_found_at_once() -> None:

@@ -104,13 +104,6 @@ def test_extents_that_may_be_negative_bring_a_precondition() -> None:
     assert [text(w) for w in made.where] == ["H >= 5", "H % 2 == 0", "H - 2 >= 0"]
 
 
-@pytest.mark.parametrize("digits", [310, 5000])
-def test_a_number_of_thousands_of_digits_is_a_message(digits: int) -> None:
-    with pytest.raises(TinygpuError) as error:
-        spec(f"op f(x: f32[n]) -> (z: f32[n]) {{ z[i] = {'9' * digits} * x[i] }}")
-    assert error.value.diagnostics[0].code == "TG124" and len(error.value.diagnostics[0].title) < 80
-
-
 ARRAY = """op f(x: f32[n]) -> (y: f32[n]) { y[i] = x[i] }
 machine m : f {
   work grid = (g: n), block = (t: 32)

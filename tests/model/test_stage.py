@@ -111,21 +111,6 @@ def test_the_default_copy_hits_each_cell_once(extents: tuple[int, ...], threads:
     assert sorted(cells(one)) == list(product(*map(range, extents)))
 
 
-@pytest.mark.parametrize(
-    ("layout", "order", "pad", "swizzle"),
-    [
-        ("layout (k, i) pad 4", (1, 0), 4, None),
-        ("layout (i, k)", (0, 1), 0, None),
-        ("layout swizzle(1, 2, 2)", (0, 1), 0, (1, 2, 2)),
-        ("layout swizzle", (0, 1), 0, (1, 2, 1)),
-        ("compute i = (h: 2, ty), k = tx\n register h\n layout swizzle", (0, 1), 0, (3, 0, 3)),
-    ],
-)
-def test_layouts(layout: str, order: tuple[int, ...], pad: int, swizzle: tuple[int, int, int] | None) -> None:
-    (one,) = stages(MATMUL.format(i="(by, ty, ri: 2)", stage=f"A[i, k] at ko in shared {{\n {layout}\n}}"))
-    assert (one.order, one.pad, one.swizzle) == (order, pad, swizzle)
-
-
 def test_a_stage_at_a_loop_of_one_turn_stands_at_the_next_loop() -> None:
     source = MATMUL.format(i="(by, ty, ri: 2)", stage="A[i, k] at ki in shared").replace("ki: 8", "ki: 1")
     assert [one.at for one in stages(source)] == ["ko"]

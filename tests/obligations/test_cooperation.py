@@ -12,7 +12,7 @@ import pytest
 
 from tests.comments import Wrong, wrongs
 from tests.program.library import disagreements
-from tinygpu import pipeline
+from tests.program.library import program as of_text
 from tinygpu.program.step import Program
 from tinygpu.proof.check import Refutation, Unknown, check
 from tinygpu.proof.kernel import Proof, prove
@@ -20,12 +20,6 @@ from tinygpu.simulate.sizes import admitted, sizes_to_try
 
 RIGHT = sorted((Path(__file__).parent / "together").glob("*.tgpu"))
 OPEN = ("tree_of_96",)  # right, and not proved yet
-
-
-def made(text: str) -> Program:
-    """The program of the one machine of a text."""
-    (machine,) = pipeline.load_text(text).machines
-    return pipeline.program(machine)
 
 
 def first_wrong(program: Program, limit: int) -> str:
@@ -40,7 +34,7 @@ def first_wrong(program: Program, limit: int) -> str:
 
 @pytest.mark.parametrize("path", RIGHT, ids=lambda p: p.stem)
 def test_a_right_machine_is_proved_or_at_least_not_called_wrong(path: Path) -> None:
-    program = made(path.read_text(encoding="utf-8"))
+    program = of_text(path.read_text(encoding="utf-8"))
     result = check(program)
     assert isinstance(result, Unknown if path.stem in OPEN else Proof), result
     assert not first_wrong(program, 6)
@@ -48,6 +42,6 @@ def test_a_right_machine_is_proved_or_at_least_not_called_wrong(path: Path) -> N
 
 @pytest.mark.parametrize("broken", [pytest.param(w, id=f"{p.stem}-{w.title}") for p in RIGHT for w in wrongs(p)])
 def test_a_broken_machine_is_not_proved(broken: Wrong) -> None:
-    program = made(broken.text)
+    program = of_text(broken.text)
     assert not isinstance(prove(program, hasty=True), Proof)
     assert first_wrong(program, 14) or isinstance(check(program), Refutation)

@@ -17,6 +17,7 @@ from tests.conftest import ROOT
 from tests.obligations.places import Recorder, places
 from tests.obligations.texts import COPY
 from tests.obligations.texts import program as by_hand
+from tests.program.library import program as made
 from tinygpu.category.layout import Layout
 from tinygpu.category.term import Axis, Term, Var
 from tinygpu.derive.wide import wide_accesses
@@ -52,10 +53,6 @@ machine m : copy {
   }
 }
 """
-
-
-def made(text: str) -> Program:
-    return program(load_text(text).machines[0])
 
 
 def open_claims(one: Program) -> set[str]:

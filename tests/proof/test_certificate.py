@@ -13,7 +13,7 @@ import pytest
 from tinygpu import pipeline
 from tinygpu.commands.common import place
 from tinygpu.hardware.arch import CPU
-from tinygpu.model.source import said
+from tinygpu.model.op import said
 from tinygpu.pipeline import Proof, certificate, check, load, load_text, program
 from tinygpu.proof.certificate import Certificate, certify, digest, program_text, read, sha
 from tinygpu.proof.kernel import prove

@@ -22,11 +22,7 @@ def own_cache(tmp_path, monkeypatch):
 
 
 def test_a_text_is_its_own_key():
-    one, again, other = (
-        cache.keep("a = 1", "modules", "m.py"),
-        cache.keep("a = 1", "modules", "m.py"),
-        cache.keep("a = 2", "modules", "m.py"),
-    )
+    one, again, other = (cache.keep(text, "modules", "m.py") for text in ("a = 1", "a = 1", "a = 2"))
     assert one == again != other and one.read_text() == "a = 1" and other.name == "m.py"
 
 

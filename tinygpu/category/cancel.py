@@ -12,12 +12,11 @@ from itertools import islice
 from math import prod
 
 from tinygpu.category.carrier import combined
-from tinygpu.category.dtype import BITS, RANGE, SIGNED
+from tinygpu.category.dtype import BITS, RANGE, contains, stored
 from tinygpu.category.monoid import Carrier, as_monoid
 from tinygpu.category.node import kept
-from tinygpu.category.operation import KNOWN
+from tinygpu.category.operation import KNOWN, SWAPPED
 from tinygpu.category.ring import difference, flips, shorter
-from tinygpu.category.rounding import stored
 from tinygpu.category.term import (
     BOOL,
     COMPARISONS,
@@ -45,7 +44,6 @@ from tinygpu.record import replace
 
 FEW = 100  # parts of what is put together
 UNITS = {"min": INFINITE[0], "max": INFINITE[1]}
-SWAPPED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
 
 
 @kept
@@ -89,7 +87,7 @@ def _cancel(term: Term) -> Term:
         case App("cast", (inner,), dtype) if dtype in INTEGERS and inner.dtype in INTEGERS and BITS[dtype] <= BITS[inner.dtype]:
             return _narrow(inner, dtype) or term
         case App("cast", (App("cast", (inner,), middle),), dtype) if (
-            inner.dtype in INTEGERS and _holds(middle, inner.dtype) and (middle in INTEGERS or _holds(dtype, inner.dtype))
+            inner.dtype in INTEGERS and contains(middle, inner.dtype) and (middle in INTEGERS or contains(dtype, inner.dtype))
         ):  # an integer wraps, and a float ends where the dtype does
             return cancel(App("cast", (inner,), dtype))
         case App("log", (App("exp", (inner,)),)) if total(inner) and limited(inner):
@@ -129,13 +127,6 @@ def sure(term: Term) -> bool:
         case App(_, args) if not total(term):
             return all(map(sure, args)) and not failing(term) and not mixing(term)
     return total(term)
-
-
-def _holds(dtype: str, other: str) -> bool:
-    """Whether a dtype has every value of an integer one."""
-    if dtype in FLOATS:  # bf16 has eight digits
-        return BITS[other] == 8 or (dtype == "f64" and BITS[other] == 32)
-    return dtype in INTEGERS and BITS[dtype] > BITS[other] and (dtype in SIGNED or other not in SIGNED)
 
 
 def _or(term: Term, kept: tuple[Term, ...]) -> Term:
@@ -215,7 +206,7 @@ def _narrow(term: Term, dtype: str) -> Term | None:
 def _held(term: Term, dtype: str) -> Term | None:
     """An integer in a narrower dtype that holds its value."""
     match term:
-        case App("cast", (inner,), outer) if inner.dtype == dtype and (outer == dtype or _holds(outer, dtype)):
+        case App("cast", (inner,), outer) if inner.dtype == dtype and contains(outer, dtype):
             return inner
         case Const(value) if _wrapped(int(value), dtype) == value:
             return Const(value, dtype)

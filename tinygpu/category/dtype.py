@@ -1,12 +1,16 @@
 """The dtypes of values: one table, a row for each, from which every reader takes its column.
 
-Comes in: a name. Goes out: what it is, how many bits it has in memory, and which numbers it holds.
+Comes in: a name. Goes out: what it is, how many bits it has in memory, and which numbers it holds: 0.1 of f16 is 819/8192, 70000 is no number.
 The one idea: a dtype is a set of numbers; all else that is said of it (who is wider, what fits, how it is called) follows from the row.
+What a machine computes with is the rounded number, so it is what is compared and divided by.
 """
 
 from __future__ import annotations
 
+import math
+import struct
 from collections.abc import Mapping
+from fractions import Fraction
 
 from tinygpu.record import dataclass
 
@@ -103,3 +107,47 @@ MEMORY: Mapping[str, str] = {name: "u16" if name in HALVES else "u8" if name not
 REGISTER: Mapping[str, str] = {name: "f32" if name in HALVES else MEMORY[name] for name in DTYPE}
 # the type of a cell on a CPU
 NUMPY: Mapping[str, str] = {name: f"np.{DTYPE['f32' if name in HALVES else name].numpy}" for name in DTYPE}
+# the second holds every value of the first, so that the cast is the identity on the machine's values
+WIDER = {(a, b) for a in FLOATS for b in FLOATS if a != b and DTYPE[b].holds(DTYPE[a])}
+EPSILON = {dtype: 2.0 ** (1 - DTYPE[dtype].digits) for dtype in FLOATS}
+
+
+def contains(dtype: str, other: str) -> bool:
+    """Whether every value of a dtype, the second, is one of the first.
+
+    >>> contains("bf16", "u8"), contains("f32", "i32"), contains("f64", "i32")
+    (True, False, True)
+    """
+    return {dtype, other} <= DTYPE.keys() and DTYPE[dtype].holds(DTYPE[other])
+
+
+def nearest(value: float, dtype: str) -> Fraction | None:
+    """The number of that dtype next to a literal, ties to even; None if it is infinite there.
+
+    >>> nearest(0.1, "f16"), nearest(0.5, "bf16"), nearest(70000.0, "f16")
+    (Fraction(819, 8192), Fraction(1, 2), None)
+    """
+    if not math.isfinite(value):
+        return None
+    try:
+        match dtype:
+            case "f16":
+                (value,) = struct.unpack("<e", struct.pack("<e", value))
+            case "f32" | "bf16":
+                (value,) = struct.unpack("<f", struct.pack("<f", value))
+    except OverflowError:
+        return None
+    if dtype == "bf16":
+        (bits,) = struct.unpack("<I", struct.pack("<f", value))
+        (value,) = struct.unpack("<f", struct.pack("<I", (bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000))
+    return Fraction(value) if math.isfinite(value) else None
+
+
+def stored(value: int | float | bool, dtype: str) -> Fraction | int | float | bool:
+    """A literal as its dtype holds it, to be compared; infinities, integers and truths are what they are.
+
+    >>> stored(257.0, "bf16") > stored(256.0, "bf16"), stored(float("-inf"), "f32")
+    (False, -inf)
+    """
+    found = nearest(value, dtype) if isinstance(value, float) else None
+    return value if found is None else found

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from tinygpu.category.linear import ONE, Polynomial, constant, number, plus, polynomial, replace_atoms, scaled
 from tinygpu.category.node import kept
+from tinygpu.category.operation import COMPLEMENT
 from tinygpu.category.term import BOOL, INDEX, App, Axis, Const, Fold, Term, Var, children, conjuncts, variables
 from tinygpu.record import dataclass, field
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from tinygpu.category.region import Region
 
 Extents = Mapping[str, Term]
-COMPLEMENT = {"lt": "ge", "ge": "lt", "le": "gt", "gt": "le", "ne": "eq", "eq": "ne"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,6 +64,16 @@ class Monoid(str):
     def __ne__(self, other: object) -> bool:
         return not self == other  # where a string's own looks at names only
 
+    @property
+    def bare(self) -> str:
+        """What a fold is equal by: of numbers a monoid is its name.
+
+        >>> from tinygpu.category.node import TRUE, Fold, Var
+        >>> Fold("sum", (), TRUE, Var("x", "f32"), "f32") == Fold(as_monoid("sum"), (), TRUE, Var("x", "f32"), "f32")
+        True
+        """
+        return str.__str__(self)
+
     def unit(self, dtype: str) -> Term | None:
         """The value that changes nothing, or None: an integer maximum has none, so its fold needs an extent of at least 1."""
         return Const(self.units[dtype], dtype) if dtype in self.units else None
@@ -95,6 +105,10 @@ class Carrier(Monoid):
     invariant: Term = TRUE
     results: tuple[Term, ...] = ()
     span: Span = field(default=NOWHERE, compare=False)
+
+    @property
+    def bare(self) -> str:
+        return self
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "op", self)

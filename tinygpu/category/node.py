@@ -100,10 +100,8 @@ class Made(ref[Any]):
 
 
 TERMS: dict[tuple[Any, ...], Made] = {}  # every term, by its kind and parts; those inside by their identity, as each has its own
-BARE: dict[tuple[Any, ...], int | float | bool] = {}  # of literals that are equal the first one
+BARE: dict[tuple[Any, ...], int | float | bool] = {}  # of equal literals the first one
 NUMBERS = count()
-
-
 KEPT: list[Any] = []  # the functions of terms that remember their values
 
 
@@ -123,10 +121,10 @@ def nobody() -> None:
     """What is found of a term that was not made yet."""
 
 
-def forgotten(made: Made) -> None:
+def forgotten(made: Made, terms: dict[tuple[Any, ...], Made] = TERMS) -> None:
     """Nobody has the term any more."""
-    if TERMS.get(made.key) is made:
-        del TERMS[made.key]
+    if terms.get(made.key) is made:
+        del terms[made.key]
 
 
 def made(key: tuple[Any, ...], parts: tuple[Any, ...], bare: tuple[Any, ...]) -> Any:
@@ -235,7 +233,8 @@ class Fold(Algebra):
         found = TERMS.get(key, nobody)()
         if found is None:
             plain = tuple([Axis(a.name, a.extent.bare, a.sort) for a in axes])
-            found = made(key, (monoid, axes, guard, body, dtype, span), (monoid, plain, guard.bare, body.bare, dtype))
+            name = monoid if monoid.__class__ is str else monoid.bare  # type: ignore[attr-defined]
+            found = made(key, (monoid, axes, guard, body, dtype, span), (name, plain, guard.bare, body.bare, dtype))
         return found  # type: ignore[no-any-return]
 
 

@@ -177,6 +177,8 @@ def names(rows: tuple[Operation, ...]) -> tuple[str, ...]:
 
 ARITHMETIC, COMPARISONS, LOGIC, FUNCTIONS = names(ARITHMETICAL), names(COMPARING), names(LOGICAL), tuple(FUNCTION)
 OTHERS, SHUFFLES, OPERATIONS = names(BUILDING), names(EXCHANGING), tuple(OPERATION)
+COMPLEMENT = {"lt": "ge", "ge": "lt", "le": "gt", "gt": "le", "eq": "ne", "ne": "eq"}  # what holds where a comparison does not
+SWAPPED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}  # and of the operands in the other order
 KEEPING = tuple(row.name for row in OPERATION.values() if row.keeps)
 EXACT = (*KEEPING, "cast", *SHUFFLES)  # what they give of 16-bit floats needs no rounding to 16 bits
 PARTIAL = tuple(row.name for row in OPERATION.values() if row.partial)

@@ -29,44 +29,31 @@ class Arrow:
         return {a.name: t for a, t in zip(self.codomain, self.terms, strict=True)}
 
 
-def digits(index: Axis, factors: tuple[Axis, ...], where: Term = TRUE) -> Arrow:
-    """`digits : [g, t, v | (g·T + t)·V + v < n] → [i < n]`: the owner of one index.
-
-    >>> from tinygpu.category.term import text
-    >>> i = Axis("i", Var("n"))
-    >>> g, t, v = Axis("g", ceildiv(Var("n"), 1024), "grid"), Axis("t", lift(256), "block"), Axis("v", lift(4), "vector")
-    >>> owner = digits(i, (g, t, v))
-    >>> [text(t) for t in (*owner.terms, *owner.domain.guard)]
-    ['(g*256 + t)*4 + v', '(g*256 + t)*4 + v < n']
-    >>> digits(Axis("i", lift(1024)), (t, v)).domain.guard, digits(i, ()).terms
-    ((), (Const(value=0, dtype='index'),))
-    """
-    whole: Term = lift(0)
-    for factor in factors:
-        whole = whole * factor.extent + Var(factor.name)
-    covered = holds(whole < index.extent, Region(factors, conjuncts(where)))
-    return Arrow(Region(factors, () if covered else (whole < index.extent,)), (index,), (whole,))
-
-
-def merged(indices: tuple[Axis, ...], factors: tuple[Axis, ...], where: Term = TRUE) -> Arrow:
-    """`(i, j) = (g, t, v)`: the flattened range of the indices, cut into the factors.
+def digits(indices: tuple[Axis, ...], factors: tuple[Axis, ...], where: Term = TRUE) -> Arrow:
+    """`(i, j) = (g, t, v)`, or `i = (g, t, v)`: the flattened range of the indices, cut into the factors.
 
     >>> from tinygpu.category.term import text
     >>> i, j = Axis("i", Var("M")), Axis("j", Var("N"))
     >>> g, v = Axis("g", ceildiv(Var("M") * Var("N"), 4), "grid"), Axis("v", lift(4), "vector")
-    >>> owner = merged((i, j), (g, v))
+    >>> owner = digits((i, j), (g, v))
     >>> [text(t) for t in (*owner.terms, *owner.domain.guard)]
     ['(g*4 + v) // N', '(g*4 + v) % N', 'g*4 + v < M*N']
+    >>> t = Axis("t", lift(256), "block")
+    >>> digits((Axis("i", lift(1024)),), (t, v)).domain.guard, digits((i,), ()).terms
+    ((), (Const(value=0, dtype='index'),))
     """
-    line = digits(Axis("", points(indices)), factors, where)
-    (number,) = line.terms
+    number: Term = lift(0)
+    for factor in factors:
+        number = number * factor.extent + Var(factor.name)
+    inside = number < points(indices)
+    covered = holds(inside, Region(factors, conjuncts(where)))
     terms: list[Term] = []
     weight: Term = lift(1)
     for axis in reversed(indices):  # each digit: its weight divided out, and what is above it taken off
         digit = number // weight
         terms.append(digit if axis is indices[0] else digit % axis.extent)
         weight = axis.extent * weight
-    return Arrow(line.domain, indices, tuple(reversed(terms)))
+    return Arrow(Region(factors, () if covered else (inside,)), indices, tuple(reversed(terms)))
 
 
 def inferred(extent: Term, others: tuple[Axis, ...], where: Term = TRUE) -> Term:

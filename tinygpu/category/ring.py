@@ -11,10 +11,9 @@ from fractions import Fraction
 from functools import reduce
 from typing import Any, TypeAlias
 
-from tinygpu.category.dtype import BITS, SIGNED
+from tinygpu.category.dtype import BITS, SIGNED, nearest
 from tinygpu.category.linear import number, plus, times
 from tinygpu.category.node import kept
-from tinygpu.category.rounding import nearest
 from tinygpu.category.term import FLOATS, App, Const, Term, rebuild, text
 
 Polynomial: TypeAlias = dict[tuple[Term, ...], Any]  # of `linear`, with fractions

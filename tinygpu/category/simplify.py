@@ -14,8 +14,9 @@ from math import gcd
 from typing import TypeAlias
 
 from tinygpu.category.decide import decided
-from tinygpu.category.known import COMPLEMENT, Known
+from tinygpu.category.known import Known
 from tinygpu.category.linear import Polynomial, constant, divide, number, plus, polynomial, term_of, times
+from tinygpu.category.operation import COMPLEMENT
 from tinygpu.category.region import EVERYWHERE, Region
 from tinygpu.category.term import (
     ARITHMETIC,

@@ -14,8 +14,8 @@ import hashlib
 from collections.abc import Iterator
 from itertools import combinations
 
-from tinygpu.category.dtype import BITS, RANGE, SIGNED
-from tinygpu.category.rounding import WIDER, holds_integers, nearest, unrounded
+from tinygpu.category.dtype import BITS, HALVES, RANGE, SIGNED, WIDER, contains, nearest
+from tinygpu.category.operation import KEEPING
 from tinygpu.category.sexpr import Builder, Node
 from tinygpu.category.term import BOOL, DTYPES, FLOATS, INDEX, INTEGERS, App, Const, Fold, Read, Term, Var, variables
 
@@ -250,9 +250,31 @@ class Writer(Builder):
             return self.make("Bool", "not", self.make("Bool", "=", value, self._zero(self.sort(source))))
         if target in FLOATS:
             exact = value if source in FLOATS else self.make("Real", "to_real", value)
-            if source not in FLOATS and (target in ("f32", "f64") or holds_integers(source, target)):
+            if source not in FLOATS and (target in ("f32", "f64") or contains(target, source)):
                 return exact
             return self._unknown(f"round {target}", (exact,), target)
         if source in FLOATS:
             return self._unknown(f"truncate {target}", (value,), target)
         return self._wrap(value, target)
+
+
+def unrounded(term: Term) -> bool:
+    """Whether a float is in its dtype as it is: read, chosen or converted without loss, not the result of arithmetic.
+
+    >>> a = Read("a", (), "f16")
+    >>> unrounded(a), unrounded(App("mul", (a, a), "f16")), unrounded(App("max", (a, a), "f16"))
+    (True, False, True)
+    """
+    match term:
+        case Const() | Var() | Read() | Fold():
+            return True
+        case App("select", (_, then, otherwise)):
+            return unrounded(then) and unrounded(otherwise)
+        case App("cast", (inner,), dtype) if dtype in FLOATS:
+            if inner.dtype in FLOATS:
+                # the narrowing cast is a symbol of its own, so its result is what it says
+                return (inner.dtype, dtype) not in WIDER or unrounded(inner)
+            return dtype in HALVES or contains(dtype, inner.dtype)
+        case App(op, args) if op in KEEPING:
+            return all(map(unrounded, args))
+    return False

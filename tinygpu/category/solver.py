@@ -5,16 +5,17 @@ resource units. Goes out: a verdict, the model, what it took.
 The one idea: z3's own choice for integers first tries the bits of small numbers, as long as the whole process holds no more than
 100 MB, and gives others two seconds: the same question has other answers, and costs, in another process. So the choice is made here:
 real arithmetic alone is decided by cells of polynomials, all else by searches, of which several short ones find more than a long one.
+Every question has a context of its own, and what one frees the next one needs.
 """
 
 from __future__ import annotations
 
+import ctypes
+from contextlib import suppress
+from functools import cache
 from typing import Any
 
-import z3
-
-from tinygpu.category.heap import roomy
-
+TRIM_THRESHOLD, TOP_PAD, KEPT = -1, -2, 64 << 20  # glibc's numbers of two options, and bytes: two contexts
 SEARCHES = 5  # each with its own seed and its share of the budget
 
 
@@ -24,6 +25,8 @@ def solved(text: str, budget: int) -> tuple[Any, Any, int]:
     >>> solved("(declare-const i Int) (assert (= (* i i) 49)) (assert (< i 0))", 1_000_000)[:2]
     (sat, [i = -7])
     """
+    import z3  # which takes as long to load as all else, and only who proves needs it
+
     roomy()
     context = z3.Context()
     formulas = z3.parse_smt2_string(text, ctx=context)
@@ -40,3 +43,12 @@ def solved(text: str, budget: int) -> tuple[Any, Any, int]:
         if verdict != z3.unknown:
             return verdict, solver.model() if verdict == z3.sat else None, effort
     return verdict, None, effort
+
+
+@cache
+def roomy() -> None:
+    """Lets the C library keep so much, best before much is allocated: to give it back and fetch its pages again takes ten times as long as all
+    else about a context."""
+    with suppress(AttributeError):  # another library has no such options, and only time is lost
+        ctypes.pythonapi.mallopt(TOP_PAD, KEPT)
+        ctypes.pythonapi.mallopt(TRIM_THRESHOLD, 2 * KEPT)

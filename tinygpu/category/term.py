@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 from tinygpu.category.monoid import pack, part
-from tinygpu.category.names import unused
 from tinygpu.category.node import (
     BOOL,
     DTYPES,
@@ -32,7 +31,7 @@ from tinygpu.category.node import (
     lift,
 )
 from tinygpu.category.operation import ARITHMETIC, COMPARISONS, FUNCTIONS, LOGIC, OPERATIONS, OTHERS, SHUFFLES, SYMBOL
-from tinygpu.category.text import text
+from tinygpu.category.text import claimed, text
 from tinygpu.category.total import total
 
 __all__ = [
@@ -179,16 +178,12 @@ def substitute(term: Term, mapping: Mapping[str, Term], written: bool = False) -
     match term:
         case Var(name):
             return mapping[name]
-        case Fold(monoid, axes, guard, body, dtype, span):
-            inner = {k: v for k, v in mapping.items() if k not in {a.name for a in axes}}
-            coming = {n for v in inner.values() for n in variables(v)}
-            new = _renamed(term, coming, inner)
-            inner = {**inner, **new}
-            axes = tuple(
-                Axis(new[a.name].name if a.name in new else a.name, substitute(a.extent, mapping, written), a.sort, a.span)
-                for a in axes
-            )
-            return Fold(monoid, axes, substitute(guard, inner, written), substitute(body, inner, written), dtype, span)
+        case Fold():
+            inner = {k: v for k, v in mapping.items() if k not in {a.name for a in term.axes}}
+            fold = fresh(term, {n for v in inner.values() for n in variables(v)}, inner)
+            axes = tuple(Axis(a.name, substitute(a.extent, mapping, written), a.sort, a.span) for a in fold.axes)
+            guard, body = (substitute(t, inner, written) for t in (fold.guard, fold.body))
+            return Fold(fold.monoid, axes, guard, body, fold.dtype, fold.span)
     return rebuild(term, lambda child: substitute(child, mapping, written), written)
 
 
@@ -197,31 +192,21 @@ def exchange(term: Term, parts: Mapping[Term, Term]) -> Term:
     return parts[term] if term in parts else rebuild(term, lambda child: exchange(child, parts))
 
 
-def fresh(fold: Fold, taken: Collection[str]) -> Fold:
-    """The fold with binders that no name in `taken` clashes with.
+def fresh(fold: Fold, taken: Collection[str], more: Collection[str] = ()) -> Fold:
+    """The fold with binders that no name in `taken` clashes with; the new ones are none of `more` either.
 
     >>> k = Fold("sum", (Axis("k", lift(8)),), TRUE, Read("x", (Var("k"),), "f32"), "f32")
     >>> fresh(k, {"k"}).axes[0].name, fresh(k, {"k"}).body
     ('k_', Read(tensor='x', index=(Var(name='k_', dtype='index'),), dtype='f32'))
     """
-    new = _renamed(fold, taken)
-    if not new:
+    clashing = [a.name for a in fold.axes if a.name in taken]
+    if not clashing:
         return fold
+    used = {*taken, *more, *variables(fold.guard), *variables(fold.body), *(a.name for a in fold.axes)}
+    used.update(name for a in fold.axes for name in variables(a.extent))
+    new = {name: Var(claimed(name, used)) for name in clashing}
     axes = tuple(Axis(new[a.name].name if a.name in new else a.name, a.extent, a.sort, a.span) for a in fold.axes)
-    return Fold(fold.monoid, axes, substitute(fold.guard, new), substitute(fold.body, new), fold.dtype, fold.span)
-
-
-def _renamed(fold: Fold, taken: Collection[str], more: Collection[str] = ()) -> dict[str, Var]:
-    """New names for the binders that are `taken`, free in all that they enter."""
-    renamed: dict[str, Var] = {}
-    if any(a.name in taken for a in fold.axes):
-        used = {*taken, *more, *variables(fold.guard), *variables(fold.body), *(a.name for a in fold.axes)}
-        used.update(name for a in fold.axes for name in variables(a.extent))
-        for name in (a.name for a in fold.axes if a.name in taken):
-            new = unused(name, used)
-            renamed[name] = Var(new)
-            used.add(new)
-    return renamed
+    return Fold(fold.monoid, axes, substitute(fold.guard, new, True), substitute(fold.body, new, True), fold.dtype, fold.span)
 
 
 @kept

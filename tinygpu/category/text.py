@@ -6,6 +6,8 @@ where it stands is put in parentheses.
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 from tinygpu.category.monoid import WORDS, component
 from tinygpu.category.node import TRUE, App, Const, Fold, Read, Term, Var
 from tinygpu.category.operation import COMPARISONS, SYMBOL
@@ -75,3 +77,22 @@ def _number(value: int | float | bool) -> str:
             return "inf" if value > 0 else "-inf"
         return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
     return str(value)
+
+
+def unused(name: str, taken: Container[str], number: str | None = None) -> str:
+    """The name, with underscores at its end until it is not taken; or with `number`, a mark, and a number behind it.
+
+    >>> unused("i", {"i", "i_"}), unused("i", {"i", "i_2"}, "_"), unused("acc", {"acc"}, ""), unused("j", {"i"})
+    ('i__', 'i_3', 'acc2', 'j')
+    """
+    free, count = name, 1
+    while free in taken:
+        count += 1
+        free = f"{free}_" if number is None else f"{name}{number}{count}"
+    return free
+
+
+def claimed(name: str, taken: set[str], number: str | None = None) -> str:
+    """The same, and it is taken from now on."""
+    taken.add(free := unused(name, taken, number))
+    return free

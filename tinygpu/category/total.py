@@ -8,10 +8,9 @@ has to have had a value, since the program evaluates it.
 
 from __future__ import annotations
 
-from tinygpu.category.dtype import SIGNED
+from tinygpu.category.dtype import SIGNED, stored
 from tinygpu.category.node import DTYPES, FLOATS, INDEX, App, Const, Fold, Read, Term, Var, kept
 from tinygpu.category.operation import ARITHMETIC, ARITHMETICAL, COMPARISONS, FUNCTION, FUNCTIONS, INTEGER, KEEPING, LOGIC, PARTIAL
-from tinygpu.category.rounding import stored
 
 SPECIAL = ("?", "!", "@")  # stand in names of reads that are no input's: unwritten, without a closed form, of the turn before
 INFINITE = (float("inf"), float("-inf"))

@@ -13,8 +13,8 @@ from multiprocessing import get_context
 from typing import TypeVar
 
 from tinygpu import pipeline
-from tinygpu.category.heap import roomy
 from tinygpu.category.smtlib import name_of
+from tinygpu.category.solver import roomy
 from tinygpu.commands.subjects import INVALID, Subject
 from tinygpu.commands.together import processes
 from tinygpu.diagnostic import Diagnostic

@@ -15,7 +15,7 @@ from pathlib import Path
 from tinygpu import pipeline
 from tinygpu.commands.common import find, place, read_text
 from tinygpu.diagnostic import Diagnostic, TinygpuError
-from tinygpu.model.source import said
+from tinygpu.model.op import said
 from tinygpu.program.step import Program
 from tinygpu.proof.certificate import Certificate, program_text, sha
 from tinygpu.proof.certificate import read as read_certificate

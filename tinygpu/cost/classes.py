@@ -7,8 +7,10 @@ of a comparison beyond what the lanes of a warp can tell apart is one class.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import reduce
 from math import prod
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +20,7 @@ from tinygpu.category.to_numpy import evaluate
 from tinygpu.cost.parts import POINTS, WARP, Numbers, Parts, Unclear, enumerated, nobody
 from tinygpu.record import dataclass
 
+T = TypeVar("T")
 HASH = 0x9E3779B97F4A7C15 - (1 << 64)  # odd, so that nothing is lost of what is multiplied
 
 
@@ -47,12 +50,12 @@ def classes(parts: Parts) -> Classes:
     idle = prod(e for n, e in parts.axes.items() if n not in used)
     rows, counts = _joined([_enumerated(parts, columns, g) for g in far], parts)
     start = np.array([[parts.constant % parts.modulus, *(a.constant for a in parts.atoms)]], np.int64)
-    return Classes(warps, there, times, *_clip(rows + start, counts * idle, parts))
+    return Classes(warps, there, times, *_clip(rows + start, counts * idle, parts, range(len(parts.atoms))))
 
 
-def _groups(used: list[frozenset[str]], block: set[str]) -> list[frozenset[str]]:
-    """The axes, together where one part speaks of them; the threads' own are always together."""
-    found: list[frozenset[str]] = [frozenset(block)] if block else []
+def _groups(used: list[frozenset[T]], block: set[T]) -> list[frozenset[T]]:
+    """Axes, together where one part speaks of them; the threads' own are always together. Comparisons, where one group does."""
+    found: list[frozenset[T]] = [frozenset(block)] if block else []
     for axes in used:
         if axes:
             touched = [g for g in found if g & axes]
@@ -61,11 +64,8 @@ def _groups(used: list[frozenset[str]], block: set[str]) -> list[frozenset[str]]
 
 
 def _column(terms: list[Term], inside: frozenset[str], values: Mapping[str, Numbers], shape: tuple[int, ...]) -> Numbers:
-    total = np.zeros(shape, np.int64)
-    for term in terms:
-        if variables(term) & inside:
-            total = total + np.asarray(evaluate(term, values, on_zero=nobody), np.int64)
-    return total
+    mine = (np.asarray(evaluate(term, values, on_zero=nobody), np.int64) for term in terms if variables(term) & inside)
+    return sum(mine, np.zeros(shape, np.int64))
 
 
 def _enumerated(parts: Parts, columns: list[list[Term]], group: frozenset[str]) -> tuple[Numbers, Numbers]:
@@ -77,15 +77,14 @@ def _enumerated(parts: Parts, columns: list[list[Term]], group: frozenset[str]) 
     values = enumerated(box)
     held = np.stack([_column(column, group, values, (many,)) for column in columns], -1)
     held[:, 0] %= parts.modulus
-    first, counts = gathered(held, np.ones(many, np.int64))
-    return held[first], counts
+    return gathered(held, np.ones(many, np.int64))
 
 
 def gathered(rows: Numbers, counts: Numbers) -> tuple[Numbers, Numbers]:
-    """Which rows are different, one of each, and their counts added: found by a hash, and then compared.
+    """Equal rows once, with their counts added: found by a hash, and then compared.
 
-    >>> gathered(np.array([[1, 2], [3, 4], [1, 2]]), np.array([1, 1, 5]))
-    (array([0, 1]), array([6, 1]))
+    >>> [each.tolist() for each in gathered(np.array([[1, 2], [3, 4], [1, 2]]), np.array([1, 1, 5]))]
+    [[[1, 2], [3, 4]], [6, 1]]
     """
     key = np.zeros(len(rows), np.int64)
     for column in np.ascontiguousarray(rows.T):
@@ -95,33 +94,20 @@ def gathered(rows: Numbers, counts: Numbers) -> tuple[Numbers, Numbers]:
         _, first, which = np.unique(rows, axis=0, return_index=True, return_inverse=True)
     total = np.zeros(len(first), np.int64)
     np.add.at(total, which, counts)
-    return first, total
+    return rows[first], total
 
 
 def _joined(groups: list[tuple[Numbers, Numbers]], parts: Parts) -> tuple[Numbers, Numbers]:
     """The sums of the rows of independent groups; those of one comparison first, so that it is soon down to what lanes can tell."""
-    width = len(parts.atoms) + 1
-    rows, counts = np.zeros((1, width), np.int64), np.ones(1, np.int64)
-    waiting = sorted(groups, key=lambda g: len(g[1]))
-    while waiting:
-        together = [waiting.pop(0)]
-        touched = _speaks(together[0][0])
-        while more := next((g for g in waiting if (_speaks(g[0]) & touched).any()), None):
-            waiting = [g for g in waiting if g is not more]
-            together.append(more)
-            touched = touched | _speaks(more[0])
-        one = together[0]
-        for other in together[1:]:
-            one = _added(one, other, parts)
-        rows, counts = _added((rows, counts), _clip(*one, parts, [n for n in range(1, width) if touched[n]], shift=True), parts)
-    return rows, counts
-
-
-def _speaks(rows: Numbers) -> NDArray[np.bool_]:
-    """Which comparisons a group has a part in."""
-    spoken = (rows != 0).any(0)
-    spoken[0] = False
-    return np.asarray(spoken)
+    total = np.zeros((1, len(parts.atoms) + 1), np.int64), np.ones(1, np.int64)
+    ordered = sorted(groups, key=lambda g: len(g[1]))
+    spoken = [frozenset(np.flatnonzero(rows[:, 1:].any(0)).tolist()) for rows, _ in ordered]  # comparisons with a part of it
+    for atoms in (frozenset[int](), *_groups(spoken, set())):
+        mine = [g for g, s in zip(ordered, spoken, strict=True) if s & atoms or not (s or atoms)]
+        if mine:
+            one = reduce(lambda a, b: _added(a, b, parts), mine)
+            total = _added(total, _clip(*one, parts, sorted(atoms), shift=True), parts)
+    return total
 
 
 def _added(a: tuple[Numbers, Numbers], b: tuple[Numbers, Numbers], parts: Parts) -> tuple[Numbers, Numbers]:
@@ -129,24 +115,18 @@ def _added(a: tuple[Numbers, Numbers], b: tuple[Numbers, Numbers], parts: Parts)
         raise Unclear
     rows = (a[0][:, None, :] + b[0][None, :, :]).reshape(-1, a[0].shape[1])
     rows[:, 0] %= parts.modulus
-    first, counts = gathered(rows, (a[1][:, None] * b[1][None, :]).reshape(-1))
-    return rows[first], counts
+    return gathered(rows, (a[1][:, None] * b[1][None, :]).reshape(-1))
 
 
-def _clip(
-    rows: Numbers, counts: Numbers, parts: Parts, which: list[int] | None = None, shift: bool = False
-) -> tuple[Numbers, Numbers]:
-    """The rows where a comparison's part is no more than lanes can tell: below and above that the sign is settled.
-
-    `shift`: the constants are not in the rows yet.
-    """
+def _clip(rows: Numbers, counts: Numbers, parts: Parts, which: Sequence[int], shift: bool = False) -> tuple[Numbers, Numbers]:
+    """The rows where the parts of `which` comparisons are no more than lanes can tell: below and above that the sign is settled. `shift`: the
+    constants are not in the rows yet."""
     rows = rows.copy()
-    for n in range(1, rows.shape[1]) if which is None else which:
-        atom = parts.atoms[n - 1]
+    for n in which:
+        atom = parts.atoms[n]
         constant = atom.constant if shift else 0
-        rows[:, n] = np.clip(rows[:, n], -atom.high - 1 - constant, -atom.low + 1 - constant)
-    first, counts = gathered(rows, counts)
-    return rows[first], counts
+        rows[:, n + 1] = np.clip(rows[:, n + 1], -atom.high - 1 - constant, -atom.low + 1 - constant)
+    return gathered(rows, counts)
 
 
 def _warps(parts: Parts, columns: list[list[Term]], near: frozenset[str]) -> tuple[Numbers, NDArray[np.bool_], Numbers]:
@@ -157,8 +137,7 @@ def _warps(parts: Parts, columns: list[list[Term]], near: frozenset[str]) -> tup
     if threads * turns > POINTS:
         raise Unclear
     values = enumerated(block, 1, threads) | enumerated(outer, turns, 1)
-    width = len(columns)
-    number_of = -(-threads // WARP)
+    width, number_of = len(columns), -(-threads // WARP)
     held = np.zeros((turns, number_of * WARP, width), np.int64)
     for n, column in enumerate(columns):
         held[:, :threads, n] = _column(column, near, values, (turns, threads))
@@ -167,5 +146,5 @@ def _warps(parts: Parts, columns: list[list[Term]], near: frozenset[str]) -> tup
     warps, lanes = held.reshape(-1, WARP, width), there.reshape(-1, WARP)
     base = np.where(lanes, warps[:, :, 0], np.iinfo(np.int64).max).min(1) // parts.modulus * parts.modulus
     warps = warps - np.where(np.arange(width) == 0, base[:, None, None], 0)
-    first, times = gathered(np.concatenate([warps.reshape(len(warps), WARP * width), lanes], 1), np.ones(len(warps), np.int64))
-    return warps[first], lanes[first], times
+    rows, times = gathered(np.concatenate([warps.reshape(len(warps), WARP * width), lanes], 1), np.ones(len(warps), np.int64))
+    return rows[:, : WARP * width].reshape(-1, WARP, width), rows[:, WARP * width :] != 0, times

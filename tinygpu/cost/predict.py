@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from tinygpu.cost.measure import Cost, Flow
 from tinygpu.cost.sites import FLOPS
+from tinygpu.cost.warps import known
 from tinygpu.hardware.arch import Device, Resident, resident
 from tinygpu.record import dataclass
 
@@ -56,13 +57,11 @@ class Bound:
 
 def filled(cost: Cost, arch: str, device: Device | None, reports: Sequence[Assembled]) -> tuple[Filled, ...]:
     """Each launch on an architecture, and on a device of it."""
-    found = []
-    for number, launch in enumerate(cost.launches):
-        report = reports[number] if reports else None
-        held = None
-        if report is not None and launch.threads:
-            held = resident(arch, launch.threads, report.registers, report.shared_bytes)
-        found.append(Filled(report, held, launch.blocks.number, device.multiprocessors if device else None))
+    found, many = [], device.multiprocessors if device else None
+    said: Sequence[Assembled | None] = reports or [None] * len(cost.launches)
+    for launch, report in zip(cost.launches, said, strict=True):
+        held = resident(arch, launch.threads, report.registers, report.shared_bytes) if report and launch.threads else None
+        found.append(Filled(report, held, launch.blocks.number, many))
     return tuple(found)
 
 
@@ -73,9 +72,8 @@ def bounds(cost: Cost, device: Device) -> tuple[Bound, ...]:
         found.append(Bound("memory, each element once", cost.once / device.memory_bytes_per_second))
     clocks = device.multiprocessors * device.clock_hertz
     for dtypes, lanes, what in ((("f32", "f16", "bf16"), device.fp32_lanes, "FP32"), (("f64",), device.fp64_lanes, "FP64")):
-        instructions = [c.number for kind, dtype, c in cost.operations if kind in FLOPS and dtype in dtypes and c.exact]
-        if instructions and None not in instructions:
-            total = sum(i for i in instructions if i is not None)
+        total = known(c.number for kind, dtype, c in cost.operations if kind in FLOPS and dtype in dtypes and c.exact)
+        if total:
             found.append(Bound(f"{what} arithmetic", total / (clocks * lanes)))
     words = [one.tally.fewest for one in cost.lines if one.shared and one.tally is not None and one.tally.exact]
     if words:
@@ -90,10 +88,8 @@ def without_caches(cost: Cost, device: Device) -> float | None:
 
 def turns_of_banks(cost: Cost, device: Device) -> float | None:
     """The time of all turns of shared memory, as `cost.warps` counts them: hardware may serve groups that want the same together."""
-    turns = [one.tally.units if one.tally else None for one in cost.lines if one.shared]
-    if not turns or None in turns:
-        return None
-    return sum(t for t in turns if t is not None) / (device.multiprocessors * device.clock_hertz)
+    turns = known(one.tally and one.tally.units for one in cost.lines if one.shared)
+    return turns / (device.multiprocessors * device.clock_hertz) if turns else None
 
 
 def fits_in_cache(flow: Flow, device: Device) -> bool:

@@ -109,6 +109,7 @@ class Meeting:
 
 
 Site: TypeAlias = Access | Work | Meeting
+Touched = dict[tuple[str, tuple[Term, ...]], Term]  # elements that a statement reads, and when
 
 
 @dataclass(slots=True)
@@ -140,7 +141,9 @@ def _body(walk: _Walk, body: tuple[Step, ...], axes: tuple[Axis, ...], guard: Te
             case For(axis, inner):
                 yield from _body(walk, inner, (*axes, axis), guard)
             case If(condition, inner):
-                yield from _values(walk.here(axes, guard, step.span), (condition,), walk, {})
+                here, touched = walk.here(axes, guard, step.span), Touched()
+                yield from _values(here, (condition,), walk, touched)
+                yield from _touched(here, touched, walk)
                 yield from _body(walk, inner, axes, conjunction(guard, condition))
             case Assign():
                 yield from _assign(walk, step, axes, guard)
@@ -189,10 +192,10 @@ def _moved(site: Access, wide: Wide, axes: tuple[Axis, ...], guard: Term) -> Acc
 def _assign(walk: _Walk, step: Assign, axes: tuple[Axis, ...], guard: Term) -> Iterator[Site]:
     """The guard, the index, the value, and the cell that is written; an update that is not atomic reads its cell first."""
     here = walk.here(axes, guard, step.span)
-    touched: dict[tuple[str, tuple[Term, ...]], Term] = {}
-    yield from _values(here, (step.guard,), walk, touched, last=False)
+    touched = Touched()
+    yield from _values(here, (step.guard,), walk, touched)
     inside = here.under(step.guard)
-    yield from _values(inside, (*step.index, step.value), walk, touched, last=False, added=step.update)
+    yield from _values(inside, (*step.index, step.value), walk, touched, step.update)
     array = walk.known[step.target]
     if step.update:
         kind = kind_of(as_monoid(step.update).combine(step.value, step.value))
@@ -204,21 +207,14 @@ def _assign(walk: _Walk, step: Assign, axes: tuple[Axis, ...], guard: Term) -> I
         yield Access(inside, array, step.index, True, step.atomic)
 
 
-def _touched(here: Where, touched: dict[tuple[str, tuple[Term, ...]], Term], walk: _Walk) -> Iterator[Site]:
+def _touched(here: Where, touched: Touched, walk: _Walk) -> Iterator[Site]:
     """Each element that a statement reads, once, under the conditions of all of its reads."""
     for (name, index), guard in touched.items():
         yield Access(replace(here, guard=guard), walk.known[name], index, False)
 
 
-def _values(
-    here: Where,
-    values: tuple[Term, ...],
-    walk: _Walk,
-    touched: dict[tuple[str, tuple[Term, ...]], Term],
-    last: bool = True,
-    added: str = "",
-) -> Iterator[Site]:
-    """The operations of values; their reads go to `touched`, and out where this is the last of a statement."""
+def _values(here: Where, values: tuple[Term, ...], walk: _Walk, touched: Touched, added: str = "") -> Iterator[Site]:
+    """The operations of values, the last of which may be added to a cell; their reads go to `touched`."""
     for value in values:
         for node, guard, fused in evaluated(value, here.guard, added == "sum" and value is values[-1]):
             place = replace(here, guard=guard)
@@ -232,8 +228,6 @@ def _values(
                 yield Meeting(place, "shuffle")
             elif (kind := kind_of(node, fused)) is not None:
                 yield Work(place, kind, node.dtype if node.dtype != BOOL else children(node)[0].dtype)
-    if last:
-        yield from _touched(here, touched, walk)
 
 
 def either(a: Term, b: Term) -> Term:

@@ -20,7 +20,7 @@ from tinygpu.category.to_numpy import evaluate
 from tinygpu.cost.classes import Classes, classes
 from tinygpu.cost.parts import SECTOR_BYTES, WARP, Parts, Unclear, enumerated, extents_of, parts_of, permissive
 from tinygpu.cost.sites import Access, Where
-from tinygpu.program.address import address
+from tinygpu.program.arrays import address
 from tinygpu.program.step import Launch, Program
 from tinygpu.record import dataclass, replace
 

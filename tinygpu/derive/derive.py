@@ -13,7 +13,7 @@ from itertools import groupby
 from tinygpu.category.bounds import natural
 from tinygpu.category.term import Axis, Read, Term, conjunction, variables, walk
 from tinygpu.derive.equations import check_scans, plans
-from tinygpu.derive.factors import factors
+from tinygpu.derive.factors import factors, names_taken
 from tinygpu.derive.fold import Place, folded
 from tinygpu.derive.grid import cleared, halved, pieces
 from tinygpu.derive.keep import kept
@@ -39,12 +39,8 @@ def derive(machine: model.Machine) -> Program:
 
         return read(machine)
     op = machine.op
-    # An intermediate has no memory, so the local that holds it may bear its name.
-    taken = {*op.sizes, *(t.name for t in op.tensors), *(name for name, _ in machine.constants)}
-    taken |= {a.name for one in machine.launches for a in factors(one)}
-    taken |= {t.name for t in machine.workspaces}
     where = tuple(dict.fromkeys((*op.where, *machine.where)))
-    build = Build(taken, {t.name: t.shape for t in (*op.tensors, *machine.workspaces)}, frozenset(op.sizes), where)
+    build = Build(names_taken(machine), {t.name: t.shape for t in (*op.tensors, *machine.workspaces)}, frozenset(op.sizes), where)
     build.core = machine.arch == CPU
     course = (one for launch in machine.launches for one in (cleared(launch), pieces(launch)) if one is not None)
     launches = tuple(launched(build, machine, one) for one in course)

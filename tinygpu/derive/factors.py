@@ -13,7 +13,7 @@ from tinygpu.category.owner import Arrow
 from tinygpu.category.region import Region
 from tinygpu.category.term import Axis, Fold, Term, Var, lift, substitute, variables, walk
 from tinygpu.model.across import fold_factors
-from tinygpu.model.machine import Launch, Phase
+from tinygpu.model.machine import Launch, Machine, Phase
 from tinygpu.model.prefix import scans
 from tinygpu.record import replace
 
@@ -21,6 +21,13 @@ from tinygpu.record import replace
 def factors(launch: Launch) -> tuple[Axis, ...]:
     """Every factor of a launch: its workers', and the thread's own."""
     return (*launch.grid, *launch.block, *(a for phase in launch.phases for a in phase.owner.domain.axes))
+
+
+def names_taken(machine: Machine) -> set[str]:
+    """The names of a machine's sizes, arrays, params and factors; not those of intermediates, which may be the names of what holds them."""
+    named = (*machine.op.tensors, *machine.workspaces)
+    names = {*machine.op.sizes, *(t.name for t in named), *(name for name, _ in machine.constants)}
+    return names.union(*({a.name for a in factors(launch)} for launch in machine.launches))
 
 
 def meeting(launch: Launch) -> frozenset[str]:

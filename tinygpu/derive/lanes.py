@@ -6,11 +6,11 @@ The one idea: nothing here is believed. Where a form shows nothing an access sta
 
 from __future__ import annotations
 
-from math import gcd, prod
+from math import gcd
 
 from tinygpu.category.dtype import BYTES
 from tinygpu.category.linear import number, polynomial, stride
-from tinygpu.category.term import BOOL, COMPARISONS, INDEX, App, Axis, Const, Term, Var, conjunction, reads, substitute, variables
+from tinygpu.category.term import BOOL, COMPARISONS, INDEX, App, Axis, Const, Term, conjunction, reads, substitute, variables
 
 WIDEST_BYTES = 16
 MOST_LANES = 128  # of a vector loop whose accesses are wide: a thread holds its elements; a longer one is a loop
@@ -76,21 +76,6 @@ def all_lanes(guard: Term, axis: Axis) -> Term | None:
             worst = Const(0) if grows > 0 else axis.extent - 1
             return substitute(guard, {axis.name: worst})
     return None
-
-
-def multiple(term: Term, where: tuple[Term, ...] = ()) -> int:
-    """A number that divides the term for all values of its variables, seen from its form; 0 divides like every number.
-
-    >>> g, t, N = Var("g"), Var("t"), Var("N")
-    >>> multiple((g * 256 + t) * 4), multiple(g * 8 + 4), multiple(N + 4), multiple(N + 4, (divisible(N, 4),)), multiple(Const(0))
-    (4, 4, 1, 4, 0)
-    """
-
-    def factor(atom: Term) -> int:
-        several = (by for by in (16, 8, 4, 2) if any(divisible(atom, m) in where for m in range(by, 129, by)))
-        return next(several, 1) if isinstance(atom, Var) else 1
-
-    return gcd(*(c * prod(map(factor, monomial)) for monomial, c in polynomial(term).items()))
 
 
 def all_lanes_of(path: tuple[Term, ...] | None, axis: Axis) -> Term | None:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from tinygpu.category.linear import polynomial
-from tinygpu.category.names import claimed
 from tinygpu.category.term import FLOATS, App, Axis, Const, Term, Var, conjunction, reads, rebuild, substitute, variables
+from tinygpu.category.text import claimed
 from tinygpu.derive.tile import Tile
 from tinygpu.diagnostic import Span
 from tinygpu.program.space import LOCAL

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from math import prod
 
-from tinygpu.category.names import claimed
 from tinygpu.category.owner import Arrow
 from tinygpu.category.region import Region
 from tinygpu.category.term import Const, Fold, Var, walk
-from tinygpu.derive.factors import factors, in_order, meeting, output, refactored, restricted
+from tinygpu.category.text import claimed
+from tinygpu.derive.factors import in_order, meeting, names_taken, output, refactored, restricted
 from tinygpu.hardware.arch import CPU
 from tinygpu.model.across import atomic, continued, fold_factors, left, outermost, partial, workspaces
 from tinygpu.model.machine import Launch, Machine, Phase
@@ -29,12 +29,11 @@ def sequential(machine: Machine) -> Machine:
     core = machine.arch == CPU
     if machine.program is not None or not any(cooperates(launch) or (core and stand_inside(launch)) for launch in machine.launches):
         return machine
-    taken = {*machine.op.sizes, *(t.name for t in (*machine.op.tensors, *machine.op.intermediates, *machine.workspaces))}
-    taken |= {name for name, _ in machine.constants} | {a.name for one in machine.launches for a in factors(one)}
+    names = names_taken(machine) | {t.name for t in machine.op.intermediates}
     launches: list[Launch] = []
     more: list[Tensor] = []
     for launch in machine.launches:
-        parts, last, arrays = split(outside(launch) if core else launch, lambda base: claimed(base, taken, ""))
+        parts, last, arrays = split(outside(launch) if core else launch, lambda base: claimed(base, names, ""))
         more.extend(arrays)
         launches.append(alone(parts))
         if last is not None:
@@ -90,7 +89,9 @@ def alone(launch: Launch) -> Launch:
     moved = [a for a in launch.block if a.name in names]
     orders = tuple(order for phase in launch.phases for order in in_order(phase))
     kept = {name for order in orders for name in order}
-    held = [a for a in moved if accumulates(launch, a.name) and a.name not in kept]
+    # a fold that has one result for each point of a factor: a loop over it stands outside the fold's own, or it is cells
+    folding = [output(p) for p in launch.phases if any(isinstance(t, Fold) for t in walk(p.equation.value))]
+    held = [a for a in moved if any(a.name in names for names in folding) and a.name not in kept]
     cells = prod(int(a.extent.value) for a in held if isinstance(a.extent, Const))
     sorts = {a.name: "register" if a in held and cells <= CELLS else "time" for a in moved}
     first = [a.name for a in held if sorts[a.name] == "time"]
@@ -119,11 +120,6 @@ def merged(time: tuple[str, ...], orders: Iterable[tuple[str, ...]], moved: Coll
                 outer = [found.index(n) + 1 for n in order[:place] if n in found]
                 found.insert(min(inner, default=max(outer, default=len(found))), name)
     return tuple(found)
-
-
-def accumulates(launch: Launch, name: str) -> bool:
-    """Whether some fold has one result for each point of the factor, so that a loop over it stands outside the fold's own, or is cells."""
-    return any(name in output(phase) and any(isinstance(t, Fold) for t in walk(phase.equation.value)) for phase in launch.phases)
 
 
 def outer(launch: Launch, names: frozenset[str]) -> set[str]:

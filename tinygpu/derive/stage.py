@@ -66,12 +66,8 @@ def declare(build: Build, op: Op, launch: Launch) -> None:
 
 def padded(value: Term, name: str) -> set[Const]:
     """The constants that stand for a tensor outside of it."""
-    return {
-        pad
-        for term in walk(value)
-        for pad in (term.args[2:] if isinstance(term, App) and term.op == "select" else ())
-        if isinstance(pad, Const) and isinstance(term, App) and isinstance(term.args[1], Read) and term.args[1].tensor == name
-    }
+    selects = (term.args for term in walk(value) if isinstance(term, App) and term.op == "select")
+    return {pad for _, read, pad in selects if isinstance(pad, Const) and isinstance(read, Read) and read.tensor == name}
 
 
 def copy(build: Build, op: Op, launch: Launch) -> None:
@@ -121,14 +117,11 @@ def held(build: Build, op: Op, tile: Tile, made: frozenset[str]) -> tuple[Term, 
     bounds = conjunction(*(b for b in tile.bounds(index) if holds(b, box) is not True))
     if tile.stage.tensor not in made:
         return Read(tile.stage.tensor, index, tile.fill.dtype, tile.span), bounds
-    earlier = {name: one for name, one in build.tiles.items() if one.array in build.copies and precedes(one, tile)}
+    earlier = {
+        name: one for name, one in build.tiles.items() if one.array in build.copies and one.stage.at in (BLOCK, tile.stage.at)
+    }
     value = computed(build, op, Read(tile.stage.tensor, index, tile.fill.dtype, tile.span), made, Held(earlier, Region(axes)))
     return localized(value, earlier, Region(axes, conjuncts(bounds))), bounds
-
-
-def precedes(one: Tile, other: Tile) -> bool:
-    """Whether a tile is there when another is filled."""
-    return one.stage.at in (BLOCK, other.stage.at)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,11 +13,12 @@ from collections.abc import Mapping
 
 from tinygpu.category.carrier import combined
 from tinygpu.category.monoid import Carrier, components
-from tinygpu.category.names import claimed
 from tinygpu.category.term import SHUFFLES, TRUE, App, Const, Fold, Read, Term, Var, pack, reads, rebuild, select, walk
+from tinygpu.category.text import claimed
 from tinygpu.diagnostic import Span
+from tinygpu.program.arrays import names_of
 from tinygpu.program.space import LOCAL
-from tinygpu.program.step import Array, Assign, For, Ghost, Launch, Program, Step, steps
+from tinygpu.program.step import Array, Assign, Ghost, Launch, Program, Step
 from tinygpu.program.traverse import map_steps, map_terms, terms
 from tinygpu.record import dataclass, field, replace
 
@@ -37,12 +38,7 @@ def components_of(program: Program) -> tuple[Mapping[str, tuple[str, ...]], set[
     """The names of the cells of each array of a carrier, and all names that are taken then."""
     inner = (s for s in program.steps if isinstance(s, Array))
     declared = [a for a in (*program.workspaces, *inner) if isinstance(a.dtype, Carrier)]
-    op = program.op
-    taken = {*op.sizes, *(t.name for t in (*op.tensors, *op.intermediates)), *(w.name for w in program.workspaces)}
-    for launch in program.launches:
-        taken |= {a.name for a in launch.grid + launch.block}
-        for step in steps(launch.body):
-            taken |= {step.axis.name} if isinstance(step, For) else {step.name} if isinstance(step, Array) else set()
+    taken = names_of(program)
     names = {a.name: tuple(claimed(f"{a.name}_{n}", taken) for n, _ in components(a.dtype)) for a in declared}
     return names, taken
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Set
 
+from tinygpu.category.decide import holds
 from tinygpu.category.dtype import BYTES
 from tinygpu.category.layout import strides as strides_of
 from tinygpu.category.region import Region
 from tinygpu.category.term import BOOL, TRUE, App, Axis, Const, Read, Term, conjunction, conjuncts, lift, reads, variables
-from tinygpu.derive.lanes import MOST_LANES, all_lanes_of, divisible, first_of, lanes_of, multiple
+from tinygpu.derive.lanes import MOST_LANES, all_lanes_of, divisible, first_of, lanes_of
 from tinygpu.derive.unpack import unpack
 from tinygpu.program.arrays import arrays
 from tinygpu.program.step import Array, Assign, For, If, Program, Step, steps
@@ -103,20 +104,13 @@ class Wide:
 def wide_accesses(program: Program) -> tuple[Wide, ...]:
     """`program → its wide accesses`, in order of launches and loops."""
     program = unpack(program)
-    return tuple(
-        wide
-        for number, launch in enumerate(program.launches)
-        for loop, axes in vector_loops(launch.body, launch.grid + launch.block)
-        for outer, inner in [hoisted(loop, {a.name for a in axes} | set(program.op.sizes))]
-        for wide in (replace(w, outer=outer) for w in wide_in(program, number, inner, axes))
-    )
-
-
-def vector_loops(body: tuple[Step, ...], axes: tuple[Axis, ...]) -> Iterator[tuple[For, tuple[Axis, ...]]]:
-    """Every vector loop of a body, with the axes around it."""
-    for step, here, _ in walk_steps(body, Region(axes)):
-        if isinstance(step, For) and step.axis.sort == "vector":
-            yield step, here.axes
+    found: list[Wide] = []
+    for number, launch in enumerate(program.launches):
+        for loop, here, _ in walk_steps(launch.body, Region(launch.grid + launch.block)):
+            if isinstance(loop, For) and loop.axis.sort == "vector":
+                outer, inner = hoisted(loop, here.names | set(program.op.sizes))
+                found += (replace(w, outer=outer) for w in wide_in(program, number, inner, here.axes))
+    return tuple(found)
 
 
 def wide_in(program: Program, launch: int, loop: For, axes: tuple[Axis, ...]) -> tuple[Wide, ...]:
@@ -137,7 +131,8 @@ def wide_in(program: Program, launch: int, loop: For, axes: tuple[Axis, ...]) ->
         wide = Wide(launch, loop.axis, known[name], access, first, condition, axes)
         if wide.array.owner == "thread" or wide.lanes < 2 or wide.count > MOST_LANES or wide.asks == Const(False, BOOL):
             return None
-        return None if multiple(wide.place, program.where) % wide.lanes or not neighbours_stay(wide.array, wide.count) else wide
+        by_form = holds(wide.aligned, Region((), program.where)) is True
+        return wide if by_form and neighbours_stay(wide.array, wide.count) else None
 
     for assign, around in assigns(loop.body):
         path = (*around, *conjuncts(assign.guard))

@@ -85,7 +85,8 @@ def work_function(program: Program, name: str, launch: Launch, writer: Writer) -
         for s in steps(launch.body)
         if isinstance(s, Assign) and s.atomic and s.target in writer.tensors
     }
-    call = Call(name, item_count(launch, writer), work_count(launch, program.op.sizes, writer), tuple(met.values()))
+    items = product([writer.index(natural(a.extent)) for a in launch.grid]) or "1"
+    call = Call(name, items, work_count(launch, program.op.sizes, writer), tuple(met.values()))
     writer.strip, writer.locals = set(), {}
     return work_lines(program.op, name, note, free, [*arrays, *lines], writer), call
 
@@ -113,7 +114,7 @@ def decoded(grid: tuple[Axis, ...], writer: Writer) -> list[str]:
     """`item` as the digits of the grid, slowest first."""
     lines, rest = list[str](), "item"
     for position in reversed(range(len(grid))):
-        name, extent = mangle(grid[position].name), extent_text(writer, grid[position])
+        name, extent = mangle(grid[position].name), writer.index(natural(grid[position].extent))
         lines.append(f"{name} = {f'remainder({rest}, {extent})' if position else rest}")
         if position > 1:
             lines.append(f"rest = quotient({rest}, {extent})")
@@ -121,16 +122,6 @@ def decoded(grid: tuple[Axis, ...], writer: Writer) -> list[str]:
         elif position:
             rest = f"quotient({rest}, {extent})"
     return lines
-
-
-def extent_text(writer: Writer, axis: Axis) -> str:
-    """The extent, never negative."""
-    return writer.index(natural(axis.extent))
-
-
-def item_count(launch: Launch, writer: Writer) -> str:
-    """How many items a launch has."""
-    return product([extent_text(writer, a) for a in launch.grid]) or "1"
 
 
 def work_count(launch: Launch, sizes: Collection[str], writer: Writer) -> str:

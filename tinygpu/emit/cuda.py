@@ -11,9 +11,9 @@ import ast
 from functools import reduce
 
 from tinygpu.category.dtype import HALVES, MEMORY, NATIVE
-from tinygpu.category.names import unused
 from tinygpu.category.operation import FUNCTION
 from tinygpu.category.term import Axis, Const, text
+from tinygpu.category.text import unused
 from tinygpu.derive.lanes import MOST_LANES
 from tinygpu.derive.unpack import unpack
 from tinygpu.derive.wide import wide_accesses

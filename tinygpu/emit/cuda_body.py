@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from typing import assert_never
 
 from tinygpu.category.dtype import HALVES, MEMORY
-from tinygpu.category.names import unused
 from tinygpu.category.operation import SHUFFLES
 from tinygpu.category.term import (
     BOOL,
@@ -29,6 +28,7 @@ from tinygpu.category.term import (
     variables,
     walk,
 )
+from tinygpu.category.text import unused
 from tinygpu.derive.lanes import all_lanes
 from tinygpu.derive.wide import Wide, hoisted, wide_in
 from tinygpu.emit.cuda_names import occurs

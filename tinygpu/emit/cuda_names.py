@@ -14,8 +14,8 @@ from tinygpu.category.bounds import at_corner
 from tinygpu.category.known import Known
 from tinygpu.category.layout import Layout, address
 from tinygpu.category.linear import polynomial
-from tinygpu.category.names import unused
 from tinygpu.category.term import App, Axis, Const, Read, Term, Var, reads, walk
+from tinygpu.category.text import unused
 from tinygpu.emit.python import identifier
 from tinygpu.program.step import Array, Assign, For, Launch, Program, Step, steps
 from tinygpu.program.traverse import terms

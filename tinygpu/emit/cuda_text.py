@@ -10,14 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from tinygpu.category.dtype import HALVES, NARROW, RANGE, REGISTER, SMALL
+from tinygpu.category.dtype import HALVES, NARROW, RANGE, REGISTER, SMALL, nearest
 from tinygpu.category.layout import Layout
 from tinygpu.category.layout import address as shared_address
 from tinygpu.category.operation import EXACT, FUNCTION, SHUFFLES, expanded
-from tinygpu.category.rounding import nearest
 from tinygpu.category.term import BOOL, FLOATS, FUNCTIONS, INDEX, INTEGERS, SYMBOL, App, Const, Read, Term
 from tinygpu.category.to_source import ATOM, Form, Source, called, plain, rounded_up
-from tinygpu.program.address import address
+from tinygpu.program.arrays import address
 from tinygpu.record import dataclass, field, replace
 
 INDICES: Mapping[str, Form] = {  # what the proof says of indices: a divisor is positive, what is divided is not negative

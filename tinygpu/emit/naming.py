@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from tinygpu.category.names import unused
+from tinygpu.category.text import unused
 from tinygpu.emit.launcher import quoted
 from tinygpu.emit.python import Lines, block, docstring, identifier
 from tinygpu.model.machine import Machine

@@ -11,7 +11,7 @@ import re
 import textwrap
 from collections.abc import Collection, Iterable
 
-from tinygpu.category.names import unused
+from tinygpu.category.text import unused
 
 Lines = list[str]
 WIDTH = 132

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
-from tinygpu.category.owner import Arrow, digits, inferred, merged
+from tinygpu.category.owner import Arrow, digits, inferred
 from tinygpu.category.region import Region, points
 from tinygpu.category.term import TRUE, App, Axis, Const, Fold, Term, text, variables, walk
 from tinygpu.diagnostic import NOWHERE, Label, Span
@@ -110,7 +110,7 @@ def _arrow(one: Placement, axes: Mapping[str, Axis], equation: Equation, setting
     factors = _with_extents(one, total, equation, setting)
     if factors is None or not _lawful(factors, one, setting):
         return None
-    return merged(targets, factors, setting.where) if len(targets) > 1 else digits(targets[0], factors, setting.where)
+    return digits(targets, factors, setting.where)
 
 
 def _with_extents(one: Placement, total: Term, equation: Equation, setting: Setting) -> tuple[Axis, ...] | None:

@@ -75,7 +75,8 @@ def clauses_of(machine: tree.Machine, problems: Problems) -> Clauses:
     """`tree.Machine → Clauses`; says what is not in this version, and what stands twice."""
     launches = [c for c in machine.clauses if isinstance(c, tree.LaunchClause)]
     others = tuple(c for c in machine.clauses if not isinstance(c, tree.LaunchClause))
-    parts = tuple(Clauses((*others, *one.clauses), (), one.name, _place(one)) for one in launches)
+    places = {one.span: head(one.span, f"launch {one.name}") for one in launches}
+    parts = tuple(Clauses((*others, *one.clauses), (), one.name, places[one.span]) for one in launches)
     every = (*others, *(c for one in launches for c in one.clauses))
     for clause in every:
         if isinstance(clause, tree.Layout | tree.LaunchClause):
@@ -83,15 +84,11 @@ def clauses_of(machine: tree.Machine, problems: Problems) -> Clauses:
     for position, one in enumerate(launches):
         first = next((earlier for earlier in launches[:position] if earlier.name == one.name), None)
         if first:
-            problems.say("TG102.launch", _place(one), _place(first), name=one.name)
+            problems.say("TG102.launch", places[one.span], places[first.span], name=one.name)
     whole = replace(parts[0], head=machine.where) if len(parts) == 1 else Clauses(every, machine.where, several=parts)
     for second in whole.of(tree.ProgramClause)[1:]:
         problems.say("TG102.program", second.span, whole.of(tree.ProgramClause)[0].span)
     return whole
-
-
-def _place(launch: tree.LaunchClause) -> Span:
-    return head(launch.span, f"launch {launch.name}")
 
 
 def names_in(node: object) -> Iterator[str]:
@@ -144,18 +141,17 @@ def combinations(params: Params, problems: Problems) -> list[dict[str, int]]:
         if (count := len(chosen) * len(exprs)) > MOST:
             problems.say("TG144.choices", param.span, most=MOST, own=len(exprs), count=count)
             return []
-        longer = [{**one, name: v} for one in chosen for v in _numbers(exprs, one, problems)]
+        longer = [
+            {**one, name: number}
+            for one in chosen
+            for number in dict.fromkeys(_number(expr, Scope(problems, constants=one)) for expr in exprs)
+            if number is not None
+        ]
         if len(problems) > before or not longer:
             wrong.add(name)
         else:
             chosen = longer
     return [] if wrong else chosen
-
-
-def _numbers(exprs: tuple[tree.Expr, ...], before: Mapping[str, int], problems: Problems) -> list[int]:
-    """The values of a param, each once."""
-    scope = Scope(problems, constants=before)
-    return list(dict.fromkeys(v for v in (_number(e, scope) for e in exprs) if v is not None))
 
 
 def _number(expr: tree.Expr, scope: Scope) -> int | None:

@@ -127,7 +127,8 @@ def _advice(left: Term, right: Term) -> str:
         return _made(a if isinstance(a, Carrier) else b)
     if BOOL in (a, b):
         return f"make the condition a number: 1 if {one if a == BOOL else other} else 0"
-    if {a, b} == {"f16", "bf16"}:
+    x, y = DTYPE.get(a), DTYPE.get(b)
+    if x and y and x.kind == y.kind == FLOAT and not x.holds(y) and not y.holds(x):
         return f"write f32({one}) and f32({other})"
     return f"write {a}({other})" if WIDER.index(a) > WIDER.index(b) else f"write {b}({one})"
 

@@ -18,10 +18,9 @@ from tinygpu.model.launch import explicit
 from tinygpu.model.launches import several
 from tinygpu.model.machine import Launch, Machine
 from tinygpu.model.monoid import Monoids, monoids_of
-from tinygpu.model.op import Op, Tensor
+from tinygpu.model.op import Op, Tensor, source
 from tinygpu.model.problems import Problems, head
 from tinygpu.model.scope import Scope
-from tinygpu.model.source import source
 from tinygpu.model.value import condition
 from tinygpu.model.work import Factor, factor_table
 from tinygpu.record import dataclass, replace

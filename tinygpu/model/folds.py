@@ -61,9 +61,6 @@ def _items(expr: tree.FoldExpr) -> tuple[tree.Expr, ...]:
     return expr.body.items if isinstance(expr.body, tree.Group) and len(expr.body.items) > 1 else (expr.body,)
 
 
-# ── binders ────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
 def _bound(expr: tree.FoldExpr, scope: Scope, value: Elaborate) -> Bound | None:
     """The axes of a fold, what their bounds add to its guard, and the scope inside; None after a message."""
     axes: list[Axis] = []
@@ -119,9 +116,6 @@ def _ends_at_an_index(expr: tree.FoldExpr, bound: Bound, scope: Scope, value: El
     else:
         return True
     return False
-
-
-# ── folds of single values, and of a carrier's ─────────────────────────────────────────────────────────────────────
 
 
 def _scalar(expr: tree.FoldExpr, axes: tuple[Axis, ...], guard: Term, body: Term, scope: Scope) -> Term:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tinygpu.category.names import claimed
 from tinygpu.category.term import Read, Term, rebuild, walk
+from tinygpu.category.text import claimed
 from tinygpu.diagnostic import Span
 from tinygpu.model import across
 from tinygpu.model.clauses import Clauses

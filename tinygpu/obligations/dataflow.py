@@ -69,21 +69,16 @@ def left(program: Program, stores: tuple[Store, ...], memory: State, always: fro
 def gaps(trace: Trace) -> Iterator[Gap]:
     """The stores that need a cell whose loop has no closed form."""
     for store in trace.of(Store):
-        for term in (store.value, *store.index, *store.point.guard):
-            for read in walk(term):
-                if isinstance(read, Read) and read.tensor.endswith(UNSOLVED):
-                    name = read.tensor.split("@")[0]
-                    if name.startswith(LARGE):
-                        name = store.tensor
-                        reason = f"what is stored has more than {FOLLOWED:,} parts when it is written out; say with `holds` what a cell holds"
-                        title = f"the value of {name} is too large to be followed"
-                        yield Gap("dataflow", "TG501", title, reason, (Label(store.step.span, "stored here"),))
-                        return
-                    reason = f"{name} goes from one iteration to the next in a way that is no fold; say with `holds` what it is"
-                    yield Gap(
-                        "dataflow",
-                        "TG501",
-                        f"the loop that computes {name} has no closed form",
-                        reason,
-                        (Label(store.step.span, "stored here"),),
-                    )
+        labels = (Label(store.step.span, "stored here"),)
+        for read in (t for term in (store.value, *store.index, *store.point.guard) for t in walk(term)):
+            if not isinstance(read, Read) or not read.tensor.endswith(UNSOLVED):
+                continue
+            if read.tensor.startswith(LARGE):
+                reason = (
+                    f"what is stored has more than {FOLLOWED:,} parts when it is written out; say with `holds` what a cell holds"
+                )
+                yield Gap("dataflow", "TG501", f"the value of {store.tensor} is too large to be followed", reason, labels)
+                return
+            name = read.tensor.split("@")[0]
+            reason = f"{name} goes from one iteration to the next in a way that is no fold; say with `holds` what it is"
+            yield Gap("dataflow", "TG501", f"the loop that computes {name} has no closed form", reason, labels)

@@ -12,9 +12,8 @@ from collections.abc import Iterator, Mapping
 from functools import reduce
 from typing import TypeAlias
 
-from tinygpu.category.dtype import RANGE, SIGNED
+from tinygpu.category.dtype import RANGE, SIGNED, stored
 from tinygpu.category.operation import FUNCTION
-from tinygpu.category.rounding import stored
 from tinygpu.category.term import BOOL, COMPARISONS, FLOATS, TRUE, App, Const, Fold, Read, Term, Var, negation, variables
 
 INFINITY = float("inf")

@@ -50,7 +50,7 @@ PIECES = 4096  # and all folds inside of each other over at most so many
 def flatten(op: str, term: Term) -> tuple[Term, ...]:
     """The operands of nested applications of one operation.
 
-    >>> a, b = Read("a", (), "f32"), Read("b", (), "f32")
+    >>> a, b = Var("a", "f32"), Var("b", "f32")
     >>> len(flatten("add", App("add", (App("add", (a, b), "f32"), a), "f32")))
     3
     """

@@ -36,9 +36,8 @@ def store(program: Program, trace: Trace) -> Iterator[Claim]:
         equation = Label(program.op.equation(cells.local.name).span, "the equation")
         steps = [label for label in made_by(trace, cells.local.name) if label.span != equation.span]  # a derived step has its place
         yield from same(cells.value, element(program.op, cells.local.name, cells.place, point), point, (*steps, equation))
-    for store in (
-        s for s in trace.of(Store) if s.tensor in outputs - made and not s.step.update
-    ):  # else it is `memory` that is wrong
+    plain = [s for s in trace.of(Store) if s.tensor in outputs - made and not s.step.update]  # else it is `memory` that is wrong
+    for store in plain:
         labels = (Label(store.step.span, "stored here"), Label(program.op.equation(store.tensor).span, "the equation"))
         claim = element(program.op, store.tensor, store.index, store.point)
         yield from same(store.value, claim, store.point, labels)
@@ -83,11 +82,9 @@ def holds(program: Program, trace: Trace) -> Iterator[Claim]:
     """The claims of this property."""
     for ghost in trace.of(Fact):
         for claim in same(ghost.value, ghost.claim, ghost.point, (Label(ghost.span, "said here"),)):
-            match claim:
-                case Obligation():
-                    yield replace(claim, kind="holds", code="TG509", title="the cell does not hold what is said")
-                case _:
-                    yield claim
+            if isinstance(claim, Obligation):
+                claim = replace(claim, kind="holds", code="TG509", title="the cell does not hold what is said")
+            yield claim
 
 
 def initialised(program: Program, trace: Trace) -> Iterator[Claim]:
@@ -109,9 +106,8 @@ def initialised(program: Program, trace: Trace) -> Iterator[Claim]:
                 name = read.tensor.removesuffix(FRESH)
                 title, sentence = f"some elements of {cells.local.name} are never stored", f"every element of {name} is stored"
                 where = (Label(cells.local.span, "declared here"), *made_by(trace, cells.local.name))
-                yield Obligation(
-                    "initialised", "TG201", title, sentence, point.facts, FALSE, where, f"store {name} in a first launch"
-                )
+                help = f"store {name} in a first launch"
+                yield Obligation("initialised", "TG201", title, sentence, point.facts, FALSE, where, help)
     for value in trace.of(Value):
         span = value.span
         for read, point in guarded_reads(value.term, value.point):

@@ -23,7 +23,7 @@ from tinygpu.diagnostic import Label
 from tinygpu.obligations.dataflow import execute
 from tinygpu.obligations.obligation import Claim, Obligation
 from tinygpu.obligations.trace import Computed, Trace, preconditions
-from tinygpu.program.address import address
+from tinygpu.program.arrays import address
 from tinygpu.program.step import Program
 
 INT32 = 2**31 - 1

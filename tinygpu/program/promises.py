@@ -7,6 +7,7 @@ runtime asks itself.
 
 from __future__ import annotations
 
+from tinygpu.category.operation import COMPLEMENT
 from tinygpu.category.term import (
     BOOL,
     COMPARISONS,
@@ -36,7 +37,6 @@ Row = tuple[
 ]  # as people read it; binders and how far; what holds; what it reads; when
 EXACT = ("select", "min", "max", "abs", "neg")  # of floats
 WHOLE = ("and", "or", "not", "add", "sub", "mul", "floordiv", "mod", "ceildiv", "xor")  # of numbers, and of truth values
-OPPOSITE = {"lt": "ge", "ge": "lt", "le": "gt", "gt": "le", "eq": "ne", "ne": "eq"}
 
 
 def of_data(term: Term) -> bool:
@@ -56,8 +56,8 @@ def opposite(guard: Term) -> Term:
     >>> text(opposite(Var("i") < 4))
     'i >= 4'
     """
-    if isinstance(guard, App) and guard.op in OPPOSITE:
-        return App(OPPOSITE[guard.op], guard.args, BOOL)
+    if isinstance(guard, App) and guard.op in COMPLEMENT:
+        return App(COMPLEMENT[guard.op], guard.args, BOOL)
     return negation(guard)
 
 

@@ -7,7 +7,7 @@ The one idea: the text is the program, so `read` of what is printed here gives a
 from __future__ import annotations
 
 from tinygpu.category.term import Axis
-from tinygpu.model.source import needed
+from tinygpu.model.op import needed
 from tinygpu.program.expression import expression
 from tinygpu.program.statement import to_array, to_statement
 from tinygpu.program.step import Launch, Program

@@ -16,7 +16,7 @@ from z3 import unsat
 from tinygpu.category.monoid import Carrier
 from tinygpu.category.operation import KEEPING
 from tinygpu.category.region import Region
-from tinygpu.category.term import BOOL, FALSE, FLOATS, FUNCTIONS, INDEX, SHUFFLES, TRUE, App, Fold, Read, Term, negation, walk
+from tinygpu.category.term import BOOL, FALSE, FLOATS, FUNCTIONS, INDEX, TRUE, App, Fold, Read, Term, negation, shuffled, walk
 from tinygpu.obligations.dataflow import execute
 from tinygpu.obligations.equation import where_defined
 from tinygpu.obligations.shape import put
@@ -79,7 +79,7 @@ def axioms(program: Program) -> tuple[str, ...]:
                 found.add("shared memory")
             case Assign(value=value):
                 found |= {"atomic update"} if step.atomic else set()
-                found |= _of_value(value)
+                found |= {"shuffle"} if shuffled(value) else set()
     if found & {"shuffle", "warp barrier"}:
         found.add("lanes")
     if wide(program):
@@ -90,10 +90,6 @@ def axioms(program: Program) -> tuple[str, ...]:
 def wide(program: Program) -> bool:
     """Whether a loop permits wide accesses."""
     return any(getattr(getattr(s, "axis", None), "sort", "") == "vector" for s in program.steps)
-
-
-def _of_value(value: Term) -> set[str]:
-    return {"shuffle"} if any(isinstance(t, App) and t.op in SHUFFLES for t in walk(value)) else set()
 
 
 def _of_laws(program: Program) -> set[str]:
@@ -131,14 +127,10 @@ def numerics_of(program: Program) -> Numerics:
     terms += [t for fold in terms if isinstance(fold, Fold) for part in parts_of(fold.monoid) for t in walk(part)]
     functions = sorted({t.op for t in terms if isinstance(t, App) and t.op in FUNCTIONS} - {*EXACT_FUNCTIONS})
     outputs = {t.name: word(program, t.name) for t in program.op.outputs}
-    said = " ".join((sentence(program, set(outputs.values())), *partly(program)))
+    said, needed = sentence(program, set(outputs.values())), where_defined(program.op)
+    if needed:  # else elements such as `log(x[i])` where `x[i] <= 0` would be spoken of
+        said += f" The equation has a value where {' and '.join(needed)}; elsewhere anything may be stored."
     return Numerics(outputs, tuple(functions), atomic(program), said)
-
-
-def partly(program: Program) -> tuple[str, ...]:
-    """What is said of elements that have no value, such as `log(x[i])` where `x[i] <= 0`."""
-    needed = where_defined(program.op)
-    return (f"The equation has a value where {' and '.join(needed)}; elsewhere anything may be stored.",) if needed else ()
 
 
 def word(program: Program, tensor: str) -> str:
@@ -146,20 +138,10 @@ def word(program: Program, tensor: str) -> str:
     value = inlined(program.op, program.op.equation(tensor).value)
     if any(map(rounds_in, walk(value))):
         return OVER_REALS
-    exact = not any(map(rounds, walk(value)))
-    if exact and not rounding(program):
-        return BITWISE
     every = stored(program, tensor)
-    if exact:
+    if not any(map(rounds, walk(value))):
         return OVER_REALS if any(rounds(t) or rounds_in(t) for ours, _, _ in every for t in walk(ours)) else BITWISE
     return IN_ORDER if all(as_written(*one) for one in every) else OVER_REALS
-
-
-def rounding(program: Program) -> bool:
-    """Whether any step rounds, for whatever it is used."""
-    every = [s for s in program.steps if isinstance(s, Assign)]
-    updated = any(combining_rounds(s.update, s.value.dtype) for s in every if s.update)
-    return updated or any(rounds(t) or rounds_in(t) for s in every for t in walk(s.value))
 
 
 def stored(program: Program, tensor: str) -> tuple[tuple[Term, Term, Region], ...]:
@@ -174,7 +156,7 @@ def stored(program: Program, tensor: str) -> tuple[tuple[Term, Term, Region], ..
 def as_written(value: Term, claim: Term, point: Region, depth: int = CASES) -> bool:
     """Whether two values are the same operations in the same order, of elements that bounds show to be the same.
 
-    >>> from tinygpu.category.term import Const, Var
+    >>> from tinygpu.category.term import Axis, Const, Var
     >>> i, one, point = Var("i"), Const(1.0, "f32"), Region((Axis("i", Const(4)),))
     >>> x, y = Read("x", (i,), "f32"), Read("x", (i * 2 - i,), "f32")
     >>> [as_written(App("add", ours, "f32"), App("add", (x, one), "f32"), point) for ours in ((y, one), (one, y))]

@@ -18,7 +18,7 @@ import z3
 from tinygpu.category.smtlib import name_of, script
 from tinygpu.category.term import DTYPES, Term, variables
 from tinygpu.category.term import text as spoken
-from tinygpu.model.source import declares
+from tinygpu.model.op import declares
 from tinygpu.obligations.obligation import Claim, Gap, Inhabited, Obligation
 from tinygpu.program.render import plain_name, render_machine, standalone
 from tinygpu.program.step import Program

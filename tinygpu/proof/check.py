@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from tinygpu.category.term import Read, walk
+from tinygpu.category.term import tensors
 from tinygpu.diagnostic import Diagnostic
 from tinygpu.obligations.obligation import Gap, Obligation
 from tinygpu.obligations.trace import UNSOLVED
@@ -67,22 +67,14 @@ def consequence(open: Open) -> bool:
     if isinstance(claim, Gap):
         return claim.code != "TG501" and UNSOLVED in claim.reason
     terms = (*claim.hypotheses, claim.goal) if isinstance(claim, Obligation) else ()
-    return any(isinstance(t, Read) and t.tensor.endswith(UNSOLVED) for term in terms for t in walk(term))
+    return any(name.endswith(UNSOLVED) for term in terms for name in tensors(term))
 
 
 def _unknown(open: Open) -> Diagnostic:
     claim = open.claim
     sentence = getattr(claim, "sentence", claim.title)
     statement = sentence if len(sentence) <= LONGEST else f"that this never happens: {claim.title}"
-    why = (
-        open.reason
-        or "the solver has a counterexample, and no exact run at a small size confirms it: the checker is too weak here, or the runs are"
-    )
-    helps = (
-        ()
-        if isinstance(claim, Gap)
-        else (claim.help,)
-        if claim.help
-        else ("state what a cell holds with `holds`, or raise the budget",)
-    )
-    return Diagnostic(claim.code, f"not proved: {statement}", claim.labels, "unknown", notes=(why,), helps=helps)
+    weak = "the solver has a counterexample, and no exact run at a small size confirms it: the checker is too weak here, or the runs are"
+    otherwise = "state what a cell holds with `holds`, or raise the budget"
+    helps = () if isinstance(claim, Gap) else (claim.help or otherwise,)
+    return Diagnostic(claim.code, f"not proved: {statement}", claim.labels, "unknown", notes=(open.reason or weak,), helps=helps)

@@ -7,7 +7,7 @@ fixed seed and a budget counted in steps, so the answer is the same on every mac
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, TypeAlias
 
@@ -221,17 +221,13 @@ def affordable(budget: int, terms: Sequence[Term]) -> int:
     >>> [affordable(BUDGET, (reduce(lambda a, b: App("mul", (a, b), "f32"), [x] * n),)) for n in (8, 16, 40)]
     [20000000, 2500000, 160000]
     """
-    longest = factors(terms)
+    longest = max(map(_factors, terms), default=0)
     return budget if longest <= FACTORS else max(1, budget * FACTORS**3 // longest**3)
-
-
-def factors(terms: Iterable[Term]) -> int:
-    """How many factors the longest product in one of the terms has, multiplied out; divisors are some too."""
-    return max(map(_factors, terms), default=0)
 
 
 @lru_cache(maxsize=65536)
 def _factors(term: Term) -> int:
+    """How many factors the longest product in a term has, multiplied out; divisors are some too."""
     inside = [_factors(t) for t in children(term)]
     if isinstance(term, App) and term.op in ("mul", "div"):
         return sum(inside)

@@ -6,6 +6,7 @@ The one idea: the simulator and plain integer evaluation share nothing with the 
 
 from __future__ import annotations
 
+from functools import partial
 from math import isfinite, prod
 from typing import TypeAlias
 
@@ -67,7 +68,8 @@ class Trial:
         """The faults, or the first element that is wrong; `run` is what is run instead of the program, with the program's tolerance.
         Raises SimulationBudget, and IndexError or ZeroDivisionError where the equation has no value."""
         op = self.program.op
-        sample = None if self.share >= 1 else {t.name: self._some(t.name) for t in op.outputs}
+        shapes = {t.name: tuple(max(0, int(evaluate(n, self.sizes))) for n in t.shape) for t in op.outputs}
+        sample = None if self.share >= 1 else {name: some(shape, self.share, self.seed) for name, shape in shapes.items()}
         wanted = self._wanted(sample) if self.edge else {}
         # a comparison of what has no value is as IEEE has it, and in every other run false
         undefined = False if self.seed % 2 else None
@@ -91,10 +93,11 @@ class Trial:
 
     def exactly(self, wrong: Mismatch | tuple[Fault, ...]) -> Seen:
         """What goes wrong where nothing is rounded, of an element or of a fact that is wrong where it is."""
+        nothing = partial(is_nothing, self.program.op, self.sizes, self.inputs)
         if isinstance(wrong, Mismatch):
-            if self._nothing(wrong.tensor, wrong.index):
+            if nothing(wrong.tensor, wrong.index):
                 return None
-        elif not (wrong := tuple(f for f in wrong if not (isinstance(f, NeverStored) and self._nothing(f.array, f.index)))):
+        elif not (wrong := tuple(f for f in wrong if not (isinstance(f, NeverStored) and nothing(f.array, f.index)))):
             return None
         order = self.seed or None
         found = confirmed(self.program, self.sizes, self.inputs, order, wrong, self.work, self._in_f64)
@@ -112,19 +115,12 @@ class Trial:
             return None
         return found if isinstance(found, Mismatch) else None
 
-    def _nothing(self, tensor: str, index: tuple[int, ...]) -> bool:
-        return is_nothing(self.program.op, self.sizes, self.inputs, tensor, index)
-
     def _wanted(self, sample: dict[str, tuple[Array, ...]] | None) -> dict[str, Array] | None:
         """The equation's values; None where it reads outside a tensor."""
         try:
             return reference(self.program.op, self.sizes, self.inputs, sample)
         except IndexError:
             return None
-
-    def _some(self, tensor: str) -> tuple[Array, ...]:
-        shape = tuple(max(0, int(evaluate(n, self.sizes))) for n in self.program.op.tensor(tensor).shape)
-        return some(shape, self.share, self.seed)
 
 
 def replay(
@@ -215,7 +211,7 @@ def _telling(faults: tuple[Fault, ...]) -> Fault:
     """The first fault; but a cell that somebody reads too early is what a race looks like where the threads are not in step, and what
     two threads update in global memory they store twice."""
     match faults[0]:
-        case Uninitialised(owner="block" | "launch"):
+        case Uninitialised(owner="block" | "grid"):
             return next((f for f in faults if isinstance(f, Race | Divergent)), faults[0])
         case Race(scope="launch", at=at, first=first) if at.step is first.step:  # an update that is not atomic
             return next((f for f in faults if isinstance(f, DoubleStore)), faults[0])

@@ -170,12 +170,8 @@ def _distinct(function: str, outputs: tuple[_View, ...], inputs: tuple[_View, ..
 
 def _no_stream(function: str, stream: Any) -> None:
     if stream is not None:
-        _fail(
-            TypeError,
-            "TG816",
-            function,
-            "stream is for arrays on a GPU; these are on the CPU, where a call returns when it is done",
-        )
+        said = "stream is for arrays on a GPU; these are on the CPU, where a call returns when it is done"
+        _fail(TypeError, "TG816", function, said)
 
 
 _CALLED: set[Any] = set()  # kernels that have run in this process

@@ -41,12 +41,8 @@ def _scalar(function: str, name: str, value: Any, dtype: str) -> Any:
             _fail(TypeError, "TG812", function, f"{name} must be an integer ({dtype}), not {value!r}")
         whole, bounds = operator.index(value), np.iinfo(kind)  # type: ignore[arg-type]
         if not bounds.min <= whole <= bounds.max:
-            _fail(
-                ValueError,
-                "TG812",
-                function,
-                f"{name} must be within {bounds.min} to {bounds.max} ({dtype}); it is {_short(whole)}",
-            )
+            said = f"{name} must be within {bounds.min} to {bounds.max} ({dtype}); it is {_short(whole)}"
+            _fail(ValueError, "TG812", function, said)
         return kind.type(whole)
     return _real(function, name, value, dtype)
 

@@ -12,7 +12,7 @@ import math
 from collections.abc import Collection, Iterable, Iterator
 
 from tinygpu.category.decide import holds
-from tinygpu.category.linear import ONE, Polynomial, number, plus, polynomial, stride, times
+from tinygpu.category.linear import ONE, Polynomial, number, plus, polynomial, stride
 from tinygpu.category.region import Region
 from tinygpu.category.term import (
     BOOL,
@@ -91,20 +91,8 @@ def coarse(p: Polynomial, axes: dict[str, Axis]) -> Polynomial:
 
 
 def smaller(extent: Term, top: Term) -> Term:
-    """`min(extent, top)`, which is `top` where the extent is `⌈a/d⌉·d·s` and top is `a·s`, or `⌈a/(d·e)⌉·d` and top `⌈a/e⌉`."""
-    parts = polynomial(extent)
-    if len(parts) == 1:
-        ((monomial, c),) = parts.items()
-        match monomial:
-            case (App("ceildiv", (a, Const(d))),) if c % int(d) == 0 and times(polynomial(a), {(): c // int(d)}) == polynomial(top):
-                return top
-            case (App("ceildiv", (a, Const(d))),) if isinstance(top, App) and top.op == "ceildiv":
-                b, e = top.args
-                if polynomial(a) == polynomial(b) and isinstance(e, Const) and int(d) == c * int(e.value):
-                    return top
-    if polynomial(extent) == polynomial(top):
-        return top
-    return App("min", (extent, top))
+    """`min(extent, top)`, which is top where that is known to be the smaller."""
+    return top if holds(top <= extent, Region()) else App("min", (extent, top))
 
 
 def assume(body: Body, facts: Iterable[Term]) -> Body:
@@ -195,7 +183,8 @@ def interior(nest: Nest, lane: Axis) -> Interior | None:
     facts: dict[Term, None] = {}
     for condition, loops in _conditions(nest.body):
         worst = _worst(condition, loops)
-        if worst is None or _ends(condition, loops):
+        begins = any(is_long(axis) and limit(positive(condition), axis.name) is not None for axis in loops[-1:])
+        if worst is None or begins:  # where a long loop begins or ends is no test
             continue
         if (end := limit(worst, lane.name)) is not None:
             (lows if end[0] > 0 else highs)[end[1]] = None
@@ -214,11 +203,6 @@ def _conditions(body: Body) -> Iterator[tuple[Term, tuple[Axis, ...]]]:
         whole = [*site.guards, site.step.guard]
         whole += [t.args[0] for root in site.terms for t in walk(root) if isinstance(t, App) and t.op == "select"]
         yield from ((part, loops) for guard in whole for part in conjuncts(guard) if not reads(part) and variables(part))
-
-
-def _ends(condition: Term, loops: tuple[Axis, ...]) -> bool:
-    """Whether a condition says where a long loop begins or ends, so it is no test."""
-    return any(is_long(axis) and limit(positive(condition), axis.name) is not None for axis in loops[-1:])
 
 
 def _worst(condition: Term, loops: tuple[Axis, ...]) -> Polynomial | None:

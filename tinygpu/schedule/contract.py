@@ -14,8 +14,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tinygpu.category.linear import as_written, number, polynomial, stride
-from tinygpu.category.names import claimed
 from tinygpu.category.term import TRUE, Const, Term, Var, text, variables
+from tinygpu.category.text import claimed
 from tinygpu.derive.wide import wide_accesses
 from tinygpu.model.op import Op, Tensor
 from tinygpu.program.arrays import STATIC_BYTES, shared_places

@@ -12,18 +12,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from tinygpu.category.names import claimed
 from tinygpu.category.term import Const, Term, conjunction, substitute, variables
+from tinygpu.category.text import claimed
 from tinygpu.hardware.arch import CPU
 from tinygpu.model.op import Op
-from tinygpu.program.arrays import arrays
-from tinygpu.program.step import Array, Assign, If, Launch, Program, Step, arrays_in, steps
+from tinygpu.program.arrays import arrays, names_of
+from tinygpu.program.step import Array, Assign, Launch, Program, Step, arrays_in, steps
 from tinygpu.program.traverse import map_steps, map_terms, meets, written
 from tinygpu.record import replace
 from tinygpu.schedule.bound import bound, ended
 from tinygpu.schedule.lift import lift, without_copies
 from tinygpu.schedule.merge import in_rows, merge, merge_loops, renamed, split
-from tinygpu.schedule.nest import Body, Nest, Shapes, names_in
+from tinygpu.schedule.nest import Body, Nest, Shapes, names_in, where
 from tinygpu.schedule.points import Points, inside
 from tinygpu.schedule.scope import declared
 from tinygpu.schedule.tile import WIDTHS, tile_of
@@ -92,8 +92,7 @@ def laid_out(program: Program, launch: Launch, fresh: Callable[[str], str] | Non
 
 def supply(program: Program) -> Callable[[str], str]:
     """Names that nothing in a program has yet."""
-    taken = {*program.op.sizes, *arrays(program), *(a.name for e in program.op.equations for a in e.axes)}
-    return partial(claimed, taken=taken.union(*map(names_in, program.launches)))
+    return partial(claimed, taken=names_of(program))
 
 
 def cooperates(launch: Launch) -> bool:
@@ -113,6 +112,6 @@ def nest_of(op: Op, launch: Launch, shapes: Shapes, core: bool = False) -> Nest:
     axes, body = merge((*launch.grid, *launch.block, *lifted), in_rows(body) if core else body, taken)
     body = merge_loops(body, taken | {a.name for a in axes})
     nest = split(bound(axes, body, outputs), taken | {a.name for a in axes})
-    body = (If(conjunction(*nest.guards), nest.body),) if nest.guards else nest.body
+    body = where(conjunction(*nest.guards), nest.body)
     nest = bound(*merge(nest.axes, body, taken | {a.name for a in nest.axes}), outputs)
     return renamed(op, inside(nest, shapes), frozenset(op.sizes) | set(shapes))

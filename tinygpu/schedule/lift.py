@@ -20,14 +20,7 @@ from tinygpu.schedule.nest import Body, Site, change_reads, loops_of, moved, sit
 
 
 def lift(body: Body, outputs: frozenset[str]) -> tuple[tuple[Axis, ...], Body]:
-    """`body → (axes, body without their loops)`; nothing is lifted where a thread reads what it has stored.
-
-    >>> from tinygpu.category.term import Const, text
-    >>> v, x = Var("v"), Read("x", (Var("v"),), "f32")
-    >>> axes, rest = lift((For(Axis("v", Const(4), "vector"), (Assign("z", (v,), x),)),), frozenset({"z"}))
-    >>> [(a.name, text(a.extent)) for a in axes], rest == (Assign("z", (v,), x),)
-    ([('v', '4')], True)
-    """
+    """`body → (axes, body without their loops)`; nothing is lifted where a thread reads what it has stored."""
     axes: list[Axis] = []
     for site in sites(body):
         if (site.step.update and site.step.target in outputs) or any(site.looks_at(name) for name in outputs):
@@ -54,19 +47,14 @@ def _liftable(body: Body, name: str, outputs: frozenset[str]) -> Axis | None:
             return None
         if site.step.target in outputs and not any(name in variables(t) for t in site.step.index):
             return None  # stored again and again: the last one counts, so the order does
-    if axis.sort != "time" and _repeats_time(body, name):
-        return None
-    return axis if all(d is not None or _private(body, name, local) for local, d in _dimensions(body, axis).items()) else None
-
-
-def _repeats_time(body: Body, name: str) -> bool:
-    """Whether a time loop would be run again for every iteration of the lifted loop: one that stands neither around nor inside it."""
-    return any(
-        isinstance(loop, For)
-        and loop.axis.sort == "time"
-        and name not in {loop.axis.name, *here.names, *(inner.axis.name for inner in loops_of(loop.body))}
+    around = (
+        (loop, {loop.axis.name, *here.names, *(i.axis.name for i in loops_of(loop.body))})
         for loop, here, _ in walk_steps(body)
+        if isinstance(loop, For)
     )
+    if axis.sort != "time" and any(loop.axis.sort == "time" and name not in names for loop, names in around):
+        return None  # a time loop that stands neither around nor inside would be run again for every iteration
+    return axis if all(d is not None or _private(body, name, local) for local, d in _dimensions(body, axis).items()) else None
 
 
 def _dimensions(body: Body, axis: Axis) -> dict[str, int | None]:
@@ -131,17 +119,7 @@ def _without(body: Body, axis: Axis, dimensions: dict[str, int]) -> Body:
 
 
 def without_copies(body: Body, inputs: frozenset[str]) -> Body:
-    """`body → body` without the local arrays that are written once, from inputs, before every read.
-
-    >>> from tinygpu.category.term import Const, text
-    >>> from tinygpu.program.space import LOCAL
-    >>> r, w = Var("r"), Array("w_cell", "f32", (Const(3),), LOCAL)
-    >>> copy = For(Axis("r", Const(3), "register"), (Assign("w_cell", (r,), Read("w", (r,), "f32")),))
-    >>> use = Assign("y", (), Read("w_cell", (Const(2),), "f32"))
-    >>> (left,) = without_copies((w, copy, use), frozenset({"w"}))
-    >>> text(left.value)
-    'w[2]'
-    """
+    """`body → body` without the local arrays that are written once, from inputs, before every read."""
     for local in [s for s in arrays_in(body, "thread") if s.extents]:
         writer = _only_writer(body, local, inputs)
         if writer is not None:

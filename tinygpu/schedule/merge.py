@@ -12,10 +12,12 @@ from collections.abc import Iterator
 from math import prod
 
 from tinygpu.category.linear import Polynomial, divide, plus, polynomial, stride, times
-from tinygpu.category.names import unused
-from tinygpu.category.term import App, Axis, Const, Term, Var, reads, rebuild, substitute, variables
+from tinygpu.category.region import Region
+from tinygpu.category.simplify import simplify
+from tinygpu.category.term import App, Axis, Const, Term, Var, reads, substitute, variables
+from tinygpu.category.text import unused
 from tinygpu.model.op import Op
-from tinygpu.program.address import address
+from tinygpu.program.arrays import address
 from tinygpu.program.step import Array, Assign, For, Step, arrays_in
 from tinygpu.program.traverse import map_steps
 from tinygpu.record import replace
@@ -113,15 +115,7 @@ def _unordered(body: Body, axes: tuple[Axis, ...]) -> bool:
 
 
 def split(nest: Nest, taken: frozenset[str]) -> Nest:
-    """Every flattened axis that stands divided, `e < M*N` as `e // N` and `e % N`, taken apart.
-
-    >>> from tinygpu.category.term import Read, text
-    >>> e, M, N = Var("e"), Var("M"), Var("N")
-    >>> body = (Assign("y", (e // N, e % N), Read("x", (e % N,), "f32")),)
-    >>> flat = Nest((Axis("e", M * N),), (), body)
-    >>> [(a.name, text(a.extent)) for a in split(flat, frozenset()).axes]
-    [('e_q', 'M'), ('e_r', 'N')]
-    """
+    """Every flattened axis that stands divided, `e < M*N` as `e // N` and `e % N`, taken apart."""
     for axis in nest.axes:
         quotients = _quotients(nest, axis)
         for divisor in (d for op, d in quotients if op == "mod"):
@@ -131,15 +125,10 @@ def split(nest: Nest, taken: frozenset[str]) -> Nest:
             slow = Axis(unused(axis.name + "_q", taken), term(rows), axis.sort)
             fast = Axis(unused(axis.name + "_r", taken), divisor, axis.sort)
 
-            def apart(t: Term, name: str = axis.name, slow: Axis = slow, fast: Axis = fast) -> Term:
-                match t:
-                    case App("mod", (Var(own), by)) if own == name and by == fast.extent:
-                        return Var(fast.name)
-                    case App("floordiv", (Var(own), by)) if own == name:
-                        return Var(slow.name) // term(divide(polynomial(by), polynomial(fast.extent))[0])
-                    case Var(own) if own == name:
-                        return Var(slow.name) * fast.extent + Var(fast.name)
-                return rebuild(t, apart)
+            whole, box = {axis.name: Var(slow.name) * fast.extent + Var(fast.name)}, Region((slow, fast))
+
+            def apart(t: Term, whole: dict[str, Term] = whole, box: Region = box) -> Term:
+                return simplify(substitute(t, whole), box)
 
             axes = tuple(new for a in nest.axes for new in ((slow, fast) if a == axis else (a,)))
             return split(Nest(axes, tuple(map(apart, nest.guards)), change_terms(nest.body, apart)), taken | {slow.name, fast.name})
@@ -159,15 +148,7 @@ def _fits(op: str, by: Term, divisor: Term) -> bool:
 
 def in_rows(body: Body) -> Body:
     """`body → body` in which every array of cells has one axis: `e[c, v]` of 256 × 16 cells is `e[c*16 + v]` of 4096. Loops that are digits of
-    one index merge where everything stands at that index, and cells lie in memory as they are numbered anyway.
-
-    >>> from tinygpu.category.term import text
-    >>> from tinygpu.program.space import LOCAL
-    >>> e = Array("e", "f32", (Const(256), Const(16)), LOCAL)
-    >>> cells, write = in_rows((e, Assign("e", (Var("c"), Var("v")), Const(0.0, "f32"))))
-    >>> [text(n) for n in cells.extents], [text(i) for i in write.index]
-    (['4096'], ['c*16 + v'])
-    """
+    one index merge where everything stands at that index, and cells lie in memory as they are numbered anyway."""
     shapes = {s.name: s.extents for s in arrays_in(body, "thread") if len(s.extents) > 1}
 
     def each(step: Step) -> Body:
@@ -183,17 +164,7 @@ def in_rows(body: Body) -> Body:
 
 def renamed(op: Op, nest: Nest, taken: frozenset[str]) -> Nest:
     """The nest with the op's own index names, wherever one is free: an axis that alone is the index of `A`'s second dimension is what the equation
-    calls that.
-
-    >>> from tinygpu.category.term import Read
-    >>> from tinygpu.model.op import Equation, Tensor
-    >>> x, z = Tensor("x", "f32", (Var("n"),), "input"), Tensor("z", "f32", (Var("n"),), "output")
-    >>> axis = Axis("i", Var("n"))
-    >>> copy = Op("copy", ("n",), (x,), (z,), (), (Equation("z", (axis,), Read("x", (Var("i"),), "f32")),))
-    >>> nest = Nest((Axis("g_t", Var("n")),), (), (Assign("z", (Var("g_t"),), Read("x", (Var("g_t"),), "f32")),))
-    >>> renamed(copy, nest, frozenset()).axes
-    (Axis(name='i', extent=Var(name='n', dtype='index'), sort='data'),)
-    """
+    calls that."""
     places = _places(op)
     names: dict[str, str] = {}
     for tensor, index in _accesses(nest.body):

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from tinygpu.category.linear import Polynomial, polynomial, stride
 from tinygpu.category.term import TRUE, Axis, Const, Read, Term, reads, rebuild, substitute
-from tinygpu.program.address import address
+from tinygpu.program.arrays import address
 from tinygpu.program.step import Assign, Fact, For, If, Launch, Step, arrays_in, steps
 from tinygpu.program.traverse import map_steps, map_terms
 from tinygpu.record import dataclass, replace
@@ -87,6 +87,20 @@ def loops_of(body: Body) -> tuple[For, ...]:
     return tuple(s for s in steps(body) if isinstance(s, For))
 
 
+def where(guard: Term, body: Body) -> Body:
+    """The body where a guard holds."""
+    return (If(guard, body),) if guard != TRUE else body
+
+
+def perfect(step: Step) -> tuple[tuple[Axis, ...], Step]:
+    """Loops that hold nothing but each other, and the innermost one."""
+    loops: list[Axis] = []
+    while isinstance(step, For) and len(step.body) == 1 and isinstance(step.body[0], For):
+        loops.append(step.axis)
+        step = step.body[0]
+    return tuple(loops), step
+
+
 def names_in(launch: Launch) -> frozenset[str]:
     """The names of a launch's axes and of the arrays that it declares."""
     axes = (*launch.grid, *launch.block, *(loop.axis for loop in loops_of(launch.body)))
@@ -109,15 +123,7 @@ def change_reads(body: Body, change: Callable[[Read], Term]) -> Body:
 
 
 def moved(body: Body, place: Callable[[str, tuple[Term, ...]], tuple[str, tuple[Term, ...]]]) -> Body:
-    """The body with elements elsewhere, where it reads and where it writes them; without ghost facts.
-
-    >>> from tinygpu.category.term import Var
-    >>> i = Var("i")
-    >>> body = (Assign("y", (i,), Read("c", (), "f32")), Assign("c", (), Read("x", (i,), "f32")))
-    >>> wide = moved(body, lambda name, index: ("cs", (i, *index)) if name == "c" else (name, index))
-    >>> [(s.target, s.index == (i,)) for s in wide], wide[0].value.tensor
-    ([('y', True), ('cs', True)], 'cs')
-    """
+    """The body with elements elsewhere, where it reads and where it writes them; without ghost facts."""
 
     def read(element: Read) -> Read:
         name, index = place(element.tensor, element.index)

@@ -15,7 +15,7 @@ from tinygpu.category.term import FLOATS, TRUE, App, Axis, Const, Read, Term, Va
 from tinygpu.program.space import LOCAL
 from tinygpu.program.step import Array, Assign, For, If, Step
 from tinygpu.record import dataclass, replace
-from tinygpu.schedule.nest import LONG, SIDE_BY_SIDE, Body, Shapes, is_long, pace, substituted
+from tinygpu.schedule.nest import LONG, SIDE_BY_SIDE, Body, Shapes, is_long, pace, perfect, substituted
 from tinygpu.schedule.polynomial import limit, positive
 
 LAST = 16  # so many pieces are left before they are taken one by one
@@ -47,7 +47,7 @@ class Pieces:
         return tuple(new for step in body for new in self._step(step))
 
     def _step(self, step: Step) -> Body:
-        loops, inner = _perfect(step)
+        loops, inner = perfect(step)
         match inner:
             case For(axis, body) if is_long(axis) and (cut := self._worth(axis, body)):
                 return self._pieces(step, loops, axis, body, cut)  # type: ignore[arg-type]
@@ -175,15 +175,6 @@ def _end(axis: Axis, folds: Sequence[Assign], near: bool = True) -> Term | None:
     if p is None or sign >= 0 or any(reads(guard)) or (near and any(abs(c) > LONG for m, c in p.items() if m)):
         return None
     return App("min", (axis.extent, top))
-
-
-def _perfect(step: Step) -> tuple[list[Axis], Step]:
-    """Loops that hold nothing but each other, and the innermost one."""
-    loops: list[Axis] = []
-    while isinstance(step, For) and len(step.body) == 1 and isinstance(step.body[0], For):
-        loops.append(step.axis)
-        step = step.body[0]
-    return loops, step
 
 
 def _tree(update: str, values: Sequence[Term]) -> Term:

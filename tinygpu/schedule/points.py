@@ -14,7 +14,7 @@ from collections.abc import Callable
 from functools import reduce
 
 from tinygpu.category.term import TRUE, App, Axis, Const, Term, Var, ceildiv, conjunction, negation, substitute, variables
-from tinygpu.program.step import Array, For, If, Launch, Step, arrays_in
+from tinygpu.program.step import Array, For, Launch, Step, arrays_in
 from tinygpu.program.traverse import map_steps
 from tinygpu.record import dataclass, replace
 from tinygpu.schedule.bound import interior
@@ -35,6 +35,7 @@ from tinygpu.schedule.nest import (
     regions,
     sites,
     substituted,
+    where,
 )
 from tinygpu.schedule.pieces import Pieces
 from tinygpu.schedule.polynomial import telling
@@ -71,7 +72,7 @@ class Points:
         guard = conjunction(*nest.guards)
         lane = innermost(nest.axes, nest.body, self.shapes)
         if lane is None:
-            return Launch((), (), self._where(guard, self._pieces(nest.body)))
+            return Launch((), (), where(guard, self._pieces(nest.body)))
         outer = tuple(replace(a, sort="grid") for a in nest.axes if a != lane)
         in_strips = strips(nest.body, lane, self.shapes)
         size = STRIP if in_strips else HEAVY_CHUNK if heavy(nest.body) else CHUNK
@@ -90,7 +91,7 @@ class Points:
             if in_strips:
                 body += in_strip(point, run, there, cells)
             else:
-                body.append(For(run, self._where(there, self._pieces(point, nest))))
+                body.append(For(run, where(there, self._pieces(point, nest))))
         return Launch((*outer, chunk) if own else outer, (), tuple(body))
 
     def _parts(self, nest: Nest, lane: Axis) -> list[tuple[Term, Body]]:
@@ -111,9 +112,6 @@ class Points:
         if high is not None:
             parts.append((conjunction(outer, *(x >= t for t in found.lows), x >= high), nest.body))
         return parts
-
-    def _where(self, guard: Term, body: Body) -> Body:
-        return (If(guard, body),) if guard != TRUE else body
 
     def _pieces(self, body: Body, nest: Nest | None = None) -> Body:
         cells = {s.name: s for s in arrays_in((*body, *(nest.body if nest else ()))) if not s.extents}

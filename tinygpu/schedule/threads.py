@@ -15,7 +15,6 @@ import math
 from collections.abc import Collection
 
 from tinygpu.category.linear import polynomial, stride
-from tinygpu.category.names import claimed
 from tinygpu.category.term import (
     BOOL,
     SHUFFLES,
@@ -32,13 +31,14 @@ from tinygpu.category.term import (
     select,
     variables,
 )
+from tinygpu.category.text import claimed
 from tinygpu.derive.factors import row_major
-from tinygpu.program.address import address
+from tinygpu.program.arrays import address
 from tinygpu.program.space import LOCAL, SHARED
 from tinygpu.program.step import WARP, Array, Assign, Fact, For, If, Launch, Step, Sync, arrays_in, steps
 from tinygpu.program.traverse import map_steps, shuffles
 from tinygpu.record import dataclass, field, replace
-from tinygpu.schedule.nest import Body, Shapes, names_in, regions, sites
+from tinygpu.schedule.nest import Body, Shapes, names_in, regions, sites, where
 
 FAR = 1 << 20  # the distance of neighbours that are a size apart
 
@@ -87,7 +87,7 @@ class _Cut:
         return regions(mine, TRUE, self._apart, self._region, self._mask)
 
     def _region(self, body: Body, guard: Term, again: bool) -> Body:
-        region: Body = (If(guard, body),) if guard != TRUE else body
+        region = where(guard, body)
         self.regions.append((region, again))
         for axis in reversed(self.block):
             region = (For(axis, region),)

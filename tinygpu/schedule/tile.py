@@ -17,7 +17,20 @@ from tinygpu.model.op import Op
 from tinygpu.program.step import Array, Assign, For, If, Launch, arrays_in, steps
 from tinygpu.program.traverse import reads_of
 from tinygpu.record import dataclass
-from tinygpu.schedule.nest import SIDE_BY_SIDE, Body, Nest, Shapes, Site, contiguity, innermost, is_long, memory_reads, pace, sites
+from tinygpu.schedule.nest import (
+    SIDE_BY_SIDE,
+    Body,
+    Nest,
+    Shapes,
+    Site,
+    contiguity,
+    innermost,
+    is_long,
+    memory_reads,
+    pace,
+    perfect,
+    sites,
+)
 
 FEW = 64  # steps of a panel
 OPERATIONS = ("add", "sub", "mul", "div", "min", "max", "neg")  # of vectors
@@ -110,14 +123,11 @@ def _parts(body: Body) -> tuple[tuple[Assign, ...], tuple[Axis, ...], For, Body]
     at = next((n for n, s in enumerate(real) if isinstance(s, For)), None)
     if at is None:
         return None
-    before, loop, after = tuple(s for s in real[:at] if isinstance(s, Assign)), real[at], real[at + 1 :]
-    around: list[Axis] = []
-    while isinstance(loop, For) and len(loop.body) == 1 and isinstance(loop.body[0], For):
-        around.append(loop.axis)
-        loop = loop.body[0]
+    before, after = tuple(s for s in real[:at] if isinstance(s, Assign)), real[at + 1 :]
+    around, loop = perfect(real[at])
     if not isinstance(loop, For) or len(before) != at or not all(isinstance(s, Assign | Array) for s in loop.body):
         return None
-    return None if any(isinstance(s, For | If) for s in after) else (before, tuple(around), loop, after)
+    return None if any(isinstance(s, For | If) for s in after) else (before, around, loop, after)
 
 
 def _cells(before: tuple[Assign, ...], loop: For, own: Mapping[str, str]) -> tuple[Cell, ...]:

@@ -16,11 +16,11 @@ from tinygpu.category import reals
 from tinygpu.category.monoid import Carrier
 from tinygpu.category.number import Array, Value, load
 from tinygpu.category.real import REAL, Beyond, Real, Undefined
-from tinygpu.category.term import FLOATS, App, Fold, Term, rebuild, walk
+from tinygpu.category.term import FLOATS, App, Fold, Term, rebuild
 from tinygpu.derive.unpack import unpack
 from tinygpu.model.op import Op
 from tinygpu.program.step import Array as Declared
-from tinygpu.program.step import Assign, Program, Step
+from tinygpu.program.step import Program, Step
 from tinygpu.program.traverse import map_steps, map_terms
 from tinygpu.record import replace
 from tinygpu.simulate.fault import Fault, NeverStored, SimulationBudget
@@ -121,14 +121,3 @@ def _float(old: str, dtype: str) -> str:
         identity = tuple(replace(one, dtype=_float(one.dtype, REAL)) for one in old.identity)
         return replace(old, components=components, identity=identity, combination=tuple(map(change, old.combination)))
     return dtype if old in FLOATS else old
-
-
-def with_fractions(program: Program) -> bool:
-    """Whether anything that a program or its op computes is a float: integers and truth values are exact in every run."""
-    dtypes = {t.dtype for t in (*program.op.tensors, *program.op.intermediates)}
-    dtypes |= {w.dtype for w in program.workspaces}
-    dtypes |= {s.dtype for s in program.steps if isinstance(s, Declared)}
-    if any(dtype in FLOATS or isinstance(dtype, Carrier) for dtype in dtypes):
-        return True
-    terms = (t for s in program.steps if isinstance(s, Assign) for t in (s.value, s.guard))
-    return any(part.dtype in FLOATS for term in (*terms, *(e.value for e in program.op.equations)) for part in walk(term))

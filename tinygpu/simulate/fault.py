@@ -19,7 +19,7 @@ Point: TypeAlias = tuple[tuple[str, int], ...]
 
 EACH = 3  # faults of one kind that one step may report about one array, so that the first mistake does not hide the second
 
-OWNERS = {"thread": "this thread", "block": "any thread of the block", "launch": "an earlier launch"}
+OWNERS = {"thread": "this thread", "block": "any thread of the block", "grid": "an earlier launch"}
 
 
 class SimulationBudget(Exception):
@@ -60,7 +60,7 @@ class OutOfBounds:
 
 @dataclass(frozen=True, slots=True)
 class Uninitialised:
-    """A read of a cell that its `owner` has not written: a `thread` since it was declared, a `block`, or an earlier `launch`."""
+    """A read of a cell that its `owner` has not written: a `thread` since it was declared, a `block`, or of the `grid` an earlier launch."""
 
     at: At
     array: str

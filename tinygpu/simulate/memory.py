@@ -21,8 +21,6 @@ from tinygpu.simulate.fault import Faults, OutOfBounds, ReadOutput, Uninitialise
 from tinygpu.simulate.group import Execution, offenders
 from tinygpu.simulate.shadow import Access, Shadow
 
-OWNERS = {"thread": "thread", "block": "block", "grid": "launch"}  # who must have written an element
-
 
 @dataclass(slots=True)
 class Memory:
@@ -111,7 +109,7 @@ class Memory:
         bad = np.logical_and(points, np.logical_not(there[spot]))
         if bad.any():
             for at, full, _ in offenders(bad, index, place):
-                none = Uninitialised(at, self.name, full, OWNERS[self.space.owner])
+                none = Uninitialised(at, self.name, full, self.space.owner)
                 faults.add(ReadOutput(at, self.name, full) if self.space is OUTPUT and there is self.ready else none, place.span)
 
     def _store_own(self, spot: Any, value: Value, points: Array) -> None:

@@ -8,6 +8,7 @@ and no shuffle inside, by one half of the threads, whichever half that is; so a 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import groupby
 
 import numpy as np
 
@@ -31,17 +32,12 @@ class Schedule:
 
     def pieces(self, body: tuple[Step, ...]) -> Iterator[tuple[tuple[Step, ...], bool]]:
         """The body in pieces; True for those that parts of the threads may run one after the other."""
-        piece: list[Step] = []
-        for step in body:
-            if LEVELS.index(self._needs(step)[0]) > LEVELS.index(self.level):
-                piece.append(step)
-                continue
-            if piece:
-                yield tuple(piece), self._touches(piece)
-                piece = []
-            yield (step,), False
-        if piece:
-            yield tuple(piece), self._touches(piece)
+        for together, run in groupby(body, lambda step: LEVELS.index(self._needs(step)[0]) <= LEVELS.index(self.level)):
+            if together:
+                yield from (((step,), False) for step in run)
+            else:
+                piece = tuple(run)
+                yield piece, any(self._needs(step)[1] for step in piece)
 
     def parts(self, group: Group) -> tuple[Array, Array]:
         """Two halves of the lanes by chance, of whole warps where those must stay together."""
@@ -55,9 +51,6 @@ class Schedule:
     def within(self) -> Schedule:
         """The order inside a part."""
         return Schedule(self.chance, self.shared, LEVELS[LEVELS.index(self.level) + 1], self.known)
-
-    def _touches(self, piece: list[Step]) -> bool:
-        return any(self._needs(step)[1] for step in piece)
 
     def _needs(self, step: Step) -> tuple[str, bool]:
         """Who must run the step together (`block`, `warp` or `thread`), and whether it touches what threads share."""

@@ -89,30 +89,31 @@ class Scale:
     """Keys of accesses whose order is counted in epochs of some kind: of blocks, of warps, or in one only (a launch).
 
     `thread` and `epoch` are those of each lane; who has the same number of `apart` threads is one: a thread, or a warp where those have
-    a scale of their own. `bits` are those of a thread's number, `shift` those of a moment.
+    a scale of their own. `bits` are those of a thread's number, `shift` those of a moment. `floor` is the least key of each lane's epoch,
+    `keys` are those that grow with the thread, and those that fall with it; the moment is to be added.
     """
 
     thread: Array
-    epoch: Array
     bits: int
     shift: int
-    apart: int = 1
+    apart: int
+    epoch: Array
+    floor: Array
+    keys: tuple[Array, Array]
 
     @classmethod
     def of(cls, thread: Array, threads: int, epochs: int, apart: int = 1) -> Scale:
         """At the first epoch of 2 to the `epochs`."""
-        bits = (threads - 1).bit_length()
-        return cls(thread, np.zeros(len(thread), np.int64), bits, BITS - bits - epochs, apart)
+        bits, start = (threads - 1).bit_length(), np.zeros(len(thread), np.int64)
+        scale = cls(thread, bits, BITS - bits - epochs, apart, start, start, (start, start))
+        scale.begin(start)
+        return scale
 
-    @property
-    def floor(self) -> Array:
-        """The least key of each lane's present epoch."""
-        return self.epoch << (self.shift + self.bits)
-
-    def keys(self) -> tuple[Array, Array]:
-        """Keys that grow with the thread, and keys that fall with it; the moment is to be added."""
-        floor, last = self.floor, (1 << self.bits) - 1
-        return floor + (self.thread << self.shift), floor + ((last - self.thread) << self.shift)
+    def begin(self, epoch: Array) -> None:
+        """The lanes are at that epoch."""
+        last = (1 << self.bits) - 1
+        self.epoch, self.floor = epoch, epoch << (self.shift + self.bits)
+        self.keys = self.floor + (self.thread << self.shift), self.floor + ((last - self.thread) << self.shift)
 
     def threads(self, key: Array, falling: bool = False) -> Array:
         """The threads of keys."""
@@ -128,18 +129,17 @@ class Scale:
         """The lanes of the mask are at that epoch."""
         if int(epoch.max(initial=0)) >> EPOCHS:
             raise SimulationBudget("the run passes more barriers than can be counted: use smaller sizes")
-        self.epoch = np.where(mask, epoch, self.epoch)
+        self.begin(np.where(mask, epoch, self.epoch))
 
 
 @dataclass(slots=True)
 class Clock:
-    """The time of a group of blocks, by block and, where warps have barriers of their own, by warp. Keys are kept until a barrier is passed."""
+    """The time of a group of blocks, by block and, where warps have barriers of their own, by warp."""
 
     group: Group
     moments: Moments
     scales: tuple[Scale, ...]
     per_block: bool = True
-    kept: tuple[tuple[Array, Array], ...] | None = None
 
     @classmethod
     def of_block(cls, group: Group, warp_barriers: bool) -> Clock:
@@ -155,7 +155,6 @@ class Clock:
 
     def block_barrier(self, mask: Array) -> None:
         """The blocks of these lanes have passed a barrier, and with them their warps, later than all that any warp of the block has counted."""
-        self.kept = None
         for scale in self.scales:
             scale.pass_barrier(mask, self.group.of_blocks(scale.epoch).max(-1)[self.group.block] + 1)
         if mask.all():  # nobody will ask about the moments so far
@@ -164,15 +163,8 @@ class Clock:
 
     def warp_barrier(self, mask: Array) -> None:
         """The warps of these lanes have passed a barrier."""
-        self.kept = None
         for scale in self.scales[1:]:
             scale.pass_barrier(mask, scale.epoch + 1)
-
-    def keys(self) -> tuple[tuple[Array, Array], ...]:
-        """The keys of the lanes now, by each scale."""
-        if self.kept is None:
-            self.kept = tuple(scale.keys() for scale in self.scales)
-        return self.kept
 
     def open(self, access: Access) -> int:
         """The first moment of an access."""
@@ -203,8 +195,8 @@ class Log:
     def note(self, access: Access, base: int, clock: Clock) -> None:
         """These accesses have happened."""
         moment = access.turn + base
-        for pair, both in zip(self.pairs, clock.keys(), strict=True):
-            for kept, keys in zip(pair, both, strict=True):
+        for pair, scale in zip(self.pairs, clock.scales, strict=True):
+            for kept, keys in zip(pair, scale.keys, strict=True):
                 np.maximum.at(kept, access.address, keys[access.lane] + moment)
 
     def others(self, access: Access, clock: Clock) -> tuple[Array, Array] | None:
@@ -259,7 +251,7 @@ class Shadow:
         """In one launch an element is stored once, whoever does it."""
         if self.last is None:
             self.last = np.full(self.size, -1, np.int64)
-        keys = self.clock.keys()[0][0][access.lane] + access.turn + base
+        keys = self.clock.scales[0].keys[0][access.lane] + access.turn + base
         before = self.last[access.address]
         self.last[access.address] = keys
         twice = [(point, before[point]) for point in np.flatnonzero(before >= 0)[:EACH]]

@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from tinygpu.category.dtype import EPSILON
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.monoid import Carrier, components
-from tinygpu.category.rounding import EPSILON
 from tinygpu.category.term import FLOATS, Fold, Term, children, reads, variables, walk
 from tinygpu.model.op import Op
 from tinygpu.record import dataclass

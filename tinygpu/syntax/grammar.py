@@ -1,8 +1,7 @@
 """The grammar as Lark's parser of it: `grammar/tgpu.lark`, compiled by Lark to LALR(1) and kept serialised as `grammar/tgpu.json`.
 
-Comes in: the grammar, of which `python -m tinygpu.syntax.grammar` writes what Lark serialises. Goes out: `load() → Grammar`, Lark's parser
-and the words of the language. The one idea: compiling takes Lark half a minute, reading what it compiled some milliseconds; and the same
-grammar gives the same file, whatever order Lark's sets have in a process.
+Comes in: the grammar, of which `python -m tinygpu.syntax.grammar` writes what Lark serialises. Goes out: Lark's parser and the words of the
+language. The one idea: compiling takes Lark half a minute, reading what it compiled some milliseconds.
 """
 
 from __future__ import annotations
@@ -29,11 +28,7 @@ class TooDeep(Exception):
 
 
 class Node(Tree):  # type: ignore[misc]
-    """What a rule was read as: its name, its parts, where it stands, and how many levels it has.
-
-    >>> Node("sum", [Node("product", [Node("exprs", [])]), None]).depth
-    2
-    """
+    """What a rule was read as: its name, its parts, where it stands, and how many levels it has."""
 
     def __init__(self, data: str, children: list[Any], meta: Any = None):
         super().__init__(data, children, meta)
@@ -77,9 +72,8 @@ def source() -> Path:
 def shipped_parser() -> Grammar:
     """The shipped parser."""
     shipped = json.loads(read_grammar_file("tgpu.json"))
-    shipped["memo"] = _by_number(shipped["memo"])
     table = shipped["data"]["parser"]["parser"]
-    table["tokens"] = _by_number(table["tokens"])
+    shipped["memo"], table["tokens"] = _by_number(shipped["memo"]), _by_number(table["tokens"])
     table["states"] = {int(state): _by_number(row) for state, row in table["states"].items()}
     shipped["data"]["options"] |= {"tree_class": Node, "propagate_positions": True}
     return of_lark(Lark.load(shipped))
@@ -116,7 +110,7 @@ def compiled(postlex: Any = None) -> Any:
 
 
 def made_of() -> str:
-    """A hash of what the file depends on: the grammar, and how it is written. Lark takes half a minute to make it."""
+    """A hash of what the file depends on: the grammar, and how it is written."""
     import hashlib
 
     return hashlib.sha256((source() / "tgpu.lark").read_bytes() + Path(__file__).read_bytes()).hexdigest()[:32]

@@ -19,7 +19,7 @@ from tinygpu.diagnostic import Diagnostic
 from tinygpu.obligations.width import cpu_limits
 from tinygpu.program.space import INPUT
 from tinygpu.program.step import Launch, Program
-from tinygpu.record import dataclass, replace
+from tinygpu.record import replace
 from tinygpu.schedule.cpu import instances, vectors_of
 from tinygpu.schedule.tiled import LANES
 from tinygpu.validate.check import diagnostic
@@ -75,13 +75,14 @@ def validate(module: Module, name: str, program: Program) -> None:
                 items = value
             case _ if items is not None and launches:
                 work, driver = calls(module, node, given, sizes_of(names))
+                if [a.arg for a in work.args.args] != ["first", "last", *given]:
+                    raise unread(work, "the parameters are not first, last and those of the entry")
                 launch = launches.pop(0)
-                vectors = vectors_of(program)
-                known = {**PRELUDE, **names, f"LANES_{vectors}": Value(LANES, "ix")}
+                known = {**PRELUDE, **names, f"LANES_{vectors_of(program)}": Value(LANES, "ix")}
                 here = CpuMeaning(meaning.arrays, block=launch.block, names=known)
                 if driver is not None:
                     shared_out(driver, given, launch, here, width)
-                one_launch(Work(program, launch, here, width, vectors), work, given, items)
+                one_launch(program, launch, here, width, work, items)
             case _:
                 raise unread(node, "is a statement that no entry has")
     if launches or waiting:
@@ -120,27 +121,13 @@ def _argument(node: ast.Assign, name: str, value: ast.expr, thing: Thing, meanin
         raise unread(node, f"{name} is changed to something else")
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
-    """A launch that a work function is to do, item by item."""
-
-    program: Program
-    launch: Launch
-    meaning: CpuMeaning
-    width: Width
-    vectors: str
-
-
-def one_launch(wanted: Work, work: ast.FunctionDef, given: list[str], items: ast.expr) -> None:
+def one_launch(program: Program, launch: Launch, meaning: CpuMeaning, width: Width, work: ast.FunctionDef, items: ast.expr) -> None:
     """That a work function does, for each item, what a block of the launch does."""
     decorated(work)
-    if [a.arg for a in work.args.args] != ["first", "last", *given]:
-        raise unread(work, "the parameters are not first, last and those of the entry")
-    program, launch, meaning = wanted.program, wanted.launch, wanted.meaning
     sizes = tuple(Var(s) >= 0 for s in program.op.sizes) + (LANES >= 1, LANES <= 64)
     facts = tuple(map(canonical, (*sizes, *(c for w in program.where for c in conjuncts(w) if not reads(c)))))
     grid = tuple(replace(a, extent=natural(a.extent)) for a in launch.grid)
-    reader = CpuReader(meaning.names, Here((), (), facts), wanted.width)
+    reader = CpuReader(meaning.names, Here((), (), facts), width)
     _items(items, [a.extent for a in grid], reader)
     *made, last = after_doc(work.body) or [work]
     for node in made:
@@ -155,7 +142,7 @@ def one_launch(wanted: Work, work: ast.FunctionDef, given: list[str], items: ast
         case _:
             raise unread(last, "is no loop over the items")
     inputs = frozenset(t.name for t in program.op.inputs)
-    follower = VectorFollower(meaning, launch, wanted.width, flat, inputs, {*meaning.computed(launch.body)}, vectors=wanted.vectors)
+    follower = VectorFollower(meaning, launch, width, flat, inputs, {*meaning.computed(launch.body)}, vectors=vectors_of(program))
     follower.whole(body, tuple(Due(s) for s in launch.body), Here(grid, (), facts))
 
 

@@ -16,7 +16,7 @@ from tinygpu.category.dtype import HALVES, SMALL
 from tinygpu.category.operation import FUNCTION
 from tinygpu.category.term import BOOL, FLOATS, INDEX, INTEGERS, App, Axis, Const, Read, Term, text, walk
 from tinygpu.derive.factors import row_major
-from tinygpu.program.address import address
+from tinygpu.program.arrays import address
 from tinygpu.program.space import INPUT
 from tinygpu.program.step import Assign, For, If, Step, steps
 from tinygpu.record import dataclass, field

@@ -11,12 +11,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Self
 
-from tinygpu.category.dtype import HALVES, MEMORY, NARROW, RANGE, REGISTER, SMALL
+from tinygpu.category.dtype import HALVES, MEMORY, NARROW, RANGE, REGISTER, SMALL, nearest
 from tinygpu.category.layout import address as shared_address
 from tinygpu.category.operation import EXACT, FUNCTION, SHUFFLES, expanded
-from tinygpu.category.rounding import nearest
 from tinygpu.category.term import BOOL, FLOATS, INDEX, INTEGERS, App, Const, Read, Term, select
-from tinygpu.program.address import address as row_major
+from tinygpu.program.arrays import address as row_major
 from tinygpu.program.arrays import arrays
 from tinygpu.program.space import INPUT
 from tinygpu.program.step import Array, Program

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
+from math import gcd
 
 import z3
 
@@ -40,7 +41,6 @@ from tinygpu.category.term import (
     variables,
     walk,
 )
-from tinygpu.derive.lanes import multiple
 from tinygpu.obligations.facts import instances
 from tinygpu.proof.kernel import ask
 from tinygpu.record import dataclass, replace
@@ -148,7 +148,8 @@ class Here:
             case App("xor", (x, mask)):
                 extents = {a.name: a.extent for a in self.axes}
                 mask = settle(mask, extents, frozenset(self.guards))
-                power = multiple(mask) & -multiple(mask)
+                factor = gcd(*polynomial(mask).values())
+                power = factor & -factor
                 form = polynomial(x)
                 low = as_written(shared(form, power)[1]) if power else x
                 if power and self.holds(conjunction(low >= 0, low < power)):
