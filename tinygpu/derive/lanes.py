@@ -34,7 +34,7 @@ def lanes_of(count: int, dtype: str) -> int:
 def first_of(index: tuple[Term, ...], axis: str) -> tuple[Term, ...] | None:
     """The element of lane 0, if there is a last coordinate, it is `first + axis`, and the others are free of the axis.
 
-    >>> from tinygpu.category.term import text
+    >>> from tinygpu.category.term import Var, text
     >>> g, v = Var("g"), Var("v")
     >>> [text(f) for f in first_of((g, g * 4 + v), "v")], first_of((v, g), "v"), first_of((g * 4 + v * 2,), "v")
     (['g', 'g*4'], None, None)
@@ -47,6 +47,7 @@ def first_of(index: tuple[Term, ...], axis: str) -> tuple[Term, ...] | None:
 def slope(term: Term, axis: str) -> int | None:
     """How much the term grows from lane to lane, where that is one number; None if it is not seen.
 
+    >>> from tinygpu.category.term import Var
     >>> g, v = Var("g"), Var("v")
     >>> slope((g * 4 + v) * 3 - v, "v"), slope(g * v, "v"), slope(v // 2, "v")
     (2, None, None)
@@ -58,7 +59,7 @@ def slope(term: Term, axis: str) -> int | None:
 def all_lanes(guard: Term, axis: Axis) -> Term | None:
     """The guard at its worst lane: a term without the axis that holds exactly where every lane's does; None if that is not seen.
 
-    >>> from tinygpu.category.term import text
+    >>> from tinygpu.category.term import Var, text
     >>> i, v, n = Var("g") * 4 + Var("v"), Axis("v", Const(4), "vector"), Var("n")
     >>> text(all_lanes(i < n, v)), text(all_lanes(i >= 1, v)), all_lanes(App("eq", (i % 2, Const(0)), "bool"), v)
     ('g*4 + 3 < n', 'g*4 >= 1', None)
