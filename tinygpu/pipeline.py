@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -147,6 +147,7 @@ def _built(machine: Machine, proof: Proof, alone: Proof | None) -> Built:
     return Built(machine, numbers, said, sizes, core, cpu_limits(instances(core)[0]))
 
 
+@lru_cache(maxsize=64)
 def on_core(program: Program) -> Program:
     """What a CPU runs for a proved program: of the programs that it may run as, the best one that is proved."""
     from tinygpu.schedule.cpu import instances, on_cpu
@@ -156,8 +157,10 @@ def on_core(program: Program) -> Program:
 
 def _alone(machine: Machine, program: Program) -> Proof | None:
     """What a CPU does for a block of threads that work together: a program of its own, proved as any other, or not used. The launcher
-    checks what the machine's program needs, and nothing else."""
-    return next((proof for single in singles(machine) if single.serves(program) and (proof := _proved(single))), None)
+    checks what the machine's program needs, and nothing else. One that a CPU can only run as it is stands behind one with a layout."""
+    proofs = [proof for single in singles(machine) if single.serves(program) and (proof := _proved(single))]
+    laid_out = (p for p in proofs if len(proofs) == 1 or on_core(p.program) != p.program)
+    return next(laid_out, proofs[0] if proofs else None)
 
 
 def _proved(program: Program, budget: int = BUDGET) -> Proof | None:
