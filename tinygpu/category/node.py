@@ -112,7 +112,13 @@ def kept(function: Callable[[Any], T]) -> Callable[[Any], T]:
 
 
 def forget() -> None:
-    """Terms that nobody has any more are let go of: what functions remember is no reason to keep one."""
+    """Terms that nobody has any more are let go of: what functions remember is no reason to keep one.
+
+    >>> there = ref(Var("of nobody") * 2 + 1)
+    >>> forget()
+    >>> there() is None
+    True
+    """
     for function in KEPT:
         function.cache_clear()
 

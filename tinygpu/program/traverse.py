@@ -20,16 +20,16 @@ S = TypeVar("S", bound=Step)
 
 
 ANYWHERE = Region()
-# the fields of each kind of step that are terms: a value, an index, an axis with its extent
+# the fields of each kind of step that are terms: a value, an index, an axis with its extent; what declares evaluates nothing
 TERMED: Mapping[type, tuple[str, ...]] = {
     kind: tuple(name for name, of in kind.__annotations__.items() if of in ("Term", "tuple[Term, ...]", "Axis"))
     for kind in get_args(Step)
-}
+} | {Array: ()}
 
 
 def terms(step: Step, facts: bool = False) -> tuple[Term, ...]:
     """What a step evaluates itself, not what is inside of it; `facts` evaluate nothing, but speak of terms too."""
-    if isinstance(step, Array) or (isinstance(step, Fact) and not facts):
+    if isinstance(step, Fact) and not facts:
         return ()
     found: list[Term] = []
     for name in TERMED[type(step)]:
@@ -51,7 +51,7 @@ def map_terms(step: S, change: Callable[[Term], Term]) -> S:
             return replace(part, extent=change(part.extent))
         return tuple(map(change, part)) if isinstance(part, tuple) else change(part)
 
-    own = {} if isinstance(step, Array) else {name: other(getattr(step, name)) for name in TERMED[type(step)]}
+    own = {name: other(getattr(step, name)) for name in TERMED[type(step)]}
     return replace(step, **own) if own else step
 
 
