@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import cache
 
-from tinygpu.obligations import barriers, defined, equation, laws, memory, storage, store, wellformed, width
+from tinygpu.obligations import barriers, defined, equation, laws, memory, storage, store, width
 from tinygpu.obligations.control import controlled
 from tinygpu.obligations.dataflow import execute, gaps
 from tinygpu.obligations.facts import promised, with_theorems
@@ -46,7 +46,7 @@ LARGEST = ("width",)  # what goes wrong at the largest sizes alone, and takes lo
 
 def claims_of(program: Program, enough: Callable[[], bool] = lambda: False) -> Iterator[Claim]:
     """`Program → claims`: all of them proved is what a proof is. Those about the largest sizes are left out where there is `enough` before."""
-    wrong = tuple(wellformed.gaps(program))
+    wrong = tuple(equation.wellformed(program))
     if wrong:
         yield from wrong
         return
