@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from tinygpu.category.term import TRUE, Axis, Const, Term, Var, conjunction, conjuncts, reads, text
 from tinygpu.derive.factors import row_major
 from tinygpu.program.statement import line
-from tinygpu.program.step import Assign, For, If, Launch, Step, Sync, steps
+from tinygpu.program.step import Array, Assign, Call, Fact, For, If, Launch, Step, Sync, steps
 from tinygpu.record import dataclass, field, replace
 from tinygpu.validate.cpu_meaning import CpuMeaning
 from tinygpu.validate.cpu_reader import CpuReader
@@ -118,9 +118,9 @@ class Follower:
             match due.step:
                 case If(guard, inner) if not reads(guard):
                     queue.extendleft(Due(s, (*due.guards, *conjuncts(guard))) for s in reversed(inner))
-                case Assign() | For() | If():
-                    return due
-                case Sync() if self.threads:
+                case Array() | Fact() | Call() if not (self.threads and isinstance(due.step, Sync)):
+                    continue
+                case _:
                     return due
         return None
 

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 
 from tinygpu.category.term import BOOL, TRUE, App, Read, Term, Var, conjunction, conjuncts, negation, reads, text
 from tinygpu.program.statement import line
-from tinygpu.program.step import Array, Assign, Fact, For, If, Step, Sync, steps
-from tinygpu.program.traverse import meets
+from tinygpu.program.step import Array, Assign, Call, Fact, For, If, Step, steps
+from tinygpu.program.traverse import meets, terms
 from tinygpu.record import dataclass, field, replace
 from tinygpu.validate.moves import Sink, emptied, loads, stores, together
 from tinygpu.validate.same import Here
@@ -175,25 +175,42 @@ class Follower:
     # ── single statements ──────────────────────────────────────────────────────────────────────────────────────────
 
     def single(self, stmt: ast.stmt, step: Step, here: Here) -> None:
-        """A barrier, or an assignment."""
-        waits = self.barrier(stmt)
-        if waits:
-            self.scope.used()
-            if not isinstance(step, Sync) or step.scope != waits:
-                raise Differs(stmt, f"is a barrier of the {waits}", f"the program does here: {line(step)}")
-            self.scope.forget(Effects(barriers=True))
-        elif isinstance(step, Assign):
-            self.assign(stmt, step, here)
-        else:
-            raise Differs(stmt, "is an assignment", f"the program does here: {line(step)}")
-
-    def barrier(self, stmt: ast.stmt) -> str:
-        """Whom a barrier is for; empty for what is none."""
+        """A call, or an assignment."""
         match stmt:
-            case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=base), attr=which), args=[], keywords=[])):
-                if self.scope.names.get(base) == Atom("cuda"):
-                    return {"syncthreads": "block", "syncwarp": "warp"}.get(which, "")
+            case ast.Expr(value=ast.Call(func=function, args=arguments, keywords=[])) if called := self.called(function):
+                self.call(stmt, called, arguments, step, here)
+            case _ if isinstance(step, Assign):
+                self.assign(stmt, step, here)
+            case _:
+                raise Differs(stmt, "is an assignment", f"the program does here: {line(step)}")
+
+    def called(self, function: ast.expr) -> str:
+        """What a function is called as a step; empty for what is none."""
+        match function:
+            case ast.Attribute(value=ast.Name(id=base), attr=which) if self.scope.names.get(base) == Atom("cuda"):
+                return f"cuda.{which}"
+            case ast.Name(id=name) if isinstance(atom := self.scope.names.get(name), Atom) and atom.what == "call":
+                return atom.name
         return ""
+
+    def call(self, stmt: ast.stmt, called: str, arguments: list[ast.expr], step: Step, here: Here) -> None:
+        """A call of the same function, with the same elements."""
+        self.scope.used()
+        wants = f"the program does here: {line(step)}"
+        if not isinstance(step, Call) or step.called != called:
+            raise Differs(stmt, f"calls {called}", wants)
+        elements, reader = [e for e in terms(step) if isinstance(e, Read)], self.scope.reader(here)
+        if len(arguments) != 2 * len(elements):
+            raise unread(stmt, f"{len(arguments)} arguments of {called}")
+        for element, name, offset in zip(elements, arguments[::2], arguments[1::2], strict=True):
+            pointer = self.scope.names.get(name.id) if isinstance(name, ast.Name) else None
+            if not isinstance(pointer, Pointer) or pointer.array != element.tensor:
+                raise Differs(name, f"is {ast.unparse(name)}", wants)
+            mine, (theirs,) = reader.index(offset), self.scope.meaning.place(element.tensor, element.index)
+            if not here.same(mine, theirs):
+                raise Differs(offset, f"is element {text(mine)} of {element.tensor}", f"the program's is {text(theirs)}")
+        if meets(step):
+            self.scope.forget(Effects(barriers=True))
 
     def assign(self, stmt: ast.stmt, step: Assign, here: Here) -> None:
         """An assignment or an atomic update: one array, one place, one value."""
