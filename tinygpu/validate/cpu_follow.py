@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from tinygpu.category.term import BOOL, SHUFFLES, App, Axis, Const, Term, Var, conjuncts, reads, walk
 from tinygpu.derive.factors import row_major
-from tinygpu.program.step import Assign, If, Step, Sync, steps
+from tinygpu.program.step import Assign, Call, If, Step, Sync, steps
 from tinygpu.record import dataclass, field
 from tinygpu.schedule.threads import threads_of
 from tinygpu.validate.cpu_meaning import CpuMeaning
@@ -49,9 +49,9 @@ class CpuFollower(Follower):
         return not any(isinstance(s, Assign) for s in steps((step,)))
 
     def due(self, queue: deque[Due], here: Here) -> Due | None:
-        """Between loops over threads all have come."""
+        """Nothing is done for a call, but that between loops over threads all have come."""
         due = Follower.due(self, queue, here)
-        while due is not None and isinstance(due.step, Sync) and not self.threads:
+        while due is not None and isinstance(due.step, Call) and not (self.threads and isinstance(due.step, Sync)):
             due = Follower.due(self, queue, here)
         return due
 

@@ -11,10 +11,10 @@ import ast
 from collections import deque
 from collections.abc import Sequence
 
-from tinygpu.category.term import BOOL, Axis, Const, Term, Var, conjuncts, negation, reads, text
+from tinygpu.category.term import BOOL, Axis, Const, Read, Term, Var, conjuncts, negation, reads, text
 from tinygpu.program.statement import line
-from tinygpu.program.step import Assign, Sync, steps
-from tinygpu.program.traverse import meets
+from tinygpu.program.step import Assign, Call, steps
+from tinygpu.program.traverse import meets, terms
 from tinygpu.record import dataclass, field, replace
 from tinygpu.validate.expression import Reader
 from tinygpu.validate.follow import Due, Follower, Written, does
@@ -123,18 +123,35 @@ class CudaFollower(Follower):
     # ── single statements ──────────────────────────────────────────────────────────────────────────────────────────
 
     def between(self, stmt: ast.stmt, due: Due, queue: deque[Due], here: Here) -> bool:
-        """Whether a statement is a barrier."""
+        """Whether a statement is a call that is a step: of the same function, with the same elements."""
         match stmt:
-            case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(base), attr=which), args=[], keywords=[])) if (
-                self.scope.names.get(base) == Atom("cuda") and which in BARRIERS
-            ):
+            case ast.Expr(value=ast.Call(func=function, args=arguments, keywords=[])) if called := self.called(function):
+                step = due.step
                 self.scope.used()
-                if not isinstance(due.step, Sync) or due.step.scope != BARRIERS[which]:
-                    raise Differs(stmt, f"is a barrier of the {BARRIERS[which]}", does(due))
+                if not isinstance(step, Call) or step.called != called:
+                    raise Differs(stmt, f"calls {called}", does(due))
                 self.points(stmt, due.guards, here)
-                self.scope.forget(Effects(barriers=True))
+                elements, reader = [e for e in terms(step) if isinstance(e, Read)], self.reader(here)
+                if len(arguments) != 2 * len(elements):
+                    raise unread(stmt, f"{len(arguments)} arguments of {called}")
+                for element, name, offset in zip(elements, arguments[::2], arguments[1::2], strict=True):
+                    pointer = self.scope.names.get(name.id) if isinstance(name, ast.Name) else None
+                    if not isinstance(pointer, Pointer) or pointer.array != element.tensor:
+                        raise Differs(name, f"is {ast.unparse(name)}", does(due))
+                    self.lies(offset, element.tensor, (reader.index(offset),), element.index, here)
+                if meets(step):
+                    self.scope.forget(Effects(barriers=True))
                 return True
         return False
+
+    def called(self, function: ast.expr) -> str:
+        """What a function is called as a step; empty for what is none."""
+        match function:
+            case ast.Attribute(value=ast.Name(base), attr=which) if self.scope.names.get(base) == Atom("cuda"):
+                return f"cuda.{which}"
+            case ast.Name(name) if isinstance(atom := self.scope.names.get(name), Atom) and atom.what == "call":
+                return atom.name
+        return ""
 
     def written(self, stmt: ast.stmt, step: Assign, here: Here) -> Written:
         match stmt:
@@ -184,6 +201,3 @@ class CudaFollower(Follower):
         """Every shuffle that was made for an assignment is used by it; names that stand for what was read before are forgotten."""
         self.scope.used(names_in(stmt))
         self.scope.written(array)
-
-
-BARRIERS = {"syncthreads": "block", "syncwarp": "warp"}

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 from tinygpu.category.term import TRUE, App, Axis, Const, Read, Term, Var, conjunction, conjuncts, reads, text
 from tinygpu.program.statement import line
-from tinygpu.program.step import Assign, For, If, Launch, Step, Sync, steps
+from tinygpu.program.step import Array, Assign, Call, Fact, For, If, Launch, Step, steps
 from tinygpu.record import dataclass, replace
 from tinygpu.validate.expression import Reader
 from tinygpu.validate.meaning import Meaning
@@ -88,7 +88,7 @@ class Follower:
 
     def idle(self, step: Step) -> bool:
         """Whether a step does nothing."""
-        return not any(isinstance(s, Assign | Sync) for s in steps((step,)))
+        return not any(isinstance(s, Assign | Call) for s in steps((step,)))
 
     def under(self, here: Here, guard: Term) -> Here:
         """A place under a guard; what is read of memory or cells that change is forgotten."""
@@ -131,7 +131,9 @@ class Follower:
             match due.step:
                 case If(guard, inner) if not reads(guard):
                     queue.extendleft(Due(s, (*due.guards, *conjuncts(guard))) for s in reversed(inner))
-                case Assign() | For() | If() | Sync():
+                case Array() | Fact():
+                    continue
+                case _:
                     return due
         return None
 
@@ -214,11 +216,15 @@ class Follower:
         cell = self.written(stmt, step, here)
         if cell.array != step.target:
             raise Differs(stmt, f"writes {cell.array}", does(due))
-        for mine, theirs in zip(cell.place, self.meaning.place(step.target, step.index), strict=True):
-            if not here.same(mine, theirs):
-                raise Differs(cell.where, f"is element {text(mine)} of {cell.array}", f"the program's is {text(theirs)}")
+        self.lies(cell.where, cell.array, cell.place, step.index, here)
         self.gives(cell.value, cell, self.meaning.stored(step.target, step.value if cell.atomic else step.whole), here)
         self.done(stmt, cell.array)
+
+    def lies(self, node: ast.AST, array: str, place: tuple[Term, ...], index: tuple[Term, ...], here: Here) -> None:
+        """That an element is that of the program."""
+        for mine, theirs in zip(place, self.meaning.place(array, index), strict=True):
+            if not here.same(mine, theirs):
+                raise Differs(node, f"is element {text(mine)} of {array}", f"the program's is {text(theirs)}")
 
     def gives(self, node: ast.expr, cell: Written, wanted: Term, here: Here) -> None:
         """That an expression is a value of the cell's type, and what the cell takes it is."""
