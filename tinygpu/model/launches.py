@@ -17,7 +17,6 @@ from tinygpu.model.clauses import Clauses
 from tinygpu.model.launch import derived
 from tinygpu.model.machine import Launch, Phase
 from tinygpu.model.op import Equation, Op, Tensor
-from tinygpu.model.prefix import scans
 from tinygpu.model.scope import Scope
 from tinygpu.model.work import Factor
 from tinygpu.record import dataclass, field, replace
@@ -30,9 +29,9 @@ Table = Mapping[str, Factor]
 class Course:
     """What is known as the launches are elaborated, one after the other.
 
-    `targets` are the equations of each launch; `open` the phases whose folds wait for a later launch; `done` in which launch a value
-    became complete; `leaves` the intermediates that each launch leaves. `heads` are the equations that a scan over the grid goes on with,
-    `chained` the workspaces that hold what comes before its blocks.
+    `targets` are the equations of each launch; `open` the phases whose folds wait for a later launch, `left` what is left of their equations
+    then; `done` in which launch a value became complete; `leaves` the intermediates that each launch leaves. `heads` are the equations that
+    say what comes before the blocks of a scan, each with the scan's.
     """
 
     op: Op
@@ -42,15 +41,19 @@ class Course:
     targets: list[tuple[str, ...]]
     equations: dict[str, Equation]
     open: dict[str, Phase] = field(default_factory=dict)
+    left: dict[str, tuple[Equation, ...]] = field(default_factory=dict)
     done: dict[str, int] = field(default_factory=dict)
     leaves: dict[int, dict[str, None]] = field(default_factory=dict)
     workspaces: list[Tensor] = field(default_factory=list)
-    heads: dict[str, tuple[Equation, ...]] = field(default_factory=dict)
-    chained: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    heads: dict[str, str] = field(default_factory=dict)
 
     def fresh(self, base: str) -> str:
         """A name for a workspace that nothing else has."""
         return claimed(base, self.taken, "")
+
+    def before(self, target: str) -> tuple[str, ...]:
+        """What holds what comes before the blocks of an equation's scans."""
+        return tuple(name for name, scan in self.heads.items() if scan == target)
 
 
 def several(
@@ -118,7 +121,7 @@ def _launch(course: Course, number: int, clauses: Clauses, table: Table, place: 
     for name in targets:
         if name in course.done and name in (t.name for t in course.op.outputs):
             problems.say("TG536.twice", place, name=name)
-    equations = [equation for t in targets for equation in _next(course, t)]
+    equations = [equation for t in targets for equation in course.left.get(t, (course.equations[t],))]
     launch = derived(clauses, course.op, equations, table, course.scope, course.where, place)
     if launch is None:
         return None
@@ -128,61 +131,34 @@ def _launch(course: Course, number: int, clauses: Clauses, table: Table, place: 
     return replace(launch, phases=phases)
 
 
-def _next(course: Course, target: str) -> tuple[Equation, ...]:
-    """What a launch evaluates of an equation: itself, or what earlier launches have left of it."""
-    if target in course.heads:
-        return course.heads[target]
-    if target in course.open and target not in course.chained:
-        return (across.continued(course.open[target]),)
-    return (course.equations[target],)
-
-
-def _head_of(course: Course, target: str) -> str | None:
-    """The equation of which another one says what comes before each block of its scan."""
-    return next((name for name, heads in course.heads.items() if target in (h.target for h in heads)), None)
-
-
-def _scan(course: Course, number: int, phase: Phase) -> Phase:
-    """One launch of the three of a scan over the grid."""
-    target, problems = phase.equation.target, course.scope.problems
-    first = _head_of(course, target)
-    if first is not None:  # the second: what comes before each block
-        if across.incomplete(phase):
-            across.open_grid(phase, problems)
-        course.chained[first] = (*course.chained.get(first, ()), target)
-        if len(course.chained[first]) == len(course.heads[first]):
-            del course.heads[first]
-        return replace(phase, parts=(target,), known=across.known(course.open[first], len(course.chained[first]) - 1))
-    if target in course.chained:  # the third: the blocks again
-        across.check_blocks(course.open.pop(target), phase, problems)
-        course.done[target] = number
-        return replace(phase, before=course.chained[target])
-    if not across.check_open(phase, problems, sum(target in names for names in course.targets[number + 1 :])):
-        return phase
-    phase = across.partial(phase, course.fresh)
-    course.open[target], course.heads[target] = phase, across.heads(phase, course.fresh)
-    course.workspaces.extend((*across.workspaces(phase), *map(across.space, course.heads[target])))
-    return phase
-
-
 def _phase(course: Course, number: int, phase: Phase) -> Phase:
     """A phase with its workspaces, where a fold of it is left open; what a later launch needs to know of it."""
     target, problems = phase.equation.target, course.scope.problems
     across.check_reduce(phase, problems)
     across.check_atomic(phase, course.op, problems)
-    if target in course.chained or (across.incomplete(phase) and scans(phase)) or _head_of(course, target) is not None:
-        return _scan(course, number, phase)
+    if (scan := course.heads.get(target)) is not None:  # what comes before each block; then the blocks again
+        if across.incomplete(phase):
+            across.goes_on(phase, (), 0, problems)
+        course.left[scan] = (course.equations[scan],)
+        return replace(phase, parts=(target,), known=across.known(course.open[scan], course.before(scan).index(target)))
+    if before := course.before(target):
+        if (first := course.open.pop(target, None)) is not None:
+            across.check_blocks(first, phase, problems)
+        course.done[target] = number
+        return replace(phase, before=before)
     if not across.incomplete(phase):
         course.open.pop(target, None)
+        course.left.pop(target, None)
         course.done[target] = number
         return phase
-    later = any(target in names for names in course.targets[number + 1 :])
-    if not later or across.atomic(phase) or any(across.left(phase, fold) for fold in across.nested(phase)):
-        across.open_grid(phase, problems)
+    later = sum(target in names for names in course.targets[number + 1 :])
+    if not across.goes_on(phase, across.scans(phase), later, problems):
         return phase
-    phase = across.partial(phase, course.fresh)
-    course.open[target] = phase
-    course.workspaces.extend(across.workspaces(phase))
+    course.open[target] = phase = across.partial(phase, course.fresh)
+    heads = across.heads(phase, course.fresh)
+    course.heads |= {one.target: target for one in heads}
+    course.left[target] = heads or (across.continued(phase),)
+    course.workspaces.extend((*across.workspaces(phase), *map(across.space, heads)))
     return phase
 
 
