@@ -33,8 +33,8 @@ def to_statement(step: Step, scalars: Scalars = frozenset()) -> tree.Statement:
     match step:
         case Array():
             return to_array(step)
-        case Sync(scope):
-            return tree.Sync("barrier" if scope == "block" else f"{scope} barrier")
+        case Sync():
+            return tree.Sync(step.word)
         case Assign(target, index, value, update, guard):
             condition = None if guard == TRUE else expression(guard, scalars)
             return tree.Assign(cell(target, index, scalars), expression(value, scalars), update, condition, step.atomic)
