@@ -1,27 +1,31 @@
-"""The launches of a machine in order: which equations each evaluates, and what crosses from one to the next.
+"""The launches of a machine in order: their work objects, a phase for each equation, and what crosses from one to the next.
 
-Comes in: the clauses of each launch, and the op. Goes out: the launches, and the workspaces between them.
-The one idea: an equation whose fold is left open on the grid goes on in the next launch that evaluates it, and an intermediate that
-another launch computes is read from a workspace of its name.
+Comes in: the clauses of each launch, its table of factors, the op. Goes out: the launches, and the workspaces between them. The one idea: extents
+of the work object that are not written are inferred from the equations, so the phases come first; an equation whose fold is left open on the
+grid goes on in the next launch that evaluates it, and an intermediate that another launch computes is read from a workspace of its name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from tinygpu.category.term import Read, Term, rebuild, walk
+from tinygpu.category.term import Axis, Const, Term, reads
 from tinygpu.category.text import claimed
 from tinygpu.diagnostic import Span
 from tinygpu.model import across
-from tinygpu.model.clauses import Clauses
-from tinygpu.model.launch import derived
+from tinygpu.model.assignment import Setting, indices, owner
+from tinygpu.model.clauses import Clauses, names_in
 from tinygpu.model.machine import Launch, Phase
-from tinygpu.model.op import Equation, Op, Tensor
+from tinygpu.model.op import Equation, Op, Tensor, put_in
+from tinygpu.model.problems import UNKNOWN, Problems
 from tinygpu.model.scope import Scope
-from tinygpu.model.work import Factor
+from tinygpu.model.stage import staged
+from tinygpu.model.work import Factor, Placement, by_index, with_written_extents
 from tinygpu.record import dataclass, field, replace
 from tinygpu.syntax import tree
 
+ASSIGNING = tree.Compute | tree.Binding | tree.Own | tree.ForEquation | tree.Reduce | tree.Keep | tree.Equations | tree.Stage
+BY = ("shuffle", "shared", "atomic")  # how workers of a fold are combined
 Table = Mapping[str, Factor]
 
 
@@ -88,13 +92,13 @@ def _targets(one: Clauses, clauses: Clauses, op: Op, scope: Scope) -> tuple[str,
             scope.problems.say("TG101.equation", span, near=every, name=name, known=every)
     if named:
         return tuple(t for t in every if t in {name for name, _ in named})
-    needed = [e.target for e in op.equations if not _put_in(e, op)]
+    needed = [e.target for e in op.equations if not _loose(e, op)]
     if clauses.several and len(needed) > 1:
         scope.problems.say("TG536.unsaid", one.span, launch=one.launch, every=every, first=needed[0])
     return tuple(needed) if clauses.several else tuple(every)
 
 
-def _put_in(equation: Equation, op: Op) -> bool:
+def _loose(equation: Equation, op: Op) -> bool:
     """Whether an equation may be put in where its value is read: an intermediate without a fold."""
     return equation.target not in (t.name for t in op.outputs) and not across.outermost(equation.value)
 
@@ -102,36 +106,53 @@ def _put_in(equation: Equation, op: Op) -> bool:
 def _equations(op: Op, named: set[str], scope: Scope, place: Span) -> dict[str, Equation]:
     """The equations by target; those that no launch evaluates are put in where they are read, or missed."""
     found: dict[str, Equation] = {}
-
-    def put(term: Term) -> Term:
-        term = rebuild(term, put)
-        inner = isinstance(term, Read) and term.tensor not in named and term.tensor in found
-        return found[term.tensor].at(term.index) if isinstance(term, Read) and inner else term
-
     for equation in op.equations:
-        if equation.target not in named and not _put_in(equation, op):
+        if equation.target not in named and not _loose(equation, op):
             scope.problems.say("TG536.nobody", place, equation.span, target=equation.target)
-        found[equation.target] = replace(equation, value=put(equation.value))
+        found[equation.target] = replace(equation, value=put_in(equation.value, {n: e for n, e in found.items() if n not in named}))
     return found
 
 
 def _launch(course: Course, number: int, clauses: Clauses, table: Table, place: Span) -> Launch | None:
-    """One launch: its equations, as far as earlier launches have left them."""
-    targets, problems = course.targets[number], course.scope.problems
+    """One launch: its work object, and a phase for each of its equations, as far as earlier launches have left them; None after a message."""
+    scope, problems, targets = course.scope, course.scope.problems, course.targets[number]
     for name in targets:
         if name in course.done and name in (t.name for t in course.op.outputs):
             problems.say("TG536.twice", place, name=name)
-    equations = [equation for t in targets for equation in course.left.get(t, (course.equations[t],))]
-    launch = derived(clauses, course.op, equations, table, course.scope, course.where, place)
-    if launch is None:
+    if clauses.work is None:
+        problems.say("TG139.work", place)
         return None
-    phases = tuple(_phase(course, number, phase) for phase in launch.phases)
-    for phase in phases:
+    equations = [equation for t in targets for equation in course.left.get(t, (course.equations[t],))]
+    work, targets = clauses.work.span, tuple(e.target for e in equations)
+    own = [c for c in clauses.compute if not c.equation]
+    special, reduced = _special(clauses, targets, problems), _reduced(clauses, targets, table, problems)
+    written = (b for c in (*own, *(c for several in special.values() for c in several)) for b in c.bindings)
+    table = with_written_extents(table, written, scope)
+    everyone = frozenset(a.name for e in equations for a in indices(e, scope))
+    before = len(problems)
+    general = by_index(own, table, everyone, scope)
+    setting = Setting(scope, table, course.where, work, len(problems) > before)
+    _hidden(general.values(), everyone, setting)
+    span = own[0].span.to(own[-1].span) if own else work
+    phases = [_phase(e, general, special.get(e.target, ()), setting, span) for e in equations]
+    wrong = len(problems) > 0  # what is wrong elsewhere leaves factors idle
+    for factor in (f for f in table.values() if f.name not in setting.used and not wrong):
+        problems.say("TG134.carried" if factor.carried else "TG134.own", factor.span, name=factor.name)
+    whole = [replace(p, reduce=reduced.get(p.equation.target, ())) for p in phases if p is not None]
+    grid, block = (_axes(sort, table, setting.inferred, problems) for sort in ("grid", "block"))
+    time = tuple(f.name for f in table.values() if f.sort == "time")
+    keeps = _kept(clauses, course.op, problems)
+    if len(whole) < len(phases):
+        return None
+    made = Launch(clauses.launch, grid, block, tuple(whole), time, work, keeps)
+    made = staged(made, clauses, course.op, table, scope, course.where)
+    made = replace(made, phases=tuple(_left(course, number, phase) for phase in made.phases))
+    for phase in made.phases:
         _reads(course, number, phase)
-    return replace(launch, phases=phases)
+    return made
 
 
-def _phase(course: Course, number: int, phase: Phase) -> Phase:
+def _left(course: Course, number: int, phase: Phase) -> Phase:
     """A phase with its workspaces, where a fold of it is left open; what a later launch needs to know of it."""
     target, problems = phase.equation.target, course.scope.problems
     across.check_reduce(phase, problems)
@@ -164,9 +185,8 @@ def _phase(course: Course, number: int, phase: Phase) -> Phase:
 
 def _reads(course: Course, number: int, phase: Phase) -> None:
     """Every intermediate that an equation reads is complete here, or was left by an earlier launch. Says if not."""
-    for read in walk(phase.equation.value):
-        if not isinstance(read, Read) or read.tensor not in (t.name for t in course.op.intermediates):
-            continue
+    between = {t.name for t in course.op.intermediates}
+    for read in (r for r in reads(phase.equation.value) if r.tensor in between):
         name, target = read.tensor, phase.equation.target
         if name in course.open:
             factors = [a.name for a in across.incomplete(course.open[name])]
@@ -175,3 +195,105 @@ def _reads(course: Course, number: int, phase: Phase) -> None:
             course.scope.problems.say("TG536.before", read.span, name=name, target=target)
         elif name not in course.targets[number]:
             course.leaves.setdefault(course.done[name], {})[name] = None
+
+
+# ── one launch ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def explicit(clauses: Clauses, table: Mapping[str, Factor], scope: Scope, place: Span) -> tuple[Launch, ...]:
+    """The work object of a machine that gives its `program` itself: every extent is written, nothing is placed."""
+    problems = scope.problems
+    for one in (*(c for c in clauses.every if isinstance(c, ASSIGNING)), *clauses.several):
+        problems.say("TG143.program", one.span)
+    statements = clauses.program.body if clauses.program else ()
+    if clauses.work is None and not any(isinstance(s, tree.LaunchStatement) for s in statements):
+        problems.say("TG139.work", place)
+    for factor in table.values():
+        if factor.extent is None and factor.carried:
+            example = "ceil(n / 256)" if factor.sort == "grid" else "256"
+            problems.say("TG138.program", factor.span, name=factor.name, example=example)
+    grid, block = (_axes(sort, table, {}, problems) for sort in ("grid", "block"))
+    return (Launch(clauses.launch, grid, block, (), (), clauses.work.span if clauses.work else place),)
+
+
+def _special(clauses: Clauses, targets: Sequence[str], problems: Problems) -> dict[str, tuple[tree.Compute, ...]]:
+    """The compute clauses that are for one equation only, by its name."""
+    found: dict[str, tuple[tree.Compute, ...]] = {}
+    per = clauses.of(tree.ForEquation)
+    special: list[tuple[str, Span, tuple[tree.Compute, ...]]] = [(c.equation, c.span, (c,)) for c in clauses.compute if c.equation]
+    special += [(p.equation, p.span, tuple(c for c in p.clauses if isinstance(c, tree.Compute))) for p in per]
+    for name, span, computes in special:
+        if name not in targets:
+            problems.say("TG101.equation", span, near=targets, name=name, known=targets)
+        found[name] = (*found.get(name, ()), *computes)
+    for clause in (c for p in per for c in p.clauses if not isinstance(c, tree.Compute | tree.Own | tree.Reduce)):
+        problems.say("TG109.special", clause.span)
+    return found
+
+
+def _reduced(
+    clauses: Clauses, targets: Sequence[str], table: Mapping[str, Factor], problems: Problems
+) -> dict[str, tuple[tree.Reduce, ...]]:
+    """The reduce clauses by equation, those inside of `for s { … }` too."""
+    found: dict[str, tuple[tree.Reduce, ...]] = {}
+    for clause in clauses.anywhere(tree.Reduce):
+        unknown: list[tuple[str, str, Iterable[str]]] = [(n, "factor", table) for n in clause.factors if n not in table]
+        unknown += [(clause.equation, "equation", targets)] if clause.equation not in targets else []
+        unknown += [(clause.by, "way to combine", BY)] if clause.by not in BY else []
+        home = next((p for p in clauses.of(tree.ForEquation) if clause in p.clauses and p.equation != clause.equation), None)
+        if home:
+            problems.say("TG535.home", clause.span, home.span, equation=clause.equation, home=home.equation)
+        for name, kind, known in unknown:
+            problems.say("TG101.kind", clause.span, near=known, name=name, kind=kind, known=known)
+        seen = {n: r for r in found.get(clause.equation, ()) for n in r.factors}
+        for name in (n for n in clause.factors if n in seen):
+            problems.say("TG102.combined", clause.span, seen[name].span, name=name)
+        if not unknown:
+            found[clause.equation] = (*found.get(clause.equation, ()), clause)
+    return found
+
+
+def _kept(clauses: Clauses, op: Op, problems: Problems) -> tuple[tree.Keep, ...]:
+    """The inputs and intermediates that are kept in registers, or by a core."""
+    kept: dict[str, tree.Keep] = {}
+    inputs = [t.name for t in (*op.inputs, *op.intermediates) if t.shape]
+    for clause in clauses.of(tree.Keep):
+        if clause.tensor not in inputs:
+            problems.say("TG101.kept", clause.span, near=inputs, name=clause.tensor, known=inputs)
+        elif clause.space != "register":
+            problems.say("TG101.space", clause.span, space=clause.space, name=clause.tensor)
+        kept[clause.tensor] = clause
+    return tuple(kept.values())
+
+
+def _phase(
+    equation: Equation, general: Mapping[str, Placement | None], special: Sequence[tree.Compute], setting: Setting, span: Span
+) -> Phase | None:
+    """One equation with its owner: the general placements, those of this equation before them."""
+    known = frozenset(a.name for a in indices(equation, setting.scope))
+    own = by_index(special, setting.table, known, setting.scope)
+    _hidden(own.values(), known, setting)
+    kept = {n: p for n, p in general.items() if p is None or not set(p.indices) & set(own)}
+    arrow = owner(equation, {**kept, **own}, setting)
+    return Phase(equation, arrow, special[0].span if special else span) if arrow else None
+
+
+def _hidden(placements: Iterable[Placement | None], everyone: frozenset[str], setting: Setting) -> None:
+    """A factor may bear the name of an index only if it is a digit of that index."""
+    for one in (p for p in placements if p is not None):
+        names = one.factors if one.term is None else tuple(n for n in names_in(one.term) if n in setting.table)
+        for name in (n for n in names if n in everyone and n not in one.indices):
+            setting.scope.problems.say("TG103.index", one.span, setting.table[name].span, name=name, indices=one.indices)
+
+
+def _axes(sort: str, table: Mapping[str, Factor], inferred: Mapping[str, tuple[Term, str]], problems: Problems) -> tuple[Axis, ...]:
+    """The work object at one level, slowest axis first."""
+    axes = []
+    for factor in (f for f in table.values() if f.sort == sort):
+        extent = factor.extent if factor.extent is not None else inferred.get(factor.name, (None, ""))[0]
+        if extent is None or extent.dtype == UNKNOWN:
+            continue  # said already
+        if sort == "block" and not isinstance(extent, Const):
+            problems.say("TG136.work", factor.span, name=factor.name)
+        axes.append(Axis(factor.name, extent, sort, factor.span))
+    return tuple(axes)
