@@ -30,7 +30,7 @@ from tinygpu.category.term import (
     negation,
     text,
 )
-from tinygpu.obligations.equation import wellformed
+from tinygpu.obligations import wellformed
 from tinygpu.program.step import Array, Assign, For, Ghost, If, Launch, Program, Step, Sync
 from tinygpu.record import dataclass, replace
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from tests.mutants.mutate import mutants
 from tests.mutants.survey import programs, sample, table, verdict
-from tinygpu.obligations.equation import wellformed
+from tinygpu.obligations import wellformed
 from tinygpu.program.render import render
 from tinygpu.proof.check import Refutation, check
 

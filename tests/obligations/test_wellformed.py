@@ -9,7 +9,7 @@ from tests.program.library import TEXTS, program
 from tinygpu.category.carrier import Carrier
 from tinygpu.category.layout import Layout
 from tinygpu.category.term import BOOL, INDEX, TRUE, App, Const, Fold, Read, Term, Var, select
-from tinygpu.obligations.equation import wellformed
+from tinygpu.obligations import wellformed
 from tinygpu.program import space
 from tinygpu.program.step import Array, Assign, Axis, For, Ghost, If, Launch, Program, Step, Sync
 from tinygpu.record import replace

@@ -1,12 +1,11 @@
-"""An op and a program are such, and a proof about them is one about something.
+"""An op is one, and a proof about it is one about something.
 
-    wellformed read(text(program)) = program        names, dtypes, ranks, scopes and layouts are those of the language
     equation   preconditions, o ∈ shape(out)  ⊢  0 ≤ index_a < extent_a   for every read of the equation that is evaluated,   b ≥ 1   for a // b, a % b of indices
     vacuity    there are sizes ≥ 1 with where(sizes), and data as promised;   for every store there is a point that its guard admits
 
 Comes in: a program, for its op, and the trace. Goes out: formulas, and claims that something exists, which the solver answers with a model. The one
-idea: an equation that reads what is not there names no value, so that every program would compute it; and a program that Python made means
-what its text means, so nothing else is asked of one that has none. What is partial in the data stays so: `where_defined` says it, beside the verdict.
+idea: an equation that reads what is not there names no value, so that every program would compute it. What is partial in the data stays so:
+`where_defined` says it, beside the verdict.
 """
 
 from __future__ import annotations
@@ -18,28 +17,15 @@ from tinygpu.category.operation import FUNCTION
 from tinygpu.category.region import Region, ranges
 from tinygpu.category.settle import within
 from tinygpu.category.term import INDEX, TRUE, App, Const, Fold, Read, Term, Var, conjunction, conjuncts, substitute, text, walk
-from tinygpu.diagnostic import Label, TinygpuError
+from tinygpu.diagnostic import Label
 from tinygpu.model.op import Equation, Op
 from tinygpu.obligations.defined import PARTIAL, condition, partial
 from tinygpu.obligations.made import compared
-from tinygpu.obligations.obligation import Claim, Gap, Inhabited, Obligation
+from tinygpu.obligations.obligation import Claim, Inhabited, Obligation
 from tinygpu.obligations.trace import Store, Trace, guarded_reads, preconditions
-from tinygpu.program.read import reread
 from tinygpu.program.step import Program
 
 DIVISIONS = ("floordiv", "mod", "ceildiv")
-
-
-def wellformed(program: Program) -> Iterator[Gap]:
-    """What is wrong with a program as such."""
-    label = (Label(program.span, "here"),)
-    try:
-        reasons = [] if reread(program) == program else ["its text says another program: something has another dtype, or layout"]
-    except TinygpuError as error:
-        reasons = [d.title for d in error.diagnostics]
-    except ValueError as error:
-        reasons = [str(error)]
-    yield from (Gap("wellformed", "TG513", "this program is not well formed", reason, label) for reason in reasons)
 
 
 def equation(program: Program, trace: Trace) -> Iterator[Claim]:
