@@ -22,48 +22,7 @@ from tinygpu.simulate.reference import reference
 from tinygpu.simulate.simulate import simulate
 
 SPECS = [path.read_text(encoding="utf-8") for path in sorted((Path(__file__).parents[2] / "specs").glob("*.tgpu"))]
-TEXT = """
-monoid lse(m: f32, s: f32) where s >= 0 {
-  unit    (-inf, 0)
-  lift    (x) = (x, 1)
-  combine (a, b) = (max(a.m, b.m), (a.s if a.m >= b.m else a.s*exp(a.m - b.m)) + (b.s if b.m >= a.m else b.s*exp(b.m - a.m)))
-}
-op f(x: f32[R, N]) -> (y: f32[R], z: f32[R]) where N >= 1 {
-  (y[r], z[r]) = fold lse[j] x[r, j]
-}
-machine rows : f {
-  work grid = (r: R), block = (t: 32)
-  program {
-    local acc: lse[]
-    shared part: lse[32]
-    acc[] = lse(-inf, 0)
-    for c < ceil(N / 32) { acc[] lse= lse(x[r, c*32 + t], 1) if c*32 + t < N }
-    acc[] = lse(acc[], shuffle_xor(acc[], 16))
-    part[t] = acc[]
-    barrier
-    for d in (8, 4, 2, 1) {
-      if t < d { part[t] lse= part[t + d] }
-      barrier
-    }
-    if t == 0 {
-      y[r] = part[0].m
-      z[r] = part[0].s
-    }
-  }
-}
-op swap(x: f32[n]) -> (y: f32[n]) { y[i] = x[i] - 1 }
-machine swapped : swap {
-  work grid = (i: n), block = ()
-  program {
-    local acc: welford_f32[]
-    acc[] = welford_f32(1, x[i], 2)
-    acc[] = welford_f32(acc[].squares, acc[].n, acc[].mean) if acc[].n == 1
-    y[i] = acc[].squares - acc[].mean
-  }
-}
-"""
-
-
+TEXT = (Path(__file__).parent / "carriers.tgpu").read_text(encoding="utf-8")
 PAIR = """
 monoid pair(k: i32, p: f32) {
   unit    (2147483647, 0)

@@ -202,33 +202,6 @@ def test_each_architecture_has_the_text_that_it_has_alone() -> None:
             assert first.splitlines() == second.splitlines() and f".target sm_{arch[0]}{arch[1]}" in ptx
 
 
-@pytest.mark.parametrize(
-    ("layout", "wide"),
-    [(Layout(), True), (Layout(pad=4), True), (Layout(swizzle=(2, 2, 3)), True), (Layout(pad=1), False), (Layout(swizzle=(3, 1, 3)), False)],
-    ids=repr,
-)  # fmt: skip
-def test_what_is_wide_in_a_blocks_memory(layout: Layout, wide: bool) -> None:
-    """A pad that breaks rows and a swizzle of single elements are read one by one."""
-    made = pipeline.program(pipeline.load_text(TILE).machines[0])
-    (launch,) = made.launches
-    array, *rest = launch.body
-    laid = replace(made, launches=(replace(launch, body=(replace(array, layout=layout), *rest)),))  # type: ignore[type-var, call-arg]
-    assert [w.tensor for w in wide_accesses(laid)] == (["x", "s"] if wide else ["x"])
-
-
-TILE = """op copy(x: f32[256]) -> (y: f32[256]) { y[i] = x[i] }
-machine tile : copy {
-  work block = (t: 64)
-  program {
-    shared s: f32[8, 32]
-    for v < 4 in vector { s[t // 8, t % 8 * 4 + v] = x[t*4 + v] }
-    barrier
-    for c < 4 { y[c*64 + t] = s[(c*64 + t) // 32, (c*64 + t) % 32] }
-  }
-}
-"""
-
-
 def test_conditions_and_alignment_of_wide_accesses() -> None:
     load, store, *_ = wide_accesses(PROGRAMS["saxpy_v4"])
     assert (
