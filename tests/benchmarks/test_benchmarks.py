@@ -15,14 +15,12 @@ import pytest
 
 from benchmarks import broken, cases, cpu, gate, peers_torch, rounds
 from benchmarks.case import Case, arrays, differs, exact
-from tests.conftest import ROOT
+from tests.program.library import SPECS
 from tinygpu import pipeline
 from tinygpu.category.term import SHUFFLES, App, walk
 from tinygpu.model.machine import Machine
 from tinygpu.program.step import Assign, Sync, steps
 from tinygpu.simulate.reference import reference
-
-SPECS = sorted((ROOT / "specs").glob("*.tgpu"))
 
 
 def cooperates(machine: Machine) -> bool:

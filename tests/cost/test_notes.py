@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import GOLDEN, ROOT
+from tests.program.library import STEMS, library
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.term import reads
 from tinygpu.commands.costs import MOST
@@ -88,12 +89,12 @@ def moderate(machine: Machine) -> dict[str, int]:
 
 
 @pytest.mark.sampled
-@pytest.mark.parametrize("spec", sorted(path.stem for path in (ROOT / "specs").glob("*.tgpu")))
+@pytest.mark.parametrize("spec", STEMS)
 def test_the_notes_on_the_shipped_machines(spec: str, golden) -> None:
     """At moderate sizes, on an H100, without the assembler."""
     device, lines = device_named("h100"), []
     assert device is not None
-    for machine in (m for m in load(ROOT / "specs" / f"{spec}.tgpu").machines if m.arch != CPU):
+    for machine in (m for m in library(spec) if m.arch != CPU):
         cost = measure(program(machine), moderate(machine))
         at = ", ".join(f"{name}={value}" for name, value in cost.sizes.items())
         said = [concise(d).split(": ", 1)[-1] for d in notes(cost, device, filled(cost, device.arch, device, ()))]

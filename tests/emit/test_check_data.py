@@ -14,8 +14,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from tinygpu.emit.module import Built, emit
-from tinygpu.pipeline import load_text, program
+from tests.emit.specs_for_launchers import built
+from tinygpu.emit.module import emit
+from tinygpu.pipeline import load_text
 from tinygpu.run.load import load
 from tinygpu.simulate.inputs import promised
 
@@ -24,11 +25,20 @@ HEAD = "op pick(k: i32, x: i32[n], w: i64[n], r: i32[n + 1], f: f32[n, m], h: bf
 BODY = "  y[i] = x[i] + k + i32(w[i]) + i32(r[i]) + (1 if b[i] and f[i, 0] > 0 and h[i] > 0 else 0) + i32(u[i])\n}\n"
 
 
+def spec(promise: str) -> str:
+    """Its text."""
+    return HEAD.replace("PROMISE", promise) + BODY + f"machine pick_m : pick {ONE}"
+
+
+def loaded(name: str, text: str) -> ModuleType:
+    """The module of a spec."""
+    return load(emit(f"{name}.tgpu", built(text, f"{name}.tgpu")), name)
+
+
 @cache
 def made(promise: str) -> ModuleType:
     """The module of an op that promises that, with every kind of input."""
-    machines = load_text(HEAD.replace("PROMISE", promise) + BODY + f"machine pick_m : pick {ONE}", "pick.tgpu").machines
-    return load(emit("pick.tgpu", [Built(m, program(m)) for m in machines]), "pick")
+    return loaded("pick", spec(promise))
 
 
 def arrays(n: int = 6, m: int = 2, **changed: object) -> dict[str, object]:
@@ -134,11 +144,11 @@ def test_what_is_said_of_scalars_is_checked_in_every_call(promise, broken, said)
 
 def test_data_is_checked_also_where_there_is_nothing_to_write():
     head = "op rows(W: f32[V, D], idx: i32[T]) -> (y: f32[T, D]) where V <= 2147483647, all[t] (0 <= idx[t] and idx[t] < i32(V)) {"
-    spec = (
+    rows = loaded(
+        "rows",
         head
-        + " y[t, d] = W[idx[t], d] }\nmachine m : rows { work grid = (t), block = (lane: 64)\n compute t = (t), d = (c, lane)\n time c }"
-    )
-    rows = load(emit("rows.tgpu", [Built(m, program(m)) for m in load_text(spec, "rows.tgpu").machines]), "rows").rows
+        + " y[t, d] = W[idx[t], d] }\nmachine m : rows { work grid = (t), block = (lane: 64)\n compute t = (t), d = (c, lane)\n time c }",
+    ).rows
     W, idx = np.ones((4, 0), np.float32), np.array([3, 4], np.int32)
     with pytest.raises(ValueError, match=r"here idx\[1\] = 4, with V = 4, D = 0, T = 2"):
         rows(W, idx, check_data=True)
@@ -189,8 +199,9 @@ def test_arrays_on_a_gpu_are_copied_and_waited_for(monkeypatch):
 
 
 def test_a_family_hands_the_keyword_on():
-    spec = "op o[T in {f32, f64}](x: T[n]) -> (y: T[n]) where all[t] (x[t] > 0) { y[i] = x[i] }\n" + f"machine m : o {ONE}"
-    call = load(emit("o.tgpu", [Built(m, program(m)) for m in load_text(spec, "o.tgpu").machines]), "o").o
+    call = loaded(
+        "o", "op o[T in {f32, f64}](x: T[n]) -> (y: T[n]) where all[t] (x[t] > 0) { y[i] = x[i] }\n" + f"machine m : o {ONE}"
+    ).o
     for dtype in (np.float32, np.float64):
         assert call(np.ones(3, dtype), check_data=True).sum() == 3
         with pytest.raises(ValueError, match=r"here x\[2\] = -1.0"):
@@ -201,7 +212,7 @@ def test_a_family_hands_the_keyword_on():
                                      "all[t] (not b[t] or x[t]*2 - k > 0)", "all[t] (x[t] ^ 1 >= 0 and min(x[t], k) < i32(u[t]))"])  # fmt: skip
 def test_it_agrees_with_the_meaning_of_the_term(promise):
     """Small random integers: the launcher refuses exactly those of which the promise is false."""
-    op = load_text(HEAD.replace("PROMISE", promise) + BODY + f"machine pick_m : pick {ONE}", "pick.tgpu").machines[0].op
+    op = load_text(spec(promise)).machines[0].op
     chance, seen = np.random.default_rng(1), set()
     for _ in range(60):
         n = int(chance.integers(0, 4))

@@ -12,9 +12,8 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.conftest import ROOT
 from tests.mutants.mutate import Mutant, mutants
-from tests.program.library import disagreements
+from tests.program.library import SPECS, disagreements
 from tinygpu import pipeline
 from tinygpu.program.render import render
 from tinygpu.program.step import Program
@@ -32,8 +31,7 @@ VOLUME = 1 << 15
 
 def programs() -> list[tuple[str, Program]]:
     """The shipped machines and those of this folder, with the names of their files."""
-    paths = [*sorted((ROOT / "specs").glob("*.tgpu")), OWN]
-    return [(path.stem, pipeline.program(machine)) for path in paths for machine in pipeline.load(path).machines]
+    return [(path.stem, pipeline.program(machine)) for path in (*SPECS, OWN) for machine in pipeline.load(path).machines]
 
 
 def verdict(program: Program) -> tuple[str, str]:

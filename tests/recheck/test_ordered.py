@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.program.library import library
 from tests.recheck.changes import changed
 from tinygpu import pipeline
 from tinygpu.program.render import standalone
@@ -21,7 +21,7 @@ BUDGET = 200_000  # of the prover, for one claim: enough for all claims of the r
 TEXTS = {
     machine.title: standalone(pipeline.program(machine))
     for stem in ("recurrence", "scan")
-    for machine in pipeline.load(ROOT / "specs" / f"{stem}.tgpu").machines
+    for machine in library(stem)
     if machine.title.startswith(("recurrence", "last_state", "scan_warp_v4", "scan_block_v4"))
 }
 WRONG = (  # a machine, what is wrong then, and what is put for what, everywhere in the text

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.program.library import library
 from tests.recheck.changes import WRONG, changed, text_of
 from tinygpu import pipeline
 from tinygpu.category.term import App, Const, Read, Var, select
@@ -21,7 +22,6 @@ from tinygpu.recheck import Agreement, Disagreement
 from tinygpu.recheck.run import rerun
 
 MEANING = Path(__file__).parent.parent / "meaning"
-SPECS = Path(__file__).parent.parent.parent / "specs"
 BEYOND = (  # what no run on reals sees: rounding, literals as a dtype has them, what equations divide by, data that is too rare, and more
     "a_narrow_literal", "atomic_of_two_blocks", "barrier_by_two_sums", "barrier_of_products", "butterfly_of_max_nan", "butterfly_of_welford",
     "cover_of_welford", "fold_extent_divides_by_0", "fold_extent_divides_by_0_in_a_branch", "fold_of_intermediate_infinities",
@@ -83,7 +83,7 @@ def test_what_is_right_does_not(path: Path) -> None:
 
 @pytest.mark.parametrize("name", LIBRARY)
 def test_machines_of_the_library_do_not(name: str) -> None:
-    for machine in pipeline.load(SPECS / f"{name}.tgpu").machines[:2]:
+    for machine in library(name)[:2]:
         found = rerun(pipeline.program(machine), sizes=8)
         assert isinstance(found, Agreement) and found.runs, found
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from tests.program.library import machine
 from tests.validate.mutants import mutants
 from tinygpu import pipeline, runtime
 from tinygpu.category.evaluate import evaluate
@@ -26,7 +27,6 @@ from tinygpu.program.step import Program
 from tinygpu.record import replace
 from tinygpu.simulate.inputs import random_inputs
 
-SPECS = Path(__file__).resolve().parents[2] / "specs"
 MEMORY = {"f64": np.float64, "f32": np.float32, "i64": np.int64, "i32": np.int32, "u32": np.uint32, "u8": np.uint8, "i8": np.int8}
 LANES = 8
 
@@ -35,8 +35,8 @@ LANES = 8
 def kernel(spec: str, title: str, given: bool = False) -> tuple[str, str, Program]:
     """The text of a machine's CPU kernels, the name they have there, and their program: as a build has it where its proof is found, or the one
     that is `given`, as a build has it where none is."""
-    machine = next(m for m in pipeline.load(SPECS / f"{spec}.tgpu").machines if m.title == title)
-    program = pipeline.on_core((None if given else next(pipeline.singles(machine), None)) or pipeline.program(machine))
+    one = machine(spec, title)
+    program = pipeline.on_core((None if given else next(pipeline.singles(one), None)) or pipeline.program(one))
     program = replace(program, name=identifier(program.name))
     return cpu_kernels(program), cpu_name(program).removesuffix("_cpu"), program
 
