@@ -66,8 +66,8 @@ def library(spec: str) -> tuple[Machine, ...]:
 
 
 def machine(spec: str, title: str) -> Machine:
-    """One of them."""
-    return next(m for m in library(spec) if m.title == title)
+    """One of them; of a family the first."""
+    return next(m for m in library(spec) if title in (m.title, m.name))
 
 
 def shipped(spec: str, title: str) -> Program:
