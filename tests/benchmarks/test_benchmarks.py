@@ -15,22 +15,17 @@ import pytest
 
 from benchmarks import broken, cases, cpu, gate, peers_torch, rounds
 from benchmarks.case import Case, arrays, differs, exact
-from tests.program.library import SPECS
+from tests.program.library import SPECS, works_alone
 from tinygpu import pipeline
-from tinygpu.category.term import SHUFFLES, App, walk
 from tinygpu.model.machine import Machine
-from tinygpu.program.step import Assign, Sync, steps
+from tinygpu.program.step import Sync, steps
 from tinygpu.simulate.reference import reference
 
 
 def cooperates(machine: Machine) -> bool:
     """Whether threads or launches of the machine work together."""
     program = pipeline.program(machine)
-    all_steps = [s for launch in program.launches for s in steps(launch.body)]
-    if len(program.launches) > 1 or program.shared or any(isinstance(s, Sync) for s in all_steps):
-        return True
-    values = [s for s in all_steps if isinstance(s, Assign)]
-    return any(s.atomic or any(isinstance(t, App) and t.op in SHUFFLES for t in walk(s.value)) for s in values)
+    return len(program.launches) > 1 or not works_alone(program)
 
 
 @pytest.mark.parametrize("path", SPECS, ids=lambda p: p.stem)

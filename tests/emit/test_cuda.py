@@ -18,6 +18,7 @@ import pytest
 from tests.comments import has_pieces, matches, sizes_of
 from tests.emit.hand_programs import PROGRAMS, transpose
 from tests.emit.interpreter import ORDERS, run
+from tests.emit.test_cuda_prelude import needs_cuda
 from tests.program.library import TEXTS
 from tinygpu import pipeline
 from tinygpu.category.evaluate import evaluate
@@ -51,12 +52,6 @@ PIECES = {
     # index terms have the names of the equation: in `y[i, j]` the column is j, its first lane j0, and the place where x is read x1
     "conv": ("j0 = ix(ix(ix(h*32) + t)*4)", "j = ix(j0 + v)", "x1 = ix(ix(j + r) - 1)", "if x1 >= 0 and x1 < N else f32(0.0)"),
 }
-
-
-def needs_cuda() -> None:
-    """Skips, and says what is missing."""
-    pytest.importorskip("numba_cuda", reason="numba-cuda is not installed: pip install 'tinygpu[cuda]'")
-    pytest.importorskip("cuda.core", reason="cuda-core is not installed: pip install 'tinygpu[cuda]'")
 
 
 def of(path: Path) -> list[Program]:

@@ -15,7 +15,7 @@ from typing import Any
 from tests.conftest import ROOT
 from tinygpu import pipeline
 from tinygpu.category.evaluate import evaluate
-from tinygpu.category.term import Const
+from tinygpu.category.term import SHUFFLES, App, Const, walk
 from tinygpu.derive.derive import derive
 from tinygpu.derive.unpack import unpack
 from tinygpu.emit.module import Built
@@ -24,7 +24,7 @@ from tinygpu.model.machine import Machine
 from tinygpu.obligations.width import cpu_limits, limits
 from tinygpu.program.read import read
 from tinygpu.program.render import render
-from tinygpu.program.step import For, Program, steps
+from tinygpu.program.step import Array, Assign, For, Program, Step, Sync, steps
 from tinygpu.proof.kernel import Proof
 from tinygpu.record import replace
 from tinygpu.simulate.fault import sentence
@@ -101,6 +101,17 @@ def reread(program: Program, machine: Machine, change: Callable[[str], str] = st
     if len(launches) == len(program.launches) == 1:  # derivation may cut a factor of the block in two
         launches = (replace(launches[0], grid=program.launches[0].grid, block=program.launches[0].block),)
     return read(replace(machine, program=clause, launches=launches))
+
+
+def works_alone(program: Program) -> bool:
+    """Whether no step of a program is about other threads."""
+
+    def shared(step: Step) -> bool:
+        if isinstance(step, Assign):
+            return step.atomic or any(isinstance(t, App) and t.op in SHUFFLES for t in walk(step.value))
+        return isinstance(step, Sync) or (isinstance(step, Array) and step.owner == "block")
+
+    return not any(map(shared, program.steps))
 
 
 def boundaries(program: Program) -> list[int]:
