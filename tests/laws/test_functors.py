@@ -32,11 +32,9 @@ def by_numpy(term: Term, points: Rows) -> list[Any]:
 
 
 def by_sympy(term: Term, points: Rows) -> list[Any]:
-    names, exact = (
-        sorted(variables(term)),
-        {"xor": lambda a, b: np.asarray(a).astype(int) ^ np.asarray(b).astype(int)},
-    )  # of floors, which are floats
-    function = sympy.lambdify([to_sympy(v) for v in _named(names)], to_sympy(term), [exact, "numpy"])
+    names = sorted(variables(term))
+    exact = {"xor": lambda a, b: np.asarray(a).astype(int) ^ np.asarray(b).astype(int)}  # of floors, which are floats
+    function = sympy.lambdify([to_sympy(Var(name)) for name in names], to_sympy(term), [exact, "numpy"])
     return list(np.broadcast_to(function(*(np.array([point[v] for point in points]) for v in names)), len(points)))
 
 
@@ -62,10 +60,6 @@ def by_loops(term: Term, points: Rows) -> list[Any]:
 def unsigned(number: int) -> int:
     assert number >= 0
     return number
-
-
-def _named(names: list[str]) -> list[Var]:
-    return [Var(name) for name in names]
 
 
 I = Var("i")

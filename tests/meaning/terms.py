@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 Env: TypeAlias = Mapping[str, Any]
 KEEPS = ("min", "max", "neg", "abs", "floor")  # of stored floats they give stored floats
 FITS = 1 << 63
+WIDER = {"f16": ("f32", "f64"), "bf16": ("f32", "f64"), "f32": ("f64",), "f64": ()}  # what holds all of their numbers
 BEYOND, BEFORE = (
     (("gt", INF), ("lt", -INF)),
     (("lt", INF), ("gt", -INF)),
@@ -185,14 +186,7 @@ def cast(term: App, a: Number, sure: Any, world: Plain) -> Value:
     source, dtype = term.args[0].dtype, term.dtype
     if dtype in FLOATS:
         if source in FLOATS:
-            widened = source == dtype or (source, dtype) in (
-                ("f32", "f64"),
-                ("f16", "f32"),
-                ("f16", "f64"),
-                ("bf16", "f32"),
-                ("bf16", "f64"),
-            )
-            return a, sure if widened else Rounded()
+            return a, sure if source == dtype or dtype in WIDER[source] else Rounded()
         return (a if a is UNDEFINED else v.number(int(a))), Rounded()
     if dtype == BOOL:
         return (a if a is UNDEFINED else a != 0), sure
