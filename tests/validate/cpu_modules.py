@@ -74,7 +74,7 @@ VECTORS: dict[str, Any] = {
 
 
 def outputs(function: Callable[..., None], program: Program, sizes: dict[str, int], seed: int) -> list[Any]:
-    """The outputs of a run; what is not stored keeps a number that no kernel gives."""
+    """The outputs of a run; what is not stored keeps the number that was there."""
     with np.errstate(all="ignore"):
         return [*run(program, sizes, random_inputs(program.op, sizes, seed), function).values()]
 
