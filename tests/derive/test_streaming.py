@@ -12,7 +12,7 @@ import pytest
 from tests.program.library import shipped
 from tinygpu.derive.unpack import unpack
 from tinygpu.emit.cuda import cuda_source
-from tinygpu.program.access import once
+from tinygpu.program.arrays import once
 
 ONCE = {
     ("matmul_shared", "matmul_128x128"): [{"C"}],
