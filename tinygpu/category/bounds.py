@@ -237,6 +237,9 @@ def at_corner(form: Polynomial, known: Known, inside: bool = False) -> bool:
     True
     >>> at_corner(polynomial(n - i - 1), Known.of({"i": m}, frozenset({m <= n})))
     True
+    >>> least = Known.of({}, frozenset({n >= 1}))
+    >>> at_corner(polynomial(n - 1), least), at_corner(polynomial(n - 2), least), at_corner(polynomial(i - 1), least)
+    (True, False, False)
     """
     low = smallest(form, known)
     if low is not None and low >= 0:

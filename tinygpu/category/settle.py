@@ -126,8 +126,8 @@ def divided(op: str, term: Term, n: int, known: Known) -> Term:
     ('q // 4', 'q % 4*8 + r')
     >>> text(divided("mod", r - 1, 8, box.under(r >= 1))), text(divided("mod", q * 3 + r, 8, box.under(equal(q % 8, 0))))
     ('r - 1', 'r')
-    >>> text(divided("mod", q % 32 * 3 + 9, 8, box)), text(divided("mod", q % 12 + 9, 8, box))
-    ('(q*3 + 1) % 8', '(q % 12 + 1) % 8')
+    >>> text(divided("mod", q % 32 * 3 + 9, 8, box)), text(divided("mod", q % 12 + 9, 8, box)), text(divided("mod", r // 2 + 3, 8, box))
+    ('(q*3 + 1) % 8', '(q % 12 + 1) % 8', 'r // 2 + 3')
     """
     match op, term:
         case "floordiv", App("floordiv", (e, Const(int(a)))) if a > 0:
