@@ -162,27 +162,19 @@ def test_files_are_short_and_say_what_they_are_for():
     none(f"{names(path)} has no docstring" for path, tree in trees() if not ast.get_docstring(tree))
 
 
-def test_files_and_functions_are_usually_small():
-    lines = [text.count("\n") for text in TEXTS.values()]
-    assert statistics.median(lines) <= MEDIAN_FILE
-    functions = [
-        n.end_lineno - n.lineno + 1
-        for _, tree in trees()
-        for n in ast.walk(tree)
-        if isinstance(n, ast.FunctionDef) and n.end_lineno
-    ]
-    long = sum(length > USUAL_FUNCTION for length in functions)
-    assert long <= len(functions) // 50, f"{long} of {len(functions)} functions are longer than {USUAL_FUNCTION} lines"
+def functions() -> Iterator[tuple[str, int]]:
+    """Every function, as the place where it is, and its lines."""
+    for path, tree in trees():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno:
+                yield f"{names(path)}:{node.lineno} {node.name}", node.end_lineno - node.lineno + 1
 
 
-def test_functions_are_short():
-    none(
-        f"{names(path)}:{node.lineno} {node.name} has {length} lines"
-        for path, tree in trees()
-        for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno
-        if (length := node.end_lineno - node.lineno + 1) > FUNCTION_LINES
-    )
+def test_functions_are_short_and_files_and_functions_usually_small():
+    assert statistics.median(text.count("\n") for text in TEXTS.values()) <= MEDIAN_FILE
+    none(f"{place} has {length} lines" for place, length in functions() if length > FUNCTION_LINES)
+    long = [length > USUAL_FUNCTION for _, length in functions()]
+    assert sum(long) <= len(long) // 50, f"{sum(long)} of {len(long)} functions are longer than {USUAL_FUNCTION} lines"
 
 
 def test_no_bare_except_and_no_visitor():

@@ -11,22 +11,19 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.program.library import machines
 from tinygpu.category.number import outside_dtype
 from tinygpu.category.term import App, Const, Fold, Read, Var, text, walk
 from tinygpu.derive.derive import derive
 from tinygpu.diagnostic import TinygpuError
-from tinygpu.model.elaborate import Spec, elaborate
+from tinygpu.model.elaborate import elaborate
 from tinygpu.model.op import Op
 from tinygpu.simulate.reference import reference
 from tinygpu.syntax.parse import parse
 
 
-def spec(source: str) -> Spec:
-    return elaborate(parse(source, "test.tgpu"))
-
-
 def op(source: str) -> Op:
-    return spec(source).ops[0]
+    return elaborate(parse(source)).ops[0]
 
 
 X = np.random.default_rng(7).uniform(-2, 2, (5, 6)).astype(np.float32)
@@ -135,6 +132,6 @@ def test_thousands_of_axes_are_not_looked_at() -> None:
         elaborate(tree)
     assert [d.code for d in caught.value.diagnostics] == ["TG145"] * 3
     assert time.process_time() - start < 2
-    (machine,) = spec(ARRAY.replace("AXES", ", ".join("1" * 17))).machines
+    (machine,) = machines(ARRAY.replace("AXES", ", ".join("1" * 17))).values()
     with pytest.raises(TinygpuError, match="TG145 a tensor has at most 16 axes, not 17"):
         derive(machine)
