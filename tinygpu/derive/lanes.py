@@ -13,7 +13,6 @@ from tinygpu.category.linear import number, polynomial, stride
 from tinygpu.category.term import BOOL, COMPARISONS, INDEX, App, Axis, Const, Term, conjunction, reads, substitute, variables
 
 WIDEST_BYTES = 16
-MOST_LANES = 128  # of a vector loop whose accesses are wide: a thread holds its elements; a longer one is a loop
 
 
 def divisible(term: Term, by: int) -> Term:

@@ -14,9 +14,10 @@ from tinygpu.category.dtype import BYTES
 from tinygpu.category.layout import strides as strides_of
 from tinygpu.category.region import Region
 from tinygpu.category.term import BOOL, TRUE, App, Axis, Const, Read, Term, conjunction, conjuncts, lift, reads, variables
-from tinygpu.derive.lanes import MOST_LANES, all_lanes_of, divisible, first_of, lanes_of
+from tinygpu.derive.lanes import all_lanes_of, divisible, first_of, lanes_of
 from tinygpu.derive.unpack import unpack
 from tinygpu.program.arrays import arrays
+from tinygpu.program.instruction import MOST_LANES
 from tinygpu.program.step import Array, Assign, For, If, Program, Step, steps
 from tinygpu.program.traverse import map_steps, meets, reads_of, walk_steps
 from tinygpu.record import dataclass, replace
