@@ -20,8 +20,7 @@ from tinygpu.emit.cuda_body import Build, body_lines
 from tinygpu.emit.cuda_names import first_names, index_names
 from tinygpu.emit.cuda_text import Scope
 from tinygpu.emit.python import Lines, block, docstring, identifier, joined_lines, python_names
-from tinygpu.program.access import once
-from tinygpu.program.arrays import STATIC_BYTES, arrays, shared_places
+from tinygpu.program.arrays import STATIC_BYTES, arrays, once, shared_places
 from tinygpu.program.instruction import FUNCTIONS, INSTRUCTIONS
 from tinygpu.program.step import For, Launch, Program, arrays_in, steps
 from tinygpu.program.traverse import written
