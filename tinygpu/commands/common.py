@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tinygpu.diagnostic import Diagnostic, TinygpuError
-from tinygpu.report import FORMATS, report, wants_color
-from tinygpu.report.formats import as_dict
+from tinygpu.report import FORMATS, as_dict, report, wants_color
 
 if TYPE_CHECKING:
     from tinygpu.model.machine import Machine

@@ -20,8 +20,7 @@ from tinygpu.cost.predict import Assembled, Filled, filled
 from tinygpu.cost.table import as_data, page
 from tinygpu.diagnostic import Diagnostic, TinygpuError
 from tinygpu.hardware.arch import ARCHITECTURES, CPU, Device, device_named, devices
-from tinygpu.report import report, wants_color
-from tinygpu.report.formats import as_dict
+from tinygpu.report import as_dict, report, wants_color
 
 if TYPE_CHECKING:
     from tinygpu.model.machine import Machine

@@ -36,8 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from tinygpu.commands.again import failures, replay_all
-    from tinygpu.commands.rewritten import validated
-    from tinygpu.commands.subjects import subjects
+    from tinygpu.commands.subjects import subjects, validated
     from tinygpu.recheck.solve import cvc5_module
 
     style = arguments.output_format

@@ -12,7 +12,7 @@ from math import prod
 
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.term import TRUE, text
-from tinygpu.cost.counted import NOTHING, Count, Counter, added, size_of
+from tinygpu.cost.counting import NOTHING, Count, Counter, added, size_of
 from tinygpu.cost.sites import FLOPS, KINDS, Access, Meeting, Site, Work, sites
 from tinygpu.cost.warps import Tally, known, tally
 from tinygpu.derive.unpack import unpack

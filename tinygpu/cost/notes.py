@@ -12,7 +12,7 @@ from math import prod
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.region import Region
 from tinygpu.category.term import Const, text, variables
-from tinygpu.cost.counted import Count
+from tinygpu.cost.counting import Count
 from tinygpu.cost.measure import SECTOR, Cost, Line
 from tinygpu.cost.predict import Filled
 from tinygpu.cost.table import amount, bytes_of
