@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchmarks.machine_code import Report, disassembler, gate, gates, missing, share
 from tests.comments import has_pieces, matches, sizes_of
 from tests.emit.hand_programs import PROGRAMS, transpose
 from tests.emit.interpreter import ORDERS, run
@@ -26,8 +27,7 @@ from tinygpu.category.term import Const, Read, Var, text
 from tinygpu.derive.wide import wide_accesses
 from tinygpu.emit.cuda import block_threads, cuda_source, kernel_name
 from tinygpu.emit.cuda_text import literal
-from tinygpu.hardware.gate import compile_ptx, gate, gates, loaded, missing
-from tinygpu.hardware.machine_code import Report, disassembler, share
+from tinygpu.hardware.gate import compile_ptx, loaded
 from tinygpu.program.step import Assign, For, Program
 from tinygpu.record import replace
 from tinygpu.simulate.inputs import random_inputs

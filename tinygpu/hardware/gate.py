@@ -1,31 +1,26 @@
-"""The gate: every emitted kernel is compiled and assembled without a GPU, and what came out is read.
+"""Kernels compiled and assembled without a GPU, and what the assembler says of them.
 
-Comes in: programs and an architecture. Goes out: a report of each kernel, and what in it is refused.
-The one idea: a wide access that the disassembly does not show was not made, and a cell in local memory is a broken promise.
+Comes in: programs and an architecture. Goes out: for each launch its registers, memory and spills. The one idea: these are numbers of the very text that
+is emitted, and many kernels go through the assembler as one piece of code.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tinygpu import runtime
-from tinygpu.derive.wide import wide_accesses
 from tinygpu.emit.cuda import block_threads, cuda_source, kernel_name
-from tinygpu.hardware.machine_code import Arch, Report, assembled, count, innermost, loops, plain_loads
-from tinygpu.program.arrays import arrays
-from tinygpu.program.step import Assign, Program, steps
-from tinygpu.program.traverse import reads_of
+from tinygpu.hardware.arch import Assembled
+from tinygpu.program.step import Program
+
+Arch = tuple[int, int] | tuple[int, int, str]
+Kernels = tuple[tuple[str, str], ...]  # the name and the PTX of each
 
 
-def gate(programs: Sequence[Program], arch: Arch = (8, 0), bits: int = 32, wide: bool = True) -> tuple[Report, ...]:
-    """`programs → a report for each of their launches`, in order. Needs numba-cuda and cuda-core, and no GPU."""
-    return gates(programs, (arch,), bits, wide)[arch]
-
-
-def gates(programs: Sequence[Program], archs: Sequence[Arch], bits: int = 32, wide: bool = True) -> dict[Arch, tuple[Report, ...]]:
-    """The same for several architectures, in little more than the time for one."""
+def compiled(programs: Sequence[Program], archs: Sequence[Arch], bits: int = 32, wide: bool = True) -> dict[Arch, Kernels]:
+    """`programs → the PTX of each of their launches`, in order, for several architectures in little more than the time for one. Needs numba-cuda."""
     names: list[str] = []
     texts: list[tuple[str, ...]] = []
     for program in programs:
@@ -33,41 +28,7 @@ def gates(programs: Sequence[Program], archs: Sequence[Arch], bits: int = 32, wi
         texts += [compile_ptx(space, program, n, archs, bits, wide) for n in range(len(program.launches))]
         names += [program.name] * len(program.launches)
     of_arch = zip(archs, zip(*texts, strict=True), strict=True) if texts else ()
-    return dict.fromkeys(archs, ()) | {a: assembled(tuple(zip(names, ptx, strict=True)), a) for a, ptx in of_arch}
-
-
-def missing(reports: Sequence[Report], program: Program) -> tuple[str, ...]:
-    """The wide accesses that a program promises and the disassembly of its launches shows too few of."""
-    absent = []
-    accesses = {(w.launch, w.stores, w.tensor, w.first): w for w in wide_accesses(program)}.values()
-    promised = Counter((w.launch, w.stores, w.bytes, w.shared) for w in accesses for _ in range(w.count // w.lanes))
-    for (launch, stores, size, shared), number in promised.items():
-        seen = reports[launch].wide(stores, size, shared)
-        if shared and stores:  # some assemblers make two of one, which moves the same in as many turns of the memory
-            seen += reports[launch].wide(stores, size // 2, shared) // 2
-        if seen < number:
-            what = "shared " * shared + ("stores" if stores else "loads")
-            absent.append(f"{number - seen} of {number} {what} of {size} bytes")
-    return tuple(absent)
-
-
-def slow(report: Report, program: Program, number: int) -> tuple[str, ...]:
-    """What a kernel has that an expert would not write: divisions in innermost loops, and loads that wait for stores to other arrays."""
-    hot = innermost(report.instructions) if loops(report.instructions) else ()
-    divisions = sum(count(loop).divisions for loop in hot)
-    plain = 0 if rewrites(program, number) else plain_loads(report.instructions)
-    return (
-        *([f"{divisions} divisions of integers in an innermost loop"] if divisions else []),
-        *([f"{plain} loads from memory that nobody writes, not as such"] if plain else []),
-    )
-
-
-def rewrites(program: Program, number: int) -> bool:
-    """Whether a launch reads an array in global memory that it writes too."""
-    inside = [s for s in steps(program.launches[number].body) if isinstance(s, Assign)]
-    far = {a.name for a in arrays(program).values() if a.owner == "grid"}
-    read = {r.tensor for s in inside for r in reads_of(s)}
-    return bool(far & ({s.target for s in inside} & read | {s.target for s in inside if s.update and not s.atomic}))
+    return dict.fromkeys(archs, ()) | {arch: tuple(zip(names, ptx, strict=True)) for arch, ptx in of_arch}
 
 
 def loaded(program: Program) -> Mapping[str, Any]:
@@ -89,3 +50,58 @@ def compile_ptx(
         kernel, signature, device=False, abi="numba", cc=archs[0], launch_bounds=threads
     )
     return tuple(str(library.get_asm_str(cc=arch)) for arch in archs)
+
+
+def linked(kernels: Sequence[tuple[str, str]], arch: Arch) -> tuple[bytes, tuple[Assembled, ...]]:
+    """`(name, PTX of one kernel)… → machine code of all, kernel_0, kernel_1, …, and what the assembler says of each`. Needs cuda-core and nvJitLink, and
+    no GPU. Raises what nvJitLink raises."""
+    from cuda.core import Linker, LinkerOptions, ObjectCode
+
+    target = "sm_" + "".join(map(str, arch))
+    pieces = [ptx.replace(entry_of(ptx), f"kernel_{n}") for n, (_, ptx) in enumerate(kernels)]
+    codes = [ObjectCode.from_ptx(piece.encode()) for piece in pieces]
+    linker = Linker(*codes, options=LinkerOptions(arch=target, verbose=True, ptxas_options=["-v"]))
+    code = bytes(linker.link("cubin").code)
+    said = read_log(linker.get_info_log())
+    return code, tuple(report_of(name, target, said[f"kernel_{n}"]) for n, (name, _) in enumerate(kernels))
+
+
+def entry_of(ptx: str) -> str:
+    """The name of the kernel in a text of PTX."""
+    found = re.search(r"\.entry\s+(\w+)", ptx)
+    if found is None:
+        raise ValueError("this PTX has no kernel")
+    return found[1]
+
+
+def report_of(name: str, target: str, said: str) -> Assembled:
+    """The numbers in what the assembler said of one kernel."""
+
+    def largest(*patterns: str) -> int:
+        return max((int(found) for pattern in patterns for found in re.findall(pattern, said)), default=0)
+
+    return Assembled(
+        kernel=name,
+        arch=target,
+        registers=largest(r"[Uu]sed (\d+) registers"),
+        stack_bytes=largest(r"(\d+) bytes stack frame", r"(\d+) stack"),
+        spill_bytes=largest(r"(\d+) bytes spill stores") + largest(r"(\d+) bytes spill loads"),
+        local_bytes=largest(r"(\d+) bytes lmem"),
+        shared_bytes=largest(r"(\d+) bytes smem"),
+    )
+
+
+def read_log(log: str) -> dict[str, str]:
+    """The assembler's log by kernel.
+
+    >>> read_log("Function properties for 'a':\\nused 5 registers\\nFunction properties for 'b':\\nused 7 registers")["b"]
+    'used 7 registers'
+    """
+    found: dict[str, str] = {}
+    name = ""
+    for line in log.splitlines():
+        heading = re.search(r"(?:Function properties for|Compiling entry function) '?(\w+)'?", line)
+        name = heading[1] if heading else name
+        if not heading:
+            found[name] = "\n".join(filter(None, (found.get(name, ""), line)))
+    return found
