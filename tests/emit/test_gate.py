@@ -32,7 +32,6 @@ from tinygpu.derive.unpack import unpack
 from tinygpu.emit.cuda import cuda_source
 from tinygpu.hardware.arch import CPU
 
-
 LOOP = ["S2R", "LDG.E.CONSTANT", "IMAD.WIDE", "FFMA", "BRA 0x10", "STG.E", "EXIT", "BRA 0x70"]
 
 

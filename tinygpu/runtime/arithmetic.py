@@ -7,6 +7,7 @@ us), and puts exponent and sign back by integers; one of f64 is libm's.
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -120,6 +121,23 @@ to_u8, to_i8, to_u32, to_i32, to_i64 = map(_saturating, (np.uint8, np.int8, np.u
 # ── functions ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
+def _polynomial(*coefficients: float) -> Any:
+    """A polynomial of f32 by Horner's rule, the highest power first, as one expression: nothing of it is left to be unrolled."""
+    scope = {f"c{n}": np.float32(c) for n, c in enumerate(coefficients)}
+    exec(f"def polynomial(x):\n    return {functools.reduce('({}) * x + {}'.format, scope)}", scope)
+    return inlined(scope["polynomial"])
+
+
+_sine = _polynomial(2.7180477e-06, -0.00019839304, 0.008333329, -0.16666667)
+_cosine = _polynomial(2.4432413e-05, -0.0013887309, 0.041666646)
+_exp = _polynomial(0.0013813142, 0.0083694188, 0.041668456, 0.16666515, 0.49999994)
+_exp2 = _polynomial(0.00015352316, 0.001340017, 0.00961845, 0.055503294, 0.24022648, 0.6931472)
+_log = _polynomial(0.0870036, -0.14267476, 0.14914787, -0.16577587, 0.19963062, -0.25001338, 0.3333391)
+_tanh = _polynomial(-0.005704991, 0.02063909, -0.053739715, 0.13331442, -0.3333328)
+_erf = _polynomial(8.185231e-05, -0.00080977444, 0.005196957, -0.026857708, 0.112836644, -0.37612632, 0.12837917)
+_erf_far = _polynomial(1.0433115e-05, -0.0003148581, 0.003610342, -0.023694566, 0.10615905, 0.63519806, 1.1286371)
+
+
 @inlined
 def scale_f32(x: Any, n: Any) -> Any:
     """x * 2**n for -252 <= n <= 254, rounded once."""
@@ -138,13 +156,8 @@ def turned_f32(x: Any, quarter: Any) -> Any:
     r = np.float32(((wide - n * 1.570796251296997) - n * 7.549789415861596e-08) - n * 5.390302858158119e-15)
     turn = np.int64(shifted.view(np.int64) + quarter)
     s = r * r
-    p = np.float32(2.7180477e-06) * s + np.float32(-0.00019839304)
-    p = p * s + np.float32(0.008333329)
-    p = p * s + np.float32(-0.16666667)
-    sine = r * s * p + r
-    q = np.float32(2.4432413e-05) * s + np.float32(-0.0013887309)
-    q = q * s + np.float32(0.041666646)
-    cosine = (q * s - np.float32(0.5)) * s + np.float32(1.0)
+    sine = r * s * _sine(s) + r
+    cosine = (_cosine(s) * s - np.float32(0.5)) * s + np.float32(1.0)
     y = cosine if np.int64(turn & 1) != 0 else sine
     y = -y if np.int64(turn & 2) != 0 else y
     return y if abs(x) <= np.float32(134217728.0) else np.float32(np.nan)
@@ -158,12 +171,7 @@ def exp_f32(x: Any) -> Any:
     shifted = np.float32(x * np.float32(1.44269504) + np.float32(12582912.0))
     n = np.float32(shifted - np.float32(12582912.0))
     r = np.float32(np.float32(x - n * np.float32(0.693145752)) - n * np.float32(1.42860677e-06))
-    p = np.float32(0.0013813142) * r + np.float32(0.0083694188)
-    p = p * r + np.float32(0.041668456)
-    p = p * r + np.float32(0.16666515)
-    p = p * r + np.float32(0.49999994)
-    p = r * r * p + r + np.float32(1.0)
-    return scale_f32(p, np.int32(shifted.view(np.int32) - np.int32(0x4B400000)))
+    return scale_f32(r * r * _exp(r) + r + np.float32(1.0), np.int32(shifted.view(np.int32) - np.int32(0x4B400000)))
 
 
 @inlined
@@ -173,12 +181,7 @@ def exp2_f32(x: Any) -> Any:
     x = np.float32(-150.0) if x < np.float32(-150.0) else x
     shifted = np.float32(x + np.float32(12582912.0))
     r = np.float32(x - np.float32(shifted - np.float32(12582912.0)))
-    p = np.float32(0.00015352316) * r + np.float32(0.001340017)
-    p = p * r + np.float32(0.00961845)
-    p = p * r + np.float32(0.055503294)
-    p = p * r + np.float32(0.24022648)
-    p = p * r + np.float32(0.6931472)
-    return scale_f32(p * r + np.float32(1.0), np.int32(shifted.view(np.int32) - np.int32(0x4B400000)))
+    return scale_f32(_exp2(r) * r + np.float32(1.0), np.int32(shifted.view(np.int32) - np.int32(0x4B400000)))
 
 
 @inlined
@@ -190,13 +193,7 @@ def log_f32(x: Any) -> Any:
     n = np.float32(np.int32(bits >> np.int32(23))) - (np.float32(23.0) if tiny else np.float32(0.0))
     fraction = np.int32(np.int32(bits & np.int32(0x7FFFFF)) + np.int32(0x3F3504F3))
     f = np.float32(fraction.view(np.float32) - np.float32(1.0))
-    p = np.float32(0.0870036) * f + np.float32(-0.14267476)
-    p = p * f + np.float32(0.14914787)
-    p = p * f + np.float32(-0.16577587)
-    p = p * f + np.float32(0.19963062)
-    p = p * f + np.float32(-0.25001338)
-    p = p * f + np.float32(0.3333391)
-    tail = n * np.float32(1.42860677e-06) + (p * f - np.float32(0.5)) * (f * f)
+    tail = n * np.float32(1.42860677e-06) + (_log(f) * f - np.float32(0.5)) * (f * f)
     y = np.float32(n * np.float32(0.693145752) + (f + tail))
     y = x if x > np.float32(3.4028235e38) else y
     y = np.float32(-np.inf) if x == np.float32(0.0) else y
@@ -208,11 +205,7 @@ def tanh_f32(x: Any) -> Any:
     """The hyperbolic tangent, error at most 2.0 ulp."""
     a = abs(x)
     s = x * x
-    p = np.float32(-0.005704991) * s + np.float32(0.02063909)
-    p = p * s + np.float32(-0.053739715)
-    p = p * s + np.float32(0.13331442)
-    p = p * s + np.float32(-0.3333328)
-    near = x * s * p + x
+    near = x * s * _tanh(s) + x
     far = np.float32(1.0) - np.float32(2.0) / (exp_f32(a + a) + np.float32(1.0))
     return near if a < np.float32(0.625) else (-far if x < np.float32(0.0) else far)
 
@@ -229,21 +222,9 @@ def erf_f32(x: Any) -> Any:
     """The error function, error at most 1.5 ulp."""
     a = abs(x)
     s = x * x
-    p = np.float32(8.185231e-05) * s + np.float32(-0.00080977444)
-    p = p * s + np.float32(0.005196957)
-    p = p * s + np.float32(-0.026857708)
-    p = p * s + np.float32(0.112836644)
-    p = p * s + np.float32(-0.37612632)
-    p = p * s + np.float32(0.12837917)
-    near = x * p + x
+    near = x * _erf(s) + x
     b = np.float32(4.0) if a > np.float32(4.0) else a
-    q = np.float32(1.0433115e-05) * b + np.float32(-0.0003148581)
-    q = q * b + np.float32(0.003610342)
-    q = q * b + np.float32(-0.023694566)
-    q = q * b + np.float32(0.10615905)
-    q = q * b + np.float32(0.63519806)
-    q = q * b + np.float32(1.1286371)
-    far = np.float32(1.0) - exp_f32(-(b * q))
+    far = np.float32(1.0) - exp_f32(-(b * _erf_far(b)))
     return near if a < np.float32(0.92) else (-far if x < np.float32(0.0) else far)
 
 
