@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import hashlib
+import importlib
 import re
 import struct
 import sys
@@ -18,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from tinygpu.runtime import VERSION
-from tinygpu.runtime.cubins import _cache_folder, _for_linker, _need_cuda, _store, _stored, _toolchain
-from tinygpu.runtime.views import _driver, _fail
+from tinygpu.runtime.cubins import _cache_folder, _for_linker, _store, _stored, _toolchain
+from tinygpu.runtime.views import _driver, _fail, _importing
 
 
 def _stream_of(function: str, stream: Any, *views: Any) -> int:
@@ -61,6 +62,15 @@ def _memory(number: Any, dtype: str) -> Any:
     if dtype == "bf16":
         return np.uint16(int(np.float32(number).view(np.uint32)) >> 16)
     return np.uint8(number) if dtype == "bool" else number
+
+
+def _need_cuda(function: str, library: str) -> None:
+    """A library of the GPU path, or what to install."""
+    try:
+        with _importing():
+            importlib.import_module(library)
+    except ImportError as error:
+        _fail(ImportError, "TG815", function, f"arrays on a GPU need numba-cuda[cu13] and cuda-core: {error}")
 
 
 class _Cuda:
