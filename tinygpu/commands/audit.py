@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tinygpu.commands.common import PROVED, REFUTED, UNKNOWN, add_format, add_jobs, add_machine, print_json, show
+from tinygpu.commands.common import add_format, add_jobs, add_machine, print_json, show
+from tinygpu.commands.specs import exit_code
 from tinygpu.commands.together import Progress
 from tinygpu.diagnostic import Diagnostic
 from tinygpu.proof.assumed import AXIOMS, axioms
@@ -67,9 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         print("\n".join(lines(ledgers, again)) if ledgers else "nothing here is proved")
         show(problems, arguments.output_format)
-    if any(d.verdict == "refuted" for d in problems):
-        return REFUTED
-    return UNKNOWN if problems else PROVED
+    return exit_code("refuted" if d.verdict == "refuted" else "unknown" for d in problems)
 
 
 def ledgers_of(

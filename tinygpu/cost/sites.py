@@ -41,6 +41,7 @@ from tinygpu.record import dataclass, replace
 
 FLOPS: Mapping[str, int] = {"fma": 2, "add": 1, "mul": 1, "divide": 1, "special": 1}  # the others are no floating-point operations
 KINDS = ("fma", "add", "mul", "divide", "special", "compare", "convert", "integer")
+MEETINGS = ("barrier", "warp barrier", "shuffle")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,22 +94,14 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """One operation on values, of KINDS, in this dtype."""
+    """One operation on values, of KINDS, in this dtype; or one of MEETINGS."""
 
     where: Where
     kind: str
-    dtype: str
+    dtype: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Meeting:
-    """A `barrier`, a `warp barrier` or a `shuffle`."""
-
-    where: Where
-    kind: str
-
-
-Site: TypeAlias = Access | Work | Meeting
+Site: TypeAlias = Access | Work
 Touched = dict[tuple[str, tuple[Term, ...]], Term]  # elements that a statement reads, and when
 
 
@@ -148,7 +141,7 @@ def _body(walk: _Walk, body: tuple[Step, ...], axes: tuple[Axis, ...], guard: Te
             case Assign():
                 yield from _assign(walk, step, axes, guard)
             case Sync(scope):
-                yield Meeting(walk.here(axes, guard, step.span), "barrier" if scope == "block" else "warp barrier")
+                yield Work(walk.here(axes, guard, step.span), "barrier" if scope == "block" else "warp barrier")
             case Array() | Fact():
                 pass  # nothing is done
             case _:
@@ -225,7 +218,7 @@ def _values(here: Where, values: tuple[Term, ...], walk: _Walk, touched: Touched
                 before = touched.get((node.tensor, node.index))
                 touched[node.tensor, node.index] = guard if before is None else either(before, guard)
             elif isinstance(node, App) and node.op in SHUFFLES:
-                yield Meeting(place, "shuffle")
+                yield Work(place, "shuffle")
             elif (kind := kind_of(node, fused)) is not None:
                 yield Work(place, kind, node.dtype if node.dtype != BOOL else children(node)[0].dtype)
 
