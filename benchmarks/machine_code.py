@@ -12,17 +12,20 @@ import re
 import subprocess
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from tinygpu.derive.wide import wide_accesses
+from tinygpu.emit.cuda import block_threads, kernel_name
 from tinygpu.hardware.arch import Assembled
-from tinygpu.hardware.gate import Arch, compiled, linked
+from tinygpu.hardware.gate import Arch, linked, loaded, report_of
 from tinygpu.program.arrays import arrays
 from tinygpu.program.step import Assign, Program, steps
 from tinygpu.program.traverse import reads_of
 from tinygpu.record import dataclass, parts
 
+Kernels = tuple[tuple[str, str], ...]  # the name and the PTX of each
 INSTRUCTION = re.compile(r"^\s+/\*([0-9a-f]{4,})\*/\s+(?:@!?U?P[\dT]+\s+)?([A-Z][A-Z0-9_.]*)([^;]*);")
 WIDTHS = {16: r"\.128", 8: r"\.64", 4: "", 2: r"\.[US]16", 1: r"\.[US]8"}
 
@@ -40,6 +43,7 @@ class Instruction:
 class Report(Assembled):
     """What the assembler says of one kernel, with its instructions (none where there is no disassembler)."""
 
+    arch: str = ""
     instructions: tuple[Instruction, ...] = ()
 
     def count(self, *prefixes: str) -> int:
@@ -71,6 +75,40 @@ def share(instructions: Sequence[Instruction]) -> float:
     return sum(i.name.startswith("FFMA") for i in instructions) / max(1, len(instructions))
 
 
+def compiled(programs: Sequence[Program], archs: Sequence[Arch], bits: int = 32, wide: bool = True) -> dict[Arch, Kernels]:
+    """`programs → the PTX of each of their launches`, in order, for several architectures in little more than the time for one. Needs numba-cuda."""
+    names: list[str] = []
+    texts: list[tuple[str, ...]] = []
+    for program in programs:
+        space = loaded(program)
+        texts += [compile_ptx(space, program, n, archs, bits, wide) for n in range(len(program.launches))]
+        names += [program.name] * len(program.launches)
+    of_arch = zip(archs, zip(*texts, strict=True), strict=True) if texts else ()
+    return dict.fromkeys(archs, ()) | {arch: tuple(zip(names, ptx, strict=True)) for arch, ptx in of_arch}
+
+
+def compile_ptx(
+    space: Mapping[str, Any], program: Program, number: int, archs: Sequence[Arch], bits: int, wide: bool
+) -> tuple[str, ...]:
+    """The PTX of one launch's kernel for each architecture: all of them have what numba makes of it, which takes nearly all of the time."""
+    kernel, signature = space[kernel_name(program, number)](bits, wide)
+    from numba.cuda import compiler  # 0.30.4, which the project pins: `cuda.compile_ptx` is these two calls for one architecture
+
+    threads = block_threads(program.launches[number])
+    library, _ = compiler._compile_pyfunc_with_fixup(
+        kernel, signature, device=False, abi="numba", cc=archs[0], launch_bounds=threads
+    )
+    return tuple(str(library.get_asm_str(cc=arch)) for arch in archs)
+
+
+def entry_of(ptx: str) -> str:
+    """The name of the kernel in a text of PTX."""
+    found = re.search(r"\.entry\s+(\w+)", ptx)
+    if found is None:
+        raise ValueError("this PTX has no kernel")
+    return found[1]
+
+
 def gate(programs: Sequence[Program], arch: Arch = (8, 0), bits: int = 32, wide: bool = True) -> tuple[Report, ...]:
     """`programs → a report for each of their launches`, in order. Needs numba-cuda and cuda-core, and no GPU."""
     return gates(programs, (arch,), bits, wide)[arch]
@@ -83,9 +121,13 @@ def gates(programs: Sequence[Program], archs: Sequence[Arch], bits: int = 32, wi
 
 def assembled(kernels: Sequence[tuple[str, str]], arch: Arch) -> tuple[Report, ...]:
     """`(name, PTX of one kernel)… → a report for each`. Needs cuda-core and nvJitLink, and no GPU. Raises what nvJitLink raises."""
-    code, found = linked(kernels, arch)
-    shown = read_disassembly(disassembled(code))
-    return tuple(Report(**parts(one), instructions=shown.get(f"kernel_{n}", ())) for n, one in enumerate(found))
+    names = [f"kernel_{n}" for n in range(len(kernels))]
+    code, said = linked([ptx.replace(entry_of(ptx), name) for name, (_, ptx) in zip(names, kernels, strict=True)], arch)
+    shown, target = read_disassembly(disassembled(code)), "sm_" + "".join(map(str, arch))
+    found = [report_of(title, said[name]) for name, (title, _) in zip(names, kernels, strict=True)]
+    return tuple(
+        Report(**parts(one), arch=target, instructions=shown.get(name, ())) for name, one in zip(names, found, strict=True)
+    )
 
 
 def disassembled(code: bytes) -> str:

@@ -12,10 +12,11 @@ from functools import cache
 import numpy as np
 import pytest
 
+from benchmarks.machine_code import compile_ptx
 from tests.emit import interpreter
 from tests.emit.test_cuda_prelude import needs_cuda
 from tinygpu import pipeline
-from tinygpu.hardware.gate import compile_ptx, loaded
+from tinygpu.hardware.gate import loaded
 from tinygpu.pipeline import Proof, load_text
 
 KINDS = {"i64": np.int64, "i32": np.int32, "i8": np.int8, "u32": np.uint32, "u8": np.uint8}

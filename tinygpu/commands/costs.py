@@ -80,12 +80,11 @@ def assembled(program: Program, arch: str, wide: bool) -> tuple[Assembled, ...]:
 
     if importlib.util.find_spec("numba_cuda") is None or importlib.util.find_spec("cuda") is None:
         return ()
-    from tinygpu.hardware.gate import compiled, linked
+    from tinygpu.hardware.gate import assembled as of
     from tinygpu.program.arrays import shared_places
 
     number = int(arch.removeprefix("sm_").rstrip("af"))
-    target = number // 10, number % 10
-    _, reports = linked(compiled([program], (target,), 32, wide)[target], target)
+    reports = of(program, (number // 10, number % 10), wide)
     return tuple(replace(r, shared_bytes=shared_places(launch)[1]) for r, launch in zip(reports, program.launches, strict=True))
 
 

@@ -121,7 +121,6 @@ class Assembled:
     shared_bytes: int
     local_bytes: int = 0
     kernel: str = ""
-    arch: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,21 +14,19 @@ from tinygpu import runtime
 from tinygpu.emit.cuda import block_threads, cuda_source, kernel_name
 from tinygpu.hardware.arch import Assembled
 from tinygpu.program.step import Program
+from tinygpu.runtime.cuda import _Cuda
 
 Arch = tuple[int, int] | tuple[int, int, str]
-Kernels = tuple[tuple[str, str], ...]  # the name and the PTX of each
 
 
-def compiled(programs: Sequence[Program], archs: Sequence[Arch], bits: int = 32, wide: bool = True) -> dict[Arch, Kernels]:
-    """`programs → the PTX of each of their launches`, in order, for several architectures in little more than the time for one. Needs numba-cuda."""
-    names: list[str] = []
-    texts: list[tuple[str, ...]] = []
-    for program in programs:
-        space = loaded(program)
-        texts += [compile_ptx(space, program, n, archs, bits, wide) for n in range(len(program.launches))]
-        names += [program.name] * len(program.launches)
-    of_arch = zip(archs, zip(*texts, strict=True), strict=True) if texts else ()
-    return dict.fromkeys(archs, ()) | {arch: tuple(zip(names, ptx, strict=True)) for arch, ptx in of_arch}
+def assembled(program: Program, arch: tuple[int, int], wide: bool = True) -> tuple[Assembled, ...]:
+    """`program → what the assembler says of each of its launches`, for indices of 32 bits. Needs numba-cuda and cuda-core, and no GPU."""
+    space, threads = loaded(program), [block_threads(launch) for launch in program.launches]
+    names = [f"kernel_{n}" for n in range(len(threads))]
+    makers = [space[kernel_name(program, n)] for n in range(len(threads))]
+    code = [_Cuda(*each, (0, 0), "").ptx(arch, 32, wide) for each in zip(names, makers, threads, strict=True)]
+    _, said = linked(code, arch)
+    return tuple(report_of(program.name, said[name]) for name in names)
 
 
 def loaded(program: Program) -> Mapping[str, Any]:
@@ -38,43 +36,18 @@ def loaded(program: Program) -> Mapping[str, Any]:
     return space
 
 
-def compile_ptx(
-    space: Mapping[str, Any], program: Program, number: int, archs: Sequence[Arch], bits: int, wide: bool
-) -> tuple[str, ...]:
-    """The PTX of one launch's kernel for each architecture: all of them have what numba makes of it, which takes nearly all of the time."""
-    kernel, signature = space[kernel_name(program, number)](bits, wide)
-    from numba.cuda import compiler  # 0.30.4, which the project pins: `cuda.compile_ptx` is these two calls for one architecture
-
-    threads = block_threads(program.launches[number])
-    library, _ = compiler._compile_pyfunc_with_fixup(
-        kernel, signature, device=False, abi="numba", cc=archs[0], launch_bounds=threads
-    )
-    return tuple(str(library.get_asm_str(cc=arch)) for arch in archs)
-
-
-def linked(kernels: Sequence[tuple[str, str]], arch: Arch) -> tuple[bytes, tuple[Assembled, ...]]:
-    """`(name, PTX of one kernel)… → machine code of all, kernel_0, kernel_1, …, and what the assembler says of each`. Needs cuda-core and nvJitLink, and
-    no GPU. Raises what nvJitLink raises."""
+def linked(kernels: Sequence[str], arch: Arch) -> tuple[bytes, dict[str, str]]:
+    """`PTX of one kernel… → machine code of all, and what the assembler says of each, by name`. Raises what nvJitLink raises."""
     from cuda.core import Linker, LinkerOptions, ObjectCode
 
     target = "sm_" + "".join(map(str, arch))
-    pieces = [ptx.replace(entry_of(ptx), f"kernel_{n}") for n, (_, ptx) in enumerate(kernels)]
-    codes = [ObjectCode.from_ptx(piece.encode()) for piece in pieces]
+    codes = [ObjectCode.from_ptx(ptx.encode()) for ptx in kernels]
     linker = Linker(*codes, options=LinkerOptions(arch=target, verbose=True, ptxas_options=["-v"]))
     code = bytes(linker.link("cubin").code)
-    said = read_log(linker.get_info_log())
-    return code, tuple(report_of(name, target, said[f"kernel_{n}"]) for n, (name, _) in enumerate(kernels))
+    return code, read_log(linker.get_info_log())
 
 
-def entry_of(ptx: str) -> str:
-    """The name of the kernel in a text of PTX."""
-    found = re.search(r"\.entry\s+(\w+)", ptx)
-    if found is None:
-        raise ValueError("this PTX has no kernel")
-    return found[1]
-
-
-def report_of(name: str, target: str, said: str) -> Assembled:
+def report_of(name: str, said: str) -> Assembled:
     """The numbers in what the assembler said of one kernel."""
 
     def largest(*patterns: str) -> int:
@@ -82,7 +55,6 @@ def report_of(name: str, target: str, said: str) -> Assembled:
 
     return Assembled(
         kernel=name,
-        arch=target,
         registers=largest(r"[Uu]sed (\d+) registers"),
         stack_bytes=largest(r"(\d+) bytes stack frame", r"(\d+) stack"),
         spill_bytes=largest(r"(\d+) bytes spill stores") + largest(r"(\d+) bytes spill loads"),

@@ -96,10 +96,17 @@ class _Cuda:
         return held
 
     def compile(self, arch: tuple[int, int], bits: int, wide: bool) -> bytes:
-        """numba's NVVM for the text of PTX, nvJitLink for the assembly."""
+        """nvJitLink assembles the text of PTX."""
+        ptx = _for_linker(self.ptx(arch, bits, wide))
+        from cuda.core import Linker, LinkerOptions, ObjectCode
+
+        linker = Linker(ObjectCode.from_ptx(ptx.encode()), options=LinkerOptions(arch=f"sm_{arch[0]}{arch[1]}"))
+        return bytes(linker.link("cubin").code)
+
+    def ptx(self, arch: tuple[int, int], bits: int, wide: bool) -> str:
+        """What numba's NVVM makes of the kernel, under its name."""
         _need_cuda(self.name, "numba_cuda")
         _need_cuda(self.name, "numba.cuda")
-        from cuda.core import Linker, LinkerOptions, ObjectCode
         from numba import cuda
 
         if "numba_cuda" not in (cuda.__file__ or ""):
@@ -109,9 +116,7 @@ class _Cuda:
         ptx, _ = cuda.compile_ptx(kernel, signature, cc=arch, launch_bounds=self.threads)
         entry = re.search(r"\.entry\s+(\w+)", ptx)
         assert entry is not None
-        ptx = _for_linker(ptx.replace(entry[1], self.symbol))
-        linker = Linker(ObjectCode.from_ptx(ptx.encode()), options=LinkerOptions(arch=f"sm_{arch[0]}{arch[1]}"))
-        return bytes(linker.link("cubin").code)
+        return str(ptx.replace(entry[1], self.symbol))
 
     @property
     def symbol(self) -> str:
