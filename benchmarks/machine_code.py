@@ -19,11 +19,11 @@ from typing import Any
 from tinygpu.derive.wide import wide_accesses
 from tinygpu.emit.cuda import block_threads, kernel_name
 from tinygpu.hardware.arch import Assembled
-from tinygpu.hardware.gate import Arch, linked, loaded, report_of
 from tinygpu.program.arrays import arrays
 from tinygpu.program.step import Assign, Program, steps
 from tinygpu.program.traverse import reads_of
 from tinygpu.record import dataclass, parts
+from tinygpu.run.load import Arch, linked, loaded, report_of
 
 Kernels = tuple[tuple[str, str], ...]  # the name and the PTX of each
 INSTRUCTION = re.compile(r"^\s+/\*([0-9a-f]{4,})\*/\s+(?:@!?U?P[\dT]+\s+)?([A-Z][A-Z0-9_.]*)([^;]*);")

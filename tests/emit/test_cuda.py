@@ -27,9 +27,9 @@ from tinygpu.category.term import Const, Read, Var, text
 from tinygpu.derive.wide import wide_accesses
 from tinygpu.emit.cuda import block_threads, cuda_source, kernel_name
 from tinygpu.emit.cuda_text import literal
-from tinygpu.hardware.gate import loaded
 from tinygpu.program.step import Assign, For, Program
 from tinygpu.record import replace
+from tinygpu.run.load import loaded
 from tinygpu.simulate.inputs import random_inputs
 from tinygpu.simulate.reference import reference
 from tinygpu.simulate.simulate import simulate

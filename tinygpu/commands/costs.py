@@ -80,8 +80,8 @@ def assembled(program: Program, arch: str, wide: bool) -> tuple[Assembled, ...]:
 
     if importlib.util.find_spec("numba_cuda") is None or importlib.util.find_spec("cuda") is None:
         return ()
-    from tinygpu.hardware.gate import assembled as of
     from tinygpu.program.arrays import shared_places
+    from tinygpu.run.load import assembled as of
 
     number = int(arch.removeprefix("sm_").rstrip("af"))
     reports = of(program, (number // 10, number % 10), wide)
