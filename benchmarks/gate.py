@@ -24,7 +24,7 @@ from tinygpu.derive.unpack import unpack
 from tinygpu.emit.cuda import block_threads
 from tinygpu.hardware.arch import CPU
 from tinygpu.program.step import Array, Program, steps
-from tinygpu.run.load import Arch, loaded
+from tinygpu.run.gate import Arch, loaded
 from tinygpu.schedule.contract import dynamic_bytes
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -23,7 +23,7 @@ from tinygpu.program.arrays import arrays
 from tinygpu.program.step import Assign, Program, steps
 from tinygpu.program.traverse import reads_of
 from tinygpu.record import dataclass, parts
-from tinygpu.run.load import Arch, linked, loaded, report_of
+from tinygpu.run.gate import Arch, linked, loaded, report_of
 
 Kernels = tuple[tuple[str, str], ...]  # the name and the PTX of each
 INSTRUCTION = re.compile(r"^\s+/\*([0-9a-f]{4,})\*/\s+(?:@!?U?P[\dT]+\s+)?([A-Z][A-Z0-9_.]*)([^;]*);")

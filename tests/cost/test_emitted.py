@@ -28,7 +28,8 @@ from tinygpu.category.dtype import BYTES
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.layout import Layout
 from tinygpu.cost.closed import value
-from tinygpu.cost.counting import count, smallest
+from tinygpu.cost.counted import smallest
+from tinygpu.cost.counting import count
 from tinygpu.cost.measure import takes_wide
 from tinygpu.cost.sites import Access, sites
 from tinygpu.cost.warps import Tally, tally

@@ -17,13 +17,15 @@ from tinygpu.category.term import reads
 from tinygpu.commands.costs import MOST
 from tinygpu.commands.explain import pages
 from tinygpu.commands.specs import usual_sizes
-from tinygpu.cost.measure import Assembled, filled, measure
+from tinygpu.cost.measure import Assembled, measure
 from tinygpu.cost.notes import RULES, notes
+from tinygpu.cost.predict import filled
 from tinygpu.diagnostic import Diagnostic
 from tinygpu.hardware.arch import CPU, device_named
 from tinygpu.model.machine import Machine
 from tinygpu.pipeline import Proof, check, load, load_text, program
-from tinygpu.report import concise, render
+from tinygpu.report import render
+from tinygpu.report.formats import concise
 
 NOTES = sorted((ROOT / "tests" / "cost" / "notes").glob("TG6*.tgpu"))
 CODES = [code for code in pages() if "TG600" < code < "TG700"]

@@ -29,7 +29,7 @@ from tinygpu.emit.cuda import block_threads, cuda_source, kernel_name
 from tinygpu.emit.cuda_text import literal
 from tinygpu.program.step import Assign, For, Program
 from tinygpu.record import replace
-from tinygpu.run.load import loaded
+from tinygpu.run.gate import loaded
 from tinygpu.simulate.inputs import random_inputs
 from tinygpu.simulate.reference import reference
 from tinygpu.simulate.simulate import simulate

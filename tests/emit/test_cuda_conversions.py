@@ -13,7 +13,7 @@ from fractions import Fraction
 import pytest
 
 from tests.emit.ptx import RANGES, decode, encode, nearest, run
-from tinygpu.runtime.kernel import conversion_text
+from tinygpu.runtime.values import conversion_text
 
 KINDS = {"float32": "f32", "float64": "f64", "int64": "s64", "uint16": "u16"}
 

@@ -14,7 +14,7 @@ import pytest
 
 from tinygpu import runtime
 from tinygpu.emit.cuda import CONVERSIONS
-from tinygpu.runtime.kernel import angle_value, conversion_text
+from tinygpu.runtime.values import angle_value, conversion_text
 
 ARCHITECTURES: list[Any] = [(8, 0), (9, 0, "a")]
 OLDEST = (7, 5)
@@ -45,7 +45,7 @@ def test_conversions_assemble(name: str, arch: Any) -> None:
     names = needs_cuda()
     from numba import types
 
-    from tinygpu.runtime.kernel import conversion
+    from tinygpu.runtime.values import conversion
 
     convert = conversion(name)
     result, texts = conversion_text(name, arch == OLDEST)

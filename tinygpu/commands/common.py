@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tinygpu.diagnostic import Diagnostic, TinygpuError
-from tinygpu.report import FORMATS, as_dict, report, wants_color
+from tinygpu.report import FORMATS, report, wants_color
+from tinygpu.report.formats import as_dict
 
 if TYPE_CHECKING:
     from tinygpu.model.machine import Machine

@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING, Any
 from tinygpu import pipeline
 from tinygpu.commands.common import PROVED, print_json
 from tinygpu.commands.specs import sized, usual_sizes, words
-from tinygpu.cost.measure import Cost, Filled, filled, measure
+from tinygpu.cost.measure import Cost, measure
 from tinygpu.cost.notes import notes
+from tinygpu.cost.predict import Filled, filled
 from tinygpu.cost.table import as_data, page
 from tinygpu.diagnostic import Diagnostic, TinygpuError
 from tinygpu.hardware.arch import ARCHITECTURES, CPU, Assembled, Device, device_named, devices
 from tinygpu.record import replace
-from tinygpu.report import as_dict, report, wants_color
+from tinygpu.report import report, wants_color
+from tinygpu.report.formats import as_dict
 
 if TYPE_CHECKING:
     from tinygpu.model.machine import Machine
@@ -81,7 +83,7 @@ def assembled(program: Program, arch: str, wide: bool) -> tuple[Assembled, ...]:
     if importlib.util.find_spec("numba_cuda") is None or importlib.util.find_spec("cuda") is None:
         return ()
     from tinygpu.program.arrays import shared_places
-    from tinygpu.run.load import assembled as of
+    from tinygpu.run.gate import assembled as of
 
     number = int(arch.removeprefix("sm_").rstrip("af"))
     reports = of(program, (number // 10, number % 10), wide)

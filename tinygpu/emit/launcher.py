@@ -1,131 +1,18 @@
-"""The launchers of a module: their names, short names for the choices that users do not want to make, and the text of each.
+"""The launcher of a machine: the typed function that users call, and the table of all that the proof assumed, which it is made of.
 
-Comes in: machines; a program, and its contract. Goes out: `matmul_tile` for a machine, `relu_v4_f16` for one of several dtypes, and `relu`, which takes
-the first machine for the dtype of its argument; Python source of a table of all that the proof assumed, and of one function, which is made of it. The one
-idea: a variant's name says only what tells it from its sisters, and what a launcher checks is a literal in the spec's own names and words, so a reader
-sees the contract, and a checker compares it.
+Comes in: a program, and its contract. Goes out: Python source of a table and one function.
+The one idea: what a launcher checks is a literal in the spec's own names and words, so a reader sees the contract, and a checker compares it.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from tinygpu.category.text import unused
 from tinygpu.emit.python import WIDTH, Lines, block, docstring, identifier, indent, joined_lines
-from tinygpu.model.machine import Machine
 from tinygpu.program.step import Program
-from tinygpu.record import dataclass
-from tinygpu.schedule.contract import Table, argument_names, arguments, signature
-
-PARTS = ("", "_cpu", "_kernel", "_work", "_parallel", "_spec", "_launch")  # what stands beside a launcher is called after it
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """The variants of one machine for one op: launchers by name, in order."""
-
-    name: str
-    op: str
-    members: tuple[tuple[str, Machine], ...]
-
-
-def family(machine: Machine) -> str:
-    """The op's name without the dtype of its family."""
-    return machine.op.name.partition("[")[0]
-
-
-def groups(machines: Sequence[Machine], taken: Collection[str]) -> tuple[Group, ...]:
-    """`machines → groups`, in order of first mention; no name is one of `taken`."""
-    served: dict[str, set[str]] = {}
-    sorted_out: dict[tuple[str, str], list[Machine]] = {}
-    for machine in machines:
-        served.setdefault(machine.name, set()).add(family(machine))
-        sorted_out.setdefault((machine.name, family(machine)), []).append(machine)
-    arguments = {name for m in machines for name in (*m.op.sizes, *(t.name for t in m.op.tensors))}
-    used = set(taken) | {a for a in arguments if a.endswith(PARTS[1:])}  # an argument that would hide the kernel it is given to
-    found: list[Group] = []
-    for (name, op), members in sorted_out.items():
-        group = beside(identifier(name if len(served[name]) == 1 else f"{name}_{op}"), used)
-        used |= parts(group)
-        names: list[tuple[str, Machine]] = []
-        for machine in members:
-            own = group if len(members) == 1 else beside(identifier("_".join([group, *_choices(machine, members)])), used)
-            used |= parts(own)
-            names.append((own, machine))
-        found.append(Group(group, op, tuple(names)))
-    return tuple(found)
-
-
-def parts(name: str) -> set[str]:
-    """A launcher's name, and those of its kernels."""
-    return {name + part for part in PARTS}
-
-
-def beside(name: str, used: set[str]) -> str:
-    """The name, with a number where it or a name of its kernels is used already.
-
-    >>> beside("at", {"at"}), beside("at_2", {"at"}), beside("m", {"m_cpu"})
-    ('at_2', 'at_2', 'm_2')
-    """
-    return unused(name, {one.removesuffix(part) for one in used for part in PARTS if one.endswith(part)}, "_")
-
-
-def _choices(machine: Machine, sisters: Sequence[Machine]) -> list[str]:
-    """What tells a variant from the others: `f16` for a dtype, `BM64` for a param."""
-    words = []
-    for key, value in machine.variant:
-        if key != "op" and len({dict(s.variant).get(key) for s in sisters}) > 1:
-            words.append(f"{key}{value}" if value.isdigit() else value)
-    return words
-
-
-def aliases(found: Sequence[Group], programs: dict[str, Program], kept: frozenset[str]) -> list[tuple[str, Lines]]:
-    """Short names and their text: a group's name for its variants, then an op's name for its first group, where they are free.
-    Names that are `kept` are the module's own."""
-    out: list[tuple[str, Lines]] = []
-    taken = set(kept).union(*(parts(name) for group in found for name, _ in group.members))
-    first: dict[str, Group] = {}
-    for group in found:
-        first.setdefault(group.op, group)
-        if len(group.members) > 1:
-            chosen = choice(group, group.name, programs)
-            if chosen:
-                out.append((group.name, chosen))
-                taken.add(group.name)
-    for op, group in first.items():
-        name = identifier(op)
-        if name in taken:
-            continue
-        target = group.members[0][0] if len(group.members) == 1 else group.name
-        if target in taken:
-            out.append((name, [f"{name} = {target}"]))
-            taken.add(name)
-    return out
-
-
-def choice(group: Group, name: str, programs: dict[str, Program]) -> Lines:
-    """A function that calls the variant for the dtype of the first input in which they differ; nothing where inputs do not tell."""
-    members: dict[tuple[str, ...], str] = {}
-    for launcher, machine in group.members:
-        members.setdefault(tuple(t.dtype for t in machine.op.inputs), launcher)  # of several params the first
-    positions = [n for n, dtypes in enumerate(zip(*members, strict=False)) if len(set(dtypes)) == len(members) > 1]
-    arrays = [n for n in positions if group.members[0][1].op.inputs[n].shape]
-    if not arrays:
-        return [f"{name} = {group.members[0][0]}"] if len(members) == 1 else []
-    program = programs[group.members[0][0]]
-    names, first = argument_names(program), program.op.inputs[arrays[0]]
-    table = ", ".join(f"{quoted(dtypes[arrays[0]])}: {launcher}" for dtypes, launcher in members.items())
-    by_place = len(program.op.inputs)
-    given = [name if place < by_place else f"{name}={name}" for place, name in enumerate(arguments(program))]
-    picked = f"runtime.by_dtype({quoted(name)}, {quoted(first.name)}, {names[first.name]}, {{{table}}})"
-    dtypes = ", ".join(d[arrays[0]] for d in members)
-    body = [*docstring(f"`{group.name}` for the dtype of {first.name}: {dtypes}."), f"return {picked}({', '.join(given)})"]
-    return block(f"def {name}{signature(program)}", body)
-
-
-# ── the launcher ─────────────────────────────────────────────────────────────────────────────────────────────────────
+from tinygpu.schedule.contract import Table, arguments, signature
 
 
 def quoted(text: str) -> str:

@@ -16,7 +16,8 @@ from tinygpu.category.term import Axis, Term, text
 from tinygpu.derive.unpack import unpack
 from tinygpu.emit.cpu import cpu_kernels
 from tinygpu.emit.cuda import kernel_source
-from tinygpu.emit.launcher import aliases, groups, launcher_source
+from tinygpu.emit.launcher import launcher_source
+from tinygpu.emit.naming import aliases, groups
 from tinygpu.emit.python import Lines, docstring
 from tinygpu.hardware.arch import CPU
 from tinygpu.model.machine import Machine
