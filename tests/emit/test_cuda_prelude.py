@@ -33,7 +33,7 @@ def assemble(function: Any, types: tuple[Any, ...], arch: Any) -> tuple[str, Any
     """The PTX of a kernel, and the report of its assembly."""
     from numba import cuda
 
-    from tinygpu.hardware.machine_code import assembled
+    from benchmarks.machine_code import assembled
 
     ptx, _ = cuda.compile_ptx(function, types, cc=arch)
     return ptx, assembled([("kernel", ptx)], arch)[0]
