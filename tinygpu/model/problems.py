@@ -83,6 +83,8 @@ def _said(word: object) -> str:
     """A word of a message."""
     if isinstance(word, str | int):
         return str(word)
+    if isinstance(word, float):
+        return f"{word:.3g}"
     return listing(word) if isinstance(word, Iterable) else text(word)  # type: ignore[arg-type]
 
 
