@@ -18,8 +18,8 @@ from tests.emit.specs_for_launchers import SPECS, WORK
 from tests.program.library import proof_of
 from tinygpu import pipeline, runtime
 from tinygpu.cli import main
-from tinygpu.emit.cuda import MADE
 from tinygpu.emit.module import launcher_names
+from tinygpu.program.instruction import INSTRUCTIONS
 from tinygpu.run.load import load
 
 CODE = [
@@ -60,6 +60,7 @@ HELPERS = [
     "atomic", "constant_memory", "conversion", "counted", "cuda_names", "division", "lanes_add_f32", "quotient", "shuffle",
     "wide_load",
 ]  # fmt: skip
+MADE = {name for name, (_, atom) in INSTRUCTIONS.items() if atom.what in ("shared", "upto", "constant", "division")}
 HELPS = sorted({*HELPERS, *MADE, *BESIDE})
 
 

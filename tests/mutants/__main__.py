@@ -21,7 +21,7 @@ from tinygpu.proof.check import Refutation, check
 from tinygpu.proof.kernel import Proof
 from tinygpu.proof.replay import replay
 from tinygpu.simulate.fault import SimulationBudget
-from tinygpu.simulate.sizes import sizes_to_try, text_of
+from tinygpu.simulate.sizes import sizes_to_try
 
 OWN = Path(__file__).resolve().parent / "programs.tgpu"
 BUDGET = 3_000_000
@@ -58,7 +58,7 @@ def disagreement(program: Program) -> str:
         except (SimulationBudget, ZeroDivisionError):
             continue
         if seen := found[0] if found else replay(program, sizes, number, edge=True):
-            return f"at {text_of(sizes)}: {seen}"
+            return f"at {', '.join(f'{name} = {value}' for name, value in sizes.items())}: {seen}"
     return ""
 
 

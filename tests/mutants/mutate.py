@@ -15,6 +15,7 @@ from tinygpu.category.term import (
     BOOL,
     FALSE,
     FLOATS,
+    FOLDED,
     INDEX,
     TRUE,
     App,
@@ -24,11 +25,12 @@ from tinygpu.category.term import (
     Read,
     Term,
     Var,
+    apply,
     conjunction,
     negation,
     text,
 )
-from tinygpu.obligations.wellformed import gaps
+from tinygpu.obligations import wellformed
 from tinygpu.program.step import Array, Assign, For, Ghost, If, Launch, Program, Step, Sync
 from tinygpu.record import dataclass, replace
 
@@ -75,7 +77,7 @@ def mutants(program: Program) -> Iterator[Mutant]:
     for mutant in attempts(program):
         if mutant.program.where != program.where:
             yield mutant
-        elif mutant.program.launches not in seen and not any(gaps(mutant.program)):
+        elif mutant.program.launches not in seen and not any(wellformed(mutant.program)):
             seen.add(mutant.program.launches)
             yield mutant
 
@@ -95,8 +97,8 @@ def _others(node: Any) -> Ways:
     for name, called in PARTS.get(type(node), {}).items():
         part = getattr(node, name)
         for done, new in _guard(part) if name == "guard" else _within(part):
-            made = conjunction(*new) if isinstance(node, App) and node.op == "and" else replace(node, **{name: new})
-            if _sensible(made):
+            if _sensible(node, new):
+                made = _made(node.op, new, node.dtype) if isinstance(node, App) else replace(node, **{name: new})
                 yield called.format(node) + done, made
 
 
@@ -137,10 +139,17 @@ def _guard(guard: Term) -> Ways:
         yield from ((done, g) for done, g in _others(guard) if g.dtype == BOOL)
 
 
-def _sensible(node: Any) -> bool:
-    """Nobody writes a literal extent of nothing, or divides by a literal zero."""
-    number = node.extent if isinstance(node, Axis) else node.args[1] if isinstance(node, App) and node.op in DIVIDE else None
+def _sensible(node: Any, new: Any) -> bool:
+    """Whether somebody writes this part: no literal extent of nothing, no division by a literal zero."""
+    number = new if isinstance(node, Axis) else new[1] if isinstance(node, App) and node.op in DIVIDE else None
     return not isinstance(number, Const) or number.value >= 1
+
+
+def _made(op: str, args: tuple[Term, ...], dtype: str) -> Term:
+    """The operation as it is read from a text: of indices constants are folded."""
+    if op == "and":
+        return conjunction(*args)
+    return apply(op, *args) if op in FOLDED and all(a.dtype == INDEX for a in args) else App(op, args, dtype)
 
 
 def _own(node: Any) -> Ways:
@@ -194,7 +203,7 @@ def _constant(value: int | float | bool, dtype: str) -> Ways:
 def _operation(term: App) -> Ways:
     op, args, dtype = term.op, term.args, term.dtype
     if op in OTHERWISE and (op not in DIVIDE or dtype == INDEX):
-        yield f"{op} is {OTHERWISE[op]}", App(OTHERWISE[op], args, dtype)
+        yield f"{op} is {OTHERWISE[op]}", _made(OTHERWISE[op], args, dtype)
     if op in ("and", "or"):
         for position in range(len(args)):
             rest = _without(args, position)
@@ -204,6 +213,6 @@ def _operation(term: App) -> Ways:
         yield "always the second branch", args[2]
         yield "branches swapped", App(op, (args[0], args[2], args[1]), dtype)
     if len(args) == 2 and args[0].dtype == args[1].dtype and op not in COMMUTE:
-        yield "operands swapped", App(op, args[::-1], dtype)
+        yield "operands swapped", _made(op, args[::-1], dtype)
     if op in ("add", "sub", "mul", "floordiv") and args[0].dtype == dtype:
         yield f"only the left of {op}", args[0]

@@ -13,7 +13,7 @@ import pytest
 
 from tinygpu.run import load as cache
 from tinygpu.run.load import load
-from tinygpu.runtime.cubins import _cache_folder
+from tinygpu.runtime.cubins import _cache_folder, _write_whole
 
 
 @pytest.fixture(autouse=True)
@@ -45,11 +45,11 @@ def test_of_a_write_that_failed_nothing_is_left_and_an_old_file_stays(tmp_path, 
         raise OSError(28, "No space left on device")
 
     old = tmp_path / "out" / "x"
-    cache.write_whole(old, "old")
+    _write_whole(old, b"old")
     monkeypatch.setattr(os, "replace", full)
     for path in (old, tmp_path / "out" / "y"):
         with pytest.raises(OSError, match="No space"):
-            cache.write_whole(path, "new")
+            _write_whole(path, b"new")
     assert [*old.parent.iterdir()] == [old] and old.read_text() == "old"
 
 
