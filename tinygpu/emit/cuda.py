@@ -21,12 +21,12 @@ from tinygpu.emit.cuda_body import Build, body_lines
 from tinygpu.emit.cuda_names import first_names, index_names
 from tinygpu.emit.cuda_text import Scope
 from tinygpu.emit.python import Lines, block, docstring, identifier, joined_lines, python_names
-from tinygpu.program.access import once
 from tinygpu.program.arrays import STATIC_BYTES, arrays, shared_places
 from tinygpu.program.step import For, Launch, Program, arrays_in, steps
 from tinygpu.program.traverse import written
 from tinygpu.record import dataclass
 from tinygpu.schedule import contract
+from tinygpu.schedule.wide import LAUNCHED, moves, widened
 
 CONVERSIONS = ("f16_bits", "f16_value", "bf16_bits", "bf16_value", "round_f16", "round_bf16", "trunc_i32", "trunc_u32", "trunc_i64")
 ANGLES = tuple(row.cuda + end for end in ("f", "") for row in FUNCTION.values() if row.angle)
@@ -98,19 +98,17 @@ def cuda_source(program: Program) -> str:
 def kernel_source(program: Program, number: int) -> str:
     """The source of one launch's kernel."""
     program = unpack(program)
-    launch = program.launches[number]
-    scope = kernel_scope(program, launch)
+    launch, laid = program.launches[number], widened(program, number)
+    scope = kernel_scope(program, laid)
     taken = {*OURS, *scope.names.values()}
     labels = index_names(program, launch, taken)
     places, size = shared_places(launch)
     firsts = {w.first[-1]: w.access.index[-1] for w in wide_accesses(program) if w.launch == number}
     labels |= first_names(firsts, labels, taken)
-    build = Build(
-        program, number, labels, taken=taken | set(labels.values()), places=places, firsts=firsts, once=once(program, number)
-    )
+    build = Build(program, labels, taken=taken | set(labels.values()), places=places, firsts=firsts)
     build.swizzled = {name: s for name, s in program.shared.items() if s.layout.swizzle}
     decoded = thread_lines(launch, scope)
-    lines = body_lines(build, launch.body, scope, launch.grid + launch.block)
+    lines = body_lines(build, laid.body, scope, launch.grid + launch.block)
     name = unused(identifier(program.name), OURS)
     parameters = kernel_parameters(program)
     inner = block(f"def {name}({', '.join(scope.names[p.name] for p in parameters)})", [*decoded, *build.declared, *lines])
@@ -204,7 +202,9 @@ def kernel_scope(program: Program, launch: Launch) -> Scope:
     shapes |= {w.name: w.extents for w in program.workspaces}
     shapes |= {s.name: s.extents for s in shared.values()}
     layouts = {s.name: s.layout for s in shared.values()}
-    return Scope(python_names(spec, OURS), shapes, frozenset(local), layouts=layouts)
+    raw = frozenset(m.cells for m in moves(inside))
+    names = python_names(spec, OURS) | {LAUNCHED.name: "wide"}
+    return Scope(names, shapes, frozenset(local) - raw, raw, layouts=layouts)
 
 
 def thread_lines(launch: Launch, scope: Scope) -> Lines:

@@ -11,59 +11,31 @@ from typing import assert_never
 
 from tinygpu.category.dtype import HALVES, MEMORY
 from tinygpu.category.operation import SHUFFLES
-from tinygpu.category.term import (
-    BOOL,
-    FLOATS,
-    TRUE,
-    App,
-    Axis,
-    Const,
-    Read,
-    Term,
-    Var,
-    conjuncts,
-    reads,
-    rebuild,
-    text,
-    variables,
-    walk,
-)
+from tinygpu.category.term import FLOATS, TRUE, App, Axis, Const, Read, Term, negation, reads, rebuild, text, variables, walk
 from tinygpu.category.text import unused
-from tinygpu.derive.lanes import all_lanes
-from tinygpu.derive.wide import Wide, hoisted, wide_in
 from tinygpu.emit.cuda_names import occurs
 from tinygpu.emit.cuda_text import Scope, held
 from tinygpu.emit.python import Lines, block, choice, comment
-from tinygpu.program.arrays import arrays
 from tinygpu.program.step import Array, Assign, Call, Fact, For, If, Program, Step
-from tinygpu.program.traverse import map_steps, map_terms, terms
+from tinygpu.program.traverse import terms
 from tinygpu.record import dataclass, field, replace
+from tinygpu.schedule.wide import Move, move, moves
 
 IN_PLACE = {"sum": "+=", "prod": "*="}
-
-
-@dataclass(frozen=True, slots=True)
-class Move:
-    """One wide access, and the name of the local array that holds its elements as memory has them."""
-
-    wide: Wide
-    cells: str
 
 
 @dataclass(slots=True)
 class Build:
     """What one kernel's walk needs, with the first bytes of shared arrays, and what it gathers: the arrays to declare, by name. `firsts` are
-    the coordinates of first lanes, with the coordinate of every lane; what is touched `once` need not stay in a cache."""
+    the coordinates of first lanes, with the coordinate of every lane."""
 
     program: Program
-    number: int
     labels: dict[Term, str]
     declared: Lines = field(default_factory=list)
     taken: set[str] = field(default_factory=set)
     places: Mapping[str, int] = field(default_factory=dict)
     swizzled: Mapping[str, Array] = field(default_factory=dict)
     firsts: Mapping[Term, Term] = field(default_factory=dict)
-    once: frozenset[str] = frozenset()
 
 
 def body_lines(build: Build, body: tuple[Step, ...], scope: Scope, axes: tuple[Axis, ...]) -> Lines:
@@ -76,8 +48,17 @@ def body_lines(build: Build, body: tuple[Step, ...], scope: Scope, axes: tuple[A
         if occurs(build.firsts.get(term, term), body, build.swizzled):
             lines.append(f"{name} = {scope.text(term)}")
             scope = scope.binding(term, name)
-    for step in body:
-        lines += step_lines(build, step, scope, axes)
+    steps = iter([*body, None])
+    step = next(steps)
+    while step is not None:
+        after = next(steps)
+        if isinstance(step, If) and isinstance(after, If) and moves(step.body) and after.guard == negation(step.guard):
+            every, each = (body_lines(build, part.body, scope, axes) for part in (step, after))
+            lines += [*comment(wide_remark(moves(step.body), scope)), *choice(scope.text(step.guard), every, each)]
+            after = next(steps)
+        else:
+            lines += step_lines(build, step, scope, axes)
+        step = after
     return lines
 
 
@@ -85,7 +66,8 @@ def step_lines(build: Build, step: Step, scope: Scope, axes: tuple[Axis, ...]) -
     """One step."""
     match step:
         case Array(owner="thread"):
-            build.declared += declaration(scope.names[step.name], held(step.dtype), step)
+            kind = MEMORY[step.dtype] if step.name in scope.raw else held(step.dtype)
+            build.declared += declaration(scope.names[step.name], kind, step)
             return []
         case Array():
             build.declared.append(carved(scope.names[step.name], step, build.places[step.name]))
@@ -97,8 +79,8 @@ def step_lines(build: Build, step: Step, scope: Scope, axes: tuple[Axis, ...]) -
         case If(condition, body):
             inner = body_lines(build, body, scope, axes)
             return inner if condition == TRUE else block(f"if {scope.text(condition)}", inner)
-        case For(axis, body) if axis.sort == "vector":
-            return vector_lines(build, step, scope, axes)
+        case For() if (access := move(step)) is not None:
+            return [move_line(access, scope)]
         case For(axis, body):
             return loop_lines(build, axis, body, scope, axes)
         case Fact():
@@ -129,73 +111,18 @@ def loop_lines(build: Build, axis: Axis, body: tuple[Step, ...], scope: Scope, a
     return block(f"for {scope.names[axis.name]} in upto({bound})", body_lines(build, body, scope, (*axes, axis)))
 
 
-def vector_lines(build: Build, loop: For, scope: Scope, axes: tuple[Axis, ...]) -> Lines:
-    """A vector loop: wide where the kernel is and all lanes are inside, else lane by lane; what is always wide stands around both, and
-    the conditions of all lanes around everything."""
-    outer, loop = hoisted(loop, {a.name for a in axes} | set(build.program.op.sizes))
-    wides = wide_in(build.program, build.number, loop, axes)
-    moves = tuple(Move(wide, f"cells {cells_of(build, wide, loop.axis, scope)}") for wide in wides)
-    inside = scope.with_raw({move.cells: move.cells.removeprefix("cells ") for move in moves})
-    around, quick = tuple(m for m in moves if m.wide.always), tuple(m for m in moves if not m.wide.always)
-    lines = loop_lines(build, loop.axis, with_cells(loop, around), inside, axes)
-    if quick:
-        every = between(build, quick, loop_lines(build, loop.axis, with_cells(loop, moves), inside, axes), inside)
-        shares = conjuncts(quick[0].wide.condition)
-        test = " and ".join(["wide"] * any(not m.wide.shared for m in quick) + [scope.text(c, 3) for c in shares])
-        lines = [*comment(wide_remark(quick, scope)), *choice(test, every, lines)]
-    lines = between(build, around, lines, inside)
-    return lines if outer == TRUE else block(f"if {scope.text(outer)}", lines)
-
-
-def between(build: Build, moves: tuple[Move, ...], lines: Lines, scope: Scope) -> Lines:
-    """Lines between the loads and the stores of wide accesses."""
-    loads, stores = ([move_line(build, m, scope) for m in moves if m.wide.stores == which] for which in (False, True))
-    return [*loads, *lines, *stores]
-
-
-def with_cells(loop: For, moves: tuple[Move, ...]) -> tuple[Step, ...]:
-    """The loop's body as a program again: elements that move wide are cells of the thread, and conditions that hold for all lanes are gone."""
-    settled = frozenset(c for move in moves for c in conjuncts(move.wide.condition))
-    cells = {m.wide.access: m.cells for m in moves}
-    lane = (Var(loop.axis.name),)
-
-    def term(t: Term) -> Term:
-        if isinstance(t, Read) and t in cells:
-            return Read(cells[t], lane, t.dtype)
-        if t.dtype == BOOL and all_lanes(t, loop.axis) in settled:
-            return TRUE
-        return rebuild(t, term)
-
-    def step(s: Step) -> tuple[Step, ...]:
-        if isinstance(s, Assign) and s in cells:
-            return (replace(map_terms(s, term), target=cells[s], index=lane),)
-        return (s if isinstance(s, Call) else map_terms(s, term),)
-
-    return map_steps(loop.body, step)
-
-
-def cells_of(build: Build, wide: Wide, axis: Axis, scope: Scope) -> str:
-    """Declares the cells that hold what moves in one wide access; their name is the tensor's and the axis's."""
-    name = unused(f"{scope.names[wide.tensor]}_{scope.names[axis.name]}", build.taken)
-    build.taken.add(name)
-    kind = MEMORY[arrays(build.program)[wide.tensor].dtype]
-    build.declared.append(f"{name} = cuda.local.array({wide.count}, {kind})")
-    return name
-
-
-def wide_remark(quick: tuple[Move, ...], scope: Scope) -> str:
+def wide_remark(found: tuple[Move, ...], scope: Scope) -> str:
     """What moves wide, in words."""
-    moved = [f"{scope.names[m.wide.tensor]} by {m.wide.bytes} bytes" for m in sorted(quick, key=lambda m: m.wide.stores)]
-    return f"{', '.join(dict.fromkeys(moved))}, where all {quick[0].wide.count} lanes are inside"
+    said = dict.fromkeys(f"{scope.names[m.first.tensor]} by {m.bytes} bytes" for m in found)
+    return f"{', '.join(said)}, where all {found[0].count} lanes are inside"
 
 
-def move_line(build: Build, move: Move, scope: Scope) -> str:
+def move_line(access: Move, scope: Scope) -> str:
     """One wide load or store."""
-    wide = move.wide
-    element, cells = place(scope, wide.tensor, wide.first), scope.names[move.cells]
-    memory = "shared_" if wide.shared else "streaming_" if wide.stores and wide.tensor in build.once else ""
-    call = f"{memory}{'store' if wide.stores else 'load'}{wide.count}"
-    return f"{call}({element}, {cells})" if wide.stores else f"{call}({cells}, {element})"
+    name = access.first.tensor
+    call = f"{'shared_' if name in scope.layouts else ''}{access.way}{access.count}"
+    element, cells = place(scope, name, access.first.index), scope.names[access.cells]
+    return f"{call}({cells}, {element})" if access.way == "load" else f"{call}({element}, {cells})"
 
 
 def place(scope: Scope, array: str, index: tuple[Term, ...]) -> str:
