@@ -17,7 +17,7 @@ from tinygpu.category.text import unused
 from tinygpu.derive.lanes import MOST_LANES
 from tinygpu.derive.unpack import unpack
 from tinygpu.derive.wide import wide_accesses
-from tinygpu.emit.cuda_body import Build, body_lines
+from tinygpu.emit.cuda_body import CudaBody
 from tinygpu.emit.cuda_names import first_names, index_names
 from tinygpu.emit.cuda_text import Scope
 from tinygpu.emit.python import Lines, block, docstring, identifier, joined_lines, python_names
@@ -105,13 +105,14 @@ def kernel_source(program: Program, number: int) -> str:
     places, size = shared_places(launch)
     firsts = {w.first[-1]: w.access.index[-1] for w in wide_accesses(program) if w.launch == number}
     labels |= first_names(firsts, labels, taken)
-    build = Build(program, labels, taken=taken | set(labels.values()), places=places, firsts=firsts)
-    build.swizzled = {name: s for name, s in program.shared.items() if s.layout.swizzle}
+    known = frozenset({*program.op.sizes, *(a.name for a in launch.grid + launch.block)})
+    swizzled = {name: s for name, s in program.shared.items() if s.layout.swizzle}
+    printed = CudaBody(scope, labels, known, taken | set(labels.values()), places, swizzled, firsts)
     decoded = thread_lines(launch, scope)
-    lines = body_lines(build, laid.body, scope, launch.grid + launch.block)
+    lines = printed.lines(laid.body)
     name = unused(identifier(program.name), OURS)
     parameters = kernel_parameters(program)
-    inner = block(f"def {name}({', '.join(scope.names[p.name] for p in parameters)})", [*decoded, *build.declared, *lines])
+    inner = block(f"def {name}({', '.join(scope.names[p.name] for p in parameters)})", [*decoded, *printed.declared, *lines])
     kept = unwritten(program, launch)
     types = [f"{'constant' if p.name in kept else 'pointer'}({p.dtype})" if p.kind == "pointer" else p.dtype for p in parameters]
     signature = ", ".join(types)
