@@ -7,11 +7,11 @@ term of `category.term`, in which reductions are folds; what was elaborated can 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tinygpu.category.monoid import Carrier
-from tinygpu.category.term import Axis, Term, substitute
+from tinygpu.category.term import Axis, Read, Term, rebuild, substitute
 from tinygpu.diagnostic import NOWHERE, Span
 from tinygpu.record import dataclass, field, fields, replace
 from tinygpu.syntax import tree
@@ -44,6 +44,12 @@ class Equation:
     def at(self, index: Iterable[Term]) -> Term:
         """The value at a point of the axes."""
         return substitute(self.value, dict(zip((a.name for a in self.axes), index, strict=True)))
+
+
+def put_in(term: Term, equations: Mapping[str, Equation]) -> Term:
+    """The term with the values of equations put in where they are read."""
+    term = rebuild(term, lambda part: put_in(part, equations))
+    return equations[term.tensor].at(term.index) if isinstance(term, Read) and term.tensor in equations else term
 
 
 @dataclass(frozen=True, slots=True)

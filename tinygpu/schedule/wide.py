@@ -14,8 +14,7 @@ from collections.abc import Mapping
 from tinygpu.category.dtype import BYTES
 from tinygpu.category.term import BOOL, TRUE, Axis, Const, Read, Term, Var, conjunction, conjuncts, negation, rebuild
 from tinygpu.category.text import claimed
-from tinygpu.derive.lanes import all_lanes, first_of, lanes_of
-from tinygpu.derive.wide import Wide, hoisted, wide_in
+from tinygpu.derive.wide import Wide, all_lanes, first_of, hoisted, lanes_of, wide_in
 from tinygpu.program.access import once
 from tinygpu.program.arrays import names_of
 from tinygpu.program.space import LOCAL
