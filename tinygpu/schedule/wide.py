@@ -15,8 +15,7 @@ from tinygpu.category.dtype import BYTES
 from tinygpu.category.term import BOOL, TRUE, Axis, Const, Read, Term, Var, conjunction, conjuncts, negation, rebuild
 from tinygpu.category.text import claimed
 from tinygpu.derive.wide import Wide, all_lanes, first_of, hoisted, lanes_of, wide_in
-from tinygpu.program.access import once
-from tinygpu.program.arrays import names_of
+from tinygpu.program.arrays import names_of, once
 from tinygpu.program.space import LOCAL
 from tinygpu.program.step import Array, Assign, Call, For, If, Launch, Program, Step
 from tinygpu.program.traverse import map_steps, map_terms
