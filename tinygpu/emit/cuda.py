@@ -29,22 +29,26 @@ from tinygpu.schedule.wide import LAUNCHED, moves, widened
 
 CONVERSIONS = ("f16_bits", "f16_value", "bf16_bits", "bf16_value", "round_f16", "round_bf16", "trunc_i32", "trunc_u32", "trunc_i64")
 ANGLES = tuple(row.cuda + end for end in ("f", "") for row in FUNCTION.values() if row.angle)
-SHUFFLED = tuple(f"shuffle_{mode}" for mode in ("xor", "up", "down", "idx", "up_any", "down_any"))
-UPDATED = tuple(f"{space}atomic_{update}" for space in ("", "shared_") for update in ("sum", "max", "min"))
-MOVES = tuple(
-    f"{move}{count}"
-    for move in ("load", "store", "shared_load", "shared_store", "streaming_store")
-    for count in range(1, MOST_LANES + 1)
-)
+COUNTS = range(1, MOST_LANES + 1)
+UPDATES = ("sum", "max", "min")
 MADE = {"shared": "shared_memory(0)", "upto": "counted()", "constant": "constant_memory()"}
 MADE |= {name: f"division({name!r})" for name in ("div", "mod", "ceil")}
+MAKERS = {  # how the prelude makes a name that kernels use; all others are attributes of `names`
+    **MADE,
+    **{name: f"conversion({name!r})" for name in CONVERSIONS},
+    **{name: f"angle_function({name!r})" for name in ANGLES},
+    **{f"shuffle_{way}": f"shuffle({way!r})" for way in ("xor", "up", "down", "idx", "up_any", "down_any")},
+    **{f"atomic_{update}": f"atomic({update!r}, 'global')" for update in UPDATES},
+    **{f"shared_atomic_{update}": f"atomic({update!r}, 'shared')" for update in UPDATES},
+    **{f"{move}{count}": f"wide_{move}({count})" for move in ("load", "store") for count in COUNTS},
+    **{f"shared_{move}{count}": f"wide_{move}({count}, 'shared')" for move in ("load", "store") for count in COUNTS},
+    **{f"streaming_store{count}": f"wide_store({count}, 'streaming')" for count in COUNTS},
+}
 LIBDEVICE = {row.cuda: row for row in FUNCTION.values() if row.cuda and not row.angle}
 TYPES = (*NATIVE, "u64", "u16", "ix")
 BUILTIN = ("range", "min", "max", "abs", "int", "float", "bool")
 CALLED = frozenset((*ANGLES, *(f + end for f, row in LIBDEVICE.items() if not row.keeps for end in ("", "f"))))
-TOGETHER = ("shared", *SHUFFLED, *UPDATED)
-OTHERS = ("upto", "div", "mod", "ceil", "constant", "cuda", "inf")
-GIVEN = frozenset((*TYPES, *CONVERSIONS, *ANGLES, *LIBDEVICE, *(f + "f" for f in LIBDEVICE), *MOVES, *TOGETHER, *OTHERS))
+GIVEN = frozenset((*TYPES, *MAKERS, *LIBDEVICE, *(f + "f" for f in LIBDEVICE), "cuda", "inf"))
 OURS = GIVEN | {*BUILTIN, "blockIdx", "threadIdx", "names", "bits", "wide", "block", "thread", "pointer", "void"}
 NUMERICS = "Products and sums may be contracted to fused multiply-adds; nothing else is relaxed, and reductions keep their order."
 FUNCTIONS = (
@@ -137,39 +141,17 @@ def called(text: str) -> set[str]:
 
 
 def made(uses: frozenset[str], size: int = 0) -> Lines:
-    """The lines that give the prelude's names to a kernel. A block's memory of `size` bytes is static while that is allowed."""
+    """The lines that give the prelude's names to a kernel. A block's memory of `size` bytes is static while that is allowed.
+
+    >>> made(frozenset(("ix", "expf", "load4", "shared_atomic_sum")))
+    ['expf, ix, pointer = names.expf, names.ix, names.pointer', 'load4 = wide_load(4)', "shared_atomic_sum = atomic('sum', 'shared')"]
+    """
     static = size if size <= STATIC_BYTES else 0
-    given = sorted(n for n in uses | {"pointer"} if made_by(n).startswith("names."))
+    given = sorted(n for n in uses | {"pointer"} if n not in MAKERS)
     lines = [f"{', '.join(given)} = {', '.join('names.' + n for n in given)}"]
-    rest = [f"{n} = {made_by(n)}" for n in sorted(uses) if not made_by(n).startswith("names.") and n != "shared"]
+    rest = [f"{n} = {MAKERS[n]}" for n in sorted(uses) if n in MAKERS and n != "shared"]
     more = "" if static else f"  # the launch gives its {size} bytes"
     return lines + [f"shared = shared_memory({static}){more}"] * ("shared" in uses) + rest
-
-
-def made_by(name: str) -> str:
-    """How the prelude makes a name that a kernel uses.
-
-    >>> made_by("load4"), made_by("shared_load4"), made_by("streaming_store4"), made_by("f16_bits"), made_by("sinf"), made_by("expf")
-    ('wide_load(4)', "wide_load(4, 'shared')", "wide_store(4, 'streaming')", "conversion('f16_bits')", "angle_function('sinf')", 'names.expf')
-    >>> made_by("shuffle_xor"), made_by("shared_atomic_sum"), made_by("shared"), made_by("upto"), made_by("constant")
-    ("shuffle('xor')", "atomic('sum', 'shared')", 'shared_memory(0)', 'counted()', 'constant_memory()')
-    >>> made_by("div")
-    "division('div')"
-    """
-    if name in MOVES:
-        move = name.rstrip("0123456789")
-        memory, _, moved = move.rpartition("_")
-        return f"wide_{moved}({name.removeprefix(move)}{f', {memory!r}' if memory else ''})"
-    if name in SHUFFLED:
-        return f"shuffle({name.removeprefix('shuffle_')!r})"
-    if name in UPDATED:
-        space, _, update = name.partition("atomic_")
-        return f"atomic({update!r}, {'shared' if space else 'global'!r})"
-    if name in MADE:
-        return MADE[name]
-    if name in CONVERSIONS:
-        return f"conversion({name!r})"
-    return f"angle_function({name!r})" if name in ANGLES else f"names.{name}"
 
 
 def remarks(program: Program, number: int, uses: frozenset[str]) -> tuple[str, ...]:
