@@ -6,12 +6,12 @@ Comes in: launches and phases. Goes out: factors by what they are for, and phase
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from tinygpu.category.monoid import as_monoid
-from tinygpu.category.owner import Arrow
+from tinygpu.category.owner import Arrow, row_major
 from tinygpu.category.region import Region
-from tinygpu.category.term import Axis, Fold, Term, Var, lift, substitute, variables, walk
+from tinygpu.category.term import Axis, Fold, Term, Var, substitute, variables, walk
 from tinygpu.model.across import fold_factors, scans
 from tinygpu.model.machine import Launch, Machine, Phase
 from tinygpu.record import replace
@@ -53,19 +53,6 @@ def in_order(phase: Phase) -> Iterator[tuple[str, ...]]:
     for fold in (t for t in walk(phase.equation.value) if isinstance(t, Fold)):
         if fold in prefixes or not as_monoid(fold.monoid).commutative:
             yield tuple(a.name for a in along(phase, *(a.name for a in fold.axes)))
-
-
-def row_major(axes: Iterable[Axis]) -> Term:
-    """The number whose digits the factors are, slowest first.
-
-    >>> from tinygpu.category.term import Const, text
-    >>> text(row_major((Axis("y", Const(8)), Axis("x", Const(32)))))
-    'y*32 + x'
-    """
-    number: Term = lift(0)
-    for axis in axes:
-        number = number * axis.extent + Var(axis.name)
-    return number
 
 
 def refactored(phase: Phase, parts: Mapping[str, tuple[Axis, ...]]) -> Phase:

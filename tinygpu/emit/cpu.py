@@ -16,8 +16,8 @@ from tinygpu.category.bounds import natural
 from tinygpu.category.dtype import NUMPY
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.linear import stride
+from tinygpu.category.owner import row_major
 from tinygpu.category.term import FLOATS, App, Axis, Const, Term, ceildiv, conjunction, conjuncts, text, variables
-from tinygpu.derive.factors import row_major
 from tinygpu.derive.unpack import unpack
 from tinygpu.emit.cpu_body import CpuBody, shared
 from tinygpu.emit.cpu_driver import Call, arguments, driver_lines, entry_lines

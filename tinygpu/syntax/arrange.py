@@ -11,8 +11,7 @@ from typing import TypeAlias
 
 from tinygpu.diagnostic import NOWHERE, Span
 from tinygpu.record import dataclass, replace
-from tinygpu.syntax.expression import BREAK
-from tinygpu.syntax.node import Comment
+from tinygpu.syntax.node import BREAK, Comment
 
 WIDTH = 100
 INDENT = "  "
