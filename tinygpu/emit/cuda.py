@@ -10,48 +10,29 @@ from __future__ import annotations
 import ast
 from functools import reduce
 
-from tinygpu.category.dtype import HALVES, MEMORY, NATIVE
+from tinygpu.category.dtype import HALVES, MEMORY
 from tinygpu.category.operation import FUNCTION
 from tinygpu.category.term import Axis, Const, text
 from tinygpu.category.text import unused
 from tinygpu.derive.unpack import unpack
-from tinygpu.derive.wide import MOST_LANES, wide_accesses
+from tinygpu.derive.wide import wide_accesses
 from tinygpu.emit.cuda_body import CudaBody
 from tinygpu.emit.cuda_names import first_names, index_names
 from tinygpu.emit.cuda_text import Scope
 from tinygpu.emit.python import Lines, block, docstring, identifier, joined_lines, python_names
 from tinygpu.program.arrays import STATIC_BYTES, arrays, shared_places
+from tinygpu.program.instruction import FUNCTIONS, INSTRUCTIONS
 from tinygpu.program.step import For, Launch, Program, arrays_in, steps
 from tinygpu.program.traverse import written
 from tinygpu.record import dataclass
 from tinygpu.schedule import contract
 from tinygpu.schedule.wide import LAUNCHED, moves, widened
 
-CONVERSIONS = ("f16_bits", "f16_value", "bf16_bits", "bf16_value", "round_f16", "round_bf16", "trunc_i32", "trunc_u32", "trunc_i64")
-ANGLES = tuple(row.cuda + end for end in ("f", "") for row in FUNCTION.values() if row.angle)
-COUNTS = range(1, MOST_LANES + 1)
-UPDATES = ("sum", "max", "min")
-MADE = {"shared": "shared_memory(0)", "upto": "counted()", "constant": "constant_memory()"}
-MADE |= {name: f"division({name!r})" for name in ("div", "mod", "ceil")}
-MAKERS = {  # how the prelude makes a name that kernels use; all others are attributes of `names`
-    **MADE,
-    **{name: f"conversion({name!r})" for name in CONVERSIONS},
-    **{name: f"angle_function({name!r})" for name in ANGLES},
-    **{f"shuffle_{way}": f"shuffle({way!r})" for way in ("xor", "up", "down", "idx", "up_any", "down_any")},
-    **{f"atomic_{update}": f"atomic({update!r}, 'global')" for update in UPDATES},
-    **{f"shared_atomic_{update}": f"atomic({update!r}, 'shared')" for update in UPDATES},
-    **{f"{move}{count}": f"wide_{move}({count})" for move in ("load", "store") for count in COUNTS},
-    **{f"shared_{move}{count}": f"wide_{move}({count}, 'shared')" for move in ("load", "store") for count in COUNTS},
-    **{f"streaming_store{count}": f"wide_store({count}, 'streaming')" for count in COUNTS},
-}
-LIBDEVICE = {row.cuda: row for row in FUNCTION.values() if row.cuda and not row.angle}
-TYPES = (*NATIVE, "u64", "u16", "ix")
 BUILTIN = ("range", "min", "max", "abs", "int", "float", "bool")
-CALLED = frozenset((*ANGLES, *(f + end for f, row in LIBDEVICE.items() if not row.keeps for end in ("", "f"))))
-GIVEN = frozenset((*TYPES, *MAKERS, *LIBDEVICE, *(f + "f" for f in LIBDEVICE), "cuda", "inf"))
-OURS = GIVEN | {*BUILTIN, "blockIdx", "threadIdx", "names", "bits", "wide", "block", "thread", "pointer", "void"}
+CALLED = frozenset(name for name, (_, atom) in FUNCTIONS.items() if not FUNCTION[atom.name].keeps)
+OURS = {*INSTRUCTIONS, *BUILTIN, "blockIdx", "threadIdx", "names", "bits", "wide", "block", "thread"}
 NUMERICS = "Products and sums may be contracted to fused multiply-adds; nothing else is relaxed, and reductions keep their order."
-FUNCTIONS = (
+CLOSE = (
     "Functions are libdevice's, within 2 units in the last place by NVIDIA's tests; square roots and divisions are correctly rounded.\n"
     "Sine and cosine are the prelude's: f32 within 1.5 units in the last place, f64 within 2⁻⁵², for |x| ≤ 2³⁰, and NaN beyond."
 )
@@ -137,7 +118,7 @@ def called(text: str) -> set[str]:
     >>> sorted(called("x[ix(g)] = expf(y)  # load4"))
     ['expf', 'ix']
     """
-    return {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)} & GIVEN
+    return {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)} & INSTRUCTIONS.keys()
 
 
 def made(uses: frozenset[str], size: int = 0) -> Lines:
@@ -147,9 +128,10 @@ def made(uses: frozenset[str], size: int = 0) -> Lines:
     ['expf, ix, pointer = names.expf, names.ix, names.pointer', 'load4 = wide_load(4)', "shared_atomic_sum = atomic('sum', 'shared')"]
     """
     static = size if size <= STATIC_BYTES else 0
-    given = sorted(n for n in uses | {"pointer"} if n not in MAKERS)
-    lines = [f"{', '.join(given)} = {', '.join('names.' + n for n in given)}"]
-    rest = [f"{n} = {MAKERS[n]}" for n in sorted(uses) if n in MAKERS and n != "shared"]
+    makers = {n: INSTRUCTIONS[n][0] for n in sorted(uses | {"pointer"}) if n != "shared"}
+    given = [n for n, maker in makers.items() if maker.startswith("names.")]
+    lines = [f"{', '.join(given)} = {', '.join(makers[n] for n in given)}"]
+    rest = [f"{n} = {maker}" for n, maker in makers.items() if n not in given]
     more = "" if static else f"  # the launch gives its {size} bytes"
     return lines + [f"shared = shared_memory({static}){more}"] * ("shared" in uses) + rest
 
@@ -168,7 +150,7 @@ def remarks(program: Program, number: int, uses: frozenset[str]) -> tuple[str, .
         f"grid = ({grid}), block = ({block_})",
         NUMERICS,
         HALF if half else "",
-        FUNCTIONS if uses & CALLED else "",
+        CLOSE if uses & CALLED else "",
     )
 
 
