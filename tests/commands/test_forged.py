@@ -11,64 +11,29 @@ from pathlib import Path
 import pytest
 
 from tinygpu import cli, pipeline
-from tinygpu.commands import rewritten
+from tinygpu.commands import subjects
 from tinygpu.commands.subjects import launcher
 from tinygpu.program.step import Program
 from tinygpu.proof.summary import INTRODUCES
 from tinygpu.validate.cpu import findings
 from tinygpu.validate.launcher import Expected
 
-COPY = """op cp(x: f32[n]) -> (y: f32[n]) {
-  y[i] = x[i]
-}
-
-machine m : cp {
-  work grid = (g: ceil(n / 32)), block = (t: 32)
-  program {
-    y[g*32 + t] = x[g*32 + t] if g*32 + t < n
-  }
-}
-"""
-ALONE = """
-machine m_1 : cp {
-  work grid = (g: ceil(n / 32)), block = (t: 32)
-  program {
-    y[g*32 + t] = x[g*32 + t] if g*32 + t < n
-  }
-}
-"""
-SOME = """
-machine m_1 : cp where n == 100000 {
-  work grid = (g: 3125), block = (t: 32)
-  program {
-    y[g*32 + t] = x[g*32 + t]
-  }
-}
-"""
-OTHER = """op dec(x: f32[n]) -> (y: f32[n]) {
-  y[i] = x[i] - 1
-}
-
-machine d : dec {
-  work grid = (g: ceil(n / 32)), block = (t: 32)
-  program {
-    y[g*32 + t] = x[g*32 + t] - 1 if g*32 + t < n
-  }
-}
-"""
+FILES = Path(__file__).parent / "forged"
+COPY, *MORE, OTHER = ((FILES / f"{name}.tgpu").read_text(encoding="utf-8") for name in ("copy", "alone", "some", "other"))
+ALONE, SOME = (f"\n{text}" for text in MORE)  # a second machine of a file
 M, D = ("m", (), "cp"), ("d", (), "dec")
 
 
-def forged(machines: tuple[rewritten.Choice, ...], *texts: str) -> str:
+def forged(machines: tuple[subjects.Choice, ...], *texts: str) -> str:
     """The module that is written for programs under these names, where nobody looks at either."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Program, "serves", lambda *_: True)
-        patch.setattr(rewritten, "misnamed", lambda *_: ())
-        rewritten.with_docstrings.cache_clear()
-        made = rewritten.with_docstrings("m.tgpu", machines, tuple(f"{INTRODUCES}\n\n{one}" for one in texts))
+        patch.setattr(subjects, "misnamed", lambda *_: ())
+        subjects.with_docstrings.cache_clear()
+        made = subjects.with_docstrings("m.tgpu", machines, tuple(f"{INTRODUCES}\n\n{one}" for one in texts))
         text = pipeline.module("m.tgpu", made)
-        assert rewritten.rewritten(text, "m.py") == text
-    rewritten.with_docstrings.cache_clear()
+        assert subjects.rewritten(text, "m.py") == text
+    subjects.with_docstrings.cache_clear()
     return text
 
 
