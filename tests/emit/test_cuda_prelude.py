@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from tinygpu import runtime
-from tinygpu.emit.cuda import CONVERSIONS
+from tinygpu.program.instruction import CONVERSIONS
 from tinygpu.runtime.values import angle_value, conversion_text
 
 ARCHITECTURES: list[Any] = [(8, 0), (9, 0, "a")]

@@ -38,7 +38,11 @@ def to_machine(program: Program) -> tree.Machine:
     work = () if several(program) else (tree.Work(levels(program.launches[0])),)
     work = of_cpu(work) if program.arch == CPU else work
     return tree.Machine(
-        name, (tree.Name(program.op.name.partition("[")[0]),), (*work, to_tree(program)), program.arch or None, where
+        name,
+        (tree.Name(program.op.name.partition("[")[0]),),
+        (*work, tree.ProgramClause(to_statements(program))),
+        program.arch or None,
+        where,
     )
 
 
@@ -49,11 +53,6 @@ def plain_name(title: str) -> str:
     ('cast_v8_op_narrow__T_f16', '_cast_')
     """
     return "".join(c if c.isalnum() else "_" for c in title.removesuffix("]"))
-
-
-def to_tree(program: Program) -> tree.ProgramClause:
-    """`program → program { … }`."""
-    return tree.ProgramClause(to_statements(program))
 
 
 def to_statements(program: Program) -> tuple[tree.Statement, ...]:
