@@ -7,7 +7,9 @@ composition of arrows. The one idea: everything that tinygpu reasons about is bu
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import get_args
 
+from tinygpu.category.fields import HOLD_TERMS, fields_of, terms_of, with_terms
 from tinygpu.category.monoid import pack, part
 from tinygpu.category.node import (
     BOOL,
@@ -43,6 +45,7 @@ __all__ = [
 
 
 NONE: frozenset[str] = frozenset()
+TERMED = fields_of(get_args(Term), *HOLD_TERMS)
 
 
 def ceildiv(a: Term | int, b: Term | int) -> Term:
@@ -116,7 +119,7 @@ def children(term: Term) -> tuple[Term, ...]:
         return term.args  # type: ignore[union-attr]
     if kind is Read:
         return term.index  # type: ignore[union-attr]
-    return (*(a.extent for a in term.axes), term.guard, term.body) if kind is Fold else ()  # type: ignore[union-attr]
+    return terms_of(term, TERMED[kind]) if TERMED[kind] else ()
 
 
 def walk(term: Term, leave: Callable[[Term], bool] | None = None) -> Iterator[Term]:
@@ -153,14 +156,7 @@ def rebuild(term: Term, change: Callable[[Term], Term], written: bool = False) -
         case Read(tensor, index, dtype, span):
             there = tuple(map(change, index))
             return term if there == index else Read(tensor, there, dtype, span)
-        case Fold(monoid, axes, guard, body, dtype, span):
-            ranges = tuple(map(change, (a.extent for a in axes)))
-            inside = change(guard), change(body)
-            if inside == (guard, body) and all(e == a.extent for e, a in zip(ranges, axes, strict=True)):
-                return term
-            axes = tuple(Axis(a.name, e, a.sort, a.span) for e, a in zip(ranges, axes, strict=True))
-            return Fold(monoid, axes, *inside, dtype, span)
-    return term
+    return with_terms(term, TERMED[term.__class__], change) if children(term) else term
 
 
 def substitute(term: Term, mapping: Mapping[str, Term], written: bool = False) -> Term:
