@@ -33,7 +33,7 @@ def terms(step: Step, facts: bool = False) -> tuple[Term, ...]:
 def map_terms(step: S, change: Callable[[Term], Term]) -> S:
     """The step with another term for each of its own.
 
-    >>> from tinygpu.category.term import Const, Var, substitute
+    >>> from tinygpu.category.term import Axis, Const, Var, substitute
     >>> map_terms(For(Axis("i", Var("n")), ()), lambda term: substitute(term, {"n": Const(3)})).axis.extent
     Const(value=3, dtype='index')
     """
@@ -43,7 +43,7 @@ def map_terms(step: S, change: Callable[[Term], Term]) -> S:
 def map_steps(body: Iterable[Step], change: Callable[[Step], Iterable[Step]]) -> Body:
     """The body with other steps for each of its steps, what is inside of them changed before.
 
-    >>> from tinygpu.category.term import Var
+    >>> from tinygpu.category.term import Axis, Var
     >>> map_steps((Sync(), For(Axis("i", Var("n")), (Sync("warp"),))), lambda step: [] if isinstance(step, Sync) else [step])
     (For(axis=Axis(name='i', extent=Var(name='n', dtype='index'), sort='data'), body=()),)
     """
