@@ -7,9 +7,9 @@ a tuple of these says what is inside, so who only wants to get through has no ca
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
-from tinygpu.category.node import Axis, Term
+from tinygpu.category.node import App, Axis, Read, Term
 from tinygpu.record import replace
 
 H = TypeVar("H")
@@ -19,6 +19,9 @@ HOLD_TERMS = ("Term", "tuple[Term, ...]", "Axis", "tuple[Axis, ...]")  # an axis
 def fields_of(kinds: Iterable[type], *types: str) -> Mapping[type, tuple[str, ...]]:
     """The fields of each kind of term, step, … that are of these types."""
     return {kind: tuple(name for name, of in kind.__annotations__.items() if of in types) for kind in kinds}
+
+
+TERMED = fields_of(get_args(Term), *HOLD_TERMS)
 
 
 def terms_of(holder: Any, fields: Iterable[str]) -> tuple[Term, ...]:
@@ -46,3 +49,13 @@ def with_terms(holder: H, fields: Iterable[str], change: Callable[[Term], Term])
     old = {name: getattr(holder, name) for name in fields}
     new = {name: other(part) for name, part in old.items()}
     return holder if new == old else replace(holder, **new)  # type: ignore[type-var]
+
+
+def children(term: Term) -> tuple[Term, ...]:
+    """The terms directly inside a term (a fold's extents, guard and body included)."""
+    kind = term.__class__
+    if kind is App:
+        return term.args  # type: ignore[union-attr]
+    if kind is Read:
+        return term.index  # type: ignore[union-attr]
+    return terms_of(term, TERMED[kind]) if TERMED[kind] else ()

@@ -7,9 +7,8 @@ composition of arrows. The one idea: everything that tinygpu reasons about is bu
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from typing import get_args
 
-from tinygpu.category.fields import HOLD_TERMS, fields_of, terms_of, with_terms
+from tinygpu.category.fields import TERMED, children, with_terms
 from tinygpu.category.monoid import pack, part
 from tinygpu.category.node import (
     BOOL,
@@ -45,7 +44,6 @@ __all__ = [
 
 
 NONE: frozenset[str] = frozenset()
-TERMED = fields_of(get_args(Term), *HOLD_TERMS)
 
 
 def ceildiv(a: Term | int, b: Term | int) -> Term:
@@ -110,16 +108,6 @@ def select(condition: Term, then: Term, otherwise: Term) -> Term:
         case Const(False):
             return otherwise
     return then if then == otherwise and total(condition) else App("select", (condition, then, otherwise), then.dtype)
-
-
-def children(term: Term) -> tuple[Term, ...]:
-    """The terms directly inside a term (a fold's extents, guard and body included)."""
-    kind = term.__class__
-    if kind is App:
-        return term.args  # type: ignore[union-attr]
-    if kind is Read:
-        return term.index  # type: ignore[union-attr]
-    return terms_of(term, TERMED[kind]) if TERMED[kind] else ()
 
 
 def walk(term: Term, leave: Callable[[Term], bool] | None = None) -> Iterator[Term]:
