@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from tests.syntax.texts import EXAMPLES
-from tinygpu.syntax.build import BUILD, several
 from tinygpu.syntax.grammar import LEVELLESS, compiled, made_of, read_grammar_file, shipped_parser, to_json
 from tinygpu.syntax.lexer import scan, significant
+from tinygpu.syntax.parse import BUILD, several
 from tinygpu.syntax.reader import at_start, run
 
 SPECS = sorted((Path(__file__).resolve().parents[2] / "specs").glob("*.tgpu"))
