@@ -16,16 +16,17 @@ from tinygpu.category.term import Axis, Const, text
 from tinygpu.category.text import unused
 from tinygpu.derive.unpack import unpack
 from tinygpu.derive.wide import wide_accesses
-from tinygpu.emit.cuda_body import Build, body_lines
+from tinygpu.emit.cuda_body import CudaBody
 from tinygpu.emit.cuda_names import first_names, index_names
 from tinygpu.emit.cuda_text import Scope
 from tinygpu.emit.python import Lines, block, docstring, identifier, joined_lines, python_names
-from tinygpu.program.arrays import STATIC_BYTES, arrays, once, shared_places
+from tinygpu.program.arrays import STATIC_BYTES, arrays, shared_places
 from tinygpu.program.instruction import FUNCTIONS, INSTRUCTIONS
 from tinygpu.program.step import For, Launch, Program, arrays_in, steps
 from tinygpu.program.traverse import written
 from tinygpu.record import dataclass
 from tinygpu.schedule import contract
+from tinygpu.schedule.wide import LAUNCHED, moves, widened
 
 BUILTIN = ("range", "min", "max", "abs", "int", "float", "bool")
 CALLED = frozenset(name for name, (_, atom) in FUNCTIONS.items() if not FUNCTION[atom.name].keeps)
@@ -81,22 +82,21 @@ def cuda_source(program: Program) -> str:
 def kernel_source(program: Program, number: int) -> str:
     """The source of one launch's kernel."""
     program = unpack(program)
-    launch = program.launches[number]
-    scope = kernel_scope(program, launch)
+    launch, laid = program.launches[number], widened(program, number)
+    scope = kernel_scope(program, laid)
     taken = {*OURS, *scope.names.values()}
     labels = index_names(program, launch, taken)
     places, size = shared_places(launch)
     firsts = {w.first[-1]: w.access.index[-1] for w in wide_accesses(program) if w.launch == number}
     labels |= first_names(firsts, labels, taken)
-    build = Build(
-        program, number, labels, taken=taken | set(labels.values()), places=places, firsts=firsts, once=once(program, number)
-    )
-    build.swizzled = {name: s for name, s in program.shared.items() if s.layout.swizzle}
+    known = frozenset({*program.op.sizes, *(a.name for a in launch.grid + launch.block)})
+    swizzled = {name: s for name, s in program.shared.items() if s.layout.swizzle}
+    printed = CudaBody(scope, labels, known, taken | set(labels.values()), places, swizzled, firsts)
     decoded = thread_lines(launch, scope)
-    lines = body_lines(build, launch.body, scope, launch.grid + launch.block)
+    lines = printed.lines(laid.body)
     name = unused(identifier(program.name), OURS)
     parameters = kernel_parameters(program)
-    inner = block(f"def {name}({', '.join(scope.names[p.name] for p in parameters)})", [*decoded, *build.declared, *lines])
+    inner = block(f"def {name}({', '.join(scope.names[p.name] for p in parameters)})", [*decoded, *printed.declared, *lines])
     kept = unwritten(program, launch)
     types = [f"{'constant' if p.name in kept else 'pointer'}({p.dtype})" if p.kind == "pointer" else p.dtype for p in parameters]
     signature = ", ".join(types)
@@ -122,7 +122,11 @@ def called(text: str) -> set[str]:
 
 
 def made(uses: frozenset[str], size: int = 0) -> Lines:
-    """The lines that give the prelude's names to a kernel. A block's memory of `size` bytes is static while that is allowed."""
+    """The lines that give the prelude's names to a kernel. A block's memory of `size` bytes is static while that is allowed.
+
+    >>> made(frozenset(("ix", "expf", "load4", "shared_atomic_sum")))
+    ['expf, ix, pointer = names.expf, names.ix, names.pointer', 'load4 = wide_load(4)', "shared_atomic_sum = atomic('sum', 'shared')"]
+    """
     static = size if size <= STATIC_BYTES else 0
     makers = {n: INSTRUCTIONS[n][0] for n in sorted(uses | {"pointer"}) if n != "shared"}
     given = [n for n, maker in makers.items() if maker.startswith("names.")]
@@ -162,7 +166,9 @@ def kernel_scope(program: Program, launch: Launch) -> Scope:
     shapes |= {w.name: w.extents for w in program.workspaces}
     shapes |= {s.name: s.extents for s in shared.values()}
     layouts = {s.name: s.layout for s in shared.values()}
-    return Scope(python_names(spec, OURS), shapes, frozenset(local), layouts=layouts)
+    raw = frozenset(m.cells for m in moves(inside))
+    names = python_names(spec, OURS) | {LAUNCHED.name: "wide"}
+    return Scope(names, shapes, frozenset(local) - raw, raw, layouts=layouts)
 
 
 def thread_lines(launch: Launch, scope: Scope) -> Lines:
