@@ -13,8 +13,7 @@ import pytest
 from tests.program import library
 from tinygpu.cli import main
 from tinygpu.cost.closed import shown
-from tinygpu.cost.measure import measure
-from tinygpu.cost.predict import Assembled, bounds, filled, without_caches
+from tinygpu.cost.measure import Assembled, bounds, filled, measure, without_caches
 from tinygpu.cost.table import page
 from tinygpu.hardware import arch
 from tinygpu.hardware.arch import ARCHITECTURES, arch_named, device_named, devices, resident, room_of

@@ -82,12 +82,8 @@ def test_no_assignment_of_the_library_reads_what_it_wrote() -> None:
     assert sum(plain(derive(m)) for text in some for m in machines(text).values()) > 50
 
 
-def program(name: str) -> Program:
-    return derive(machines(TEXT)[name])
-
-
 def test_unpacked_programs_hold_numbers_and_give_the_same() -> None:
-    one = program("rows")
+    one = derive(machines(TEXT)["rows"])
     plain = unpack(one)
     assert unpack(plain) is plain and {
         s.dtype for s in steps(plain.launches[0].body) if (isinstance(s, Array) and s.owner == "thread")
@@ -103,7 +99,7 @@ def test_unpacked_programs_hold_numbers_and_give_the_same() -> None:
 
 
 def test_every_component_is_evaluated_before_any_is_written() -> None:
-    one = program("swapped")
+    one = derive(machines(TEXT)["swapped"])
     outcome = simulate(one, {"n": 2}, {"x": np.array([5.0, 6.0], np.float32)})
     assert outcome.outputs["y"].tolist() == [4.0, 5.0]
     writes = [s.target for s in steps(unpack(one).launches[0].body) if isinstance(s, Assign)]

@@ -21,14 +21,10 @@ def test_the_library_is_complete() -> None:
 
 
 @pytest.mark.parametrize("path", SPECS, ids=lambda p: p.stem)
-def test_a_spec_opens_with_its_equation_and_has_the_one_style(path: Path) -> None:
+def test_a_spec_opens_with_its_equation_has_the_one_style_and_serves_every_op(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert text.startswith("# ")
     assert format_file(parse(text)) == text
-
-
-@pytest.mark.parametrize("path", SPECS, ids=lambda p: p.stem)
-def test_every_operation_is_served(path: Path) -> None:
     spec = pipeline.load(path)
     assert {op.name for op in spec.spec.ops} == {machine.op.name for machine in spec.machines}
     assert len({machine.name for machine in spec.machines}) >= 2, "two machines or more"

@@ -13,9 +13,9 @@ import pytest
 
 from tests.program.library import SPECS
 from tests.syntax.texts import EXAMPLES
-from tinygpu.syntax.build import BUILD, several
 from tinygpu.syntax.grammar import LEVELLESS, compiled, made_of, read_grammar_file, shipped_parser, to_json
 from tinygpu.syntax.lexer import scan, significant
+from tinygpu.syntax.parse import BUILD, several
 from tinygpu.syntax.reader import at_start, run
 
 TEXTS = {**EXAMPLES, **{path.stem: path.read_text(encoding="utf-8") for path in SPECS}}

@@ -52,10 +52,9 @@ def runner(text: str, name: str, parallel: bool) -> Callable[..., None]:
 def plain_runtime() -> dict[str, Any]:
     """What kernels call of the runtime, as functions of Python."""
     names: dict[str, Any] = {"np": np, "math": math, "njit": lambda **_: lambda f: f, "Any": Any}
-    for file in ("arithmetic", "functions"):
-        tree = ast.parse(Path(runtime.__file__).with_name(f"{file}.py").read_text(encoding="utf-8"))
-        tree.body = [n for n in tree.body if not isinstance(n, ast.ImportFrom) or n.module == "__future__"]
-        exec(compile(tree, file, "exec"), names)
+    tree = ast.parse(Path(runtime.__file__).with_name("arithmetic.py").read_text(encoding="utf-8"))
+    tree.body = [n for n in tree.body if not isinstance(n, ast.ImportFrom) or n.module == "__future__"]
+    exec(compile(tree, "arithmetic", "exec"), names)
     return names
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
+from tinygpu.category.fields import TERMED, children, with_terms
 from tinygpu.category.monoid import pack, part
 from tinygpu.category.node import (
     BOOL,
@@ -109,16 +110,6 @@ def select(condition: Term, then: Term, otherwise: Term) -> Term:
     return then if then == otherwise and total(condition) else App("select", (condition, then, otherwise), then.dtype)
 
 
-def children(term: Term) -> tuple[Term, ...]:
-    """The terms directly inside a term (a fold's extents, guard and body included)."""
-    kind = term.__class__
-    if kind is App:
-        return term.args  # type: ignore[union-attr]
-    if kind is Read:
-        return term.index  # type: ignore[union-attr]
-    return (*(a.extent for a in term.axes), term.guard, term.body) if kind is Fold else ()  # type: ignore[union-attr]
-
-
 def walk(term: Term, leave: Callable[[Term], bool] | None = None) -> Iterator[Term]:
     """The term and everything inside it, outermost first, without what is to be left out."""
     waiting = [term]
@@ -153,14 +144,7 @@ def rebuild(term: Term, change: Callable[[Term], Term], written: bool = False) -
         case Read(tensor, index, dtype, span):
             there = tuple(map(change, index))
             return term if there == index else Read(tensor, there, dtype, span)
-        case Fold(monoid, axes, guard, body, dtype, span):
-            ranges = tuple(map(change, (a.extent for a in axes)))
-            inside = change(guard), change(body)
-            if inside == (guard, body) and all(e == a.extent for e, a in zip(ranges, axes, strict=True)):
-                return term
-            axes = tuple(Axis(a.name, e, a.sort, a.span) for e, a in zip(ranges, axes, strict=True))
-            return Fold(monoid, axes, *inside, dtype, span)
-    return term
+    return with_terms(term, TERMED[term.__class__], change) if children(term) else term
 
 
 def substitute(term: Term, mapping: Mapping[str, Term], written: bool = False) -> Term:
