@@ -116,17 +116,17 @@ def source(file: tree.File, op: tree.Op, dtype: str = "") -> tuple[Declared, ...
 
 def needed(declared: tuple[Declared, ...], *users: object) -> tuple[Declared, ...]:
     """Those of the declarations that are ops, that `users` name, or that one of these names."""
-    words = _words((*users, *(d for d in declared if isinstance(d, tree.Op))))
+    used = words((*users, *(d for d in declared if isinstance(d, tree.Op))))
     found: dict[str, Declared] = {}
-    while more := [d for d in declared if d.name not in found and (isinstance(d, tree.Op) or d.name in words)]:
+    while more := [d for d in declared if d.name not in found and (isinstance(d, tree.Op) or d.name in used)]:
         found.update((d.name, d) for d in more)
-        words |= _words(tuple(more))
+        used |= words(tuple(more))
     return tuple(d for d in declared if d.name in found)
 
 
 def declares(declared: tuple[Declared, ...], dtype: str) -> bool:
     """Whether a dtype stands in the op of these declarations: its tensors have it, or it converts to it."""
-    return any(dtype in _words(d) for d in declared if isinstance(d, tree.Op))
+    return any(dtype in words(d) for d in declared if isinstance(d, tree.Op))
 
 
 def said(file: tree.File, name: str) -> str:
@@ -138,7 +138,7 @@ def said(file: tree.File, name: str) -> str:
     return format_file(tree.File((*mine, machine)))
 
 
-def _words(tree_: object) -> set[str]:
+def words(tree_: object) -> set[str]:
     """Every name in a tree."""
     values = [getattr(node, field.name) for node in nodes(tree_) for field in fields(node)]
     return {word for value in values for word in (value if isinstance(value, tuple) else (value,)) if isinstance(word, str)}
