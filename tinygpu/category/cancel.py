@@ -33,6 +33,7 @@ from tinygpu.category.term import (
     Term,
     Var,
     apply,
+    memoised,
     negation,
     rebuild,
     select,
@@ -119,6 +120,7 @@ def packed(term: App) -> bool:
     return all(isinstance(t, App) and t.op == "pack" and next(islice(walk(t), FEW, None), None) is None for t in term.args)
 
 
+@kept
 def sure(term: Term) -> bool:
     """Whether a term has a value wherever the program is right: it never divides an integer by less than 1 (`defined.state`)."""
     match term:
@@ -153,6 +155,7 @@ def _compared(op: str, a: Term, b: Term) -> bool | None:
     return None if apart is None else bool(FOLDED[op](apart, 0))
 
 
+@memoised
 def _beyond(op: str, x: Term, y: Term) -> bool:
     """Whether `x` is a maximum of which `y` is one operand, or a minimum."""
     return isinstance(x, App) and x.op == op and (y in x.args or any(_beyond(op, inner, y) for inner in x.args))
@@ -180,6 +183,7 @@ def _sum(term: App) -> Term:
     return shorter(term) if sure(term) and limited(term) else term
 
 
+@memoised
 def _narrow(term: Term, dtype: str) -> Term | None:
     """An integer modulo 2ʷ, computed modulo 2ʷ: what wraps in the end may wrap all along. None where something else is done to it."""
     match term:

@@ -6,6 +6,7 @@ sides of a difference share is the same monomial; of `^`, the same operand.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import reduce
@@ -14,7 +15,7 @@ from typing import Any, TypeAlias
 from tinygpu.category.dtype import BITS, SIGNED, nearest
 from tinygpu.category.linear import number, plus, times
 from tinygpu.category.node import kept
-from tinygpu.category.term import FLOATS, App, Const, Term, rebuild, text
+from tinygpu.category.term import FLOATS, App, Const, Term, memoised, rebuild, text
 
 Polynomial: TypeAlias = dict[tuple[Term, ...], Any]  # of `linear`, with fractions
 MOST = 64  # monomials of a polynomial, beyond which nothing is looked for
@@ -40,6 +41,7 @@ def difference(a: Term, b: Term) -> Any:
     return None if form is None else number(form)
 
 
+@kept
 def _leaves(term: Term) -> int:
     """How many operands a sum or product has, all in all."""
     match term:
@@ -77,11 +79,7 @@ def _both(form: Polynomial) -> Polynomial:
             if isinstance(atom, App) and atom.op == "max":
                 rest, other = monomial[:at] + monomial[at + 1 :], App("min", atom.args, atom.dtype)
                 least = next(
-                    (
-                        m
-                        for m in form
-                        if len(m) == len(monomial) and form[m] == c and sorted(map(repr, m)) == sorted(map(repr, (*rest, other)))
-                    ),
+                    (m for m in form if len(m) == len(monomial) and form[m] == c and Counter(m) == Counter((*rest, other))),
                     None,
                 )
                 if least is not None:
@@ -126,6 +124,7 @@ def _exact(number: Fraction | int, dtype: str) -> bool:
     return number < 1 << BITS[dtype] - (dtype in SIGNED)
 
 
+@memoised
 def flips(term: Term) -> Term:
     """The term with each `^` in normal form: integers with `^` are a group in which every element is its own inverse, so a flip is a set of
     operands; solvers that count bits find that again and again.

@@ -69,7 +69,8 @@ def _anew(term: Term, known: Known) -> Term:
             c = TRUE if climbs(c, known) else c
             if isinstance(c, Const):
                 return _settle(then if c.value else otherwise, known)
-            return select(c, _settle(then, known.under(c)), _settle(otherwise, known.under(negation(c))))
+            no = negation(c)
+            return select(c, _settle(then, known.within(c, then)), _settle(otherwise, known.within(no, otherwise)))
         case App("floordiv" | "mod" as op, (a, Const(int(n))), "index") if n > 0:
             return divided(op, _settle(a, known), n, known)
         case App("floordiv" | "mod" as op, (a, n), "index"):

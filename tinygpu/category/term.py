@@ -7,6 +7,8 @@ composition of arrows. The one idea: everything that tinygpu reasons about is bu
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import wraps
+from typing import Any, TypeVar
 
 from tinygpu.category.monoid import pack, part
 from tinygpu.category.node import (
@@ -36,13 +38,15 @@ from tinygpu.category.total import total
 
 __all__ = [
     "ARITHMETIC", "BOOL", "COMPARISONS", "DTYPES", "FALSE", "FLOATS", "FOLDED", "FUNCTIONS", "INDEX", "INTEGERS", "LOGIC",
-    "OPERATIONS", "OTHERS", "SHUFFLES", "SYMBOL", "TRUE", "Algebra", "App", "Axis", "Const", "Fold", "Read", "Term", "Var", "apply", "ceildiv",
-    "children", "conjunction", "conjuncts", "equal", "lift", "negation", "pack", "part", "reads", "rebuild", "select", "substitute",
-    "text", "total", "variables", "walk",
+    "OPERATIONS", "OTHERS", "SHUFFLES", "SYMBOL", "TRUE", "Algebra", "App", "Axis", "Const", "Fold", "Read", "Term", "Var",
+    "apply", "ceildiv", "children", "conjunction", "conjuncts", "equal", "lift", "memoised", "negation", "outer_folds",
+    "outside", "pack", "part", "reads", "rebuild", "select", "substitute", "text", "total", "variables", "walk",
 ]  # fmt: skip
 
 
+T = TypeVar("T")
 NONE: frozenset[str] = frozenset()
+FEW = 32  # parts of a term that is cheaper looked at again than remembered
 
 
 def ceildiv(a: Term | int, b: Term | int) -> Term:
@@ -120,13 +124,74 @@ def children(term: Term) -> tuple[Term, ...]:
 
 
 def walk(term: Term, leave: Callable[[Term], bool] | None = None) -> Iterator[Term]:
-    """The term and everything inside it, outermost first, without what is to be left out."""
-    waiting = [term]
+    """The term and everything inside it, outermost first, without what is to be left out. What stands in several places comes once.
+
+    >>> x = Var("x")
+    >>> [text(t) for t in walk(x * 2 + x)]
+    ['x*2 + x', 'x*2', 'x', '2']
+    """
+    waiting, found = [term], set()
     while waiting:
         here = waiting.pop()
-        if leave is None or not leave(here):
+        if id(here) not in found and (leave is None or not leave(here)):
+            found.add(id(here))
             yield here
             waiting.extend(reversed(children(here)))
+
+
+def outside(term: Term) -> Iterator[Term]:
+    """The parts of a term that are inside no fold, and in no index of a read; outermost first, each once."""
+    waiting: list[Term] = [term]
+    found: set[Term] = set()
+    while waiting:
+        here = waiting.pop()
+        if here not in found:
+            found.add(here)
+            yield here
+            waiting.extend(reversed(here.args) if isinstance(here, App) else ())
+
+
+def outer_folds(term: Term) -> tuple[Fold, ...]:
+    """The folds of a term that are inside no other, each once."""
+    return tuple(part for part in outside(term) if isinstance(part, Fold))
+
+
+def memoised(function: Callable[..., T], few: int = FEW) -> Callable[..., T]:
+    """The same function of a term and whatever else, asked once of each term that has not few parts within one call from outside: a value that
+    was made in a few steps may have, written out, as many parts as there are powers of two.
+
+    >>> asked = []
+    >>> @once
+    ... def doubled(term):
+    ...     asked.append(term)
+    ...     return rebuild(term, doubled)
+    >>> value = Var("x")
+    >>> for _ in range(50):
+    ...     value = App("add", (value, value))
+    >>> doubled(value) == value, value.parts > 10**15, len(asked) < 10 * FEW
+    (True, True, True)
+    """
+    known: dict[tuple[Any, ...], Any] = {}
+
+    @wraps(function)
+    def shared(*given: Any, **named: Any) -> T:
+        term = given[0] if isinstance(given[0], Algebra) else given[1]
+        if term.parts < few:
+            return function(*given, **named)
+        key = (*map(id, given), *map(id, named.values()))
+        if key in known:
+            return known[key][0]  # type: ignore[no-any-return]
+        outside = not known
+        known.setdefault((), ...)
+        try:
+            found = function(*given, **named)
+            known[key] = found, (given, named)  # with what it was given, as a number is another one's when that is gone
+            return found
+        finally:
+            if outside:
+                known.clear()
+
+    return shared
 
 
 def rebuild(term: Term, change: Callable[[Term], Term], written: bool = False) -> Term:
@@ -173,8 +238,11 @@ def substitute(term: Term, mapping: Mapping[str, Term], written: bool = False) -
     >>> text(substitute(Fold("sum", (k,), TRUE, Read("x", (i, Var("k") * size), "f32"), "f32"), {"i": Var("k")}))
     'sum[k__ < n] x[k, k__*k_]'
     """
-    if mapping.keys().isdisjoint(variables(term)):
-        return term
+    return term if mapping.keys().isdisjoint(variables(term)) else _composed(term, mapping, written)
+
+
+@memoised
+def _composed(term: Term, mapping: Mapping[str, Term], written: bool) -> Term:
     match term:
         case Var(name):
             return mapping[name]
@@ -187,6 +255,7 @@ def substitute(term: Term, mapping: Mapping[str, Term], written: bool = False) -
     return rebuild(term, lambda child: substitute(child, mapping, written), written)
 
 
+@memoised
 def exchange(term: Term, parts: Mapping[Term, Term]) -> Term:
     """The term with others for some of its parts, outermost first."""
     return parts[term] if term in parts else rebuild(term, lambda child: exchange(child, parts))
@@ -241,6 +310,12 @@ def tensors(term: Term) -> frozenset[str]:
 
 
 @kept
+def folds(term: Term) -> bool:
+    """Whether a fold stands in a term, but not in the index of a read."""
+    return isinstance(term, Fold) or (isinstance(term, App) and any(map(folds, term.args)))
+
+
+@kept
 def plain(term: Term) -> bool:
     """Whether no tensor is read in a term, and nothing folded."""
     return not isinstance(term, Read | Fold) and all(map(plain, children(term)))
@@ -253,20 +328,6 @@ def shuffled(term: Term) -> bool:
 
 
 @kept
-def size(term: Term) -> tuple[int, int]:
-    """How many parts a term has, written out, and how many inside of each other.
-
-    >>> x = Var("x")
-    >>> size(x * 2 + x)
-    (5, 3)
-    """
-    parts, deep = 1, 0
-    for more, below in map(size, children(term)):
-        parts, deep = parts + more, below if below > deep else deep
-    return parts, deep + 1
-
-
-@kept
 def whole(term: Term) -> bool:
     """Whether a term is about indices alone: no value of a tensor's dtype stands in it.
 
@@ -275,6 +336,17 @@ def whole(term: Term) -> bool:
     (True, False, False)
     """
     return term.dtype in (INDEX, BOOL) and not isinstance(term, Read | Fold) and all(map(whole, children(term)))
+
+
+@kept
+def different(term: Term) -> int:
+    """How many different parts a term has.
+
+    >>> x = Var("x")
+    >>> different((x + 1) * (x + 1))
+    4
+    """
+    return sum(1 for _ in walk(term))
 
 
 def reads(term: Term) -> tuple[Read, ...]:

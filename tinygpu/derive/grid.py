@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from tinygpu.category.monoid import as_monoid
 from tinygpu.category.owner import Arrow
-from tinygpu.category.term import Axis, Const, Fold, Var
+from tinygpu.category.term import Axis, Const, Fold, Var, outer_folds
 from tinygpu.derive.factors import cut, in_order, refactored, restricted
 from tinygpu.derive.nest import Build
 from tinygpu.derive.reduce import extent, lanes, strides
-from tinygpu.model.across import atomic, left, outermost, whole_fold, without
+from tinygpu.model.across import atomic, left, whole_fold, without
 from tinygpu.model.machine import Launch, Phase
 from tinygpu.model.op import Equation
 from tinygpu.model.prefix import scans
@@ -31,7 +31,7 @@ def opened(phase: Phase) -> tuple[Phase, ...]:
     equation, owner = phase.equation, phase.owner
     along = scans(phase)
     made: list[Phase] = []
-    for fold, name in zip(outermost(equation.value), phase.parts, strict=True):
+    for fold, name in zip(outer_folds(equation.value), phase.parts, strict=True):
         if name:
             grid = left(phase, fold)
             more = tuple(Axis(f"grid {a.name}", a.extent, "data", a.span) for a in grid)  # no index of an equation has such a name

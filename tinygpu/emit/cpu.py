@@ -14,7 +14,7 @@ from collections.abc import Collection
 from tinygpu.category.bounds import natural
 from tinygpu.category.dtype import NUMPY
 from tinygpu.category.linear import stride
-from tinygpu.category.term import FLOATS, Axis, Const, Term, conjunction, conjuncts, size, text, variables
+from tinygpu.category.term import FLOATS, Axis, Const, Term, conjunction, conjuncts, text, variables
 from tinygpu.derive.factors import row_major
 from tinygpu.derive.unpack import unpack
 from tinygpu.emit.cpu_body import Body, shared
@@ -131,7 +131,7 @@ def work_count(launch: Launch, sizes: Collection[str], writer: Writer) -> str:
 
     def depth(site: Site) -> tuple[int, ...]:
         extents = [loop.axis.extent for loop in site.loops]
-        return sum(bool(variables(e)) for e in extents), -len(extents), -sum(size(e)[0] for e in extents)
+        return sum(bool(variables(e)) for e in extents), -len(extents), -sum(e.parts for e in extents)
 
     site = max(sites(launch.body), key=depth, default=None)
     loops = tuple(loop.axis for loop in site.loops) if site else ()

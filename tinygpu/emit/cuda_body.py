@@ -22,6 +22,7 @@ from tinygpu.category.term import (
     Term,
     Var,
     conjuncts,
+    memoised,
     reads,
     rebuild,
     text,
@@ -161,6 +162,7 @@ def with_cells(loop: For, moves: tuple[Move, ...]) -> tuple[Step, ...]:
     cells = {m.wide.access: m.cells for m in moves}
     lane = (Var(loop.axis.name),)
 
+    @memoised
     def term(t: Term) -> Term:
         if isinstance(t, Read) and t in cells:
             return Read(cells[t], lane, t.dtype)
@@ -236,6 +238,7 @@ def shuffled_first(build: Build, step: Assign, scope: Scope) -> tuple[Lines, Ass
     lines: Lines = []
     kept: dict[Term, Read] = {}
 
+    @memoised
     def made(term: Term) -> Term:
         nonlocal scope
         inner = rebuild(term, made)

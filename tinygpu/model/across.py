@@ -15,21 +15,28 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tinygpu.category.monoid import as_monoid, has_atomic
-from tinygpu.category.term import TRUE, App, Axis, Const, Fold, Read, Term, Var, conjunction, rebuild, substitute, variables, walk
+from tinygpu.category.term import (
+    TRUE,
+    App,
+    Axis,
+    Const,
+    Fold,
+    Read,
+    Term,
+    Var,
+    conjunction,
+    memoised,
+    outer_folds,
+    rebuild,
+    substitute,
+    variables,
+    walk,
+)
 from tinygpu.model.machine import Phase
 from tinygpu.model.op import Equation, Op, Tensor
 from tinygpu.model.prefix import Prefix, scans
 from tinygpu.model.problems import Problems
 from tinygpu.record import replace
-
-
-def outermost(term: Term) -> tuple[Fold, ...]:
-    """The folds of a term that stand in no other fold, each once."""
-    if isinstance(term, Fold):
-        return (term,)
-    if isinstance(term, App):
-        return tuple(dict.fromkeys(f for arg in term.args for f in outermost(arg)))
-    return ()
 
 
 def factors(phase: Phase, fold: Fold) -> tuple[Axis, ...]:
@@ -56,7 +63,7 @@ def atomic(phase: Phase) -> frozenset[str]:
 
 def nested(phase: Phase) -> tuple[Fold, ...]:
     """The folds that stand in other folds."""
-    return tuple(t for fold in outermost(phase.equation.value) for t in walk(fold.body) if isinstance(t, Fold))
+    return tuple(t for fold in outer_folds(phase.equation.value) for t in walk(fold.body) if isinstance(t, Fold))
 
 
 def incomplete(phase: Phase) -> tuple[Axis, ...]:
@@ -68,13 +75,13 @@ def incomplete(phase: Phase) -> tuple[Axis, ...]:
 
 def partial(phase: Phase, fresh: Callable[[str], str]) -> Phase:
     """The phase with a workspace for each outermost fold that it leaves open."""
-    names = tuple(fresh(f"{phase.equation.target}_part") if left(phase, f) else "" for f in outermost(phase.equation.value))
+    names = tuple(fresh(f"{phase.equation.target}_part") if left(phase, f) else "" for f in outer_folds(phase.equation.value))
     return replace(phase, parts=names)
 
 
 def workspaces(phase: Phase) -> tuple[Tensor, ...]:
     """The workspaces of a phase: over the axes of its output, then over the grid factors."""
-    folds = zip(outermost(phase.equation.value), phase.parts, strict=False)
+    folds = zip(outer_folds(phase.equation.value), phase.parts, strict=False)
     axes, along = phase.equation.axes, scans(phase)
     shapes = ((fold, name, (*without(axes, along.get(fold)), *left(phase, fold))) for fold, name in folds if name)
     return tuple(Tensor(name, fold.dtype, tuple(a.extent for a in shape), "workspace", fold.span) for fold, name, shape in shapes)
@@ -87,8 +94,9 @@ def without(axes: tuple[Axis, ...], one: Prefix | None) -> tuple[Axis, ...]:
 
 def continued(phase: Phase) -> Equation:
     """The equation that is left: each fold that was begun goes on over the grid factors, now indices of the equation."""
-    begun = {f: n for f, n in zip(outermost(phase.equation.value), phase.parts, strict=False) if n}
+    begun = {f: n for f, n in zip(outer_folds(phase.equation.value), phase.parts, strict=False) if n}
 
+    @memoised
     def change(term: Term) -> Term:
         if not isinstance(term, Fold) or term not in begun:
             return rebuild(term, change) if isinstance(term, App) else term
@@ -140,7 +148,7 @@ def open_grid(phase: Phase, problems: Problems) -> None:
     """Says that a fold over the grid is not completed."""
     value, names = phase.equation.value, [a.name for a in incomplete(phase)]
     inner = next((t for t in nested(phase) if left(phase, t)), None)
-    fold = inner or next(t for t in outermost(value) if left(phase, t))
+    fold = inner or next(t for t in outer_folds(value) if left(phase, t))
     words = {"monoid": fold.monoid, "target": phase.equation.target, "names": names, "first": names[0], "over": ", ".join(names)}
     if inner:
         problems.say("TG533.nested", fold.span, phase.span, **words)
@@ -171,7 +179,7 @@ def whole_fold(one: Prefix, equation: Equation) -> Fold:
 def heads(phase: Phase, fresh: Callable[[str], str]) -> tuple[Equation, ...]:
     """The equations of the second launch: what comes before each block, one for each scan."""
     made: list[Equation] = []
-    parts = dict(zip(outermost(phase.equation.value), phase.parts, strict=True))
+    parts = dict(zip(outer_folds(phase.equation.value), phase.parts, strict=True))
     for fold, (one, grid) in blocks(phase).items():
         around = without(phase.equation.axes, one)
         here = Axis(grid.name, grid.extent, "data", grid.span)
@@ -214,7 +222,7 @@ def start(phase: Phase, one: Prefix, grid: Axis) -> Term:
 def check_open(phase: Phase, problems: Problems, launches: int) -> bool:
     """Whether a scan that the grid leaves open can go on in later launches. Says if not."""
     scan = scans(phase)
-    folds = [f for f in outermost(phase.equation.value) if left(phase, f)]
+    folds = [f for f in outer_folds(phase.equation.value) if left(phase, f)]
     if any(f not in scan for f in folds):
         message = "TG533.beside"
     elif any(len(left(phase, f)) > 1 for f in folds):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tinygpu.category.term import Read, Term, rebuild, walk
+from tinygpu.category.term import Read, Term, memoised, outer_folds, rebuild, walk
 from tinygpu.category.text import claimed
 from tinygpu.diagnostic import Span
 from tinygpu.model import across
@@ -93,13 +93,14 @@ def _targets(one: Clauses, clauses: Clauses, op: Op, scope: Scope) -> tuple[str,
 
 def _put_in(equation: Equation, op: Op) -> bool:
     """Whether an equation may be put in where its value is read: an intermediate without a fold."""
-    return equation.target not in (t.name for t in op.outputs) and not across.outermost(equation.value)
+    return equation.target not in (t.name for t in op.outputs) and not outer_folds(equation.value)
 
 
 def _equations(op: Op, named: set[str], scope: Scope, place: Span) -> dict[str, Equation]:
     """The equations by target; those that no launch evaluates are put in where they are read, or missed."""
     found: dict[str, Equation] = {}
 
+    @memoised
     def put(term: Term) -> Term:
         term = rebuild(term, put)
         inner = isinstance(term, Read) and term.tensor not in named and term.tensor in found

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from tinygpu.category.owner import Arrow
-from tinygpu.category.term import Axis, Fold, Read, Term, rebuild, walk
+from tinygpu.category.term import Axis, Fold, Read, Term, memoised, rebuild, walk
 from tinygpu.diagnostic import NOWHERE, Span
 from tinygpu.model.op import Equation, Op, Tensor
 from tinygpu.model.tile import BLOCK, Sought, Stage
@@ -99,6 +99,7 @@ def inlined(phases: Sequence[Phase], staged: Sequence[Sought] = (), kept: Collec
         inside = (BLOCK, *phase.owner.domain.names)
         return [s for s in staged if s.at in inside and early == (s.tensor in made)]
 
+    @memoised
     def put(term: Term) -> Term:
         term = rebuild(term, put)
         if isinstance(term, Read) and term.tensor in done and term.tensor not in kept:
@@ -113,6 +114,7 @@ def inlined(phases: Sequence[Phase], staged: Sequence[Sought] = (), kept: Collec
     return {p.equation.target: _named(done[p.equation.target].value, here(p, early=False)) for p in phases}
 
 
+@memoised
 def _named(term: Term, sought: Sequence[Sought]) -> Term:
     """The term with the reads that are sought bearing the names of their stages."""
     term = rebuild(term, lambda inner: _named(inner, sought))

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tinygpu.category.dtype import SIGNED
-from tinygpu.category.region import Region, operands
+from tinygpu.category.region import Region, Visited, operands
 from tinygpu.category.term import (
     BOOL,
     FALSE,
@@ -27,6 +27,7 @@ from tinygpu.category.term import (
     Term,
     conjunction,
     negation,
+    outer_folds,
     text,
     total,
 )
@@ -133,42 +134,38 @@ def zero(dtype: str) -> Const:
     return Const(0.0 if dtype in FLOATS else 0, dtype)
 
 
-def outer_folds(term: Term) -> tuple[Fold, ...]:
-    """The folds of a term that are inside no other, each once."""
-    match term:
-        case Fold():
-            return (term,)
-        case App(_, args):
-            return tuple(dict.fromkeys(f for a in args for f in outer_folds(a)))
-    return ()
-
-
 def among(term: Partial, point: Region, known: tuple[tuple[Partial, Region], ...]) -> bool:
     """Whether the same is evaluated there too, at least wherever it is here."""
     return any(term == t and set(there.guard) <= set(point.guard) for t, there in known)
 
 
 def partial(
-    term: Term, point: Region, folds: bool = False, known: tuple[tuple[Partial, Region], ...] | None = ()
+    term: Term,
+    point: Region,
+    folds: bool = False,
+    known: tuple[tuple[Partial, Region], ...] | None = (),
+    visited: Visited | None = None,
 ) -> Iterator[tuple[Partial, Region]]:
     """The partial operations of a value, each at the point where it is evaluated; with `folds` those inside of folds too. Folds that compute
     with what may be infinite are such.
 
-    Of `and` and `or` one operand may be enough: where those of `known` are such a term it is the same as theirs; with None each is one operation.
+    Of `and` and `or` one operand may be enough: where those of `known` are such a term it is the same as theirs; with None each is one
+    operation, and what is found is given.
     """
+    visited = visited or Visited(given=known is None)
+    if isinstance(term, Read) or (here := visited.next(term, point)) is None:
+        return
     match term:
-        case Read():
-            return
-        case App("and" | "or") if not total(term) and (known is None or among(term, point, known)):
+        case App("and" | "or") if not total(term) and (known is None or among(term, here, known)):
             if known is None:
-                yield term, point
+                yield term, here
             return
         case App(op) if op in PARTIAL or (op != "select" and mixing(term)):
-            yield term, point
+            yield term, here
         case Fold():
             if blending(term):
-                yield term, point
+                yield term, here
             if not folds:
                 return
-    for part, where in operands(term, point):
-        yield from partial(part, where, folds, known)
+    for part, where in operands(term, here):
+        yield from partial(part, where, folds, known, visited)

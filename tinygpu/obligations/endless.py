@@ -25,6 +25,7 @@ from tinygpu.category.term import (
     Term,
     Var,
     equal,
+    memoised,
     negation,
     rebuild,
     substitute,
@@ -154,6 +155,7 @@ class _Names:
             self.put[self.known[term].name] = term
         return self.known[term]
 
+    @memoised
     def leaves(self, term: Term) -> Term:
         """The term with a symbol for each fold, and for each component of a value of several."""
         match term:
@@ -174,6 +176,7 @@ class _Names:
         self.ends[symbol.name] = apart(term, LOW, self.point, self.ends), apart(term, HIGH, self.point, self.ends)
         return symbol
 
+    @memoised
     def numbers(self, term: Term) -> Term:
         """The term with a symbol for each largest part that no infinity is in."""
         if isinstance(term, Const | Var) or self.endless(term):

@@ -28,6 +28,7 @@ from tinygpu.category.term import (
     conjunction,
     conjuncts,
     fresh,
+    memoised,
     rebuild,
     select,
     substitute,
@@ -122,6 +123,7 @@ def at_home(term: Term, condition: Term, previous: Read) -> Term:
     }
     pinned = tuple(pins.get(formal, formal) for formal in previous.index)
 
+    @memoised
     def put(t: Term) -> Term:
         return previous if isinstance(t, Read) and t.tensor == previous.tensor and t.index == pinned else rebuild(t, put)
 

@@ -28,7 +28,9 @@ from tinygpu.category.term import (
     children,
     conjunction,
     fresh,
+    memoised,
     negation,
+    outside,
     plain,
     reads,
     rebuild,
@@ -155,6 +157,7 @@ def spread(part: Term, wanted: Fold) -> Iterator[Term]:
     yield part
 
 
+@memoised
 def neat(term: Term, level: int, depth: int = 0, laws: bool = True) -> Term:
     """The same value with binders named by their place, and without units: equal folds are equal terms.
 
@@ -196,20 +199,13 @@ def met(value: Term, claim: Term) -> Term:
 
     theirs = [(form, t) for t in (outside(claim) if value != claim else ()) if (form := computed(t)) is not None]
 
+    @memoised
     def put(term: Term) -> Term:
         form = computed(term)
         found = next((t for other, t in theirs if form == other and t.dtype == term.dtype), None)
         return found if found is not None else term if isinstance(term, Fold) else rebuild(term, put)
 
     return put(value) if theirs else value
-
-
-def outside(term: Term) -> Iterator[Term]:
-    """The subterms that are inside no fold, outermost first."""
-    yield term
-    if isinstance(term, App):
-        for a in term.args:
-            yield from outside(a)
 
 
 def cancelled(claim: Claim) -> Claim:
@@ -226,6 +222,7 @@ def _changed(claim: Claim, change: Callable[[Term], Term]) -> Claim:
     return claim if new == said else replace(claim, hypotheses=tuple(hypotheses), goal=goal)
 
 
+@memoised
 def put(term: Term, old: Term, new: Term, view: object = None) -> Term:
     """The term with one subterm, seen through `view` where it is a fold, replaced."""
     if term == old or (view is not None and isinstance(term, Fold) and view(term) == old):  # type: ignore[operator]
@@ -235,6 +232,7 @@ def put(term: Term, old: Term, new: Term, view: object = None) -> Term:
     return rebuild(term, lambda t: put(t, old, new, view))
 
 
+@memoised
 def expand(term: Term) -> Term:
     """Folds over a small constant box, written out, if that makes few pieces with the folds that are inside of them."""
     match term:

@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tinygpu.category.region import Region
-from tinygpu.category.term import FALSE, Read, Term, rebuild, substitute
+from tinygpu.category.term import FALSE, Term, substitute
 from tinygpu.diagnostic import Label
-from tinygpu.model.op import Op
+from tinygpu.model.op import Op, put_in
 from tinygpu.obligations.body import same
 from tinygpu.obligations.cells import FRESH
 from tinygpu.obligations.defined import evaluated
@@ -65,17 +65,7 @@ def element(op: Op, tensor: str, index: tuple[Term, ...], point: Region) -> Term
 
 def inlined(op: Op, value: Term) -> Term:
     """A value with every intermediate replaced by its equation."""
-    names = {t.name for t in op.intermediates}
-
-    def put(term: Term) -> Term:
-        match term:
-            case Read(name, index) if name in names:
-                equation = op.equation(name)
-                bind = {a.name: put(i) for a, i in zip(equation.axes, index, strict=True)}
-                return put(substitute(equation.value, bind))
-        return rebuild(term, put)
-
-    return put(value)
+    return put_in(value, {t.name: op.equation(t.name) for t in op.intermediates})
 
 
 def holds(program: Program, trace: Trace) -> Iterator[Claim]:
@@ -112,7 +102,7 @@ def initialised(program: Program, trace: Trace) -> Iterator[Claim]:
         span = value.span
         for read, point in guarded_reads(value.term, value.point):
             if read.tensor.startswith(LARGE):
-                reason = f"it has more than {FOLLOWED:,} parts when it is written out; say with `holds` what a cell holds"
+                reason = f"it has more than {FOLLOWED:,} different parts; say with `holds` what a cell holds"
                 yield Gap("initialised", "TG501", "a value is too large to be followed", reason, (Label(span, "read here"),))
                 return  # and all that is made of it
             if read.tensor.endswith((FRESH, UNSOLVED)):  # what has no closed form may hide a cell that nobody wrote

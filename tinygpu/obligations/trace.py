@@ -10,8 +10,23 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
-from tinygpu.category.region import Region, operands
-from tinygpu.category.term import INDEX, Axis, Fold, Read, Term, Var, conjuncts, fresh, reads, rebuild, tensors, variables, whole
+from tinygpu.category.region import Region, Visited, operands
+from tinygpu.category.term import (
+    INDEX,
+    Axis,
+    Fold,
+    Read,
+    Term,
+    Var,
+    conjuncts,
+    fresh,
+    memoised,
+    reads,
+    rebuild,
+    tensors,
+    variables,
+    whole,
+)
 from tinygpu.diagnostic import Span
 from tinygpu.obligations.cells import Cells, State
 from tinygpu.obligations.made import View, single
@@ -166,24 +181,27 @@ def guarded_reads(term: Term, point: Region) -> list[tuple[Read, Region]]:
     return [(t, where) for t, where in evaluated_in(term, point) if isinstance(t, Read)]
 
 
-def evaluated_in(term: Term, point: Region) -> Iterator[tuple[Term, Region]]:
+def evaluated_in(term: Term, point: Region, visited: Visited | None = None) -> Iterator[tuple[Term, Region]]:
     """What is read and computed of values in a term, the innermost first, each at the point where it is evaluated."""
-    if whole(term):
+    visited = visited or Visited()
+    if whole(term) or (here := visited.next(term, point)) is None:
         return
-    for part, where in operands(term, point):
-        yield from evaluated_in(part, where)
-    yield term, point
+    for part, where in operands(term, here):
+        yield from evaluated_in(part, where, visited)
+    yield term, here
 
 
-def index_terms(term: Term, point: Region) -> Iterator[tuple[Term, Region]]:
+def index_terms(term: Term, point: Region, visited: Visited | None = None) -> Iterator[tuple[Term, Region]]:
     """The largest index terms of an expression, each where it is computed."""
+    visited = visited or Visited()
     if term.dtype == INDEX:
         yield term, point
-        return
-    for part, where in () if isinstance(term, Fold) else operands(term, point):
-        yield from index_terms(part, where)
+    elif not isinstance(term, Fold) and (here := visited.next(term, point)) is not None:
+        for part, where in operands(term, here):
+            yield from index_terms(part, where, visited)
 
 
+@memoised
 def replaced(term: Term, cells: State) -> Term:
     """The term with reads of the named arrays replaced by cells; binders step aside for what a cell speaks of."""
     if cells.keys().isdisjoint(tensors(term)):

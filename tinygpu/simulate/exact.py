@@ -16,7 +16,7 @@ from tinygpu.category import reals
 from tinygpu.category.monoid import Carrier
 from tinygpu.category.number import Array, Value, load
 from tinygpu.category.real import REAL, Beyond, Real, Undefined
-from tinygpu.category.term import FLOATS, App, Fold, Term, rebuild
+from tinygpu.category.term import FLOATS, App, Fold, Term, memoised, rebuild
 from tinygpu.derive.unpack import unpack
 from tinygpu.model.op import Op
 from tinygpu.program.step import Array as Declared
@@ -97,6 +97,7 @@ def _op(op: Op, dtype: str) -> Op:
     return replace(op, inputs=inputs, outputs=outputs, intermediates=intermediates, equations=equations)
 
 
+@memoised
 def with_floats(term: Term, dtype: str) -> Term:
     """The term with one dtype for all floats.
 
