@@ -75,7 +75,7 @@ class Region:
 
 
 EVERYWHERE = Region()
-LARGE = 1000  # parts of a term, written out, that is not looked at again where less is asked
+LARGE = 100  # parts of a term, written out, that is not looked at again where less is asked
 WAYS = 4  # to such a term, each at its own region; of all others one region
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tinygpu.category.dtype import SIGNED
+from tinygpu.category.node import kept
 from tinygpu.category.region import Region, Visited, operands
 from tinygpu.category.term import (
     BOOL,
@@ -25,6 +26,7 @@ from tinygpu.category.term import (
     Fold,
     Read,
     Term,
+    children,
     conjunction,
     negation,
     outer_folds,
@@ -94,7 +96,7 @@ def decided(term: Partial, point: Region, ends: Ends) -> Term:
 
 def state(program: Program, trace: Trace) -> Iterator[Claim]:
     """No integer is divided by less than 1, whatever the equation says and whoever needs the result."""
-    for value in trace.of(Value):
+    for value in (v for v in trace.of(Value) if divides(v.term)):
         span = value.span
         for term, point in partial(value.term, value.point, folds=True):
             match term:
@@ -106,6 +108,13 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
                     title, sentence = f"{text(term)} may divide by less than 1", f"{text(term)} divides by 1 or more"
                     labels = (Label(span, "computed here"),)
                     yield Obligation("defined", "TG510", title, sentence, point.facts, condition(term), labels, PROMISE)
+
+
+@kept
+def divides(term: Term) -> bool:
+    """Whether an integer is divided in a term."""
+    own = isinstance(term, App) and term.op in ("div", "floordiv", "mod") and term.dtype in INTEGERS
+    return own or any(map(divides, children(term)))
 
 
 def natural(term: App, point: Region, span: Span) -> Obligation:

@@ -176,18 +176,27 @@ def every_cell(program: Program, cells: Cells) -> Region:
     return Region(tuple(Axis(f, e) for f, e in cells.extents.items()), preconditions(program))
 
 
-def guarded_reads(term: Term, point: Region) -> list[tuple[Read, Region]]:
-    """Every read of a term, with the point at which it is really evaluated: only the branch that is taken, inside its folds."""
-    return [(t, where) for t, where in evaluated_in(term, point) if isinstance(t, Read)]
+def guarded_reads(term: Term, point: Region, ends: tuple[str, ...] = ("",)) -> list[tuple[Read, Region]]:
+    """Every read of a term, with the point at which it is really evaluated: only the branch that is taken, inside its folds. Those of other names
+    than end so are left out."""
+
+    def plain(part: Term) -> bool:
+        return not any(name.endswith(ends) for name in tensors(part))
+
+    found = ((t, where) for t, where in evaluated_in(term, point, plain) if isinstance(t, Read))
+    return [(t, where) for t, where in found if t.tensor.endswith(ends)]
 
 
-def evaluated_in(term: Term, point: Region, visited: Visited | None = None) -> Iterator[tuple[Term, Region]]:
-    """What is read and computed of values in a term, the innermost first, each at the point where it is evaluated."""
+def evaluated_in(
+    term: Term, point: Region, leave: Callable[[Term], bool] = whole, visited: Visited | None = None
+) -> Iterator[tuple[Term, Region]]:
+    """What is read and computed of values in a term, the innermost first, each at the point where it is evaluated; without what is to be left
+    out."""
     visited = visited or Visited()
-    if whole(term) or (here := visited.next(term, point)) is None:
+    if leave(term) or (here := visited.next(term, point)) is None:
         return
     for part, where in operands(term, here):
-        yield from evaluated_in(part, where, visited)
+        yield from evaluated_in(part, where, leave, visited)
     yield term, here
 
 
