@@ -21,7 +21,7 @@ EDITS = {  # name: spec and machine, behind what, what is changed, to what, the 
     "a guard too wide": (TILE, KERNEL, "if i_2 < M:", "if i_2 <= M:", "TG820", ""),
     "a condition too wide": (TILE, KERNEL, "wide and ix(j_20 + 3) < N", "wide and ix(j_20 + 3) <= ix(N + 1)", "TG820", ""),
     "a barrier removed": (TILE, "acc[ri, rh, rj] += ", "cuda.syncthreads()", "pass", "TG820", ""),
-    "a barrier of the warp": (TILE, KERNEL, "cuda.syncthreads()", "cuda.syncwarp()", "TG820", "is a barrier of the warp"),
+    "a barrier of the warp": (TILE, KERNEL, "cuda.syncthreads()", "cuda.syncwarp()", "TG820", "calls cuda.syncwarp"),
     "a loop bound": (TILE, KERNEL, "for ri in upto(ix(8))", "for ri in upto(ix(7))", "TG820", "makes 7"),
     "no accumulation": (TILE, KERNEL, "acc[ri, rh, rj] += ", "acc[ri, rh, rj] = ", "TG820", "gives"),
     "where a wide load starts": (TILE, KERNEL, "load4(A_v, A, ix(ix(i*K) + k0))", "load4(A_v, A, ix(ix(i*K) + i))", "TG820", ""),

@@ -36,7 +36,8 @@ from tinygpu.derive.wide import Wide, hoisted, wide_in
 from tinygpu.diagnostic import Span
 from tinygpu.program.arrays import arrays
 from tinygpu.program.space import INPUT
-from tinygpu.program.step import Array, Assign, Fact, For, If, Program, Step, Sync
+from tinygpu.program.step import Array, Assign, Call, Fact, For, If, Program, Step, Sync
+from tinygpu.program.traverse import terms
 from tinygpu.record import dataclass, replace
 
 FLOPS: Mapping[str, int] = {"fma": 2, "add": 1, "mul": 1, "divide": 1, "special": 1}  # the others are no floating-point operations
@@ -140,15 +141,16 @@ def _body(walk: _Walk, body: tuple[Step, ...], axes: tuple[Axis, ...], guard: Te
                 yield from _vector(walk, step, axes, guard)
             case For(axis, inner):
                 yield from _body(walk, inner, (*axes, axis), guard)
-            case If(condition, inner):
-                here, touched = walk.here(axes, guard, step.span), Touched()
-                yield from _values(here, (condition,), walk, touched)
-                yield from _touched(here, touched, walk)
-                yield from _body(walk, inner, axes, conjunction(guard, condition))
             case Assign():
                 yield from _assign(walk, step, axes, guard)
-            case Sync(scope):
-                yield Meeting(walk.here(axes, guard, step.span), "barrier" if scope == "block" else "warp barrier")
+            case If() | Call():
+                here, touched = walk.here(axes, guard, step.span), Touched()
+                yield from _values(here, terms(step), walk, touched)
+                yield from _touched(here, touched, walk)
+                if isinstance(step, If):
+                    yield from _body(walk, step.body, axes, conjunction(guard, step.guard))
+                if isinstance(step, Sync):
+                    yield Meeting(here, step.word)
             case Array() | Fact():
                 pass  # nothing is done
             case _:

@@ -9,12 +9,14 @@ together it runs in turn, between barriers.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from math import log2, prod
 
 from tinygpu.category.bounds import natural
 from tinygpu.category.dtype import NUMPY
+from tinygpu.category.evaluate import evaluate
 from tinygpu.category.linear import stride
-from tinygpu.category.term import FLOATS, Axis, Const, Term, conjunction, conjuncts, text, variables
+from tinygpu.category.term import FLOATS, App, Axis, Const, Term, ceildiv, conjunction, conjuncts, text, variables
 from tinygpu.derive.factors import row_major
 from tinygpu.derive.unpack import unpack
 from tinygpu.emit.cpu_body import Body, shared
@@ -125,31 +127,52 @@ def decoded(grid: tuple[Axis, ...], writer: Writer) -> list[str]:
 
 
 def work_count(launch: Launch, sizes: Collection[str], writer: Writer) -> str:
-    """About how many steps all items take together: the points of the loops around the deepest assignment. Where a condition says how many
-    points there are of a factor of the grid and the loops that it is cut into, it is so many."""
-    known = {*sizes, LANES.name}
+    """About how many steps all items take together: the points of the loops around the assignment that is done most often where every size is
+    2²⁰, of those done about as often the one that is counted with the fewest words."""
+    nominal = {**dict.fromkeys(sizes, 1 << 20), LANES.name: 8}
+    counts = [gathered(points(launch.grid, site, nominal), nominal) for site in sites(launch.body)]
+    often = [round(log2(max(prod(evaluate(natural(t), nominal) for t in parts), 1))) for parts in counts]
+    texts = [product([writer.index(natural(t)) for t in p]) for p, n in zip(counts, often, strict=True) if n == max(often)]
+    return min(texts, key=len, default="") or "1"
 
-    def depth(site: Site) -> tuple[int, ...]:
-        extents = [loop.axis.extent for loop in site.loops]
-        return sum(bool(variables(e)) for e in extents), -len(extents), -sum(e.parts for e in extents)
 
-    site = max(sites(launch.body), key=depth, default=None)
-    loops = tuple(loop.axis for loop in site.loops) if site else ()
-    axes = [a for a in (*launch.grid, *loops) if a.sort != "register"]
-    guards = conjuncts(conjunction(*site.guards, site.step.guard)) if site else ()
-    parts: list[Term] = []
-    for factor in launch.grid:
-        for guard in guards:
-            inside = [a for a in (*launch.grid, *loops) if a.name in variables(guard)]
-            p = positive(guard)
-            if p is not None and factor in inside and not any(a in launch.grid for a in inside if a != factor):
-                for axis in inside:
-                    p = stride(p, axis.name)[1]
+def gathered(parts: list[Term], nominal: Mapping[str, int]) -> list[Term]:
+    """About the same product: one number for all that no size is in, and `⌈x / c⌉·c` is x.
+
+    >>> [text(t) for t in gathered([ceildiv(Var("M"), 6), Var("K"), Const(2), Const(6)], {"M": 60, "K": 9})]
+    ['M', 'K', '2']
+    """
+    factor = prod(evaluate(t, nominal) for t in parts if not variables(t) - {LANES.name})
+    sized = []
+    for part in parts:
+        match part:
+            case _ if not variables(part) - {LANES.name}:
+                continue
+            case App("ceildiv", (x, c)) if not variables(c) - {LANES.name} and factor % evaluate(c, nominal) == 0:
+                factor //= evaluate(c, nominal)
+                sized.append(x)
+            case _:
+                sized.append(part)
+    return [*sized, Const(factor)] if factor != 1 else sized
+
+
+def points(grid: tuple[Axis, ...], site: Site, nominal: Mapping[str, int]) -> list[Term]:
+    """About how often an assignment is done, as factors: extents of the axes around it. Where a condition says how many points there are of a
+    factor of the grid and the loops that it is cut into, it is so many."""
+    axes = [*grid, *(loop.axis for loop in site.loops)]
+    parts = {a.name: a.extent for a in axes}
+    for guard in conjuncts(conjunction(*site.guards, site.step.guard)):
+        inside = [a for a in axes if a.name in variables(guard)]
+        p = positive(guard)
+        if p is not None and len([a for a in inside if a in grid]) == 1:
+            paces = [term(stride(p, a.name)[0] or {}) for a in inside]
+            for axis in inside:
+                p = stride(p, axis.name)[1]
+            if all(variables(t) <= set(nominal) for t in (term(p), *paces)) and all(evaluate(pace, nominal) < 0 for pace in paces):
+                parts |= {a.name: Const(1) for a in inside}
+                parts[inside[0].name] = ceildiv(term(p), min(-evaluate(pace, nominal) for pace in paces))
                 axes = [a for a in axes if a not in inside]
-                parts.append(term(p))
-                break
-    parts += [a.extent for a in axes if variables(a.extent) <= known and a.extent != Const(1)]
-    return product([writer.index(natural(t)) for t in parts]) or "1"
+    return [extent for extent in parts.values() if variables(extent) <= set(nominal) and extent != Const(1)]
 
 
 def product(parts: list[str]) -> str:

@@ -36,8 +36,8 @@ from tinygpu.emit.cuda_names import occurs
 from tinygpu.emit.cuda_text import Scope, held
 from tinygpu.emit.python import Lines, block, choice, comment
 from tinygpu.program.arrays import arrays
-from tinygpu.program.step import Array, Assign, Fact, For, If, Program, Step, Sync
-from tinygpu.program.traverse import map_steps, map_terms
+from tinygpu.program.step import Array, Assign, Call, Fact, For, If, Program, Step
+from tinygpu.program.traverse import map_steps, map_terms, terms
 from tinygpu.record import dataclass, field, replace
 
 IN_PLACE = {"sum": "+=", "prod": "*="}
@@ -93,10 +93,8 @@ def step_lines(build: Build, step: Step, scope: Scope, axes: tuple[Axis, ...]) -
             return []
         case Assign():
             return assign_lines(build, step, scope)
-        case Sync("warp"):
-            return ["cuda.syncwarp()"]
-        case Sync():
-            return ["cuda.syncthreads()"]
+        case Call():
+            return [f"{step.called}({', '.join(place(scope, e.tensor, e.index) for e in terms(step) if isinstance(e, Read))})"]
         case If(condition, body):
             inner = body_lines(build, body, scope, axes)
             return inner if condition == TRUE else block(f"if {scope.text(condition)}", inner)
@@ -173,7 +171,7 @@ def with_cells(loop: For, moves: tuple[Move, ...]) -> tuple[Step, ...]:
     def step(s: Step) -> tuple[Step, ...]:
         if isinstance(s, Assign) and s in cells:
             return (replace(map_terms(s, term), target=cells[s], index=lane),)
-        return (map_terms(s, term),)
+        return (s if isinstance(s, Call) else map_terms(s, term),)
 
     return map_steps(loop.body, step)
 
@@ -196,25 +194,24 @@ def wide_remark(quick: tuple[Move, ...], scope: Scope) -> str:
 def move_line(build: Build, move: Move, scope: Scope) -> str:
     """One wide load or store."""
     wide = move.wide
-    pointer, cells = scope.names[wide.tensor], scope.names[move.cells]
-    offset = whole(scope.text(scope.offset(wide.tensor, wide.first)))
+    element, cells = place(scope, wide.tensor, wide.first), scope.names[move.cells]
     memory = "shared_" if wide.shared else "streaming_" if wide.stores and wide.tensor in build.once else ""
     call = f"{memory}{'store' if wide.stores else 'load'}{wide.count}"
-    return f"{call}({pointer}, {offset}, {cells})" if wide.stores else f"{call}({cells}, {pointer}, {offset})"
+    return f"{call}({element}, {cells})" if wide.stores else f"{call}({cells}, {element})"
 
 
-def whole(offset: str) -> str:
-    """An offset as an index, also where it is a number."""
-    return f"ix({offset})" if offset.isdigit() else offset
+def place(scope: Scope, array: str, index: tuple[Term, ...]) -> str:
+    """An element of memory as functions take it: a pointer, and an offset, which is an index also where it is a number."""
+    offset = scope.text(scope.offset(array, index))
+    return f"{scope.names[array]}, {f'ix({offset})' if offset.isdigit() else offset}"
 
 
 def assign_lines(build: Build, step: Assign, scope: Scope) -> Lines:
     """An assignment, under its guard; shuffles that Python might not come to stand before it."""
     lines, step, scope = shuffled_first(build, step, scope)
     if step.atomic:
-        offset = whole(scope.text(scope.offset(step.target, step.index)))
         near = "shared_" if step.target in scope.layouts else ""
-        lines.append(f"{near}atomic_{step.update}({scope.names[step.target]}, {offset}, {scope.to_store(step.value)})")
+        lines.append(f"{near}atomic_{step.update}({place(scope, step.target, step.index)}, {scope.to_store(step.value)})")
     else:
         target = scope.element(Read(step.target, step.index, step.value.dtype))
         dtype = step.value.dtype

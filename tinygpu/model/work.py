@@ -51,7 +51,7 @@ def factor_table(clauses: Clauses, scope: Scope) -> dict[str, Factor]:
             case tree.Name(name):
                 _declare(Factor(name, sort, None, item.span), table, scope)
             case tree.Sized(name, extent):
-                _declare(Factor(name, sort, _extent(extent, scope), item.span, extent.span), table, scope)
+                _declare(Factor(name, sort, extent_of(extent, scope), item.span, extent.span), table, scope)
             case _:
                 scope.problems.say("TG127.level", item.span, level=sort)
     if len(table) > MOST:
@@ -74,7 +74,8 @@ def _levels(work: tree.Work | None, scope: Scope) -> Iterable[tree.Level]:
     return [seen[name] for name in LEVELS if name in seen]
 
 
-def _extent(expr: tree.Expr, scope: Scope) -> Term:
+def extent_of(expr: tree.Expr, scope: Scope) -> Term:
+    """An extent: a number of at least 1, or a term over what the scope knows."""
     term = index(expr, scope)
     if isinstance(term, Const) and term is not WRONG and term.value < 1:
         return scope.problems.say("TG128.extent", expr.span, extent=term)
@@ -98,7 +99,7 @@ def with_written_extents(table: Mapping[str, Factor], bindings: Iterable[tree.Bi
     for item in (i for b in bindings if isinstance(b.value, tree.Group) for i in b.value.items):
         if not isinstance(item, tree.Sized) or item.name not in result:
             continue  # an unknown factor is said where it is placed
-        extent, known = _extent(item.extent, scope), result[item.name]
+        extent, known = extent_of(item.extent, scope), result[item.name]
         if known.extent is None:
             result[item.name] = replace(known, extent=extent, extent_span=item.extent.span)
         elif known.extent is not WRONG and extent is not WRONG and not same(known.extent, extent):

@@ -54,8 +54,9 @@ from tinygpu.obligations.trace import (
     replaced,
     started,
 )
-from tinygpu.program.step import Array, Assign, For, Ghost, If, Launch, Program, Step, Sync, steps
-from tinygpu.program.traverse import map_steps, map_terms
+from tinygpu.program.step import Array, Assign, Call, For, Ghost, If, Launch, Program, Step, Sync
+from tinygpu.program.traverse import map_steps, map_terms, terms
+from tinygpu.program.traverse import written as written_in
 from tinygpu.record import dataclass, field, replace
 
 FOLLOWED = 20_000  # different parts of a value beyond which it is not followed
@@ -134,8 +135,11 @@ class Execution:
                     self.loop(step, point)
                 case If():
                     self.branch(step, point)
-                case Sync(scope, span):
-                    self.events.append(Collective(scope, "barrier", point, span, self.place.launch))
+                case Call():
+                    for term in terms(step):
+                        self.observe(term, point, step.span)
+                    if isinstance(step, Sync):
+                        self.events.append(Collective(step.scope, "barrier", point, step.span, self.place.launch))
                 case Ghost(name, index, claim, span):
                     self.holds(name, index, claim, point, span)
                 case _:
@@ -189,7 +193,7 @@ class Execution:
         guard, before = self.observe(step.guard, point, step.span), dict(self.state)
         self.run(step.body, point.under(guard))
         inside, self.state = self.state, before
-        for name in self.assigned(step):
+        for name in sorted(written_in(step.body, facts=True) & before.keys()):
             cells, self.state[name] = before[name], inside[name]  # a write to shared cells knows its guards itself
             if cells.private:
                 self.keep(cells, self.joined(cells, guard, inside[name].value, point), point.axes)
@@ -249,7 +253,7 @@ class Execution:
         axis = replace(step.axis, extent=self.observe(step.axis.extent, point, step.span))
         before, begun = dict(self.state), len(self.events)
         self.loops += 1
-        previous = {name: f"{name}@{self.loops}" for name in self.assigned(step)}
+        previous = {name: f"{name}@{self.loops}" for name in sorted(written_in(step.body, facts=True) & before.keys())}
         for name, start in previous.items():
             self.state[name] = replace(before[name], value=itself(before[name], start, self.threads))
         self.run(step.body, point.inside(axis))
@@ -291,7 +295,3 @@ class Execution:
             begin[name] = replace(self.settled(cells, forms[0], inside), formals=formals)
             after[name] = self.settled(cells, forms[1], point.axes)
         return begin, after, solved
-
-    def assigned(self, step: For | If) -> list[str]:
-        """The arrays of before that a body writes or declares facts of."""
-        return sorted({s.target for s in steps(step.body) if isinstance(s, Assign | Ghost)} & set(self.state))

@@ -33,11 +33,11 @@ from tinygpu.category.term import (
 from tinygpu.diagnostic import Label, Span
 from tinygpu.obligations.obligation import Gap
 from tinygpu.program.space import INPUT, OUTPUT, WORKSPACE
-from tinygpu.program.step import Array, Assign, For, Ghost, If, Program, Step, Sync
+from tinygpu.program.step import SCOPES, Array, Assign, Call, For, Ghost, If, Program, Step, Sync
+from tinygpu.program.traverse import terms
 from tinygpu.record import dataclass
 
 APART = (*LOGIC, "select", "table")  # their arguments may be left out, so no shuffle stands in them
-SCOPES = ("block", "warp")
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,9 +213,13 @@ def _body(body: tuple[Step, ...], names: Names, sizes: Names) -> Iterator[Gap]:
             case For(axis, inner, span):
                 yield from _axis(axis, names, sizes, span)
                 yield from _body(inner, names.inside(axis), sizes)
-            case Sync(scope, span):
-                if scope not in SCOPES:
-                    yield gap(f"a barrier of a {scope}: there are those of a block and of a warp", span)
+            case Call():
+                for part in terms(step):
+                    yield from term(part, names, step.span)
+                    if not isinstance(part, Read) or part.tensor not in names.arrays or names.arrays[part.tensor].owner != "grid":
+                        yield gap(f"{text(part)} is no element of global memory", step.span)
+                if isinstance(step, Sync) and step.scope not in SCOPES:
+                    yield gap(f"a barrier of a {step.scope}: there are those of a block and of a warp", step.span)
             case _:
                 assert_never(step)
 

@@ -17,6 +17,7 @@ from tinygpu.model.op import Op, Tensor
 from tinygpu.model.problems import UNKNOWN, Problems
 from tinygpu.model.scope import Scope
 from tinygpu.model.value import index
+from tinygpu.model.work import extent_of
 from tinygpu.program.space import SPACES
 from tinygpu.program.statement import read_array, read_step
 from tinygpu.program.step import Array, Launch, Program, Step
@@ -88,12 +89,10 @@ class Reader:
         for place, statement in enumerate(body):
             if isinstance(statement, tree.Array) and SPACES[statement.space].owner == "grid":
                 if place > body.index(written[0]):
-                    title, fix = "a workspace is declared after a launch", "declare it at the top of the program"
-                    self.problems.add("TG153", title, statement.span, "a launch stands before it", help=fix)
+                    self.problems.say("TG153.after", statement.span)
                 read_array(self, statement, ())
             elif not isinstance(statement, tree.LaunchStatement):
-                title, fix = "a step stands beside launches", "move it into one of them"
-                self.problems.add("TG157", title, statement.span, "in no launch", help=fix)
+                self.problems.say("TG157.beside", statement.span)
         return tuple(self.launch(one) for one in written)
 
     def launch(self, statement: tree.LaunchStatement) -> Launch:
@@ -101,9 +100,7 @@ class Reader:
         levels: dict[str, tuple[Axis, ...]] = {"grid": (), "block": ()}
         for level in statement.levels:
             if level.name not in levels:
-                self.problems.add(
-                    "TG101", f"unknown level {level.name}", level.span, "no level of the work object", help="write grid and block"
-                )
+                self.problems.say("TG101.of_launch", level.span, name=level.name)
                 continue
             levels[level.name] = tuple(a for item in level.factors.items if (a := self.carried(item, level.name)))
         axes = levels["grid"] + levels["block"]
@@ -117,8 +114,7 @@ class Reader:
         """A factor of a level, with its extent."""
         if isinstance(item, tree.Sized):
             return Axis(item.name, self.extent(item.extent, item.name, level == "block"), level, item.span)
-        title = f"a launch gives every factor of its {level} an extent"
-        self.problems.add("TG157", title, item.span, "no extent", help="write (g: ceil(n / 256)): nothing is inferred in a program")
+        self.problems.say("TG157.extent", item.span, level=level)
         return Axis(item.name, Const(1), level, item.span) if isinstance(item, tree.Name) else None  # so that its name is known
 
     def steps(self, body: tuple[tree.Statement, ...], axes: tuple[Axis, ...]) -> tuple[Step, ...]:
@@ -136,8 +132,7 @@ class Reader:
         """One more step; a loop over listed values counts its body again and again. Raises TinygpuError beyond MOST of them."""
         self.made += 1
         if self.made > MOST:
-            title, help = f"a program has at most {MOST} steps", "a loop with an extent is one step, however often it turns"
-            self.problems.add("TG161", title, statement.span, f"step number {self.made}, with listed values written out", help=help)
+            self.problems.say("TG161.steps", statement.span, most=MOST, made=self.made)
             self.problems.stop()
 
     def inner(self, body: tuple[tree.Statement, ...], axes: tuple[Axis, ...]) -> tuple[Step, ...]:
@@ -147,10 +142,8 @@ class Reader:
         self.arrays = dict(outside)
         found = self.steps(body, axes)
         self.depth -= 1
-        stays = {
-            name: a for name, a in self.arrays.items() if SPACES[a.role].owner == "block" and self.depth
-        }  # as long as the launch
-        self.arrays = outside | stays
+        blocks = (a for a in self.arrays.values() if self.depth and SPACES[a.role].owner == "block")
+        self.arrays = outside | {a.name: a for a in blocks}  # as long as the launch
         return found
 
     def constants(self) -> Scope:
@@ -176,31 +169,8 @@ class Reader:
         """An extent: a number for cells and unrolled loops, a term over the sizes for the others."""
         inside = {a.name for a in axes} & set(names_in(expr))
         if inside:
-            varying = min(inside)
-            return self.problems.add(
-                "TG154", f"the extent of {name} is not the same for every thread and turn", expr.span, f"{varying} is no size",
-                help=f"let {name} run to a term over the sizes, and put what depends on {varying} into a guard",
-            )  # fmt: skip
-        term = index(
-            expr,
-            Scope(
-                self.problems,
-                sizes=dict.fromkeys(self.op.sizes, self.op.span),
-                constants=dict(self.machine.constants) | self.listed,
-            ),
-        )
-        if term.dtype == UNKNOWN:
-            return term
-        if not isinstance(term, Const):
-            if not constant:
-                return term
-            return self.problems.add(
-                "TG155",
-                f"the extent of {name} is not a number",
-                expr.span,
-                "it is fixed when a kernel is compiled",
-                help="write a number or a param; a loop over a size is one in time: for k < K { … }",
-            )
-        if term.value < 1:
-            return self.problems.add("TG128", f"an extent is at least 1, not {term.value}", expr.span, f"this is {term.value}")
+            return self.problems.say("TG154.extent", expr.span, name=name, varying=min(inside))
+        term = extent_of(expr, replace(self.constants(), sizes=dict.fromkeys(self.op.sizes, self.op.span)))
+        if constant and term.dtype != UNKNOWN and not isinstance(term, Const):
+            return self.problems.say("TG155.extent", expr.span, name=name)
         return term

@@ -6,20 +6,20 @@ The one idea: reading and writing stand side by side, so that a text gives the s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, assert_never
 
 from tinygpu.category.bounds import natural
 from tinygpu.category.layout import PLAIN, Layout, fault
-from tinygpu.category.term import TRUE, Axis, Const, Term
-from tinygpu.diagnostic import Label
+from tinygpu.category.monoid import ATOMICS, SCALARS, Monoid, has_atomic
+from tinygpu.category.term import TRUE, Axis, Const, Fold, Term, walk
 from tinygpu.model.bulk import wider
+from tinygpu.model.dtype import settle
 from tinygpu.model.op import Tensor
-from tinygpu.model.problems import UNKNOWN, WRONG, Problems
+from tinygpu.model.problems import UNKNOWN, WRONG, Problems, counted
 from tinygpu.model.scope import Scope
-from tinygpu.model.value import condition, index
+from tinygpu.model.value import condition, index, value
 from tinygpu.program.expression import Scalars, cell, constant, expression
-from tinygpu.program.read_cell import assign, folding, holds
 from tinygpu.program.space import SPACES
 from tinygpu.program.step import Array, Assign, For, Ghost, If, Step, Sync
 from tinygpu.syntax import tree
@@ -33,8 +33,8 @@ def to_statement(step: Step, scalars: Scalars = frozenset()) -> tree.Statement:
     match step:
         case Array():
             return to_array(step)
-        case Sync(scope):
-            return tree.Sync("barrier" if scope == "block" else f"{scope} barrier")
+        case Sync():
+            return tree.Sync(step.word)
         case Assign(target, index, value, update, guard):
             condition = None if guard == TRUE else expression(guard, scalars)
             return tree.Assign(cell(target, index, scalars), expression(value, scalars), update, condition, step.atomic)
@@ -97,16 +97,9 @@ def read_step(reader: Reader, statement: tree.Statement, axes: tuple[Axis, ...])
         case tree.Sync("barrier" | "warp barrier" as kind, span=span):
             return Sync("warp" if kind == "warp barrier" else "block", span)
         case tree.Sync(kind, span=span):
-            title, fix = f"{kind} is not in this version yet", "leave it out: copies are finished where they stand"
-            reader.problems.add("TG109", title, span, "asynchronous copies come in a later version", help=fix)
+            reader.problems.say("TG109.step", span, kind=kind)
         case tree.LaunchStatement(span=span):
-            reader.problems.add(
-                "TG157",
-                "a launch stands inside a launch",
-                span,
-                "one launch inside another",
-                help="write them one after the other",
-            )
+            reader.problems.say("TG157.launch", span)
     return None
 
 
@@ -116,13 +109,8 @@ def read_array(reader: Reader, statement: tree.Array, axes: tuple[Axis, ...]) ->
     misplaced(statement, reader.depth + len(reader.listed), reader.problems)
     again = name in reader.declared
     if again:
-        fix = (
-            "declare it before the loop, which stands for its body once for each value"
-            if reader.listed
-            else f"take another name, such as {name}2"
-        )
-        first = Label(reader.declared[name], "the first: a name is one of the whole program")
-        reader.problems.add("TG102", f"the {space.title} {name} is declared twice", span, "declared again", first, help=fix)
+        message = "TG102.unrolled" if reader.listed else "TG102.array"
+        reader.problems.say(message, span, reader.declared[name], title=space.title, name=name)
     if wider(len(statement.extents), span, reader.problems):
         return None
     dtype = scope.dtype(statement.dtype, span)
@@ -150,27 +138,21 @@ def _loop(reader: Reader, statement: tree.For, axes: tuple[Axis, ...]) -> For | 
 
 def misplaced(statement: tree.Array, depth: int, problems: Problems) -> None:
     """Says where an array is declared that cannot be there. `depth` is 0 in a program, 1 in a launch, and more in its steps."""
-    space, span = SPACES[statement.space], statement.span
-    what = f"the {space.title} {statement.name} is declared"
-    if depth > space.declared == 0:
-        fix = "declare it at the top of the program, and write the launches after it: launch (…) { … }"
-        problems.add("TG153", f"{what} in a launch", span, f"a {space.title} outlives its launch", help=fix)
-    elif depth > space.declared:
-        fix = "declare it before the loops and guards: its cells belong to the block for the whole launch"
-        problems.add("TG153", f"{what} inside a step", span, "in a loop or a guard", help=fix)
+    space = SPACES[statement.space]
+    if depth > space.declared:
+        message = "TG153.step" if space.declared else "TG153.launch"
+        problems.say(message, statement.span, title=space.title, name=statement.name)
 
 
 def laid_out(statement: tree.Array, extents: Sequence[Term], scope: Scope) -> Layout:
     """The layout of an array, plain after a message. `scope` knows numbers and params."""
     place, problems = statement.place, scope.problems
     if statement.order:
-        title, fix = "an array is declared with its axes in order", "declare the axes in the order that you want, and index it so"
-        problems.add("TG158", title, statement.span, "an order of axes", help=fix)
+        problems.say("TG158.order", statement.span)
     if place is None:
         return PLAIN
     if not SPACES[statement.space].laid_out:
-        fix = "leave it out: a local is registers, a workspace is laid out as its extents say"
-        problems.add("TG158", "only a shared array has a layout", place.span, f"{statement.name} is a {statement.space}", help=fix)
+        problems.say("TG158.space", place.span, name=statement.name, space=statement.space)
         return PLAIN
     numbers = tuple(index(e, scope) for e in place.args)
     if WRONG in numbers or any(e.dtype == UNKNOWN for e in extents):
@@ -181,13 +163,110 @@ def laid_out(statement: tree.Array, extents: Sequence[Term], scope: Scope) -> La
         case "swizzle", (bits, base, shift):
             layout = Layout(swizzle=(bits, base, shift))
         case _:
-            fix = "write swizzle(bits, base, shift), such as swizzle(3, 3, 3)"
-            problems.add("TG158", "a swizzle takes three numbers", place.span, f"{len(numbers)} given", help=fix)
+            problems.say("TG158.swizzle", place.span, given=len(numbers))
             return PLAIN
     reason = fault(extents, layout)
     if reason:
         fix = "make the pad 0 or more" if place.kind == "pad" else "take at least 1 bit, and a shift of at least 1"
-        title = f"this layout of {statement.name} is not one to one"
-        problems.add("TG158", title, place.span, reason, Label(statement.span, f"{statement.name} is declared here"), help=fix)
+        problems.say("TG158.array", place.span, statement.span, name=statement.name, reason=reason, fix=fix)
         return PLAIN
     return layout
+
+
+# ── what writes ────────────────────────────────────────────────────────────────────────────────────────────────────
+# The target decides the dtype; the value takes it if it is a literal or an index, and has to have it otherwise.
+
+
+def assign(statement: tree.Assign, scope: Scope, cells: Mapping[str, Tensor]) -> Assign | None:
+    """`target[index] = value if guard`, `target[index] += value`, `target[index] max= value`, `atomic target[index] += value`."""
+    target = aimed(statement.target, scope, cells)
+    guard = TRUE if statement.guard is None else folding(condition(statement.guard, scope), statement.guard, scope)
+    term = folding(value(statement.value, scope), statement.value, scope)
+    if target is None:
+        return None
+    tensor, place = target
+    monoid = accepted(statement, tensor, scope) if statement.update else ""
+    if monoid is None or (statement.atomic and not indivisible(statement, tensor, scope)):
+        return None
+    term = typed(term, tensor, statement.value, scope)
+    if UNKNOWN in (term.dtype, guard.dtype):
+        return None
+    return Assign(statement.target.name, place, term, monoid, guard, statement.span, statement.atomic)
+
+
+def indivisible(statement: tree.Assign, tensor: Tensor, scope: Scope) -> bool:
+    """Whether the hardware has the update as one step; says so if not."""
+    say, span, update, name = scope.problems.say, statement.span, statement.update, tensor.name
+    if tensor.role == "local":
+        say("TG159.local", span, tensor.span, name=name)
+    elif not update:
+        say("TG159.plain", span, name=name)
+    elif not has_atomic(update, tensor.dtype):
+        message, known = ("TG159.dtype", ATOMICS[update]) if update in ATOMICS else ("TG159.monoid", tuple(ATOMICS))
+        say(message, span, tensor.span, name=name, update=update, dtype=tensor.dtype, known=known)
+    else:
+        return True
+    return False
+
+
+def holds(statement: tree.Holds, scope: Scope, cells: Mapping[str, Tensor]) -> Ghost | None:
+    """`cell holds value`: the one place of a program where a fold may stand."""
+    target = aimed(statement.target, scope, cells)
+    term = value(statement.value, scope.at("in a ghost fact"))
+    if target is None:
+        return None
+    tensor, place = target
+    if tensor.role not in ("local", "shared"):
+        scope.problems.say("TG160.space", statement.span, name=tensor.name, role=tensor.role)
+        return None
+    term = typed(term, tensor, statement.value, scope)
+    return None if term.dtype == UNKNOWN else Ghost(tensor.name, place, term, statement.span)
+
+
+def aimed(target: tree.Cell, scope: Scope, cells: Mapping[str, Tensor]) -> tuple[Tensor, tuple[Term, ...]] | None:
+    """The array that a statement is about, and the index of the cell, of the right rank; None after a message."""
+    name, tensor, found, problems = target.name, cells.get(target.name), scope.tensors.get(target.name), scope.problems
+    if tensor is None and found is not None:
+        outputs = ", ".join(t.name for t in cells.values() if t.role == "output")
+        problems.say("TG150.input", target.span, found.span, name=name, outputs=outputs)
+    elif tensor is None and name in scope.elsewhere:
+        scope.unknown(name, target.span)
+    elif tensor is None:
+        extents = ", ".join("8" for _ in target.index)
+        problems.say("TG101.written", target.span, near=scope.tensors, name=name, extents=extents)
+    place = tuple(index(e, scope) for e in target.index)
+    if target.fill is not None:
+        problems.say("TG151.fill", target.fill.span)
+    elif tensor is not None and WRONG not in place and len(place) != len(tensor.shape):
+        words = {"name": name, "axes": counted(len(tensor.shape), "axis"), "given": len(place)}
+        problems.say("TG110.cell", target.span, tensor.span, **words)
+    elif tensor is not None and WRONG not in place:
+        return tensor, place
+    return None
+
+
+def accepted(statement: tree.Assign, tensor: Tensor, scope: Scope) -> Monoid | None:
+    """The monoid of an update, a built-in one or one with components; None after a message that it is unknown, or not one of values of
+    the target's dtype."""
+    update, monoid = statement.update, SCALARS.get(statement.update) or scope.monoid(statement.update)
+    if monoid is None:
+        known = (*SCALARS, *scope.monoids)
+        scope.problems.say("TG107.update", statement.span, near=known, name=update, known=known[2:])
+    elif not monoid.accepts(tensor.dtype):
+        scope.problems.say("TG122.update", statement.span, tensor.span, name=tensor.name, dtype=tensor.dtype, update=update)
+    else:
+        return monoid
+    return None
+
+
+def typed(term: Term, tensor: Tensor, expr: tree.Expr, scope: Scope) -> Term:
+    """The value in the dtype of its target."""
+    term = settle(term, tensor.dtype, expr.span, scope.problems)
+    if term.dtype in (tensor.dtype, UNKNOWN):
+        return term
+    return scope.problems.say("TG121.cell", expr.span, tensor.span, name=tensor.name, dtype=tensor.dtype, given=term.dtype)
+
+
+def folding(term: Term, expr: tree.Expr, scope: Scope) -> Term:
+    """The term, refused if a fold is in it: a program folds by loops."""
+    return scope.problems.say("TG156.fold", expr.span) if any(isinstance(t, Fold) for t in walk(term)) else term

@@ -7,7 +7,7 @@ The one idea: a program is the same thing for a derived and for a hand-written m
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
 from tinygpu.category.bounds import natural
@@ -20,6 +20,7 @@ from tinygpu.model.op import Op
 from tinygpu.program.space import Owner, Space
 from tinygpu.record import dataclass, field
 
+Target: TypeAlias = str  # an array that a step changes, or, of a fact, speaks of
 WARP = 32  # threads of a block that stand next to each other
 
 
@@ -52,7 +53,7 @@ class Assign:
     A value may hold shuffles (`category.node.SHUFFLES`): then every lane of the warp takes part.
     """
 
-    target: str
+    target: Target
     index: tuple[Term, ...]
     value: Term
     update: str = ""
@@ -70,12 +71,36 @@ class Assign:
         )
 
 
+class Call:
+    """What a kernel does for a step of this kind is one call of `called`, with the elements that the step speaks of, in order. It evaluates its
+    terms and changes no array, so a core of a CPU, on which the threads of a block take turns, does nothing for it."""
+
+    __slots__ = ()
+
+
+SCOPES: Mapping[str, str] = {"block": "cuda.syncthreads", "warp": "cuda.syncwarp"}  # where threads wait for each other, and how
+
+
 @dataclass(frozen=True, slots=True)
-class Sync:
+class Sync(Call):
     """Nobody of the scope (`block` or `warp`) goes on before all have come; what was written before is seen by all after."""
 
     scope: str = "block"
     span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+    @property
+    def called(self) -> str:
+        """What waits."""
+        return SCOPES[self.scope]
+
+    @property
+    def word(self) -> str:
+        """How a text writes it.
+
+        >>> Sync().word, Sync("warp").word
+        ('barrier', 'warp barrier')
+        """
+        return "barrier" if self.scope == "block" else f"{self.scope} barrier"
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +132,7 @@ class Fact:
 class Ghost(Fact):
     """A ghost fact: here, `target[index]` equals `value`."""
 
-    target: str
+    target: Target
     index: tuple[Term, ...]
     value: Term
     span: Span = field(default=NOWHERE, compare=False, repr=False)

@@ -20,11 +20,15 @@ S = TypeVar("S", bound=Step)
 
 
 ANYWHERE = Region()
-# the fields of each kind of step that are terms: a value, an index, an axis with its extent; what declares evaluates nothing
-TERMED: Mapping[type, tuple[str, ...]] = {
-    kind: tuple(name for name, of in kind.__annotations__.items() if of in ("Term", "tuple[Term, ...]", "Axis"))
-    for kind in get_args(Step)
-} | {Array: ()}
+
+
+def fields_of(*types: str) -> Mapping[type, tuple[str, ...]]:
+    """The fields of each kind of step that are of these types."""
+    return {kind: tuple(name for name, of in kind.__annotations__.items() if of in types) for kind in get_args(Step)}
+
+
+TERMED = {**fields_of("Term", "tuple[Term, ...]", "Axis"), Array: ()}  # what declares evaluates nothing
+TARGETS = fields_of("Target")
 
 
 def terms(step: Step, facts: bool = False) -> tuple[Term, ...]:
@@ -94,9 +98,10 @@ def reads_of(step: Step) -> tuple[Read, ...]:
     return tuple(read for term in terms(step) for read in reads(term))
 
 
-def written(body: Iterable[Step]) -> set[str]:
-    """The arrays that the steps of a body write."""
-    return {step.target for step in steps(tuple(body)) if isinstance(step, Assign)}
+def written(body: Iterable[Step], facts: bool = False) -> set[str]:
+    """The arrays that the steps of a body write; or that its `facts` speak of, too."""
+    found = (step for step in steps(tuple(body)) if facts or not isinstance(step, Fact))
+    return {getattr(step, name) for step in found for name in TARGETS[type(step)]}
 
 
 def shuffles(step: Step) -> bool:

@@ -73,8 +73,8 @@ def axioms(program: Program) -> tuple[str, ...]:
     found = {"launches in order"} if len(program.launches) > 1 else set()
     for step in program.steps:
         match step:
-            case Sync(scope):
-                found.add("barrier" if scope == "block" else "warp barrier")
+            case Sync():
+                found.add(step.word)
             case Array(owner="block"):
                 found.add("shared memory")
             case Assign(value=value):

@@ -14,7 +14,7 @@ from typing import TypeAlias
 from tinygpu.category.linear import Polynomial, polynomial, stride
 from tinygpu.category.term import TRUE, Axis, Const, Read, Term, memoised, reads, rebuild, substitute
 from tinygpu.program.arrays import address
-from tinygpu.program.step import Assign, Fact, For, If, Launch, Step, arrays_in, steps
+from tinygpu.program.step import Assign, Call, Fact, For, If, Launch, Step, arrays_in, steps
 from tinygpu.program.traverse import map_steps, map_terms
 from tinygpu.record import dataclass, replace
 
@@ -109,7 +109,7 @@ def names_in(launch: Launch) -> frozenset[str]:
 
 def change_terms(body: Body, change: Callable[[Term], Term]) -> Body:
     """The body with `change` applied to every index, guard, value and extent of a loop; without ghost facts."""
-    return map_steps(body, lambda step: () if isinstance(step, Fact) else (map_terms(step, change),))
+    return map_steps(body, lambda step: () if isinstance(step, Fact | Call) else (map_terms(step, change),))
 
 
 def change_reads(body: Body, change: Callable[[Read], Term]) -> Body:

@@ -36,7 +36,7 @@ from tinygpu.category.text import claimed
 from tinygpu.derive.factors import row_major
 from tinygpu.program.arrays import address
 from tinygpu.program.space import LOCAL, SHARED
-from tinygpu.program.step import WARP, Array, Assign, Fact, For, If, Launch, Step, Sync, arrays_in, steps
+from tinygpu.program.step import WARP, Array, Assign, Call, Fact, For, If, Launch, Step, Sync, arrays_in, steps
 from tinygpu.program.traverse import map_steps, shuffles
 from tinygpu.record import dataclass, field, replace
 from tinygpu.schedule.nest import Body, Shapes, names_in, regions, sites, where
@@ -84,7 +84,7 @@ class _Cut:
 
     def body(self, body: Body) -> Body:
         """Regions in loops over the threads."""
-        mine = map_steps(body, lambda s: () if isinstance(s, Fact) or (isinstance(s, Array) and s.owner == "block") else (s,))
+        mine = map_steps(body, lambda s: () if left_out(s) or (isinstance(s, Array) and s.owner == "block") else (s,))
         return regions(mine, TRUE, self._apart, self._region, self._mask)
 
     def _region(self, body: Body, guard: Term, again: bool) -> Body:
@@ -134,6 +134,11 @@ class _Cut:
             if len(users) > 1 or carried:
                 out.add(name)
         return frozenset(out)
+
+
+def left_out(step: Step) -> bool:
+    """Whether a core does nothing for a step."""
+    return isinstance(step, Fact | Call) and not isinstance(step, Sync)
 
 
 def _distance(place: Term, axis: Axis) -> int:

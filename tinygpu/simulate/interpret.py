@@ -18,7 +18,8 @@ from tinygpu.category.real import REAL
 from tinygpu.category.term import FLOATS, TRUE, App, Read, Term, text
 from tinygpu.category.to_numpy import evaluate
 from tinygpu.program.step import Array as Declared
-from tinygpu.program.step import Assign, For, Ghost, If, Step, Sync
+from tinygpu.program.step import Assign, Call, For, Ghost, If, Step, Sync
+from tinygpu.program.traverse import terms
 from tinygpu.record import dataclass, field
 from tinygpu.simulate.exchange import complete_groups, shuffle
 from tinygpu.simulate.fault import DivisionByZero, Faults, HoldsViolated, SimulationBudget
@@ -129,11 +130,13 @@ def run_steps(run: Run, body: tuple[Step, ...], mask: Array) -> None:
                 held = np.logical_and(mask, run.value(guard, mask))
                 if held.any():
                     run_body(run, inner, held)
-            case Sync(scope):
+            case Call():
                 run.spend()
-                word = "barrier" if scope == "block" else "warp barrier"
-                there = complete_groups(word, scope, mask, run.place(), run.faults)
-                (run.clock.block_barrier if scope == "block" else run.clock.warp_barrier)(there)
+                for term in terms(step):
+                    run.value(term, mask)
+                if isinstance(step, Sync):
+                    there = complete_groups(step.word, step.scope, mask, run.place(), run.faults)
+                    (run.clock.block_barrier if step.scope == "block" else run.clock.warp_barrier)(there)
             case Ghost():
                 run.spend()
                 _holds(run, step, mask)

@@ -7,11 +7,17 @@ a word and a list have their lists in one column, so a block is read as a table;
 
 from __future__ import annotations
 
+from string import Formatter
+from typing import Any
+
 from tinygpu.diagnostic import Span
 from tinygpu.record import replace
 from tinygpu.syntax import tree
 from tinygpu.syntax.arrange import INDENT, WIDTH, Comments, Row, arrange, block, closing
 from tinygpu.syntax.expression import BREAK, DISJUNCTION, EXCLUSIVE, show, show_all
+from tinygpu.syntax.node import Node
+
+LEVELS = {"DISJUNCTION": DISJUNCTION, "EXCLUSIVE": EXCLUSIVE}  # of expressions, in `shown`
 
 
 def format_file(file: tree.File) -> str:
@@ -107,11 +113,11 @@ def _where(conditions: tuple[tree.Expr, ...]) -> str:
 
 def step_rows(step: tree.Statement, indent: int, comments: Comments) -> list[Row]:
     """One step, with its block if it has one."""
-    match step:
-        case tree.For(body=body) | tree.If(body=body) | tree.LaunchStatement(body=body):
-            inner = [line for one in body for line in step_rows(one, indent + 1, comments)]
-            return block(_head(step), inner, step.span, indent, comments, not isinstance(step, tree.LaunchStatement))
-    return [Row(indent, _head(step), step.span)]
+    body = getattr(step, "body", None)
+    if body is None:
+        return [Row(indent, _head(step), step.span)]
+    inner = [line for one in body for line in step_rows(one, indent + 1, comments)]
+    return block(_head(step), inner, step.span, indent, comments, not isinstance(step, tree.LaunchStatement))
 
 
 def _head(step: tree.Statement) -> str:
@@ -124,24 +130,28 @@ def _head(step: tree.Statement) -> str:
             if guard is None:
                 return head + show(value)
             return f"{head}{show(value, DISJUNCTION)} if{BREAK}{show(guard, DISJUNCTION)}"
-        case tree.Holds(target, value):
-            return f"{show(target)} holds {show(value)}"
         case tree.For(name, None, _, _, values):
             return f"for {name} in {show(tree.Group(values))}"
         case tree.For(name, extent, _, sort):
             assert extent is not None
             return f"for {name} < {show(extent, EXCLUSIVE)}{'' if sort == 'time' else f' in {sort}'}"
-        case tree.If(guard):
-            return f"if {show(guard, DISJUNCTION)}"
-        case tree.Sync(kind, count):
-            return kind if count is None else f"{kind} {show(count, EXCLUSIVE)}"
-        case tree.LaunchStatement(levels):
-            return f"launch ({f',{BREAK}'.join(map(level_text, levels))})"
+    return words_of(step)
 
 
-def level_text(level: tree.Level) -> str:
-    """`grid = (by, bx)`."""
-    return f"{level.name} = {show(level.factors)}"
+def words_of(part: Any, level: str | None = "") -> str:
+    """A word, an expression of that level, a list, or a node as the head of its class shows it, without what is absent.
+
+    >>> words_of(tree.If(tree.Name("c"), ())), words_of(tree.Sync("barrier")), words_of(tree.Keep("x", "register"))
+    ('if c', 'barrier', 'keep x in register')
+    """
+    if isinstance(part, tuple):
+        return f",{BREAK}".join(map(words_of, part))
+    if not isinstance(part, Node):
+        return part or ""
+    if not part.shown:
+        return show(part, LEVELS.get(level or "", 0))  # type: ignore[arg-type]
+    pieces = Formatter().parse(part.shown)
+    return "".join(word + (words_of(getattr(part, field), level) if field else "") for word, field, level, _ in pieces).rstrip()
 
 
 def layout_words(order: tuple[str, ...], place: tree.Place | None) -> list[str]:
@@ -163,17 +173,13 @@ def clause_rows(clauses: tuple[tree.Clause, ...], indent: int, comments: Comment
 
 def _rows(clause: tree.Clause, column: int, indent: int, comments: Comments) -> list[Row]:
     match clause:
-        case tree.Keep(tensor, space):
-            return [Row(indent, f"keep {tensor} in {space}", clause.span)]
-        case tree.Reduce(equation, factors, by):
-            return [Row(indent, f"reduce {equation} over {', '.join(factors)} by {by}", clause.span)]
+        case tree.Keep() | tree.Reduce():
+            return [Row(indent, words_of(clause), clause.span)]
         case tree.ProgramClause(body):
             inner = [line for step in body for line in step_rows(step, indent + 1, comments)]
             return block("program", inner, clause.span, indent, comments, flat=False)
-        case tree.LaunchClause(name, inside):
-            head = f"launch {name}"
-        case tree.ForEquation(equation, inside):
-            head = f"for {equation}"
+        case tree.LaunchClause(clauses=inside) | tree.ForEquation(clauses=inside):
+            head = words_of(clause)
         case tree.Stage(access, at, space, inside, ring, asynchronous, by):
             words = ("" if ring is None else f" ring {show(ring, EXCLUSIVE)}", " async" * asynchronous, f" by {by}" if by else "")
             head = f"stage {show(access)} at {at} in {space}{''.join(words)}"
@@ -210,7 +216,7 @@ def _parts(clause: tree.Listed) -> list[tuple[str, Span]]:
     """The texts of the list, each with its place."""
     match clause:
         case tree.Work(levels):
-            return [(level_text(level), level.span) for level in levels]
+            return [(words_of(level), level.span) for level in levels]
         case tree.Compute(bindings, equation):
             (first, place), *others = ((_binding(b), b.span) for b in bindings)
             return [(f"{equation}: {first}" if equation else first, place), *others]

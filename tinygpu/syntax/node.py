@@ -1,7 +1,7 @@
 """Nodes of the syntax tree: what all of them have, how a rule of the grammar makes one, and the two ways through a tree.
 
-Comes in: the fields of a class, and for each rule of the grammar that makes it the parts of that rule, in order: words as text, absent
-parts as None. Goes out: a frozen record with a span. The one idea: what is written how is one line, the head of the class.
+Comes in: the fields of a class, for each rule of the grammar that makes it the parts of that rule, in order (words as text, absent parts as
+None), and how it is shown. Goes out: a frozen record with a span. The one idea: what is written how is one line, the head of the class.
 """
 
 from __future__ import annotations
@@ -21,18 +21,21 @@ class Kind(type):
     """A class of nodes: a frozen record of its fields and, last, a span, which takes no part in equality."""
 
     rules: Mapping[str, tuple[tuple[str, ...], Mapping[str, Any]]] = {}
+    shown: str = ""
 
-    def __new__(meta, name: str, bases: tuple[type, ...], inside: dict[str, Any], /, **rules: str) -> Any:
+    def __new__(meta, name: str, bases: tuple[type, ...], inside: dict[str, Any], /, shown: str = "", **rules: str) -> Any:
         if not bases or "__record__" in inside:
             return super().__new__(meta, name, bases, inside)
         inside["__annotations__"]["span"], inside["span"] = "Span", field(default=NOWHERE, compare=False, repr=False)
         inside["rules"] = {rule: _parts(parts) for rule, parts in rules.items()}
+        inside["shown"] = shown
         return dataclass(frozen=True, slots=True)(super().__new__(meta, name, bases, inside))
 
 
 class Node(metaclass=Kind):
     """What every node is. A rule of the grammar that makes one stands in the head of its class, `rule="field field"`: each part of the rule
-    fills the field of its name, and `*field` all that the others leave; `field=word` is what every node of that rule has.
+    fills the field of its name, and `*field` all that the others leave; `field=word` is what every node of that rule has. `shown` is its text
+    (`syntax.format`): words, and fields in braces, with the level that the grammar wants of an expression there, if it is not any.
 
     >>> class Note(Node, note="own text", loud="text own=True"):
     ...     text: str
@@ -46,7 +49,9 @@ class Node(metaclass=Kind):
         __dataclass_fields__: ClassVar[dict[str, Any]]
         span: Span = field(kw_only=True, default=NOWHERE)
 
-        def __init_subclass__(cls, **rules: str) -> None: ...
+        shown: ClassVar[str]
+
+        def __init_subclass__(cls, shown: str = "", **rules: str) -> None: ...
 
 
 def _parts(written: str) -> tuple[tuple[str, ...], dict[str, Any]]:

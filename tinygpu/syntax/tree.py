@@ -18,7 +18,7 @@ SIGNS = {"": "=", "sum": "+=", "prod": "*="}  # of updates; the others are the n
 # ── steps ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-class Level(Node, level="name factors"):
+class Level(Node, level="name factors", shown="{name} = {factors}"):
     """`grid = (by, bx)`, `block = (t: 256)`."""
 
     name: str
@@ -63,28 +63,28 @@ class For(Node, for_extent="name extent sort body"):
     values: tuple[Expr, ...] = ()
 
 
-class If(Node, if_="guard body"):
+class If(Node, if_="guard body", shown="if {guard:DISJUNCTION}"):
     """`if guard { … }`."""
 
     guard: Expr
     body: tuple[Statement, ...]
 
 
-class Holds(Node, holds="target value"):
+class Holds(Node, holds="target value", shown="{target} holds {value}"):
     """`acc[] holds e`: a ghost fact."""
 
     target: Cell
     value: Expr
 
 
-class Sync(Node, wait="count kind=wait"):
+class Sync(Node, wait="count kind=wait", shown="{kind} {count:EXCLUSIVE}"):
     """`barrier`, `warp barrier`, `commit`, `wait 1`."""
 
     kind: str
     count: Expr | None = None
 
 
-class LaunchStatement(Node, launch_statement="*levels body"):
+class LaunchStatement(Node, launch_statement="*levels body", shown="launch ({levels})"):
     """`launch (grid = (g: 4), block = (t: 256)) { … }`."""
 
     levels: tuple[Level, ...]
@@ -144,14 +144,14 @@ class Equations(Node, equations="*names"):
     names: tuple[str, ...]
 
 
-class LaunchClause(Node, launch="name clauses"):
+class LaunchClause(Node, launch="name clauses", shown="launch {name}"):
     """`launch partial { work … compute … }`."""
 
     name: str
     clauses: tuple[Clause, ...]
 
 
-class ForEquation(Node, for_equation="equation clauses"):
+class ForEquation(Node, for_equation="equation clauses", shown="for {equation}"):
     """`for s { compute … }`: overrides for one equation."""
 
     equation: str
@@ -177,7 +177,7 @@ class Stage(Node, stage="access at space ring asynchronous by clauses"):
     by: str | None = None
 
 
-class Reduce(Node, reduce="equation *factors by"):
+class Reduce(Node, reduce="equation *factors by", shown="reduce {equation} over {factors} by {by}"):
     """`reduce s over w by shared`."""
 
     equation: str
@@ -185,7 +185,7 @@ class Reduce(Node, reduce="equation *factors by"):
     by: str
 
 
-class Keep(Node, keep="tensor space"):
+class Keep(Node, keep="tensor space", shown="keep {tensor} in {space}"):
     """`keep x in register`."""
 
     tensor: str

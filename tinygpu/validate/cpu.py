@@ -24,11 +24,11 @@ from tinygpu.schedule.cpu import instances, vectors_of
 from tinygpu.schedule.tiled import LANES
 from tinygpu.validate.check import diagnostic
 from tinygpu.validate.cpu_driver import after_doc, calls, decorated, function, shared_out
-from tinygpu.validate.cpu_follow import Due
 from tinygpu.validate.cpu_meaning import CpuMeaning
 from tinygpu.validate.cpu_reader import PRELUDE, CpuReader
 from tinygpu.validate.cpu_vector import VectorFollower
 from tinygpu.validate.flat import Flat
+from tinygpu.validate.follow import Due
 from tinygpu.validate.launcher import Expected
 from tinygpu.validate.module import Module, read, taken
 from tinygpu.validate.same import Here, canonical
@@ -142,7 +142,7 @@ def one_launch(program: Program, launch: Launch, meaning: CpuMeaning, width: Wid
         case _:
             raise unread(last, "is no loop over the items")
     inputs = frozenset(t.name for t in program.op.inputs)
-    follower = VectorFollower(meaning, launch, width, flat, inputs, {*meaning.computed(launch.body)}, vectors=vectors_of(program))
+    follower = VectorFollower(meaning, launch, inputs, (), 0, width, flat, {*meaning.computed(launch.body)}, vectors_of(program))
     follower.whole(body, tuple(Due(s) for s in launch.body), Here(grid, (), facts))
 
 

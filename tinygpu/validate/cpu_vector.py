@@ -17,8 +17,8 @@ from tinygpu.program.step import Assign, For
 from tinygpu.record import dataclass, replace
 from tinygpu.schedule.nest import substituted
 from tinygpu.schedule.tiled import LANES
-from tinygpu.validate.cpu_follow import Due
-from tinygpu.validate.cpu_threads import ThreadFollower
+from tinygpu.validate.cpu_follow import CpuFollower
+from tinygpu.validate.follow import Due
 from tinygpu.validate.same import Here, canonical
 from tinygpu.validate.typed import Differs, Held, Pointer, unread
 
@@ -27,13 +27,15 @@ Registers = dict[str, Held]
 
 
 @dataclass(slots=True)
-class VectorFollower(ThreadFollower):
+class VectorFollower(CpuFollower):
     """A work function with vectors of numbers of that type."""
 
     vectors: str = ""
 
-    def held(self, rest: Sequence[ast.stmt], queue: deque[Due], here: Here) -> int:
-        """Loads, a loop, and the stores that give back what it has made of them."""
+    def statement(self, rest: Sequence[ast.stmt], queue: deque[Due], here: Here) -> int:
+        """Loads, a loop, and the stores that give back what it has made of them; or any other statement."""
+        if self.loaded(rest[0], here) is None:
+            return CpuFollower.statement(self, rest, queue, here)
         registers: Registers = {}
         position = 0
         while position < len(rest) and (found := self.loaded(rest[position], here)) is not None:
@@ -87,14 +89,13 @@ class VectorFollower(ThreadFollower):
     def lanes(self, node: ast.For, due: Due, here: Here, registers: Registers) -> None:
         """A loop of the program around operations of vectors."""
         match node, due.step:
-            case ast.For(ast.Name(name), ast.Call(ast.Name("range"), bounds, []), body, []), For(axis, inner):
-                low, high = self.bounds(bounds, here)
+            case ast.For(ast.Name(name), body=body, orelse=[]), For(axis, inner):
+                inside = self.inside(here, axis, *self.bounds(node, axis, here))
             case _:
                 raise Differs(node, "is no loop of vectors")
         names, around = dict(self.names), self.domain
         self.counts(node, name, axis)
         self.domain = (*around, axis)
-        inside = self.inside(here, axis, low, high)
         wanted = deque(_vectors(tuple(replace(due, step=s) for s in inner)))
         match body:
             case [ast.If(test, body, [])]:

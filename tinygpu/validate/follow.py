@@ -1,254 +1,257 @@
 """The statements of a kernel's text, followed step by step along the program's.
 
-    text ≈ steps        the same loops, barriers, and accesses in the same order, each with equal guard, place and value
+    text ≈ steps        the same barriers and assignments in the same order, each at the same place, of the same value, at the same points
 
-Comes in: statements, the steps that they have to be, and what is known there. Goes out: nothing, or the error at the first difference.
-The one idea: names of the text stand for terms and are put in where they are used; a choice of the text that the program has not is followed
-twice, once where its condition holds and once where it does not. Wide accesses are those of the loop beside them (`moves.py`).
+Comes in: statements, and the steps that they have to be. Goes out: nothing, or the error at the first difference.
+The one idea: structure is read from the text, and only what is done is compared. Each has the conditions and bounds that the text puts around it
+and those that the program does, and each of these has to follow from the others. What only CUDA's text has is in `cuda_follow.py`, what only that of
+CPUs has in `cpu_follow.py`.
 """
 
 from __future__ import annotations
 
 import ast
+from collections import deque
 from collections.abc import Sequence
 
-from tinygpu.category.term import BOOL, TRUE, App, Read, Term, Var, conjunction, conjuncts, negation, reads, text
+from tinygpu.category.term import TRUE, App, Axis, Const, Read, Term, Var, conjunction, conjuncts, reads, text
 from tinygpu.program.statement import line
-from tinygpu.program.step import Array, Assign, Fact, For, If, Step, Sync, steps
-from tinygpu.program.traverse import meets
-from tinygpu.record import dataclass, field, replace
-from tinygpu.validate.moves import Sink, emptied, loads, stores, together
-from tinygpu.validate.same import Here
-from tinygpu.validate.scope import Effects, Scope, names_in
-from tinygpu.validate.typed import Atom, Cells, Differs, Number, Pointer, unread
-from tinygpu.validate.written import written
+from tinygpu.program.step import Array, Assign, Call, Fact, For, If, Launch, Step, steps
+from tinygpu.record import dataclass, replace
+from tinygpu.validate.expression import Reader
+from tinygpu.validate.meaning import Meaning
+from tinygpu.validate.same import Here, canonical
+from tinygpu.validate.typed import Differs, unread
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """A step that is to be done, and the conditions that the program has put around it."""
+
+    step: Step
+    guards: tuple[Term, ...] = ()
+    lane: Axis | None = None  # of a step in a loop over the lanes of vectors
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a statement writes: one cell. `where` is the part of the text that says the place; `update` combines the cell with the value, in
+    place or atomically."""
+
+    array: str
+    place: tuple[Term, ...]
+    where: ast.AST
+    item: str
+    value: ast.expr
+    update: str = ""
+    atomic: bool = False
 
 
 @dataclass(slots=True)
 class Follower:
-    """One kernel: `wide` is what the launcher has seen to where it takes the wide kernel, `skipped` are the declarations."""
+    """One kernel: `domain` are the loops of the program around, and `threads` is how many of the block's axes the text runs over here."""
 
-    scope: Scope
-    wide: tuple[Term, ...] = ()
-    skipped: frozenset[ast.stmt] = frozenset()
-    sinks: dict[str, tuple[Sink, Term, Sequence[ast.stmt]]] = field(default_factory=dict)
+    meaning: Meaning
+    launch: Launch
+    inputs: frozenset[str]
+    domain: tuple[Axis, ...]
+    threads: int
 
-    def block(self, body: Sequence[ast.stmt], wanted: Sequence[Step], here: Here, sinks: dict[str, Sink] | None = None) -> None:
-        """Statements that are these steps. `sinks` are the wide stores that stand behind the block."""
-        queue, sinks, position = due(wanted), sinks or {}, 0
-        while position < len(body):
-            stmt = body[position]
-            position += 1
-            if stmt in self.skipped or isinstance(stmt, ast.Pass):
-                continue
-            if self.scope.given(stmt, here) or loads(self.scope, stmt, here):
-                continue
-            if isinstance(stmt, ast.For | ast.If):
-                behind = stores(self.scope, body[position:], here, stmt)
-                position += len(behind)
-                last = position == len(body)
-                self.nested(stmt, self.next(queue, stmt, here), here, together(sinks, behind) if last else together({}, behind))
-                sinks = {} if last else sinks
-            else:
-                self.single(stmt, self.next(queue, stmt, here), here)
-        self.scope.used()
-        if sinks:
-            raise Differs(next(iter(sinks.values())).node, "stores cells that were not all written just before")
-        for step in queue:
-            if not self.idle(step, here):
-                raise Missing(step, body[-1] if body else None)
+    # ── what a dialect says ────────────────────────────────────────────────────────────────────────────────────────
 
-    def next(self, queue: list[Step], stmt: ast.stmt, here: Here) -> Step:
-        """The step that is due; conditions that always or never hold here are decided, unless the text asks too."""
-        while queue:
-            step = queue.pop(0)
-            if isinstance(step, If) and not isinstance(stmt, ast.If):
-                guard = self.scope.meaning.term(step.guard)
-                if here.holds(guard):
-                    queue[:0] = due(step.body)
-                    continue
-                if here.holds(negation(guard)):
-                    continue
-                raise Differs(stmt, "is done in every case", f"it is done only where {text(guard)}")
-            return step
-        raise Differs(stmt, "is something that the program does not do here")
+    def reader(self, here: Here) -> Reader:
+        """A reader of expressions of a place."""
+        raise NotImplementedError
 
-    def idle(self, step: Step, here: Here) -> bool:
-        """Whether a step does nothing here."""
-        match step:
-            case If(guard, body):
-                guard = self.scope.meaning.term(guard)
-                return here.holds(negation(guard)) or all(self.idle(s, self.under(here, guard)) for s in due(body))
-            case For(axis, body):
-                inside = here.inside(replace(axis, extent=self.scope.meaning.term(axis.extent)))
-                return all(self.idle(s, inside) for s in due(body))
-        return here.impossible()
+    def given(self, stmt: ast.stmt, here: Here) -> bool:
+        """Whether a statement only gives a name to a number."""
+        raise NotImplementedError
+
+    def bounds(self, stmt: ast.For, axis: Axis, here: Here) -> tuple[Term, Term]:
+        """From where a loop runs, and how far."""
+        raise NotImplementedError
+
+    def counts(self, stmt: ast.stmt, name: str, axis: Axis) -> None:
+        """`name` is the variable of a loop."""
+        raise NotImplementedError
+
+    def written(self, stmt: ast.stmt, step: Assign, here: Here) -> Written:
+        """What a statement writes, where the program does that step. Raises Differs."""
+        raise NotImplementedError
+
+    def done(self, stmt: ast.stmt, array: str) -> None:
+        """An array was written."""
+
+    def between(self, stmt: ast.stmt, due: Due, queue: deque[Due], here: Here) -> bool:
+        """Whether a statement is no step of the program, but needed for one."""
+        return False
+
+    def idle(self, step: Step) -> bool:
+        """Whether a step does nothing."""
+        return not any(isinstance(s, Assign | Call) for s in steps((step,)))
 
     def under(self, here: Here, guard: Term) -> Here:
-        """A place under a guard. What is read of memory or cells that change is forgotten; the launcher has seen to what `wide` means."""
-        kept = [c for c in conjuncts(guard) if all(r.tensor in self.scope.inputs for r in reads(c))]
-        more = self.wide if Var("wide", BOOL) in kept else ()
-        return replace(here.under(conjunction(*kept)), given=(*here.given, *(g for g in more if g not in here.given)))
+        """A place under a guard; what is read of memory or cells that change is forgotten."""
+        return here.under(conjunction(*self.lasting(guard)))
 
-    # ── statements with a body ─────────────────────────────────────────────────────────────────────────────────────
+    # ── bodies ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def nested(self, stmt: ast.For | ast.If, step: Step, here: Here, sinks: dict[str, Sink]) -> None:
-        """A loop or a choice."""
-        self.scope.used()
-        if isinstance(stmt, ast.If):
-            self.choice(stmt, step, here, sinks)
-        elif isinstance(step, For):
-            self.loop(stmt, step, here, sinks)
-        else:
-            raise Differs(stmt, "is a loop", f"the program does here: {line(step)}")
-        self.scope.ended(stmt, "it was given in a loop or under a condition before")
+    def whole(self, body: Sequence[ast.stmt], wanted: Sequence[Due], here: Here) -> None:
+        """Statements that are all of these steps."""
+        queue = deque(wanted)
+        self.block(body, queue, here)
+        while (due := self.due(queue, here)) is not None:
+            if not self.idle(due.step):
+                after = body[-1] if body else ast.Pass(lineno=1, col_offset=0)
+                raise Differs(after, "is the last that is done here", f"the program goes on: {line(due.step)}")
 
-    def choice(self, stmt: ast.If, step: Step, here: Here, sinks: dict[str, Sink]) -> None:
-        """A condition that the program has too, or one that splits what the program does."""
-        reader = self.scope.reader(here)
-        guard = reader.guard(stmt.test)
-        if reader.shuffles:
-            raise unread(stmt, "a shuffle in a condition")
-        if isinstance(step, If) and not sinks and here.same(guard, wanted := self.scope.meaning.term(step.guard)):
-            if stmt.orelse:
-                raise Differs(stmt.orelse[0], "is done elsewhere", f"nothing is done but where {text(wanted)}")
-            self.apart(stmt.body, step.body, self.under(here, guard), sinks)
-            return
-        if collective(step):
-            raise Differs(stmt.test, f"asks {ast.unparse(stmt.test)} around a barrier or a shuffle", self.asked(step))
-        for body, condition in ((stmt.body, guard), (stmt.orelse, negation(guard))):
-            inside = self.under(here, condition)
-            try:
-                self.apart(body, (step,), inside, sinks)
-            except Differs as difference:
-                self.scope.pending.clear()
-                if inside.impossible():
+    def block(self, body: Sequence[ast.stmt], queue: deque[Due], here: Here) -> None:
+        """Statements that are the next of these steps."""
+        position = 0
+        while position < len(body):
+            position += self.statement(body[position:], queue, here)
+
+    def statement(self, rest: Sequence[ast.stmt], queue: deque[Due], here: Here) -> int:
+        """The next statement, or the next few that belong together; how many they are."""
+        match rest[0]:
+            case ast.Pass():
+                pass
+            case ast.For(target=ast.Name(name), orelse=[]) as stmt:
+                self.loop(stmt, name, queue, here)
+            case ast.If() as stmt:
+                self.choice(stmt, queue, here)
+            case stmt if not self.given(stmt, here):
+                self.single(stmt, queue, here)
+        return 1
+
+    def due(self, queue: deque[Due], here: Here) -> Due | None:
+        """The next step that does something: conditions over indices are put to what is inside of them."""
+        while queue:
+            due = queue.popleft()
+            match due.step:
+                case If(guard, inner) if not reads(guard):
+                    queue.extendleft(Due(s, (*due.guards, *conjuncts(guard))) for s in reversed(inner))
+                case Array() | Fact():
                     continue
-                if isinstance(difference, Missing):
-                    raise Differs(stmt.test, f"asks {ast.unparse(stmt.test)}", self.asked(step)) from None
-                raise
+                case _:
+                    return due
+        return None
 
-    def asked(self, step: Step) -> str:
-        """What the program does where the text asks something."""
-        if isinstance(step, If):
-            return f"asked is {text(self.scope.meaning.term(step.guard))}"
-        return f"the program does here: {line(step)}"
+    # ── loops and conditions ───────────────────────────────────────────────────────────────────────────────────────
 
-    def apart(self, body: Sequence[ast.stmt], wanted: Sequence[Step], here: Here, sinks: dict[str, Sink]) -> None:
-        """A block whose names are its own."""
-        before = dict(self.scope.names)
-        try:
-            self.block(body, wanted, here, sinks)
-        finally:
-            self.scope.names = before
-        self.scope.forget(self.scope.effects(*body))
+    def loop(self, stmt: ast.For, name: str, queue: deque[Due], here: Here) -> None:
+        """A loop of the program."""
+        due = self.due(queue, here)
+        if due is None or not isinstance(due.step, For):
+            raise Differs(stmt, "is a loop", does(due))
+        axis = replace(due.step.axis, extent=self.meaning.term(due.step.axis.extent))
+        low, high = self.bounds(stmt, axis, here)
+        self.turns(stmt, name, axis, tuple(Due(s, due.guards) for s in due.step.body), self.inside(here, axis, low, high))
 
-    def loop(self, stmt: ast.For, step: For, here: Here, sinks: dict[str, Sink]) -> None:
-        """A loop of as many turns."""
-        name, turns = self.turns(stmt, here)
-        axis = replace(step.axis, extent=self.scope.meaning.term(step.axis.extent))
-        self.scope.forget(self.scope.effects(stmt))
-        self.scope.ended(stmt, "it was given in another turn")
-        before, body = dict(self.scope.names), stmt.body
-        if not here.same(turns, axis.extent):
-            raise Differs(stmt.iter, f"makes {text(turns)} turns", f"there are {text(axis.extent)} turns")
-        self.scope.counts(stmt, name, Var(axis.name))
-        emptied(self.scope, body, axis.extent, sinks)
-        around = self.sinks
-        self.sinks = {**around, **{cells: (sink, Var(axis.name), body) for cells, sink in sinks.items()}}
-        self.block(body, step.body, here.inside(axis))
-        self.sinks, self.scope.names = around, before
-        self.scope.forget(self.scope.effects(stmt))
-        for sink in sinks.values():
-            self.scope.written(sink.pointer.array)
+    def turns(self, stmt: ast.For, name: str, axis: Axis, wanted: Sequence[Due], inside: Here) -> None:
+        """The turns of a loop, each of which is these steps."""
+        self.counts(stmt, name, axis)
+        around, self.domain = self.domain, (*self.domain, axis)
+        self.whole(stmt.body, wanted, inside)
+        self.domain = around
 
-    def turns(self, stmt: ast.For, here: Here) -> tuple[str, Term]:
-        """The variable of a loop, and how many turns it makes."""
-        match stmt:
-            case ast.For(target=ast.Name(id=name), iter=ast.Call(func=ast.Name(id=loop), args=[count], keywords=[]), orelse=[]) if (
-                self.scope.names.get(loop) == Atom("upto")
-            ):
-                if not isinstance(self.scope.names.get(name), Number | Pointer | Cells | Atom):
-                    return name, self.scope.reader(here).index(count)
-        raise unread(stmt, f"{ast.unparse(stmt.iter)} is no loop of a kernel")
+    def inside(self, here: Here, axis: Axis, low: Term, high: Term) -> Here:
+        """The place inside of a loop of the text."""
+        if low == Const(0) and canonical(high) == canonical(axis.extent):
+            return here.inside(axis)
+        x = Var(axis.name)
+        free = replace(here, axes=tuple(a for a in here.axes if a.name != axis.name))
+        return replace(free, guards=(*here.guards, *(c for c in (canonical(low <= x), canonical(x < high)) if c != TRUE)))
 
-    # ── single statements ──────────────────────────────────────────────────────────────────────────────────────────
+    def choice(self, stmt: ast.If, queue: deque[Due], here: Here) -> None:
+        """A condition: over indices it is known inside; one that reads memory is a step of the program."""
+        reader = self.reader(here)
+        guard = reader.guard(stmt.test)
+        if reader.shuffles or stmt.orelse:
+            raise unread(stmt, "a shuffle in a condition" if reader.shuffles else "a condition with an else")
+        if not reads(guard):
+            self.block(stmt.body, queue, self.under(here, guard))
+            return
+        due, inside = self.due(queue, here), self.under(here, guard)
+        match due:
+            case Due(If(wanted, inner), guards):
+                self.points(stmt, guards, here)
+                self.asks(stmt.test, guard, wanted, here)
+                guards = (*guards, *self.lasting(wanted))
+                self.whole(stmt.body, tuple(Due(s, guards) for s in inner), inside)
+            case Due(Assign() as step, guards):
+                data = conjunction(*(c for c in conjuncts(step.guard) if reads(c)))
+                self.asks(stmt.test, guard, data if here.same(guard, self.meaning.term(data)) else step.guard, here)
+                guards = (*guards, *self.lasting(step.guard))
+                self.whole(stmt.body, (Due(replace(step, guard=TRUE), guards),), inside)
+            case _:
+                raise Differs(stmt, "is a condition", does(due))
 
-    def single(self, stmt: ast.stmt, step: Step, here: Here) -> None:
-        """A barrier, or an assignment."""
-        waits = self.barrier(stmt)
-        if waits:
-            self.scope.used()
-            if not isinstance(step, Sync) or step.scope != waits:
-                raise Differs(stmt, f"is a barrier of the {waits}", f"the program does here: {line(step)}")
-            self.scope.forget(Effects(barriers=True))
-        elif isinstance(step, Assign):
-            self.assign(stmt, step, here)
-        else:
-            raise Differs(stmt, "is an assignment", f"the program does here: {line(step)}")
+    def lasting(self, guard: Term) -> tuple[Term, ...]:
+        """The parts of a guard that hold until all under it is done: they read nothing that changes."""
+        return tuple(c for c in conjuncts(guard) if all(r.tensor in self.inputs for r in reads(c)))
 
-    def barrier(self, stmt: ast.stmt) -> str:
-        """Whom a barrier is for; empty for what is none."""
-        match stmt:
-            case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=base), attr=which), args=[], keywords=[])):
-                if self.scope.names.get(base) == Atom("cuda"):
-                    return {"syncthreads": "block", "syncwarp": "warp"}.get(which, "")
-        return ""
+    def asks(self, node: ast.expr, guard: Term, wanted: Term, here: Here) -> None:
+        """That a condition is the program's."""
+        if not here.same(guard, self.meaning.term(wanted)):
+            raise Differs(node, f"asks {text(guard)}", f"asked is {text(wanted)}")
 
-    def assign(self, stmt: ast.stmt, step: Assign, here: Here) -> None:
-        """An assignment or an atomic update: one array, one place, one value."""
-        reader, meaning = self.scope.reader(here), self.scope.meaning
-        cell = written(self.scope, stmt, reader, self.sinks)
+    # ── assignments ────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def single(self, stmt: ast.stmt, queue: deque[Due], here: Here) -> None:
+        """An assignment or an update: the same place, the same value, at the same points."""
+        due = self.due(queue, here)
+        if due is None:
+            raise Differs(stmt, "is something that the program does not do here")
+        if self.threads < len(self.launch.block):
+            raise Differs(stmt, "is done once for a block", "each thread does what the program says")
+        if self.between(stmt, due, queue, here):
+            return
+        step = due.step
+        if not isinstance(step, Assign):
+            raise Differs(stmt, "is an assignment", does(due))
+        if reads(step.guard):
+            raise Differs(stmt, "is done in every case", f"it is done only where {text(step.guard)}")
+        self.points(stmt, (*due.guards, *conjuncts(step.guard)), here)
+        cell = self.written(stmt, step, here)
         if cell.array != step.target:
-            raise Differs(stmt, f"writes {cell.array}", f"the program writes {step.target} here: {line(step)}")
-        for mine, theirs in zip(cell.place, meaning.place(step.target, step.index), strict=True):
+            raise Differs(stmt, f"writes {cell.array}", does(due))
+        self.lies(cell.where, cell.array, cell.place, step.index, here)
+        self.gives(cell.value, cell, self.meaning.stored(step.target, step.value if cell.atomic else step.whole), here)
+        self.done(stmt, cell.array)
+
+    def lies(self, node: ast.AST, array: str, place: tuple[Term, ...], index: tuple[Term, ...], here: Here) -> None:
+        """That an element is that of the program."""
+        for mine, theirs in zip(place, self.meaning.place(array, index), strict=True):
             if not here.same(mine, theirs):
-                raise Differs(cell.where, f"is element {text(mine)} of {cell.array}", f"the program's is {text(theirs)}")
-        if (cell.atomic, cell.update if cell.atomic else "") != (step.atomic, step.update if step.atomic else ""):
-            raise Differs(
-                stmt, "is an atomic update" if cell.atomic else "is no such update", f"the program does here: {line(step)}"
-            )
-        value = reader.value(cell.value)
-        if value.kind != cell.item:
-            raise unread(cell.value, f"{ast.unparse(cell.value)} is of type {value.kind}, the cell of type {cell.item}")
-        term = reader.number(cell.value, cell.item)
+                raise Differs(node, f"is element {text(mine)} of {array}", f"the program's is {text(theirs)}")
+
+    def gives(self, node: ast.expr, cell: Written, wanted: Term, here: Here) -> None:
+        """That an expression is a value of the cell's type, and what the cell takes it is."""
+        found = self.reader(here).value(node)
+        if found.kind != cell.item:
+            raise unread(node, f"{ast.unparse(node)} is of type {found.kind}, the cell of type {cell.item}")
+        term = found.term
         if cell.update and not cell.atomic:
             term = App(cell.update, (Read(cell.array, cell.place, cell.item), term), cell.item)
-        wanted = self.scope.meaning.stored(step.target, step.value if step.atomic else step.whole)
         if not here.same(term, wanted):
-            raise Differs(cell.value, f"gives {text(term)}", f"the program's value is {text(wanted)}")
-        self.scope.used(names_in(stmt))
-        self.scope.written(cell.array)
+            raise Differs(node, f"gives {text(term)}", f"the program's value is {text(wanted)}")
+
+    def points(self, node: ast.AST, guards: Sequence[Term], here: Here, lanes: tuple[Axis, ...] = ()) -> None:
+        """That the text is here at the points at which the program is."""
+        axes = (*self.domain, *self.launch.block, *lanes)
+        program = tuple(c for g in guards for c in conjuncts(canonical(self.meaning.term(g))))
+        unsure = (a for a in axes if a not in lanes and a not in here.axes)
+        for goal in (*(c for a in unsure for c in (Var(a.name) >= 0, Var(a.name) < a.extent)), *program):
+            if not here.holds(goal):
+                raise Differs(node, f"is done where {text(goal)} may be false", "there the program does nothing")
+        names = {a.name for a in axes}
+        base = replace(here, axes=(*(a for a in here.axes if a.name not in names), *axes), guards=program)
+        for goal in here.guards:
+            if goal not in program and not base.holds(goal):
+                raise Differs(node, f"is done only where {text(goal)}", "the program does it elsewhere too")
 
 
-# ── steps as they are due ──────────────────────────────────────────────────────────────────────────────────────────
-
-
-class Missing(Differs):
-    """A step of the program that the text does not do."""
-
-    def __init__(self, step: Step, after: ast.stmt | None):
-        super().__init__(
-            after or ast.Pass(lineno=1, col_offset=0), "is the last that is done here", f"the program goes on: {line(step)}"
-        )
-
-
-def due(wanted: Sequence[Step]) -> list[Step]:
-    """Steps that are emitted, those under conditions that always hold without them."""
-    out: list[Step] = []
-    for step in wanted:
-        match step:
-            case Array() | Fact():
-                continue
-            case If(guard, body) if guard == TRUE:
-                out += due(body)
-            case Assign(guard=guard) if guard != TRUE:
-                out.append(If(guard, (replace(step, guard=TRUE),)))
-            case _:
-                out.append(step)
-    return out
-
-
-def collective(step: Step) -> bool:
-    """Whether threads do something together in a step."""
-    return any(map(meets, steps((step,))))
+def does(due: Due | None) -> str:
+    """What the program does, in words."""
+    return f"the program does here: {line(due.step)}" if due else "the program is done here"

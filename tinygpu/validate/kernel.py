@@ -18,9 +18,10 @@ from tinygpu.program.arrays import arrays
 from tinygpu.program.step import Launch, Program
 from tinygpu.program.traverse import written
 from tinygpu.record import dataclass, field
+from tinygpu.validate.cuda_follow import CudaFollower
 from tinygpu.validate.declared import carved, declarations, own, type_of
 from tinygpu.validate.flat import Flat
-from tinygpu.validate.follow import Follower
+from tinygpu.validate.follow import Due
 from tinygpu.validate.meaning import Meaning, in_memory
 from tinygpu.validate.same import Here, canonical
 from tinygpu.validate.scope import Scope
@@ -85,7 +86,9 @@ def kernel(function: ast.FunctionDef, program: Program, launch: Launch, given: G
     inputs = frozenset(t.name for t in program.op.inputs)
     cells = {n: t for n, t in names.items() if isinstance(t, Cells) and not t.array}
     scope = Scope(meaning, names, Width(given.limits), flat, inputs, cells)
-    Follower(scope, tuple(map(canonical, given.wide)), frozenset(declared.values())).block(inner.body, launch.body, here)
+    wide, skipped = tuple(map(canonical, given.wide)), frozenset(declared.values())
+    follower = CudaFollower(meaning, launch, inputs, (), len(launch.block), scope, wide, skipped)
+    follower.whole(inner.body, tuple(Due(s) for s in launch.body), here)
 
 
 def prelude(function: ast.FunctionDef) -> tuple[dict[str, Thing], ast.FunctionDef, str]:
