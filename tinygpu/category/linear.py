@@ -12,7 +12,8 @@ from functools import reduce
 from typing import TypeAlias
 
 from tinygpu.category.node import kept
-from tinygpu.category.term import INDEX, App, Const, Term, Var, apply, lift, text, variables
+from tinygpu.category.term import INDEX, App, Const, Term, Var, apply, lift, variables
+from tinygpu.category.text import sorting
 
 Monomial: TypeAlias = tuple[Term, ...]  # atoms, sorted by their text
 Polynomial: TypeAlias = dict[Monomial, int]  # no coefficient is 0; terms keep theirs, so none is changed
@@ -126,8 +127,8 @@ def term_of(p: Polynomial, first: Collection[str] = ()) -> Term:
     'i*N + j*2 - 1'
     """
     out: Term | None = None
-    for monomial in sorted(p, key=lambda m: (p[m] < 0, -len(m), -abs(p[m]), m == (), tuple(map(text, m)))):
-        factors = sorted(monomial, key=lambda a: (not variables(a) & set(first), text(a)))
+    for monomial in sorted(p, key=lambda m: (p[m] < 0, -len(m), -abs(p[m]), m == (), tuple(map(sorting, m)))):
+        factors = sorted(monomial, key=lambda a: (not variables(a) & set(first), sorting(a)))
         size = abs(p[monomial])
         product = reduce(lambda a, b: App("mul", (a, b)), factors) if factors else Const(size)
         if factors and size != 1:
@@ -251,12 +252,12 @@ def _negative(product: Term) -> Term:
 
 
 def _sorted(monomial: Monomial) -> Monomial:
-    return tuple(sorted(monomial, key=text)) if len(monomial) > 1 else monomial
+    return tuple(sorted(monomial, key=sorting)) if len(monomial) > 1 else monomial
 
 
 def _order(monomial: Monomial) -> tuple[int, tuple[str, ...]]:
     # a monomial order (degree, then names), so that division ends
-    return len(monomial), tuple(map(text, monomial))
+    return len(monomial), tuple(map(sorting, monomial))
 
 
 def _without(monomial: Monomial, part: Monomial) -> Monomial | None:

@@ -15,7 +15,8 @@ from typing import Any, TypeAlias
 from tinygpu.category.dtype import BITS, SIGNED, nearest
 from tinygpu.category.linear import number, plus, times
 from tinygpu.category.node import kept
-from tinygpu.category.term import FLOATS, App, Const, Term, memoised, rebuild, text
+from tinygpu.category.term import FLOATS, App, Const, Term, memoised, rebuild
+from tinygpu.category.text import sorting
 
 Polynomial: TypeAlias = dict[tuple[Term, ...], Any]  # of `linear`, with fractions
 MOST = 64  # monomials of a polynomial, beyond which nothing is looked for
@@ -106,7 +107,7 @@ def _written(form: Polynomial, dtype: str) -> Term | None:
     if not all(_exact(abs(c), dtype) for c in form.values()):
         return None
     out: Term | None = None
-    for monomial in sorted(form, key=lambda m: (form[m] < 0, not m, tuple(map(text, m)))):
+    for monomial in sorted(form, key=lambda m: (form[m] < 0, not m, tuple(map(sorting, m)))):
         size = Const(float(abs(form[monomial])) if dtype in FLOATS else abs(form[monomial]), dtype)
         factors = (*monomial, *(() if monomial and size.value == 1 else (size,)))
         product: Term = reduce(lambda a, b: App("mul", (a, b), dtype), factors)
@@ -147,7 +148,7 @@ def flips(term: Term) -> Term:
                     del once[operand]
                 else:
                     once[operand] = None
-            parts = [*sorted(once, key=text), *([Const(number, dtype)] if number or not once else [])]
+            parts = [*sorted(once, key=sorting), *([Const(number, dtype)] if number or not once else [])]
             return reduce(lambda a, b: App("xor", (a, b), dtype), parts)
     return inner
 

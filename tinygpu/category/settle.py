@@ -21,6 +21,7 @@ from tinygpu.category.term import (
     App,
     Const,
     Fold,
+    Read,
     Term,
     conjunction,
     lift,
@@ -46,7 +47,7 @@ def settle(term: Term, extents: Extents, given: frozenset[Term] = frozenset()) -
 def _settle(term: Term, known: Known) -> Term:
     if inert(term):
         return term
-    if not isinstance(term, App):
+    if isinstance(term, Read):
         return _anew(term, known)
     key = id(term)  # equal reads may stand in different places of a text
     found = known.settled.get(key)
@@ -78,7 +79,7 @@ def _anew(term: Term, known: Known) -> Term:
         case Fold(monoid, axes, guard, body, dtype, span):
             inside = known.inside(axes)
             guard = _settle(guard, inside)
-            body = _settle(body, inside.under(guard))
+            body = _settle(body, inside.within(guard, body))
             unit = as_monoid(monoid).unit(dtype)
             if unit is not None and (guard == FALSE or (body == unit and (whole(guard) or total(guard)))):
                 return unit  # of nothing, and of units

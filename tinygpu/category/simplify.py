@@ -274,4 +274,4 @@ def _fold(fold: Fold, known: Known) -> Term:
     axes = tuple(Axis(a.name, _simple(a.extent, known), a.sort, a.span) for a in fold.axes)
     inside = known.inside(axes)
     guard = _simple(fold.guard, inside)
-    return Fold(fold.monoid, axes, guard, _simple(fold.body, inside.under(guard)), fold.dtype, fold.span)
+    return Fold(fold.monoid, axes, guard, _simple(fold.body, inside.within(guard, fold.body)), fold.dtype, fold.span)

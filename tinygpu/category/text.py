@@ -104,6 +104,12 @@ def _number(value: int | float | bool) -> str:
     return str(value)
 
 
+@kept
+def sorting(term: Term) -> str:
+    """The text of a term, by which terms are put in order again and again."""
+    return text(term)
+
+
 def unused(name: str, taken: Container[str], number: str | None = None) -> str:
     """The name, with underscores at its end until it is not taken; or with `number`, a mark, and a number behind it.
 

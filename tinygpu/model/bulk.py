@@ -59,7 +59,7 @@ def too_long(equations: tuple[Equation, ...], problems: Problems) -> None:
             size = different(equation.value)
         known[equation.target], before[equation.target] = (size, depth), equation
         if size > MOST_NODES or depth > DEEPEST:
-            what = f"more than {MOST_NODES} operations" if size > MOST_NODES else f"more than {DEEPEST} levels"
+            what = f"more than {MOST_NODES} different operations" if size > MOST_NODES else f"more than {DEEPEST} levels"
             problems.say("TG161.equation", equation.span, target=equation.target, what=what)
             return
 

@@ -15,6 +15,7 @@ from math import prod
 from tinygpu.category.cancel import cancel
 from tinygpu.category.linear import Polynomial
 from tinygpu.category.monoid import as_monoid, unit_of
+from tinygpu.category.node import kept
 from tinygpu.category.ring import polynomial
 from tinygpu.category.term import (
     INTEGERS,
@@ -255,6 +256,7 @@ def box_of(fold: Fold) -> tuple[int, ...] | None:
     return extents if len(extents) == len(fold.axes) else None
 
 
+@kept
 def pieces(term: Term) -> int:
     """How many pieces the folds of a term have when they are written out, each as often as those around it."""
     inside = sum(map(pieces, children(term)))
