@@ -123,6 +123,7 @@ def term_of(p: Polynomial, first: Collection[str] = ()) -> Term:
 
     `first` are names that stand to the left in products: axes before sizes.
 
+    >>> from tinygpu.category.text import text
     >>> text(term_of(polynomial(Var("j") - 1 + Var("N") * Var("i") + Var("j")), ["i", "j"]))
     'i*N + j*2 - 1'
     """
@@ -144,6 +145,7 @@ def as_written(p: Polynomial) -> Term:
     """The polynomial as a term, in the order in which its monomials came, what is added before what is subtracted, the number last;
     what several products share stands once.
 
+    >>> from tinygpu.category.text import text
     >>> i, j, N = map(Var, "ijN")
     >>> text(as_written(polynomial(j - 1 + N * i + j))), text(as_written(polynomial((i * 8 + 1) * N - j)))
     ('j*2 + N*i - 1', '(i*8 + 1)*N - j')
@@ -230,6 +232,7 @@ def stride(p: Polynomial, name: str) -> tuple[Polynomial | None, Polynomial]:
 def solve(left: Term, right: Term, name: str) -> Term | None:
     """The term `s` with `left = right ⇔ name = s`, when `name` stands once and its coefficient divides the rest.
 
+    >>> from tinygpu.category.text import text
     >>> text(solve(Var("p") + Var("r") - 1, Var("q"), "r"))
     'q - p + 1'
     >>> text(solve(Var("c") * 2, Var("k") * 4 + 6, "c")), solve(Var("c") * 2, Var("k"), "c")

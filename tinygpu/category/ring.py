@@ -25,7 +25,7 @@ MOST = 64  # monomials of a polynomial, beyond which nothing is looked for
 def shorter(term: App) -> Term:
     """The sum or product as its polynomial, if that is shorter. All operands are numbers.
 
-    >>> from tinygpu.category.term import Read
+    >>> from tinygpu.category.term import Read, text
     >>> x, w = Read("x", (), "i8"), Read("w", (), "i8")
     >>> text(shorter(App("sub", (App("add", (App("max", (x, w), "i8"), App("min", (x, w), "i8")), "i8"), w), "i8")))
     'x'
@@ -130,7 +130,7 @@ def flips(term: Term) -> Term:
     """The term with each `^` in normal form: integers with `^` are a group in which every element is its own inverse, so a flip is a set of
     operands; solvers that count bits find that again and again.
 
-    >>> from tinygpu.category.term import Var
+    >>> from tinygpu.category.term import Var, text
     >>> a, b, c = (Var(n, "i32") for n in "abc")
     >>> flip = lambda x, y: App("xor", (x, y), "i32")
     >>> text(flips(flip(flip(c, Const(5, "i32")), flip(a, flip(c, Const(3, "i32")))))), flips(flip(flip(a, b), b)) == a

@@ -6,9 +6,7 @@ composition of arrows. The one idea: everything that tinygpu reasons about is bu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from functools import wraps
-from typing import Any, TypeVar
+from collections.abc import Callable, Collection, Mapping
 
 from tinygpu.category.monoid import pack, part
 from tinygpu.category.node import (
@@ -29,24 +27,34 @@ from tinygpu.category.node import (
     Term,
     Var,
     apply,
-    kept,
     lift,
 )
 from tinygpu.category.operation import ARITHMETIC, COMPARISONS, FUNCTIONS, LOGIC, OPERATIONS, OTHERS, SHUFFLES, SYMBOL
 from tinygpu.category.text import claimed, text
 from tinygpu.category.total import total
+from tinygpu.category.walk import (
+    children,
+    different,
+    folds,
+    memoised,
+    outer_folds,
+    outside,
+    plain,
+    reads,
+    shuffled,
+    tensors,
+    variables,
+    walk,
+    whole,
+)
 
 __all__ = [
     "ARITHMETIC", "BOOL", "COMPARISONS", "DTYPES", "FALSE", "FLOATS", "FOLDED", "FUNCTIONS", "INDEX", "INTEGERS", "LOGIC",
     "OPERATIONS", "OTHERS", "SHUFFLES", "SYMBOL", "TRUE", "Algebra", "App", "Axis", "Const", "Fold", "Read", "Term", "Var",
-    "apply", "ceildiv", "children", "conjunction", "conjuncts", "equal", "lift", "memoised", "negation", "outer_folds",
-    "outside", "pack", "part", "reads", "rebuild", "select", "substitute", "text", "total", "variables", "walk",
+    "apply", "ceildiv", "children", "conjunction", "conjuncts", "different", "equal", "folds", "lift", "memoised", "negation",
+    "outer_folds", "outside", "pack", "part", "plain", "reads", "rebuild", "select", "shuffled", "substitute", "tensors",
+    "text", "total", "variables", "walk", "whole",
 ]  # fmt: skip
-
-
-T = TypeVar("T")
-NONE: frozenset[str] = frozenset()
-FEW = 32  # parts of a term that is cheaper looked at again than remembered
 
 
 def ceildiv(a: Term | int, b: Term | int) -> Term:
@@ -111,87 +119,6 @@ def select(condition: Term, then: Term, otherwise: Term) -> Term:
         case Const(False):
             return otherwise
     return then if then == otherwise and total(condition) else App("select", (condition, then, otherwise), then.dtype)
-
-
-def children(term: Term) -> tuple[Term, ...]:
-    """The terms directly inside a term (a fold's extents, guard and body included)."""
-    kind = term.__class__
-    if kind is App:
-        return term.args  # type: ignore[union-attr]
-    if kind is Read:
-        return term.index  # type: ignore[union-attr]
-    return (*(a.extent for a in term.axes), term.guard, term.body) if kind is Fold else ()  # type: ignore[union-attr]
-
-
-def walk(term: Term, leave: Callable[[Term], bool] | None = None) -> Iterator[Term]:
-    """The term and everything inside it, outermost first, without what is to be left out. What stands in several places comes once.
-
-    >>> x = Var("x")
-    >>> [text(t) for t in walk(x * 2 + x)]
-    ['x*2 + x', 'x*2', 'x', '2']
-    """
-    waiting, found = [term], set()
-    while waiting:
-        here = waiting.pop()
-        if id(here) not in found and (leave is None or not leave(here)):
-            found.add(id(here))
-            yield here
-            waiting.extend(reversed(children(here)))
-
-
-def outside(term: Term) -> Iterator[Term]:
-    """The parts of a term that are inside no fold, and in no index of a read; outermost first, each once."""
-    waiting: list[Term] = [term]
-    found: set[Term] = set()
-    while waiting:
-        here = waiting.pop()
-        if here not in found:
-            found.add(here)
-            yield here
-            waiting.extend(reversed(here.args) if isinstance(here, App) else ())
-
-
-def outer_folds(term: Term) -> tuple[Fold, ...]:
-    """The folds of a term that are inside no other, each once."""
-    return tuple(part for part in outside(term) if isinstance(part, Fold))
-
-
-def memoised(function: Callable[..., T], few: int = FEW) -> Callable[..., T]:
-    """The same function of a term and whatever else, asked once of each term that has not few parts within one call from outside: a value that
-    was made in a few steps may have, written out, as many parts as there are powers of two.
-
-    >>> asked = []
-    >>> @once
-    ... def doubled(term):
-    ...     asked.append(term)
-    ...     return rebuild(term, doubled)
-    >>> value = Var("x")
-    >>> for _ in range(50):
-    ...     value = App("add", (value, value))
-    >>> doubled(value) == value, value.parts > 10**15, len(asked) < 10 * FEW
-    (True, True, True)
-    """
-    known: dict[tuple[Any, ...], Any] = {}
-
-    @wraps(function)
-    def shared(*given: Any, **named: Any) -> T:
-        term = given[0] if isinstance(given[0], Algebra) else given[1]
-        if term.parts < few:
-            return function(*given, **named)
-        key = (*map(id, given), *map(id, named.values()))
-        if key in known:
-            return known[key][0]  # type: ignore[no-any-return]
-        outside = not known
-        known.setdefault((), ...)
-        try:
-            found = function(*given, **named)
-            known[key] = found, (given, named)  # with what it was given, as a number is another one's when that is gone
-            return found
-        finally:
-            if outside:
-                known.clear()
-
-    return shared
 
 
 def rebuild(term: Term, change: Callable[[Term], Term], written: bool = False) -> Term:
@@ -276,79 +203,3 @@ def fresh(fold: Fold, taken: Collection[str], more: Collection[str] = ()) -> Fol
     new = {name: Var(claimed(name, used)) for name in clashing}
     axes = tuple(Axis(new[a.name].name if a.name in new else a.name, a.extent, a.sort, a.span) for a in fold.axes)
     return Fold(fold.monoid, axes, substitute(fold.guard, new, True), substitute(fold.body, new, True), fold.dtype, fold.span)
-
-
-@kept
-def variables(term: Term) -> frozenset[str]:
-    """The free variables of a term.
-
-    >>> sorted(variables(Fold("sum", (Axis("k", Var("K")),), TRUE, Read("A", (Var("i"), Var("k")), "f32"), "f32")))
-    ['K', 'i']
-    """
-    match term:
-        case Var(name):
-            return frozenset((name,))
-        case Fold(_, axes, guard, body):
-            inside = (variables(guard) | variables(body)) - {a.name for a in axes}
-            return inside.union(*(variables(a.extent) for a in axes))
-    return _united(map(variables, children(term)))
-
-
-def _united(sets: Iterable[frozenset[str]]) -> frozenset[str]:
-    """Their union, which is one of them where that one has all."""
-    out = NONE
-    for one in sets:
-        out = one if out <= one else out if one <= out else out | one
-    return out
-
-
-@kept
-def tensors(term: Term) -> frozenset[str]:
-    """The names of what is read in a term."""
-    inside = _united(map(tensors, children(term)))
-    return inside | {term.tensor} if isinstance(term, Read) else inside
-
-
-@kept
-def folds(term: Term) -> bool:
-    """Whether a fold stands in a term, but not in the index of a read."""
-    return isinstance(term, Fold) or (isinstance(term, App) and any(map(folds, term.args)))
-
-
-@kept
-def plain(term: Term) -> bool:
-    """Whether no tensor is read in a term, and nothing folded."""
-    return not isinstance(term, Read | Fold) and all(map(plain, children(term)))
-
-
-@kept
-def shuffled(term: Term) -> bool:
-    """Whether a term has a shuffle in it."""
-    return (isinstance(term, App) and term.op in SHUFFLES) or any(map(shuffled, children(term)))
-
-
-@kept
-def whole(term: Term) -> bool:
-    """Whether a term is about indices alone: no value of a tensor's dtype stands in it.
-
-    >>> i, x = Var("i"), Read("x", (), "f32")
-    >>> whole(i * 4 < Var("n")), whole(App("lt", (x, x), BOOL)), whole(App("cast", (i,), "i32"))
-    (True, False, False)
-    """
-    return term.dtype in (INDEX, BOOL) and not isinstance(term, Read | Fold) and all(map(whole, children(term)))
-
-
-@kept
-def different(term: Term) -> int:
-    """How many different parts a term has.
-
-    >>> x = Var("x")
-    >>> different((x + 1) * (x + 1))
-    4
-    """
-    return sum(1 for _ in walk(term))
-
-
-def reads(term: Term) -> tuple[Read, ...]:
-    """Every tensor read in a term, in order."""
-    return tuple(t for t in walk(term, leave=plain) if isinstance(t, Read))
