@@ -13,10 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tinygpu.category.carrier import LAWS, broken, lifted, result
-from tinygpu.category.monoid import Carrier, part
+from tinygpu.category.monoid import BUILT_IN, Carrier, part
 from tinygpu.category.term import TRUE, App, Axis, Const, Fold, Read, Term, Var, rebuild, select, text
 from tinygpu.category.to_numpy import evaluate
-from tinygpu.model.builtin import BUILT_IN
 from tinygpu.model.monoid import built_in
 from tinygpu.record import replace
 

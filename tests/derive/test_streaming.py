@@ -13,7 +13,7 @@ import pytest
 from tinygpu import pipeline
 from tinygpu.derive.unpack import unpack
 from tinygpu.emit.cuda import cuda_source
-from tinygpu.program.access import once
+from tinygpu.program.arrays import once
 
 ONCE = {
     ("matmul_shared", "matmul_128x128"): [{"C"}],

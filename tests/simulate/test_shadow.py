@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tinygpu.category.term import Const
 from tinygpu.diagnostic import NOWHERE
-from tinygpu.program.access import READ, STORE
+from tinygpu.program.arrays import READ, STORE
 from tinygpu.program.step import WARP, Assign
 from tinygpu.simulate.fault import At, DoubleStore, Faults, Race
 from tinygpu.simulate.group import Execution, Group

@@ -179,6 +179,9 @@ SCALARS: Mapping[str, Monoid] = {
 }
 WORDS = tuple(monoid.called for monoid in SCALARS.values() if monoid.word)
 NAMED = tuple(monoid.called for monoid in SCALARS.values() if not monoid.word)
+BUILT_IN: Mapping[str, tuple[str, ...]] = {  # carriers that every file may use (`model/monoid.py` has their texts), and what they fold
+    "argmax": FLOATS + INTEGERS, "argmin": FLOATS + INTEGERS, "logsumexp": FLOATS, "welford": FLOATS,
+}  # fmt: skip
 COMBINING: Mapping[str, Monoid] = {monoid.op: monoid for monoid in SCALARS.values()}
 ATOMICS: Mapping[str, tuple[str, ...]] = {monoid.called: monoid.atomic for monoid in SCALARS.values() if monoid.atomic}
 
@@ -192,6 +195,16 @@ def component(dtype: str, place: int) -> str:
     """The name of a component: its number where there is none."""
     names = components(dtype)
     return names[place][0] if 0 <= place < len(names) else str(place)
+
+
+def is_built_in(name: str) -> bool:
+    """Whether a name is that of a built-in monoid on some dtype: it means that in every file, so no declaration may have it.
+
+    >>> is_built_in("argmax_f32"), is_built_in("logsumexp_i32"), is_built_in("argmax")
+    (True, False, False)
+    """
+    base, _, dtype = name.rpartition("_")
+    return dtype in BUILT_IN.get(base, ())
 
 
 def as_monoid(name: str) -> Monoid:

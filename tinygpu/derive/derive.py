@@ -1,8 +1,8 @@
 """Derivation: from a machine, what every thread does, as a program.
 
-Comes in: a machine (one with its own `program` is read instead). Goes out: a program.
-The one idea: an equation becomes a nest, the loops of its output outside, its folds inside, its store last, and each part of the
-guard stands where the loops around it know its factors.
+Comes in: a machine (one with its own `program` is read instead). Goes out: a program. The one idea: an equation becomes a nest, the loops of
+its output outside, its folds inside, its store last, and each part of the guard stands where the loops around it know its factors. A tensor
+that is kept is an equation too: it is read once into the thread's own cells, one for each point of register and vector factors.
 """
 
 from __future__ import annotations
@@ -11,13 +11,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from tinygpu.category.bounds import natural
-from tinygpu.category.term import Axis, Read, Term, conjunction, outer_folds, variables, walk
+from tinygpu.category.decide import holds
+from tinygpu.category.region import Region
+from tinygpu.category.term import Axis, Read, Term, conjunction, exchange, lift, outer_folds, select, variables, walk
 from tinygpu.derive.equations import check_scans, plans
 from tinygpu.derive.factors import factors, names_taken
 from tinygpu.derive.fold import Place, folded
 from tinygpu.derive.grid import cleared, halved, pieces
-from tinygpu.derive.keep import kept
-from tinygpu.derive.nest import Build, cells, guarded, loops, point
+from tinygpu.derive.nest import Build, cells, guarded, loops, own, point
+from tinygpu.derive.operand import fill
 from tinygpu.derive.plan import Plan
 from tinygpu.derive.scan import begun, scanned
 from tinygpu.derive.stage import copy, declare, read_at_all
@@ -28,7 +30,8 @@ from tinygpu.model.problems import refused
 from tinygpu.program.space import WORKSPACE
 from tinygpu.program.step import Array, Assign, Launch, Program, Step, Sync
 from tinygpu.program.traverse import map_steps
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, replace
+from tinygpu.syntax.tree import Keep
 
 
 def derive(machine: model.Machine) -> Program:
@@ -174,3 +177,62 @@ def check_alive(build: Build, plan: Plan, around: Around) -> None:
             made = build.alive[term.tensor]
             if around.path[: len(made)] != made:
                 raise refused("TG530.loop", term.span, plan.span, name=term.tensor)
+
+
+def kept(build: Build, todo: Sequence[Plan], keeps: Sequence[Keep]) -> tuple[Plan, ...]:
+    """The plans, each tensor that is kept read by a plan of its own. Raises TG537 where it cannot be."""
+    plans = list(todo)
+    for keep in keeps:
+        if any(p.kept and p.target == keep.tensor for p in plans):
+            continue  # what is computed here has its cells
+        readers = [n for n, p in enumerate(plans) if any(element(t, keep) for t in walk(p.value))]
+        read = single(plans, readers, keep)
+        first = plans[readers[0]]
+        cells = checked(build, plans, read, keep)
+        name = build.fresh(f"{keep.tensor}_cell")
+        value = select(bounds(build, read), read, fill(read.dtype))
+        time = tuple(a for a in first.time if a.name in variables_of(read))
+        held = Read(name, point(cells), read.dtype, read.span)
+        plans = [replace(p, value=exchange(p.value, {read: held})) for p in plans]
+        load = Plan(keep.tensor, read.dtype, (), value, cells, time, (), (), False, name, keep.span)
+        plans.insert(readers[0], load)
+    return tuple(plans)
+
+
+def element(term: Term, keep: Keep) -> bool:
+    """Whether a term is an element of the tensor."""
+    return isinstance(term, Read) and term.tensor == keep.tensor
+
+
+def variables_of(read: Read) -> frozenset[str]:
+    """The factors and sizes in the index of an element."""
+    return frozenset().union(*map(variables, read.index))
+
+
+def single(plans: Sequence[Plan], readers: Sequence[int], keep: Keep) -> Read:
+    """The one element that every equation reads, for each point of its factors."""
+    found = list(dict.fromkeys(t for n in readers for t in walk(plans[n].value) if isinstance(t, Read) and element(t, keep)))
+    if len(found) == 1:
+        return found[0]
+    message = "TG537.several" if found else "TG537.nobody"
+    raise refused(message, keep.span, *(read.span for read in found[:2]), name=keep.tensor)
+
+
+def checked(build: Build, plans: Sequence[Plan], read: Read, keep: Keep) -> tuple[Axis, ...]:
+    """The cells: the register and vector factors of the element. Raises TG537 where a loop of a fold walks along the tensor."""
+    names = variables_of(read)
+    axes = tuple(a for a in build.axes if a.name in names)
+    outer = {
+        a.name for p in plans for a in p.time if all(a in q.time for q in plans if any(element(t, keep) for t in walk(q.value)))
+    }
+    for axis in build.ordered(axes):
+        if axis.name not in outer:
+            raise refused("TG537.walks", keep.span, axis.span, name=keep.tensor, loop=axis.name)
+    return own(axes)
+
+
+def bounds(build: Build, read: Read) -> Term:
+    """Where the element is in bounds, as far as that is not known."""
+    box = Region(build.axes, build.where)
+    asked = [p for i, n in zip(read.index, build.tensors[read.tensor], strict=True) for p in (i >= lift(0), i < n)]
+    return conjunction(*(p for p in asked if holds(p, box) is not True))

@@ -12,9 +12,8 @@ from tinygpu.category.monoid import as_monoid
 from tinygpu.category.owner import Arrow
 from tinygpu.category.region import Region
 from tinygpu.category.term import Axis, Fold, Term, Var, lift, substitute, variables, walk
-from tinygpu.model.across import fold_factors
+from tinygpu.model.across import fold_factors, scans
 from tinygpu.model.machine import Launch, Machine, Phase
-from tinygpu.model.prefix import scans
 from tinygpu.record import replace
 
 

@@ -12,10 +12,9 @@ from tinygpu.category.term import Axis, Const, Fold, Var, outer_folds
 from tinygpu.derive.factors import cut, in_order, refactored, restricted
 from tinygpu.derive.nest import Build
 from tinygpu.derive.reduce import extent, lanes, strides
-from tinygpu.model.across import atomic, left, whole_fold, without
+from tinygpu.model.across import atomic, left, scans, whole_fold, without
 from tinygpu.model.machine import Launch, Phase
 from tinygpu.model.op import Equation
-from tinygpu.model.prefix import scans
 from tinygpu.record import replace
 
 

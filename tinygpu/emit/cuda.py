@@ -14,15 +14,13 @@ from tinygpu.category.dtype import HALVES, MEMORY, NATIVE
 from tinygpu.category.operation import FUNCTION
 from tinygpu.category.term import Axis, Const, text
 from tinygpu.category.text import unused
-from tinygpu.derive.lanes import MOST_LANES
 from tinygpu.derive.unpack import unpack
-from tinygpu.derive.wide import wide_accesses
+from tinygpu.derive.wide import MOST_LANES, wide_accesses
 from tinygpu.emit.cuda_body import Build, body_lines
 from tinygpu.emit.cuda_names import first_names, index_names
 from tinygpu.emit.cuda_text import Scope
 from tinygpu.emit.python import Lines, block, docstring, identifier, joined_lines, python_names
-from tinygpu.program.access import once
-from tinygpu.program.arrays import STATIC_BYTES, arrays, shared_places
+from tinygpu.program.arrays import STATIC_BYTES, arrays, once, shared_places
 from tinygpu.program.step import For, Launch, Program, arrays_in, steps
 from tinygpu.program.traverse import written
 from tinygpu.record import dataclass

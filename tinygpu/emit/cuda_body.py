@@ -30,8 +30,7 @@ from tinygpu.category.term import (
     walk,
 )
 from tinygpu.category.text import unused
-from tinygpu.derive.lanes import all_lanes
-from tinygpu.derive.wide import Wide, hoisted, wide_in
+from tinygpu.derive.wide import Wide, all_lanes, hoisted, wide_in
 from tinygpu.emit.cuda_names import occurs
 from tinygpu.emit.cuda_text import Scope, held
 from tinygpu.emit.python import Lines, block, choice, comment

@@ -1,9 +1,10 @@
-"""Folds and scans across the grid: what one launch leaves of them, and how later launches go on.
+"""Prefix folds, and folds and scans across the grid: what one launch leaves of them, and how later launches go on.
 
-Comes in: an equation with its owner on one work object. Goes out: the grid factors of each fold, the workspace of their partial
-values, and the equation that is left. The one idea: a fold over (g, c) is a fold over g of folds over c, so the equation that a
-later launch evaluates is the same one with the inner folds read from a workspace, and `g` an index of it. A scan takes three launches:
-what each block has, what comes before each block, and the blocks again on top of that.
+Comes in: an equation with its owner on one work object. Goes out: the indices that bound its prefix folds; the grid factors of each fold, the
+workspace of their partial values, and the equation that is left. The one idea: a prefix `⊕[k ≤ i] b(k)`, whose values for all `i` one pass along
+`i` makes, and whose index no machine places, runs along the factors of its bound, so the owner arrow is the diagonal `i ↦ (i, k = i)`. A fold over
+(g, c) is a fold over g of folds over c, so the equation that a later launch evaluates is the same one with the inner folds read from a workspace,
+and `g` an index of it. A scan takes three launches: what each block has, what comes before each block, and the blocks again on top of that.
 
     part[g] = ⊕[k in block g] b(k)      before[g] = ⊕[h < g] part[h]      y[i] = before[g] ⊕ the block's own prefix
 
@@ -12,7 +13,7 @@ The second launch is a scan too, of one value for each block, so it is placed an
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from tinygpu.category.monoid import as_monoid, has_atomic
 from tinygpu.category.term import (
@@ -25,6 +26,7 @@ from tinygpu.category.term import (
     Term,
     Var,
     conjunction,
+    conjuncts,
     memoised,
     outer_folds,
     rebuild,
@@ -34,9 +36,69 @@ from tinygpu.category.term import (
 )
 from tinygpu.model.machine import Phase
 from tinygpu.model.op import Equation, Op, Tensor
-from tinygpu.model.prefix import Prefix, scans
 from tinygpu.model.problems import Problems
-from tinygpu.record import replace
+from tinygpu.record import dataclass, replace
+
+
+@dataclass(frozen=True, slots=True)
+class Prefix:
+    """`⊕[k ≤ i]`, or with `exclusive` `⊕[k < i]`; `rest` is what else guards the fold."""
+
+    fold: Fold
+    bound: str
+    exclusive: bool
+    rest: Term
+
+    @property
+    def index(self) -> str:
+        """The index that is folded."""
+        return self.fold.axes[0].name
+
+
+def prefix(fold: Fold, indices: Collection[str]) -> Prefix | None:
+    """The fold as a prefix up to one of the indices; None where it is another fold.
+
+    >>> from tinygpu.category.term import Axis, Read
+    >>> i, k = Var("i"), Axis("k", Var("n"))
+    >>> one = prefix(Fold("sum", (k,), Var("k") < i, Read("x", (Var("k"),), "f32"), "f32"), ["i"])
+    >>> one.bound, one.exclusive, prefix(Fold("sum", (k,), Var("k") < i, Read("x", (i - Var("k"),), "f32"), "f32"), ["i"])
+    ('i', True, None)
+    """
+    if len(fold.axes) != 1:
+        return None
+    parts = conjuncts(fold.guard)
+    for part in parts:
+        match part:
+            case App("le" | "lt" as op, (Var(k), Var(i))) if k == fold.axes[0].name and i in indices and i != k:
+                rest = conjunction(*(p for p in parts if p is not part))
+                if i not in variables(rest) | variables(fold.body):
+                    return Prefix(fold, i, op == "lt", rest)
+    return None
+
+
+def prefixes(equation: Equation) -> dict[Fold, Prefix]:
+    """The prefix folds of an equation up to its indices, those that stand in no other fold."""
+    names = [a.name for a in equation.axes]
+    return {fold: one for fold in outer_folds(equation.value) if (one := prefix(fold, names)) is not None}
+
+
+def diagonal(equation: Equation, placed: Collection[str]) -> dict[str, str]:
+    """The indices that no clause places because they run along another one: all folds over them are prefixes up to it."""
+    found: dict[str, str] = {}
+    scans = prefixes(equation)
+    for one in scans.values():
+        others = [t for t in walk(equation.value) if isinstance(t, Fold) and one.index in (a.name for a in t.axes)]
+        if one.index not in placed and all(t in scans and scans[t].bound == one.bound for t in others):
+            found[one.index] = one.bound
+    return found
+
+
+def scans(phase: Phase, value: Term | None = None) -> dict[Fold, Prefix]:
+    """The prefix folds of a phase, or of its value in another form, that run along the factors of their bounds."""
+    terms = phase.owner.by_axis
+    equation = phase.equation if value is None else replace(phase.equation, value=value)
+    found = prefixes(equation).items()
+    return {f: one for f, one in found if one.index in terms and terms[one.index] == terms[one.bound]}
 
 
 def factors(phase: Phase, fold: Fold) -> tuple[Axis, ...]:
@@ -68,9 +130,8 @@ def nested(phase: Phase) -> tuple[Fold, ...]:
 
 def incomplete(phase: Phase) -> tuple[Axis, ...]:
     """The grid factors that an equation's folds leave open."""
-    if phase.before:
-        return ()
-    return tuple(a for a in fold_factors(phase).values() if a.sort == "grid" and phase.ways.get(a.name) != "atomic")
+    folds = (t for t in walk(phase.equation.value) if isinstance(t, Fold))
+    return () if phase.before else tuple(dict.fromkeys(a for fold in folds for a in left(phase, fold)))
 
 
 def partial(phase: Phase, fresh: Callable[[str], str]) -> Phase:
@@ -144,20 +205,33 @@ def check_reduce(phase: Phase, problems: Problems) -> None:
                 problems.say(message, clause.span, here, name=name, by=clause.by, sort=axis.sort)
 
 
-def open_grid(phase: Phase, problems: Problems) -> None:
-    """Says that a fold over the grid is not completed."""
+def goes_on(phase: Phase, scan: Collection[Fold], later: int, problems: Problems) -> bool:
+    """Whether the folds that the grid leaves open, some of them a scan, can go on in so many later launches that evaluate the equation: a
+    scan takes two. Says if not."""
     value, names = phase.equation.value, [a.name for a in incomplete(phase)]
     inner = next((t for t in nested(phase) if left(phase, t)), None)
-    fold = inner or next(t for t in outer_folds(value) if left(phase, t))
-    words = {"monoid": fold.monoid, "target": phase.equation.target, "names": names, "first": names[0], "over": ", ".join(names)}
-    if inner:
-        problems.say("TG533.nested", fold.span, phase.span, **words)
+    folds = [f for f in outer_folds(value) if left(phase, f)]
+    scan = scan if folds else ()
+    fold = inner if inner and not scan else folds[0]
+    if scan and any(f not in scan for f in folds):
+        message = "TG533.beside"
+    elif scan and any(len(left(phase, f)) > 1 for f in folds):
+        message = "TG533.several"
+    elif scan and later < 2:
+        message = "TG533.prefix"
+    elif scan or (later and not atomic(phase) and not inner):
+        return True
+    elif inner:
+        message = "TG533.nested"
     elif atomic(phase):
-        problems.say("TG533.rest", fold.span, phase.span, **words)
+        message = "TG533.rest"
     elif value == fold and has_atomic(fold.monoid, fold.dtype) and as_monoid(fold.monoid).unit(fold.dtype):
-        problems.say("TG533.atomic", fold.span, phase.span, **words)
+        message = "TG533.atomic"
     else:
-        problems.say("TG533.further", fold.span, phase.span, **words)
+        message = "TG533.further"
+    words = {"monoid": fold.monoid, "target": phase.equation.target, "names": names, "first": names[0], "over": ", ".join(names)}
+    problems.say(message, fold.span, phase.span, **words)
+    return False
 
 
 # ── scans ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -217,20 +291,3 @@ def start(phase: Phase, one: Prefix, grid: Axis) -> Term:
     terms = phase.owner.by_axis
     zeros: dict[str, Term] = {a.name: Const(0) for a in phase.owner.domain.axes if a.name != grid.name}
     return substitute(terms[one.bound], zeros)
-
-
-def check_open(phase: Phase, problems: Problems, launches: int) -> bool:
-    """Whether a scan that the grid leaves open can go on in later launches. Says if not."""
-    scan = scans(phase)
-    folds = [f for f in outer_folds(phase.equation.value) if left(phase, f)]
-    if any(f not in scan for f in folds):
-        message = "TG533.beside"
-    elif any(len(left(phase, f)) > 1 for f in folds):
-        message = "TG533.several"
-    elif launches < 2:
-        message = "TG533.prefix"
-    else:
-        return True
-    names = ", ".join(a.name for a in incomplete(phase))
-    problems.say(message, folds[0].span, phase.span, target=phase.equation.target, names=names)
-    return False

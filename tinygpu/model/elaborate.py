@@ -14,8 +14,7 @@ from tinygpu.diagnostic import Span
 from tinygpu.model.clauses import Clauses, Params, clauses_of, combinations, declared, fixed, names_in, unused
 from tinygpu.model.elaborate_op import elaborate_op
 from tinygpu.model.extent import with_divisors
-from tinygpu.model.launch import explicit
-from tinygpu.model.launches import several
+from tinygpu.model.launches import explicit, several
 from tinygpu.model.machine import Launch, Machine
 from tinygpu.model.monoid import Monoids, monoids_of
 from tinygpu.model.op import Op, Tensor, source

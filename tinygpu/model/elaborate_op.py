@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from tinygpu.category.linear import polynomial
+from tinygpu.category.monoid import is_built_in
 from tinygpu.category.term import DTYPES, INDEX, Read, Term, apply, conjuncts, walk
 from tinygpu.diagnostic import Label, Span
-from tinygpu.model.builtin import is_built_in
 from tinygpu.model.bulk import too_long, too_many, too_wide
 from tinygpu.model.call import CALLS
 from tinygpu.model.equations import equations_of

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tinygpu.category.carrier import result
-from tinygpu.category.monoid import NAMED, SCALARS, WORDS, Carrier
+from tinygpu.category.monoid import BUILT_IN, NAMED, SCALARS, WORDS, Carrier
 from tinygpu.category.term import BOOL, INDEX, TRUE, App, Axis, Fold, Read, Term, Var, apply, conjunction, variables, walk
-from tinygpu.model.builtin import BUILT_IN
 from tinygpu.model.call import lifted
 from tinygpu.model.dtype import LITERAL, OPEN, not_offered, to_index
 from tinygpu.model.problems import UNKNOWN, WRONG, Problems

@@ -1,28 +1,31 @@
-"""The launches of a machine in order: which equations each evaluates, and what crosses from one to the next.
+"""The launches of a machine in order: their work objects, a phase for each equation, and what crosses from one to the next.
 
-Comes in: the clauses of each launch, and the op. Goes out: the launches, and the workspaces between them.
-The one idea: an equation whose fold is left open on the grid goes on in the next launch that evaluates it, and an intermediate that
-another launch computes is read from a workspace of its name.
+Comes in: the clauses of each launch, its table of factors, the op. Goes out: the launches, and the workspaces between them. The one idea: extents
+of the work object that are not written are inferred from the equations, so the phases come first; an equation whose fold is left open on the
+grid goes on in the next launch that evaluates it, and an intermediate that another launch computes is read from a workspace of its name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from tinygpu.category.term import Read, Term, memoised, outer_folds, rebuild, walk
+from tinygpu.category.term import Axis, Const, Term, outer_folds, reads
 from tinygpu.category.text import claimed
 from tinygpu.diagnostic import Span
 from tinygpu.model import across
-from tinygpu.model.clauses import Clauses
-from tinygpu.model.launch import derived
+from tinygpu.model.assignment import Setting, indices, owner
+from tinygpu.model.clauses import Clauses, names_in
 from tinygpu.model.machine import Launch, Phase
-from tinygpu.model.op import Equation, Op, Tensor
-from tinygpu.model.prefix import scans
+from tinygpu.model.op import Equation, Op, Tensor, put_in
+from tinygpu.model.problems import UNKNOWN, Problems
 from tinygpu.model.scope import Scope
-from tinygpu.model.work import Factor
+from tinygpu.model.stage import staged
+from tinygpu.model.work import Factor, Placement, by_index, with_written_extents
 from tinygpu.record import dataclass, field, replace
 from tinygpu.syntax import tree
 
+ASSIGNING = tree.Compute | tree.Binding | tree.Own | tree.ForEquation | tree.Reduce | tree.Keep | tree.Equations | tree.Stage
+BY = ("shuffle", "shared", "atomic")  # how workers of a fold are combined
 Table = Mapping[str, Factor]
 
 
@@ -30,9 +33,9 @@ Table = Mapping[str, Factor]
 class Course:
     """What is known as the launches are elaborated, one after the other.
 
-    `targets` are the equations of each launch; `open` the phases whose folds wait for a later launch; `done` in which launch a value
-    became complete; `leaves` the intermediates that each launch leaves. `heads` are the equations that a scan over the grid goes on with,
-    `chained` the workspaces that hold what comes before its blocks.
+    `targets` are the equations of each launch; `open` the phases whose folds wait for a later launch, `left` what is left of their equations
+    then; `done` in which launch a value became complete; `leaves` the intermediates that each launch leaves. `heads` are the equations that
+    say what comes before the blocks of a scan, each with the scan's.
     """
 
     op: Op
@@ -42,15 +45,19 @@ class Course:
     targets: list[tuple[str, ...]]
     equations: dict[str, Equation]
     open: dict[str, Phase] = field(default_factory=dict)
+    left: dict[str, tuple[Equation, ...]] = field(default_factory=dict)
     done: dict[str, int] = field(default_factory=dict)
     leaves: dict[int, dict[str, None]] = field(default_factory=dict)
     workspaces: list[Tensor] = field(default_factory=list)
-    heads: dict[str, tuple[Equation, ...]] = field(default_factory=dict)
-    chained: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    heads: dict[str, str] = field(default_factory=dict)
 
     def fresh(self, base: str) -> str:
         """A name for a workspace that nothing else has."""
         return claimed(base, self.taken, "")
+
+    def before(self, target: str) -> tuple[str, ...]:
+        """What holds what comes before the blocks of an equation's scans."""
+        return tuple(name for name, scan in self.heads.items() if scan == target)
 
 
 def several(
@@ -85,13 +92,13 @@ def _targets(one: Clauses, clauses: Clauses, op: Op, scope: Scope) -> tuple[str,
             scope.problems.say("TG101.equation", span, near=every, name=name, known=every)
     if named:
         return tuple(t for t in every if t in {name for name, _ in named})
-    needed = [e.target for e in op.equations if not _put_in(e, op)]
+    needed = [e.target for e in op.equations if not _loose(e, op)]
     if clauses.several and len(needed) > 1:
         scope.problems.say("TG536.unsaid", one.span, launch=one.launch, every=every, first=needed[0])
     return tuple(needed) if clauses.several else tuple(every)
 
 
-def _put_in(equation: Equation, op: Op) -> bool:
+def _loose(equation: Equation, op: Op) -> bool:
     """Whether an equation may be put in where its value is read: an intermediate without a fold."""
     return equation.target not in (t.name for t in op.outputs) and not outer_folds(equation.value)
 
@@ -99,99 +106,87 @@ def _put_in(equation: Equation, op: Op) -> bool:
 def _equations(op: Op, named: set[str], scope: Scope, place: Span) -> dict[str, Equation]:
     """The equations by target; those that no launch evaluates are put in where they are read, or missed."""
     found: dict[str, Equation] = {}
-
-    @memoised
-    def put(term: Term) -> Term:
-        term = rebuild(term, put)
-        inner = isinstance(term, Read) and term.tensor not in named and term.tensor in found
-        return found[term.tensor].at(term.index) if isinstance(term, Read) and inner else term
-
     for equation in op.equations:
-        if equation.target not in named and not _put_in(equation, op):
+        if equation.target not in named and not _loose(equation, op):
             scope.problems.say("TG536.nobody", place, equation.span, target=equation.target)
-        found[equation.target] = replace(equation, value=put(equation.value))
+        found[equation.target] = replace(equation, value=put_in(equation.value, {n: e for n, e in found.items() if n not in named}))
     return found
 
 
 def _launch(course: Course, number: int, clauses: Clauses, table: Table, place: Span) -> Launch | None:
-    """One launch: its equations, as far as earlier launches have left them."""
-    targets, problems = course.targets[number], course.scope.problems
+    """One launch: its work object, and a phase for each of its equations, as far as earlier launches have left them; None after a message."""
+    scope, problems, targets = course.scope, course.scope.problems, course.targets[number]
     for name in targets:
         if name in course.done and name in (t.name for t in course.op.outputs):
             problems.say("TG536.twice", place, name=name)
-    equations = [equation for t in targets for equation in _next(course, t)]
-    launch = derived(clauses, course.op, equations, table, course.scope, course.where, place)
-    if launch is None:
+    if clauses.work is None:
+        problems.say("TG139.work", place)
         return None
-    phases = tuple(_phase(course, number, phase) for phase in launch.phases)
-    for phase in phases:
+    equations = [equation for t in targets for equation in course.left.get(t, (course.equations[t],))]
+    work, targets = clauses.work.span, tuple(e.target for e in equations)
+    own = [c for c in clauses.compute if not c.equation]
+    special, reduced = _special(clauses, targets, problems), _reduced(clauses, targets, table, problems)
+    written = (b for c in (*own, *(c for several in special.values() for c in several)) for b in c.bindings)
+    table = with_written_extents(table, written, scope)
+    everyone = frozenset(a.name for e in equations for a in indices(e, scope))
+    before = len(problems)
+    general = by_index(own, table, everyone, scope)
+    setting = Setting(scope, table, course.where, work, len(problems) > before)
+    _hidden(general.values(), everyone, setting)
+    span = own[0].span.to(own[-1].span) if own else work
+    phases = [_phase(e, general, special.get(e.target, ()), setting, span) for e in equations]
+    wrong = len(problems) > 0  # what is wrong elsewhere leaves factors idle
+    for factor in (f for f in table.values() if f.name not in setting.used and not wrong):
+        problems.say("TG134.carried" if factor.carried else "TG134.own", factor.span, name=factor.name)
+    whole = [replace(p, reduce=reduced.get(p.equation.target, ())) for p in phases if p is not None]
+    grid, block = (_axes(sort, table, setting.inferred, problems) for sort in ("grid", "block"))
+    time = tuple(f.name for f in table.values() if f.sort == "time")
+    keeps = _kept(clauses, course.op, problems)
+    if len(whole) < len(phases):
+        return None
+    made = Launch(clauses.launch, grid, block, tuple(whole), time, work, keeps)
+    made = staged(made, clauses, course.op, table, scope, course.where)
+    made = replace(made, phases=tuple(_left(course, number, phase) for phase in made.phases))
+    for phase in made.phases:
         _reads(course, number, phase)
-    return replace(launch, phases=phases)
+    return made
 
 
-def _next(course: Course, target: str) -> tuple[Equation, ...]:
-    """What a launch evaluates of an equation: itself, or what earlier launches have left of it."""
-    if target in course.heads:
-        return course.heads[target]
-    if target in course.open and target not in course.chained:
-        return (across.continued(course.open[target]),)
-    return (course.equations[target],)
-
-
-def _head_of(course: Course, target: str) -> str | None:
-    """The equation of which another one says what comes before each block of its scan."""
-    return next((name for name, heads in course.heads.items() if target in (h.target for h in heads)), None)
-
-
-def _scan(course: Course, number: int, phase: Phase) -> Phase:
-    """One launch of the three of a scan over the grid."""
-    target, problems = phase.equation.target, course.scope.problems
-    first = _head_of(course, target)
-    if first is not None:  # the second: what comes before each block
-        if across.incomplete(phase):
-            across.open_grid(phase, problems)
-        course.chained[first] = (*course.chained.get(first, ()), target)
-        if len(course.chained[first]) == len(course.heads[first]):
-            del course.heads[first]
-        return replace(phase, parts=(target,), known=across.known(course.open[first], len(course.chained[first]) - 1))
-    if target in course.chained:  # the third: the blocks again
-        across.check_blocks(course.open.pop(target), phase, problems)
-        course.done[target] = number
-        return replace(phase, before=course.chained[target])
-    if not across.check_open(phase, problems, sum(target in names for names in course.targets[number + 1 :])):
-        return phase
-    phase = across.partial(phase, course.fresh)
-    course.open[target], course.heads[target] = phase, across.heads(phase, course.fresh)
-    course.workspaces.extend((*across.workspaces(phase), *map(across.space, course.heads[target])))
-    return phase
-
-
-def _phase(course: Course, number: int, phase: Phase) -> Phase:
+def _left(course: Course, number: int, phase: Phase) -> Phase:
     """A phase with its workspaces, where a fold of it is left open; what a later launch needs to know of it."""
     target, problems = phase.equation.target, course.scope.problems
     across.check_reduce(phase, problems)
     across.check_atomic(phase, course.op, problems)
-    if target in course.chained or (across.incomplete(phase) and scans(phase)) or _head_of(course, target) is not None:
-        return _scan(course, number, phase)
+    if (scan := course.heads.get(target)) is not None:  # what comes before each block; then the blocks again
+        if across.incomplete(phase):
+            across.goes_on(phase, (), 0, problems)
+        course.left[scan] = (course.equations[scan],)
+        return replace(phase, parts=(target,), known=across.known(course.open[scan], course.before(scan).index(target)))
+    if before := course.before(target):
+        if (first := course.open.pop(target, None)) is not None:
+            across.check_blocks(first, phase, problems)
+        course.done[target] = number
+        return replace(phase, before=before)
     if not across.incomplete(phase):
         course.open.pop(target, None)
+        course.left.pop(target, None)
         course.done[target] = number
         return phase
-    later = any(target in names for names in course.targets[number + 1 :])
-    if not later or across.atomic(phase) or any(across.left(phase, fold) for fold in across.nested(phase)):
-        across.open_grid(phase, problems)
+    later = sum(target in names for names in course.targets[number + 1 :])
+    if not across.goes_on(phase, across.scans(phase), later, problems):
         return phase
-    phase = across.partial(phase, course.fresh)
-    course.open[target] = phase
-    course.workspaces.extend(across.workspaces(phase))
+    course.open[target] = phase = across.partial(phase, course.fresh)
+    heads = across.heads(phase, course.fresh)
+    course.heads |= {one.target: target for one in heads}
+    course.left[target] = heads or (across.continued(phase),)
+    course.workspaces.extend((*across.workspaces(phase), *map(across.space, heads)))
     return phase
 
 
 def _reads(course: Course, number: int, phase: Phase) -> None:
     """Every intermediate that an equation reads is complete here, or was left by an earlier launch. Says if not."""
-    for read in walk(phase.equation.value):
-        if not isinstance(read, Read) or read.tensor not in (t.name for t in course.op.intermediates):
-            continue
+    between = {t.name for t in course.op.intermediates}
+    for read in (r for r in reads(phase.equation.value) if r.tensor in between):
         name, target = read.tensor, phase.equation.target
         if name in course.open:
             factors = [a.name for a in across.incomplete(course.open[name])]
@@ -200,3 +195,105 @@ def _reads(course: Course, number: int, phase: Phase) -> None:
             course.scope.problems.say("TG536.before", read.span, name=name, target=target)
         elif name not in course.targets[number]:
             course.leaves.setdefault(course.done[name], {})[name] = None
+
+
+# ── one launch ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def explicit(clauses: Clauses, table: Mapping[str, Factor], scope: Scope, place: Span) -> tuple[Launch, ...]:
+    """The work object of a machine that gives its `program` itself: every extent is written, nothing is placed."""
+    problems = scope.problems
+    for one in (*(c for c in clauses.every if isinstance(c, ASSIGNING)), *clauses.several):
+        problems.say("TG143.program", one.span)
+    statements = clauses.program.body if clauses.program else ()
+    if clauses.work is None and not any(isinstance(s, tree.LaunchStatement) for s in statements):
+        problems.say("TG139.work", place)
+    for factor in table.values():
+        if factor.extent is None and factor.carried:
+            example = "ceil(n / 256)" if factor.sort == "grid" else "256"
+            problems.say("TG138.program", factor.span, name=factor.name, example=example)
+    grid, block = (_axes(sort, table, {}, problems) for sort in ("grid", "block"))
+    return (Launch(clauses.launch, grid, block, (), (), clauses.work.span if clauses.work else place),)
+
+
+def _special(clauses: Clauses, targets: Sequence[str], problems: Problems) -> dict[str, tuple[tree.Compute, ...]]:
+    """The compute clauses that are for one equation only, by its name."""
+    found: dict[str, tuple[tree.Compute, ...]] = {}
+    per = clauses.of(tree.ForEquation)
+    special: list[tuple[str, Span, tuple[tree.Compute, ...]]] = [(c.equation, c.span, (c,)) for c in clauses.compute if c.equation]
+    special += [(p.equation, p.span, tuple(c for c in p.clauses if isinstance(c, tree.Compute))) for p in per]
+    for name, span, computes in special:
+        if name not in targets:
+            problems.say("TG101.equation", span, near=targets, name=name, known=targets)
+        found[name] = (*found.get(name, ()), *computes)
+    for clause in (c for p in per for c in p.clauses if not isinstance(c, tree.Compute | tree.Own | tree.Reduce)):
+        problems.say("TG109.special", clause.span)
+    return found
+
+
+def _reduced(
+    clauses: Clauses, targets: Sequence[str], table: Mapping[str, Factor], problems: Problems
+) -> dict[str, tuple[tree.Reduce, ...]]:
+    """The reduce clauses by equation, those inside of `for s { … }` too."""
+    found: dict[str, tuple[tree.Reduce, ...]] = {}
+    for clause in clauses.anywhere(tree.Reduce):
+        unknown: list[tuple[str, str, Iterable[str]]] = [(n, "factor", table) for n in clause.factors if n not in table]
+        unknown += [(clause.equation, "equation", targets)] if clause.equation not in targets else []
+        unknown += [(clause.by, "way to combine", BY)] if clause.by not in BY else []
+        home = next((p for p in clauses.of(tree.ForEquation) if clause in p.clauses and p.equation != clause.equation), None)
+        if home:
+            problems.say("TG535.home", clause.span, home.span, equation=clause.equation, home=home.equation)
+        for name, kind, known in unknown:
+            problems.say("TG101.kind", clause.span, near=known, name=name, kind=kind, known=known)
+        seen = {n: r for r in found.get(clause.equation, ()) for n in r.factors}
+        for name in (n for n in clause.factors if n in seen):
+            problems.say("TG102.combined", clause.span, seen[name].span, name=name)
+        if not unknown:
+            found[clause.equation] = (*found.get(clause.equation, ()), clause)
+    return found
+
+
+def _kept(clauses: Clauses, op: Op, problems: Problems) -> tuple[tree.Keep, ...]:
+    """The inputs and intermediates that are kept in registers, or by a core."""
+    kept: dict[str, tree.Keep] = {}
+    inputs = [t.name for t in (*op.inputs, *op.intermediates) if t.shape]
+    for clause in clauses.of(tree.Keep):
+        if clause.tensor not in inputs:
+            problems.say("TG101.kept", clause.span, near=inputs, name=clause.tensor, known=inputs)
+        elif clause.space != "register":
+            problems.say("TG101.space", clause.span, space=clause.space, name=clause.tensor)
+        kept[clause.tensor] = clause
+    return tuple(kept.values())
+
+
+def _phase(
+    equation: Equation, general: Mapping[str, Placement | None], special: Sequence[tree.Compute], setting: Setting, span: Span
+) -> Phase | None:
+    """One equation with its owner: the general placements, those of this equation before them."""
+    known = frozenset(a.name for a in indices(equation, setting.scope))
+    own = by_index(special, setting.table, known, setting.scope)
+    _hidden(own.values(), known, setting)
+    kept = {n: p for n, p in general.items() if p is None or not set(p.indices) & set(own)}
+    arrow = owner(equation, {**kept, **own}, setting)
+    return Phase(equation, arrow, special[0].span if special else span) if arrow else None
+
+
+def _hidden(placements: Iterable[Placement | None], everyone: frozenset[str], setting: Setting) -> None:
+    """A factor may bear the name of an index only if it is a digit of that index."""
+    for one in (p for p in placements if p is not None):
+        names = one.factors if one.term is None else tuple(n for n in names_in(one.term) if n in setting.table)
+        for name in (n for n in names if n in everyone and n not in one.indices):
+            setting.scope.problems.say("TG103.index", one.span, setting.table[name].span, name=name, indices=one.indices)
+
+
+def _axes(sort: str, table: Mapping[str, Factor], inferred: Mapping[str, tuple[Term, str]], problems: Problems) -> tuple[Axis, ...]:
+    """The work object at one level, slowest axis first."""
+    axes = []
+    for factor in (f for f in table.values() if f.sort == sort):
+        extent = factor.extent if factor.extent is not None else inferred.get(factor.name, (None, ""))[0]
+        if extent is None or extent.dtype == UNKNOWN:
+            continue  # said already
+        if sort == "block" and not isinstance(extent, Const):
+            problems.say("TG136.work", factor.span, name=factor.name)
+        axes.append(Axis(factor.name, extent, sort, factor.span))
+    return tuple(axes)

@@ -12,7 +12,7 @@ from collections.abc import Collection, Sequence
 from tinygpu.category.owner import Arrow
 from tinygpu.category.term import Axis, Fold, Read, Term, memoised, rebuild, walk
 from tinygpu.diagnostic import NOWHERE, Span
-from tinygpu.model.op import Equation, Op, Tensor
+from tinygpu.model.op import Equation, Op, Tensor, put_in
 from tinygpu.model.tile import BLOCK, Sought, Stage
 from tinygpu.record import dataclass, field, replace
 from tinygpu.syntax.tree import Keep, ProgramClause, Reduce
@@ -93,23 +93,18 @@ def inlined(phases: Sequence[Phase], staged: Sequence[Sought] = (), kept: Collec
     cell that holds it, unless somebody stages or keeps it. A read that is staged bears the name of its stage, its index still that of the
     tensor, and one of what is `kept` stays."""
     done: dict[str, Equation] = {}
+    loose: dict[str, Equation] = {}  # those that are put in
     made = {p.equation.target for p in phases}
 
     def here(phase: Phase, early: bool) -> list[Sought]:
         inside = (BLOCK, *phase.owner.domain.names)
         return [s for s in staged if s.at in inside and early == (s.tensor in made)]
 
-    @memoised
-    def put(term: Term) -> Term:
-        term = rebuild(term, put)
-        if isinstance(term, Read) and term.tensor in done and term.tensor not in kept:
-            if not any(isinstance(inner, Fold) for inner in walk(done[term.tensor].value)):
-                return done[term.tensor].at(term.index)
-        return term
-
     for phase in phases:
-        value = put(_named(phase.equation.value, here(phase, early=True)))
-        done[phase.equation.target] = replace(phase.equation, value=value)
+        target, value = phase.equation.target, put_in(_named(phase.equation.value, here(phase, early=True)), loose)
+        done[target] = replace(phase.equation, value=value)
+        if target not in kept and not any(isinstance(inner, Fold) for inner in walk(value)):
+            loose[target] = done[target]
     # Reads of memory are named last: an equation that is put in elsewhere may be read at another index there.
     return {p.equation.target: _named(done[p.equation.target].value, here(p, early=False)) for p in phases}
 

@@ -47,6 +47,16 @@ class Equation:
         return substitute(self.value, dict(zip((a.name for a in self.axes), index, strict=True)))
 
 
+@partial(memoised, few=0)
+def put_in(term: Term, equations: Mapping[str, Equation]) -> Term:
+    """The term with the values of these equations where they are read."""
+    if equations.keys().isdisjoint(tensors(term)):
+        return term
+    if isinstance(term, Read) and term.tensor in equations:
+        return put_in(equations[term.tensor].at([put_in(i, equations) for i in term.index]), equations)
+    return rebuild(term, lambda t: put_in(t, equations))
+
+
 @dataclass(frozen=True, slots=True)
 class Op:
     """A compute object. `sizes` in order of first use; `where` are guards over the sizes.
@@ -79,16 +89,6 @@ class Op:
     def equation(self, target: str) -> Equation:
         """The equation that defines `target`."""
         return next(e for e in self.equations if e.target == target)
-
-
-@partial(memoised, few=0)
-def put_in(term: Term, equations: Mapping[str, Equation]) -> Term:
-    """The term with the values of these equations where they are read."""
-    if equations.keys().isdisjoint(tensors(term)):
-        return term
-    if isinstance(term, Read) and term.tensor in equations:
-        return put_in(equations[term.tensor].at([put_in(i, equations) for i in term.index]), equations)
-    return rebuild(term, lambda t: put_in(t, equations))
 
 
 # ── its declarations ───────────────────────────────────────────────────────────────────────────────────────────────

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tinygpu.category.dtype import DTYPE
-from tinygpu.category.monoid import Carrier
+from tinygpu.category.monoid import Carrier, is_built_in
 from tinygpu.category.term import BOOL, DTYPES, INDEX, INTEGERS, App, Const, Read, Term, Var
 from tinygpu.diagnostic import Span
-from tinygpu.model.builtin import is_built_in
 from tinygpu.model.dtype import LITERAL
 from tinygpu.model.op import Tensor
 from tinygpu.model.problems import Problems, counted

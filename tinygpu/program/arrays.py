@@ -1,8 +1,10 @@
-"""The arrays of a program: what is behind a name, wherever its elements live.
+"""The arrays of a program: what is behind a name, wherever its elements live, and what each launch does with them.
 
-Comes in: a program. Goes out: dtype, extents and space of every name, and where the shared arrays of a launch lie in its block's memory; and the
-address of an element, which the emitters and the prover take from one place, since the width of each of its subterms is an obligation.
-The one idea: all shared arrays of a launch are carved out of one piece, each at a multiple of 16 bytes, so the offsets are ours.
+Comes in: a program. Goes out: dtype, extents and space of every name, where the shared arrays of a launch lie in its block's memory, the
+address of an element (which the emitters and the prover take from one place, since the width of each of its subterms is an obligation);
+and for each launch the kinds of its accesses, and arrays whose elements are to leave the caches first. The one idea: all shared arrays of a
+launch are carved out of one piece, each at a multiple of 16 bytes, so the offsets are ours; and a race takes two accesses of different kinds,
+or two stores, so what is accessed in one way only need not be watched.
 """
 
 from __future__ import annotations
@@ -11,9 +13,10 @@ from collections.abc import Mapping, Sequence
 
 from tinygpu.category.dtype import BYTES
 from tinygpu.category.layout import elements
-from tinygpu.category.term import Const, Term
+from tinygpu.category.term import Axis, Const, Term
 from tinygpu.program.space import SPACES
-from tinygpu.program.step import Array, For, Launch, Program, arrays_in, steps
+from tinygpu.program.step import Array, Assign, For, Launch, Program, arrays_in, steps
+from tinygpu.program.traverse import reads_of, walk_steps
 
 CARVE_BYTES = 16
 STATIC_BYTES = 48 * 1024  # what a launch may take without asking for more
@@ -71,3 +74,39 @@ def address(shape: Sequence[Term], index: Sequence[Term]) -> Term:
     for extent, coordinate in zip(shape[1:], index[1:], strict=True):
         offset = offset * extent + coordinate
     return offset
+
+
+READ, STORE = "read", "write"  # the other kinds of access are the monoids of atomic updates
+
+
+def accesses(launch: Launch) -> dict[str, frozenset[str]]:
+    """For each array what the launch does with it: reads, writes, or the monoids of its atomic updates."""
+    found: dict[str, set[str]] = {}
+    for step in steps(launch.body):
+        for read in reads_of(step):
+            found.setdefault(read.tensor, set()).add(READ)
+        if isinstance(step, Assign):
+            found.setdefault(step.target, set()).update(
+                (step.update,) if step.atomic else (STORE, READ) if step.update else (STORE,)
+            )
+    return {name: frozenset(kinds) for name, kinds in found.items()}
+
+
+def once(program: Program, number: int) -> frozenset[str]:
+    """`program × launch → the global arrays of which it touches each element at most once`, and no other launch any; none where all are
+    such, as then there is nothing to keep."""
+    touched = [accesses(launch) for launch in program.launches]
+    here = {name for name in touched[number] if sum(name in one for one in touched) == 1}
+    outputs = {t.name for t in program.op.outputs if t.name in here and touched[number][t.name] == {STORE}}
+    body = program.launches[number].body
+    stored = {
+        (where.axes, step.index) for step, where, _ in walk_steps(body) if isinstance(step, Assign) and step.target in outputs
+    }
+    looked: dict[str, list[tuple[tuple[Axis, ...], tuple[Term, ...]]]] = {}
+    for step, where, _ in walk_steps(body):
+        for tensor, index in {(read.tensor, read.index) for read in reads_of(step)}:
+            looked.setdefault(tensor, []).append((where.axes, index))
+    inputs = {t.name for t in program.op.inputs if t.name in here and len(looked[t.name]) == 1 and looked[t.name][0] in stored}
+    found = frozenset(outputs | inputs)
+    again = {a.name for a in arrays(program).values() if a.owner == "grid" and a.extents and a.name in touched[number]} - found
+    return found if again else frozenset()

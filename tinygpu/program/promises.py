@@ -69,11 +69,6 @@ class Part:
     holds: Term
 
 
-def of_scalars(part: Part) -> bool:
-    """Whether a part speaks of sizes and of what is passed by value alone: every call can look at that."""
-    return not part.axes and all(not t.index for t in walk(part.holds) if isinstance(t, Read))
-
-
 def parts(promise: Term, axes: tuple[Axis, ...] = (), guard: Term = TRUE) -> tuple[Part, ...]:
     """The promise as one `all` after the other; an `all` inside an `all` has the axes of both.
 
@@ -105,11 +100,11 @@ def rows(program: Program) -> tuple[Row, ...]:
 
 
 def row(promise: Term, part: Part, program: Program) -> Row:
-    """One `all` of a promise."""
-    read = {r.tensor for r in reads(part.holds)}
+    """One `all` of a promise. What speaks of sizes and of what is passed by value alone, every call can look at."""
+    read = reads(part.holds)
     over = {a.name: text(a.extent) for a in part.axes}
-    names = tuple(t.name for t in program.op.inputs if t.name in read)
-    return text(promise), over, holds(part.holds), names, "scalars" if of_scalars(part) else "arrays"
+    names = tuple(t.name for t in program.op.inputs if t.name in {r.tensor for r in read})
+    return text(promise), over, holds(part.holds), names, "arrays" if part.axes or any(r.index for r in read) else "scalars"
 
 
 def holds(term: Term) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 
 from tinygpu.category import reals
 from tinygpu.category.number import Array, Value, quiet, ufunc, zeros
-from tinygpu.program.access import READ, STORE
+from tinygpu.program.arrays import READ, STORE
 from tinygpu.program.space import OUTPUT, Space
 from tinygpu.record import dataclass
 from tinygpu.simulate.box import flat

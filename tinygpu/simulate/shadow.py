@@ -17,7 +17,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tinygpu.category.number import Array, Value
-from tinygpu.program.access import READ, STORE
+from tinygpu.program.arrays import READ, STORE
 from tinygpu.program.step import WARP
 from tinygpu.record import dataclass, field
 from tinygpu.simulate.box import unflat

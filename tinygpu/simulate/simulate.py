@@ -15,7 +15,7 @@ import numpy as np
 from tinygpu.category.number import Value, held, load, outside_dtype, unwritten, zeros
 from tinygpu.derive.unpack import unpack
 from tinygpu.model.op import Op
-from tinygpu.program.access import READ, STORE, accesses
+from tinygpu.program.arrays import READ, STORE, accesses
 from tinygpu.program.space import INPUT, OUTPUT, WORKSPACE
 from tinygpu.program.step import Array, Launch, Program, Sync, arrays_in, steps
 from tinygpu.record import dataclass, replace
