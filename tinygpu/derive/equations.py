@@ -53,8 +53,7 @@ def plans(build: Build, op: Op, launch: Launch) -> tuple[Plan, ...]:
 
 
 def long(launch: Launch, held: set[str]) -> set[str]:
-    """The intermediates that are long when they are put in, where the workers that read them own them: these have a cell, so that a chain of
-    equations, each of which reads the one before twice, is as long as it is written."""
+    """The intermediates that are long when they are put in, of workers that own what reads them: a chain of equations is as long as written."""
     found: set[str] = set()
     phases = {p.equation.target: p for p in launch.phases}
     read = {t.tensor for p in launch.phases for t in walk(p.equation.value) if isinstance(t, Read)}

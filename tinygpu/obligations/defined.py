@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from tinygpu.category.dtype import SIGNED
 from tinygpu.category.node import kept
-from tinygpu.category.region import Region, Visited, operands
+from tinygpu.category.region import Region, operands
 from tinygpu.category.term import (
     BOOL,
     FALSE,
@@ -34,6 +34,7 @@ from tinygpu.category.term import (
     total,
 )
 from tinygpu.category.total import blending, failing, literal, mixing
+from tinygpu.category.visited import Visited
 from tinygpu.diagnostic import Label, Span
 from tinygpu.obligations.finite import Ends, blended, finite
 from tinygpu.obligations.obligation import Claim, Obligation

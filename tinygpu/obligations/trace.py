@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
-from tinygpu.category.region import Region, Visited, operands
+from tinygpu.category.region import Region, operands
 from tinygpu.category.term import (
     INDEX,
     Axis,
@@ -27,6 +27,7 @@ from tinygpu.category.term import (
     variables,
     whole,
 )
+from tinygpu.category.visited import Visited
 from tinygpu.diagnostic import Span
 from tinygpu.obligations.cells import Cells, State
 from tinygpu.obligations.made import View, single
