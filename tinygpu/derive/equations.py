@@ -22,7 +22,7 @@ from tinygpu.model.op import Op
 from tinygpu.model.problems import refused
 from tinygpu.record import replace
 
-LONG = 60  # parts of a value beyond which it is not put in, but held
+LONG = 100  # parts of a value beyond which it is not put in, but held
 Passes = dict[tuple[object, ...], Plan]  # the scans by what they are
 
 
