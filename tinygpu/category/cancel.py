@@ -139,7 +139,7 @@ def _or(term: Term, kept: tuple[Term, ...]) -> Term:
 def _compared(op: str, a: Term, b: Term) -> bool | None:
     """Whether a comparison of two values holds for all data, or for none."""
     for x, y, order in ((a, b, op), (b, a, SWAPPED[op])):  # each is said of `x order y`
-        if order in ("ge", "lt") and (_beyond("max", x, y) or _beyond("min", y, x) or _natural(x, y)):
+        if order in ("ge", "lt") and (_beyond(x, y, "max") or _beyond(y, x, "min") or _natural(x, y)):
             return order == "ge"
         if isinstance(y, Const) and y.value in INFINITE and limited(x):
             return order == "ne" or ((order in ("lt", "le")) == (y.value > 0) and order != "eq")
@@ -156,9 +156,9 @@ def _compared(op: str, a: Term, b: Term) -> bool | None:
 
 
 @memoised
-def _beyond(op: str, x: Term, y: Term) -> bool:
+def _beyond(x: Term, y: Term, op: str) -> bool:
     """Whether `x` is a maximum of which `y` is one operand, or a minimum."""
-    return isinstance(x, App) and x.op == op and (y in x.args or any(_beyond(op, inner, y) for inner in x.args))
+    return isinstance(x, App) and x.op == op and (y in x.args or any(_beyond(inner, y, op) for inner in x.args))
 
 
 def _natural(x: Term, y: Term) -> bool:

@@ -146,13 +146,17 @@ def made(key: tuple[Any, ...], fields: tuple[Any, ...], bare: tuple[Any, ...], i
     term = object.__new__(cls)
     TERMS[key] = here = Made(term, forgotten)
     here.key = key
-    for name, part in zip(cls.__match_args__, fields, strict=True):
-        object.__setattr__(term, name, part)
+    for name, value in zip(cls.__match_args__, fields, strict=True):
+        object.__setattr__(term, name, value)
     same = cls(*bare)
     object.__setattr__(term, "other", None if same is term else same)
     object.__setattr__(term, "number", next(NUMBERS) if same is term else same.number)
-    object.__setattr__(term, "parts", 1 + sum([t.parts for t in inside]))
-    object.__setattr__(term, "deep", 1 + max([t.deep for t in inside], default=0))
+    parts, deep = 1, 0
+    for part in inside:
+        parts += part.parts
+        deep = part.deep if part.deep > deep else deep
+    object.__setattr__(term, "parts", parts)
+    object.__setattr__(term, "deep", deep + 1)
     return term
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
 from typing import Any, TypeVar
 
-from tinygpu.category.node import BOOL, INDEX, Algebra, App, Fold, Read, Term, Var, kept
+from tinygpu.category.node import BOOL, INDEX, App, Fold, Read, Term, Var, kept
 from tinygpu.category.operation import SHUFFLES
 
 T = TypeVar("T")
@@ -81,23 +81,31 @@ def memoised(function: Callable[..., T], few: int = FEW) -> Callable[..., T]:
     """
     known: dict[tuple[Any, ...], Any] = {}
 
-    @wraps(function)
-    def shared(*given: Any, **named: Any) -> T:
-        term = given[0] if isinstance(given[0], Algebra) else given[1]
-        if term.parts < few:
-            return function(*given, **named)
-        key = (*map(id, given), *map(id, named.values()))
+    def asked(given: tuple[Any, ...]) -> T:
+        key = tuple(map(id, given))
         if key in known:
             return known[key][0]  # type: ignore[no-any-return]
         outside = not known
         known.setdefault((), ...)
         try:
-            found = function(*given, **named)
-            known[key] = found, (given, named)  # with what it was given, as a number is another one's when that is gone
+            found = function(*given)
+            known[key] = found, given  # with what it was given, as a number is another one's when that is gone
             return found
         finally:
             if outside:
                 known.clear()
+
+    if function.__code__.co_varnames[:1] == ("self",):
+
+        @wraps(function)
+        def method(self: Any, term: Term, *more: Any) -> T:
+            return function(self, term, *more) if term.parts < few else asked((self, term, *more))
+
+        return method
+
+    @wraps(function)
+    def shared(term: Term, *more: Any) -> T:
+        return function(term, *more) if term.parts < few else asked((term, *more))
 
     return shared
 

@@ -9,7 +9,7 @@ its closed form does not say in which order it was computed.
     >>> from tinygpu.category.term import BOOL
     >>> x = Read("x", (Var("i"),), "f32")
     >>> test = App("gt", (App("add", (x, Const(1.0, "f32")), "f32"), x), BOOL)
-    >>> text(either(test, {})), text(either(App("gt", (x, Const(1.0, "f32")), BOOL), {}, stored=True))
+    >>> text(either(test, {})), text(either(App("gt", (x, Const(1.0, "f32")), BOOL), {}, True))
     ('x[_] + 1 > x[_][i, i]', 'x[i] > 1')
 """
 

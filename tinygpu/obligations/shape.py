@@ -182,7 +182,7 @@ def neat(term: Term, level: int, depth: int = 0, laws: bool = True) -> Term:
 
 def alike(claim: Claim, laws: bool = True) -> Claim:
     """The claim with its folds `neat`, so that two of them which are equal are seen to be."""
-    return _changed(claim, lambda t: t if plain(t) else neat(t, OPENED, laws=laws))
+    return _changed(claim, lambda t: t if plain(t) else neat(t, OPENED, 0, laws))
 
 
 def met(value: Term, claim: Term) -> Term:

@@ -240,4 +240,4 @@ def started(events: Iterable[Event], starts: State) -> Iterator[Event]:
 
     for event in events:
         point = at(event.point)
-        yield changed(event, point, partial(replaced, cells=starts) if isinstance(event, Computed) else partial(put, point))
+        yield changed(event, point, (lambda term: replaced(term, starts)) if isinstance(event, Computed) else partial(put, point))
