@@ -17,14 +17,14 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from benchmarks.machine_code import Report, assembled, compile_ptx, count, innermost, loops, missing, plain_loads, share, slow
 from tinygpu import pipeline
 from tinygpu.cost.measure import measure
 from tinygpu.derive.unpack import unpack
 from tinygpu.emit.cuda import block_threads
 from tinygpu.hardware.arch import CPU
-from tinygpu.hardware.gate import compile_ptx, loaded, missing, slow
-from tinygpu.hardware.machine_code import Arch, Report, assembled, count, innermost, loops, plain_loads, share
 from tinygpu.program.step import Array, Program, steps
+from tinygpu.run.gate import Arch, loaded
 from tinygpu.schedule.contract import dynamic_bytes
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -120,7 +120,7 @@ def test_a_race_ends_in_time() -> None:
 
 def test_the_gate_of_one_spec() -> None:
     pytest.importorskip("numba_cuda", reason="numba-cuda is not installed: pip install 'tinygpu[cuda]'")
-    from tinygpu.hardware.machine_code import disassembler
+    from benchmarks.machine_code import disassembler
 
     found = {r["machine"]: r for r in gate.rows("transpose", (8, 0))}
     assert found["transpose_tiled"]["bank_ways"] == 1 and found["transpose_tiled"]["shared_bytes"] == 32 * 33 * 4

@@ -54,7 +54,7 @@ def test_build_writes_a_module_that_runs(run):
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[2.0, 2.0, 2.0]\n"
 
 
-@pytest.mark.parametrize("kind", sorted(new.TEMPLATES))
+@pytest.mark.parametrize("kind", new.KINDS)
 def test_what_new_writes_is_proved_and_in_style(run, kind):
     code, out, _ = run("new", "fresh", "--kind", kind)
     assert code == 0 and out == "fresh.tgpu: next, tinygpu check fresh.tgpu\n"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tinygpu import cli, pipeline
-from tinygpu.commands import rewritten
+from tinygpu.commands import subjects
 from tinygpu.commands.subjects import launcher
 from tinygpu.program.step import Program
 from tinygpu.proof.summary import INTRODUCES
@@ -59,16 +59,16 @@ machine d : dec {
 M, D = ("m", (), "cp"), ("d", (), "dec")
 
 
-def forged(machines: tuple[rewritten.Choice, ...], *texts: str) -> str:
+def forged(machines: tuple[subjects.Choice, ...], *texts: str) -> str:
     """The module that is written for programs under these names, where nobody looks at either."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Program, "serves", lambda *_: True)
-        patch.setattr(rewritten, "misnamed", lambda *_: ())
-        rewritten.with_docstrings.cache_clear()
-        made = rewritten.with_docstrings("m.tgpu", machines, tuple(f"{INTRODUCES}\n\n{one}" for one in texts))
+        patch.setattr(subjects, "misnamed", lambda *_: ())
+        subjects.with_docstrings.cache_clear()
+        made = subjects.with_docstrings("m.tgpu", machines, tuple(f"{INTRODUCES}\n\n{one}" for one in texts))
         text = pipeline.module("m.tgpu", made)
-        assert rewritten.rewritten(text, "m.py") == text
-    rewritten.with_docstrings.cache_clear()
+        assert subjects.rewritten(text, "m.py") == text
+    subjects.with_docstrings.cache_clear()
     return text
 
 

@@ -24,7 +24,8 @@ from tinygpu.diagnostic import Diagnostic
 from tinygpu.hardware.arch import CPU, device_named
 from tinygpu.model.machine import Machine
 from tinygpu.pipeline import Proof, check, load, load_text, program
-from tinygpu.report import concise, render
+from tinygpu.report import render
+from tinygpu.report.formats import concise
 
 NOTES = sorted((ROOT / "tests" / "cost" / "notes").glob("TG6*.tgpu"))
 CODES = [code for code in pages() if "TG600" < code < "TG700"]

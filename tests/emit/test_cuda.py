@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchmarks.machine_code import Report, compile_ptx, disassembler, gate, gates, missing, share
 from tests.comments import has_pieces, matches, sizes_of
 from tests.emit.hand_programs import PROGRAMS, transpose
 from tests.emit.interpreter import ORDERS, run
@@ -26,10 +27,9 @@ from tinygpu.category.term import Const, Read, Var, text
 from tinygpu.derive.wide import wide_accesses
 from tinygpu.emit.cuda import block_threads, cuda_source, kernel_name
 from tinygpu.emit.cuda_text import literal
-from tinygpu.hardware.gate import compile_ptx, gate, gates, loaded, missing
-from tinygpu.hardware.machine_code import Report, disassembler, share
 from tinygpu.program.step import Assign, For, Program
 from tinygpu.record import replace
+from tinygpu.run.gate import loaded
 from tinygpu.simulate.inputs import random_inputs
 from tinygpu.simulate.reference import reference
 from tinygpu.simulate.simulate import simulate

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from tinygpu import runtime
-from tinygpu.emit.cuda import CONVERSIONS
+from tinygpu.program.instruction import CONVERSIONS
 from tinygpu.runtime.values import angle_value, conversion_text
 
 ARCHITECTURES: list[Any] = [(8, 0), (9, 0, "a")]
@@ -33,7 +33,7 @@ def assemble(function: Any, types: tuple[Any, ...], arch: Any) -> tuple[str, Any
     """The PTX of a kernel, and the report of its assembly."""
     from numba import cuda
 
-    from tinygpu.hardware.machine_code import assembled
+    from benchmarks.machine_code import assembled
 
     ptx, _ = cuda.compile_ptx(function, types, cc=arch)
     return ptx, assembled([("kernel", ptx)], arch)[0]

@@ -7,18 +7,37 @@ its rules is shown a kernel that breaks it.
 
 from __future__ import annotations
 
+import doctest
+
 import pytest
 
+from benchmarks import machine_code
+from benchmarks.machine_code import (
+    Instruction,
+    Report,
+    count,
+    disassembler,
+    gates,
+    innermost,
+    loops,
+    missing,
+    plain_loads,
+    rewrites,
+    slow,
+)
 from tests.conftest import ROOT, Share
 from tests.emit.hand_programs import PROGRAMS
 from tinygpu import pipeline
 from tinygpu.derive.unpack import unpack
 from tinygpu.emit.cuda import cuda_source
 from tinygpu.hardware.arch import CPU
-from tinygpu.hardware.gate import gates, missing, rewrites, slow
-from tinygpu.hardware.machine_code import Instruction, Report, count, disassembler, innermost, loops, plain_loads
 
 LOOP = ["S2R", "LDG.E.CONSTANT", "IMAD.WIDE", "FFMA", "BRA 0x10", "STG.E", "EXIT", "BRA 0x70"]
+
+
+def test_examples_of_machine_code_hold() -> None:
+    found = doctest.testmod(machine_code)
+    assert found.attempted >= 5 and not found.failed
 
 
 @pytest.mark.sampled
@@ -41,7 +60,7 @@ def report(names: list[str]) -> Report:
     """A kernel of these instructions, one every 16 bytes."""
     parts = [name.partition(" ") for name in names]
     code = tuple(Instruction(16 * n, name, operands) for n, (name, _, operands) in enumerate(parts))
-    return Report("kernel", "sm_80", 16, 0, 0, 0, 0, code)
+    return Report(16, 0, 0, 0, instructions=code)
 
 
 def test_a_good_loop_is_let_through() -> None:

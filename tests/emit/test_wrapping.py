@@ -12,11 +12,12 @@ from functools import cache
 import numpy as np
 import pytest
 
+from benchmarks.machine_code import compile_ptx
 from tests.emit import interpreter
 from tests.emit.test_cuda_prelude import needs_cuda
 from tinygpu import pipeline
-from tinygpu.hardware.gate import compile_ptx, loaded
 from tinygpu.pipeline import Proof, load_text
+from tinygpu.run.gate import loaded
 
 KINDS = {"i64": np.int64, "i32": np.int32, "i8": np.int8, "u32": np.uint32, "u8": np.uint8}
 OP = """op f(x: DT[n], z: DT[n], r: DT[n, k]) -> (more: DT[n], less: DT[n], all_: DT[n], minus: DT[n], size: DT[n], s: DT[n], p: DT[n]) {

@@ -17,8 +17,8 @@ import pytest
 from tests.emit.specs_for_launchers import SPECS, WORK
 from tinygpu import pipeline, runtime
 from tinygpu.cli import main
-from tinygpu.emit.cuda import MADE
 from tinygpu.emit.module import launcher_names
+from tinygpu.program.instruction import INSTRUCTIONS
 from tinygpu.run.load import load
 
 CODE = (*["__import__", "__class__", "None", "True", "np", "cuda", "range", "at", "LANES", "self", "exec", "out", "stream", "lambda", "def", "class", "import", "int", "len", "print", "os", "_view", "quotient"],
@@ -66,6 +66,7 @@ HELPERS = [
     "shuffle",
     "wide_load",
 ]
+MADE = {name for name, (_, atom) in INSTRUCTIONS.items() if atom.what in ("shared", "upto", "constant", "division")}
 HELPS = sorted({*HELPERS, *MADE, *BESIDE})
 
 

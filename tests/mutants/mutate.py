@@ -15,6 +15,7 @@ from tinygpu.category.term import (
     BOOL,
     FALSE,
     FLOATS,
+    FOLDED,
     INDEX,
     TRUE,
     App,
@@ -24,11 +25,12 @@ from tinygpu.category.term import (
     Read,
     Term,
     Var,
+    apply,
     conjunction,
     negation,
     text,
 )
-from tinygpu.obligations.wellformed import gaps
+from tinygpu.obligations import wellformed
 from tinygpu.program.step import Array, Assign, For, Ghost, If, Launch, Program, Step, Sync
 from tinygpu.record import dataclass, replace
 
@@ -59,7 +61,7 @@ def mutants(program: Program) -> Iterator[Mutant]:
     for mutant in attempts(program):
         if mutant.program.where != program.where:
             yield mutant
-        elif mutant.program.launches not in seen and not any(gaps(mutant.program)):
+        elif mutant.program.launches not in seen and not any(wellformed(mutant.program)):
             seen.add(mutant.program.launches)
             yield mutant
 
@@ -226,7 +228,7 @@ def _read(read: Read) -> Iterator[tuple[str, Term]]:
 def _operation(term: App) -> Iterator[tuple[str, Term]]:
     op, args, dtype = term.op, term.args, term.dtype
     if op in OTHERWISE and (op not in ("floordiv", "ceildiv", "mod") or dtype == INDEX):
-        yield f"{op} is {OTHERWISE[op]}", App(OTHERWISE[op], args, dtype)
+        yield f"{op} is {OTHERWISE[op]}", _made(OTHERWISE[op], args, dtype)
     if op in ("and", "or"):
         for position in range(len(args)):
             rest = _without(args, position)
@@ -236,10 +238,17 @@ def _operation(term: App) -> Iterator[tuple[str, Term]]:
         yield "always the second branch", args[2]
         yield "branches swapped", App(op, (args[0], args[2], args[1]), dtype)
     if len(args) == 2 and args[0].dtype == args[1].dtype and op not in COMMUTE:
-        yield "operands swapped", App(op, args[::-1], dtype)
+        yield "operands swapped", _made(op, args[::-1], dtype)
     if op in ("add", "sub", "mul", "floordiv") and args[0].dtype == dtype:
         yield f"only the left of {op}", args[0]
     for done, new in _one_of(args, _term):
         if op in ("floordiv", "ceildiv", "mod") and isinstance(new[1], Const) and new[1].value < 1:
             continue  # nobody divides by a literal zero
-        yield done, conjunction(*new) if op == "and" else App(op, new, dtype)
+        yield done, _made(op, new, dtype)
+
+
+def _made(op: str, args: tuple[Term, ...], dtype: str) -> Term:
+    """The operation as it is read from a text: of indices constants are folded."""
+    if op == "and":
+        return conjunction(*args)
+    return apply(op, *args) if op in FOLDED and all(a.dtype == INDEX for a in args) else App(op, args, dtype)

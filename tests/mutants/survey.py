@@ -19,7 +19,7 @@ from tinygpu.proof.check import Refutation, check
 from tinygpu.proof.kernel import Proof
 from tinygpu.proof.replay import replay
 from tinygpu.simulate.fault import SimulationBudget
-from tinygpu.simulate.sizes import sizes_to_try, text_of
+from tinygpu.simulate.sizes import sizes_to_try
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 OWN = Path(__file__).resolve().parent / "programs.tgpu"
@@ -71,7 +71,7 @@ def disagreement(program: Program) -> str:
             continue
         seen = found[0] if found else replay(program, sizes, number, edge=True)
         if seen:
-            return f"at {text_of(sizes)}: {seen}"
+            return f"at {', '.join(f'{name} = {value}' for name, value in sizes.items())}: {seen}"
     return ""
 
 

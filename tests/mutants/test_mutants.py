@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from tests.mutants.mutate import mutants
 from tests.mutants.survey import programs, sample, table, verdict
-from tinygpu.obligations.wellformed import gaps
+from tinygpu.obligations import wellformed
 from tinygpu.program.render import render
 from tinygpu.proof.check import Refutation, check
 
@@ -35,7 +35,7 @@ def test_a_guard_that_follows_from_no_other_is_split_once() -> None:
 def test_mutants_are_programs_and_each_another_one() -> None:
     for _, program in programs()[::36]:
         found = list(mutants(program))
-        assert found and all(not any(gaps(m.program)) for m in found)
+        assert found and all(not any(wellformed(m.program)) for m in found)
         assert all(m.program != program for m in found)
         assert len({(m.program.launches, m.program.where) for m in found}) == len(found)
         assert [m.done for m in mutants(program)] == [m.done for m in found]

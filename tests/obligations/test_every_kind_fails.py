@@ -22,7 +22,8 @@ from tinygpu.category.layout import Layout
 from tinygpu.category.term import Axis, Term, Var
 from tinygpu.derive.wide import wide_accesses
 from tinygpu.diagnostic import TinygpuError
-from tinygpu.obligations import memory, storage, width
+from tinygpu.obligations import memory, storage, store, width
+from tinygpu.obligations.dataflow import execute
 from tinygpu.obligations.obligation import Claim
 from tinygpu.obligations.trace import Trace
 from tinygpu.pipeline import load_text, program
@@ -95,17 +96,20 @@ def test_a_layout_is_one_to_one_or_is_open(layout: Layout) -> None:
     assert held(layout) == (layout in GOOD)
 
 
-def by_python() -> Iterator[Program]:
-    """What no text says: an output that is read, a loop that hides a worker, as many threads as there are rows."""
+def by_python() -> tuple[Program, Program, Program]:
+    """What no text says: an output that is read, as many threads as there are rows, a loop that hides a worker."""
     one = by_hand(COPY, "local a: f32[]\na[] = x[ROW]\ns[ROW] = x[ROW]")
     (launch,) = one.launches
     local, guarded = launch.body
     assert isinstance(guarded, If)
     first, second = guarded.body
     read = replace(first, value=replace(first.value, tensor="s", index=second.index))  # type: ignore[union-attr, type-var]
-    yield replace(one, launches=(replace(launch, body=(local, replace(guarded, body=(second, read)))),))
-    yield replace(one, launches=(replace(launch, body=(*launch.body, For(launch.block[0], ()))),))
-    yield replace(one, launches=(replace(launch, block=(Axis("t", Var("R"), "block"),)),), where=(Var("R") <= 32,))
+    several = replace(launch, block=(Axis("t", Var("R"), "block"),))
+    return (
+        replace(one, launches=(replace(launch, body=(local, replace(guarded, body=(second, read)))),)),
+        replace(one, launches=(several,), where=(Var("R") <= 32,)),
+        replace(one, launches=(replace(launch, body=(*launch.body, For(launch.block[0], ()))),)),
+    )
 
 
 def column_major(shape: tuple[Term, ...], index: tuple[Term, ...]) -> Term:
@@ -115,6 +119,9 @@ def column_major(shape: tuple[Term, ...], index: tuple[Term, ...]) -> Term:
 
 def asked_alone(watch: pytest.MonkeyPatch) -> Iterator[Claim]:
     """Claims about what the program cannot say, and the functions that set memory out would have to get wrong."""
+    reading, many, _ = by_python()
+    yield from store.store(reading, execute(reading))
+    yield from storage.limits(many, Trace())
     yield from storage.storage(with_layout(Layout(pad=-1)), Trace())
     yield from storage.storage(with_layout(Layout(swizzle=(3, 0, 0))), Trace())
     with watch.context() as here:

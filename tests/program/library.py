@@ -26,7 +26,7 @@ from tinygpu.simulate.fault import sentence
 from tinygpu.simulate.inputs import promised, random_inputs
 from tinygpu.simulate.reference import reference
 from tinygpu.simulate.simulate import simulate
-from tinygpu.simulate.sizes import sizes_to_try, text_of
+from tinygpu.simulate.sizes import sizes_to_try
 from tinygpu.simulate.tolerance import compare, tolerance
 from tinygpu.syntax import tree
 from tinygpu.syntax.parse import parse
@@ -120,5 +120,5 @@ def first_disagreement(program: Program, tries: Iterable[Mapping[str, int]] | No
     """The first sizes at which the program goes wrong and how, or an empty text. Every other run permutes the threads."""
     for number, sizes in enumerate(sizes_to_try(program) if tries is None else tries):
         for found in disagreements(program, sizes, 0, number if number % 2 else None):
-            return f"at {text_of(sizes)}: {found}"
+            return f"at {', '.join(f'{name} = {value}' for name, value in sizes.items())}: {found}"
     return ""

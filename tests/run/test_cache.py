@@ -13,7 +13,7 @@ import pytest
 
 from tinygpu.run import load as cache
 from tinygpu.run.load import load
-from tinygpu.runtime.cubins import _cache_folder
+from tinygpu.runtime.cubins import _cache_folder, _write_whole
 
 
 @pytest.fixture(autouse=True)
@@ -46,15 +46,15 @@ def test_nothing_is_left_of_a_write_that_failed(tmp_path, monkeypatch):
 
     monkeypatch.setattr(os, "replace", full)
     with pytest.raises(OSError, match="No space"):
-        cache.write_whole(tmp_path / "out" / "x", "text")
+        _write_whole(tmp_path / "out" / "x", b"text")
     assert list((tmp_path / "out").iterdir()) == []
 
 
 def test_an_old_file_stays_when_a_write_fails(tmp_path, monkeypatch):
-    cache.write_whole(tmp_path / "x", "old")
+    _write_whole(tmp_path / "x", b"old")
     monkeypatch.setattr(os, "replace", lambda *a: (_ for _ in ()).throw(OSError(28, "full")))
     with pytest.raises(OSError, match="full"):
-        cache.write_whole(tmp_path / "x", "new")
+        _write_whole(tmp_path / "x", b"new")
     assert (tmp_path / "x").read_text() == "old"
 
 

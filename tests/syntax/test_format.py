@@ -20,9 +20,8 @@ from tests.syntax.texts import EXAMPLES, bare, expression, nodes, step
 from tinygpu.diagnostic import TinygpuError
 from tinygpu.record import fields, replace
 from tinygpu.syntax import tree
-from tinygpu.syntax.arrange import WIDTH
 from tinygpu.syntax.expression import LEVELS
-from tinygpu.syntax.format import format_expr, format_file, format_statements
+from tinygpu.syntax.format import WIDTH, format_expr, format_file, format_statements
 from tinygpu.syntax.lexer import scan
 from tinygpu.syntax.parse import parse
 

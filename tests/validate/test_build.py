@@ -11,7 +11,7 @@ from tests.validate.modules import SPECS, edited
 from tinygpu import pipeline
 from tinygpu.category.term import text as text_of
 from tinygpu.cli import main
-from tinygpu.commands.rewritten import differs
+from tinygpu.commands.subjects import differs
 from tinygpu.diagnostic import TinygpuError
 from tinygpu.record import replace
 

@@ -13,6 +13,7 @@ from math import prod
 
 from tinygpu.category.carrier import combined
 from tinygpu.category.dtype import BITS, RANGE, contains, stored
+from tinygpu.category.evaluate import wrapped
 from tinygpu.category.monoid import Carrier, as_monoid
 from tinygpu.category.node import kept
 from tinygpu.category.operation import KNOWN, SWAPPED
@@ -190,7 +191,7 @@ def _narrow(term: Term, dtype: str) -> Term | None:
         case App("cast", (inner,)) if inner.dtype == dtype:
             return inner
         case Const(value):
-            return Const(_wrapped(int(value), dtype), dtype)
+            return Const(wrapped(int(value), dtype), dtype)
         case App("add" | "sub" | "mul" | "neg" | "xor" as op, args):
             operands = [_narrow(a, dtype) for a in args]
             return App(op, tuple(a for a in operands if a is not None), dtype) if None not in operands else None
@@ -212,7 +213,7 @@ def _held(term: Term, dtype: str) -> Term | None:
     match term:
         case App("cast", (inner,), outer) if inner.dtype == dtype and contains(outer, dtype):
             return inner
-        case Const(value) if _wrapped(int(value), dtype) == value:
+        case Const(value) if wrapped(int(value), dtype) == value:
             return Const(value, dtype)
     return None
 
@@ -227,9 +228,3 @@ def _extreme(term: Term, op: str, dtype: str) -> Term | None:
 def _end(op: str, dtype: str) -> Const:
     """The integer that changes no minimum, or no maximum."""
     return Const(RANGE[dtype][op == "min"], dtype)
-
-
-def _wrapped(value: int, dtype: str) -> int:
-    """The integer of a dtype that is the same modulo 2ʷ."""
-    low, high = RANGE[dtype]
-    return (value - low) % (high - low + 1) + low

@@ -64,13 +64,8 @@ class Dtype:
         >>> DTYPE["f32"].holds(DTYPE["bf16"]), DTYPE["f32"].holds(DTYPE["i32"]), DTYPE["i64"].holds(DTYPE["u32"])
         (True, False, True)
         """
-        reach = self.kind != FLOAT or other.kind != FLOAT or self.exponent >= other.exponent
-        return (
-            reach
-            and self.digits >= other.digits
-            and (self.signed or not other.signed)
-            and (self.kind == FLOAT or other.kind != FLOAT)
-        )
+        reach = other.kind != FLOAT or (self.kind == FLOAT and self.exponent >= other.exponent)
+        return reach and self.digits >= other.digits and (self.signed or not other.signed)
 
 
 DTYPE: Mapping[str, Dtype] = {

@@ -47,7 +47,7 @@ class Function(Operation):
     """A function of one value. Of finite numbers it has a value where those `begin` (a comparison and a number; None is everywhere).
     `limits` are its values at −∞ and +∞ (None: it has none), `known` those at numbers where it is a fraction. `rising`: it is greater of what is
     greater. `formula` is made of other operations. `cuda` is libdevice's name, and the prelude's for an `angle`; without one its formula is
-    computed. `cpu` is what numba has; without it the module has a function of its own (`runtime/functions.py`)."""
+    computed. `cpu` is what numba has; without it the module has a function of its own (`runtime/arithmetic.py`)."""
 
     formula: Callable[[Make, Any], Any] | None = None
     begin: tuple[str, float] | None = None

@@ -7,6 +7,8 @@ remainder for each digit; and indices that are flattened are digits of their num
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from tinygpu.category.decide import holds
 from tinygpu.category.region import Region, points
 from tinygpu.category.simplify import simplify
@@ -29,6 +31,19 @@ class Arrow:
         return {a.name: t for a, t in zip(self.codomain, self.terms, strict=True)}
 
 
+def row_major(axes: Iterable[Axis]) -> Term:
+    """The number whose digits the factors are, slowest first.
+
+    >>> from tinygpu.category.term import Const, text
+    >>> text(row_major((Axis("y", Const(8)), Axis("x", Const(32)))))
+    'y*32 + x'
+    """
+    number: Term = lift(0)
+    for axis in axes:
+        number = number * axis.extent + Var(axis.name)
+    return number
+
+
 def digits(indices: tuple[Axis, ...], factors: tuple[Axis, ...], where: Term = TRUE) -> Arrow:
     """`(i, j) = (g, t, v)`, or `i = (g, t, v)`: the flattened range of the indices, cut into the factors.
 
@@ -42,9 +57,7 @@ def digits(indices: tuple[Axis, ...], factors: tuple[Axis, ...], where: Term = T
     >>> digits((Axis("i", lift(1024)),), (t, v)).domain.guard, digits((i,), ()).terms
     ((), (Const(value=0, dtype='index'),))
     """
-    number: Term = lift(0)
-    for factor in factors:
-        number = number * factor.extent + Var(factor.name)
+    number = row_major(factors)
     inside = number < points(indices)
     covered = holds(inside, Region(factors, conjuncts(where)))
     terms: list[Term] = []

@@ -15,10 +15,7 @@ import math
 from fractions import Fraction
 from typing import Any, TypeAlias
 
-from tinygpu.category.term import FLOATS
-
 REAL = "real"  # the dtype of numbers that are not rounded, which no program of a user has
-FLOATING = (*FLOATS, REAL)
 BITS = 256  # of what is computed from an interval, and of functions that have no fraction
 LONG = 1 << 13  # bits of a fraction that becomes an interval
 FAR = 1 << 16  # bits before or after the point, of the largest and the smallest that is computed with

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from tinygpu.commands.common import PROVED, REFUTED, UNKNOWN, add_format, add_jobs, add_machine, print_json, show
+from tinygpu.commands.common import add_format, add_jobs, add_machine, print_json, show
+from tinygpu.commands.specs import exit_code
 from tinygpu.commands.together import Progress
 from tinygpu.diagnostic import Diagnostic
 from tinygpu.proof.assumed import AXIOMS, axioms
-from tinygpu.record import dataclass
 
 if TYPE_CHECKING:
     from tinygpu.commands.again import Replayed
@@ -40,6 +40,7 @@ WORDS = {
     "over the reals": "over the reals, reassociated",
 }
 COLUMN = 10
+Ledger = dict[str, Any]  # what one machine rests on
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -54,52 +55,31 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_format(parser)
 
 
-@dataclass(frozen=True, slots=True)
-class Ledger:
-    """What one machine rests on."""
-
-    subject: Subject
-    certificate: Certificate
-    axioms: tuple[str, ...]
-    replayed: Replayed | None = None
-
-    @property
-    def alone(self) -> list[str]:
-        """The obligations that one solver alone proved again."""
-        every = self.replayed.obligations if self.replayed else ()
-        return [f"{o.kind} ({o.code}) by {by}: {o.sentence}" for o, by in every if by in ("z3", "cvc5")]
-
-    @property
-    def methods(self) -> Counter[str]:
-        """How many obligations were settled in which way."""
-        return Counter(e.method for e in self.certificate.obligations)
-
-
 def run(arguments: argparse.Namespace) -> int:
     from tinygpu.commands.subjects import subjects
 
     with Progress() as now:
         now("reading")
         found = subjects(arguments.paths, Path("proofs"), arguments.machine)
-        ledgers, problems = ledgers_of(found, arguments.replay, arguments.jobs, now)
+        ledgers, again, problems = ledgers_of(found, arguments.replay, arguments.jobs, now)
     if arguments.output_format == "json":
-        print_json(as_data(ledgers), problems)
+        sources = {name: {"sentence": a.sentence, "source": a.source} for name, a in AXIOMS.items()}
+        print_json({"machines": ledgers, "axioms": sources, "trusted_by_all": list(BY_ALL)}, problems)
     else:
-        print("\n".join(lines(ledgers)) if ledgers else "nothing here is proved")
+        print("\n".join(lines(ledgers, again)) if ledgers else "nothing here is proved")
         show(problems, arguments.output_format)
-    if any(d.verdict == "refuted" for d in problems):
-        return REFUTED
-    return UNKNOWN if problems else PROVED
+    return exit_code("refuted" if d.verdict == "refuted" else "unknown" for d in problems)
 
 
 def ledgers_of(
     found: Sequence[Subject], again: bool, jobs: int, now: Callable[[str], None]
-) -> tuple[list[Ledger], list[Diagnostic]]:
-    """The ledger of each machine that is proved, and what is said of the others."""
+) -> tuple[list[Ledger], list[Replayed], list[Diagnostic]]:
+    """The ledger of each machine that is proved, with what was proved again of it, and what is said of the others."""
     from tinygpu.commands.again import failures, replay_all
 
     replayed: Sequence[Replayed | None] = replay_all(found, jobs, True, now) if again else [None] * len(found)
     ledgers: list[Ledger] = []
+    others: list[Replayed] = []
     problems: list[Diagnostic] = []
     for subject, one in zip(found, replayed, strict=True):
         problems += (*subject.problems, *(failures(one) if one else ()))
@@ -107,8 +87,27 @@ def ledgers_of(
         if isinstance(known, Diagnostic):
             problems.append(known)
         else:
-            ledgers.append(Ledger(subject, known, axioms(subject.program), one))
-    return ledgers, problems
+            ledgers.append(ledger(subject, known, one))
+            others += [one] if one else []
+    return ledgers, others, problems
+
+
+def ledger(subject: Subject, certificate: Certificate, again: Replayed | None) -> Ledger:
+    """What one machine rests on, as plain data; with `again`, the obligations that one solver alone proved, and whether it was run."""
+    n, methods = certificate.numerics, Counter(e.method for e in certificate.obligations)
+    found: Ledger = {"machine": subject.machine, "op": subject.op, "file": subject.path}
+    found |= {
+        "outputs": n.outputs,
+        "atomic_sums": n.atomic,
+        "functions": list(n.functions),
+        "axioms": list(axioms(subject.program)),
+    }
+    found |= {"preconditions": list(certificate.preconditions), "promises": list(certificate.promises)}
+    found |= {"methods": dict(sorted(methods.items())), "solver": certificate.solver}
+    if again is not None:
+        alone = [f"{o.kind} ({o.code}) by {by}: {o.sentence}" for o, by in again.obligations if by in ("z3", "cvc5")]
+        found |= {"one_solver_only": alone, "run": not again.unrun}
+    return found
 
 
 def proved(subject: Subject) -> Certificate | Diagnostic:
@@ -128,62 +127,60 @@ def proved(subject: Subject) -> Certificate | Diagnostic:
 # ── as text ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def lines(ledgers: Sequence[Ledger]) -> Iterator[str]:
+def lines(ledgers: Sequence[Ledger], again: Sequence[Replayed]) -> Iterator[str]:
     """Machine by machine, then the total."""
-    for ledger in ledgers:
-        yield f"{ledger.subject.machine} : {ledger.subject.op}"
-        for name, text in rows(ledger):
+    for one in ledgers:
+        yield f"{one['machine']} : {one['op']}"
+        for name, text in rows(one):
             yield f"  {name:<{COLUMN}}{text}"
     yield ""
     yield from total(ledgers)
+    yield from solvers(again)
     yield ""
     yield "every machine rests on"
     yield from (f"  {sentence}" for sentence in BY_ALL)
 
 
-def rows(ledger: Ledger) -> Iterator[tuple[str, str]]:
+def rows(one: Ledger) -> Iterator[tuple[str, str]]:
     """What one machine rests on."""
-    certificate = ledger.certificate
-    n = certificate.numerics
     by_word: dict[str, list[str]] = {}
-    for output, word in n.outputs.items():
+    for output, word in one["outputs"].items():
         by_word.setdefault(word, []).append(output)
     floats = [f"{', '.join(outputs)} {WORDS[word]}" for word, outputs in by_word.items()]
-    yield "numbers", "; ".join(floats) + ("; sums of floats in another order at every call" if n.atomic else "")
-    if n.functions:
-        yield "functions", f"{', '.join(n.functions)}: as precise as the libraries are"
-    if ledger.axioms:
-        yield "believed", ", ".join(ledger.axioms)
-    if certificate.preconditions:
-        yield "requires", "; ".join(certificate.preconditions) + " (checked at each call)"
-    for promise in certificate.promises:
+    yield "numbers", "; ".join(floats) + ("; sums of floats in another order at every call" if one["atomic_sums"] else "")
+    if one["functions"]:
+        yield "functions", f"{', '.join(one['functions'])}: as precise as the libraries are"
+    if one["axioms"]:
+        yield "believed", ", ".join(one["axioms"])
+    if one["preconditions"]:
+        yield "requires", "; ".join(one["preconditions"]) + " (checked at each call)"
+    for promise in one["promises"]:
         yield "promised", f"{promise} (checked at a call with check_data=True; what is said of scalars alone at each call)"
-    yield "settled", f"{len(certificate.obligations)} obligations: {shares(ledger.methods)}"
-    for sentence in ledger.alone:
+    yield "settled", f"{sum(one['methods'].values())} obligations: {shares(one['methods'])}"
+    for sentence in one.get("one_solver_only", ()):
         yield "one only", sentence
-    if ledger.replayed is not None and ledger.replayed.unrun:
+    if not one.get("run", True):
         yield "not run", "no size is small enough"
 
 
-def shares(counted: Counter[str]) -> str:
+def shares(counted: Mapping[str, int]) -> str:
     return ", ".join(f"{n} by {method}" for method, n in sorted(counted.items()))
 
 
 def total(ledgers: Sequence[Ledger]) -> Iterator[str]:
     """How many machines rest on what."""
-    methods = Counter(e.method for ledger in ledgers for e in ledger.certificate.obligations)
-    words = Counter(word for ledger in ledgers for word in ledger.certificate.numerics.outputs.values())
+    methods = sum((Counter(one["methods"]) for one in ledgers), Counter[str]())
+    words = Counter(word for one in ledgers for word in one["outputs"].values())
     yield f"{len(ledgers)} machines, {methods.total()} obligations: {shares(methods)}, {methods['enumeration']} by enumeration"
     yield f"  {words.total()} outputs: " + ", ".join(f"{words[w]} {said}" for w, said in WORDS.items())
-    yield f"  {count(l.certificate.numerics.atomic for l in ledgers)} add floats by atomic updates"
-    yield f"  {count(l.certificate.promises for l in ledgers)} rest on promises about data"
+    yield f"  {sum(one['atomic_sums'] for one in ledgers)} add floats by atomic updates"
+    yield f"  {sum(bool(one['promises']) for one in ledgers)} rest on promises about data"
     for name, axiom in AXIOMS.items():
-        if many := count(name in l.axioms for l in ledgers):
+        if many := sum(name in one["axioms"] for one in ledgers):
             yield f"  {many} believe of {name}: {axiom.sentence} [{axiom.source}]"
-    functions = Counter(f for l in ledgers for f in l.certificate.numerics.functions)
+    functions = Counter(f for one in ledgers for f in one["functions"])
     if functions:
         yield "  functions as precise as the libraries are: " + ", ".join(f"{f} in {n}" for f, n in sorted(functions.items()))
-    yield from solvers([l.replayed for l in ledgers if l.replayed is not None])
 
 
 def solvers(again: Sequence[Replayed]) -> Iterator[str]:
@@ -196,26 +193,3 @@ def solvers(again: Sequence[Replayed]) -> Iterator[str]:
     by = Counter(who for r in again for _, who in r.obligations)
     yield f"  proved again by z3 and cvc5: {by['both']}; by z3 alone: {by['z3']}; by cvc5 alone: {by['cvc5']}; by neither: {by['']}"
     yield f"  {ran(again)}"
-
-
-def count(marks: Iterable[object]) -> int:
-    return sum(map(bool, marks))
-
-
-# ── as data ────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def as_data(ledgers: Sequence[Ledger]) -> dict[str, object]:
-    """The same as plain data."""
-    machines = []
-    for ledger in ledgers:
-        c = ledger.certificate
-        row: dict[str, object] = {"machine": ledger.subject.machine, "op": ledger.subject.op, "file": ledger.subject.path}
-        row |= {"outputs": c.numerics.outputs, "atomic_sums": c.numerics.atomic, "functions": list(c.numerics.functions)}
-        row |= {"axioms": list(ledger.axioms), "preconditions": list(c.preconditions), "promises": list(c.promises)}
-        row |= {"methods": dict(sorted(ledger.methods.items())), "solver": c.solver}
-        if ledger.replayed is not None:
-            row |= {"one_solver_only": ledger.alone, "run": not ledger.replayed.unrun}
-        machines.append(row)
-    sources = {name: {"sentence": a.sentence, "source": a.source} for name, a in AXIOMS.items()}
-    return {"machines": machines, "axioms": sources, "trusted_by_all": list(BY_ALL)}

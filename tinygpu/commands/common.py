@@ -104,10 +104,10 @@ def read_text(path: str) -> str:
 
 def write(path: Path, text: str) -> None:
     """Write an output whole. Raises TG904 for a place that cannot be written."""
-    from tinygpu.run.load import write_whole
+    from tinygpu.runtime.cubins import _write_whole
 
     try:
-        write_whole(path, text)
+        _write_whole(path, text.encode())
     except OSError as error:
         reason = (error.strerror or type(error).__name__).lower()
         raise TinygpuError.of("TG904", f"{brief(str(path))} cannot be written: {reason}") from None

@@ -16,10 +16,11 @@ from tinygpu.commands.common import PROVED, print_json
 from tinygpu.commands.specs import sized, usual_sizes, words
 from tinygpu.cost.measure import Cost, measure
 from tinygpu.cost.notes import notes
-from tinygpu.cost.predict import Assembled, Filled, filled
+from tinygpu.cost.predict import Filled, filled
 from tinygpu.cost.table import as_data, page
 from tinygpu.diagnostic import Diagnostic, TinygpuError
-from tinygpu.hardware.arch import ARCHITECTURES, CPU, Device, device_named, devices
+from tinygpu.hardware.arch import ARCHITECTURES, CPU, Assembled, Device, device_named, devices
+from tinygpu.record import replace
 from tinygpu.report import report, wants_color
 from tinygpu.report.formats import as_dict
 
@@ -81,15 +82,12 @@ def assembled(program: Program, arch: str, wide: bool) -> tuple[Assembled, ...]:
 
     if importlib.util.find_spec("numba_cuda") is None or importlib.util.find_spec("cuda") is None:
         return ()
-    from tinygpu.hardware.gate import gate
     from tinygpu.program.arrays import shared_places
+    from tinygpu.run.gate import assembled as of
 
     number = int(arch.removeprefix("sm_").rstrip("af"))
-    reports = gate([program], (number // 10, number % 10), 32, wide)
-    return tuple(
-        Assembled(r.registers, r.spill_bytes, r.stack_bytes, shared_places(launch)[1])
-        for r, launch in zip(reports, program.launches, strict=True)
-    )
+    reports = of(program, (number // 10, number % 10), wide)
+    return tuple(replace(r, shared_bytes=shared_places(launch)[1]) for r, launch in zip(reports, program.launches, strict=True))
 
 
 def notes_of(machine: Machine) -> tuple[Diagnostic, ...]:

@@ -13,57 +13,16 @@ from pathlib import Path
 
 from tinygpu.commands.common import PROVED, write
 from tinygpu.diagnostic import Diagnostic, TinygpuError
-from tinygpu.syntax.grammar import shipped_parser
+from tinygpu.syntax.grammar import read_grammar_file, shipped_parser
 
 EXAMPLE = "tinygpu new my_op --kind elementwise"
 
-TEMPLATES = {
-    "elementwise": """\
-# z = a·x + y
-op NAME(a: f32, x: f32[n], y: f32[n]) -> (z: f32[n]) {
-  z[i] = a * x[i] + y[i]
-}
-
-# each thread makes four neighbours, with one wide access where the sizes allow it
-machine NAME_v4 : NAME {
-  work    grid = (g), block = (t: 256)
-  compute i = (g, t, v: 4)
-  vector  v
-}
-""",
-    "rows": """\
-# s[r] = Σⱼ x[r, j]
-op NAME(x: f32[R, N]) -> (s: f32[R]) {
-  s[r] = sum[j] x[r, j]
-}
-
-# one thread for each row; the row is a loop in time
-machine NAME_thread : NAME {
-  work    grid = (g), block = (t: 128)
-  compute r = (g, t), j = (c)
-  time    c
-}
-""",
-    "matmul": """\
-# C = A·B
-op NAME(A: f32[M, K], B: f32[K, N]) -> (C: f32[M, N]) {
-  C[i, j] = sum[k] A[i, k] * B[k, j]
-}
-
-# each thread keeps an 8 × 8 tile of C in registers
-machine NAME_tile : NAME {
-  work     grid = (by, bx), block = (ty: 8, tx: 8)
-  compute  i = (by, ty, ri: 8), j = (bx, tx, rj: 8)
-  time     k
-  register ri, rj
-}
-""",
-}
+KINDS = ("elementwise", "matmul", "rows")  # specs in `grammar/`, whose operation is NAME
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", help="the name of the operation; the file is NAME.tgpu")
-    parser.add_argument("--kind", choices=sorted(TEMPLATES), default="elementwise", help="what to start from (elementwise)")
+    parser.add_argument("--kind", choices=KINDS, default="elementwise", help="what to start from (elementwise)")
     parser.add_argument("-o", "--output", metavar="FOLDER", default=".", help="where to put it (here)")
 
 
@@ -78,6 +37,6 @@ def run(arguments: argparse.Namespace) -> int:
     path = Path(arguments.output) / f"{name}.tgpu"
     if os.path.exists(path):  # a name that is too long is none; then it cannot be written
         raise TinygpuError.of("TG904", f"{path} is there already", help="choose another name, or remove it first")
-    write(path, TEMPLATES[arguments.kind].replace("NAME", name))
+    write(path, read_grammar_file(f"{arguments.kind}.tgpu").replace("NAME", name))
     print(f"{path}: next, tinygpu check {path}")
     return PROVED

@@ -12,7 +12,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tinygpu.commands.common import BAD, PROVED, REFUTED, UNKNOWN, add_format, add_jobs, add_machine, add_paths, print_json, show
+from tinygpu.commands.common import BAD, add_format, add_jobs, add_machine, add_paths, print_json, show
+from tinygpu.commands.specs import exit_code
 from tinygpu.commands.together import Progress
 from tinygpu.diagnostic import Diagnostic
 from tinygpu.recheck import Agreement, Disagreement
@@ -36,8 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from tinygpu.commands.again import failures, replay_all
-    from tinygpu.commands.rewritten import validated
-    from tinygpu.commands.subjects import subjects
+    from tinygpu.commands.subjects import subjects, validated
     from tinygpu.recheck.solve import cvc5_module
 
     style = arguments.output_format
@@ -67,9 +67,8 @@ def code_of(replayed: Sequence[Replayed], problems: Sequence[Diagnostic], strict
     """
     if not replayed:
         return BAD
-    if any(d.verdict != "unknown" for d in problems):
-        return REFUTED
-    return UNKNOWN if problems or (strict and any(r.unrun for r in replayed)) else PROVED
+    left = ["unknown"] * (strict and any(r.unrun for r in replayed))
+    return exit_code([*left, *("unknown" if d.verdict == "unknown" else "refuted" for d in problems)])
 
 
 def tell(replayed: Sequence[Replayed], lacking: bool) -> None:

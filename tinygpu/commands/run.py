@@ -9,11 +9,13 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+from tinygpu.category.term import TRUE, App, Fold, Read, Var, text
 from tinygpu.commands.common import REFUTED, add_format, show
 from tinygpu.commands.specs import Judged, exit_code, judge, line, load_sound, sized, usual_sizes, width_of, words
 from tinygpu.commands.together import Progress
@@ -69,7 +71,7 @@ def run_all(judged: Sequence[Judged], given: dict[str, int], arguments: argparse
         raise TinygpuError.of("TG907", title, help="leave out --device gpu to run on the CPU")
     module = load(module_text(arguments.path, list(judged)), module_name(arguments.path).removesuffix(".py"))
     names = launcher_names([j.machine for j in judged])
-    yardsticks: dict[str, float | None] = {}
+    yardsticks: dict[str, tuple[str, float] | None] = {}  # numpy's own call for an op, and its best time
     agreed = True
     print(f"\non {gpu.name if gpu else 'the CPU'}:")
     width = max(len(j.machine.title) for j in judged)
@@ -81,10 +83,15 @@ def run_all(judged: Sequence[Judged], given: dict[str, int], arguments: argparse
 
 
 def run_one(
-    machine: Machine, launcher: Any, sizes: dict[str, int], seed: int, gpu: Any, yardsticks: dict[str, float | None], width: int
+    machine: Machine,
+    launcher: Any,
+    sizes: dict[str, int],
+    seed: int,
+    gpu: Any,
+    yardsticks: dict[str, tuple[str, float] | None],
+    width: int,
 ) -> bool:
     """One machine: its first call, the comparison, its best time, and numpy's on the same arrays."""
-    from tinygpu.run.baseline import best_seconds
     from tinygpu.schedule.contract import solve
     from tinygpu.simulate.fault import SimulationBudget
     from tinygpu.simulate.inputs import random_inputs
@@ -105,7 +112,7 @@ def run_one(
     synchronise = gpu.wait if gpu else lambda: None
     seconds = best_seconds(lambda: (launcher(*arrays, out=out, **missing), synchronise()))
     if op.name not in yardsticks:
-        yardsticks[op.name] = None if gpu else numpy_seconds(op, inputs, results)
+        yardsticks[op.name] = None if gpu else numpys(op, inputs, results[0])
     said = speed(op, sizes, seconds, yardsticks[op.name])
     at = ", ".join(f"{k}={v}" for k, v in sizes.items())
     verdict = f"agrees at {compared}" if not wrong else f"WRONG: {wrong[0]}"
@@ -146,22 +153,14 @@ def compare_with_equation(
     return wrong, f"all {count} elements" if whole else f"{count} random elements"
 
 
-def numpy_seconds(op: Op, inputs: dict[str, Any], results: list[Any]) -> float | None:
-    """numpy's best time for the same, where it has a call for it."""
-    from tinygpu.run.baseline import baseline, best_seconds
-
-    call, out = baseline(op), results[0].copy()
-    return None if call is None else best_seconds(lambda: call.run(inputs, out))
-
-
-def speed(op: Op, sizes: dict[str, int], seconds: float, yardstick: float | None) -> str:
+def speed(op: Op, sizes: dict[str, int], seconds: float, yardstick: tuple[str, float] | None) -> str:
     """The ratio to numpy, or the bytes of the arrays in a second."""
     from tinygpu.category.dtype import BYTES
     from tinygpu.category.evaluate import evaluate
-    from tinygpu.run.baseline import baseline, blas
 
-    if (call := baseline(op)) is not None and yardstick is not None:
-        return f"{yardstick / seconds:.2f} of numpy's {call.text} ({blas()}, {yardstick * 1e3:.3g} ms)"
+    if yardstick is not None:
+        call, best = yardstick
+        return f"{best / seconds:.2f} of numpy's {call} ({blas()}, {best * 1e3:.3g} ms)"
     moved = sum(BYTES[t.dtype] * prod(int(evaluate(e, sizes)) for e in t.shape) for t in op.tensors)
     return f"{moved / seconds / 1e9:.1f} GB/s"
 
@@ -195,3 +194,60 @@ def gpu_arrays() -> Gpu | None:
             name = cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
             return Gpu(name, cupy.asarray, cupy.asnumpy, cupy.cuda.runtime.deviceSynchronize)
     return None
+
+
+# ── what numpy itself would call ───────────────────────────────────────────────────────────────────────────────────
+
+
+def baseline(op: Op) -> tuple[str, Callable[[Mapping[str, Any], Any], Any]] | None:
+    """`op → numpy's own call`, its text for people and `call(inputs, out)`, for one f32 or f64 output that is a sum of products of two inputs: an
+    `einsum`, or the matrix product, which everybody knows; None for anything else."""
+    import numpy as np
+
+    if len(op.outputs) != 1 or op.outputs[0].dtype not in ("f32", "f64") or len(op.equations) != 1:
+        return None
+    equation = op.equations[0]
+    match equation.value:
+        case Fold("sum", axes, guard, App("mul", (Read() as a, Read() as b))) if guard == TRUE:
+            letters = {axis.name: chr(ord("a") + n) for n, axis in enumerate((*equation.axes, *axes))}
+        case _:
+            return None
+    if not all(isinstance(t, Var) and t.name in letters for t in a.index + b.index) or len(letters) > 20:
+        return None
+    names = ([text(t) for t in a.index], [text(t) for t in b.index], [axis.name for axis in equation.axes])
+    plain = "{},{}->{}".format(*("".join(map(letters.__getitem__, each)) for each in names))
+    left, right = a.tensor, b.tensor
+    if plain in ("ac,cb->ab", "abd,adc->abc", "ab,b->a"):
+        return f"{left} @ {right}", lambda inputs, out: np.matmul(inputs[left], inputs[right], out=out)
+    call = partial(np.einsum, plain, optimize=True)
+    return f'einsum("{plain}", {left}, {right})', lambda inputs, out: call(inputs[left], inputs[right], out=out)
+
+
+def numpys(op: Op, inputs: dict[str, Any], result: Any) -> tuple[str, float] | None:
+    """numpy's own call for the same, and its best time, where it has one."""
+    if (found := baseline(op)) is None:
+        return None
+    said, call = found
+    out = result.copy()
+    return said, best_seconds(lambda: call(inputs, out))
+
+
+def blas() -> str:
+    """The BLAS that numpy was built with, `scipy-openblas 0.3.30`."""
+    import numpy as np
+
+    config: Any = np.show_config(mode="dicts")
+    found = config.get("Build Dependencies", {}).get("blas", {})
+    return f"{found.get('name', 'unknown')} {found.get('version', '')}".strip()
+
+
+def best_seconds(call: Callable[[], Any], total: float = 0.5, most: int = 200) -> float:
+    """The shortest of repeated calls, for about `total` seconds, at least three calls; one call is made first and not counted."""
+    call()
+    best, began, count = float("inf"), time.perf_counter(), 0
+    while count < 3 or (time.perf_counter() - began < total and count < most):
+        start = time.perf_counter()
+        call()
+        best = min(best, time.perf_counter() - start)
+        count += 1
+    return best

@@ -47,7 +47,6 @@ def count(axes: tuple[Axis, ...], guard: Term, at_least: Mapping[str, int] | Non
     >>> print(*map(shown, forms))
     M 3·⌈M/64⌉ min(M, 64)
     """
-    at_least = at_least or {}
     at_least, names = at_least or {}, {a.name for a in axes}
     if reads(guard) or any(variables(a.extent) & names for a in axes):
         return None

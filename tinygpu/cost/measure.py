@@ -13,7 +13,7 @@ from math import prod
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.term import TRUE, text
 from tinygpu.cost.counted import NOTHING, Count, Counter, added, size_of
-from tinygpu.cost.sites import FLOPS, KINDS, Access, Meeting, Site, Work, sites
+from tinygpu.cost.sites import FLOPS, KINDS, MEETINGS, Access, Site, Work, sites
 from tinygpu.cost.warps import Tally, known, tally
 from tinygpu.derive.unpack import unpack
 from tinygpu.derive.wide import wide_accesses
@@ -180,18 +180,18 @@ def flows(program: Program, lines: tuple[Line, ...], sizes: Mapping[str, int]) -
 
 def _launch(program: Program, number: int, found: tuple[Site, ...], counter: Counter) -> LaunchCost:
     launch = program.launches[number]
-    here = [s for s in found if isinstance(s, Meeting) and s.where.launch == number]
-    each = {k: added(counter.one_thread(s.where) for s in here if s.kind == k) for k in ("barrier", "warp barrier", "shuffle")}
+    here = [s for s in found if isinstance(s, Work) and s.where.launch == number]
+    each = [added(counter.one_thread(s.where) for s in here if s.kind == kind) for kind in MEETINGS]
     threads = prod(int(evaluate(a.extent, counter.sizes)) for a in launch.block)
     blocks = size_of(tuple(a.extent for a in launch.grid), counter.sizes)
-    return LaunchCost(launch, blocks, threads, shared_places(launch)[1], *each.values())
+    return LaunchCost(launch, blocks, threads, shared_places(launch)[1], *each)
 
 
 def _operations(found: tuple[Site, ...], counter: Counter) -> tuple[tuple[str, str, Count], ...]:
     """How often each kind of operation is made on each dtype, by all threads."""
     total: dict[tuple[str, str], Count] = {}
     for site in found:
-        if isinstance(site, Work):
+        if isinstance(site, Work) and site.kind in KINDS:
             key = site.kind, site.dtype
             total[key] = total.get(key, NOTHING) + counter.threads(site.where)
     return tuple((*key, total[key]) for key in sorted(total, key=lambda k: (KINDS.index(k[0]), k[1])))

@@ -1,7 +1,7 @@
 """Notes: what makes a machine slower than it need be, each with the place, the number and a way out. Never an error.
 
 Comes in: a cost, and what is known of a device. Goes out: diagnostics TG601 to TG611, in the order of the text.
-The one idea: one function for each note, and none says more than was counted.
+The one idea: one function for each note, and none says more than was counted; what is said are rows of `grammar/messages.toml`.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ from tinygpu.cost.predict import Filled
 from tinygpu.cost.table import amount, bytes_of
 from tinygpu.cost.warps import asked_again
 from tinygpu.derive.wide import Wide, hoisted, wide_accesses, wide_in
-from tinygpu.diagnostic import Diagnostic, Label, Span
+from tinygpu.diagnostic import Diagnostic, Span
 from tinygpu.hardware.arch import Device
+from tinygpu.model.problems import Problems, counted
 from tinygpu.program.step import For
 from tinygpu.program.traverse import walk_steps
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, field, replace
 
 SECTORS = 2.0  # of those that could hold what is touched: more is a note
 AGAIN = 1.5  # how often a block may ask for a sector
@@ -35,13 +36,20 @@ BARRIERS = 16  # of a thread: fewer are no note
 MEET = 1024  # blocks that update one element
 
 
+MORE = {  # what is said under a note
+    "TG603": ("caches may serve what is asked for again; nothing promises that they do",),
+    "TG606": ("a thread that has much to do at once hides its waiting itself: then this costs nothing",),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What the notes are about."""
+    """What the notes are about, and what is said."""
 
     cost: Cost
     device: Device | None
     on: Sequence[Filled]
+    problems: Problems = field(default_factory=Problems)
 
     def place(self, launch: int) -> Span:
         """Where a launch stands."""
@@ -54,15 +62,10 @@ class Seen:
 def notes(cost: Cost, device: Device | None = None, on: Sequence[Filled] = ()) -> tuple[Diagnostic, ...]:
     """`cost → what could be better`; those about occupancy and waves only where a device is given."""
     seen = Seen(cost, device, on)
-    found: dict[tuple[str, str, Span], Diagnostic] = {}
     for rule in RULES:
-        for note in rule(seen):
-            found.setdefault((note.code, note.title, note.span), note)
-    return tuple(sorted(found.values(), key=lambda n: (n.span.line, n.span.column, n.code)))
-
-
-def _note(code: str, title: str, span: Span, text: str, help: str, *more: str) -> Diagnostic:
-    return Diagnostic(code, title, (Label(span, text),), "note", notes=more, helps=(help,))
+        rule(seen)
+    found = (replace(d, verdict="note", notes=MORE.get(d.code, ())) for d in seen.problems.found)
+    return tuple(sorted(found, key=lambda n: (n.span.line, n.span.column, n.code)))
 
 
 def _matters(seen: Seen, line: Line) -> bool:
@@ -70,7 +73,7 @@ def _matters(seen: Seen, line: Line) -> bool:
     return line.moved is not None and (total is None or line.moved >= MATTERS * total)
 
 
-def scattered(seen: Seen) -> Iterator[Diagnostic]:
+def scattered(seen: Seen) -> None:
     """TG601."""
     elsewhere = {(wide.tensor, wide.stores) for wide in (*_short_rows(seen), *(w for _, w in _all_narrow(seen)))}
     for line in seen.cost.lines:
@@ -80,28 +83,20 @@ def scattered(seen: Seen) -> Iterator[Diagnostic]:
         if (line.array, line.access.stores) in elsewhere:
             continue  # TG604 or TG605 says why
         if tally.units > SECTORS * tally.fewest:
-            each, best = tally.units / tally.requests, tally.fewest / tally.requests
-            what = "store" if line.access.stores else "read"
-            title = f"a warp's {what} of {line.array} touches {each:.3g} sectors, and {best:.3g} could hold it"
-            help = "let neighbours of a block differ in the last index" + (
-                "; or turn a tile round in shared memory, as specs/transpose.tgpu does"
-                if line.access.stores
-                else "; or copy a tile into shared memory (stage) in its own order"
-            )
-            yield _note("TG601", title, line.span, f"{line.element}, {amount(tally.requests)} requests", help)
+            words = {"name": line.array, "each": tally.units / tally.requests, "best": tally.fewest / tally.requests}
+            message = "TG601.store" if line.access.stores else "TG601.read"
+            seen.problems.say(message, line.span, element=line.element, requests=amount(tally.requests), **words)
 
 
-def conflicting(seen: Seen) -> Iterator[Diagnostic]:
+def conflicting(seen: Seen) -> None:
     """TG602."""
     for line in seen.cost.lines:
         if line.shared and line.tally is not None and (line.tally.worst or 0) > 1:
             what = "store to" if line.access.stores else "read of"
-            title = f"a warp's {what} {line.array} takes up to {line.tally.worst} turns instead of 1"
-            help = f"give {line.array} a pad or a swizzle in its layout, so that these lanes lie in different banks"
-            yield _note("TG602", title, line.span, f"{line.element} lies in the same banks for several lanes", help)
+            seen.problems.say("TG602.turns", line.span, what=what, name=line.array, turns=line.tally.worst, element=line.element)
 
 
-def repeated(seen: Seen) -> Iterator[Diagnostic]:
+def repeated(seen: Seen) -> None:
     """TG603."""
     cost = seen.cost
     for number, launch in enumerate(cost.program.launches):
@@ -112,25 +107,18 @@ def repeated(seen: Seen) -> Iterator[Diagnostic]:
                 continue
             touched, different = asked_again(launch, [made for one in lines for made in one.made], cost.sizes) or (0, 0)
             if different * SECTOR > CACHED and touched > AGAIN * different:
-                times = touched / different
                 worst = max(lines, key=lambda one: one.moved or 0)
                 moved = bytes_of(sum(one.moved or 0 for one in lines))
-                title = f"a block asks for each sector of {name} {times:.3g} times"
-                help = (
-                    f"keep it in registers, or copy a tile of {name} into shared memory (stage) once for all threads of the block"
-                )
-                said = "caches may serve what is asked for again; nothing promises that they do"
-                yield _note("TG603", title, worst.span, f"{worst.element}: {moved} in all", help, said)
+                times = touched / different
+                seen.problems.say("TG603.again", worst.span, name=name, times=times, element=worst.element, moved=moved)
 
 
-def narrow(seen: Seen) -> Iterator[Diagnostic]:
+def narrow(seen: Seen) -> None:
     """TG604."""
     for loop, wide in _all_narrow(seen):
-        what = "store" if wide.stores else "read"
-        title = f"{wide.tensor} could be {'stored' if wide.stores else 'read'} {wide.bytes} bytes at once"
+        what, done = ("store", "stored") if wide.stores else ("read", "read")
         span = wide.access.span if wide.access.span.line else loop.span
-        said = f"a thread's neighbours in {loop.axis.name}, one {what} each"
-        yield _note("TG604", title, span, said, f"declare {loop.axis.name} as vector instead of register")
+        seen.problems.say("TG604.vector", span, name=wide.tensor, what=what, done=done, bytes=wide.bytes, axis=loop.axis.name)
 
 
 def _all_narrow(seen: Seen) -> Iterator[tuple[For, Wide]]:
@@ -144,15 +132,13 @@ def _all_narrow(seen: Seen) -> Iterator[tuple[For, Wide]]:
                 yield from ((step, w) for w in wide_in(program, number, loop, here.axes) if not w.shared)
 
 
-def not_taken(seen: Seen) -> Iterator[Diagnostic]:
+def not_taken(seen: Seen) -> None:
     """TG605."""
     for wide in _short_rows(seen):
         assert wide.row is not None
-        value = evaluate(wide.row, seen.cost.sizes)
-        title = f"{wide.tensor} moves element by element at these sizes"
-        said = f"a row has {text(wide.row)}{f' = {value}' if text(wide.row) != str(value) else ''} elements"
-        help = f"rows whose length is a multiple of {wide.lanes} move {wide.bytes} bytes at once"
-        yield _note("TG605", title, wide.access.span, f"{said}, which is no multiple of {wide.lanes}", help)
+        row, value = text(wide.row), str(evaluate(wide.row, seen.cost.sizes))
+        row += f" = {value}" * (row != value)
+        seen.problems.say("TG605.row", wide.access.span, name=wide.tensor, row=row, lanes=wide.lanes, bytes=wide.bytes)
 
 
 def _short_rows(seen: Seen) -> tuple[Wide, ...]:
@@ -164,54 +150,42 @@ def _short_rows(seen: Seen) -> tuple[Wide, ...]:
     return tuple(w for w in rows if w.row is not None and evaluate(w.row, cost.sizes) % w.lanes)
 
 
-def unoccupied(seen: Seen) -> Iterator[Diagnostic]:
+LIMITED = {"registers": "TG606.registers", "shared memory": "TG606.shared", "threads": "TG606.threads", "blocks": "TG606.blocks"}
+
+
+def unoccupied(seen: Seen) -> None:
     """TG606."""
-    more = {
-        "registers": "fewer elements a thread leave more registers to others",
-        "shared memory": "smaller tiles, or fewer turns of them, leave shared memory to other blocks",
-        "threads": "blocks whose threads divide those of a multiprocessor leave fewer unused",
-        "blocks": "more threads a block fill a multiprocessor with fewer blocks",
-    }
     for number, one in enumerate(seen.on):
         held = one.resident
         if held is not None and held.share < OCCUPANCY:
-            title = f"a multiprocessor holds {held.warps} of {held.most} warps: {held.share:.0%}"
-            limit = f"{held.blocks} block{'s' * (held.blocks != 1)} at once; the limit is {held.because}"
-            said = "a thread that has much to do at once hides its waiting itself: then this costs nothing"
-            yield _note("TG606", title, seen.place(number), limit, more[held.because], said)
+            words = {"warps": held.warps, "most": held.most, "share": f"{held.share:.0%}", "blocks": counted(held.blocks, "block")}
+            seen.problems.say(LIMITED[held.because], seen.place(number), **words)
 
 
-def few_blocks(seen: Seen) -> Iterator[Diagnostic]:
+def few_blocks(seen: Seen) -> None:
     """TG607."""
     if seen.device is None:
         return
-    cost = seen.cost
+    cost, many = seen.cost, seen.device.multiprocessors
     asked = [sum(one.moved or 0 for one in cost.lines if one.launch == n and not one.shared) for n in range(len(cost.launches))]
     for number, launch in enumerate(cost.launches):
         blocks = launch.blocks.number
-        if blocks is not None and blocks < seen.device.multiprocessors and asked[number] >= 0.1 * max(1, sum(asked)):
-            title = f"{blocks} block{'s' * (blocks != 1)} for {seen.device.multiprocessors} multiprocessors"
-            said = f"{seen.device.multiprocessors - blocks} of them have nothing to do at these sizes"
-            help = "spread a fold over the grid (two launches, or atomic updates), or give a block less to do"
-            yield _note("TG607", title, seen.place(number), said, help)
+        if blocks is not None and blocks < many and asked[number] >= 0.1 * max(1, sum(asked)):
+            seen.problems.say("TG607.blocks", seen.place(number), blocks=counted(blocks, "block"), many=many, idle=many - blocks)
 
 
-def idle(seen: Seen) -> Iterator[Diagnostic]:
+def idle(seen: Seen) -> None:
     """TG608."""
     cost = seen.cost
     for number, launch in enumerate(cost.launches):
         whole = -(-launch.threads // 32) * 32
         if launch.threads and (whole - launch.threads) / whole >= IDLE and (launch.blocks.number or 0) > 1:
-            title = f"{whole - launch.threads} of {whole} lanes of a block have no thread"
-            said = f"{launch.threads} threads a block"
-            yield _note("TG608", title, seen.place(number), said, "blocks of a multiple of 32 threads fill their warps")
+            lanes = whole - launch.threads
+            seen.problems.say("TG608.block", seen.place(number), lanes=lanes, whole=whole, threads=launch.threads)
             continue
         shares = [s for one in cost.lines if one.launch == number and (s := _share(cost, one)) is not None]
         if shares and max(shares) < 1 - IDLE:
-            title = f"{1 - max(shares):.0%} of the lanes are outside at these sizes"
-            said = "no access has more lanes that take part"
-            help = "a smaller tile, or a block of another shape, leaves fewer lanes outside of the arrays"
-            yield _note("TG608", title, seen.place(number), said, help)
+            seen.problems.say("TG608.outside", seen.place(number), share=f"{1 - max(shares):.0%}")
 
 
 def _share(cost: Cost, line: Line) -> float | None:
@@ -225,7 +199,7 @@ def _share(cost: Cost, line: Line) -> float | None:
     return line.asked.number / slots if slots else None
 
 
-def many_barriers(seen: Seen) -> Iterator[Diagnostic]:
+def many_barriers(seen: Seen) -> None:
     """TG609."""
     cost = seen.cost
     if len(cost.launches) != 1:
@@ -237,12 +211,10 @@ def many_barriers(seen: Seen) -> Iterator[Diagnostic]:
         return
     work = sum(c.number or 0 for c in counts) / threads / barriers
     if work < WORK:
-        title = f"a thread meets {amount(barriers)} barriers, and does {work:.2g} things between two of them"
-        help = "more elements a thread, larger tiles, or shuffles and warp barriers, make barriers fewer"
-        yield _note("TG609", title, seen.place(0), "operations and accesses to memory count", help)
+        seen.problems.say("TG609.barriers", seen.place(0), barriers=amount(barriers), work=f"{work:.2g}")
 
 
-def crowded(seen: Seen) -> Iterator[Diagnostic]:
+def crowded(seen: Seen) -> None:
     """TG610."""
     for line in seen.cost.lines:
         if not line.access.atomic or line.tally is None or line.tally.meeting is None:
@@ -251,28 +223,22 @@ def crowded(seen: Seen) -> Iterator[Diagnostic]:
         blocks = seen.cost.launches[line.launch].blocks.number or 0
         alike = not {v for i in line.access.index for v in variables(i)} & {a.name for a in launch.grid}
         if line.tally.meeting > 1:
-            title = f"{line.tally.meeting} lanes of a warp update one element of {line.array}"
-            help = "combine the lanes first, by shuffles: then one of them updates"
-            yield _note("TG610", title, line.span, f"{line.element} waits for each of them", help)
+            seen.problems.say("TG610.lanes", line.span, lanes=line.tally.meeting, name=line.array, element=line.element)
         elif alike and not line.shared and blocks >= MEET:
-            title = f"{amount(blocks)} blocks update the same element{'s' * bool(line.access.index)} of {line.array}"
-            help = "let a block do more before it updates, or leave the parts in a workspace for a second launch"
-            yield _note("TG610", title, line.span, f"{line.element}, one update after the other", help)
+            elements = "element" + "s" * bool(line.access.index)
+            words = {"blocks": amount(blocks), "elements": elements, "name": line.array, "element": line.element}
+            seen.problems.say("TG610.blocks", line.span, **words)
 
 
-def spilled(seen: Seen) -> Iterator[Diagnostic]:
+def spilled(seen: Seen) -> None:
     """TG611."""
     for number, one in enumerate(seen.on):
-        if one.assembled is not None and (one.assembled.spill_bytes or one.assembled.stack_bytes):
-            code = one.assembled
-            what = (
-                f"{code.spill_bytes} bytes of registers are spilled" if code.spill_bytes else f"a stack of {code.stack_bytes} bytes"
-            )
-            said = f"{code.registers} registers a thread"
-            help = "fewer elements a thread, or fewer threads a block, and what a thread holds stays in registers"
-            yield _note("TG611", f"{what}: local memory is memory", seen.place(number), said, help)
+        if (code := one.assembled) is not None and (code.spill_bytes or code.stack_bytes):
+            message = "TG611.spills" if code.spill_bytes else "TG611.stack"
+            bytes_ = code.spill_bytes or code.stack_bytes
+            seen.problems.say(message, seen.place(number), bytes=bytes_, registers=code.registers)
 
 
-RULES: tuple[Callable[[Seen], Iterator[Diagnostic]], ...] = (
+RULES: tuple[Callable[[Seen], None], ...] = (
     scattered, conflicting, repeated, narrow, not_taken, unoccupied, few_blocks, idle, many_barriers, crowded, spilled,
 )  # fmt: skip

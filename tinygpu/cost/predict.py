@@ -11,18 +11,8 @@ from collections.abc import Sequence
 from tinygpu.cost.measure import Cost, Flow
 from tinygpu.cost.sites import FLOPS
 from tinygpu.cost.warps import known
-from tinygpu.hardware.arch import Device, Resident, resident
+from tinygpu.hardware.arch import Assembled, Device, Resident, resident
 from tinygpu.record import dataclass
-
-
-@dataclass(frozen=True, slots=True)
-class Assembled:
-    """What the assembler says of a launch: registers of a thread, bytes of spills, of stack, of shared memory."""
-
-    registers: int
-    spill_bytes: int
-    stack_bytes: int
-    shared_bytes: int
 
 
 @dataclass(frozen=True, slots=True)

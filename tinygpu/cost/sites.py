@@ -13,6 +13,7 @@ from typing import TypeAlias, assert_never
 from tinygpu.category.dtype import BYTES
 from tinygpu.category.monoid import as_monoid
 from tinygpu.category.operation import OPERATION
+from tinygpu.category.region import EVERYWHERE, Region, operands
 from tinygpu.category.term import (
     BOOL,
     COMPARISONS,
@@ -42,6 +43,7 @@ from tinygpu.record import dataclass, replace
 
 FLOPS: Mapping[str, int] = {"fma": 2, "add": 1, "mul": 1, "divide": 1, "special": 1}  # the others are no floating-point operations
 KINDS = ("fma", "add", "mul", "divide", "special", "compare", "convert", "integer")
+MEETINGS = ("barrier", "warp barrier", "shuffle")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,22 +96,14 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """One operation on values, of KINDS, in this dtype."""
+    """One operation on values, of KINDS, in this dtype; or one of MEETINGS."""
 
     where: Where
     kind: str
-    dtype: str
+    dtype: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Meeting:
-    """A `barrier`, a `warp barrier` or a `shuffle`."""
-
-    where: Where
-    kind: str
-
-
-Site: TypeAlias = Access | Work | Meeting
+Site: TypeAlias = Access | Work
 Touched = dict[tuple[str, tuple[Term, ...]], Term]  # elements that a statement reads, and when
 
 
@@ -150,7 +144,7 @@ def _body(walk: _Walk, body: tuple[Step, ...], axes: tuple[Axis, ...], guard: Te
                 if isinstance(step, If):
                     yield from _body(walk, step.body, axes, conjunction(guard, step.guard))
                 if isinstance(step, Sync):
-                    yield Meeting(here, step.word)
+                    yield Work(here, step.word)
             case Array() | Fact():
                 pass  # nothing is done
             case _:
@@ -218,7 +212,8 @@ def _touched(here: Where, touched: Touched, walk: _Walk) -> Iterator[Site]:
 def _values(here: Where, values: tuple[Term, ...], walk: _Walk, touched: Touched, added: str = "") -> Iterator[Site]:
     """The operations of values, the last of which may be added to a cell; their reads go to `touched`."""
     for value in values:
-        for node, guard, fused in evaluated(value, here.guard, added == "sum" and value is values[-1]):
+        for node, there, fused in evaluated(value, EVERYWHERE.under(here.guard), added == "sum" and value is values[-1]):
+            guard = conjunction(*there.guard)
             place = replace(here, guard=guard)
             if isinstance(node, Read):
                 array = walk.known.get(node.tensor)
@@ -227,7 +222,7 @@ def _values(here: Where, values: tuple[Term, ...], walk: _Walk, touched: Touched
                 before = touched.get((node.tensor, node.index))
                 touched[node.tensor, node.index] = guard if before is None else either(before, guard)
             elif isinstance(node, App) and node.op in SHUFFLES:
-                yield Meeting(place, "shuffle")
+                yield Work(place, "shuffle")
             elif (kind := kind_of(node, fused)) is not None:
                 yield Work(place, kind, node.dtype if node.dtype != BOOL else children(node)[0].dtype)
 
@@ -243,32 +238,21 @@ def either(a: Term, b: Term) -> Term:
     return a if left <= right else b if right <= left else App("or", (a, b), BOOL)
 
 
-def evaluated(value: Term, guard: Term, fused: bool = False) -> Iterator[tuple[Term, Term, bool]]:
-    """Every node of a value that is evaluated, the guard under which it is, and whether a product goes into the sum around it.
+def evaluated(value: Term, here: Region, fused: bool = False) -> Iterator[tuple[Term, Region, bool]]:
+    """Every node of a value that is evaluated, where it is, and whether a product goes into the sum around it.
 
     >>> from tinygpu.category.term import Var, select, text
     >>> i, n = Var("i"), Var("n")
     >>> one = select(i < n, Read("x", (i,), "f32"), Const(0.0, "f32"))
-    >>> [(text(node), text(under)) for node, under, _ in evaluated(one, TRUE) if isinstance(node, Read)]
+    >>> [(text(node), *map(text, there.guard)) for node, there, _ in evaluated(one, Region()) if isinstance(node, Read)]
     [('x[i]', 'i < n')]
     """
-    yield value, guard, fused
-    match value:
-        case App("select", (condition, then, otherwise)):
-            yield from evaluated(condition, guard)
-            yield from evaluated(then, conjunction(guard, condition))
-            yield from evaluated(otherwise, conjunction(guard, negation(condition)))
-        case App("and" | "or", args):
-            for arg in args:
-                yield from evaluated(arg, guard)
-                guard = conjunction(guard, arg if value.op == "and" else negation(arg))
-        case App("add" | "sub", (a, b)) if value.dtype != "index":
-            first = isinstance(a, App) and a.op == "mul"
-            yield from evaluated(a, guard, first)
-            yield from evaluated(b, guard, not first and isinstance(b, App) and b.op == "mul")
-        case _:
-            for child in children(value):
-                yield from evaluated(child, guard)
+    yield value, here, fused
+    takes = isinstance(value, App) and value.op in ("add", "sub") and value.dtype != INDEX
+    for inside, there in operands(value, here):
+        goes = takes and isinstance(inside, App) and inside.op == "mul"
+        yield from evaluated(inside, there, goes)
+        takes = takes and not goes
 
 
 def kind_of(node: Term, fused: bool = False) -> str | None:

@@ -15,9 +15,8 @@ from tinygpu.category.decide import holds
 from tinygpu.category.region import Region
 from tinygpu.category.term import Axis, Read, Term, conjunction, exchange, lift, outer_folds, select, variables, walk
 from tinygpu.derive.equations import check_scans, plans
-from tinygpu.derive.factors import factors, names_taken
+from tinygpu.derive.factors import cleared, factors, halved, names_taken, pieces
 from tinygpu.derive.fold import Place, folded
-from tinygpu.derive.grid import cleared, halved, pieces
 from tinygpu.derive.nest import Build, cells, guarded, loops, own, point
 from tinygpu.derive.operand import fill
 from tinygpu.derive.plan import Plan

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from math import prod
 
 from tinygpu.category.monoid import as_monoid
+from tinygpu.category.owner import row_major
 from tinygpu.category.term import TRUE, App, Axis, Const, Read, Term, Var, conjunction, conjuncts, equal, lift, select
-from tinygpu.derive.factors import row_major
 from tinygpu.derive.fold import Place, folded
 from tinygpu.derive.nest import REGISTER, VECTOR, Build, cells, loops, point
 from tinygpu.derive.reduce import UNROLLED, extent, first_lane, lanes, strides

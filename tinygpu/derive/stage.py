@@ -7,10 +7,9 @@ they compute later, and a thread that has nothing to copy is guarded at its own 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import prod
 
 from tinygpu.category.decide import holds
-from tinygpu.category.layout import Layout
+from tinygpu.category.owner import digits as cut_into
 from tinygpu.category.region import Region
 from tinygpu.category.simplify import simplify
 from tinygpu.category.term import (
@@ -31,12 +30,10 @@ from tinygpu.category.term import (
     variables,
     walk,
 )  # fmt: skip
-from tinygpu.derive.factors import row_major
 from tinygpu.derive.fold import Place, folded
 from tinygpu.derive.nest import Build, cells, loops, own, point
 from tinygpu.derive.operand import fill
 from tinygpu.derive.plan import taken, whole_vector
-from tinygpu.derive.reduce import extent
 from tinygpu.derive.tile import Tile, Tiles, localized, touches
 from tinygpu.model.machine import Launch, inlined
 from tinygpu.model.op import Op
@@ -62,7 +59,7 @@ def declare(build: Build, op: Op, launch: Launch) -> None:
         )
         build.tiles[stage.name] = build.tiles[tile.array] = tile
         extents = tuple(Const(stage.sides[axis].extent) for axis in stage.order)
-        build.locals.append(Array(tile.array, tensor.dtype, extents, SHARED, Layout(stage.pad, stage.swizzle), stage.span))
+        build.locals.append(Array(tile.array, tensor.dtype, extents, SHARED, stage.layout, stage.span))
 
 
 def padded(value: Term, name: str) -> set[Const]:
@@ -152,15 +149,8 @@ def threads(build: Build, stage: Stage) -> tuple[tuple[Axis, ...], Mapping[str, 
             name = loop(build, "copy", axis.name)
             mine.append(replace(axis, name=name))
             digits[axis.name] = Var(name)
-    if [a.name for a in stage.block] == [a.name for a in build.block]:
-        return tuple(mine), {**digits, **{a.name: Var(a.name) for a in stage.block}}, ()
-    thread, step = row_major(build.block), 1
-    for axis in reversed(stage.block):
-        digit = thread // step
-        digits[axis.name] = digit if axis is stage.block[0] else digit % axis.extent
-        step *= extent(axis)
-    few = step < prod(map(extent, build.block))
-    return tuple(mine), digits, (thread < step,) if few else ()
+    those = cut_into(stage.block, build.block)
+    return tuple(mine), {**digits, **those.by_axis}, those.domain.guard
 
 
 def loop(build: Build, kind: str, factor: str, around: frozenset[str] = frozenset()) -> str:

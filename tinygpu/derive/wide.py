@@ -34,12 +34,12 @@ from tinygpu.category.term import (
 )
 from tinygpu.derive.unpack import unpack
 from tinygpu.program.arrays import arrays
+from tinygpu.program.instruction import MOST_LANES
 from tinygpu.program.step import Array, Assign, For, If, Program, Step, steps
 from tinygpu.program.traverse import map_steps, meets, reads_of, walk_steps
 from tinygpu.record import dataclass, replace
 
 WIDEST_BYTES = 16
-MOST_LANES = 128  # of a vector loop whose accesses are wide: a thread holds its elements; a longer one is a loop
 
 
 def divisible(term: Term, by: int) -> Term:

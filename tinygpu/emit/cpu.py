@@ -16,10 +16,10 @@ from tinygpu.category.bounds import natural
 from tinygpu.category.dtype import NUMPY
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.linear import stride
+from tinygpu.category.owner import row_major
 from tinygpu.category.term import FLOATS, App, Axis, Const, Term, ceildiv, conjunction, conjuncts, text, variables
-from tinygpu.derive.factors import row_major
 from tinygpu.derive.unpack import unpack
-from tinygpu.emit.cpu_body import Body, shared
+from tinygpu.emit.cpu_body import CpuBody, shared
 from tinygpu.emit.cpu_driver import Call, arguments, driver_lines, entry_lines
 from tinygpu.emit.cpu_text import RESERVED, Writer, mangle
 from tinygpu.emit.cuda_names import index_names
@@ -73,8 +73,8 @@ def work_function(program: Program, name: str, launch: Launch, writer: Writer) -
     labels = labelled(program, launch, writer)
     known = frozenset(program.op.sizes) | {a.name for a in launch.grid} | {LANES.name}
     facts = [f for f in shared(launch.body) if variables(f) <= known]
-    lines = Body(writer, labels, known).lines(assume(launch.body, facts))
-    lines = block(f"if {writer.guard(conjunction(*facts))}", lines) if facts else lines
+    lines = CpuBody(writer, labels, known).lines(assume(launch.body, facts))
+    lines = block(f"if {writer.text(conjunction(*facts))}", lines) if facts else lines
     lines = block("for item in range(first, last)", [*decoded(launch.grid, writer), *lines])
     if any("nought" in line for line in lines):
         lines.insert(0, "nought = min(0, first)  # 0, which the compiler does not know: it would unroll the loops around the tile")
@@ -87,7 +87,7 @@ def work_function(program: Program, name: str, launch: Launch, writer: Writer) -
         for s in steps(launch.body)
         if isinstance(s, Assign) and s.atomic and s.target in writer.tensors
     }
-    items = product([writer.index(natural(a.extent)) for a in launch.grid]) or "1"
+    items = product([writer.text(natural(a.extent)) for a in launch.grid]) or "1"
     call = Call(name, items, work_count(launch, program.op.sizes, writer), tuple(met.values()))
     writer.strip, writer.locals = set(), {}
     return work_lines(program.op, name, note, free, [*arrays, *lines], writer), call
@@ -109,14 +109,14 @@ def declared(local: Array, writer: Writer) -> list[str]:
         size = size * extent
     if not local.extents and local.name not in writer.strip:
         return []
-    return [f"{mangle(local.name)} = np.empty({writer.index(size)}, {NUMPY[local.dtype]})"]
+    return [f"{mangle(local.name)} = np.empty({writer.text(size)}, {NUMPY[local.dtype]})"]
 
 
 def decoded(grid: tuple[Axis, ...], writer: Writer) -> list[str]:
     """`item` as the digits of the grid, slowest first."""
     lines, rest = list[str](), "item"
     for position in reversed(range(len(grid))):
-        name, extent = mangle(grid[position].name), writer.index(natural(grid[position].extent))
+        name, extent = mangle(grid[position].name), writer.text(natural(grid[position].extent))
         lines.append(f"{name} = {f'remainder({rest}, {extent})' if position else rest}")
         if position > 1:
             lines.append(f"rest = quotient({rest}, {extent})")
@@ -132,7 +132,7 @@ def work_count(launch: Launch, sizes: Collection[str], writer: Writer) -> str:
     nominal = {**dict.fromkeys(sizes, 1 << 20), LANES.name: 8}
     counts = [gathered(points(launch.grid, site, nominal), nominal) for site in sites(launch.body)]
     often = [round(log2(max(prod(evaluate(natural(t), nominal) for t in parts), 1))) for parts in counts]
-    texts = [product([writer.index(natural(t)) for t in p]) for p, n in zip(counts, often, strict=True) if n == max(often)]
+    texts = [product([writer.text(natural(t)) for t in p]) for p, n in zip(counts, often, strict=True) if n == max(often)]
     return min(texts, key=len, default="") or "1"
 
 

@@ -8,14 +8,15 @@ in its axis is the loop's bound; an index term that stands in two places has a n
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from tinygpu.category.monoid import as_monoid
 from tinygpu.category.term import TRUE, App, Axis, Const, Read, Term, conjunction, substitute, variables
+from tinygpu.emit.body import Body
 from tinygpu.emit.cpu_text import Writer, mangle
 from tinygpu.emit.cuda_names import occurs
 from tinygpu.emit.python import block
-from tinygpu.program.step import Assign, For, If, Step, steps
+from tinygpu.program.step import Assign, For, Step, steps
 from tinygpu.record import dataclass, replace
 from tinygpu.schedule.bound import assume, common
 from tinygpu.schedule.nest import substituted
@@ -24,36 +25,23 @@ from tinygpu.schedule.tiled import LANES
 
 
 @dataclass(frozen=True, slots=True)
-class Body:
-    """What a body is printed with: the writer of terms, the names of index terms, and the axes and sizes that are known around it."""
+class CpuBody(Body):
+    """Of a work function. Where accumulators are held in vector registers, all is done with these."""
 
-    writer: Writer
-    labels: Mapping[Term, str]
-    known: frozenset[str]
+    scope: Writer
+
+    def stands(self, label: Term, body: tuple[Step, ...]) -> bool:
+        return occurs(label, body, {})
 
     def lines(self, body: tuple[Step, ...]) -> list[str]:
-        """The steps, after the names of the index terms that are known here for the first time."""
-        out, around = list[str](), self.writer.bound
-        for label, name in self.labels.items():
-            if label not in self.writer.bound and variables(label) <= self.known and occurs(label, body, {}):
-                out.append(f"{name} = {self.writer.index(label)}")
-                self.writer.bound = {**self.writer.bound, label: name}
-        for step in body:
-            out += self.step(step)
-        self.writer.bound = around
-        return out
+        return self.turns(body) if self.scope.held else Body.lines(self, body)
 
-    def step(self, step: Step) -> list[str]:
-        """One step."""
-        match step:
-            case Assign():
-                line = assigned(step, self.writer)
-                return [line] if step.guard == TRUE else block(f"if {self.writer.guard(step.guard)}", [line])
-            case If(guard, inner):
-                return block(f"if {self.writer.guard(guard)}", self.lines(inner))
-            case For():
-                return self.loop(step)
-        return []
+    def assign(self, step: Assign) -> list[str]:
+        """`target = value`."""
+        scope, name, value = self.scope, step.target, step.whole
+        if name in scope.locals:
+            return [f"{scope.cell(name, step.index)} = {scope.text(value)}"]
+        return [f"{mangle(name)}[{scope.address(name, step.index)}] = {scope.stored(value, scope.tensors[name].dtype)}"]
 
     def loop(self, step: For) -> list[str]:
         """A loop from its lower bound to its upper one, under the conditions that have nothing to do with its axis."""
@@ -63,17 +51,67 @@ class Body:
         body = assume(body, [f for f in facts if f not in inside])
         around = [f for f in inside if axis.name not in variables(f) and variables(f) <= self.known]
         body = assume(body, around)
-        low = ["0", *map(self.writer.index, lows)]
-        high = [self.writer.index(axis.extent), *map(self.writer.index, highs)]
+        low = ["0", *map(self.scope.text, lows)]
+        high = [self.scope.text(axis.extent), *map(self.scope.text, highs)]
         head = f"{among('max', low)}, {among('min', high)}" if lows else among("min", high)
         there = replace(self, known=self.known | {axis.name})
-        if vectors(body) and not self.writer.held and (held := accumulators(axis, body)):
-            lines = Vectors(there).held(f"for {mangle(axis.name)} in range({head}{nought(axis)})", body, held)
-        elif vectors(body) and self.writer.held:
-            lines = block(f"for {mangle(axis.name)} in range({head}{nought(axis)})", Vectors(there).lines(body))
+        held = accumulators(axis, body) if vectors(body) and not self.scope.held else {}
+        opened = f"for {mangle(axis.name)} in range({head}{nought(axis) if held or self.scope.held else ''})"
+        if held:
+            lines = replace(there, scope=replace(self.scope, held=held)).held(opened, body)
         else:
-            lines = block(f"for {mangle(axis.name)} in range({head})", there.lines(body))
-        return block(f"if {self.writer.guard(conjunction(*around))}", lines) if around else lines
+            lines = block(opened, there.lines(body))
+        return self.under(conjunction(*around), lines)
+
+    # ── vectors ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def held(self, opened: str, body: tuple[Step, ...]) -> list[str]:
+        """A loop whose accumulators are registers from its begin to its end."""
+        first = {place: f"{mangle(place[0])}, {self.scope.address(*place)}" for place in self.scope.held}
+        load = [f"{mangle(name)} = {self.operation('load', first[place])}" for place, name in self.scope.held.items()]
+        store = [self.operation("store", first[place], mangle(name)) for place, name in self.scope.held.items()]
+        return [*load, *block(opened, self.lines(body)), *store]
+
+    def turns(self, body: tuple[Step, ...]) -> list[str]:
+        """Register loops turn by turn, one line for each vector; conditions that no loop has for a bound stand around them."""
+        facts = [f for f in shared(body) if variables(f) <= self.known]
+        if facts:
+            return self.under(conjunction(*facts), self.lines(assume(body, facts)))
+        out: list[str] = []
+        for step in body:
+            match step:
+                case For(axis, inner) if axis.sort == "register":
+                    for turn in range(int(axis.extent.value)):  # type: ignore[union-attr]
+                        out += self.lines(tuple(substituted(s, {axis.name: Const(turn)}) for s in inner))
+                case For(axis, inner) if _lanes(axis):
+                    out += [self.accumulated(s, axis.name) for s in inner if isinstance(s, Assign)]
+                case For():
+                    out += self.loop(step)
+        return out
+
+    def accumulated(self, step: Assign, lane: str) -> str:
+        """`acc = lanes_add(acc, value)`."""
+        assert step.guard == TRUE, "a register is changed in every lane"
+        name = mangle(self.scope.held[step.target, _first(step, lane).index])
+        return f"{name} = {self.operation(as_monoid(step.update).op, name, self.vector(step.value, lane))}"
+
+    def vector(self, t: Term, lane: str) -> str:
+        """A term as a vector: a number in every lane, what lies side by side, or an operation."""
+        match t:
+            case _ if lane not in variables(t):
+                return self.operation("spread", self.scope.text(t))
+            case Read(name, index):
+                first = tuple(substitute(i, {lane: Const(0)}) for i in index)
+                return self.operation("load", mangle(name), self.scope.address(name, first))
+            case App("neg", (a,), dtype):
+                return self.operation("sub", self.operation("spread", self.scope.text(Const(-0.0, dtype))), self.vector(a, lane))
+            case App(op, args):
+                return self.operation(op, *(self.vector(a, lane) for a in args))
+        raise AssertionError("no term of a tile")
+
+    def operation(self, name: str, *args: str) -> str:
+        """An operation of vectors."""
+        return f"lanes_{name}_{self.scope.vectors}({', '.join(args)})"
 
 
 def shared(body: tuple[Step, ...]) -> tuple[Term, ...]:
@@ -98,19 +136,6 @@ def bounds(axis: Axis, facts: Collection[Term]) -> tuple[list[Term], list[Term],
 def among(function: str, parts: Sequence[str]) -> str:
     """`max(a, b)`; a single one needs no function."""
     return f"{function}({', '.join(parts)})" if len(parts) > 1 else parts[0]
-
-
-def assigned(step: Assign, writer: Writer) -> str:
-    """`target = value`."""
-    local = step.target in writer.locals
-    dtype = writer.locals[step.target].dtype if local else writer.tensors[step.target].dtype
-    value = step.whole
-    if local:
-        return f"{writer.cell(step.target, step.index)} = {writer.value(value)}"
-    return f"{mangle(step.target)}[{writer.address(step.target, step.index)}] = {writer.stored(value, dtype)}"
-
-
-# ── vectors ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def vectors(body: tuple[Step, ...]) -> bool:
@@ -152,66 +177,3 @@ def unrolled(body: tuple[Step, ...], turns: tuple[int, ...] = ()) -> Iterator[tu
 
 def _first(step: Assign, lane: str) -> Assign:
     return replace(step, index=tuple(substitute(i, {lane: Const(0)}) for i in step.index))
-
-
-@dataclass(frozen=True, slots=True)
-class Vectors:
-    """A body whose assignments are operations of vector registers."""
-
-    body: Body
-
-    def held(self, head: str, body: tuple[Step, ...], held: dict[tuple[str, tuple[Term, ...]], str]) -> list[str]:
-        """A loop whose accumulators are registers from its begin to its end."""
-        writer = self.body.writer
-        first = {place: f"{mangle(place[0])}, {self.first(*place)}" for place in held}
-        load = [f"{mangle(name)} = {self.call('load', first[place])}" for place, name in held.items()]
-        store = [self.call("store", first[place], mangle(name)) for place, name in held.items()]
-        writer.held = held
-        lines = [*load, *block(head, self.lines(body)), *store]
-        writer.held = {}
-        return lines
-
-    def lines(self, body: tuple[Step, ...]) -> list[str]:
-        """Register loops turn by turn, one line for each vector; conditions that no loop has for a bound stand around them."""
-        facts = [f for f in shared(body) if variables(f) <= self.body.known]
-        if facts:
-            return block(f"if {self.body.writer.guard(conjunction(*facts))}", self.lines(assume(body, facts)))
-        out: list[str] = []
-        for step in body:
-            match step:
-                case For(axis, inner) if axis.sort == "register":
-                    for turn in range(int(axis.extent.value)):  # type: ignore[union-attr]
-                        out += self.lines(tuple(substituted(s, {axis.name: Const(turn)}) for s in inner))
-                case For(axis, inner) if _lanes(axis):
-                    out += [self.assigned(s, axis.name) for s in inner if isinstance(s, Assign)]
-                case For():
-                    out += self.body.loop(step)
-        return out
-
-    def assigned(self, step: Assign, lane: str) -> str:
-        """`acc = lanes_add(acc, value)`."""
-        assert step.guard == TRUE, "a register is changed in every lane"
-        name = mangle(self.body.writer.held[step.target, _first(step, lane).index])
-        return f"{name} = {self.call(as_monoid(step.update).op, name, self.value(step.value, lane))}"
-
-    def value(self, t: Term, lane: str) -> str:
-        """A term as a vector: a number in every lane, what lies side by side, or an operation."""
-        writer = self.body.writer
-        match t:
-            case _ if lane not in variables(t):
-                return self.call("spread", writer.value(t))
-            case Read(name, index):
-                return self.call("load", mangle(name), self.first(name, tuple(substitute(i, {lane: Const(0)}) for i in index)))
-            case App("neg", (a,), dtype):
-                return self.call("sub", self.call("spread", writer.value(Const(-0.0, dtype))), self.value(a, lane))
-            case App(op, args):
-                return self.call(op, *(self.value(a, lane) for a in args))
-        raise AssertionError("no term of a tile")
-
-    def call(self, operation: str, *args: str) -> str:
-        """An operation of vectors."""
-        return f"lanes_{operation}_{self.body.writer.vectors}({', '.join(args)})"
-
-    def first(self, name: str, index: tuple[Term, ...]) -> str:
-        """The number of the element in the first lane."""
-        return self.body.writer.address(name, index)

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from tinygpu.category.dtype import HALVES, NUMPY
 from tinygpu.category.monoid import as_monoid
-from tinygpu.category.term import INTEGERS, Const, text
-from tinygpu.emit.cpu_text import CALL, mangle, register_literal, wrapping
+from tinygpu.category.term import Const, Read, text
+from tinygpu.emit.cpu_text import Writer, mangle, register_literal
 from tinygpu.model.op import Tensor
+from tinygpu.program.space import LOCAL
+from tinygpu.program.step import Array
 from tinygpu.record import dataclass
 
 ALONE = 1 << 16  # steps below which waking other threads costs more than they save
@@ -67,20 +69,11 @@ def driver_lines(call: Call, given: str) -> list[str]:
     return lines
 
 
-def _combined(dtype: str, update: str, a: str, b: str) -> str:
-    """The text of `a ⊕ b` for two elements in memory."""
-    if dtype in HALVES:
-        a, b = (f"{dtype}_to_f32({x})" for x in (a, b))
-    op = as_monoid(update).op
-    if op in ("max", "min"):
-        both = f"{CALL[op]}({a}, {b})"
-        return f"f32_to_{dtype}({both})" if dtype in HALVES else both
-    both = f"{a} {({'add': '+', 'mul': '*', 'or': 'or', 'and': 'and'})[op]} {b}"
-    if dtype in HALVES:
-        return f"f32_to_{dtype}({both})"
-    if dtype == "i64":
-        return wrapping(op)[0].format(a, b)
-    return f"{NUMPY[dtype]}({both})" if dtype in INTEGERS else both
+def _combined(dtype: str, update: str, *places: str) -> str:
+    """The text of `a ⊕ b` for two elements in memory, as it lies there."""
+    cells = [f"{dtype}_to_f32({place})" if dtype in HALVES else place for place in places]
+    writer = Writer({}, {cell: Array(cell, dtype, (), LOCAL) for cell in cells})
+    return writer.stored(as_monoid(update).combine(*(Read(cell, (), dtype) for cell in cells)), dtype)
 
 
 def entry_lines(name: str, globals_: tuple[Tensor, ...], sizes: tuple[str, ...], calls: list[Call]) -> list[str]:

@@ -17,7 +17,7 @@ from tinygpu.category.term import BOOL, FLOATS, INDEX, INTEGERS, App, Const, Rea
 from tinygpu.category.to_source import ATOM, Form, Source, called, plain, rounded_up
 from tinygpu.model.op import Tensor
 from tinygpu.program.step import Array
-from tinygpu.record import dataclass, field
+from tinygpu.record import dataclass, field, replace
 from tinygpu.runtime import offered
 from tinygpu.schedule.tiled import LANES
 
@@ -60,7 +60,9 @@ class Writer:
         more tightly than `level`."""
         return Source(bound=self.bound, lower=self.lower, form=self.form, read=self.read, literal=register_literal).term(t, level)
 
-    index = guard = value = text  # one functor: the names only say what is written
+    def binding(self, term: Term, name: str) -> Writer:
+        """The same where an index term has a name."""
+        return replace(self, bound={**self.bound, term: name})
 
     def read(self, t: Read) -> str:
         """`x[at(i*N + k)]`, a scalar argument, or a cell."""
@@ -75,13 +77,13 @@ class Writer:
     def address(self, name: str, index: tuple[Term, ...]) -> str:
         """The flat element number, unsigned: row-major, the last axis fastest."""
         shape = self.locals[name].extents if name in self.locals else self.tensors[name].shape
-        return f"at({self.index(flat(index, shape))})"
+        return f"at({self.text(flat(index, shape))})"
 
     def cell(self, name: str, index: tuple[Term, ...]) -> str:
         """A local: a variable, or an element of a small flat array."""
         if name in self.strip:
-            return f"{mangle(name)}[at({self.index(flat(index, self.locals[name].extents) * self.parts + self.thread)})]"
-        return f"{mangle(name)}[at({self.index(flat(index, self.locals[name].extents))})]" if index else mangle(name)
+            return f"{mangle(name)}[at({self.text(flat(index, self.locals[name].extents) * self.parts + self.thread)})]"
+        return f"{mangle(name)}[at({self.text(flat(index, self.locals[name].extents))})]" if index else mangle(name)
 
     def lower(self, t: Term) -> Term:
         """Names that hide nothing; casts that change no register; the division that rounds up, by one that rounds down."""
@@ -136,7 +138,7 @@ class Writer:
         """A value as it lies in memory; a 16-bit float that is only moved keeps its bits."""
         if dtype in HALVES and isinstance(value, Read) and value.tensor in self.tensors and value.index and value.dtype == dtype:
             return f"{mangle(value.tensor)}[{self.address(value.tensor, value.index)}]"
-        source = self.value(value)
+        source = self.text(value)
         return f"f32_to_{dtype}({source})" if dtype in HALVES else source
 
 

@@ -10,43 +10,29 @@ from __future__ import annotations
 import ast
 from functools import reduce
 
-from tinygpu.category.dtype import HALVES, MEMORY, NATIVE
+from tinygpu.category.dtype import HALVES, MEMORY
 from tinygpu.category.operation import FUNCTION
 from tinygpu.category.term import Axis, Const, text
 from tinygpu.category.text import unused
 from tinygpu.derive.unpack import unpack
-from tinygpu.derive.wide import MOST_LANES, wide_accesses
-from tinygpu.emit.cuda_body import Build, body_lines
+from tinygpu.derive.wide import wide_accesses
+from tinygpu.emit.cuda_body import CudaBody
 from tinygpu.emit.cuda_names import first_names, index_names
 from tinygpu.emit.cuda_text import Scope
 from tinygpu.emit.python import Lines, block, docstring, identifier, joined_lines, python_names
-from tinygpu.program.arrays import STATIC_BYTES, arrays, once, shared_places
+from tinygpu.program.arrays import STATIC_BYTES, arrays, shared_places
+from tinygpu.program.instruction import FUNCTIONS, INSTRUCTIONS
 from tinygpu.program.step import For, Launch, Program, arrays_in, steps
 from tinygpu.program.traverse import written
 from tinygpu.record import dataclass
 from tinygpu.schedule import contract
+from tinygpu.schedule.wide import LAUNCHED, moves, widened
 
-CONVERSIONS = ("f16_bits", "f16_value", "bf16_bits", "bf16_value", "round_f16", "round_bf16", "trunc_i32", "trunc_u32", "trunc_i64")
-ANGLES = tuple(row.cuda + end for end in ("f", "") for row in FUNCTION.values() if row.angle)
-SHUFFLED = tuple(f"shuffle_{mode}" for mode in ("xor", "up", "down", "idx", "up_any", "down_any"))
-UPDATED = tuple(f"{space}atomic_{update}" for space in ("", "shared_") for update in ("sum", "max", "min"))
-MOVES = tuple(
-    f"{move}{count}"
-    for move in ("load", "store", "shared_load", "shared_store", "streaming_store")
-    for count in range(1, MOST_LANES + 1)
-)
-MADE = {"shared": "shared_memory(0)", "upto": "counted()", "constant": "constant_memory()"}
-MADE |= {name: f"division({name!r})" for name in ("div", "mod", "ceil")}
-LIBDEVICE = {row.cuda: row for row in FUNCTION.values() if row.cuda and not row.angle}
-TYPES = (*NATIVE, "u64", "u16", "ix")
 BUILTIN = ("range", "min", "max", "abs", "int", "float", "bool")
-CALLED = frozenset((*ANGLES, *(f + end for f, row in LIBDEVICE.items() if not row.keeps for end in ("", "f"))))
-TOGETHER = ("shared", *SHUFFLED, *UPDATED)
-OTHERS = ("upto", "div", "mod", "ceil", "constant", "cuda", "inf")
-GIVEN = frozenset((*TYPES, *CONVERSIONS, *ANGLES, *LIBDEVICE, *(f + "f" for f in LIBDEVICE), *MOVES, *TOGETHER, *OTHERS))
-OURS = GIVEN | {*BUILTIN, "blockIdx", "threadIdx", "names", "bits", "wide", "block", "thread", "pointer", "void"}
+CALLED = frozenset(name for name, (_, atom) in FUNCTIONS.items() if not FUNCTION[atom.name].keeps)
+OURS = {*INSTRUCTIONS, *BUILTIN, "blockIdx", "threadIdx", "names", "bits", "wide", "block", "thread"}
 NUMERICS = "Products and sums may be contracted to fused multiply-adds; nothing else is relaxed, and reductions keep their order."
-FUNCTIONS = (
+CLOSE = (
     "Functions are libdevice's, within 2 units in the last place by NVIDIA's tests; square roots and divisions are correctly rounded.\n"
     "Sine and cosine are the prelude's: f32 within 1.5 units in the last place, f64 within 2⁻⁵², for |x| ≤ 2³⁰, and NaN beyond."
 )
@@ -96,22 +82,21 @@ def cuda_source(program: Program) -> str:
 def kernel_source(program: Program, number: int) -> str:
     """The source of one launch's kernel."""
     program = unpack(program)
-    launch = program.launches[number]
-    scope = kernel_scope(program, launch)
+    launch, laid = program.launches[number], widened(program, number)
+    scope = kernel_scope(program, laid)
     taken = {*OURS, *scope.names.values()}
     labels = index_names(program, launch, taken)
     places, size = shared_places(launch)
     firsts = {w.first[-1]: w.access.index[-1] for w in wide_accesses(program) if w.launch == number}
     labels |= first_names(firsts, labels, taken)
-    build = Build(
-        program, number, labels, taken=taken | set(labels.values()), places=places, firsts=firsts, once=once(program, number)
-    )
-    build.swizzled = {name: s for name, s in program.shared.items() if s.layout.swizzle}
+    known = frozenset({*program.op.sizes, *(a.name for a in launch.grid + launch.block)})
+    swizzled = {name: s for name, s in program.shared.items() if s.layout.swizzle}
+    printed = CudaBody(scope, labels, known, taken | set(labels.values()), places, swizzled, firsts)
     decoded = thread_lines(launch, scope)
-    lines = body_lines(build, launch.body, scope, launch.grid + launch.block)
+    lines = printed.lines(laid.body)
     name = unused(identifier(program.name), OURS)
     parameters = kernel_parameters(program)
-    inner = block(f"def {name}({', '.join(scope.names[p.name] for p in parameters)})", [*decoded, *build.declared, *lines])
+    inner = block(f"def {name}({', '.join(scope.names[p.name] for p in parameters)})", [*decoded, *printed.declared, *lines])
     kept = unwritten(program, launch)
     types = [f"{'constant' if p.name in kept else 'pointer'}({p.dtype})" if p.kind == "pointer" else p.dtype for p in parameters]
     signature = ", ".join(types)
@@ -133,43 +118,22 @@ def called(text: str) -> set[str]:
     >>> sorted(called("x[ix(g)] = expf(y)  # load4"))
     ['expf', 'ix']
     """
-    return {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)} & GIVEN
+    return {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)} & INSTRUCTIONS.keys()
 
 
 def made(uses: frozenset[str], size: int = 0) -> Lines:
-    """The lines that give the prelude's names to a kernel. A block's memory of `size` bytes is static while that is allowed."""
+    """The lines that give the prelude's names to a kernel. A block's memory of `size` bytes is static while that is allowed.
+
+    >>> made(frozenset(("ix", "expf", "load4", "shared_atomic_sum")))
+    ['expf, ix, pointer = names.expf, names.ix, names.pointer', 'load4 = wide_load(4)', "shared_atomic_sum = atomic('sum', 'shared')"]
+    """
     static = size if size <= STATIC_BYTES else 0
-    given = sorted(n for n in uses | {"pointer"} if made_by(n).startswith("names."))
-    lines = [f"{', '.join(given)} = {', '.join('names.' + n for n in given)}"]
-    rest = [f"{n} = {made_by(n)}" for n in sorted(uses) if not made_by(n).startswith("names.") and n != "shared"]
+    makers = {n: INSTRUCTIONS[n][0] for n in sorted(uses | {"pointer"}) if n != "shared"}
+    given = [n for n, maker in makers.items() if maker.startswith("names.")]
+    lines = [f"{', '.join(given)} = {', '.join(makers[n] for n in given)}"]
+    rest = [f"{n} = {maker}" for n, maker in makers.items() if n not in given]
     more = "" if static else f"  # the launch gives its {size} bytes"
     return lines + [f"shared = shared_memory({static}){more}"] * ("shared" in uses) + rest
-
-
-def made_by(name: str) -> str:
-    """How the prelude makes a name that a kernel uses.
-
-    >>> made_by("load4"), made_by("shared_load4"), made_by("streaming_store4"), made_by("f16_bits"), made_by("sinf"), made_by("expf")
-    ('wide_load(4)', "wide_load(4, 'shared')", "wide_store(4, 'streaming')", "conversion('f16_bits')", "angle_function('sinf')", 'names.expf')
-    >>> made_by("shuffle_xor"), made_by("shared_atomic_sum"), made_by("shared"), made_by("upto"), made_by("constant")
-    ("shuffle('xor')", "atomic('sum', 'shared')", 'shared_memory(0)', 'counted()', 'constant_memory()')
-    >>> made_by("div")
-    "division('div')"
-    """
-    if name in MOVES:
-        move = name.rstrip("0123456789")
-        memory, _, moved = move.rpartition("_")
-        return f"wide_{moved}({name.removeprefix(move)}{f', {memory!r}' if memory else ''})"
-    if name in SHUFFLED:
-        return f"shuffle({name.removeprefix('shuffle_')!r})"
-    if name in UPDATED:
-        space, _, update = name.partition("atomic_")
-        return f"atomic({update!r}, {'shared' if space else 'global'!r})"
-    if name in MADE:
-        return MADE[name]
-    if name in CONVERSIONS:
-        return f"conversion({name!r})"
-    return f"angle_function({name!r})" if name in ANGLES else f"names.{name}"
 
 
 def remarks(program: Program, number: int, uses: frozenset[str]) -> tuple[str, ...]:
@@ -186,7 +150,7 @@ def remarks(program: Program, number: int, uses: frozenset[str]) -> tuple[str, .
         f"grid = ({grid}), block = ({block_})",
         NUMERICS,
         HALF if half else "",
-        FUNCTIONS if uses & CALLED else "",
+        CLOSE if uses & CALLED else "",
     )
 
 
@@ -202,7 +166,9 @@ def kernel_scope(program: Program, launch: Launch) -> Scope:
     shapes |= {w.name: w.extents for w in program.workspaces}
     shapes |= {s.name: s.extents for s in shared.values()}
     layouts = {s.name: s.layout for s in shared.values()}
-    return Scope(python_names(spec, OURS), shapes, frozenset(local), layouts=layouts)
+    raw = frozenset(m.cells for m in moves(inside))
+    names = python_names(spec, OURS) | {LAUNCHED.name: "wide"}
+    return Scope(names, shapes, frozenset(local) - raw, raw, layouts=layouts)
 
 
 def thread_lines(launch: Launch, scope: Scope) -> Lines:

@@ -54,10 +54,6 @@ class Scope:
         """The scope in which an index term has a name."""
         return replace(self, bound={**self.bound, term: name})
 
-    def with_raw(self, cells: Mapping[str, str]) -> Scope:
-        """The scope with arrays that hold elements as memory has them, by Python's names."""
-        return replace(self, names={**self.names, **cells}, raw=self.raw | frozenset(cells))
-
     def with_locals(self, cells: Mapping[str, str]) -> Scope:
         """The scope with more variables of the thread, by Python's names."""
         return replace(self, names={**self.names, **cells}, locals=self.locals | frozenset(cells))

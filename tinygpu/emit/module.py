@@ -25,33 +25,8 @@ from tinygpu.model.op import Op
 from tinygpu.program.promises import of_data, promises, rows
 from tinygpu.program.step import Array, Program
 from tinygpu.record import dataclass, replace
-from tinygpu.runtime import NAME, VERSION, offered
+from tinygpu.runtime import HEAD, NAME, offered
 from tinygpu.schedule.contract import table
-
-HEAD = f"""
-from __future__ import annotations
-
-import os
-import sys
-from typing import Any, TypeAlias
-
-import numpy as np
-from numba import get_num_threads, njit, prange
-
-if __package__:
-    from . import {NAME} as runtime
-else:
-    try:
-        import {NAME} as runtime
-    except ModuleNotFoundError:  # this file is loaded by itself, from a folder that is not on the path
-        sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-        import {NAME} as runtime
-
-        del sys.path[0]
-
-if getattr(runtime, "VERSION", "") != "{VERSION}":
-    raise ImportError(f"TG819 {{__file__}} was built with another version of {{runtime.__file__}}: build them again, into one folder")
-"""
 
 OURS = (
     *("np", "njit", "prange", "get_num_threads", "Array", "Any", "TypeAlias", "annotations", "runtime", "os", "sys"),

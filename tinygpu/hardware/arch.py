@@ -112,6 +112,18 @@ class Room:
 
 
 @dataclass(frozen=True, slots=True)
+class Assembled:
+    """What the assembler says of a kernel: registers of a thread, bytes of spills, of stack, of a block's shared memory, of local memory."""
+
+    registers: int
+    spill_bytes: int
+    stack_bytes: int
+    shared_bytes: int
+    local_bytes: int = 0
+    kernel: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Resident:
     """How many blocks a multiprocessor holds, their warps, the warps it could hold, and what keeps it from more."""
 

@@ -60,7 +60,9 @@ def settle(term: Term, dtype: str, span: Span, problems: Problems) -> Term:
             if not offered(op, dtype):
                 return not_offered(op, dtype, span, problems)
             settled_args = tuple(settle(a, dtype, span, problems) for a in args)
-            return apply(op, *settled_args) if dtype == INDEX else App(op, settled_args, dtype)
+            made = apply(op, *settled_args) if dtype == INDEX else App(op, settled_args, dtype)
+            large = isinstance(made, Const) and made.dtype == INDEX and constant(made.value, INDEX) is None
+            return _unfit(text(made), INDEX, span, problems) if large else made
     return App("cast", (term,), dtype)
 
 

@@ -37,7 +37,13 @@ def fold(expr: tree.FoldExpr, scope: Scope, value: Elaborate) -> Given:
         return NOTHING
     axes, guard, inner = bound
     if monoid is None and expr.monoid in SCALARS:
-        whole = _scalar(expr, axes, guard, value(expr.body, inner), scope)
+        body = value(expr.body, inner)
+        if UNKNOWN in (body.dtype, guard.dtype):
+            return NOTHING
+        if not SCALARS[expr.monoid].accepts(INDEX if body.dtype == LITERAL else body.dtype):
+            scope.problems.say("TG122.fold" if body.dtype == BOOL else "TG123.fold", expr.body.span, fold=expr.monoid)
+            return NOTHING
+        whole = Fold(expr.monoid, axes, guard, body, body.dtype, expr.span)
         return whole, (whole,)
     given = tuple(value(item, inner) for item in _items(expr))
     if guard.dtype == UNKNOWN or any(term.dtype == UNKNOWN for term in given):
@@ -102,29 +108,18 @@ def _range(binder: tree.Binder, body: tree.Expr, scope: Scope, value: Elaborate)
 
 def _ends_at_an_index(expr: tree.FoldExpr, bound: Bound, scope: Scope, value: Elaborate) -> bool:
     """Whether a scan is a prefix: one index, up to an index of the equation, and a body that does not speak of that. Says if not."""
-    written = f"{'scan ' if expr.named else 'scan_'}{expr.monoid}"
     axes, guard, inner = bound
     ends = [n for n in scope.indices if guard in (Var(axes[0].name) <= Var(n), Var(axes[0].name) < Var(n))]
     quiet = replace(inner, problems=Problems())
     if len(axes) != 1:
-        scope.problems.say("TG149.indices", expr.span, fold=written)
+        scope.problems.say("TG149.indices", expr.span, fold=expr.head)
     elif not ends:
-        scope.problems.say("TG149.end", expr.binders[0].span, fold=written)
+        scope.problems.say("TG149.end", expr.binders[0].span, fold=expr.head)
     elif any(ends[0] in variables(value(item, quiet)) for item in _items(expr)):
-        scope.problems.say("TG149.body", expr.body.span, fold=written, end=ends[0], monoid=expr.monoid)
+        scope.problems.say("TG149.body", expr.body.span, fold=expr.head, end=ends[0], monoid=expr.monoid)
     else:
         return True
     return False
-
-
-def _scalar(expr: tree.FoldExpr, axes: tuple[Axis, ...], guard: Term, body: Term, scope: Scope) -> Term:
-    if UNKNOWN in (body.dtype, guard.dtype):
-        return WRONG
-    if SCALARS[expr.monoid].accepts(INDEX if body.dtype == LITERAL else body.dtype):
-        return Fold(expr.monoid, axes, guard, body, body.dtype, expr.span)
-    if body.dtype == BOOL:
-        return scope.problems.say("TG122.fold", expr.body.span, fold=expr.monoid)
-    return scope.problems.say("TG123.fold", expr.body.span, fold=expr.monoid)
 
 
 def _carried(
@@ -136,9 +131,6 @@ def _carried(
         if monoid is None:
             return NOTHING
         if expr.monoid in PLACE:
-            if len(axes) > 1:
-                scope.problems.say("TG125.index", expr.span, fold=expr.monoid, given=len(axes), monoid=monoid)
-                return NOTHING
             given, spans = (*given, App("cast", (Var(axes[0].name),), "i32")), spans * 2
     body = lifted(monoid, given, spans, expr.monoid, scope)
     if body.dtype == UNKNOWN:
@@ -159,6 +151,8 @@ def _built_in(expr: tree.FoldExpr, given: tuple[Term, ...], scope: Scope) -> Car
         scope.problems.say("TG126.dtype", span, name=name)
     elif dtype not in BUILT_IN[name]:
         not_offered(name, dtype, span, scope.problems)
+    elif name in PLACE and len(expr.binders) > 1:
+        scope.problems.say("TG125.index", expr.span, fold=name, given=len(expr.binders), monoid=f"{name}_{dtype}")
     else:
         return scope.monoid(f"{name}_{dtype}")
     return None

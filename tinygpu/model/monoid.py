@@ -7,6 +7,7 @@ proved later, and a law that small numbers break is not assumed by anyone.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import cache
 
@@ -22,32 +23,10 @@ from tinygpu.model.scope import SPECIAL, Scope
 from tinygpu.model.value import condition, value
 from tinygpu.record import replace
 from tinygpu.syntax import tree
+from tinygpu.syntax.grammar import read_grammar_file
 from tinygpu.syntax.parse import parse
 
 NEEDED = ("unit", "lift", "combine")
-# The monoids that every file may use are written in the language itself, so they are elaborated and proved as a user's are.
-# The index of the first of several equal values; of nothing, the largest index. T is the dtype of the values.
-EXTREME = """monoid {name}(v: T, k: i32) {{
-  unit    ({end}, 2147483647)
-  lift    (x, j: i32) = (x, j)
-  combine (a, b) = ({name}(a.v, b.v), a.k if a.v {sign} b.v else b.k if b.v {sign} a.v else min(a.k, b.k))
-}}"""
-# The largest value m so far, and the sum s of exp(x - m).
-LOGSUMEXP = """monoid logsumexp(m: T, s: T) where s >= 0 {
-  unit    (-inf, 0)
-  lift    (x) = (x, 1)
-  combine (a, b) = (max(a.m, b.m), (a.s if a.m >= b.m else a.s * exp(a.m - b.m)) + (b.s if b.m >= a.m else b.s * exp(b.m - a.m)))
-  result  (m + log(s))
-}"""
-# The count, the mean, and the sum of the squares of the distances from it.
-WELFORD = """monoid welford(n: T, mean: T, squares: T) where n >= 0, n > 0 or mean == 0 and squares == 0 {
-  unit    (0, 0, 0)
-  lift    (x) = (1, x, 0)
-  combine (a, b) = (a.n + b.n,
-    b.mean if a.n == 0 else a.mean + (b.mean - a.mean) * (b.n / (a.n + b.n)),
-    b.squares if a.n == 0 else a.squares + b.squares + (b.mean - a.mean) * (b.mean - a.mean) * (a.n * (b.n / (a.n + b.n))))
-  result  (mean, squares / n)
-}"""
 
 
 class Monoids(dict[str, Carrier | None]):
@@ -82,13 +61,9 @@ def declaration(name: str, dtype: str) -> str:
       unit    (2147483647, 2147483647)
     """
     low, high = map(str, RANGE.get(dtype, ("-inf", "inf")))
-    text = {
-        "argmax": EXTREME.format(name="max", end=low, sign=">"),
-        "argmin": EXTREME.format(name="min", end=high, sign="<"),
-        "logsumexp": LOGSUMEXP,
-        "welford": WELFORD,
-    }[name]
-    return f"monoid {name}_{dtype}({text.partition('(')[2]}".replace(": T", f": {dtype}")
+    (text,) = re.findall(rf"^monoid {name}\(.*?^}}", read_grammar_file("monoids.tgpu"), re.DOTALL | re.MULTILINE)
+    meant = {"T": dtype, "LOW": low, "HIGH": high}
+    return re.sub(r"\b(T|LOW|HIGH)\b", lambda word: meant[word[0]], text).replace(name, f"{name}_{dtype}", 1)
 
 
 def monoids_of(file: tree.File, constants: Mapping[str, int], problems: Problems) -> Scope:

@@ -36,21 +36,18 @@ class Problems:
 
     def say(self, message: str, span: Span, *places: Span | Label | None, near: Any = (), **words: object) -> Const:
         """Records a message: `span` is what is wrong, `places` are what its labels point at, `words` fill its braces, names as people list them
-        and terms as text. The help is one of the names that are `near`, if there is one."""
+        and terms as text. The help is one of the names that are `near`, if there is one. Gives the term that replaces what is wrong."""
         code, _, name = message.partition(".")
         said = {word: _said(one) for word, one in words.items()}
         title, here, help, *labels = (part.format(**said) for part in messages()[code][name])
         found = [place if isinstance(place, Label) else Label(place, labels[at]) for at, place in enumerate(places) if place]
-        return self.add(code, title, span, here, *found, help=(suggestion(said["name"], near) if near else "") or help)
-
-    def add(self, code: str, title: str, span: Span, text: str = "", *labels: Label, help: str = "") -> Const:
-        """Records one message, unless the same one stands at the same place already; gives the term that replaces what is wrong."""
+        help = (suggestion(said["name"], near) if near else "") or help
         self.told += 1
-        self.take(Diagnostic(code, title, (Label(span, text), *labels), helps=(help,) if help else ()))
+        self.take(Diagnostic(code, title, (Label(span, here), *found), helps=(help,) if help else ()))
         return WRONG
 
     def take(self, diagnostic: Diagnostic) -> None:
-        """Records a message that was found elsewhere."""
+        """Records a message, unless the same one stands at the same place already."""
         key = diagnostic.code, diagnostic.title, diagnostic.span
         if key not in self.seen:
             self.seen.add(key)
@@ -86,6 +83,8 @@ def _said(word: object) -> str:
     """A word of a message."""
     if isinstance(word, str | int):
         return str(word)
+    if isinstance(word, float):
+        return f"{word:.3g}"
     return listing(word) if isinstance(word, Iterable) else text(word)  # type: ignore[arg-type]
 
 

@@ -18,7 +18,7 @@ from tinygpu.model.machine import Launch, Phase, inlined
 from tinygpu.model.op import Equation, Op
 from tinygpu.model.problems import listing
 from tinygpu.model.scope import Scope
-from tinygpu.model.stage_copy import Cells, cells, default_copy
+from tinygpu.model.stage_copy import default_copy, laid_out
 from tinygpu.model.tile import BLOCK, Factors, Side, Sought, Stage, side
 from tinygpu.model.work import Factor, by_index, factor_table, with_written_extents
 from tinygpu.record import dataclass, replace
@@ -187,11 +187,11 @@ def _stage(clause: tree.Stage, sought: Sought, sides: tuple[Side, ...], around: 
     said = Clauses(tuple(c for c in clause.clauses if isinstance(c, IN_A_STAGE)))
     block, arrow = _copy(clause, said, sides, around)
     vectors = [a.extent.value for a in arrow.domain.axes if a.sort == "vector" and isinstance(a.extent, Const)] if arrow else []
-    placed: Cells = cells(said.of(tree.Layout), sides, max(map(int, vectors), default=1), around.scope)
+    order, layout = laid_out(said.of(tree.Layout), sides, max(map(int, vectors), default=1), around.scope)
     if len(problems) > before or arrow is None:
         return None
     tile = sought.tensor, sought.pattern, sought.at, sought.name, sides
-    return Stage(*tile, placed.order, block, arrow, placed.pad, placed.swizzle, clause.access.span)
+    return Stage(*tile, order, block, arrow, layout, clause.access.span)
 
 
 def _copy(clause: tree.Stage, said: Clauses, sides: tuple[Side, ...], around: Around) -> tuple[tuple[Axis, ...], Arrow | None]:

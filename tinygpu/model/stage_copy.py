@@ -13,16 +13,15 @@ from collections.abc import Sequence
 from math import prod
 
 from tinygpu.category.dtype import BYTES
-from tinygpu.category.layout import Layout, fault
+from tinygpu.category.layout import PLAIN, Layout, fault
 from tinygpu.category.linear import polynomial
-from tinygpu.category.owner import Arrow
+from tinygpu.category.owner import Arrow, digits
 from tinygpu.category.region import Region
 from tinygpu.category.simplify import simplify
 from tinygpu.category.term import Axis, Const, Term, Var, lift
 from tinygpu.model.scope import Scope
 from tinygpu.model.tile import BLOCK, Side
 from tinygpu.model.value import index
-from tinygpu.record import dataclass
 from tinygpu.syntax import tree
 
 Swizzle = tuple[int, int, int]
@@ -42,23 +41,18 @@ def default_copy(sides: Sequence[Side], threads: int, dtype: str = "f32", fastes
     if not threads:
         return (), _copy_of_core(sides)
     lanes = lanes_of(sides[-1], 16 // BYTES[dtype]) if sides else 1
-    wide = lanes > 1
     extents = [s.extent // (lanes if s is sides[-1] else 1) for s in sides]
-    count = prod(extents)
-    turns = -(-count // threads)
+    turns = -(-prod(extents) // threads)
     thread = Axis("thread", Const(threads), BLOCK)
     copy = Axis("copy", Const(turns), "register" if turns <= UNROLLED else "time")
-    lane = Axis("lane", Const(lanes), "vector")
-    axes = (*((copy,) if turns > 1 else ()), thread, *((lane,) if wide else ()))
-    flat = (Var("copy") * threads if turns > 1 else lift(0)) + Var("thread")
-    box = Region(axes, (flat < count,) if turns * threads > count else ())
+    weights = _weights([s.name for s in sides], extents, fastest if lanes > 1 else "")
+    cut = digits(tuple(Axis("", Const(extent)) for _, extent, _ in weights), (copy, thread) if turns > 1 else (thread,))
+    lane = (Axis("lane", Const(lanes), "vector"),) if lanes > 1 else ()
+    box = Region((*cut.domain.axes, *lane), cut.domain.guard)
     terms: list[Term] = [lift(0)] * len(sides)
-    step = 1
-    for axis, extent, weight in _digits([s.name for s in sides], extents, fastest if wide else ""):
-        digit = flat // step % extent if step * extent < turns * threads else flat // step
+    for (axis, _, weight), digit in zip(weights, cut.terms, strict=True):
         terms[axis] = simplify(terms[axis] + digit * weight, box)
-        step *= extent
-    if wide:
+    if lane:
         terms[-1] = simplify(terms[-1] * lanes + Var("lane"), box)
     return (thread,), Arrow(box, tuple(Axis(s.name, Const(s.extent)) for s in sides), tuple(terms))
 
@@ -74,16 +68,15 @@ def _copy_of_core(sides: Sequence[Side]) -> Arrow:
     return Arrow(Region(tuple(axes)), tuple(Axis(s.name, Const(s.extent)) for s in sides), tuple(terms))
 
 
-def _digits(names: Sequence[str], extents: Sequence[int], fastest: str) -> list[tuple[int, int, int]]:
-    """`(axis, extent, weight)` of the digits of the thread number, fastest first: the axes from the last to the first; or two of the last
-    one, then those of the fastest."""
+def _weights(names: Sequence[str], extents: Sequence[int], fastest: str) -> list[tuple[int, int, int]]:
+    """`(axis, extent, weight)` of the digits of the thread number, slowest first: the axes in order; or with those of the fastest and then two
+    of the last one behind."""
     last = len(extents) - 1
     turned = names.index(fastest) if fastest in names else last
-    rest = [(axis, extents[axis], 1) for axis in range(last, -1, -1)]
     if turned == last or extents[last] % 2:
-        return rest
-    others = [digit for digit in rest if digit[0] not in (last, turned)]
-    return [(last, 2, 1), (turned, extents[turned], 1), (last, extents[last] // 2, 2), *others]
+        return [(axis, extent, 1) for axis, extent in enumerate(extents)]
+    others = [(axis, extent, 1) for axis, extent in enumerate(extents) if axis not in (last, turned)]
+    return [*others, (last, extents[last] // 2, 2), (turned, extents[turned], 1), (last, 2, 1)]
 
 
 def lanes_of(side: Side, most: int) -> int:
@@ -92,48 +85,37 @@ def lanes_of(side: Side, most: int) -> int:
     return next((n for n in (most, most // 2) if n > 1 and not side.digits and all(part % n == 0 for part in parts)), 1)
 
 
-@dataclass(frozen=True, slots=True)
-class Cells:
-    """`order`: which axis of the tensor is the slowest of the tile, and so on."""
-
-    order: tuple[int, ...]
-    pad: int = 0
-    swizzle: Swizzle | None = None
-
-
-def cells(layouts: Sequence[tree.Layout], sides: Sequence[Side], lanes: int, scope: Scope) -> Cells:
-    """The layout that is written, or the plain one; `lanes` neighbours of a row are copied at once and stay together."""
-    plain = Cells(tuple(range(len(sides))))
+def laid_out(layouts: Sequence[tree.Layout], sides: Sequence[Side], lanes: int, scope: Scope) -> tuple[tuple[int, ...], Layout]:
+    """Which axis of the tensor is the slowest of the tile, and so on, and the layout that is written, or the plain one; `lanes` neighbours of a
+    row are copied at once and stay together."""
+    say, names = scope.problems.say, [s.name for s in sides]
+    plain = tuple(range(len(sides))), PLAIN
     for second in layouts[1:]:
-        scope.problems.say("TG102.layout", second.span, layouts[0].span)
+        say("TG102.layout", second.span, layouts[0].span)
     if not layouts:
         return plain
     one = layouts[0]
-    names = [s.name for s in sides]
     if one.order and sorted(one.order) != sorted(names):
-        scope.problems.say("TG545.order", one.span, axes=", ".join(names), turned=", ".join(reversed(names)))
+        say("TG545.order", one.span, axes=", ".join(names), turned=", ".join(reversed(names)))
         return plain
-    order = tuple(names.index(n) for n in one.order) if one.order else plain.order
+    order = tuple(names.index(n) for n in one.order) or plain[0]
     numbers = [index(arg, scope) for arg in one.place.args] if one.place else []
-    if not all(isinstance(n, Const) and isinstance(n.value, int) and n.value >= 0 for n in numbers):
-        scope.problems.say("TG136.layout", one.span)
-        return plain
-    values = [int(n.value) for n in numbers if isinstance(n, Const)]
-    if one.place is None:
-        return Cells(order)
-    if one.place.kind == "pad":
-        return Cells(order, pad=values[0])
-    if len(values) not in (0, 3):
-        scope.problems.say("TG545.swizzle", one.span)
-        return plain
-    if not values:
-        return Cells(order, swizzle=_chosen(one, order, sides, lanes, scope))
-    swizzle = values[0], values[1], values[2]
-    reason = fault(tuple(Const(s.extent) for s in sides), Layout(swizzle=swizzle))
-    if reason:
-        scope.problems.say("TG158.tile", one.span, reason=reason)
-        return plain
-    return Cells(order, swizzle=swizzle)
+    values = tuple(int(n.value) for n in numbers if isinstance(n, Const) and isinstance(n.value, int) and n.value >= 0)
+    layout = PLAIN
+    match one.place and one.place.kind, values:
+        case _ if len(values) < len(numbers):
+            say("TG136.layout", one.span)
+        case "pad", (amount,):
+            layout = Layout(amount)
+        case "swizzle", ():
+            layout = Layout(swizzle=_chosen(one, order, sides, lanes, scope))
+        case "swizzle", (bits, base, shift):
+            layout = Layout(swizzle=(bits, base, shift))
+            if reason := fault(tuple(Const(s.extent) for s in sides), layout):
+                say("TG158.tile", one.span, reason=reason)
+        case "swizzle", _:
+            say("TG545.swizzle", one.span)
+    return order, layout
 
 
 def _chosen(layout: tree.Layout, order: Sequence[int], sides: Sequence[Side], lanes: int, scope: Scope) -> Swizzle | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from tinygpu.category.layout import PLAIN, Layout
 from tinygpu.category.linear import Polynomial, number, plus, polynomial, term_of
 from tinygpu.category.owner import Arrow
 from tinygpu.category.region import Region
@@ -70,8 +71,7 @@ class Stage(Sought):
     order: tuple[int, ...]
     block: tuple[Axis, ...]
     owner: Arrow
-    pad: int = 0
-    swizzle: tuple[int, int, int] | None = None
+    layout: Layout = PLAIN
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
     def outside(self, local: Sequence[Term]) -> tuple[Term, ...]:

@@ -1,6 +1,9 @@
 """The obligations of a program: what must be proved so that it computes its equation, for all sizes, without fault.
 
-Comes in: a program. Goes out: claims, property by property in the order of the table below.
+    wellformed    read(text(program)) = program        names, dtypes, ranks, scopes and layouts are those of the language
+
+Comes in: a program. Goes out: claims, property by property in the order of the table below. A program that Python made means what its text means,
+so nothing is asked of one that has none.
 The one idea: a property is one function with one formula at the top of its file, and this table is the whole list.
 """
 
@@ -9,14 +12,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import cache
 
-from tinygpu.obligations import barriers, defined, equation, laws, memory, storage, store, wellformed, width
+from tinygpu.diagnostic import Label, TinygpuError
+from tinygpu.obligations import barriers, defined, equation, laws, memory, storage, store, width
 from tinygpu.obligations.control import controlled
 from tinygpu.obligations.dataflow import execute, gaps
 from tinygpu.obligations.facts import promised, with_theorems
 from tinygpu.obligations.made import View, compared, contents_of, number_of, stored_of, value_of
-from tinygpu.obligations.obligation import Claim
+from tinygpu.obligations.obligation import Claim, Gap
 from tinygpu.obligations.shape import alike, cancelled
 from tinygpu.obligations.trace import Trace
+from tinygpu.program.read import reread
 from tinygpu.program.step import Program
 
 REALS = value_of, value_of  # how values are seen, and guards: claims over the reals
@@ -46,7 +51,7 @@ LARGEST = ("width",)  # what goes wrong at the largest sizes alone, and takes lo
 
 def claims_of(program: Program, enough: Callable[[], bool] = lambda: False) -> Iterator[Claim]:
     """`Program → claims`: all of them proved is what a proof is. Those about the largest sizes are left out where there is `enough` before."""
-    wrong = tuple(wellformed.gaps(program))
+    wrong = tuple(wellformed(program))
     if wrong:
         yield from wrong
         return
@@ -57,6 +62,18 @@ def claims_of(program: Program, enough: Callable[[], bool] = lambda: False) -> I
         if claim not in seen:
             seen.add(claim)
             yield claim
+
+
+def wellformed(program: Program) -> Iterator[Gap]:
+    """What is wrong with a program as such."""
+    label = (Label(program.span, "here"),)
+    try:
+        reasons = [] if reread(program) == program else ["its text says another program: something has another dtype, or layout"]
+    except TinygpuError as error:
+        reasons = [d.title for d in error.diagnostics]
+    except ValueError as error:
+        reasons = [str(error)]
+    yield from (Gap("wellformed", "TG513", "this program is not well formed", reason, label) for reason in reasons)
 
 
 def of_trace(program: Program, trace: Trace) -> Iterator[tuple[str, Claim]]:

@@ -28,8 +28,8 @@ from tinygpu.category.term import (
     negation,
     outer_folds,
     outside,
-    reads,
     substitute,
+    tensors,
     text,
     total,
     variables,
@@ -127,10 +127,10 @@ def shared(value: Term, claim: Term, point: Region, symbols: Symbols) -> tuple[T
 
 def alone(wanted: Fold, value: Term, claim: Term) -> bool:
     """Whether a fold of the claim and one of the value are the only ones of their monoid and tensors, so that they can only be the same."""
-    names = {r.tensor for r in reads(wanted.body)}
+    names = tensors(wanted.body)
 
     def such(term: Term) -> list[Fold]:
-        return [f for f in outer_folds(term) if f.monoid == wanted.monoid and {r.tensor for r in reads(f.body)} == names]
+        return [f for f in outer_folds(term) if f.monoid == wanted.monoid and tensors(f.body) == names]
 
     region = find_region(value, wanted) if len(such(claim)) == len(such(value)) == 1 else None
     return region is not None and not such(put(value, region, FALSE)) and one_fold(wanted) == wanted
@@ -206,14 +206,14 @@ def split_on(term: Term) -> Term | None:
 def find_region(value: Term, wanted: Fold) -> Term | None:
     """The first subterm that combines, with the wanted monoid, most folds, at least one over the same tensors (or failing that, any)."""
     law = as_monoid(wanted.monoid)
-    names = {r.tensor for r in reads(wanted.body)}
+    names = tensors(wanted.body)
     found: list[tuple[bool, int, bool, int, Term]] = []
     for term in outside(value):
         parts = flatten(law.op, term)
         ours = [p for p in parts if isinstance(p, Fold) and p.monoid == wanted.monoid]
         if ours and term.dtype == wanted.dtype:
             pure = not any(isinstance(p, App) and p.op != "select" and folds(p) for p in parts)
-            exact = any({r.tensor for r in reads(f.body)} == names for f in ours)
+            exact = any(tensors(f.body) == names for f in ours)
             many = len({neat(f, OPENED) for f in dict.fromkeys(ours)}) if len(ours) > 1 else 1
             found.append((exact, many, pure, -len(ours), term))
     # a fold over nothing has no fold to stand for it, only the unit
@@ -222,16 +222,16 @@ def find_region(value: Term, wanted: Fold) -> Term | None:
 
 def divide(parts: tuple[Term, ...], wanted: Fold, claim: Term) -> tuple[tuple[Term, ...], tuple[Term, ...]]:
     """Which parts of a combination belong to the wanted fold, and which stand beside it in the claim too."""
-    names = {r.tensor for r in reads(wanted.body)}
+    names = tensors(wanted.body)
     beside = {neat(t, OPENED) for t in outside(claim)}
     ours: list[Term] = []
     rest: list[Term] = []
     for part in parts:
         if isinstance(part, Fold) and part.monoid == wanted.monoid:
-            mine = {r.tensor for r in reads(part.body)} == names or not any(
+            mine = tensors(part.body) == names or not any(
                 isinstance(f, Fold) and f is not wanted and f.monoid == wanted.monoid for f in outer_folds(claim) if f != wanted
             )
         else:
-            mine = neat(part, OPENED) not in beside and {r.tensor for r in reads(part)} == names and bool(names)
+            mine = neat(part, OPENED) not in beside and tensors(part) == names and bool(names)
         (ours if mine else rest).append(part)
     return tuple(ours), tuple(rest)

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 from tinygpu.category.dtype import SIGNED
 from tinygpu.category.node import kept
+from tinygpu.category.operation import FUNCTION
 from tinygpu.category.region import Region, operands
 from tinygpu.category.term import (
     BOOL,
@@ -133,10 +134,8 @@ def condition(term: App) -> Term:
             return App("gt", (divisor, zero(dtype)), BOOL)
         case App("div" | "floordiv" | "mod", (_, divisor)):
             return App("ne", (divisor, zero(divisor.dtype)), BOOL)
-        case App("log" | "rsqrt", (a,)):
-            return App("gt", (a, zero(a.dtype)), BOOL)
-        case App("sqrt", (a,)):
-            return App("ge", (a, zero(a.dtype)), BOOL)
+        case App(op, (a,)) if op in FUNCTION and (begin := FUNCTION[op].begin):
+            return App(begin[0], (a, Const(float(begin[1]), a.dtype)), BOOL)
     return FALSE
 
 

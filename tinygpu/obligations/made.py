@@ -154,16 +154,11 @@ def _seen(term: Term, face: int) -> Term:
     return rebuild(term, lambda t: _seen(t, face))
 
 
-def reordered(term: Term, extremes: bool = True) -> bool:
-    """Whether a fold in a term may have another value where it is computed in another order: `extremes` of what is no number too. What was
-    made before has a name.
-
-    >>> x = Read("x", (), "f32")
-    >>> [reordered(Fold(monoid, (), x, x, "f32"), extremes=False) for monoid in ("sum", "max")]
-    [True, False]
-    """
+def reordered(term: Term) -> bool:
+    """Whether a fold in a term may have another value where it is computed in another order; of what is no number an extreme too. What was
+    made before has a name."""
     folds = (t for t in walk(term, leave=lambda t: whole(t) or is_made(t)) if isinstance(t, Fold))
-    return any((f.dtype in FLOATS and (extremes or f.monoid not in EXTREMES)) or carried(f) for f in folds)
+    return any(f.dtype in FLOATS or carried(f) for f in folds)
 
 
 @memoised

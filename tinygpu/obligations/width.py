@@ -66,9 +66,8 @@ def fits(
     most: tuple[Term, ...],
     point: Region,
     labels: tuple[Label, ...],
-    asked: int = 0,
 ) -> Obligation:
-    """That the parts of a term fit, where the sizes are as the launcher asks for that kernel: `most` are at most `asked`, or the largest."""
+    """That the parts of a term fit, where the sizes are as the launcher asks for that kernel: `most` are at most the largest."""
     bits = 32 if largest == INT32 else 64
     ends = [e for t in parts for e in (t <= largest, t >= -largest - 1)]
     goal = point.settled(conjunction(*ends))
@@ -79,7 +78,7 @@ def fits(
         if bits == 32 or not reads(term)
         else "promise it of the data: where all[t] (0 <= idx[t] and idx[t] < n), or guard it before it is computed"
     )
-    hypotheses = point.facts + tuple(t <= (asked or largest) for t in most)
+    hypotheses = point.facts + tuple(t <= largest for t in most)
     return Obligation("width", "TG403", title, sentence, hypotheses, goal, labels, help)
 
 

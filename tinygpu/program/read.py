@@ -16,10 +16,12 @@ from tinygpu.model.monoid import Monoids
 from tinygpu.model.op import Op, Tensor
 from tinygpu.model.problems import UNKNOWN, Problems
 from tinygpu.model.scope import Scope
-from tinygpu.model.value import index
+from tinygpu.model.value import condition, index
 from tinygpu.model.work import extent_of
+from tinygpu.program.expression import expression
+from tinygpu.program.render import launched
 from tinygpu.program.space import SPACES
-from tinygpu.program.statement import read_array, read_step
+from tinygpu.program.statement import read_array, read_step, to_array
 from tinygpu.program.step import Array, Launch, Program, Step
 from tinygpu.program.traverse import written
 from tinygpu.record import dataclass, field, replace
@@ -37,6 +39,18 @@ def read(machine: Machine) -> Program:
     reader.problems.stop()
     where = tuple(dict.fromkeys((*machine.op.where, *machine.where)))
     return Program(machine.title, machine.op, launches, where, machine.arch, machine.span, tuple(reader.workspaces))
+
+
+def reread(program: Program) -> Program:
+    """`program → the program that its own statements give`, the same one where it is well formed. Raises TinygpuError where they give none,
+    and ValueError where there is something that no text has."""
+    reader = Reader(
+        Machine(program.name, program.op, (), arch=program.arch), made=-sum(1 for _ in program.steps)
+    )  # as many as it has
+    launches = reader.launches((*map(to_array, program.workspaces), *launched(program)))
+    where = tuple(condition(expression(guard, frozenset()), reader.scope(())) for guard in program.where)
+    reader.problems.stop()
+    return replace(program, launches=launches, where=where, workspaces=tuple(reader.workspaces))
 
 
 @dataclass(slots=True)

@@ -38,7 +38,11 @@ def to_machine(program: Program) -> tree.Machine:
     work = () if several(program) else (tree.Work(levels(program.launches[0])),)
     work = of_cpu(work) if program.arch == CPU else work
     return tree.Machine(
-        name, (tree.Name(program.op.name.partition("[")[0]),), (*work, to_tree(program)), program.arch or None, where
+        name,
+        (tree.Name(program.op.name.partition("[")[0]),),
+        (*work, tree.ProgramClause(to_statements(program))),
+        program.arch or None,
+        where,
     )
 
 
@@ -51,25 +55,22 @@ def plain_name(title: str) -> str:
     return "".join(c if c.isalnum() else "_" for c in title.removesuffix("]"))
 
 
-def to_tree(program: Program) -> tree.ProgramClause:
-    """`program → program { … }`."""
-    return tree.ProgramClause(to_statements(program))
-
-
 def to_statements(program: Program) -> tuple[tree.Statement, ...]:
     """`program → statements`, without spans. One launch is its body; several are `launch` statements with their work objects, after
     the workspaces between them."""
-    statements = _statements(program)
+    launches = launched(program)
+    statements: tuple[tree.Statement, ...] = (
+        (*map(to_array, program.workspaces), *launches) if several(program) else launches[0].body
+    )
     return of_cpu(statements) if program.arch == CPU else statements
 
 
-def _statements(program: Program) -> tuple[tree.Statement, ...]:
+def launched(program: Program) -> tuple[tree.LaunchStatement, ...]:
+    """The launches as statements, with their work objects."""
     scalars = frozenset(t.name for t in program.op.inputs if not t.shape)
-    bodies = [tuple(to_statement(step, scalars) for step in launch.body) for launch in program.launches]
-    if not several(program):
-        return bodies[0]
-    launches = (tree.LaunchStatement(levels(one), body) for one, body in zip(program.launches, bodies, strict=True))
-    return (*map(to_array, program.workspaces), *launches)
+    return tuple(
+        tree.LaunchStatement(levels(one), tuple(to_statement(step, scalars) for step in one.body)) for one in program.launches
+    )
 
 
 def several(program: Program) -> bool:

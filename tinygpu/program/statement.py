@@ -23,6 +23,7 @@ from tinygpu.program.expression import Scalars, cell, constant, expression
 from tinygpu.program.space import SPACES
 from tinygpu.program.step import Array, Assign, For, Ghost, If, Step, Sync
 from tinygpu.syntax import tree
+from tinygpu.syntax.target import CPU
 
 if TYPE_CHECKING:
     from tinygpu.program.read import Reader
@@ -131,7 +132,7 @@ def _loop(reader: Reader, statement: tree.For, axes: tuple[Axis, ...]) -> For | 
     name, span = statement.name, statement.span
     assert statement.extent is not None
     reader.scope(axes).hides(name, span, "the loop")
-    constant = statement.sort in ("register", "vector")
+    constant = statement.sort in ("register", "vector") and reader.machine.arch != CPU  # who unrolls it has to know how often
     axis = Axis(name, reader.extent(statement.extent, name, constant, axes), statement.sort, span)
     return For(axis, reader.inner(statement.body, (*axes, axis)), span)
 

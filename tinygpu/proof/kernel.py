@@ -203,16 +203,14 @@ def _natural(hypothesis: Term) -> str:
 
 
 @lru_cache(maxsize=1024)
-def ask(
-    hypotheses: tuple[Term, ...], goal: Term | None, budget: int, more: tuple[Term, ...] = ()
-) -> tuple[Any, dict[str, int], int]:
-    """`(unsat | sat | unknown, a model of the integers, resource units)` of `hypotheses ∧ more ∧ ¬goal`.
+def ask(hypotheses: tuple[Term, ...], goal: Term | None, budget: int) -> tuple[Any, dict[str, int], int]:
+    """`(unsat | sat | unknown, a model of the integers, resource units)` of `hypotheses ∧ ¬goal`.
 
     Several accesses, and several machines, give one formula: what has one answer is asked once.
     """
     alike = isinstance(goal, App) and goal.op == "eq" and goal.args[0] == goal.args[1]  # nothing is multiplied out for that
-    steps = budget if alike else affordable(budget, (*hypotheses, *more, *([] if goal is None else [goal])))
-    verdict, model, effort = solved(script((*hypotheses, *more), goal), steps)
+    steps = budget if alike else affordable(budget, (*hypotheses, *([] if goal is None else [goal])))
+    verdict, model, effort = solved(script(hypotheses, goal), steps)
     return verdict, {} if model is None else integers(model), effort
 
 

@@ -12,7 +12,6 @@ import atexit
 import functools
 import hashlib
 import importlib.util
-import os
 import shutil
 import sys
 import tempfile
@@ -21,6 +20,7 @@ from pathlib import Path
 from types import ModuleType
 
 from tinygpu import runtime
+from tinygpu.runtime.cubins import _cache_folder, _write_whole
 
 
 @functools.cache
@@ -42,14 +42,12 @@ def digest(text: str) -> str:
 
 def keep(text: str, kind: str, name: str) -> Path:
     """`text → path of a file that holds it`, under `kind/<hash>/name`. Falls back to a temporary folder where nothing can be written."""
-    from tinygpu.runtime.cubins import _cache_folder  # here, as it needs numpy
-
     for base in (_cache_folder(), _temporary()):
         path = base / kind / digest(text) / name
         if holds(path, text):
             return path
         try:
-            write_whole(path, text)
+            _write_whole(path, text.encode())
         except OSError:
             continue
         return path
@@ -62,23 +60,6 @@ def holds(path: Path, text: str) -> bool:
         return path.read_bytes() == text.encode()
     except OSError:
         return False
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file so that another process sees all of it or nothing; its folder is made. Raises OSError."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(text.encode())
-        if os.name == "posix":
-            mask = os.umask(0)
-            os.umask(mask)
-            os.chmod(name, 0o666 & ~mask)  # mkstemp's files are for their owner only
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
 
 
 _LOCK = threading.Lock()

@@ -15,8 +15,8 @@ from types import ModuleType
 
 NAME = "tinygpu_runtime"
 FILES = (
-    "launch", "conditions", "views", "numbers", "calls", "data", "cubins", "cuda", "kernel", "memory", "values",
-    "arithmetic", "functions", "lanes",
+    "launch", "conditions", "views", "calls", "data", "cubins", "cuda", "kernel", "memory", "values", "arithmetic",
+    "lanes",
 )  # fmt: skip
 OPENING = '''"""What modules emitted by tinygpu call: their launchers, and names of their kernels. Needs numpy and numba, and nothing of tinygpu.
 
@@ -75,3 +75,27 @@ def loaded() -> ModuleType:
 
 
 VERSION = version()
+HEAD = f"""
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any, TypeAlias
+
+import numpy as np
+from numba import get_num_threads, njit, prange
+
+if __package__:
+    from . import {NAME} as runtime
+else:
+    try:
+        import {NAME} as runtime
+    except ModuleNotFoundError:  # this file is loaded by itself, from a folder that is not on the path
+        sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+        import {NAME} as runtime
+
+        del sys.path[0]
+
+if getattr(runtime, "VERSION", "") != "{VERSION}":
+    raise ImportError(f"TG819 {{__file__}} was built with another version of {{runtime.__file__}}: build them again, into one folder")
+"""

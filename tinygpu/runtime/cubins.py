@@ -16,8 +16,6 @@ import tempfile
 from importlib import metadata
 from pathlib import Path
 
-from tinygpu.runtime.views import _fail, _importing
-
 
 def _cache_folder() -> Path:
     """Where cubins are kept: TINYGPU_CACHE, else the user's cache folder."""
@@ -41,19 +39,26 @@ def _stored(path: Path) -> bytes | None:
 
 
 def _store(path: Path, content: bytes) -> None:
-    """Write the content with its checksum, whole or not at all; a folder that cannot be written is no error, only slower."""
-    name = ""
+    """Write the content with its checksum; a folder that cannot be written is no error, only slower."""
+    with contextlib.suppress(OSError):
+        _write_whole(path, hashlib.sha256(content).digest() + content)
+
+
+def _write_whole(path: Path, content: bytes) -> None:
+    """Write a file so that another process sees all of it or nothing; its folder is made. Raises OSError."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent)
         with os.fdopen(handle, "wb") as file:
-            file.write(hashlib.sha256(content).digest() + content)
+            file.write(content)
+        if os.name == "posix":
+            mask = os.umask(0)
+            os.umask(mask)
+            os.chmod(name, 0o666 & ~mask)  # mkstemp's files are for their owner only
         os.replace(name, path)
-    except BaseException as error:
-        with contextlib.suppress(OSError):
-            os.unlink(name)
-        if not isinstance(error, OSError):
-            raise
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
 
 
 @functools.cache
@@ -92,12 +97,3 @@ def _for_linker(ptx: str) -> str:
     if said is None or (int(said[1]), int(said[2])) <= (major - 4, minor):
         return ptx
     return f"{ptx[: said.start()]}.version {major - 4}.{minor}{ptx[said.end() :]}"
-
-
-def _need_cuda(function: str, library: str) -> None:
-    """A library of the GPU path, or what to install."""
-    try:
-        with _importing():
-            importlib.import_module(library)
-    except ImportError as error:
-        _fail(ImportError, "TG815", function, f"arrays on a GPU need numba-cuda[cu13] and cuda-core: {error}")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import hashlib
+import importlib
 import re
 import struct
 import sys
@@ -18,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from tinygpu.runtime import VERSION
-from tinygpu.runtime.cubins import _cache_folder, _for_linker, _need_cuda, _store, _stored, _toolchain
-from tinygpu.runtime.views import _driver, _fail
+from tinygpu.runtime.cubins import _cache_folder, _for_linker, _store, _stored, _toolchain
+from tinygpu.runtime.views import _driver, _fail, _importing
 
 
 def _stream_of(function: str, stream: Any, *views: Any) -> int:
@@ -63,6 +64,15 @@ def _memory(number: Any, dtype: str) -> Any:
     return np.uint8(number) if dtype == "bool" else number
 
 
+def _need_cuda(function: str, library: str) -> None:
+    """A library of the GPU path, or what to install."""
+    try:
+        with _importing():
+            importlib.import_module(library)
+    except ImportError as error:
+        _fail(ImportError, "TG815", function, f"arrays on a GPU need numba-cuda[cu13] and cuda-core: {error}")
+
+
 class _Cuda:
     """The kernel of one launch: `make(bits, wide)` gives its function and signature; compiled for each architecture that it meets.
     `shared` are the bytes of a block's memory that the launch gives, where they are more than a kernel may have by itself."""
@@ -86,10 +96,17 @@ class _Cuda:
         return held
 
     def compile(self, arch: tuple[int, int], bits: int, wide: bool) -> bytes:
-        """numba's NVVM for the text of PTX, nvJitLink for the assembly."""
+        """nvJitLink assembles the text of PTX."""
+        ptx = _for_linker(self.ptx(arch, bits, wide))
+        from cuda.core import Linker, LinkerOptions, ObjectCode
+
+        linker = Linker(ObjectCode.from_ptx(ptx.encode()), options=LinkerOptions(arch=f"sm_{arch[0]}{arch[1]}"))
+        return bytes(linker.link("cubin").code)
+
+    def ptx(self, arch: tuple[int, int], bits: int, wide: bool) -> str:
+        """What numba's NVVM makes of the kernel, under its name."""
         _need_cuda(self.name, "numba_cuda")
         _need_cuda(self.name, "numba.cuda")
-        from cuda.core import Linker, LinkerOptions, ObjectCode
         from numba import cuda
 
         if "numba_cuda" not in (cuda.__file__ or ""):
@@ -99,9 +116,7 @@ class _Cuda:
         ptx, _ = cuda.compile_ptx(kernel, signature, cc=arch, launch_bounds=self.threads)
         entry = re.search(r"\.entry\s+(\w+)", ptx)
         assert entry is not None
-        ptx = _for_linker(ptx.replace(entry[1], self.symbol))
-        linker = Linker(ObjectCode.from_ptx(ptx.encode()), options=LinkerOptions(arch=f"sm_{arch[0]}{arch[1]}"))
-        return bytes(linker.link("cubin").code)
+        return str(ptx.replace(entry[1], self.symbol))
 
     @property
     def symbol(self) -> str:

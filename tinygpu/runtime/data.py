@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from tinygpu.runtime.calls import _shown_sizes
 from tinygpu.runtime.conditions import _kept, _Point, _python
 from tinygpu.runtime.cuda import _stream_of
 from tinygpu.runtime.views import _HELD, _driver, _fail, _View
@@ -113,9 +114,5 @@ def _promised(function: str, promise: _Promise, data: dict[str, _Data], sizes: d
 
 def _promise_broken(function: str, promise: str, data: tuple[_Data, ...], sizes: dict[str, int]) -> NoReturn:
     read = ", ".join(text for one in data for text in one.seen.values())
-    known = ", ".join(f"{name} = {value}" for name, value in sizes.items())
+    known = _shown_sizes(sizes)
     _fail(ValueError, "TG808", function, f"proved only where {promise}; here {read}{f', with {known}' if known else ''}")
-
-
-def _unchecked(function: str, promise: str) -> NoReturn:
-    _fail(ValueError, "TG817", function, f"check_data cannot check {promise}: it stays an assumption. Call without check_data")

@@ -36,6 +36,18 @@ def cuda_names(bits: int) -> Any:
     return names
 
 
+def _intrinsic(make: Any) -> Any:
+    """A function whose result gives the signature of types, and what builds it, as one whose result is an intrinsic of CUDA kernels, made once."""
+
+    @functools.cache
+    def made(*names: Any) -> Any:
+        from numba.cuda.extending import intrinsic
+
+        return intrinsic(make(*names))
+
+    return made
+
+
 @functools.cache
 def constant_memory() -> Any:
     """The type `constant(dtype)`: a pointer to global memory, whose loads are `ld.global.nc`."""
@@ -117,19 +129,18 @@ def counted() -> Any:
     return intrinsic(upto)
 
 
-@functools.cache
+@_intrinsic
 def division(what: str) -> Any:
     """The intrinsic `div`, `mod`, or `ceil`, which rounds up: of two indices, or of one and a number."""
-    from numba.cuda.extending import intrinsic
 
-    def divided(typingctx: Any, a: Any, b: Any) -> Any:
-        def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            number, by = arguments
-            if what == "ceil":
-                number = builder.add(number, builder.sub(by, ir.Constant(by.type, 1)))
-            return builder.urem(number, by) if what == "mod" else builder.udiv(number, by)
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        number, by = arguments
+        if what == "ceil":
+            number = builder.add(number, builder.sub(by, ir.Constant(by.type, 1)))
+        return builder.urem(number, by) if what == "mod" else builder.udiv(number, by)
 
+    def typed(context: Any, a: Any, b: Any) -> Any:
         kind = min(a, b, key=lambda t: t.bitwidth)  # of a number in the text numba thinks as of 64 bits
         return kind(kind, kind), build
 
-    return intrinsic(divided)
+    return typed

@@ -16,24 +16,23 @@ from tinygpu.runtime.calls import (  # noqa: F401  # by the text of launchers
     _allocate,
     _distinct,
     _given,
-    _no_stream,
     _on_cpu,
-    _precondition,
+    _refused,
     _same_device,
+    _scalar,
     _shape_error,
     _size_given,
-    _too_large,
     _writable,
 )
 from tinygpu.runtime.conditions import _divisors, _minus, _python, _surely
 from tinygpu.runtime.cuda import _aligned, _Cuda, _memory, _stream_of  # noqa: F401
-from tinygpu.runtime.data import _data, _promises, _unchecked  # noqa: F401
-from tinygpu.runtime.numbers import _scalar  # noqa: F401
+from tinygpu.runtime.data import _data, _promises  # noqa: F401
 from tinygpu.runtime.views import _fail, _view  # noqa: F401
 
 _INT32, _INT64 = 2**31 - 1, 2**63 - 1
 _COUNTED = 2**63 - 2**32  # a CPU kernel has indices of 64 bits, and loops that count beyond their ends
 _ELSEWHERE = "is written for a CPU, and these arrays are on a GPU: copy them to the CPU, or build a machine for a GPU"
+_ON_CPU = "stream is for arrays on a GPU; these are on the CPU, where a call returns when it is done"
 _Spec = Mapping[str, Any]
 
 
@@ -102,13 +101,13 @@ def _conditions(spec: _Spec) -> Iterator[str]:
     for said in spec["where"]:
         tests = [f"({divisor}) == 0" for divisor in _divisors(said)]
         yield f"if {' or '.join([*tests, f'not ({_python(said)})'])}:"
-        yield f"    _precondition({spec['name']!r}, {said!r}, {_known(spec)})"
+        yield _refusal(spec, "TG808", f"proved only where {said}")
     for name, (_, shape) in spec["outputs"].items():
         risky = [f"({_python(extent)}) < 0" for extent in shape if _minus(extent)]
         if risky:
-            said = f"{name} of shape {_shown(shape)} exists, so every extent is at least 0"
             yield f"if {' or '.join(risky)}:"
-            yield f"    _precondition({spec['name']!r}, {said!r}, {_known(spec)})"
+            said = f"proved only where {name} of shape {_shown(shape)} exists, so every extent is at least 0"
+            yield _refusal(spec, "TG808", said)
 
 
 def _outputs(spec: _Spec) -> Iterator[str]:
@@ -154,7 +153,8 @@ def _data_checked(spec: _Spec) -> Iterator[str]:
             test = f"not ({' and '.join(_surely(spec['promises'][n][2], dtypes) for n in chosen)})"
         yield f"if {test}:"
         if word == "nothing":
-            yield f"    _unchecked({spec['name']!r}, {spec['promises'][chosen[0]][0]!r})"
+            said = f"check_data cannot check {spec['promises'][chosen[0]][0]}: it stays an assumption. Call without check_data"
+            yield f"    _fail(ValueError, 'TG817', {spec['name']!r}, {said!r})"
             continue
         names = {name for n in chosen for name in spec["promises"][n][3]}
         held = [
@@ -166,13 +166,14 @@ def _data_checked(spec: _Spec) -> Iterator[str]:
 def _on_cpus(spec: _Spec) -> Iterator[str]:
     yield f"if {_first(spec)}.device < 0:"
     if spec["counted"]:
-        yield from ("    " + line for line in _refused(spec, spec["counted"], _COUNTED))
+        yield from ("    " + line for line in _bounded(spec, spec["counted"], _COUNTED))
     arguments = [f"v_{n}" + (".base" if shape is not None else "") for n, (_, shape) in spec["inputs"].items()]
     arguments += [f"v_{name}.base" for name in spec["outputs"]]
     for name, (dtype, shape) in spec["cpu"].items():
         made = f"_allocate({spec['name']!r}, {name!r}, {_first(spec)}, {dtype!r}, {_extents(shape)}, None).base"
         arguments.append(f"v_{name}.base" if spec["workspaces"].get(name) == (dtype, shape) else made)
-    yield f"    _no_stream({spec['name']!r}, stream)"
+    yield "    if stream is not None:"
+    yield f"        _fail(TypeError, 'TG816', {spec['name']!r}, {_ON_CPU!r})"
     yield f"    _on_cpu({', '.join(['cpu', *arguments, *(f'n_{s}' for s in spec['sizes'])])})"
 
 
@@ -186,7 +187,7 @@ def _on_gpus(spec: _Spec) -> Iterator[str]:
     yield f"    bits = {f'32 if {fits} else 64' if fits else '32'}"
     if fits:
         yield "    if bits == 64:"
-        yield from ("        " + line for line in _refused(spec, spec["limits"], _INT64))
+        yield from ("        " + line for line in _bounded(spec, spec["limits"], _INT64))
     yield f"    stream = _stream_of({spec['name']!r}, stream, {', '.join(f'v_{name}' for name in _with_memory(spec))})"
     asks, aligned = spec["wide"]
     pairs = ", ".join(f"(v_{name}, {size})" for name, size in aligned.items())
@@ -199,15 +200,19 @@ def _on_gpus(spec: _Spec) -> Iterator[str]:
         yield f"    blocks = {_python(blocks)}"
         if not blocks.isdigit():
             yield f"    if blocks > {_INT32}:"
-            said = f"the number of blocks, {blocks},"
-            yield f"        _too_large({spec['name']!r}, {said!r}, {_INT32}, {_known(spec)})"
+            yield "    " + _refusal(spec, "TG810", f"too large: the number of blocks, {blocks}, has to be at most {_INT32}")
         yield f"    cuda_{number}({_first(spec)}, stream, bits, wide, blocks, {', '.join(arguments)})"
 
 
-def _refused(spec: _Spec, limits: tuple[str, ...], largest: int) -> Iterator[str]:
-    """Calls with so large sizes that an index does not fit."""
+def _bounded(spec: _Spec, limits: tuple[str, ...], largest: int) -> Iterator[str]:
+    """No call has so large sizes that an index does not fit."""
     yield f"if {' or '.join(f'{_term(spec, limit)} > {largest}' for limit in limits)}:"
-    yield f"    _too_large({spec['name']!r}, {' and '.join(limits)!r}, {largest}, {_known(spec)})"
+    yield _refusal(spec, "TG810", f"too large: {' and '.join(limits)} has to be at most {largest}")
+
+
+def _refusal(spec: _Spec, code: str, said: str) -> str:
+    """The line under a condition that sizes fail."""
+    return f"    _refused({spec['name']!r}, {code!r}, {said!r}, {_known(spec)})"
 
 
 def _term(spec: _Spec, limit: str) -> str:

@@ -14,6 +14,8 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 
+from tinygpu.runtime.kernel import _intrinsic
+
 
 def wide_shape(count: int, bits: int) -> tuple[int, int, int]:
     """How `count` elements of `bits` bits move: the number of accesses, the words in one, the bits of a word.
@@ -74,78 +76,66 @@ def wide_streamed(builder: Any, place: Any, packed: Any) -> None:
     builder.asm(kind, text, ",".join(["l", *("r" for _ in words)]), [builder.ptrtoint(place, long), *values], True)
 
 
-@functools.cache
+@_intrinsic
 def wide_load(count: int, space: str = "global") -> Any:
     """The intrinsic `load(cells, pointer, offset)`: `count` elements into cells; by `.nc` where the pointer is only read."""
-    from numba.cuda.extending import intrinsic
 
-    def load(typingctx: Any, cells: Any, pointer: Any, offset: Any) -> Any:
-        def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            kind = signature.args[0]
-            accesses, words, bits = wide_shape(count, kind.dtype.bitwidth)
-            move = ir.VectorType(ir.IntType(bits), words)
-            for access in range(accesses):
-                place = wide_place(builder, arguments[1], arguments[2], move, access, space)
-                moved = builder.load(place, align=words * bits // 8)
-                if not signature.args[1].mutable:
-                    moved.set_metadata("invariant.load", builder.module.add_metadata([]))
-                values = wide_unpacked(builder, moved, context.get_data_type(kind.dtype), kind.dtype.bitwidth)
-                for lane, value in enumerate(values, access * len(values)):
-                    builder.store(value, wide_cell(context, builder, kind, arguments[0], lane))
-            return context.get_dummy_value()
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kind = signature.args[0]
+        accesses, words, bits = wide_shape(count, kind.dtype.bitwidth)
+        move = ir.VectorType(ir.IntType(bits), words)
+        for access in range(accesses):
+            place = wide_place(builder, arguments[1], arguments[2], move, access, space)
+            moved = builder.load(place, align=words * bits // 8)
+            if not signature.args[1].mutable:
+                moved.set_metadata("invariant.load", builder.module.add_metadata([]))
+            values = wide_unpacked(builder, moved, context.get_data_type(kind.dtype), kind.dtype.bitwidth)
+            for lane, value in enumerate(values, access * len(values)):
+                builder.store(value, wide_cell(context, builder, kind, arguments[0], lane))
+        return context.get_dummy_value()
 
-        return types.void(cells, pointer, offset), build
-
-    return intrinsic(load)
+    return lambda context, cells, pointer, offset: (types.void(cells, pointer, offset), build)
 
 
-@functools.cache
+@_intrinsic
 def wide_store(count: int, space: str = "global") -> Any:
     """The intrinsic `store(pointer, offset, cells)`: `count` elements out of cells."""
-    from numba.cuda.extending import intrinsic
 
-    def store(typingctx: Any, pointer: Any, offset: Any, cells: Any) -> Any:
-        def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            kind = signature.args[2]
-            accesses, words, bits = wide_shape(count, kind.dtype.bitwidth)
-            move, lanes = ir.VectorType(ir.IntType(bits), words), count // accesses
-            for access in range(accesses):
-                cells = (wide_cell(context, builder, kind, arguments[2], access * lanes + lane) for lane in range(lanes))
-                packed = wide_packed(builder, [builder.load(cell) for cell in cells], move, kind.dtype.bitwidth)
-                place = wide_place(builder, arguments[0], arguments[1], move, access, space)
-                if space == "streaming" and bits == 32:
-                    wide_streamed(builder, place, packed)
-                else:
-                    builder.store(packed, place, align=words * bits // 8)
-            return context.get_dummy_value()
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kind = signature.args[2]
+        accesses, words, bits = wide_shape(count, kind.dtype.bitwidth)
+        move, lanes = ir.VectorType(ir.IntType(bits), words), count // accesses
+        for access in range(accesses):
+            cells = (wide_cell(context, builder, kind, arguments[2], access * lanes + lane) for lane in range(lanes))
+            packed = wide_packed(builder, [builder.load(cell) for cell in cells], move, kind.dtype.bitwidth)
+            place = wide_place(builder, arguments[0], arguments[1], move, access, space)
+            if space == "streaming" and bits == 32:
+                wide_streamed(builder, place, packed)
+            else:
+                builder.store(packed, place, align=words * bits // 8)
+        return context.get_dummy_value()
 
-        return types.void(pointer, offset, cells), build
-
-    return intrinsic(store)
+    return lambda context, pointer, offset, cells: (types.void(pointer, offset, cells), build)
 
 
-@functools.cache
+@_intrinsic
 def shared_memory(size: int) -> Any:
     """The intrinsic `shared(dtype, bytes)`: a pointer into the block's memory of `size` bytes; 0 where the launch says how many."""
-    from numba.cuda.extending import intrinsic
 
-    def shared(typingctx: Any, kind: Any, start: Any) -> Any:
-        def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            byte, name = ir.IntType(8), "shared_memory"
-            held = builder.module.globals.get(name)
-            if held is None:
-                held = ir.GlobalVariable(builder.module, ir.ArrayType(byte, size), name, addrspace=3)
-                held.align = 16
-                held.linkage = "internal" if size else "external"
-                if size:
-                    held.initializer = ir.Constant(held.value_type, ir.Undefined)
-            place = builder.gep(builder.bitcast(held, ir.PointerType(byte, 3)), [arguments[1]])
-            item = context.get_data_type(kind.dtype)
-            return builder.addrspacecast(builder.bitcast(place, ir.PointerType(item, 3)), ir.PointerType(item))
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        byte, name = ir.IntType(8), "shared_memory"
+        held = builder.module.globals.get(name)
+        if held is None:
+            held = ir.GlobalVariable(builder.module, ir.ArrayType(byte, size), name, addrspace=3)
+            held.align = 16
+            held.linkage = "internal" if size else "external"
+            if size:
+                held.initializer = ir.Constant(held.value_type, ir.Undefined)
+        place = builder.gep(builder.bitcast(held, ir.PointerType(byte, 3)), [arguments[1]])
+        item = context.get_data_type(signature.args[0].dtype)
+        return builder.addrspacecast(builder.bitcast(place, ir.PointerType(item, 3)), ir.PointerType(item))
 
-        return types.CPointer(kind.dtype)(kind, start), build
-
-    return intrinsic(shared)
+    return lambda context, kind, start: (types.CPointer(kind.dtype)(kind, start), build)
 
 
 def shuffle_source(builder: Any, mode: str, by: Any) -> Any:
@@ -157,53 +147,45 @@ def shuffle_source(builder: Any, mode: str, by: Any) -> Any:
     return builder.select(builder.icmp_unsigned("<", far, word(32)), far, lane)
 
 
-@functools.cache
+@_intrinsic
 def shuffle(mode: str) -> Any:
     """The intrinsic `shuffle(value, lanes)` of all 32 lanes: `xor`, `up`, `down`, `idx`; `up_any` and `down_any` for any distance."""
-    from numba.cuda.extending import intrinsic
 
     way, _, any_distance = mode.partition("_")
     name = f"llvm.nvvm.shfl.sync.{'idx' if any_distance else {'xor': 'bfly'}.get(way, way)}.i32"
 
-    def exchange(typingctx: Any, value: Any, lanes: Any) -> Any:
-        def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            word, bits = ir.IntType(32), ir.IntType(signature.args[0].bitwidth)
-            by = builder.trunc(arguments[1], word) if arguments[1].type.width > 32 else arguments[1]
-            by = shuffle_source(builder, way, by) if any_distance else by
-            wide = ir.IntType(max(bits.width, 32))
-            whole = builder.bitcast(arguments[0], bits)
-            whole = builder.zext(whole, wide) if wide != bits else whole
-            move = builder.module.globals.get(name) or ir.Function(builder.module, ir.FunctionType(word, [word] * 4), name)
-            out = ir.Constant(wide, 0)
-            for part in range(wide.width // 32):
-                given = builder.trunc(builder.lshr(whole, wide(part * 32)), word) if wide != word else whole
-                got = builder.call(move, [word(-1), given, by, word(0 if mode == "up" else 31)])
-                out = builder.or_(out, builder.shl(builder.zext(got, wide), wide(part * 32))) if wide != word else got
-            return builder.bitcast(builder.trunc(out, bits) if wide != bits else out, arguments[0].type)
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        word, bits = ir.IntType(32), ir.IntType(signature.args[0].bitwidth)
+        by = builder.trunc(arguments[1], word) if arguments[1].type.width > 32 else arguments[1]
+        by = shuffle_source(builder, way, by) if any_distance else by
+        wide = ir.IntType(max(bits.width, 32))
+        whole = builder.bitcast(arguments[0], bits)
+        whole = builder.zext(whole, wide) if wide != bits else whole
+        move = builder.module.globals.get(name) or ir.Function(builder.module, ir.FunctionType(word, [word] * 4), name)
+        out = ir.Constant(wide, 0)
+        for part in range(wide.width // 32):
+            given = builder.trunc(builder.lshr(whole, wide(part * 32)), word) if wide != word else whole
+            got = builder.call(move, [word(-1), given, by, word(0 if mode == "up" else 31)])
+            out = builder.or_(out, builder.shl(builder.zext(got, wide), wide(part * 32))) if wide != word else got
+        return builder.bitcast(builder.trunc(out, bits) if wide != bits else out, arguments[0].type)
 
-        return value(value, lanes), build
-
-    return intrinsic(exchange)
+    return lambda context, value, lanes: (value(value, lanes), build)
 
 
-@functools.cache
+@_intrinsic
 def atomic(update: str, space: str) -> Any:
     """The intrinsic `atomic(pointer, offset, value)`: `sum`, `max` or `min` of an element in `global` or `shared` memory."""
-    from numba.cuda.extending import intrinsic
 
-    def change(typingctx: Any, pointer: Any, offset: Any, value: Any) -> Any:
-        def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            kind = signature.args[0].dtype
-            sign = "f" if kind in types.real_domain else "s" if kind.signed and (update != "sum" or kind.bitwidth < 64) else "u"
-            operation = {"sum": "add"}.get(update, update)
-            text = f"red.relaxed.{'cta' if space == 'shared' else 'gpu'}.{space}.{operation}.{sign}{kind.bitwidth} [$0], $1;"
-            far = builder.addrspacecast(arguments[0], ir.PointerType(arguments[0].type.pointee, 3 if space == "shared" else 1))
-            place = builder.ptrtoint(builder.gep(far, [arguments[1]]), ir.IntType(64))
-            shape = ir.FunctionType(ir.VoidType(), [place.type, arguments[2].type])
-            mark = {"f32": "f", "f64": "d"}.get(f"{sign}{kind.bitwidth}", "r" if kind.bitwidth == 32 else "l")
-            builder.call(ir.InlineAsm(shape, text, f"l,{mark},~{{memory}}", True), [place, arguments[2]])
-            return context.get_dummy_value()
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kind = signature.args[0].dtype
+        sign = "f" if kind in types.real_domain else "s" if kind.signed and (update != "sum" or kind.bitwidth < 64) else "u"
+        operation = {"sum": "add"}.get(update, update)
+        text = f"red.relaxed.{'cta' if space == 'shared' else 'gpu'}.{space}.{operation}.{sign}{kind.bitwidth} [$0], $1;"
+        far = builder.addrspacecast(arguments[0], ir.PointerType(arguments[0].type.pointee, 3 if space == "shared" else 1))
+        place = builder.ptrtoint(builder.gep(far, [arguments[1]]), ir.IntType(64))
+        shape = ir.FunctionType(ir.VoidType(), [place.type, arguments[2].type])
+        mark = {"f32": "f", "f64": "d"}.get(f"{sign}{kind.bitwidth}", "r" if kind.bitwidth == 32 else "l")
+        builder.call(ir.InlineAsm(shape, text, f"l,{mark},~{{memory}}", True), [place, arguments[2]])
+        return context.get_dummy_value()
 
-        return types.void(pointer, offset, pointer.dtype), build
-
-    return intrinsic(change)
+    return lambda context, pointer, offset, value: (types.void(pointer, offset, pointer.dtype), build)

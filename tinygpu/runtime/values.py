@@ -8,38 +8,33 @@ functions need local memory for huge arguments, which these refuse.
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 from llvmlite import ir
 from numba import types
 
+from tinygpu.runtime.kernel import _intrinsic
 
-@functools.cache
+
+@_intrinsic
 def conversion(name: str) -> Any:
     """The intrinsic of that name: `f16_bits bf16_bits` (a number to bits), `f16_value bf16_value` (bits to f32), `round_f16 round_bf16`
     (a number to the f32 nearest to it that has 16 bits), `trunc_i32 trunc_u32 trunc_i64` (towards zero, saturating, NaN to 0)."""
     from numba.cuda.core.targetconfig import ConfigStack
-    from numba.cuda.extending import intrinsic
 
     letters = {"float32": "f", "float64": "d", "uint16": "h", "int32": "r", "uint32": "r", "int64": "l"}
     result, texts = conversion_text(name)
     kind = getattr(types, result)
 
-    def convert(typingctx: Any, x: Any) -> Any:
-        if str(x) not in texts:
-            return None
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        shape = ir.FunctionType(context.get_data_type(kind), [arguments[0].type])
+        capability = getattr(ConfigStack.top_or_none(), "compute_capability", None) or (8, 0)
+        given = str(signature.args[0])
+        text = conversion_text(name, bool(capability < (8, 0)))[1][given]
+        asm = ir.InlineAsm(shape, text, f"={letters[result]},{letters[given]}", False)
+        return builder.call(asm, arguments)
 
-        def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            shape = ir.FunctionType(context.get_data_type(kind), [arguments[0].type])
-            capability = getattr(ConfigStack.top_or_none(), "compute_capability", None) or (8, 0)
-            text = conversion_text(name, bool(capability < (8, 0)))[1][str(x)]
-            asm = ir.InlineAsm(shape, text, f"={letters[result]},{letters[str(x)]}", False)
-            return builder.call(asm, arguments)
-
-        return kind(x), build
-
-    return intrinsic(convert)
+    return lambda context, x: (kind(x), build) if str(x) in texts else None
 
 
 def conversion_text(name: str, old: bool = False) -> tuple[str, dict[str, str]]:
@@ -83,26 +78,18 @@ def conversion_text(name: str, old: bool = False) -> tuple[str, dict[str, str]]:
     return numba, {t: clean.format(ptx[1:], p, ptx) for t, p in (("float32", "f32"), ("float64", "f64"))}
 
 
-@functools.cache
+@_intrinsic
 def angle_function(name: str) -> Any:
     """The intrinsic of that name, for f32 (`sinf cosf`) or f64 (`sin cos`).
 
     For |x| ≤ 2³⁰: f32 to 1.5 units in the last place, f64 to 2⁻⁵² of 1. Beyond that the result is NaN, so it is never silently wrong.
     """
-    from numba.cuda.extending import intrinsic
-
     kind = types.float32 if name.endswith("f") else types.float64
 
-    def angle(typingctx: Any, x: Any) -> Any:
-        if x != kind:
-            return None
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return angle_value(builder, arguments[0], 1 if name.startswith("cos") else 0)
 
-        def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return angle_value(builder, arguments[0], 1 if name.startswith("cos") else 0)
-
-        return kind(x), build
-
-    return intrinsic(angle)
+    return lambda context, x: (kind(x), build) if x == kind else None
 
 
 def angle_value(builder: Any, value: Any, turn: int) -> Any:

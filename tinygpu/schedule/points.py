@@ -102,16 +102,12 @@ class Points:
         x, outer = Var(lane.name), conjunction(*found.outer)
         low = reduce(lambda a, b: App("max", (a, b)), telling(found.lows, 1)) if found.lows else None
         high = reduce(lambda a, b: App("min", (a, b)), telling(found.highs, -1)) if found.highs else None
-        parts: list[tuple[Term, Body]] = []
-        if found.outer:
-            parts.append((negation(outer), nest.body))
-        if low is not None:
-            parts.append((conjunction(outer, x < low), nest.body))
-        within = tuple(x >= t for t in found.lows) + tuple(x < t for t in found.highs)
-        parts.append((conjunction(outer, *within), found.body))
-        if high is not None:
-            parts.append((conjunction(outer, *(x >= t for t in found.lows), x >= high), nest.body))
-        return parts
+        above, below = tuple(x >= t for t in found.lows), tuple(x < t for t in found.highs)
+        edges = [negation(outer)] if found.outer else []
+        edges += [conjunction(outer, x < low)] if low is not None else []
+        last = [conjunction(outer, *above, x >= high)] if high is not None else []
+        borders, behind = ([(there, nest.body) for there in some] for some in (edges, last))
+        return [*borders, (conjunction(outer, *above, *below), found.body), *behind]
 
     def _pieces(self, body: Body, nest: Nest | None = None) -> Body:
         cells = {s.name: s for s in arrays_in((*body, *(nest.body if nest else ()))) if not s.extents}

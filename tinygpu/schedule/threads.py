@@ -15,6 +15,7 @@ import math
 from collections.abc import Collection
 
 from tinygpu.category.linear import polynomial, stride
+from tinygpu.category.owner import row_major
 from tinygpu.category.term import (
     BOOL,
     SHUFFLES,
@@ -33,7 +34,6 @@ from tinygpu.category.term import (
     variables,
 )
 from tinygpu.category.text import claimed
-from tinygpu.derive.factors import row_major
 from tinygpu.program.arrays import address
 from tinygpu.program.space import LOCAL, SHARED
 from tinygpu.program.step import WARP, Array, Assign, Call, Fact, For, If, Launch, Step, Sync, arrays_in, steps

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+import numpy as np
+
 from tinygpu.category.number import Value
 from tinygpu.category.term import Term
 from tinygpu.category.to_numpy import evaluate
@@ -30,14 +32,10 @@ def flat(index: tuple[Value, ...], extents: tuple[int, ...]) -> Value:
     return address
 
 
-def unflat(address: int, extents: tuple[int, ...]) -> tuple[int, ...]:
+def unflat(address: Value, extents: tuple[int, ...]) -> tuple[int, ...]:
     """The index of a row-major address.
 
-    >>> unflat(13, (4, 5))
-    (2, 3)
+    >>> unflat(13, (4, 5)), unflat(0, ())
+    ((2, 3), ())
     """
-    index = []
-    for extent in reversed(extents):
-        address, place = divmod(int(address), extent)
-        index.append(place)
-    return tuple(reversed(index))
+    return tuple(map(int, np.unravel_index(address, extents)))

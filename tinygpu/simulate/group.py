@@ -57,10 +57,6 @@ class Group:
         """`(…, lanes) → (…, blocks, threads)`, threads in their own order."""
         return np.asarray(mask.reshape(*mask.shape[:-1], len(self.blocks), self.threads)[..., self.place])
 
-    def of_lanes(self, by_block: Array) -> Array:
-        """`(blocks, threads) → (lanes,)`, back again."""
-        return np.asarray(by_block[:, self.order].reshape(-1))
-
     def of_warps(self, mask: Array, fill: bool) -> Array:
         """`(…, lanes) → (…, blocks, warps, 32)`; lanes that a last warp does not have are `fill`."""
         threads = self.of_blocks(mask)

@@ -70,7 +70,7 @@ def simulate(
     for tensor in program.op.outputs:
         output = arrays[tensor.name]
         for address in np.flatnonzero(np.logical_not(output.written))[: max(0, cap - len(faults))]:
-            faults.append(NeverStored(output.name, unflat(int(address), output.extents)))
+            faults.append(NeverStored(output.name, unflat(address, output.extents)))
         results[tensor.name] = output.values.reshape(output.extents).astype(outside_dtype(tensor.dtype))
     return Outcome(results, tuple(faults))
 

@@ -64,11 +64,8 @@ def admitted(program: Program, sizes: Mapping[str, int]) -> bool:
 
 def _empty(rows: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
     """For each size the first row where it alone is 0: what is folded over nothing, and stored."""
-    alone = (
-        next((row for row in rows if [n for n, v in enumerate(row) if v == 0] == [place]), None)
-        for place in range(len(rows[0] if rows else ()))
-    )
-    return [row for row in alone if row is not None]
+    found = {tuple(n for n, v in enumerate(row) if v == 0): row for row in reversed(rows)}
+    return [found[place,] for place in range(len(rows[0] if rows else ())) if (place,) in found]
 
 
 def candidates(program: Program, name: str, guards: tuple[Term, ...]) -> tuple[int, ...]:
@@ -77,16 +74,14 @@ def candidates(program: Program, name: str, guards: tuple[Term, ...]) -> tuple[i
     axes = [axis for launch in program.launches for axis in launch.grid + launch.block]
     axes += [step.axis for step in program.steps if isinstance(step, For)]
     marks = {c for axis in axes if name in variables(axis.extent) for c in boundaries(axis.extent)}
-    for mark in marks:
-        found |= {mark - 1, mark, mark + 1, 2 * mark, 2 * mark + 1}
-    for guard in (g for g in guards if name in variables(g)):
-        for node in walk(guard):
-            match node:
-                case App("mod", (_, Const(int(step)))):
-                    found |= {step * n for n in (1, 2, 3, 5)} | {mark // step * step for mark in marks}
-                    found |= {-(-mark // step) * step + step for mark in marks}
-                case Const(int(bound)) if bound not in (True, False):
-                    found |= {bound - 1, bound, bound + 1}
+    found |= {near for mark in marks for near in (mark - 1, mark, mark + 1, 2 * mark, 2 * mark + 1)}
+    for node in (node for guard in guards if name in variables(guard) for node in walk(guard)):
+        match node:
+            case App("mod", (_, Const(int(step)))):
+                found |= {step * n for n in (1, 2, 3, 5)} | {mark // step * step for mark in marks}
+                found |= {-(-mark // step) * step + step for mark in marks}
+            case Const(int(bound)) if bound not in (True, False):
+                found |= {bound - 1, bound, bound + 1}
     return tuple(sorted(c for c in found if c >= 0))
 
 
@@ -130,20 +125,13 @@ def _spread(rows: list[tuple[int, ...]], limit: int, first: list[tuple[int, ...]
     """At most `limit` of the rows, in their order: those that come first, then those that bring a new value of some size, then a choice of the others."""
     shuffled = rows[:1] + first + random.Random(0).sample(rows, len(rows))
     seen: set[tuple[int, int]] = set()
-    chosen: dict[tuple[int, ...], None] = {}
+    new: list[tuple[int, ...]] = []
     for row in shuffled:
-        if not seen.issuperset(enumerate(row)) and len(chosen) < limit:
-            chosen[row] = None
+        if not seen.issuperset(enumerate(row)):
+            new.append(row)
             seen.update(enumerate(row))
-    for row in shuffled:
-        if len(chosen) < limit:
-            chosen[row] = None
+    chosen = set(itertools.islice(dict.fromkeys(new + shuffled), limit))
     return [row for row in dict.fromkeys(rows) if row in chosen]
-
-
-def text_of(sizes: Mapping[str, int]) -> str:
-    """`M = 3, N = 4`."""
-    return ", ".join(f"{name} = {value}" for name, value in sizes.items())
 
 
 def lane_steps(program: Program, sizes: Mapping[str, int]) -> int:

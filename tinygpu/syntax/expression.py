@@ -7,27 +7,27 @@ may be broken. The one idea: every node has the level of the grammar's rule it c
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from tinygpu.syntax.node import Node
+from tinygpu.syntax.node import BREAK, Node, absent
 
-BREAK = "\x1f"
 PREFIX = "scan_"
+SIGNS = {"": "=", "sum": "+=", "prod": "*="}  # of updates; the others are the name of their monoid and `=`
 
 
-class Number(Node, number="text"):
+class Number(Node, number="text", shown="{text}"):
     """`12`, `0.5`, `1e-3`: the text as written."""
 
     text: str
 
 
-class Name(Node, name="name"):
+class Name(Node, name="name", shown="{name}"):
     """A name: a size, an index, a factor, a param, `inf`, `true`, `false`."""
 
     name: str
 
 
-class Cell(Node, cell="name index", padded="name index fill"):
+class Cell(Node, cell="name index", padded="name index fill", shown="{name}[{index}⟨ | {fill}⟩]"):
     """`A[i, k]`, or `x[p + r - 1 | 0]` with a fill outside the tensor."""
 
     name: str
@@ -35,7 +35,7 @@ class Cell(Node, cell="name index", padded="name index fill"):
     fill: Expr | None = None
 
 
-class Call(Node, call="function args"):
+class Call(Node, call="function args", shown="{function}({args})"):
     """`exp(x)`, `f32(x)`, `max(a, b)`, `where(c, a, b)`, `ceil(n / 4)`."""
 
     function: str
@@ -57,7 +57,9 @@ class Binary(Node, binary="left op right"):
     right: Expr
 
 
-class IfElse(Node, conditional="value condition otherwise"):
+class IfElse(
+    Node, conditional="value condition otherwise", shown="{value:disjunction} if~{condition:disjunction} else~{otherwise}"
+):
     """`value if condition else otherwise`."""
 
     value: Expr
@@ -65,7 +67,7 @@ class IfElse(Node, conditional="value condition otherwise"):
     otherwise: Expr
 
 
-class Binder(Node, binder="name relation bound"):
+class Binder(Node, binder="name relation bound", shown="{name}⟨ {relation} {bound:exclusive}⟩"):
     """`k`, `k < 3` or `k <= q`: relation is empty, `<` or `<=`."""
 
     name: str
@@ -73,7 +75,12 @@ class Binder(Node, binder="name relation bound"):
     bound: Expr | None = None
 
 
-class FoldExpr(Node, fold_named="monoid binders body named=True", scan_named="monoid binders body named=True prefix=True"):
+class FoldExpr(
+    Node,
+    fold_named="monoid binders body named=True",
+    scan_named="monoid binders body named=True prefix=True",
+    shown="{head}[{binders}] {body:term}",
+):
     """`sum[k] A[i, k] * B[k, j]`; `named` for `fold NAME[k] …` of a user's monoid; `prefix` for `scan_sum[k <= i] …`, `scan NAME[k <= i] …`."""
 
     monoid: str
@@ -82,21 +89,26 @@ class FoldExpr(Node, fold_named="monoid binders body named=True", scan_named="mo
     named: bool = False
     prefix: bool = False
 
+    @property
+    def head(self) -> str:
+        """`sum`, `scan_sum`, `fold NAME`, `scan NAME`."""
+        return (("scan " if self.named else PREFIX) if self.prefix else "fold " if self.named else "") + self.monoid
 
-class Sized(Node, sized="name extent"):
+
+class Sized(Node, sized="name extent", shown="{name}: {extent}"):
     """`v: 4`, a factor with its extent."""
 
     name: str
     extent: Expr
 
 
-class Group(Node, group="items"):
+class Group(Node, group="items", shown="({items})"):
     """`(g, t, v: 4)`, a list of factors, or `(g*256 + t)`, a parenthesis: elaboration tells them apart. `()` is empty."""
 
     items: tuple[Expr, ...]
 
 
-class Field(Node, field="value name"):
+class Field(Node, field="value name", shown="{value:primary}.{name}"):
     """`p.mean`, a component of a tuple value."""
 
     value: Expr
@@ -109,7 +121,8 @@ Expr: TypeAlias = Number | Name | Cell | Call | Unary | Binary | IfElse | FoldEx
 
 # ── as text ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-CONDITIONAL, DISJUNCTION, NEGATION, EXCLUSIVE, TERM, PRODUCT, SIGNED, PRIMARY = 0, 1, 3, 5, 7, 8, 9, 10
+# the rules of the grammar that expressions are, loosest first
+RANK = {"expr": 0, "disjunction": 1, "negation": 3, "exclusive": 5, "term": 7, "product": 8, "signed": 9, "primary": 10}
 # operator: its own level, the levels that its left and its right part must have
 LEVELS: dict[str, tuple[int, int, int]] = (
     {"or": (1, 1, 2), "and": (2, 2, 3), "^": (5, 5, 6)}
@@ -119,60 +132,61 @@ LEVELS: dict[str, tuple[int, int, int]] = (
 )
 
 
-def level(expr: Expr) -> int:
+def level(expr: Any) -> int:
     """The level of the grammar's rule that an expression is."""
     match expr:
         case IfElse():
-            return CONDITIONAL
+            return RANK["expr"]
         case Unary("not"):
-            return NEGATION
+            return RANK["negation"]
         case FoldExpr() | Unary(_, FoldExpr()) | Binary("*" | "/" | "//" | "%", _, FoldExpr()):
-            return TERM
+            return RANK["term"]
         case Binary(op):
             return LEVELS[op][0]
         case Unary():
-            return SIGNED
-    return PRIMARY
+            return RANK["signed"]
+    return RANK["primary"]
 
 
-def show(expr: Expr, wanted: int = CONDITIONAL) -> str:
-    """The expression as text, in parentheses where its level is below `wanted`; `BREAK` where a line may be broken."""
-    text = _show(expr)
-    return text if level(expr) >= wanted else f"({text})"
+def show(part: Any, wanted: int = 0) -> str:
+    """A word, a list, or a node as the head of its class shows it: an expression in parentheses where its level is below `wanted`; `BREAK` where a
+    line may be broken."""
+    if isinstance(part, tuple):
+        return ", ".join(part) if part and isinstance(part[0], str) else f",{BREAK}".join(show(one, wanted) for one in part)
+    if not isinstance(part, Node):
+        return part or ""
+    text = _show(part)
+    return text if level(part) >= wanted else f"({text})"
 
 
-def show_all(expressions: tuple[Expr, ...]) -> str:
-    """`a, b, c`."""
-    return f",{BREAK}".join(map(show, expressions))
-
-
-def _show(expr: Expr) -> str:
-    match expr:
-        case Number(text) | Name(text):
-            return text
-        case Cell(name, index, fill):
-            return f"{name}[{show_all(index)}{'' if fill is None else f' | {show(fill)}'}]"
-        case Call(function, args):
-            return f"{function}({show_all(args)})"
+def _show(node: Any) -> str:
+    match node:
         case Unary("not", operand):
-            return f"not {show(operand, NEGATION)}"
+            return f"not {show(operand, RANK['negation'])}"
         case Unary(_, operand):
-            return f"-{show(operand, TERM if isinstance(operand, FoldExpr) else SIGNED)}"
+            return f"-{show(operand, RANK['term' if isinstance(operand, FoldExpr) else 'signed'])}"
         case Binary(op, left, right):
             _, before, behind = LEVELS[op]
-            a, b = show(left, before), show(right, TERM if level(expr) == TERM else behind)
+            a, b = show(left, before), show(right, RANK["term"] if level(node) == RANK["term"] else behind)
             return f"{a}*{b}" if op == "*" and _small(left) and _small(right) else f"{a} {op}{BREAK}{b}"
-        case IfElse(value, condition, otherwise):
-            return f"{show(value, DISJUNCTION)} if{BREAK}{show(condition, DISJUNCTION)} else{BREAK}{show(otherwise)}"
-        case FoldExpr(monoid, binders, body, named, prefix):
-            word = ("scan " if named else PREFIX) if prefix else "fold " if named else ""
-            return f"{word}{monoid}[{f',{BREAK}'.join(map(_binder, binders))}] {show(body, TERM)}"
-        case Sized(name, extent):
-            return f"{name}: {show(extent)}"
-        case Group(items):
-            return f"({show_all(items)})"
-        case Field(value, name):
-            return f"{show(value, PRIMARY)}.{name}"
+
+    def there(pieces: Any) -> bool:
+        plain = ((name, rule) for _, name, rule in pieces if name)
+        return all(rule == "sign" or getattr(node, name) not in absent(node.__class__, name) for name, rule in plain)
+
+    *others, last = node.shown
+    parts = next((one for one in others if all(optional or there(pieces) for optional, pieces in one)), last)
+    pieces = (piece for optional, pieces in parts if not optional or there(pieces) for piece in pieces)
+    return "".join(word + (_field(getattr(node, name), rule or "expr") if name else "") for word, name, rule in pieces)
+
+
+def _field(value: Any, rule: str) -> str:
+    """What a field is shown as: an expression of a rule, the `left` side of an equation, the `sign` of an update; of a truth value its word."""
+    if rule == "left":
+        return show(value) if len(value) == 1 else f"({show(value)})"
+    if rule == "sign":
+        return SIGNS.get(value, f"{value}=")
+    return rule if value is True else show(value, RANK[rule])
 
 
 def _small(expr: Expr) -> bool:
@@ -181,7 +195,3 @@ def _small(expr: Expr) -> bool:
         case Binary("*", left, right):
             return _small(left) and _small(right)
     return isinstance(expr, Name | Number)
-
-
-def _binder(binder: Binder) -> str:
-    return binder.name if binder.bound is None else f"{binder.name} {binder.relation} {show(binder.bound, EXCLUSIVE)}"

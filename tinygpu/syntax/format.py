@@ -1,23 +1,21 @@
 """The one style: a tree as text, such that `parse(format_file(tree)) == tree`, comments in place.
 
-Comes in: any node of `tree`, read from a text or made in Python. Goes out: text, lines of at most 100 characters where that can be.
-The one idea: each node is a list of rows; `show` prints what is inside a row, `arrange` puts rows and comments together. Clauses that are
-a word and a list have their lists in one column, so a block is read as a table; a block of one step stands on one line if it fits.
+Comes in: any node of `tree`, read from a text or made in Python. Goes out: text, lines of at most 100 characters where that can be. The one
+idea: each node is a list of rows (an indent, a text, the place in the source it is from), and a comment belongs to the row that its place falls
+on, so printing the rows knows nothing of comments. Clauses that are a word and a list have their lists in one column, so a block is read as a
+table; a block of one step stands on one line if it fits.
 """
 
 from __future__ import annotations
 
-from string import Formatter
-from typing import Any
+from bisect import bisect_right
+from typing import Any, TypeAlias
 
-from tinygpu.diagnostic import Span
-from tinygpu.record import replace
+from tinygpu.diagnostic import NOWHERE, Span
+from tinygpu.record import dataclass, replace
 from tinygpu.syntax import tree
-from tinygpu.syntax.arrange import INDENT, WIDTH, Comments, Row, arrange, block, closing
-from tinygpu.syntax.expression import BREAK, DISJUNCTION, EXCLUSIVE, show, show_all
-from tinygpu.syntax.node import Node
-
-LEVELS = {"DISJUNCTION": DISJUNCTION, "EXCLUSIVE": EXCLUSIVE}  # of expressions, in `shown`
+from tinygpu.syntax.expression import show
+from tinygpu.syntax.node import BREAK, Comment
 
 
 def format_file(file: tree.File) -> str:
@@ -35,7 +33,7 @@ def format_file(file: tree.File) -> str:
 
 def format_statements(statements: tuple[tree.Statement, ...]) -> str:
     """Steps as lines, without comments."""
-    return arrange([row for step in statements for row in step_rows(step, 0, Comments())], ())
+    return arrange([row for step in statements for row in _rows(step, 0, Comments())], ())
 
 
 def format_expr(expr: tree.Expr) -> str:
@@ -49,46 +47,42 @@ def format_expr(expr: tree.Expr) -> str:
 
 def _declaration_rows(declaration: tree.Declaration, comments: Comments) -> list[Row]:
     match declaration:
-        case tree.Import(path):
-            return [Row(0, f'import "{path}"', declaration.span)]
-        case tree.Param():
-            return clause_rows((declaration,), 0, comments)
+        case tree.Import() | tree.Param():
+            return _rows(declaration, 0, comments)
         case tree.Op():
             rows = _op_rows(declaration, comments)
-        case tree.Monoid(name, components, parts, where):
+        case tree.Monoid(parts=parts):
             column = max((len(part.kind) for part in parts), default=0)  # the lists of the parts stand in one
-            lefts = ["" if part.names is None else f"{show(part.names)} ={BREAK}" for part in parts]
-            inner = [Row(1, f"{p.kind:<{column}} {left}{show(p.value)}", p.span) for p, left in zip(parts, lefts, strict=True)]
-            rows = block(f"monoid {name}({_tensors(components)}){_where(where)}", inner, declaration.span, 0, comments, flat=False)
-        case tree.Machine(name, ops, clauses, arch, where):
-            head = f"machine {name} : {', '.join(op.name for op in ops)}{f' on {arch}' if arch else ''}{_where(where)}"
-            rows = block(head, clause_rows(clauses, 1, comments), declaration.span, 0, comments, flat=False)
+            inner = [Row(1, f"{part.kind:<{column}} {show(part)}", part.span) for part in parts]
+            rows = block(show(declaration), inner, declaration.span, 0, comments, flat=False)
+        case tree.Machine():
+            rows = _rows(declaration, 0, comments)
     rows[0].apart = rows[-1].apart = True
     return rows
 
 
 def _op_rows(op: tree.Op, comments: Comments) -> list[Row]:
     """The header on one line, or a line for each tensor; then the equations with their `=` in one column."""
-    name = f"op {op.name}" + (f"[{op.family.variable} in {{{', '.join(op.family.dtypes)}}}]" if op.family else "")
-    header = f"{name}({_tensors(op.inputs)}) -> ({_tensors(op.outputs)}){_where(op.where)} {{"
+    header = show(op)
     tensors = replace(op.span, end=op.outputs[-1].span.start)  # a comment in there needs a line for each tensor
     if len(header) <= WIDTH and not comments.inside(tensors):
         rows = [Row(0, header, op.span, "open")]
     else:
-        rows = [Row(0, f"{name}(", replace(op.span, end=op.span.start), "open")]
+        rows = [Row(0, f"{header.partition('(')[0]}(", replace(op.span, end=op.span.start), "open")]
         rows += _tensor_rows(op.inputs)
         rows.append(Row(0, ") -> (", _after(op.inputs, op.span, comments), "turn"))
         rows += _tensor_rows(op.outputs)
-        rows.append(Row(0, f"){_where(op.where)} {{", _after(op.outputs, op.span, comments), "turn"))
-    targets = [show(e.targets[0]) if len(e.targets) == 1 else f"({show_all(e.targets)})" for e in op.equations]
-    column = max(map(len, targets), default=0)
-    rows += [Row(1, f"{target:<{column}} ={BREAK}{show(e.value)}", e.span) for e, target in zip(op.equations, targets, strict=True)]
+        where = f" where {show(op.where)}" if op.where else ""
+        rows.append(Row(0, f"){where} {{", _after(op.outputs, op.span, comments), "turn"))
+    sides = [show(e).partition(f" ={BREAK}") for e in op.equations]
+    column = max((len(left) for left, _, _ in sides), default=0)
+    rows += [Row(1, f"{left:<{column}}{sign}{right}", e.span) for e, (left, sign, right) in zip(op.equations, sides, strict=True)]
     return [*rows, closing(op.span, 0)]
 
 
 def _tensor_rows(tensors: tuple[tree.TensorDecl, ...]) -> list[Row]:
     commas = [","] * (len(tensors) - 1) + [""]
-    return [Row(1, _tensor(t) + comma, t.span) for t, comma in zip(tensors, commas, strict=False)]
+    return [Row(1, show(t) + comma, t.span) for t, comma in zip(tensors, commas, strict=False)]
 
 
 def _after(tensors: tuple[tree.TensorDecl, ...], span: Span, comments: Comments) -> Span:
@@ -96,98 +90,22 @@ def _after(tensors: tuple[tree.TensorDecl, ...], span: Span, comments: Comments)
     return comments.line_end(tensors[-1].span if tensors else replace(span, end=span.start, end_line=span.line))
 
 
-def _tensors(tensors: tuple[tree.TensorDecl, ...]) -> str:
-    return f",{BREAK}".join(map(_tensor, tensors))
-
-
-def _tensor(tensor: tree.TensorDecl) -> str:
-    return f"{tensor.name}: {tensor.dtype}" + ("" if tensor.shape is None else f"[{show_all(tensor.shape)}]")
-
-
-def _where(conditions: tuple[tree.Expr, ...]) -> str:
-    return f" where {show_all(conditions)}" if conditions else ""
-
-
 # ── clauses and steps ──────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def step_rows(step: tree.Statement, indent: int, comments: Comments) -> list[Row]:
-    """One step, with its block if it has one."""
-    body = getattr(step, "body", None)
-    if body is None:
-        return [Row(indent, _head(step), step.span)]
-    inner = [line for one in body for line in step_rows(one, indent + 1, comments)]
-    return block(_head(step), inner, step.span, indent, comments, not isinstance(step, tree.LaunchStatement))
-
-
-def _head(step: tree.Statement) -> str:
-    """A step without its block."""
-    match step:
-        case tree.Array(space, name, dtype, extents, order, place):
-            return " ".join((f"{space} {name}: {dtype}[{show_all(extents)}]", *layout_words(order, place)))
-        case tree.Assign(target, value, update, guard, atomic):
-            head = f"{'atomic ' if atomic else ''}{show(target)} {tree.SIGNS.get(update, f'{update}=')}{BREAK}"
-            if guard is None:
-                return head + show(value)
-            return f"{head}{show(value, DISJUNCTION)} if{BREAK}{show(guard, DISJUNCTION)}"
-        case tree.For(name, None, _, _, values):
-            return f"for {name} in {show(tree.Group(values))}"
-        case tree.For(name, extent, _, sort):
-            assert extent is not None
-            return f"for {name} < {show(extent, EXCLUSIVE)}{'' if sort == 'time' else f' in {sort}'}"
-    return words_of(step)
-
-
-def words_of(part: Any, level: str | None = "") -> str:
-    """A word, an expression of that level, a list, or a node as the head of its class shows it, without what is absent.
-
-    >>> words_of(tree.If(tree.Name("c"), ())), words_of(tree.Sync("barrier")), words_of(tree.Keep("x", "register"))
-    ('if c', 'barrier', 'keep x in register')
-    """
-    if isinstance(part, tuple):
-        return f",{BREAK}".join(map(words_of, part))
-    if not isinstance(part, Node):
-        return part or ""
-    if not part.shown:
-        return show(part, LEVELS.get(level or "", 0))  # type: ignore[arg-type]
-    pieces = Formatter().parse(part.shown)
-    return "".join(word + (words_of(getattr(part, field), level) if field else "") for word, field, level, _ in pieces).rstrip()
-
-
-def layout_words(order: tuple[str, ...], place: tree.Place | None) -> list[str]:
-    """`(k, i)` and `pad 4` or `swizzle(3, 3, 3)`, those that there are."""
-    words = [f"({', '.join(order)})"] if order else []
-    match place:
-        case tree.Place("pad", (amount,)):
-            words.append(f"pad {show(amount, EXCLUSIVE)}")
-        case tree.Place(kind, args):
-            words.append(kind + (f"({show_all(args)})" if args else ""))
-    return words
-
-
-def clause_rows(clauses: tuple[tree.Clause, ...], indent: int, comments: Comments) -> list[Row]:
-    """The clauses of one pair of braces."""
-    column = max((len(_word(c)) for c in clauses if isinstance(c, tree.Listed)), default=0)
-    return [line for clause in clauses for line in _rows(clause, column, indent, comments)]
-
-
-def _rows(clause: tree.Clause, column: int, indent: int, comments: Comments) -> list[Row]:
-    match clause:
-        case tree.Keep() | tree.Reduce():
-            return [Row(indent, words_of(clause), clause.span)]
-        case tree.ProgramClause(body):
-            inner = [line for step in body for line in step_rows(step, indent + 1, comments)]
-            return block("program", inner, clause.span, indent, comments, flat=False)
-        case tree.LaunchClause(clauses=inside) | tree.ForEquation(clauses=inside):
-            head = words_of(clause)
-        case tree.Stage(access, at, space, inside, ring, asynchronous, by):
-            words = ("" if ring is None else f" ring {show(ring, EXCLUSIVE)}", " async" * asynchronous, f" by {by}" if by else "")
-            head = f"stage {show(access)} at {at} in {space}{''.join(words)}"
-            if not inside and not comments.inside(clause.span):
-                return [Row(indent, head, clause.span)]
-        case _:
-            return _list_rows(clause, column, indent, comments)
-    return block(head, clause_rows(inside, indent + 1, comments), clause.span, indent, comments)
+def _rows(part: Any, indent: int, comments: Comments, column: int = 0) -> list[Row]:
+    """One step, clause or machine, with its block if it has one; the lists of clauses begin at a column."""
+    if isinstance(part, tree.Listed):
+        return _list_rows(part, column, indent, comments)
+    if hasattr(part, "body"):
+        inner = [line for step in part.body for line in _rows(step, indent + 1, comments)]
+    elif hasattr(part, "clauses") and (part.clauses or not isinstance(part, tree.Stage) or comments.inside(part.span)):
+        column = max((len(_word(c)) for c in part.clauses if isinstance(c, tree.Listed)), default=0)
+        inner = [line for clause in part.clauses for line in _rows(clause, indent + 1, comments, column)]
+    else:
+        return [Row(indent, show(part), part.span)]
+    flat = not isinstance(part, tree.LaunchStatement | tree.ProgramClause | tree.Machine)
+    return block(show(part), inner, part.span, indent, comments, flat)
 
 
 def _list_rows(clause: tree.Listed, column: int, indent: int, comments: Comments) -> list[Row]:
@@ -215,26 +133,158 @@ def _word(clause: tree.Listed) -> str:
 def _parts(clause: tree.Listed) -> list[tuple[str, Span]]:
     """The texts of the list, each with its place."""
     match clause:
-        case tree.Work(levels):
-            return [(words_of(level), level.span) for level in levels]
-        case tree.Compute(bindings, equation):
-            (first, place), *others = ((_binding(b), b.span) for b in bindings)
-            return [(f"{equation}: {first}" if equation else first, place), *others]
-        case tree.Own(_, factors):
-            return [(show(f), f.span) for f in factors]
-        case tree.Binding():
-            text = _binding(clause)
-        case tree.Layout(order, place):
-            text = " ".join(layout_words(order, place))
-        case tree.Where(conditions):
-            text = show_all(conditions)
-        case tree.Equations(names):
-            text = ", ".join(names)
-        case tree.Param(name, value, choices):
-            text = f"{name} = {show(value)}" if value is not None else f"{name} in {{{show_all(choices)}}}"
-    return [(text, clause.span)]
+        case tree.Work(parts) | tree.Compute(parts) | tree.Own(_, parts):
+            first = f"{clause.equation}: " if isinstance(clause, tree.Compute) and clause.equation else ""
+            return [(("" if at else first) + show(part), part.span) for at, part in enumerate(parts)]
+    return [(show(clause), clause.span)]
 
 
-def _binding(binding: tree.Binding) -> str:
-    merged = ", ".join(binding.indices)
-    return f"{merged if len(binding.indices) == 1 else f'({merged})'} ={BREAK}{show(binding.value)}"
+WIDTH = 100
+INDENT = "  "
+Line: TypeAlias = tuple[str, str, int]  # a text, the comment at its end, the lines with which that comment is aligned (−1: none)
+
+
+@dataclass(slots=True)
+class Row:
+    """One line to be. `kind`: `item`, `open` (ends in a bracket), `close` (begins with one), `turn` (both), `comment`.
+
+    `apart` asks for a blank line between it and its neighbours; `trailing` is the comment at its end.
+    """
+
+    indent: int
+    text: str
+    span: Span = NOWHERE
+    kind: str = "item"
+    apart: bool = False
+    trailing: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Comments:
+    """The comments of a file, for the question whether a node must keep its lines apart to hold one."""
+
+    all: tuple[Comment, ...] = ()
+
+    def inside(self, span: Span) -> bool:
+        """Is there a comment strictly inside a span?"""
+        return any(span.start < c.span.start < span.end for c in self.all)
+
+    def line_end(self, span: Span) -> Span:
+        """The place behind a span and the comment that follows it on its line."""
+        after = [c.span for c in self.all if c.span.line == span.end_line and c.span.start >= span.end]
+        return replace(span, start=after[-1].end if after else span.end, line=span.end_line)
+
+
+def block(header: str, inner: list[Row], span: Span, indent: int, comments: Comments, flat: bool = True) -> list[Row]:
+    """`header { inner }`, on one line if it is one row that fits and holds no comment."""
+    kept = comments.inside(span)
+    if not inner and not kept:
+        return [Row(indent, f"{header} {{ }}", span)]
+    if flat and not kept and len(inner) == 1 and inner[0].kind == "item":
+        text = f"{header} {{ {inner[0].text} }}"
+        if len(INDENT) * indent + len(text) <= WIDTH:
+            return [Row(indent, text, span)]
+    return [Row(indent, f"{header} {{", span, "open"), *inner, closing(span, indent)]
+
+
+def closing(span: Span, indent: int) -> Row:
+    """The brace that ends a block."""
+    return Row(indent, "}", replace(span, start=span.end - 1, line=span.end_line) if span is not NOWHERE else span, "close")
+
+
+def arrange(rows: list[Row], comments: tuple[Comment, ...]) -> str:
+    """The text of a file."""
+    placed = _place(rows, comments)
+    lines: list[Line] = []
+    for before, row in zip([None, *placed], placed, strict=False):
+        if before is not None and _blank_between(before, row):
+            lines.append(("", "", -1))
+        *first, last = wrap(row.text, row.indent)
+        lines += [(line, "", -1) for line in first]
+        lines.append((last, row.trailing, row.indent if row.kind == "item" and row.trailing else -1))
+    return "".join(f"{line}\n" for line in _align(lines))
+
+
+def _place(rows: list[Row], comments: tuple[Comment, ...]) -> list[Row]:
+    """The rows with a row for each comment on a line of its own, and the other comments at the end of their row."""
+    starts = [row.span.start for row in rows]
+    above: dict[int, list[Comment]] = {}
+    for comment in comments:
+        at = bisect_right(starts, comment.span.start) - 1  # the last row that starts before the comment
+        inside = at >= 0 and rows[at].kind == "item" and comment.span.start < rows[at].span.end
+        if at < 0 or comment.own_line:
+            above.setdefault(at if inside else at + 1, []).append(comment)
+        else:
+            if rows[at].trailing:  # two comments on one row: the first one moves above it
+                above.setdefault(at, []).append(Comment(rows[at].trailing, span=rows[at].span))
+            rows[at].trailing = comment.text
+    placed: list[Row] = []
+    for number in range(len(rows) + 1):
+        for comment in above.get(number, ()):
+            placed.append(Row(_comment_indent(rows, number), comment.text, comment.span, "comment"))
+        placed += rows[number : number + 1]
+    return placed
+
+
+def _comment_indent(rows: list[Row], number: int) -> int:
+    if number == len(rows):
+        return 0
+    return rows[number].indent + (rows[number].kind in ("close", "turn"))
+
+
+def _blank_between(before: Row, row: Row) -> bool:
+    """A blank line stays where it was, but not inside of a brace; it is made between declarations."""
+    if before.kind in ("open", "turn") or row.kind in ("close", "turn"):
+        return False
+    if before.apart or (row.apart and before.kind != "comment"):
+        return True
+    known = before.span is not NOWHERE and row.span is not NOWHERE
+    return known and row.span.line - before.span.end_line > 1
+
+
+def _align(lines: list[Line]) -> list[str]:
+    """Comments at the ends of neighbouring lines of one block stand in one column."""
+    done: list[str] = []
+    for number, (line, comment, group) in enumerate(lines):
+        first = last = number
+        while group >= 0 and first and lines[first - 1][2] == group:
+            first -= 1
+        while group >= 0 and last + 1 < len(lines) and lines[last + 1][2] == group:
+            last += 1
+        column = max(len(text) for text, _, _ in lines[first : last + 1])
+        done.append(f"{line:<{column}}  {comment}" if comment else line)
+    return done
+
+
+def wrap(text: str, indent: int) -> list[str]:
+    """A row as lines of at most WIDTH characters where its breaks allow that: outermost breaks first, latest first."""
+    lines, margin = [], len(INDENT) * indent
+    rest, at = text, margin
+    inner: list[int] = []  # columns of the open brackets
+    while True:
+        cut = _cut(rest, WIDTH - at, len(inner))
+        line = rest if cut is None else rest[:cut]
+        lines.append(" " * at + line.replace(BREAK, " "))
+        if cut is None:
+            return lines
+        for column, character in enumerate(line, at):
+            if character in "([":
+                inner.append(column + 1)
+            elif character in ")]" and inner:
+                inner.pop()
+        rest = rest[cut + 1 :]
+        at = inner[-1] if inner and inner[-1] <= WIDTH // 2 else margin + 2 * len(INDENT)
+
+
+def _cut(text: str, room: int, depth: int) -> int | None:
+    """Where to break a text so that its first part fits: the outermost break that does, and of those the last."""
+    if len(text) <= room:
+        return None
+    best: tuple[int, int] | None = None
+    for at, character in enumerate(text):
+        depth += (character in "([") - (character in ")]")
+        if character == BREAK and (at <= room or best is None) and (best is None or depth <= best[0]):
+            best = (depth, at)
+        if at > room and best is not None:
+            break
+    return best and best[1]

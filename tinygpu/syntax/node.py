@@ -6,13 +6,18 @@ None), and how it is shown. Goes out: a frozen record with a span. The one idea:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from string import Formatter
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, dataclass_transform
 
 from tinygpu.diagnostic import NOWHERE, Span
-from tinygpu.record import dataclass, field, fields, is_dataclass, replace
+from tinygpu.record import MISSING, dataclass, field, fields, is_dataclass, replace
 
 T = TypeVar("T")
+BREAK = "\x1f"  # in a text: a space, where a line may be broken
+Shown = tuple[tuple[bool, tuple[tuple[str, str | None, str | None], ...]], ...]
 LEAVES = (Span, str, type)  # records or not, nothing stands below them: a dtype is a name, also where it is a monoid
 
 
@@ -21,21 +26,24 @@ class Kind(type):
     """A class of nodes: a frozen record of its fields and, last, a span, which takes no part in equality."""
 
     rules: Mapping[str, tuple[tuple[str, ...], Mapping[str, Any]]] = {}
-    shown: str = ""
+    shown: tuple[Shown, ...] = ()
 
-    def __new__(meta, name: str, bases: tuple[type, ...], inside: dict[str, Any], /, shown: str = "", **rules: str) -> Any:
+    def __new__(
+        meta, name: str, bases: tuple[type, ...], inside: dict[str, Any], /, shown: str | tuple[str, ...] = "", **rules: str
+    ) -> Any:
         if not bases or "__record__" in inside:
             return super().__new__(meta, name, bases, inside)
         inside["__annotations__"]["span"], inside["span"] = "Span", field(default=NOWHERE, compare=False, repr=False)
         inside["rules"] = {rule: _parts(parts) for rule, parts in rules.items()}
-        inside["shown"] = shown
+        inside["shown"] = tuple(_shown(text) for text in ((shown,) if isinstance(shown, str) else shown))
         return dataclass(frozen=True, slots=True)(super().__new__(meta, name, bases, inside))
 
 
 class Node(metaclass=Kind):
     """What every node is. A rule of the grammar that makes one stands in the head of its class, `rule="field field"`: each part of the rule
-    fills the field of its name, and `*field` all that the others leave; `field=word` is what every node of that rule has. `shown` is its text
-    (`syntax.format`): words, and fields in braces, with the level that the grammar wants of an expression there, if it is not any.
+    fills the field of its name, and `*field` all that the others leave; `field=word` is what every node of that rule has. `shown` is its text,
+    or of several texts the first whose fields are there: words, `~` where a line may be broken, and fields in braces, each with the rule of the
+    grammar that an expression is there, if it is not any; what stands in ⟨ ⟩ is left out where its fields have their defaults.
 
     >>> class Note(Node, note="own text", loud="text own=True"):
     ...     text: str
@@ -49,15 +57,29 @@ class Node(metaclass=Kind):
         __dataclass_fields__: ClassVar[dict[str, Any]]
         span: Span = field(kw_only=True, default=NOWHERE)
 
-        shown: ClassVar[str]
+        shown: ClassVar[tuple[Shown, ...]]
 
-        def __init_subclass__(cls, shown: str = "", **rules: str) -> None: ...
+        def __init_subclass__(cls, shown: str | tuple[str, ...] = "", **rules: str) -> None: ...
 
 
 def _parts(written: str) -> tuple[tuple[str, ...], dict[str, Any]]:
     """`text own=True` as the fields that parts fill, and those that are fixed."""
     fixed = dict(part.split("=") for part in written.split() if "=" in part)
     return tuple(part for part in written.split() if "=" not in part), {n: v == "True" or v for n, v in fixed.items()}
+
+
+def _shown(text: str) -> Shown:
+    """`a {b:term}⟨ in {c}⟩` as its parts, each with whether it may be left out: words, and fields with the rules that they are."""
+    parts = re.split("[⟨⟩]", text.replace("~", BREAK))
+    return tuple(
+        (at % 2 == 1, tuple((word, name, rule) for word, name, rule, _ in Formatter().parse(part))) for at, part in enumerate(parts)
+    )
+
+
+@cache
+def absent(kind: type, name: str) -> tuple[Any, ...]:
+    """What a field holds where nothing is written of it: its default, or nothing at all."""
+    return tuple(one.default for one in fields(kind) if one.name == name and one.default is not MISSING) or (None, ())
 
 
 class Comment(Node):

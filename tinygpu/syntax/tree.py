@@ -13,8 +13,6 @@ from tinygpu.record import field
 from tinygpu.syntax.expression import *
 from tinygpu.syntax.node import Comment, Node
 
-SIGNS = {"": "=", "sum": "+=", "prod": "*="}  # of updates; the others are the name of their monoid and `=`
-
 # ── steps ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -25,14 +23,19 @@ class Level(Node, level="name factors", shown="{name} = {factors}"):
     factors: Group
 
 
-class Place(Node, pad="*args kind=pad", swizzle="args kind=swizzle"):
+class Place(Node, pad="*args kind=pad", swizzle="args kind=swizzle", shown=("pad {pad:exclusive}", "{kind}⟨({args})⟩")):
     """`pad 1`, `swizzle(3, 3, 3)`."""
 
     kind: str
     args: tuple[Expr, ...]
 
+    @property
+    def pad(self) -> tuple[Expr, ...]:
+        """What a pad is."""
+        return self.args if self.kind == "pad" else ()
 
-class Array(Node, array="space name dtype extents order place"):
+
+class Array(Node, array="space name dtype extents order place", shown="{space} {name}: {dtype}[{extents}]⟨ ({order})⟩⟨ {place}⟩"):
     """`local acc: f32[8, 8]`, `shared s: f32[32, 32] pad 1`."""
 
     space: str
@@ -43,7 +46,15 @@ class Array(Node, array="space name dtype extents order place"):
     place: Place | None = None
 
 
-class Assign(Node, assign="atomic target update value", assign_guarded="atomic target update value guard"):
+class Assign(
+    Node,
+    assign="atomic target update value",
+    assign_guarded="atomic target update value guard",
+    shown=(
+        "⟨{atomic:atomic} ⟩{target} {update:sign}~{value:disjunction} if~{guard:disjunction}",
+        "⟨{atomic:atomic} ⟩{target} {update:sign}~{value}",
+    ),
+):
     """`C[i, j] = e`, `acc[] += e if g`; `update` is empty for `=`, else the monoid (`sum` for `+=`, `prod` for `*=`, `max`, …)."""
 
     target: Cell
@@ -53,7 +64,9 @@ class Assign(Node, assign="atomic target update value", assign_guarded="atomic t
     atomic: bool = False
 
 
-class For(Node, for_extent="name extent sort body"):
+class For(
+    Node, for_extent="name extent sort body", shown=("for {name} < {extent:exclusive}⟨ in {sort}⟩", "for {name} in ({values})")
+):
     """`for k < K { … }`, `for v < 4 in vector { … }`; `values` for `for d in (16, 8, 4) { … }`, then extent is None."""
 
     name: str
@@ -63,7 +76,7 @@ class For(Node, for_extent="name extent sort body"):
     values: tuple[Expr, ...] = ()
 
 
-class If(Node, if_="guard body", shown="if {guard:DISJUNCTION}"):
+class If(Node, if_="guard body", shown="if {guard:disjunction}"):
     """`if guard { … }`."""
 
     guard: Expr
@@ -77,7 +90,7 @@ class Holds(Node, holds="target value", shown="{target} holds {value}"):
     value: Expr
 
 
-class Sync(Node, wait="count kind=wait", shown="{kind} {count:EXCLUSIVE}"):
+class Sync(Node, wait="count kind=wait", shown="{kind}⟨ {count:exclusive}⟩"):
     """`barrier`, `warp barrier`, `commit`, `wait 1`."""
 
     kind: str
@@ -103,7 +116,7 @@ class Work(Node, work="*levels"):
     levels: tuple[Level, ...]
 
 
-class Binding(Node, binding="*indices value", merged="*indices value"):
+class Binding(Node, binding="*indices value", merged="*indices value", shown="{indices:left} =~{value}"):
     """`i = (g, t, v: 4)`, `(i, j) = (g, t)`, `i = g*256 + t`."""
 
     indices: tuple[str, ...]
@@ -124,7 +137,7 @@ class Own(Node, own="sort *factors"):
     factors: tuple[Name | Sized, ...]
 
 
-class Param(Node, param="name value", param_choice="name choices"):
+class Param(Node, param="name value", param_choice="name choices", shown=("{name} = {value}", "{name} in {{{choices}}}")):
     """`param BM = 128`, `param BM in {64, 128}`; also a declaration of a file."""
 
     name: str
@@ -132,13 +145,13 @@ class Param(Node, param="name value", param_choice="name choices"):
     choices: tuple[Expr, ...] = ()
 
 
-class Where(Node, where="conditions"):
+class Where(Node, where="conditions", shown="{conditions}"):
     """`where N % 4 == 0, N >= 1`."""
 
     conditions: tuple[Expr, ...]
 
 
-class Equations(Node, equations="*names"):
+class Equations(Node, equations="*names", shown="{names}"):
     """`equations m, s`: which equations a launch evaluates."""
 
     names: tuple[str, ...]
@@ -158,14 +171,18 @@ class ForEquation(Node, for_equation="equation clauses", shown="for {equation}")
     clauses: tuple[Clause, ...]
 
 
-class Layout(Node, layout="order place", layout_place="place"):
+class Layout(Node, layout="order place", layout_place="place", shown="⟨({order}) ⟩⟨{place}⟩"):
     """`layout (k, i) pad 4`."""
 
     order: tuple[str, ...] = ()
     place: Place | None = None
 
 
-class Stage(Node, stage="access at space ring asynchronous by clauses"):
+class Stage(
+    Node,
+    stage="access at space ring asynchronous by clauses",
+    shown="stage {access} at {at} in {space}⟨ ring {ring:exclusive}⟩⟨ {asynchronous:async}⟩⟨ by {by}⟩",
+):
     """`stage A[i, k] at ko in shared { … }`."""
 
     access: Cell
@@ -192,7 +209,7 @@ class Keep(Node, keep="tensor space", shown="keep {tensor} in {space}"):
     space: str
 
 
-class ProgramClause(Node, program="body"):
+class ProgramClause(Node, program="body", shown="program"):
     """`program { … }`."""
 
     body: tuple[Statement, ...]
@@ -205,7 +222,7 @@ Clause: TypeAlias = Listed | LaunchClause | ForEquation | Stage | Reduce | Keep 
 # ── declarations ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-class TensorDecl(Node, tensor="name dtype shape"):
+class TensorDecl(Node, tensor="name dtype shape", shown="{name}: {dtype}⟨[{shape}]⟩"):
     """`x: f32[n, 4]`; `shape` is None for a scalar argument `a: f32`; `f32[]` has the empty shape."""
 
     name: str
@@ -213,21 +230,23 @@ class TensorDecl(Node, tensor="name dtype shape"):
     shape: tuple[Expr, ...] | None = None
 
 
-class Family(Node, family="variable *dtypes"):
+class Family(Node, family="variable *dtypes", shown="[{variable} in {{{dtypes}}}]"):
     """`[T in {f16, f32}]`."""
 
     variable: str
     dtypes: tuple[str, ...]
 
 
-class Equation(Node, equation="*targets value", equation_tuple="*targets value"):
+class Equation(Node, equation="*targets value", equation_tuple="*targets value", shown="{targets:left} =~{value}"):
     """`y[j, i] = x[i, j]`; several targets for `(m[r], l[r]) = …`."""
 
     targets: tuple[Cell, ...]
     value: Expr
 
 
-class Op(Node, op="name family inputs outputs where *equations"):
+class Op(
+    Node, op="name family inputs outputs where *equations", shown="op {name}⟨{family}⟩({inputs}) -> ({outputs})⟨ where {where}⟩ {{"
+):
     """An operation: tensors, preconditions, equations."""
 
     name: str
@@ -238,7 +257,7 @@ class Op(Node, op="name family inputs outputs where *equations"):
     family: Family | None = None
 
 
-class MonoidPart(Node):
+class MonoidPart(Node, shown="⟨{names} =~⟩{value}"):
     """`unit (-inf, 0)`, `lift (x) = (x, 1)`, `combine (a, b) = (…)`, `result (m)`: `names` are what stands on the left side."""
 
     kind: str
@@ -246,7 +265,7 @@ class MonoidPart(Node):
     names: Group | None = None
 
 
-class Monoid(Node, monoid="name components where *parts"):
+class Monoid(Node, monoid="name components where *parts", shown="monoid {name}({components})⟨ where {where}⟩"):
     """`monoid lse(m: f32, s: f32) where s >= 0 { unit … lift … combine … }`, its parts in the order they were written in."""
 
     name: str
@@ -255,7 +274,7 @@ class Monoid(Node, monoid="name components where *parts"):
     where: tuple[Expr, ...] = ()
 
 
-class Machine(Node, machine="name *ops arch where clauses"):
+class Machine(Node, machine="name *ops arch where clauses", shown="machine {name} : {ops}⟨ on {arch}⟩⟨ where {where}⟩"):
     """`machine NAME : OP, … on ARCH where … { clauses }`. `ops` are names with their spans."""
 
     name: str
@@ -265,7 +284,7 @@ class Machine(Node, machine="name *ops arch where clauses"):
     where: tuple[Expr, ...] = ()
 
 
-class Import(Node):
+class Import(Node, shown='import "{path}"'):
     """`import "file.tgpu"`."""
 
     path: str

@@ -8,7 +8,6 @@ one of them; what all items update is a fold, and a fold of folds over the parts
 from __future__ import annotations
 
 import ast
-import copy
 
 from tinygpu.category.monoid import SCALARS
 from tinygpu.category.term import Const, Read
@@ -113,21 +112,13 @@ def _copied(start: ast.stmt, end: ast.stmt, array: str, dtype: str, update: str,
         case ast.For(ast.Name("cell"), over, [ast.Assign([place], value)], []) if (
             ast.unparse(over) == f"range(parts * {array}.size)" and ast.unparse(place) == f"{array}[at(cell % {array}.size)]"
         ):
-            both = _Named({ast.unparse(place): "left", f"{array}_copies[at(cell)]": "right"}).visit(copy.deepcopy(value))
+            said = ast.unparse(value).replace(ast.unparse(place), "left").replace(f"{array}_copies[at(cell)]", "right")
+            both = ast.parse(said, mode="eval").body
+            for node in ast.walk(both):
+                ast.copy_location(node, value)
             if reader.value(both) == Value(meaning.stored("left", monoid.combine(left, right)), item):
                 return
     raise unread(end, "the copies of the parts are not combined as they were updated")
-
-
-class _Named(ast.NodeTransformer):
-    """Elements of arrays as names."""
-
-    def __init__(self, names: dict[str, str]) -> None:
-        self.names = names
-
-    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
-        name = self.names.get(ast.unparse(node))
-        return node if name is None else ast.Name(name, ast.Load())
 
 
 def decorated(node: ast.FunctionDef) -> None:

@@ -12,8 +12,8 @@ import ast
 from collections import deque
 from collections.abc import Sequence
 
+from tinygpu.category.owner import row_major
 from tinygpu.category.term import BOOL, SHUFFLES, App, Axis, Const, Term, Var, conjuncts, reads, walk
-from tinygpu.derive.factors import row_major
 from tinygpu.program.step import Assign, Call, If, Step, Sync, steps
 from tinygpu.record import dataclass, field
 from tinygpu.schedule.threads import threads_of

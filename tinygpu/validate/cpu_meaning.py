@@ -14,8 +14,8 @@ from collections.abc import Iterator, Sequence
 
 from tinygpu.category.dtype import HALVES, SMALL
 from tinygpu.category.operation import FUNCTION
+from tinygpu.category.owner import row_major
 from tinygpu.category.term import BOOL, FLOATS, INDEX, INTEGERS, App, Axis, Const, Read, Term, text, walk
-from tinygpu.derive.factors import row_major
 from tinygpu.program.arrays import address
 from tinygpu.program.space import INPUT
 from tinygpu.program.step import Assign, For, If, Step, steps

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import ast
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from itertools import zip_longest
 
 from tinygpu.category.term import App, Axis, Const, Read, Term, Var, conjuncts, reads, text
 from tinygpu.program.step import Assign, For
-from tinygpu.record import dataclass, replace
+from tinygpu.record import dataclass, field, replace
 from tinygpu.schedule.nest import substituted
 from tinygpu.schedule.tiled import LANES
 from tinygpu.validate.cpu_follow import CpuFollower
@@ -23,43 +24,65 @@ from tinygpu.validate.same import Here, canonical
 from tinygpu.validate.typed import Differs, Held, Pointer, unread
 
 OPERATIONS = ("add", "sub", "mul", "div", "min", "max")
-Registers = dict[str, Held]
 
 
 @dataclass(slots=True)
 class VectorFollower(CpuFollower):
-    """A work function with vectors of numbers of that type."""
+    """A work function with vectors of numbers of that type; `registers` are those that hold cells here, by name; no cell is in two."""
 
     vectors: str = ""
+    registers: dict[str, Held] = field(default_factory=dict)
 
     def statement(self, rest: Sequence[ast.stmt], queue: deque[Due], here: Here) -> int:
         """Loads, a loop, and the stores that give back what it has made of them; or any other statement."""
-        if self.loaded(rest[0], here) is None:
-            return CpuFollower.statement(self, rest, queue, here)
-        registers: Registers = {}
-        position = 0
-        while position < len(rest) and (found := self.loaded(rest[position], here)) is not None:
+        registers: dict[str, Held] = {}
+        for stmt in rest:
+            if self.registers or (found := self.loaded(stmt, here)) is None:
+                break
             name, register = found
             if name in registers or name in self.names:
-                raise unread(rest[position], f"gives {name} another meaning")
+                raise unread(stmt, f"gives {name} another meaning")
+            before = [h.first for h in registers.values() if h.pointer == register.pointer]
+            if before and not here.holds(register.first - before[-1] >= LANES):
+                raise Differs(stmt, "may hold cells that another register holds")
             registers[name] = register
-            position += 1
-        loop, stores = rest[position] if position < len(rest) else rest[-1], rest[position + 1 : position + 1 + len(registers)]
-        due = self.due(queue, here)
-        if not isinstance(loop, ast.For) or due is None:
-            raise Differs(loop, "is no loop over what was loaded")
-        self.meaning.names |= registers
-        self.lanes(loop, due, here, registers)
-        for name, stmt in zip(registers, stores, strict=False):
+        if not registers:
+            return CpuFollower.statement(self, rest, queue, here)
+        loop, stores = rest[len(registers) :][:1], rest[len(registers) + 1 :]
+        if not loop or not isinstance(loop[0], ast.For):
+            raise Differs(rest[-1], "is no loop over what was loaded")
+        self.registers, self.meaning.names = registers, self.names | registers
+        CpuFollower.statement(self, loop, queue, here)
+        for (name, register), stmt in zip_longest(registers.items(), stores[: len(registers)]):
             match self.operation_of(stmt.value) if isinstance(stmt, ast.Expr) else ("", []):
                 case "store", [array, place, ast.Name(other)] if other == name:
-                    if self.side_by_side(array, place, here) == registers[name]:
+                    if self.side_by_side(array, place, here) == register:
                         continue
-            raise Differs(stmt, "does not give back what was loaded", f"{name} is to be stored where it came from")
-        if len(stores) < len(registers):
-            raise Differs(loop, "changes registers that are not stored behind it")
-        self.meaning.names = {n: t for n, t in self.names.items() if n not in registers}
-        return position + 1 + len(registers)
+            raise Differs(stmt or loop[0], "does not give back what was loaded", f"{name} is to be stored where it came from")
+        self.registers, self.meaning.names = {}, {n: t for n, t in self.names.items() if n not in registers}
+        return 2 * len(registers) + 1
+
+    def due(self, queue: deque[Due], here: Here) -> Due | None:
+        """Around registers, loops over these are done turn by turn, and what is in a loop over lanes is done in all of them."""
+        while (due := CpuFollower.due(self, queue, here)) is not None and self.registers and isinstance(due.step, For):
+            axis, inner = due.step.axis, [replace(due, step=s) for s in due.step.body]
+            if axis.sort == "register" and isinstance(axis.extent, Const):
+                turns = [{axis.name: Const(turn)} for turn in range(int(axis.extent.value))]
+                queue.extendleft(reversed([replace(d, step=substituted(d.step, turn)) for turn in turns for d in inner]))
+            elif axis.sort == "vector" and axis.extent == LANES:
+                queue.extendleft(reversed([replace(d, lane=axis) for d in inner]))
+            else:
+                break
+        return due
+
+    def single(self, stmt: ast.stmt, queue: deque[Due], here: Here) -> None:
+        """Around registers nothing is done but with these."""
+        if not self.registers:
+            CpuFollower.single(self, stmt, queue, here)
+        elif (due := self.due(queue, here)) is None:
+            raise Differs(stmt, "is done", "the program is done here")
+        else:
+            self.operation(stmt, due, here)
 
     def loaded(self, stmt: ast.stmt, here: Here) -> tuple[str, Held] | None:
         """The register that a statement fills, if it is a load."""
@@ -86,41 +109,15 @@ class VectorFollower(CpuFollower):
                     return Held(found, canonical(self.reader(here).index(number)))
         raise unread(array, f"{ast.unparse(array)} is no array of cells of {self.vectors}")
 
-    def lanes(self, node: ast.For, due: Due, here: Here, registers: Registers) -> None:
-        """A loop of the program around operations of vectors."""
-        match node, due.step:
-            case ast.For(ast.Name(name), body=body, orelse=[]), For(axis, inner):
-                inside = self.inside(here, axis, *self.bounds(node, axis, here))
-            case _:
-                raise Differs(node, "is no loop of vectors")
-        names, around = dict(self.names), self.domain
-        self.counts(node, name, axis)
-        self.domain = (*around, axis)
-        wanted = deque(_vectors(tuple(replace(due, step=s) for s in inner)))
-        match body:
-            case [ast.If(test, body, [])]:
-                inside = inside.under(self.reader(inside).guard(test))
-        for stmt in body:
-            one = wanted.popleft() if wanted else None
-            if one is None:
-                raise Differs(stmt, "is done", "the program is done here")
-            if isinstance(stmt, ast.For):
-                self.lanes(stmt, one, inside, registers)
-            else:
-                self.operation(stmt, one, inside, registers)
-        if wanted:
-            raise Differs(node, "ends before the program does")
-        self.domain, self.meaning.names = around, names
-
-    def operation(self, stmt: ast.stmt, due: Due, here: Here, registers: Registers) -> None:
+    def operation(self, stmt: ast.stmt, due: Due, here: Here) -> None:
         """`acc = lanes_add(acc, value)`: every lane of a register."""
         step, lane = due.step, due.lane
         if not isinstance(step, Assign) or lane is None:
             raise Differs(stmt, "is an operation of vectors", "the program has a loop here")
         self.shown |= {*self.meaning.computed((step,))}
         match stmt:
-            case ast.Assign([ast.Name(name)], value) if name in registers:
-                register = registers[name]
+            case ast.Assign([ast.Name(name)], value) if name in self.registers:
+                register = self.registers[name]
             case _:
                 raise Differs(stmt, "changes no register that was loaded")
         self.points(stmt, (*due.guards, *conjuncts(step.guard)), here, (lane,))
@@ -129,7 +126,7 @@ class VectorFollower(CpuFollower):
         if array != step.target or not there.same(register.first + Var(lane.name), theirs):
             raise Differs(stmt, f"changes {array} from {text(register.first)} on", f"the program's element is {text(theirs)}")
         found, wanted = self.vector(value, lane, there), self.meaning.stored(step.target, step.whole)
-        if any(r.tensor in {h.pointer.array for h in registers.values()} for r in reads(step.value)) or not there.same(
+        if any(r.tensor in {h.pointer.array for h in self.registers.values()} for r in reads(step.value)) or not there.same(
             found, wanted
         ):
             raise Differs(value, f"gives {text(found)}", f"the program's value is {text(wanted)}")
@@ -159,18 +156,3 @@ class VectorFollower(CpuFollower):
 
 
 NOUGHT = {"f32": "np.float32(-0.0)", "f64": "np.float64(-0.0)"}
-
-
-def _vectors(wanted: tuple[Due, ...]) -> Iterator[Due]:
-    """Loops over registers turn by turn, and the assignments in loops over lanes, each with the axis of its lanes around it."""
-    for due in wanted:
-        match due.step:
-            case For(axis, body) if axis.sort == "register" and isinstance(axis.extent, Const):
-                for turn in range(int(axis.extent.value)):
-                    yield from _vectors(tuple(replace(due, step=substituted(s, {axis.name: Const(turn)})) for s in body))
-            case For(axis, body) if axis.sort == "vector" and axis.extent == LANES:
-                yield from (replace(due, step=s, lane=axis) for s in body if isinstance(s, Assign))
-            case For():
-                yield due
-            case _:
-                raise Differs(ast.Pass(lineno=1, col_offset=0), "is no loop of vectors")

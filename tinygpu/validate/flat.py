@@ -72,10 +72,6 @@ class Flat:
             raise Differs(node, f"divides {number_of(rest)} by {text(by)}", f"its last factor is {last.name}: {text(last.extent)}")
         return Var(last.name) if op == "mod" else Rest(rest.axes[:-1]).term
 
-    def is_extent(self, term: Term) -> bool:
-        """Whether a term is the extent of a factor: there are no more than blocks, of which there are less than 2³¹."""
-        return any(self.here.same(term, rest.axes[-1].extent) for rest in self.rests.values())
-
     def elements(self, name: str) -> Term:
         """How many elements an array has."""
         array = self.arrays[name]

@@ -130,7 +130,7 @@ class Follower:
             due = queue.popleft()
             match due.step:
                 case If(guard, inner) if not reads(guard):
-                    queue.extendleft(Due(s, (*due.guards, *conjuncts(guard))) for s in reversed(inner))
+                    queue.extendleft(replace(due, step=s, guards=(*due.guards, *conjuncts(guard))) for s in reversed(inner))
                 case Array() | Fact():
                     continue
                 case _:

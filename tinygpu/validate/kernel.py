@@ -11,10 +11,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 
-from tinygpu.category.dtype import NATIVE
-from tinygpu.category.operation import FUNCTION
 from tinygpu.category.term import BOOL, Read, Term, Var, reads
 from tinygpu.program.arrays import arrays
+from tinygpu.program.instruction import INSTRUCTIONS
 from tinygpu.program.step import Launch, Program
 from tinygpu.program.traverse import written
 from tinygpu.record import dataclass, field
@@ -28,32 +27,7 @@ from tinygpu.validate.scope import Scope
 from tinygpu.validate.typed import Atom, Cells, Differs, Pointer, Thing, Value, unread
 from tinygpu.validate.width import Width
 
-TYPES = (*NATIVE, "u64", "u16", "ix")
-HALVES = ("f16", "bf16")
-CONVERSIONS = (*(f"{half}_{way}" for half in HALVES for way in ("bits", "value")), *(f"round_{half}" for half in HALVES))
-FLOATS = {"": "f64", "f": "f32"}  # by the end of a function's name
-CALLED = {
-    row.cuda + end: Atom("function", row.name, kinds=(FLOATS[end],)) for row in FUNCTION.values() if row.cuda for end in FLOATS
-}
-ANGLES = frozenset(row.name for row in FUNCTION.values() if row.angle)
-NAMED: Mapping[str, Atom] = {  # attributes of what `cuda_names` gives
-    **{name: Atom("type", name) for name in TYPES},
-    **{name: function for name, function in CALLED.items() if function.name not in ANGLES},
-    **{name: Atom(name) for name in ("cuda", "inf", "pointer", "void")},
-}
-MADE: Mapping[tuple[str, tuple[object, ...]], Atom] = {  # what functions of the runtime make of their arguments
-    **{("division", (name,)): Atom("division", op) for name, op in (("div", "floordiv"), ("mod", "mod"), ("ceil", "ceildiv"))},
-    **{("conversion", (name,)): Atom("conversion", name) for name in (*CONVERSIONS, "trunc_i32", "trunc_u32", "trunc_i64")},
-    **{("angle_function", (name,)): function for name, function in CALLED.items() if function.name in ANGLES},
-    **{("shuffle", (name,)): Atom("shuffle", name) for name in ("xor", "up", "down", "idx", "up_any", "down_any")},
-    **{
-        ("atomic", (name, place)): Atom("atomic", name, 0, place == "shared")
-        for name in ("sum", "max", "min")
-        for place in ("global", "shared")
-    },
-    ("counted", ()): Atom("upto"),
-    ("constant_memory", ()): Atom("constant"),
-}
+ATOMS = dict(INSTRUCTIONS.values())  # by what makes them
 KEPT = ("wide", "min", "max", "abs")  # of Python, or of the function that makes the kernel
 
 
@@ -129,21 +103,12 @@ def _bind(names: dict[str, Thing], target: ast.expr, atom: Atom) -> None:
 def _atom(node: ast.expr, space: str) -> Atom:
     """What the prelude calls by an expression."""
     match node:
-        case ast.Attribute(value=ast.Name(id=base), attr=name) if base == space and name in NAMED:
-            return NAMED[name]
-        case ast.Call(func=ast.Name(id=maker), args=arguments, keywords=[]):
-            given = tuple(a.value for a in arguments if isinstance(a, ast.Constant))
-            match maker, given:
-                case _ if len(given) < len(arguments):
-                    pass
-                case _, _ if (maker, given) in MADE:
-                    return MADE[maker, given]
-                case "shared_memory", (int(number),):
-                    return Atom("shared", "", number)
-                case (("wide_load" | "wide_store"), (int(number),) | (int(number), "shared")):
-                    return Atom(maker.removeprefix("wide_"), "", number, len(given) > 1)
-                case "wide_store", (int(number), "streaming"):  # a hint to the caches
-                    return Atom("store", "", number)
+        case ast.Attribute(value=ast.Name(id=base), attr=name) if base == space and f"names.{name}" in ATOMS:
+            return ATOMS[f"names.{name}"]
+        case ast.Call(func=ast.Name(id="shared_memory"), args=[ast.Constant(value=int(number))], keywords=[]):
+            return Atom("shared", "", number)
+        case ast.Call() if ast.unparse(node) in ATOMS:
+            return ATOMS[ast.unparse(node)]
     raise unread(node, f"{ast.unparse(node)} is nothing of the prelude")
 
 

@@ -15,20 +15,10 @@ from functools import cached_property
 
 from tinygpu.diagnostic import Diagnostic, Label, Span
 from tinygpu.record import dataclass
-from tinygpu.runtime import NAME, VERSION, offered
+from tinygpu.runtime import HEAD, offered
 from tinygpu.validate.typed import Differs, unread
 
-IMPORTED = frozenset(  # `import m`, and `from m import n` as "m.n"
-    {"os", "sys", "numpy as np", "typing.Any", "typing.TypeAlias", "__future__.annotations"}
-    | {"numba.get_num_threads", "numba.njit", "numba.prange"}
-)
 KERNELS = re.compile(r"_cpu|(_\d+)?_(work|parallel)|_kernel(_\d+)?")  # what is called after a launcher
-BESIDE = (  # where the runtime is, and which
-    f"if __package__:\n    from . import {NAME} as runtime\nelse:\n    try:\n        import {NAME} as runtime\n    except ModuleNotFoundError:\n"
-    f"        sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))\n        import {NAME} as runtime\n        del sys.path[0]",
-    f"if getattr(runtime, 'VERSION', '') != '{VERSION}':\n    raise ImportError(f'TG819 {{__file__}} was built with another version of {{runtime.__file__}}: "
-    "build them again, into one folder')",
-)
 
 
 @dataclass(frozen=True)
@@ -114,7 +104,7 @@ def read(text: str, file: str = "") -> Module:
 def check(module: Module, launchers: Collection[str], short: Collection[str]) -> Iterator[Differs]:
     """What at the top of a module is none of a module's. Launchers, their short names and their kernels are looked at elsewhere."""
     own = {name + part for name in launchers for part in ("", "_spec", "_launch")} | {*short}
-    seen, beside = {"runtime"}, [*BESIDE]
+    seen, head = {"runtime"}, [ast.unparse(node) for node in ast.parse(HEAD).body]
     for number, node in enumerate(module.tree.body):
         names = names_of(node)
         for name in names:
@@ -126,11 +116,11 @@ def check(module: Module, launchers: Collection[str], short: Collection[str]) ->
         match node:
             case ast.Expr(value=ast.Constant(value=str())) if number == 0:
                 continue
-            case ast.If() if beside:
-                if ast.unparse(node) != beside.pop(0):
+            case _ if 0 < number <= len(head):
+                if ast.unparse(node) != head[number - 1] and isinstance(node, ast.If):
                     yield Differs(node, "takes another runtime", "a module takes the one that it is built with, from beside it")
-            case ast.Import() | ast.ImportFrom():
-                yield from _imported(node)
+                elif ast.unparse(node) != head[number - 1]:
+                    yield unread(node, "is not how a module begins")
             case _ if offered() & {*names}:
                 yield from taken(node)
             case ast.Assign() if names == ["__all__"]:
@@ -146,8 +136,8 @@ def check(module: Module, launchers: Collection[str], short: Collection[str]) ->
                 continue
             case _:
                 yield unread(node, f"{', '.join(names) or 'this'} is nothing of a module")
-    if beside or ast.unparse(module.tree.body[1]) != "from __future__ import annotations":
-        yield unread(module.tree.body[0], "annotations are to be postponed, and a module takes the runtime from beside it")
+    if len(module.tree.body) <= len(head):
+        yield unread(module.tree.body[0], "a module takes the runtime from beside it")
 
 
 def taken(node: ast.stmt) -> Iterator[Differs]:
@@ -165,13 +155,6 @@ def _still(function: ast.FunctionDef) -> bool:
     named = [ast.unparse(d) for d in made] == ["njit"] * len(function.decorator_list)
     called = any(isinstance(n, ast.Call) for n in ast.walk(function.args))
     return plain and named and not called and not function.args.defaults and not any(function.args.kw_defaults)
-
-
-def _imported(node: ast.Import | ast.ImportFrom) -> Iterator[Differs]:
-    place = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
-    named = {place + (f"{a.name} as {a.asname}" if a.asname else a.name) for a in node.names}
-    if not named <= IMPORTED or (isinstance(node, ast.ImportFrom) and node.level):
-        yield unread(node, f"{ast.unparse(node)} is no import of a module")
 
 
 def _offered(node: ast.Assign, launchers: Collection[str]) -> Iterator[Differs]:

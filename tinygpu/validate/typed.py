@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from tinygpu.category.dtype import INTEGERS, NATIVE
 from tinygpu.category.term import Term
+from tinygpu.program.instruction import Atom as Atom
 from tinygpu.record import dataclass
 
 FLOATS = tuple(name for name in NATIVE if name not in INTEGERS)
@@ -73,17 +74,6 @@ class Number:
 
     array: str
     item: str
-
-
-@dataclass(frozen=True, slots=True)
-class Atom:
-    """What the prelude gives a name: `type`, `function`, `conversion`, `shuffle`, `load`, `store`, `atomic`, `shared`, `cuda`, `inf`, …"""
-
-    what: str
-    name: str = ""
-    number: int = 0
-    shared: bool = False
-    kinds: tuple[str, ...] = ()  # what a function is for
 
 
 @dataclass(frozen=True, slots=True)

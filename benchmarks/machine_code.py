@@ -1,8 +1,9 @@
-"""Machine code without a GPU: PTX assembled by nvJitLink, its report, the disassembly, and what that does in its loops.
+"""Machine code without a GPU: the disassembly of emitted kernels, what it does in its loops, and what of it is refused.
 
-Comes in: PTX of one or more kernels and an architecture. Goes out: for each a report of registers, stack, spills and instructions; innermost loops,
-and counts. The one idea: what an expert would look for in the disassembly is a number for each kernel, so that a change of the emitter is seen in all
-of them at once. A disassembler costs half a second however little it reads, so many kernels go through it as one piece of code.
+Comes in: programs, or PTX of one or more kernels, and an architecture. Goes out: for each a report of registers, stack, spills and instructions; innermost
+loops, and counts; what an expert would not have written. The one idea: what one would look for in the disassembly is a number for each kernel, so that a
+change of the emitter is seen in all of them at once: a wide access that the disassembly does not show was not made, and a cell in local memory is a broken
+promise. A disassembler costs half a second however little it reads, so many kernels go through it as one piece of code.
 """
 
 from __future__ import annotations
@@ -10,12 +11,21 @@ from __future__ import annotations
 import re
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from tinygpu.record import dataclass
+from tinygpu.derive.wide import wide_accesses
+from tinygpu.emit.cuda import block_threads, kernel_name
+from tinygpu.hardware.arch import Assembled
+from tinygpu.program.arrays import arrays
+from tinygpu.program.step import Assign, Program, steps
+from tinygpu.program.traverse import reads_of
+from tinygpu.record import dataclass, parts
+from tinygpu.run.gate import Arch, linked, loaded, report_of
 
-Arch = tuple[int, int] | tuple[int, int, str]
+Kernels = tuple[tuple[str, str], ...]  # the name and the PTX of each
 INSTRUCTION = re.compile(r"^\s+/\*([0-9a-f]{4,})\*/\s+(?:@!?U?P[\dT]+\s+)?([A-Z][A-Z0-9_.]*)([^;]*);")
 WIDTHS = {16: r"\.128", 8: r"\.64", 4: "", 2: r"\.[US]16", 1: r"\.[US]8"}
 
@@ -30,17 +40,11 @@ class Instruction:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
-    """What the assembler says of one kernel, and its instructions (none where there is no disassembler)."""
+class Report(Assembled):
+    """What the assembler says of one kernel, with its instructions (none where there is no disassembler)."""
 
-    kernel: str
-    arch: str
-    registers: int
-    stack_bytes: int
-    spill_bytes: int
-    local_bytes: int
-    shared_bytes: int
-    instructions: tuple[Instruction, ...]
+    arch: str = ""
+    instructions: tuple[Instruction, ...] = ()
 
     def count(self, *prefixes: str) -> int:
         """How many instructions begin with one of the prefixes: `count("LDG", "STG")`."""
@@ -71,18 +75,30 @@ def share(instructions: Sequence[Instruction]) -> float:
     return sum(i.name.startswith("FFMA") for i in instructions) / max(1, len(instructions))
 
 
-def assembled(kernels: Sequence[tuple[str, str]], arch: Arch) -> tuple[Report, ...]:
-    """`(name, PTX of one kernel)… → a report for each`. Needs cuda-core and nvJitLink, and no GPU. Raises what nvJitLink raises."""
-    from cuda.core import Linker, LinkerOptions, ObjectCode
+def compiled(programs: Sequence[Program], archs: Sequence[Arch], bits: int = 32, wide: bool = True) -> dict[Arch, Kernels]:
+    """`programs → the PTX of each of their launches`, in order, for several architectures in little more than the time for one. Needs numba-cuda."""
+    names: list[str] = []
+    texts: list[tuple[str, ...]] = []
+    for program in programs:
+        space = loaded(program)
+        texts += [compile_ptx(space, program, n, archs, bits, wide) for n in range(len(program.launches))]
+        names += [program.name] * len(program.launches)
+    of_arch = zip(archs, zip(*texts, strict=True), strict=True) if texts else ()
+    return dict.fromkeys(archs, ()) | {arch: tuple(zip(names, ptx, strict=True)) for arch, ptx in of_arch}
 
-    target = "sm_" + "".join(map(str, arch))
-    pieces = [ptx.replace(entry_of(ptx), f"kernel_{n}") for n, (_, ptx) in enumerate(kernels)]
-    codes = [ObjectCode.from_ptx(piece.encode()) for piece in pieces]
-    linker = Linker(*codes, options=LinkerOptions(arch=target, verbose=True, ptxas_options=["-v"]))
-    code = bytes(linker.link("cubin").code)
-    said = read_log(linker.get_info_log())
-    shown = read_disassembly(disassembled(code))
-    return tuple(report_of(name, target, said[f"kernel_{n}"], shown.get(f"kernel_{n}", ())) for n, (name, _) in enumerate(kernels))
+
+def compile_ptx(
+    space: Mapping[str, Any], program: Program, number: int, archs: Sequence[Arch], bits: int, wide: bool
+) -> tuple[str, ...]:
+    """The PTX of one launch's kernel for each architecture: all of them have what numba makes of it, which takes nearly all of the time."""
+    kernel, signature = space[kernel_name(program, number)](bits, wide)
+    from numba.cuda import compiler  # 0.30.4, which the project pins: `cuda.compile_ptx` is these two calls for one architecture
+
+    threads = block_threads(program.launches[number])
+    library, _ = compiler._compile_pyfunc_with_fixup(
+        kernel, signature, device=False, abi="numba", cc=archs[0], launch_bounds=threads
+    )
+    return tuple(str(library.get_asm_str(cc=arch)) for arch in archs)
 
 
 def entry_of(ptx: str) -> str:
@@ -93,38 +109,25 @@ def entry_of(ptx: str) -> str:
     return found[1]
 
 
-def report_of(name: str, target: str, said: str, instructions: tuple[Instruction, ...]) -> Report:
-    """The numbers in what the assembler said of one kernel."""
+def gate(programs: Sequence[Program], arch: Arch = (8, 0), bits: int = 32, wide: bool = True) -> tuple[Report, ...]:
+    """`programs → a report for each of their launches`, in order. Needs numba-cuda and cuda-core, and no GPU."""
+    return gates(programs, (arch,), bits, wide)[arch]
 
-    def largest(*patterns: str) -> int:
-        return max((int(found) for pattern in patterns for found in re.findall(pattern, said)), default=0)
 
-    return Report(
-        kernel=name,
-        arch=target,
-        registers=largest(r"[Uu]sed (\d+) registers"),
-        stack_bytes=largest(r"(\d+) bytes stack frame", r"(\d+) stack"),
-        spill_bytes=largest(r"(\d+) bytes spill stores") + largest(r"(\d+) bytes spill loads"),
-        local_bytes=largest(r"(\d+) bytes lmem"),
-        shared_bytes=largest(r"(\d+) bytes smem"),
-        instructions=instructions,
+def gates(programs: Sequence[Program], archs: Sequence[Arch], bits: int = 32, wide: bool = True) -> dict[Arch, tuple[Report, ...]]:
+    """The same for several architectures, in little more than the time for one."""
+    return {arch: assembled(kernels, arch) for arch, kernels in compiled(programs, archs, bits, wide).items()}
+
+
+def assembled(kernels: Sequence[tuple[str, str]], arch: Arch) -> tuple[Report, ...]:
+    """`(name, PTX of one kernel)… → a report for each`. Needs cuda-core and nvJitLink, and no GPU. Raises what nvJitLink raises."""
+    names = [f"kernel_{n}" for n in range(len(kernels))]
+    code, said = linked([ptx.replace(entry_of(ptx), name) for name, (_, ptx) in zip(names, kernels, strict=True)], arch)
+    shown, target = read_disassembly(disassembled(code)), "sm_" + "".join(map(str, arch))
+    found = [report_of(title, said[name]) for name, (title, _) in zip(names, kernels, strict=True)]
+    return tuple(
+        Report(**parts(one), arch=target, instructions=shown.get(name, ())) for name, one in zip(names, found, strict=True)
     )
-
-
-def read_log(log: str) -> dict[str, str]:
-    """The assembler's log by kernel.
-
-    >>> read_log("Function properties for 'a':\\nused 5 registers\\nFunction properties for 'b':\\nused 7 registers")["b"]
-    'used 7 registers'
-    """
-    found: dict[str, str] = {}
-    name = ""
-    for line in log.splitlines():
-        heading = re.search(r"(?:Function properties for|Compiling entry function) '?(\w+)'?", line)
-        name = heading[1] if heading else name
-        if not heading:
-            found[name] = "\n".join(filter(None, (found.get(name, ""), line)))
-    return found
 
 
 def disassembled(code: bytes) -> str:
@@ -263,3 +266,40 @@ def innermost(code: Sequence[Instruction]) -> tuple[tuple[Instruction, ...], ...
 def plain_loads(code: Sequence[Instruction]) -> int:
     """Loads from global memory that do not say that nobody writes it."""
     return sum(i.name.startswith("LDG") and "CONSTANT" not in i.name for i in code)
+
+
+# ── what is refused ────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def missing(reports: Sequence[Report], program: Program) -> tuple[str, ...]:
+    """The wide accesses that a program promises and the disassembly of its launches shows too few of."""
+    absent = []
+    accesses = {(w.launch, w.stores, w.tensor, w.first): w for w in wide_accesses(program)}.values()
+    promised = Counter((w.launch, w.stores, w.bytes, w.shared) for w in accesses for _ in range(w.count // w.lanes))
+    for (launch, stores, size, shared), number in promised.items():
+        seen = reports[launch].wide(stores, size, shared)
+        if shared and stores:  # some assemblers make two of one, which moves the same in as many turns of the memory
+            seen += reports[launch].wide(stores, size // 2, shared) // 2
+        if seen < number:
+            what = "shared " * shared + ("stores" if stores else "loads")
+            absent.append(f"{number - seen} of {number} {what} of {size} bytes")
+    return tuple(absent)
+
+
+def slow(report: Report, program: Program, number: int) -> tuple[str, ...]:
+    """What a kernel has that an expert would not write: divisions in innermost loops, and loads that wait for stores to other arrays."""
+    hot = innermost(report.instructions) if loops(report.instructions) else ()
+    divisions = sum(count(loop).divisions for loop in hot)
+    plain = 0 if rewrites(program, number) else plain_loads(report.instructions)
+    return (
+        *([f"{divisions} divisions of integers in an innermost loop"] if divisions else []),
+        *([f"{plain} loads from memory that nobody writes, not as such"] if plain else []),
+    )
+
+
+def rewrites(program: Program, number: int) -> bool:
+    """Whether a launch reads an array in global memory that it writes too."""
+    inside = [s for s in steps(program.launches[number].body) if isinstance(s, Assign)]
+    far = {a.name for a in arrays(program).values() if a.owner == "grid"}
+    read = {r.tensor for s in inside for r in reads_of(s)}
+    return bool(far & ({s.target for s in inside} & read | {s.target for s in inside if s.update and not s.atomic}))

@@ -1,0 +1,77 @@
+"""Instructions: the names that kernels of a GPU use, what makes each of the runtime, and what it is.
+
+Comes in: nothing. Goes out: a row for each name. The one idea: who prints a kernel asks a row how its name is made, and who reads one what was
+made; so an instruction is a function of the runtime and a row here.
+
+    >>> [INSTRUCTIONS[name][0] for name in ("load4", "streaming_store4", "shared_atomic_sum", "shuffle_xor", "sinf", "expf")]
+    ['wide_load(4)', "wide_store(4, 'streaming')", "atomic('sum', 'shared')", "shuffle('xor')", "angle_function('sinf')", 'names.expf']
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tinygpu.category.dtype import HALVES, NATIVE
+from tinygpu.category.operation import FUNCTION
+from tinygpu.record import dataclass
+
+MOST_LANES = 128  # of a vector loop whose accesses are wide: a thread holds its elements; a longer one is a loop
+CONVERSIONS = (
+    *(f"{half}_{way}" for half in HALVES for way in ("bits", "value")),
+    *(f"round_{half}" for half in HALVES),
+    *(f"trunc_{kind}" for kind in ("i32", "u32", "i64")),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Atom:
+    """What the prelude gives a name: `type`, `function`, `conversion`, `shuffle`, `load`, `store`, `atomic`, `shared`, `cuda`, `inf`, …; a
+    `call` is all that is done for a step."""
+
+    what: str
+    name: str = ""
+    number: int = 0
+    shared: bool = False
+    kinds: tuple[str, ...] = ()  # what a function is for
+
+
+Rows = Mapping[str, tuple[str, Atom]]
+OF_NAMES: Rows = {  # attributes of what `cuda_names` gives
+    **{name: (f"names.{name}", Atom("type", name)) for name in (*NATIVE, "u64", "u16", "ix")},
+    **{name: (f"names.{name}", Atom(name)) for name in ("cuda", "inf", "pointer", "void")},
+}
+FUNCTIONS: Rows = {
+    name: (f"angle_function({name!r})" if row.angle else f"names.{name}", Atom("function", row.name, kinds=(kind,)))
+    for row in FUNCTION.values()
+    for name, kind in ((row.cuda, "f64"), (f"{row.cuda}f", "f32"))
+    if row.cuda
+}
+MOVES: Rows = {  # `streaming` is a hint to the caches
+    f"{space}{'_' * bool(space)}{move}{count}": (
+        f"wide_{move}({count}{f', {space!r}' * bool(space)})",
+        Atom(move, "", count, space == "shared"),
+    )
+    for move, spaces in (("load", ("", "shared")), ("store", ("", "shared", "streaming")))
+    for space in spaces
+    for count in range(1, MOST_LANES + 1)
+}
+UPDATES: Rows = {
+    f"{'shared_' * shared}atomic_{update}": (
+        f"atomic({update!r}, {'shared' if shared else 'global'!r})",
+        Atom("atomic", update, 0, shared),
+    )
+    for update in ("sum", "max", "min")
+    for shared in (False, True)
+}
+INSTRUCTIONS: Rows = {
+    **OF_NAMES,
+    **FUNCTIONS,
+    **MOVES,
+    **UPDATES,
+    **{n: (f"division({n!r})", Atom("division", op)) for n, op in (("div", "floordiv"), ("mod", "mod"), ("ceil", "ceildiv"))},
+    **{name: (f"conversion({name!r})", Atom("conversion", name)) for name in CONVERSIONS},
+    **{f"shuffle_{way}": (f"shuffle({way!r})", Atom("shuffle", way)) for way in ("xor", "up", "down", "idx", "up_any", "down_any")},
+    "upto": ("counted()", Atom("upto")),
+    "constant": ("constant_memory()", Atom("constant")),
+    "shared": ("shared_memory(0)", Atom("shared")),
+}
