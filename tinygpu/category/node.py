@@ -151,12 +151,8 @@ def made(key: tuple[Any, ...], fields: tuple[Any, ...], bare: tuple[Any, ...], i
     same = cls(*bare)
     object.__setattr__(term, "other", None if same is term else same)
     object.__setattr__(term, "number", next(NUMBERS) if same is term else same.number)
-    parts, deep = 1, 0
-    for part in inside:
-        parts += part.parts
-        deep = part.deep if part.deep > deep else deep
-    object.__setattr__(term, "parts", parts)
-    object.__setattr__(term, "deep", deep + 1)
+    object.__setattr__(term, "parts", sum([part.parts for part in inside], 1))
+    object.__setattr__(term, "deep", max([part.deep for part in inside], default=0) + 1)
     return term
 
 
