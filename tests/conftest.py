@@ -86,17 +86,20 @@ def share(request: pytest.FixtureRequest) -> Share:
 
 
 @pytest.fixture
-def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
-    """`golden("errors/TG203.txt", text)`: the text is the one of that file of tests/golden, or with --update-golden becomes it."""
+def golden(request: pytest.FixtureRequest) -> Callable[[str | Path, str], None]:
+    """`golden("errors/TG203.txt", text)`: the text is the one of that file of tests/golden (or of the whole path that is given), or with
+    --update-golden becomes it."""
 
-    def check(name: str, text: str) -> None:
+    def check(name: str | Path, text: str) -> None:
         path = GOLDEN / name
         if request.config.getoption("--update-golden"):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
             return
-        assert path.exists(), f"no golden file tests/golden/{name}: run `make golden` and read what it wrote"
-        assert text == path.read_text(encoding="utf-8"), f"tests/golden/{name} differs: run `make golden` if the change is meant"
+        assert path.exists(), f"no golden file {path.relative_to(ROOT)}: run `make golden` and read what it wrote"
+        assert text == path.read_text(encoding="utf-8"), (
+            f"{path.relative_to(ROOT)} differs: run `make golden` if the change is meant"
+        )
 
     return check
 

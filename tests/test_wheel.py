@@ -30,31 +30,21 @@ def installed(tmp_path_factory) -> Path:
         elif source.exists():
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(source, target)
-    build = [
-        sys.executable,
-        "-m",
-        "pip",
-        "wheel",
-        "--quiet",
-        "--no-deps",
-        "--no-build-isolation",
-        "-w",
-        str(base / "dist"),
-        str(base / "source"),
-    ]
+    pip = [sys.executable, "-m", "pip"]
+    build = [*pip, "wheel", "--quiet", "--no-deps", "--no-build-isolation", "-w", str(base / "dist"), str(base / "source")]
     done = subprocess.run(build, capture_output=True, text=True, cwd=base)
     assert done.returncode == 0, done.stderr
     (wheel,) = (base / "dist").glob("tinygpu-*.whl")
-    install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(base / "site"), str(wheel)]
+    install = [*pip, "install", "--quiet", "--no-deps", "--target", str(base / "site"), str(wheel)]
     subprocess.run(install, check=True, capture_output=True, cwd=base)
     shutil.rmtree(base / "source")
     return base
 
 
-def use(installed: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def use(installed: Path, *arguments: str, start: tuple[str, str] = ("-m", "tinygpu")) -> subprocess.CompletedProcess[str]:
     """`python -m tinygpu …` of the installed wheel, in a folder of its own."""
     env = {**os.environ, "PYTHONPATH": str(installed / "site"), "PYTHONSAFEPATH": "1"}
-    return subprocess.run([sys.executable, "-m", "tinygpu", *arguments], cwd=installed, env=env, capture_output=True, text=True)
+    return subprocess.run([sys.executable, *start, *arguments], cwd=installed, env=env, capture_output=True, text=True)
 
 
 def test_it_holds_what_it_needs_and_nothing_else(installed):
@@ -70,10 +60,7 @@ def test_it_holds_what_it_needs_and_nothing_else(installed):
 
 
 def test_it_is_the_wheel_that_runs(installed):
-    env = {**os.environ, "PYTHONPATH": str(installed / "site"), "PYTHONSAFEPATH": "1"}
-    done = subprocess.run(
-        [sys.executable, "-c", "import tinygpu; print(tinygpu.__file__)"], env=env, capture_output=True, text=True, cwd=installed
-    )
+    done = use(installed, start=("-c", "import tinygpu; print(tinygpu.__file__)"))
     assert Path(done.stdout.strip()).parent == installed / "site" / "tinygpu"
 
 

@@ -15,24 +15,18 @@ import pytest
 
 from benchmarks import broken, cases, cpu, gate, peers_torch, rounds
 from benchmarks.case import Case, arrays, differs, exact
-from tests.conftest import ROOT
+from tests.program.library import SPECS, works_alone
 from tinygpu import pipeline
-from tinygpu.category.term import SHUFFLES, App, walk
 from tinygpu.model.machine import Machine
-from tinygpu.program.step import Assign, Sync, steps
+from tinygpu.model.op import Op
+from tinygpu.program.step import Sync, steps
 from tinygpu.simulate.reference import reference
-
-SPECS = sorted((ROOT / "specs").glob("*.tgpu"))
 
 
 def cooperates(machine: Machine) -> bool:
     """Whether threads or launches of the machine work together."""
     program = pipeline.program(machine)
-    all_steps = [s for launch in program.launches for s in steps(launch.body)]
-    if len(program.launches) > 1 or program.shared or any(isinstance(s, Sync) for s in all_steps):
-        return True
-    values = [s for s in all_steps if isinstance(s, Assign)]
-    return any(s.atomic or any(isinstance(t, App) and t.op in SHUFFLES for t in walk(s.value)) for s in values)
+    return len(program.launches) > 1 or not works_alone(program)
 
 
 @pytest.mark.parametrize("path", SPECS, ids=lambda p: p.stem)
@@ -42,15 +36,20 @@ def test_every_machine_whose_threads_cooperate_is_timed(path: Any) -> None:
             assert any(case.spec == path.stem and case.takes(machine) for case in cases.CASES), f"no case times {machine.title}"
 
 
+def small(case: Case) -> tuple[Op, dict[str, int], dict[str, Any], Any]:
+    """The op of a case, with few elements, and what is right of them."""
+    op = next(m for m in pipeline.load(case.path()).machines if case.takes(m)).op
+    sizes = dict(zip(case.sizes, (6, 5, 4, 3, 2), strict=False))
+    inputs, outputs = arrays(op, case, sizes)
+    return op, sizes, inputs, exact(op, case, inputs, outputs)
+
+
 @pytest.mark.parametrize("case", cases.CASES, ids=lambda c: c.name)
 def test_peers_compute_the_equation(case: Case) -> None:
-    machine = next(m for m in pipeline.load(case.path()).machines if case.takes(m))
-    assert {*machine.op.sizes} == {*case.sizes}
-    sizes = dict(zip(case.sizes, (6, 5, 4, 3, 2), strict=False))
-    inputs, outputs = arrays(machine.op, case, sizes)
-    want = reference(machine.op, sizes, inputs)
-    right = exact(machine.op, case, inputs, outputs)
-    assert not differs(tuple(want[t.name] for t in machine.op.outputs), right)
+    op, sizes, inputs, right = small(case)
+    assert {*op.sizes} == {*case.sizes}
+    want = reference(op, sizes, inputs)
+    assert not differs(tuple(want[t.name] for t in op.outputs), right)
     if case.plain is not None:
         made = case.plain(inputs)
         assert not differs(made if isinstance(made, tuple) else (made,), right)
@@ -62,12 +61,10 @@ def test_torch_computes_the_equation() -> None:
     timed = [case for case in cases.CASES if case.op in known]
     assert {*known} == {case.op for case in timed}
     for case in timed:
-        machine = next(m for m in pipeline.load(case.path()).machines if case.takes(m))
-        sizes = dict(zip(case.sizes, (6, 5, 4, 3, 2), strict=False))
-        inputs, outputs = arrays(machine.op, case, sizes)
+        _, sizes, inputs, right = small(case)
         made = known[case.op]({n: torch.from_numpy(a) if getattr(a, "shape", ()) else a for n, a in (inputs | sizes).items()})
         made = made if isinstance(made, tuple) else (made,)
-        assert not differs(tuple(m.numpy() for m in made), exact(machine.op, case, inputs, outputs)), case.name
+        assert not differs(tuple(m.numpy() for m in made), right), case.name
 
 
 def test_names_of_cases_are_different_and_reasons_are_of_machines() -> None:

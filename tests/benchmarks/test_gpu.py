@@ -86,11 +86,7 @@ print("status", status)
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    pytest.importorskip("cuda.core", reason="cuda-core is not installed: pip install 'tinygpu[cuda]'")
-    made = fake_driver.built(tmp_path_factory.mktemp("driver"))
-    if made is None:
-        pytest.skip("no C compiler on Linux to build the stand-in with")
-    return made
+    return fake_driver.built(tmp_path_factory.mktemp("driver"))
 
 
 def played(folder, broken, *arguments):

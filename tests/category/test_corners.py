@@ -7,6 +7,7 @@ The one idea: a corner that no machine reaches today is reached by the next one.
 from __future__ import annotations
 
 import math
+import random
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from tinygpu.category.decide import holds
 from tinygpu.category.dtype import nearest
 from tinygpu.category.evaluate import evaluate, number
 from tinygpu.category.known import Known
-from tinygpu.category.linear import divide, polynomial, term_of
+from tinygpu.category.linear import as_written, divide, joined, polynomial, term_of
 from tinygpu.category.number import load, outside_dtype, rounded
 from tinygpu.category.region import Region
 from tinygpu.category.simplify import Rule, common_factors, simplify
@@ -158,3 +159,23 @@ CASTS = [(App("abs", (Var("a", "i32"),), "i32"), -5, 5), (App("cast", (Var("a", 
 @pytest.mark.parametrize(("term", "at", "want"), CASTS, ids=str)
 def test_casts(term: Term, at: Any, want: Any) -> None:
     assert values(term, {"a": np.bool_(at) if isinstance(at, bool) else np.int32(at)}) == want
+
+
+def digits(chance: random.Random) -> Term:
+    """Digits of i and j with weights, some of them those of a numeral."""
+    total: Term = Const(chance.randint(-3, 3))
+    for _ in range(chance.randint(1, 5)):
+        e = Var(chance.choice("ij")) + chance.randint(-2, 2) * Var("j")
+        a, m, c = chance.choice((1, 2, 4)), chance.choice((2, 3, 4)), chance.choice((-2, 1, 3))
+        total = total + e // (a * m) * (c * m) + e // a % m * (c if chance.random() < 0.8 else 1)
+    return total
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_digits_that_are_put_together_are_the_same_number(seed: int) -> None:
+    """(Machines of many digits are in `tests/meaning/right`.)"""
+    term = digits(random.Random(seed))
+    short = as_written(joined(polynomial(term)))
+    for i in range(-7, 26, 3):
+        for j in range(-5, 12):
+            assert evaluate(term, {"i": i, "j": j}) == evaluate(short, {"i": i, "j": j})

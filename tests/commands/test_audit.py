@@ -4,34 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
-from tinygpu.pipeline import Proof, check, load, load_text, program
-from tinygpu.proof.assumed import AXIOMS, axioms, numerics_of
-
-SPECS = Path(__file__).resolve().parents[2] / "specs"
-
-
-def rests_on(name: str, machine: str) -> tuple[str, ...]:
-    return axioms(program(load(SPECS / f"{name}.tgpu").spec.machine(machine)))
-
-
-def test_axioms_are_those_of_the_steps() -> None:
-    assert rests_on("saxpy", "saxpy_scalar") == ()
-    assert rests_on("saxpy", "saxpy_v4") == ("wide access",)
-    assert set(rests_on("dot", "dot_atomic")) >= {
-        "launches in order",
-        "barrier",
-        "shuffle",
-        "atomic update",
-        "shared memory",
-        "lanes",
-    }
-    assert "atomic update" not in rests_on("dot", "dot_two") and "barrier" not in rests_on("online_softmax", "online_warp")
-    assert {"powers", "limits of functions"} <= set(rests_on("online_softmax", "online_thread"))
-    assert "powers" not in rests_on("welford", "welford_thread")
+from tests.program.library import proof_of, shipped
+from tinygpu.pipeline import load_text, program
+from tinygpu.proof.assumed import AXIOMS, numerics_of
 
 
 def test_every_axiom_has_a_source() -> None:
@@ -51,7 +29,7 @@ def test_every_axiom_has_a_source() -> None:
     ],
 )
 def test_what_is_bitwise_and_what_is_not(name: str, machine: str, outputs: str) -> None:
-    found = numerics_of(program(load(SPECS / f"{name}.tgpu").spec.machine(machine)))
+    found = numerics_of(shipped(name, machine))
     assert set(found.outputs.values()) == {outputs}
     assert ("to the bit" in found.sentence or "exact" in found.sentence) == (outputs == "bitwise")
 
@@ -88,9 +66,7 @@ machine m : o {
 def test_what_is_said_of_numbers_follows_from_the_program(equation: str, written: str, word: str) -> None:
     inputs = ", ".join(t for t in ("x: f32[n]", "y: f32[n]", "a: f32") if t[0] in equation)
     text = BY_HAND.replace("INPUTS", inputs).replace("EQUATION", equation).replace("PROGRAM", written.replace("E", "g*64 + t"))
-    (machine,) = load_text(text).machines
-    assert isinstance(check(machine), Proof)
-    found = numerics_of(program(machine))
+    found = numerics_of(proof_of(text).program)
     assert found.outputs == {"z": word}
     assert ("as the equation is written" in found.sentence) == (word == "in order")
     assert ("as the program is written" in found.sentence) == (word == "over the reals")
@@ -100,15 +76,15 @@ def test_what_is_said_of_numbers_follows_from_the_program(equation: str, written
 def test_of_a_program_as_text_the_same_is_said(name: str, machine: str) -> None:
     from tinygpu.program.render import standalone
 
-    derived = program(load(SPECS / f"{name}.tgpu").spec.machine(machine))
+    derived = shipped(name, machine)
     (given,) = load_text(standalone(derived)).machines
     assert numerics_of(program(given)) == numerics_of(derived) and {*numerics_of(derived).outputs.values()} == {"in order"}
 
 
 def test_sums_of_floats_by_atomics_and_functions_are_said() -> None:
-    assert numerics_of(program(load(SPECS / "dot.tgpu").spec.machine("dot_atomic"))).atomic
-    assert not numerics_of(program(load(SPECS / "histogram.tgpu").spec.machine("histogram_atomic"))).atomic
-    assert "exp" in numerics_of(program(load(SPECS / "online_softmax.tgpu").spec.machine("attend_thread[op=attend]"))).functions
+    assert numerics_of(shipped("dot", "dot_atomic")).atomic
+    assert not numerics_of(shipped("histogram", "histogram_atomic")).atomic
+    assert "exp" in numerics_of(shipped("online_softmax", "attend_thread[op=attend]")).functions
 
 
 def test_the_ledger_as_data(run: Callable[..., tuple[int, str, str]]) -> None:

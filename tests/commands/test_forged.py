@@ -18,44 +18,9 @@ from tinygpu.proof.summary import INTRODUCES
 from tinygpu.validate.cpu import findings
 from tinygpu.validate.launcher import Expected
 
-COPY = """op cp(x: f32[n]) -> (y: f32[n]) {
-  y[i] = x[i]
-}
-
-machine m : cp {
-  work grid = (g: ceil(n / 32)), block = (t: 32)
-  program {
-    y[g*32 + t] = x[g*32 + t] if g*32 + t < n
-  }
-}
-"""
-ALONE = """
-machine m_1 : cp {
-  work grid = (g: ceil(n / 32)), block = (t: 32)
-  program {
-    y[g*32 + t] = x[g*32 + t] if g*32 + t < n
-  }
-}
-"""
-SOME = """
-machine m_1 : cp where n == 100000 {
-  work grid = (g: 3125), block = (t: 32)
-  program {
-    y[g*32 + t] = x[g*32 + t]
-  }
-}
-"""
-OTHER = """op dec(x: f32[n]) -> (y: f32[n]) {
-  y[i] = x[i] - 1
-}
-
-machine d : dec {
-  work grid = (g: ceil(n / 32)), block = (t: 32)
-  program {
-    y[g*32 + t] = x[g*32 + t] - 1 if g*32 + t < n
-  }
-}
-"""
+FILES = Path(__file__).parent / "forged"
+COPY, *MORE, OTHER = ((FILES / f"{name}.tgpu").read_text(encoding="utf-8") for name in ("copy", "alone", "some", "other"))
+ALONE, SOME = (f"\n{text}" for text in MORE)  # a second machine of a file
 M, D = ("m", (), "cp"), ("d", (), "dec")
 
 

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from tests.program.library import proof_of
 from tinygpu import cli, pipeline
 from tinygpu.commands import common, together
 from tinygpu.commands.common import LARGEST
@@ -76,9 +77,6 @@ def test_processes_are_as_many_as_asked_for_but_not_thousands(monkeypatch):
 
 @pytest.mark.parametrize("lanes", [128, 129, 256, 1 << 20])
 def test_a_vector_that_no_thread_can_hold_is_a_loop(lanes):
-    (machine,) = pipeline.load_text(VECTOR.replace("LANES", str(lanes))).machines
-    proof = pipeline.check(machine)
-    assert isinstance(proof, pipeline.Proof)
-    ready = [pipeline.built(proof, machine)]
+    ready = [pipeline.built(proof_of(VECTOR.replace("LANES", str(lanes))))]
     text, found = pipeline.read_back("m.tgpu", ready)
     assert not found and ("load128(" in text) == (lanes == 128)

@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.conftest import ROOT, Share
+from tests.conftest import Share
 from tests.emit import interpreter
 from tests.emit.hand_programs import transpose
 from tests.emit.interpreter import BlockMemory, Pointer
-from tests.program.library import edges
+from tests.program.library import STEMS, edges, library, machine
 from tinygpu.category.dtype import BYTES
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.layout import Layout
@@ -36,7 +36,7 @@ from tinygpu.cost.warps import Tally, tally
 from tinygpu.derive.unpack import unpack
 from tinygpu.emit.cuda import cuda_source
 from tinygpu.hardware.arch import CPU
-from tinygpu.pipeline import load, program
+from tinygpu.pipeline import program
 from tinygpu.program.arrays import arrays, shared_places
 from tinygpu.program.step import Program
 from tinygpu.simulate.inputs import random_inputs
@@ -222,7 +222,7 @@ def compared(made: Program, sizes: dict[str, int], monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.parametrize(("spec", "name", "sizes"), TILES, ids=lambda v: v if isinstance(v, str) else "")
 def test_the_text_moves_what_is_counted(spec: str, name: str, sizes: dict[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
-    compared(unpack(program(getattr(load(ROOT / "specs" / f"{spec}.tgpu"), name))), sizes, monkeypatch)
+    compared(unpack(program(machine(spec, name))), sizes, monkeypatch)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=repr)
@@ -231,10 +231,10 @@ def test_banks_of_every_layout(layout: Layout, monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.sampled
-@pytest.mark.parametrize("spec", sorted(path.stem for path in (ROOT / "specs").glob("*.tgpu")))
+@pytest.mark.parametrize("spec", STEMS)
 def test_every_machine(spec: str, monkeypatch: pytest.MonkeyPatch, share: Share) -> None:
     """And it leaves what the simulator leaves, to the bit."""
-    for made in (unpack(program(m)) for m in share(load(ROOT / "specs" / f"{spec}.tgpu").machines) if m.arch != CPU):
+    for made in (unpack(program(m)) for m in share(library(spec)) if m.arch != CPU):
         for bits, sizes in zip((32, 64), few(made), strict=False):
             compared(made, sizes, monkeypatch, bits)
 

@@ -7,19 +7,20 @@ The one idea: a note that nothing provokes says nothing, and a shipped machine t
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import GOLDEN, ROOT
+from tests.program.library import STEMS, library
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.term import reads
 from tinygpu.commands.costs import MOST
 from tinygpu.commands.explain import pages
 from tinygpu.commands.specs import usual_sizes
-from tinygpu.cost.measure import measure
+from tinygpu.cost.measure import Assembled, filled, measure
 from tinygpu.cost.notes import RULES, notes
-from tinygpu.cost.predict import Assembled, filled
 from tinygpu.diagnostic import Diagnostic
 from tinygpu.hardware.arch import CPU, device_named
 from tinygpu.model.machine import Machine
@@ -50,15 +51,12 @@ def at_of(text: str) -> str:
 
 
 @pytest.mark.parametrize("path", NOTES, ids=lambda p: p.stem)
-def test_the_note(path: Path, request: pytest.FixtureRequest) -> None:
-    text, golden = path.read_text(encoding="utf-8"), path.with_suffix(".txt")
+def test_the_note(path: Path, golden: Callable[[Path, str], None]) -> None:
+    text = path.read_text(encoding="utf-8")
     found = noted(text, path.name, at_of(text))
     assert path.stem[:5] in {d.code for d in found}, [d.code for d in found]
     assert all(d.verdict == "note" and d.span.line and d.labels[0].text and d.helps for d in found)
-    shown = "\n\n".join(render(d, {path.name: text}) for d in found) + "\n"
-    if request.config.getoption("--update-golden"):
-        golden.write_text(shown, encoding="utf-8")
-    assert shown == golden.read_text(encoding="utf-8"), "run with --update-golden if the change is meant"
+    golden(path.with_suffix(".txt"), "\n\n".join(render(d, {path.name: text}) for d in found) + "\n")
 
 
 @pytest.mark.parametrize("path", NOTES, ids=lambda p: p.stem)
@@ -89,12 +87,12 @@ def moderate(machine: Machine) -> dict[str, int]:
 
 
 @pytest.mark.sampled
-@pytest.mark.parametrize("spec", sorted(path.stem for path in (ROOT / "specs").glob("*.tgpu")))
+@pytest.mark.parametrize("spec", STEMS)
 def test_the_notes_on_the_shipped_machines(spec: str, golden) -> None:
     """At moderate sizes, on an H100, without the assembler."""
     device, lines = device_named("h100"), []
     assert device is not None
-    for machine in (m for m in load(ROOT / "specs" / f"{spec}.tgpu").machines if m.arch != CPU):
+    for machine in (m for m in library(spec) if m.arch != CPU):
         cost = measure(program(machine), moderate(machine))
         at = ", ".join(f"{name}={value}" for name, value in cost.sizes.items())
         said = [concise(d).split(": ", 1)[-1] for d in notes(cost, device, filled(cost, device.arch, device, ()))]

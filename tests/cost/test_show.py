@@ -10,21 +10,20 @@ import json
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.program import library
 from tinygpu.cli import main
 from tinygpu.cost.closed import shown
-from tinygpu.cost.measure import measure
-from tinygpu.cost.predict import Assembled, bounds, filled, without_caches
+from tinygpu.cost.measure import Assembled, bounds, filled, measure, without_caches
 from tinygpu.cost.table import page
 from tinygpu.hardware import arch
 from tinygpu.hardware.arch import ARCHITECTURES, arch_named, device_named, devices, resident, room_of
-from tinygpu.pipeline import load, program
+from tinygpu.pipeline import program
 
 BIG = {"M": 4096, "N": 4096, "K": 4096}
 
 
 def cost_of(spec: str, machine: str, sizes: dict[str, int]):
-    return measure(program(getattr(load(ROOT / "specs" / f"{spec}.tgpu"), machine)), sizes)
+    return measure(program(library.machine(spec, machine)), sizes)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,9 @@ The one idea: what a stage changes is where a value is read from, so whatever th
 from __future__ import annotations
 
 import random
+import re
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -16,9 +18,8 @@ from tinygpu.derive.derive import derive
 from tinygpu.diagnostic import TinygpuError
 from tinygpu.program.step import Assign, Program, Sync, steps
 
-
-def program(source: str, title: str = "m") -> Program:
-    return derive(machines(source)[title])
+TEXT = (Path(__file__).parent / "stages.tgpu").read_text(encoding="utf-8")
+STAGED = {title: int(count) for count, title in re.findall(r"# barriers: (\d+)\nmachine (\w+)", TEXT)}
 
 
 def barriers(one: Program) -> int:
@@ -30,24 +31,12 @@ def right(one: Program, count: int = 5) -> None:
         assert not agrees(one, sizes, seed)
 
 
-@pytest.mark.parametrize(("value", "count"), [("sum[k] s[i] * A[i, k] * B[k, j]", 3), ("s[i] * (sum[k] A[i, k] * B[k, j])", 4)])
-def test_a_barrier_after_the_last_read_serves_all_tiles(value: str, count: int) -> None:
-    one = program(f"""
-      op scaled(A: f32[M, K], B: f32[K, N], s: f32[M]) -> (C: f32[M, N]) {{
-        C[i, j] = {value}
-      }}
-
-      machine m : scaled {{
-        work    grid = (g), block = (ty: 4, tx: 4)
-        compute i = (io, ty), j = (g, tx), k = (ko, ki: 4)
-        time    io, ko, ki
-        stage s[i] at io in shared
-        stage A[i, k] at ko in shared
-        stage B[k, j] at ko in shared
-      }}
-    """)
-    right(one)
-    assert barriers(one) == count
+@pytest.mark.parametrize("title", STAGED)
+def test_what_is_staged_is_what_is_read_and_waits_no_more_than_it_has_to(title: str) -> None:
+    one = derive(machines(TEXT)[title])
+    right(one, 8)
+    assert barriers(one) == STAGED[title]
+    assert "p" not in one.locals, "p is computed where q is, and nowhere else"
 
 
 FOLDS = """
@@ -85,124 +74,10 @@ def test_a_tail_is_asked_about_unless_the_fills_make_it_the_unit(value: str, dty
     source = FOLDS.format(value=value, dtype=dtype, more=more)
     if "k <= i" in value:
         source = source.replace(") {\n  C", ") where M <= K {\n  C")
-    one = program(source)
+    one = derive(machines(source)["m"])
     updates = [s for launch in one.launches for s in steps(launch.body) if isinstance(s, Assign) and s.update]
     assert {"K" in str(s.guard) or "'i'" in str(s.guard) or "ki" in str(s.guard) for s in updates} == {asked}
     right(one)
-
-
-def test_two_pads_are_two_fills() -> None:
-    one = program("""
-      op edges(x: f32[n]) -> (y: f32[n]) {
-        y[i] = x[i - 1 | 0] + x[i + 1 | 1]
-      }
-
-      machine m : edges {
-        work    grid = (g), block = (t: 8)
-        compute i = (g, t)
-        stage x[a] at block in shared
-      }
-    """)
-    right(one)
-
-
-VALUES = """
-op change(x: f32[R, N]) -> (d: f32[R]) {
-  m[r] = max[j] x[r, j]
-  d[r] = m[r] - m[r - 1 | 0]
-}
-
-machine rows : change {
-  work    grid = (g), block = (t: 8)
-  compute r = (g, t)
-  time    j
-  stage m[a] at block in shared
-}
-
-op twice(x: f32[n]) -> (y: f32[n]) {
-  s[i] = exp(x[i])
-  p[i] = s[i] + s[i + 1 | 0]
-  y[i] = p[i] * p[i - 1 | 1]
-}
-
-machine inner : twice {
-  work    grid = (g), block = (t: 8)
-  compute i = (g, t)
-  stage s[a] at block in shared
-}
-
-machine outer : twice {
-  work    grid = (g), block = (t: 8)
-  compute i = (g, t)
-  stage p[a] at block in shared
-}
-
-machine all_three : twice {
-  work    grid = (g), block = (t: 8)
-  compute i = (g, t)
-  stage x[a] at block in shared
-  stage s[a] at block in shared
-  stage p[a] at block in shared
-}
-
-machine in_turns : twice {
-  work    grid = (g), block = (t: 8)
-  compute i = (g, c: 3, t)
-  time    c
-  stage x[a] at block in shared
-  stage s[a] at c in shared
-  stage p[a] at c in shared {
-    compute  a = (h, t)
-    register h
-  }
-}
-"""
-
-
-@pytest.mark.parametrize(("title", "count"), [("rows", 1), ("inner", 1), ("outer", 1), ("all_three", 3), ("in_turns", 4)])
-def test_values_of_equations_are_staged(title: str, count: int) -> None:
-    one = program(VALUES, title)
-    right(one, 8)
-    assert barriers(one) == count
-
-
-def test_folds_in_what_is_staged() -> None:
-    one = program("""
-      op chain(x: f32[M, N]) -> (y: f32[M, N]) {
-        p[i, j] = (sum[k < 3] x[i + k - 1, j | 0]) + x[i, j]
-        q[i, j] = (sum[k < 3] p[i + k - 1, j + 3 | 0]) + p[i, j]
-        y[i, j] = q[i + 1, j + 2 | 1] + q[i, j]
-      }
-
-      machine m : chain {
-        work    grid = (bi, bj), block = (ti: 4, tj: 4)
-        compute i = (bi, ti), j = (bj, tj)
-        time    k
-        stage x[a, b] at block in shared
-        stage q[a, b] at block in shared
-      }
-    """)
-    right(one, 8)
-    assert "p" not in {s.name for s in one.locals.values()}, "p is computed where q is, and nowhere else"
-
-
-def test_a_tile_is_filled_again_for_each_loop_that_reads_it() -> None:
-    one = program("""
-      op softmax(x: f32[R, N]) -> (y: f32[R, N]) where N >= 1 {
-        m[r]    = max[j] x[r, j]
-        s[r]    = sum[j] exp(x[r, j] - m[r])
-        y[r, j] = exp(x[r, j] - m[r]) / s[r]
-      }
-
-      machine m : softmax {
-        work    grid = (g), block = (w: 2, lane: 32)
-        compute r = (g, w), j = (c, lane)
-        time    c
-        stage x[r, j] at c in shared
-      }
-    """)
-    right(one)
-    assert barriers(one) == 6
 
 
 OPS = (  # inputs, equation, accesses that may be staged, precondition

@@ -3,51 +3,36 @@ where a program is given, or shares what it computes, and the op is a tile of pr
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from tests.program.library import agrees, edges
+from tests.program.library import SPECS, agrees, edges, machine, works_alone
 from tinygpu import pipeline
 from tinygpu.derive.sequential import pointwise
 from tinygpu.emit.cpu import cpu_kernels
-from tinygpu.model.machine import Machine
-from tinygpu.program.step import Array, Sync
 from tinygpu.proof.kernel import Proof, prove
 from tinygpu.schedule.cpu import on_cpu, tiled
 
-SPECS = Path(__file__).resolve().parents[2] / "specs"
-MACHINES = {(path.stem, m.title): m for path in sorted(SPECS.glob("*.tgpu")) for m in pipeline.load(path).machines}
-OPS = {f"{spec}, {m.op.name}": m for (spec, _), m in MACHINES.items()}
+OPS = {f"{path.stem}, {m.op.name}": m for path in SPECS for m in pipeline.load(path).machines}
 TILES = [("matmul_ring", "matmul_ring"), ("matmul_ring", "matmul_ring_three"), ("mlp", "mlp_fused")]
-
-
-def alone(machine: Machine) -> bool:
-    return not any(isinstance(s, Sync) or (isinstance(s, Array) and s.owner == "block") for s in pipeline.program(machine).steps)
 
 
 @pytest.mark.parametrize("op", OPS)
 def test_every_op_is_a_machine(op: str) -> None:
     machine = pointwise(OPS[op])
-    assert alone(machine)
-    assert isinstance(prove(pipeline.program(machine)), Proof)
+    assert works_alone(pipeline.program(machine)) and isinstance(prove(pipeline.program(machine)), Proof)
 
 
 @pytest.mark.parametrize(("spec", "title"), TILES)
 def test_products_that_give_their_program_are_tiles_on_a_cpu(spec: str, title: str) -> None:
-    machine = MACHINES[spec, title]
-    (single,) = pipeline.singles(machine)
-    assert not alone(machine) and tiled(single) and isinstance(prove(single), Proof)
+    given = machine(spec, title)
+    (single,) = pipeline.singles(given)
+    assert not works_alone(pipeline.program(given)) and tiled(single) and isinstance(prove(single), Proof)
     assert "lanes_add_f32(acc" in cpu_kernels(next(on_cpu(single)))
-    assert single.op == machine.op and single.workspaces == pipeline.program(pointwise(machine)).workspaces
+    assert single.op == given.op and single.workspaces == pipeline.program(pointwise(given)).workspaces
     for seed, sizes in enumerate(edges(single, 3)):
         assert not agrees(single, sizes, seed)
 
 
-def test_what_is_no_product_is_run_as_it_is_given() -> None:
-    for spec, title in (("histogram", "histogram_atomic"), ("scan", "scan_three"), ("by_hand", "row_sum_by_hand")):
-        assert not list(pipeline.singles(MACHINES[spec, title]))
-
-
-def test_threads_that_do_not_work_together_need_no_other_program() -> None:
-    assert not list(pipeline.singles(MACHINES["matmul", "matmul_tile"]))
+def test_what_is_no_product_is_run_as_it_is_given_and_so_are_threads_that_work_alone() -> None:
+    given = (("histogram", "histogram_atomic"), ("scan", "scan_three"), ("by_hand", "row_sum_by_hand"), ("matmul", "matmul_tile"))
+    assert not any([*pipeline.singles(machine(*names))] for names in given)

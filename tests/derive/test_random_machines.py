@@ -12,13 +12,12 @@ from math import prod
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.program.library import agrees, machines, reread
+from tests.program.library import agrees, machines, reread, works_alone
 from tinygpu.category.evaluate import evaluate
-from tinygpu.category.term import App, walk
 from tinygpu.derive.derive import derive
 from tinygpu.derive.sequential import sequential
 from tinygpu.model.machine import Machine
-from tinygpu.program.step import Array, Assign, Program, Sync
+from tinygpu.program.step import Program
 
 Factor = tuple[str, str, int | None]
 OPS = {  # name: the op, its indices that are only ever of outputs, and those that are folded somewhere
@@ -112,18 +111,6 @@ def runs(machine: Machine, data: st.DataObject, text: str) -> Program:
         if all(evaluate(guard, sizes) for guard in program.where):
             assert not agrees(program, sizes, seed), text
     return program
-
-
-def works_alone(program: Program) -> bool:
-    """Whether no step of a program is about other threads."""
-    for step in program.steps:
-        if isinstance(step, Sync) or (isinstance(step, Array) and step.owner == "block"):
-            return False
-        if isinstance(step, Assign):
-            shuffles = any(isinstance(t, App) and t.op.startswith("shuffle") for t in walk(step.value))
-            if step.atomic or shuffles:
-                return False
-    return True
 
 
 @settings(max_examples=80)

@@ -6,11 +6,10 @@ Comes in: machines of the library. Goes out: the arrays that caches need not kee
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
-from tinygpu import pipeline
+from tests.program.library import shipped
 from tinygpu.derive.unpack import unpack
 from tinygpu.emit.cuda import cuda_source
 from tinygpu.program.arrays import once
@@ -27,9 +26,8 @@ ONCE = {
 
 
 @pytest.mark.parametrize(("spec", "machine"), ONCE)
-def test_what_is_touched_once(root: Path, spec: str, machine: str) -> None:
-    programs = map(pipeline.program, pipeline.load(root / "specs" / f"{spec}.tgpu").machines)
-    program = unpack(next(p for p in programs if p.name == machine))
+def test_what_is_touched_once(spec: str, machine: str) -> None:
+    program = unpack(shipped(spec, machine))
     assert [once(program, number) for number in range(len(program.launches))] == ONCE[spec, machine]
     stored = set(re.findall(r"streaming_store\d+\((\w+)", cuda_source(program)))
     assert stored == set().union(*ONCE[spec, machine]) & {t.name for t in program.op.outputs}

@@ -7,6 +7,7 @@ number is its digits, so another order of the digits is another order of the til
 from __future__ import annotations
 
 from itertools import product
+from pathlib import Path
 
 from tests.program.library import shipped
 from tinygpu import pipeline
@@ -16,23 +17,6 @@ from tinygpu.program.step import Assign, For, Program, steps
 from tinygpu.proof.kernel import Proof
 
 SIZES = {"M": 1500, "N": 700, "K": 20}
-MORTON = """
-op matmul(A: f32[M, K], B: f32[K, N]) -> (C: f32[M, N]) {
-  C[i, j] = sum[k] A[i, k] * B[k, j]
-}
-
-machine matmul_morton : matmul {
-  work     grid = (gy, gx, y1: 2, x1: 2, y0: 2, x0: 2), block = (ty: 16, tx: 16)
-  compute  i = (gy, y1, y0, ty, ri: 4)
-           j = (gx, x1, x0, tx, rj: 4)
-           k = (ko, ki: 16)
-  time     ko, ki
-  register ri
-  vector   rj
-  stage A[i, k] at ko in shared { layout (k, i) pad 4 }
-  stage B[k, j] at ko in shared
-}
-"""
 
 
 def tiles(program: Program, rows: int, columns: int) -> list[tuple[int, int]]:
@@ -57,6 +41,6 @@ def test_rows_of_tiles_go_along_in_groups() -> None:
 
 
 def test_morton_is_interleaved_digits() -> None:
-    (machine,) = pipeline.load_text(MORTON).machines
+    (machine,) = pipeline.load(Path(__file__).parent / "morton.tgpu").machines
     assert isinstance(pipeline.check(machine), Proof)
     assert tiles(derive(machine), 64, 64)[:8] == [(0, 0), (0, 1), (1, 0), (1, 1), (0, 2), (0, 3), (1, 2), (1, 3)]

@@ -15,6 +15,7 @@ from typing import Any
 import numba
 import numpy as np
 
+from tests.program.library import machines
 from tinygpu import runtime
 from tinygpu.category.number import outside_dtype
 from tinygpu.category.to_numpy import evaluate
@@ -22,10 +23,8 @@ from tinygpu.derive.derive import derive
 from tinygpu.derive.unpack import unpack
 from tinygpu.emit.cpu import cpu_kernels
 from tinygpu.emit.python import identifier
-from tinygpu.model.elaborate import elaborate
 from tinygpu.program.step import Program
 from tinygpu.schedule.cpu import on_cpu
-from tinygpu.syntax.parse import parse
 
 Array = np.ndarray[Any, Any]
 COMPILED: dict[str, Callable[..., None]] = {}
@@ -33,12 +32,7 @@ COMPILED: dict[str, Callable[..., None]] = {}
 
 def programs(text: str) -> dict[str, Program]:
     """The program of every machine in the text, by title."""
-    return {machine.title: derive(machine) for machine in elaborate(parse(text, "test.tgpu")).machines}
-
-
-def program(text: str) -> Program:
-    (found,) = programs(text).values()
-    return found
+    return {title: derive(machine) for title, machine in machines(text).items()}
 
 
 def laid(built: Program) -> Program:

@@ -9,10 +9,9 @@ from functools import cache
 from pathlib import Path
 from types import ModuleType
 
-from tinygpu.derive.unpack import unpack
+from tests.program.library import unproved
 from tinygpu.emit.module import Built, emit
-from tinygpu.obligations.width import cpu_limits, limits
-from tinygpu.pipeline import load_text, program
+from tinygpu.pipeline import load_text
 from tinygpu.run.load import load
 
 WORK = "work grid = (g), block = (t: 64)\n  compute i = (g, t)"
@@ -21,8 +20,7 @@ SPECS = {path.stem: path.read_text(encoding="utf-8") for path in sorted((Path(__
 
 def built(spec: str, file: str = "names.tgpu") -> list[Built]:
     """What the machines of a text are emitted from; nothing is proved."""
-    every = [(machine, unpack(program(machine))) for machine in load_text(spec, file).machines]
-    return [Built(m, made, ("As in a test, nothing is proved.",), limits(made), cpu_limits=cpu_limits(made)) for m, made in every]
+    return unproved(load_text(spec, file).machines)
 
 
 def text(name: str) -> str:

@@ -14,8 +14,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from tinygpu.emit.module import Built, emit
-from tinygpu.pipeline import load_text, program
+from tests.emit.specs_for_launchers import built
+from tinygpu.emit.module import emit
+from tinygpu.pipeline import load_text
 from tinygpu.run.load import load
 from tinygpu.simulate.inputs import promised
 
@@ -24,11 +25,20 @@ HEAD = "op pick(k: i32, x: i32[n], w: i64[n], r: i32[n + 1], f: f32[n, m], h: bf
 BODY = "  y[i] = x[i] + k + i32(w[i]) + i32(r[i]) + (1 if b[i] and f[i, 0] > 0 and h[i] > 0 else 0) + i32(u[i])\n}\n"
 
 
+def spec(promise: str) -> str:
+    """Its text."""
+    return HEAD.replace("PROMISE", promise) + BODY + f"machine pick_m : pick {ONE}"
+
+
+def loaded(name: str, text: str) -> ModuleType:
+    """The module of a spec."""
+    return load(emit(f"{name}.tgpu", built(text, f"{name}.tgpu")), name)
+
+
 @cache
 def made(promise: str) -> ModuleType:
     """The module of an op that promises that, with every kind of input."""
-    machines = load_text(HEAD.replace("PROMISE", promise) + BODY + f"machine pick_m : pick {ONE}", "pick.tgpu").machines
-    return load(emit("pick.tgpu", [Built(m, program(m)) for m in machines]), "pick")
+    return loaded("pick", spec(promise))
 
 
 def arrays(n: int = 6, m: int = 2, **changed: object) -> dict[str, object]:
@@ -113,15 +123,13 @@ def test_nothing_is_checked_unless_somebody_asks():
     [
         ("k > 0", {"k": 0}, "k > 0; here k = 0, with n = 6, m = 2"),
         ("k < i32(n)", {"k": 6}, "k < i32(n); here k = 6, with n = 6, m = 2"),
-        ("k > 0 and all[t] (u[t] < 4)", {"k": 0}, "k > 0 and all[t < n] (u[t] < 4); here k = 0, with n = 6, m = 2"),
+        ("k > 0 and all[t] (u[t] < 4)", {"k": 0}, "k > 0; here k = 0, with n = 6, m = 2"),
         ("k != 4 or n == 5", {"k": 4}, "k != 4 or n == 5; here k = 4, with n = 6, m = 2"),
     ],
 )
 def test_what_is_said_of_scalars_is_checked_in_every_call(promise, broken, said):
     pick = made(promise.replace(" and ", ", ")).pick
     out = np.full(6, -5, np.int32)
-    if " and " in promise:
-        said = said.replace(" and all[t < n] (u[t] < 4)", "")
     for more in ({}, {"check_data": True}):
         with pytest.raises(ValueError) as caught:
             pick(**arrays(**broken), out=out, **more)
@@ -134,11 +142,11 @@ def test_what_is_said_of_scalars_is_checked_in_every_call(promise, broken, said)
 
 def test_data_is_checked_also_where_there_is_nothing_to_write():
     head = "op rows(W: f32[V, D], idx: i32[T]) -> (y: f32[T, D]) where V <= 2147483647, all[t] (0 <= idx[t] and idx[t] < i32(V)) {"
-    spec = (
+    rows = loaded(
+        "rows",
         head
-        + " y[t, d] = W[idx[t], d] }\nmachine m : rows { work grid = (t), block = (lane: 64)\n compute t = (t), d = (c, lane)\n time c }"
-    )
-    rows = load(emit("rows.tgpu", [Built(m, program(m)) for m in load_text(spec, "rows.tgpu").machines]), "rows").rows
+        + " y[t, d] = W[idx[t], d] }\nmachine m : rows { work grid = (t), block = (lane: 64)\n compute t = (t), d = (c, lane)\n time c }",
+    ).rows
     W, idx = np.ones((4, 0), np.float32), np.array([3, 4], np.int32)
     with pytest.raises(ValueError, match=r"here idx\[1\] = 4, with V = 4, D = 0, T = 2"):
         rows(W, idx, check_data=True)
@@ -151,15 +159,16 @@ def test_data_is_checked_also_where_there_is_nothing_to_write():
         rows(W, long, check_data=True)
 
 
-@pytest.mark.parametrize("promise", ["(sum[t] x[t]) > 0", "all[t < n] (f[t, 0] + 1.0 > 0)", "k > 0 and any[t] (x[t] == 0)"])
-def test_what_cannot_be_checked_is_refused_and_said(promise):
+UNCHECKED = {
+    "(sum[t] x[t]) > 0": "sum[t < n] x[t] > 0",
+    "all[t < n] (f[t, 0] + 1.0 > 0)": "all[t < n] (f[t, 0] + 1 > 0)",
+    "k > 0 and any[t] (x[t] == 0)": "any[t < n] (x[t] == 0)",
+}
+
+
+@pytest.mark.parametrize(("promise", "said"), UNCHECKED.items())
+def test_what_cannot_be_checked_is_refused_and_said(promise, said):
     call = made(promise).pick
-    said = (
-        promise.rpartition(" and ")[2]
-        .replace("(sum[t] x[t])", "sum[t < n] x[t]")
-        .replace("any[t]", "any[t < n]")
-        .replace("1.0", "1")
-    )
     with pytest.raises(ValueError) as caught:
         call(**arrays(), check_data=True)
     assert str(caught.value) == f"TG817 pick_m: check_data cannot check {said}: it stays an assumption. Call without check_data"
@@ -189,8 +198,9 @@ def test_arrays_on_a_gpu_are_copied_and_waited_for(monkeypatch):
 
 
 def test_a_family_hands_the_keyword_on():
-    spec = "op o[T in {f32, f64}](x: T[n]) -> (y: T[n]) where all[t] (x[t] > 0) { y[i] = x[i] }\n" + f"machine m : o {ONE}"
-    call = load(emit("o.tgpu", [Built(m, program(m)) for m in load_text(spec, "o.tgpu").machines]), "o").o
+    call = loaded(
+        "o", "op o[T in {f32, f64}](x: T[n]) -> (y: T[n]) where all[t] (x[t] > 0) { y[i] = x[i] }\n" + f"machine m : o {ONE}"
+    ).o
     for dtype in (np.float32, np.float64):
         assert call(np.ones(3, dtype), check_data=True).sum() == 3
         with pytest.raises(ValueError, match=r"here x\[2\] = -1.0"):
@@ -201,7 +211,7 @@ def test_a_family_hands_the_keyword_on():
                                      "all[t] (not b[t] or x[t]*2 - k > 0)", "all[t] (x[t] ^ 1 >= 0 and min(x[t], k) < i32(u[t]))"])  # fmt: skip
 def test_it_agrees_with_the_meaning_of_the_term(promise):
     """Small random integers: the launcher refuses exactly those of which the promise is false."""
-    op = load_text(HEAD.replace("PROMISE", promise) + BODY + f"machine pick_m : pick {ONE}", "pick.tgpu").machines[0].op
+    op = load_text(spec(promise)).machines[0].op
     chance, seen = np.random.default_rng(1), set()
     for _ in range(60):
         n = int(chance.integers(0, 4))

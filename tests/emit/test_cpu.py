@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from tests.comments import has_pieces, sizes_of
-from tests.emit.cpu_harness import called, kernel, laid, laid_kernels, program, programs, run
+from tests.emit.cpu_harness import called, kernel, laid, laid_kernels, programs, run
 from tests.emit.hand_programs import PROGRAMS
-from tests.program.library import TEXTS
+from tests.program.library import TEXTS, program
 from tinygpu.emit.cpu import cpu_kernels, cpu_name
 from tinygpu.program.step import Program
 from tinygpu.record import replace

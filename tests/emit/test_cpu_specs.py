@@ -4,13 +4,13 @@ threads of a block in phases, which a build of a proof alone has: one of each ki
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tests.conftest import Share
 from tests.emit.cpu_harness import run
+from tests.program.library import STEMS, library, machine
 from tinygpu import pipeline
 from tinygpu.category.to_numpy import evaluate
 from tinygpu.model.machine import Machine
@@ -19,7 +19,6 @@ from tinygpu.simulate.inputs import random_inputs
 from tinygpu.simulate.reference import reference
 from tinygpu.simulate.tolerance import tolerance
 
-SPECS = Path(__file__).resolve().parent.parent.parent / "specs"
 SIZES = {
     1: [(n,) for n in (0, 1, 2, 3, 4, 5, 7, 8, 31, 63, 64, 65, 127, 255, 256, 257, 1021, 1024, 1025, 8191, 8192, 8193, 16411)],
     2: [(0, 5), (5, 0), (1, 1), (1, 2), (2, 1), (3, 4), (7, 13), (63, 65), (64, 64), (129, 31), (5, 259), (257, 6), (32, 1024), (2, 8193)],
@@ -61,14 +60,14 @@ def judged(title: str, built: Program) -> int:
 
 
 @pytest.mark.sampled
-@pytest.mark.parametrize("spec", sorted(path.stem for path in SPECS.glob("*.tgpu")))
+@pytest.mark.parametrize("spec", STEMS)
 def test_every_machine_computes_its_equation(spec: str, share: Share) -> None:
-    for machine in share(pipeline.load(SPECS / f"{spec}.tgpu").machines):
-        assert judged(machine.title, shipped(machine)) >= 3, f"{machine.title}: too few sizes are admitted"
+    for one in share(library(spec)):
+        assert judged(one.title, shipped(one)) >= 3, f"{one.title}: too few sizes are admitted"
 
 
 @pytest.mark.parametrize(("spec", "title"), PHASES)
 def test_threads_in_phases_compute_their_equation(spec: str, title: str) -> None:
-    machine = next(m for m in pipeline.load(SPECS / f"{spec}.tgpu").machines if m.title == title)
-    built = pipeline.program(machine)
-    assert shipped(machine) != built and judged(title, built) >= 3
+    one = machine(spec, title)
+    built = pipeline.program(one)
+    assert shipped(one) != built and judged(title, built) >= 3

@@ -19,6 +19,7 @@ from benchmarks.machine_code import Report, compile_ptx, disassembler, gate, gat
 from tests.comments import has_pieces, matches, sizes_of
 from tests.emit.hand_programs import PROGRAMS, transpose
 from tests.emit.interpreter import ORDERS, run
+from tests.emit.test_cuda_prelude import needs_cuda
 from tests.program.library import TEXTS
 from tinygpu import pipeline
 from tinygpu.category.evaluate import evaluate
@@ -51,12 +52,6 @@ PIECES = {
     # index terms have the names of the equation: in `y[i, j]` the column is j, its first lane j0, and the place where x is read x1
     "conv": ("j0 = ix(ix(ix(h*32) + t)*4)", "j = ix(j0 + v)", "x1 = ix(ix(j + r) - 1)", "if x1 >= 0 and x1 < N else f32(0.0)"),
 }
-
-
-def needs_cuda() -> None:
-    """Skips, and says what is missing."""
-    pytest.importorskip("numba_cuda", reason="numba-cuda is not installed: pip install 'tinygpu[cuda]'")
-    pytest.importorskip("cuda.core", reason="cuda-core is not installed: pip install 'tinygpu[cuda]'")
 
 
 def of(path: Path) -> list[Program]:
@@ -200,33 +195,6 @@ def test_each_architecture_has_the_text_that_it_has_alone() -> None:
             alone, _ = cuda.compile_ptx(kernel, signature, cc=arch, launch_bounds=block_threads(launch))
             first, second = (re.sub(r"_?\w*B\d+\w*cw51cX\w*", "name", one) for one in (ptx, alone))  # names tell the architecture
             assert first.splitlines() == second.splitlines() and f".target sm_{arch[0]}{arch[1]}" in ptx
-
-
-@pytest.mark.parametrize(
-    ("layout", "wide"),
-    [(Layout(), True), (Layout(pad=4), True), (Layout(swizzle=(2, 2, 3)), True), (Layout(pad=1), False), (Layout(swizzle=(3, 1, 3)), False)],
-    ids=repr,
-)  # fmt: skip
-def test_what_is_wide_in_a_blocks_memory(layout: Layout, wide: bool) -> None:
-    """A pad that breaks rows and a swizzle of single elements are read one by one."""
-    made = pipeline.program(pipeline.load_text(TILE).machines[0])
-    (launch,) = made.launches
-    array, *rest = launch.body
-    laid = replace(made, launches=(replace(launch, body=(replace(array, layout=layout), *rest)),))  # type: ignore[type-var, call-arg]
-    assert [w.tensor for w in wide_accesses(laid)] == (["x", "s"] if wide else ["x"])
-
-
-TILE = """op copy(x: f32[256]) -> (y: f32[256]) { y[i] = x[i] }
-machine tile : copy {
-  work block = (t: 64)
-  program {
-    shared s: f32[8, 32]
-    for v < 4 in vector { s[t // 8, t % 8 * 4 + v] = x[t*4 + v] }
-    barrier
-    for c < 4 { y[c*64 + t] = s[(c*64 + t) // 32, (c*64 + t) % 32] }
-  }
-}
-"""
 
 
 def test_conditions_and_alignment_of_wide_accesses() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.program.library import proof_of
 from tinygpu import pipeline
 from tinygpu.cost.measure import measure
 from tinygpu.pipeline import Proof
@@ -19,9 +20,7 @@ NONE = {"n": 0, "m": 0}
 
 @pytest.fixture(params=MACHINES)
 def proof(request) -> Proof:
-    found = pipeline.check(MACHINES[request.param])
-    assert isinstance(found, Proof)
-    return found
+    return proof_of(MACHINES[request.param])
 
 
 def test_what_runs_where_extents_are_negative(proof):

@@ -25,8 +25,9 @@ from benchmarks.machine_code import (
     rewrites,
     slow,
 )
-from tests.conftest import ROOT, Share
+from tests.conftest import Share
 from tests.emit.hand_programs import PROGRAMS
+from tests.program.library import STEMS, library
 from tinygpu import pipeline
 from tinygpu.derive.unpack import unpack
 from tinygpu.emit.cuda import cuda_source
@@ -41,10 +42,10 @@ def test_examples_of_machine_code_hold() -> None:
 
 
 @pytest.mark.sampled
-@pytest.mark.parametrize("spec", sorted(path.stem for path in (ROOT / "specs").glob("*.tgpu")))
+@pytest.mark.parametrize("spec", STEMS)
 def test_every_machine_passes(spec: str, share: Share) -> None:
     pytest.importorskip("numba_cuda", reason="numba-cuda is not installed: pip install 'tinygpu[cuda]'")
-    machines = share(pipeline.load(ROOT / "specs" / f"{spec}.tgpu").machines)
+    machines = share(library(spec))
     some = [unpack(pipeline.program(m)) for m in machines if m.arch != CPU]
     for found in gates(some, ((8, 0), (9, 0, "a"))).values():
         reports = iter(found)

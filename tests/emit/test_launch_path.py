@@ -11,8 +11,6 @@ import pytest
 from tests.emit import fake_driver
 from tests.emit.specs_for_launchers import text
 
-pytest.importorskip("cuda.core", reason="cuda-core is not installed: pip install 'tinygpu[cuda]'")
-
 OPENING = """
 import struct, sys, threading
 from types import SimpleNamespace
@@ -34,8 +32,6 @@ def three(device=0, n=1000):
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     made = fake_driver.built(tmp_path_factory.mktemp("driver"))
-    if made is None:
-        pytest.skip("no C compiler on Linux to build the stand-in with")
     (made / "saxpy.txt").write_text(text("saxpy"), encoding="utf-8")
     return made
 

@@ -6,8 +6,6 @@ The one idea: everything that a proof assumes has an array here that breaks it.
 
 from __future__ import annotations
 
-import threading
-
 import ml_dtypes
 import numpy as np
 import pytest
@@ -90,17 +88,6 @@ def test_read_only_and_subclassed_inputs_are_fine(tmp_path):
     mapped = np.memmap(tmp_path / "x", F, "w+", shape=4)
     mapped[:] = x
     assert np.array_equal(module("saxpy").saxpy(1.0, x, mapped), 2 * x)
-
-
-def test_calls_from_threads_wait_for_each_other():
-    x, results = ramp(1000), []
-    run = lambda: results.append(module("saxpy").saxpy(2.0, x, x))  # noqa: E731
-    threads = [threading.Thread(target=run) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(results) == 8 and all(np.array_equal(r, 3 * x) for r in results)
 
 
 X, M = ramp(6), np.ma.array(ramp(6), mask=[0, 1, 0, 0, 0, 0])

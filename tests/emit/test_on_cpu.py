@@ -18,24 +18,17 @@ import pytest
 from llvmlite.binding import get_host_cpu_features
 
 from tests.emit.test_cuda_call import OnGpu
+from tests.program.library import library, proof_of
 from tinygpu import pipeline
 from tinygpu.emit.module import launcher_names
-from tinygpu.proof.kernel import Proof
 from tinygpu.run.load import load
 
-SPECS = Path(__file__).resolve().parent.parent.parent / "specs"
 ON_CPU = ("matmul_cpu", "softmax_cpu", "norm_cpu")
 
 
 def built(spec: str, title: str = "") -> list[Any]:
     """The proved machines of a spec, or one of them, with what the emitter needs."""
-    found = []
-    for machine in pipeline.load(SPECS / f"{spec}.tgpu").machines:
-        if title in ("", machine.title):
-            proof = pipeline.check(machine)
-            assert isinstance(proof, Proof), machine.title
-            found.append(pipeline.built(proof, machine))
-    return found
+    return [pipeline.built(proof_of(m), m) for m in library(spec) if title in ("", m.title)]
 
 
 @pytest.fixture(scope="module")

@@ -15,8 +15,9 @@ import pytest
 from benchmarks.machine_code import compile_ptx
 from tests.emit import interpreter
 from tests.emit.test_cuda_prelude import needs_cuda
+from tests.program.library import proof_of
 from tinygpu import pipeline
-from tinygpu.pipeline import Proof, load_text
+from tinygpu.pipeline import Proof
 from tinygpu.run.gate import loaded
 
 KINDS = {"i64": np.int64, "i32": np.int32, "i8": np.int8, "u32": np.uint32, "u8": np.uint8}
@@ -67,10 +68,7 @@ def wanted(kind: type, x: np.ndarray, z: np.ndarray, r: np.ndarray) -> list[np.n
 
 @cache
 def proved(dtype: str, text: str = OP) -> Proof:
-    (machine,) = load_text(text.replace("DT", dtype)).machines
-    proof = pipeline.check(machine)
-    assert isinstance(proof, Proof)
-    return proof
+    return proof_of(text.replace("DT", dtype))
 
 
 @pytest.mark.parametrize("dtype", KINDS)

@@ -74,12 +74,7 @@ class Torch:
         return 0
 
 
-class Nowhere:
-    """Of no module."""
-
-
 Torch.__module__ = "torch"
-Nowhere.__module__ = None  # type: ignore[assignment]
 
 
 def strided(extent: int) -> np.ndarray:
@@ -97,7 +92,7 @@ REFUSED: dict[str, Callable[[], Any]] = {
     "spread far": lambda: strided(1 << 60), "between": lambda: np.zeros(33, np.uint8)[1:].view(F), "rank 0": lambda: np.array(1, F),
     "dates": lambda: np.zeros(8, "M8[s]"), "words": lambda: np.zeros(8, "U3"), "a list": lambda: [1.0] * 8, "nothing": lambda: None,
     "a text": lambda: "abc", "bytes": lambda: b"abc", "a view of memory": lambda: memoryview(ramp()), "a type": lambda: F, "a module": lambda: np,
-    "angry": Angry, "a torch": Torch, "nowhere": Nowhere, "pack raises": lambda: Pack(RuntimeError("x")), "pack on the CPU": lambda: Pack((1, 0)),
+    "angry": Angry, "a torch": Torch, "nowhere": type("Nowhere", (), {"__module__": None}), "pack raises": lambda: Pack(RuntimeError("x")), "pack on the CPU": lambda: Pack((1, 0)),
     "pack on another GPU": lambda: Pack((10, 0)), "pack of nothing": lambda: Pack(None), "pack of an empty tuple": lambda: Pack(()),
     "interface of nothing": lambda: Interface({}), "interface of a text": lambda: Interface("x"),
     "no data": lambda: Interface({**FINE, "data": None}), "a pointer that is a text": lambda: Interface({**FINE, "data": ("a", False)}),

@@ -15,14 +15,18 @@ import numpy as np
 import pytest
 
 from tests.emit.specs_for_launchers import SPECS, WORK
+from tests.program.library import proof_of
 from tinygpu import pipeline, runtime
 from tinygpu.cli import main
 from tinygpu.emit.module import launcher_names
 from tinygpu.program.instruction import INSTRUCTIONS
 from tinygpu.run.load import load
 
-CODE = (*["__import__", "__class__", "None", "True", "np", "cuda", "range", "at", "LANES", "self", "exec", "out", "stream", "lambda", "def", "class", "import", "int", "len", "print", "os", "_view", "quotient"],
-        *["first", "last", "item", "njit", "prange", "__name__", "__builtins__", "__debug__", "await", "match", "type", "nought", "panel", "open", "eval"])  # fmt: skip
+CODE = [
+    "__import__", "__class__", "None", "True", "np", "cuda", "range", "at", "LANES", "self", "exec", "out", "stream", "lambda",
+    "def", "class", "import", "int", "len", "print", "os", "_view", "quotient", "first", "last", "item", "njit", "prange",
+    "__name__", "__builtins__", "__debug__", "await", "match", "type", "nought", "panel", "open", "eval",
+]  # fmt: skip
 
 ODD = SPECS["odd"].replace("WORK", WORK)
 
@@ -36,11 +40,9 @@ def test_names_that_are_code(start: int) -> None:
     text += (
         f"machine {names[1]} : {names[0]} {{\n  work grid = ({names[2]}1), block = (t: 64)\n  compute i = ({names[2]}1, t)\n}}\n"
     )
-    (machine,) = pipeline.load_text(text).machines
-    proof = pipeline.check(machine)
-    assert isinstance(proof, pipeline.Proof)
-    emitted = pipeline.module("names", [pipeline.built(proof, machine)])
-    call = getattr(load(emitted, f"names{start}"), launcher_names([machine])[0])
+    built = pipeline.built(proof_of(text))
+    emitted = pipeline.module("names", [built])
+    call = getattr(load(emitted, f"names{start}"), launcher_names([built.machine])[0])
     arrays = [np.full((2, 5), k, np.float32) for k in range(6)]
     assert call(*arrays).tolist() == [15.0] * 5
 
@@ -55,17 +57,9 @@ machine {1} : {0} {{
 """
 BESIDE = ["load4", "annotations", "shuffle_xor", "f16_value", "sin", "sin_f32", "names", "runtime", "launcher", "by_dtype"]
 HELPERS = [
-    "atomic",
-    "constant_memory",
-    "conversion",
-    "counted",
-    "cuda_names",
-    "division",
-    "lanes_add_f32",
-    "quotient",
-    "shuffle",
+    "atomic", "constant_memory", "conversion", "counted", "cuda_names", "division", "lanes_add_f32", "quotient", "shuffle",
     "wide_load",
-]
+]  # fmt: skip
 MADE = {name for name, (_, atom) in INSTRUCTIONS.items() if atom.what in ("shared", "upto", "constant", "division")}
 HELPS = sorted({*HELPERS, *MADE, *BESIDE})
 
@@ -74,11 +68,7 @@ HELPS = sorted({*HELPERS, *MADE, *BESIDE})
 def test_names_of_helpers(start: int) -> None:
     """What an op, a machine, a tensor and a size are called, in a module with helpers of these names, or beside them."""
     assert {*HELPERS} <= runtime.offered()
-    text = HELPED.format(*(HELPS[(start + k) % len(HELPS)] for k in range(4)))
-    (machine,) = pipeline.load_text(text).machines
-    proof = pipeline.check(machine)
-    assert isinstance(proof, pipeline.Proof)
-    built = [pipeline.built(proof, machine)]
+    built = [pipeline.built(proof_of(HELPED.format(*(HELPS[(start + k) % len(HELPS)] for k in range(4)))))]
     assert not pipeline.validate(pipeline.module("names.tgpu", built), built)
 
 

@@ -1,8 +1,8 @@
-"""The interpreters agree: z3, sympy, numpy, source text and both emitters' text give what plain evaluation gives.
+"""The interpreters agree: sympy, numpy, source text and both emitters' text give what plain evaluation gives.
 
 Comes in: index maps, and every operation inside every other. Goes out: nothing, or a term, a point and two values.
 The one idea: interpreters are functors, so agreeing on two operations, one inside the other, is agreeing.
-Numpy and sympy see all points as arrays, source text all points one by one, z3 a fixed sample of points for each term.
+Numpy and sympy see all points as arrays, source text all points one by one. (The solvers' text is asked in `tests/proof/test_smtlib.py`.)
 """
 
 from __future__ import annotations
@@ -12,21 +12,18 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy
-import z3
 
 from tests.laws.points import points
 from tinygpu.category import to_numpy
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.region import Region
-from tinygpu.category.term import BOOL, App, Axis, Const, Term, Var, equal, lift, negation, substitute, text, variables, walk
+from tinygpu.category.term import App, Axis, Const, Term, Var, lift, text, variables, walk
 from tinygpu.category.to_source import Source, called, plain, source
 from tinygpu.category.to_sympy import to_sympy
 from tinygpu.emit.cpu_text import Writer, mangle
 from tinygpu.emit.cuda_text import Scope
-from tinygpu.proof.kernel import ask
 
 Rows = list[dict[str, int]]
-SAMPLE = 24  # points of each term that z3 is asked for
 
 
 def by_numpy(term: Term, points: Rows) -> list[Any]:
@@ -35,11 +32,9 @@ def by_numpy(term: Term, points: Rows) -> list[Any]:
 
 
 def by_sympy(term: Term, points: Rows) -> list[Any]:
-    names, exact = (
-        sorted(variables(term)),
-        {"xor": lambda a, b: np.asarray(a).astype(int) ^ np.asarray(b).astype(int)},
-    )  # of floors, which are floats
-    function = sympy.lambdify([to_sympy(v) for v in _named(names)], to_sympy(term), [exact, "numpy"])
+    names = sorted(variables(term))
+    exact = {"xor": lambda a, b: np.asarray(a).astype(int) ^ np.asarray(b).astype(int)}  # of floors, which are floats
+    function = sympy.lambdify([to_sympy(Var(name)) for name in names], to_sympy(term), [exact, "numpy"])
     return list(np.broadcast_to(function(*(np.array([point[v] for point in points]) for v in names)), len(points)))
 
 
@@ -67,18 +62,6 @@ def unsigned(number: int) -> int:
     return number
 
 
-def told_by_z3(term: Term, point: dict[str, int], want: int, axes: set[str]) -> bool:
-    """Whether z3 says that the term has this value at a point. Sizes are numbers before it sees them, so that divisors are."""
-    sized = substitute(term, {name: Const(value) for name, value in point.items() if name not in axes})
-    goal = (sized if want else negation(sized)) if term.dtype == BOOL else equal(sized, want)
-    at = tuple(equal(v, point[v.name]) for v in _named(sorted(variables(sized))))
-    return bool(ask(at, goal, 1_000_000)[0] == z3.unsat)
-
-
-def _named(names: list[str]) -> list[Var]:
-    return [Var(name) for name in names]
-
-
 I = Var("i")
 INDICES = {  # digits and their number, a guard, a table and flips of bits, by axes up to 64
     "digits": ((I // 32, I // 4 % 8, I % 4, (I // 4 * 4 + I % 4) * 2), Region((Axis("i", Var("n")),))),
@@ -97,8 +80,6 @@ def test_interpreters_agree(name: str) -> None:
         expected = [int(evaluate(term, at)) for at in everywhere]
         for interpreter in (by_numpy, by_sympy, by_source, by_kernel, by_loops):
             assert [int(v) for v in interpreter(term, everywhere)] == expected, (interpreter.__name__, text(term))
-        for at, value in list(zip(everywhere, expected, strict=True))[:: len(everywhere) // SAMPLE + 1]:
-            assert told_by_z3(term, at, value, set(box.names)), (text(term), at)
 
 
 BINARY = ("add", "sub", "mul", "floordiv", "mod", "ceildiv", "xor", "min", "max")
@@ -131,10 +112,6 @@ def test_two_operations_agree(op: str) -> None:
         divided = [k for k, p in enumerate(kept) if all(evaluate(d, p) >= 0 for d in dividends(term))]
         for emitted in (by_kernel, by_loops):
             assert [int(v) for v in emitted(term, [kept[k] for k in divided])] == [expected[k] for k in divided], text(term)
-        # z3 is given b and c as numbers, and flips of what is not negative: those are the ones of which it is told more than a name
-        asked = [k for k, p in enumerate(kept) if all(evaluate(f, p) >= 0 for f in flipped(term))][::7]
-        for k in asked:
-            assert told_by_z3(term, kept[k], expected[k], {"a"}), (text(term), kept[k])
 
 
 def divisors(term: Term) -> list[Term]:
@@ -145,8 +122,3 @@ def divisors(term: Term) -> list[Term]:
 def dividends(term: Term) -> list[Term]:
     """What the term divides."""
     return [t.args[0] for t in walk(term) if isinstance(t, App) and t.op in ("floordiv", "mod", "ceildiv")]
-
-
-def flipped(term: Term) -> list[Term]:
-    """What the term takes the exclusive or of."""
-    return [arg for t in walk(term) if isinstance(t, App) and t.op == "xor" for arg in t.args]

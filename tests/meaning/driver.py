@@ -49,11 +49,7 @@ def answer(text: str) -> Answer:
         found = pipeline.check(machine, BUDGET)
     except TinygpuError as error:
         return said(checker, [d.code for d in error.diagnostics], error.diagnostics[0].title)
-    sizes: dict[str, int] = {}
-    if isinstance(found, Refutation):
-        rows = found.diagnostic.case.rows if found.diagnostic.case else ()
-        pairs = ((n, v) for names, numbers in rows for n, v in zip(names.split(", "), numbers[0].split(", "), strict=False))
-        sizes = {name: int(value) for name, value in pairs if value.isdecimal()}
+    sizes = dict(found.sizes) if isinstance(found, Refutation) else {}
     judged = judge(program, seed=1, each=EACH * 4, work=WORK * 16, enough=(WRONG, LOOSE), also=sizes)
     match found:
         case Refutation(diagnostic=one):

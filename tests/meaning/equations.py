@@ -33,41 +33,51 @@ def shape_of(extents: tuple[Term, ...], sizes: Mapping[str, int]) -> tuple[int, 
 
 
 class Plain:
-    """The world of index terms and preconditions: what has no value is undefined, and there are no arrays."""
+    """The world of index terms and preconditions: what has no value is undefined, and there are no arrays. Every other world is one like it.
+
+    `euclidean`: an index that is negative has a quotient and a remainder, as in mathematics.
+    """
 
     euclidean = False
 
     def read(self, read: Read, index: tuple[Value, ...], env: Env) -> Value:
+        """What an array holds."""
         raise KeyError(read.tensor)
 
-    def divided(self, index: bool, what: str) -> Number:
-        return UNDEFINED
-
-    def undefined(self) -> None:
-        pass
-
-    def integer(self, dtype: str) -> Number:
-        return UNDEFINED
+    def exchange(self, term: App, env: Env) -> Value:
+        """A shuffle."""
+        raise KeyError(term.op)
 
     def choice(self, term: App, condition: Value, env: Env) -> Value:
+        """The branch of a choice whose condition is undefined, or is decided by rounding."""
         if condition[0] is not UNDEFINED:
             return evaluate(term.args[1 if condition[0] else 2], env, self)
         return undefined_like(evaluate(term.args[1], env, self))
 
-    def exchange(self, term: App, env: Env) -> Value:
-        raise KeyError(term.op)
+    def divided(self, index: bool, what: str) -> Number:
+        """An integer is divided where it must not be."""
+        return UNDEFINED
 
-    def outside(self, carrier: str) -> None:
-        raise OpFault(f"what is put together is no value of {carrier}")
+    def integer(self, dtype: str) -> Number:
+        """The integer that an undefined float becomes."""
+        return UNDEFINED
 
     def packed(self, components: tuple[Value, ...]) -> Value:
+        """A value of several components."""
         return components, True
 
+    def outside(self, carrier: str) -> None:
+        """A component is an infinity that the carrier does not have."""
+        raise OpFault(f"what is put together is no value of {carrier}")
+
     def fits(self, index: int) -> None:
-        pass
+        """An index was computed."""
+
+    def undefined(self) -> None:
+        """An operation on defined values has none."""
 
     def leans(self) -> None:
-        pass
+        """A rounded value is compared with itself."""
 
 
 class Equations(Plain):

@@ -1,6 +1,6 @@
 """The meaning of a term at one point: by its nodes, one after the other, as they are written.
 
-Comes in: a term, the values of its variables, and a `World`, which knows what arrays hold. Goes out: a number, and whether it is *sure*: no
+Comes in: a term, the values of its variables, and a world, which knows what arrays hold (`equations.py` has the plainest). Goes out: a number, and whether it is *sure*: no
 rounding stands between the stored values and it. The one idea: the same walk for equations and for programs; only the world differs:
 in an equation what has no value is undefined, in a program it is a fault, or what some float does.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 from functools import reduce
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tests.meaning import values as v
 from tests.meaning.certain import Rounded, Value, both, certainty, of_test, undefined_like
@@ -19,52 +19,20 @@ from tinygpu.category.monoid import Carrier, as_monoid
 from tinygpu.category.node import BOOL, FLOATS, INDEX, App, Const, Fold, Read, Term, Var
 from tinygpu.category.operation import COMPARISONS, SHUFFLES
 
+if TYPE_CHECKING:
+    from tests.meaning.equations import Plain
+
 Env: TypeAlias = Mapping[str, Any]
 KEEPS = ("min", "max", "neg", "abs", "floor")  # of stored floats they give stored floats
 FITS = 1 << 63
+WIDER = {"f16": ("f32", "f64"), "bf16": ("f32", "f64"), "f32": ("f64",), "f64": ()}  # what holds all of their numbers
 BEYOND, BEFORE = (
     (("gt", INF), ("lt", -INF)),
     (("lt", INF), ("gt", -INF)),
 )  # comparisons with what is last, or first, that are false
 
 
-class World(Protocol):
-    """What a term stands in. `euclidean`: an index that is negative has a quotient and a remainder, as in mathematics."""
-
-    euclidean: bool
-
-    def read(self, read: Read, index: tuple[Value, ...], env: Env) -> Value:
-        """What an array holds."""
-
-    def divided(self, index: bool, what: str) -> Number:
-        """An integer is divided where it must not be."""
-
-    def undefined(self) -> None:
-        """An operation on defined values has none."""
-
-    def integer(self, dtype: str) -> Number:
-        """The integer that an undefined float becomes."""
-
-    def choice(self, term: App, condition: Value, env: Env) -> Value:
-        """The branch of a choice whose condition is undefined, or is decided by rounding."""
-
-    def outside(self, carrier: str) -> None:
-        """A component is an infinity that the carrier does not have."""
-
-    def packed(self, components: tuple[Value, ...]) -> Value:
-        """A value of several components."""
-
-    def exchange(self, term: App, env: Env) -> Value:
-        """A shuffle."""
-
-    def fits(self, index: int) -> None:
-        """An index was computed."""
-
-    def leans(self) -> None:
-        """A rounded value is compared with itself."""
-
-
-def evaluate(term: Term, env: Env, world: World) -> Value:
+def evaluate(term: Term, env: Env, world: Plain) -> Value:
     """`term → value` at one point."""
     kind = type(term)
     if kind is App:
@@ -82,7 +50,7 @@ def evaluate(term: Term, env: Env, world: World) -> Value:
     raise TypeError(f"not a term: {term!r}")
 
 
-def operation(term: App, env: Env, world: World) -> Value:
+def operation(term: App, env: Env, world: Plain) -> Value:
     """An operation, in the order in which its operands are evaluated."""
     op, args = term.op, term.args
     if op == "select":
@@ -109,7 +77,7 @@ def operation(term: App, env: Env, world: World) -> Value:
     return plain(term, [evaluate(a, env, world) for a in args], world)
 
 
-def logic(absorbing: bool, args: tuple[Term, ...], env: Env, world: World) -> Value:
+def logic(absorbing: bool, args: tuple[Term, ...], env: Env, world: Plain) -> Value:
     """Kleene's `and`, `or`, from the left: what follows is evaluated unless all is decided, whatever rounding does."""
     known: Value = (not absorbing, True)
     for arg in args:
@@ -119,7 +87,7 @@ def logic(absorbing: bool, args: tuple[Term, ...], env: Env, world: World) -> Va
     return known
 
 
-def plain(term: App, args: list[Value], world: World) -> Value:
+def plain(term: App, args: list[Value], world: Plain) -> Value:
     """An operation on numbers."""
     op, dtype, given = term.op, term.dtype, [a for a, _ in args]
     if op == "cast":
@@ -189,7 +157,7 @@ def floats(op: str, args: list[Number]) -> Number:
     return v.FUNCTION[op](args[0])
 
 
-def integers(term: App, args: list[Number], world: World) -> Number:
+def integers(term: App, args: list[Number], world: Plain) -> Number:
     """An operation on integers or indices that have values."""
     op, dtype, a = term.op, term.dtype, args[0]
     b = args[1] if len(args) > 1 else 0
@@ -213,19 +181,12 @@ def integers(term: App, args: list[Number], world: World) -> Number:
     return v.wrap(out, dtype) if dtype in WIDTH else out
 
 
-def cast(term: App, a: Number, sure: Any, world: World) -> Value:
+def cast(term: App, a: Number, sure: Any, world: Plain) -> Value:
     """The language's cast. A float that becomes a wider one, and an integer that becomes an integer, are not rounded."""
     source, dtype = term.args[0].dtype, term.dtype
     if dtype in FLOATS:
         if source in FLOATS:
-            widened = source == dtype or (source, dtype) in (
-                ("f32", "f64"),
-                ("f16", "f32"),
-                ("f16", "f64"),
-                ("bf16", "f32"),
-                ("bf16", "f64"),
-            )
-            return a, sure if widened else Rounded()
+            return a, sure if source == dtype or dtype in WIDER[source] else Rounded()
         return (a if a is UNDEFINED else v.number(int(a))), Rounded()
     if dtype == BOOL:
         return (a if a is UNDEFINED else a != 0), sure
@@ -239,7 +200,7 @@ def cast(term: App, a: Number, sure: Any, world: World) -> Value:
     return (v.wrap(int(a), dtype) if dtype in WIDTH else int(a)), sure
 
 
-def joined(monoid: str, a: Value, b: Value, world: World) -> Value:
+def joined(monoid: str, a: Value, b: Value, world: Plain) -> Value:
     """`a ⊕ b` of a carrier."""
     assert isinstance(monoid, Carrier)
     names = [v.name for side in ("a", "b") for v in monoid.variables(side)]
@@ -261,7 +222,7 @@ def unit_of(monoid: str, dtype: str) -> Value:
     return (v.number(number) if dtype in FLOATS else number), True
 
 
-def combine(monoid: str, dtype: str, a: Value, b: Value, world: World) -> Value:
+def combine(monoid: str, dtype: str, a: Value, b: Value, world: Plain) -> Value:
     """`a ⊕ b`, of numbers or of a carrier."""
     if isinstance(monoid, Carrier):
         return joined(monoid, a, b, world)
@@ -271,7 +232,7 @@ def combine(monoid: str, dtype: str, a: Value, b: Value, world: World) -> Value:
     return plain(App(op, (), dtype), [a, b], world)
 
 
-def fold(term: Fold, env: Env, world: World) -> Value:
+def fold(term: Fold, env: Env, world: Plain) -> Value:
     """A fold, its points in row-major order. A guard that is not decided leaves it undefined."""
     total = unit_of(term.monoid, term.dtype)
     extents = [evaluate(axis.extent, env, world)[0] for axis in term.axes]

@@ -14,9 +14,9 @@ from tests.comments import Wrong, wrongs
 from tests.meaning.driver import BUDGET, hasty
 from tests.meaning.edits import program
 from tests.meaning.judge import LOOSE, RIGHT, WRONG, judge
-from tinygpu import pipeline
+from tests.program.library import program as of_text
 from tinygpu.diagnostic import TinygpuError
-from tinygpu.proof.check import Refutation
+from tinygpu.proof.check import Refutation, check
 from tinygpu.proof.kernel import Proof
 
 FOLDERS = ("unsound", "loose", "right", "undecided", "seen")
@@ -24,35 +24,27 @@ UNSOUND, IDLE, SOUND, UNDECIDED, SEEN = (sorted((Path(__file__).parent / folder)
 RANDOM, SEED, HASTY = 70, 14, 300_000
 
 
-@pytest.mark.parametrize("path", UNSOUND, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [*UNSOUND, *IDLE], ids=lambda path: path.stem)
 def test_what_is_wrong_is_not_proved(path):
-    text = path.read_text(encoding="utf-8")
+    """Nor what is loose: what is evaluated has a value also where nothing depends on it."""
+    text, kind = path.read_text(encoding="utf-8"), LOOSE if path in IDLE else WRONG
     assert text.startswith("# "), "the first line says why"
     try:
-        (machine,) = pipeline.load_text(text).machines
-        program = pipeline.program(machine)
+        program = of_text(text)
     except TinygpuError:
-        return  # refused before it is a program: that is one way not to be proved
+        assert kind == WRONG  # refused before it is a program: that is one way not to be proved
+        return
     judged = judge(program)
-    assert judged.kind == WRONG, f"{path.stem} is not wrong: {judged}"
-    assert not hasty(program, BUDGET), f"{path.stem} is proved, and is wrong {judged.why}"
-
-
-@pytest.mark.parametrize("path", IDLE, ids=lambda path: path.stem)
-def test_what_is_evaluated_has_a_value_also_where_nothing_depends_on_it(path):
-    (machine,) = pipeline.load(path).machines
-    program = pipeline.program(machine)
-    judged = judge(program)
-    assert judged.kind == LOOSE, f"{path.stem} is not loose: {judged}"
-    assert not hasty(program, BUDGET), f"{path.stem} is proved"
+    assert judged.kind == kind, f"{path.stem} is not {kind}: {judged}"
+    assert not hasty(program, BUDGET), f"{path.stem} is proved, and is {kind} {judged.why}"
 
 
 @pytest.mark.parametrize("path", [*SOUND, *UNDECIDED], ids=lambda path: path.stem)
 def test_what_is_right_is_proved_or_at_least_not_refuted(path):
-    (machine,) = pipeline.load(path).machines
-    judged = judge(pipeline.program(machine))
+    program = of_text(path.read_text(encoding="utf-8"))
+    judged = judge(program)
     assert judged.kind in (RIGHT, LOOSE), f"{path.stem} is not right: {judged}"
-    found = pipeline.check(machine, BUDGET)
+    found = check(program, BUDGET)
     assert not isinstance(found, Refutation), f"{path.stem} is refuted, and is right"
     assert isinstance(found, Proof) == (path in SOUND), f"{path.stem} is in the wrong folder: {found}"
 
@@ -62,8 +54,7 @@ def test_no_random_program_is_proved_and_wrong():
     for number in range(RANDOM):
         text = program(SEED, number)
         try:
-            (machine,) = pipeline.load_text(text).machines
-            checked = pipeline.program(machine)
+            checked = of_text(text)
         except TinygpuError:
             continue
         if hasty(checked, HASTY):
@@ -74,18 +65,13 @@ def test_no_random_program_is_proved_and_wrong():
     assert proved > RANDOM // 5, "so few are proved that nothing was tried"
 
 
-def judged(text):
-    (machine,) = pipeline.load_text(text).machines
-    return judge(pipeline.program(machine))
-
-
 @pytest.mark.parametrize("path", SEEN, ids=lambda path: path.stem)
 def test_the_judge_finds_nothing_wrong_with_what_is_right(path):
-    found = judged(path.read_text(encoding="utf-8"))
+    found = judge(of_text(path.read_text(encoding="utf-8")))
     assert found.kind == RIGHT and found.runs > 5, found
 
 
 @pytest.mark.parametrize("fault", [w for path in SEEN for w in wrongs(path)], ids=lambda fault: fault.title)
 def test_the_judge_sees_each_fault(fault: Wrong):
-    found = judged(fault.text)
+    found = judge(of_text(fault.text))
     assert found.kind == fault.kind and fault.why in found.why, found

@@ -6,26 +6,14 @@ The one idea: there is one data model, so a tuner or a notebook needs no text to
 
 from __future__ import annotations
 
+from tests.program.library import machine
 from tinygpu.category.owner import Arrow, digits
 from tinygpu.category.region import Region
 from tinygpu.category.term import TRUE, App, Axis, Fold, Read, Var, ceildiv, lift
-from tinygpu.model.elaborate import elaborate
 from tinygpu.model.machine import Launch, Machine, Phase
 from tinygpu.model.op import Equation, Op, Tensor
-from tinygpu.syntax.parse import parse
 
 M, N, K = Var("M"), Var("N"), Var("K")
-MATMUL = """
-op matmul(A: f32[M, K], B: f32[K, N]) -> (C: f32[M, N]) {
-  C[i, j] = sum[k] A[i, k] * B[k, j]
-}
-
-machine matmul_plain : matmul {
-  work    grid = (by, bx), block = (ty: 8, tx: 16)
-  compute i = (by, ty), j = (bx, tx)
-  time    k
-}
-"""
 
 
 def product() -> Op:
@@ -39,17 +27,16 @@ def product() -> Op:
 
 def plain(op: Op) -> Machine:
     """One thread for each element, the fold in time."""
-    by, bx = Axis("by", ceildiv(M, 8), "grid"), Axis("bx", ceildiv(N, 16), "grid")
-    ty, tx, k = Axis("ty", lift(8), "block"), Axis("tx", lift(16), "block"), Axis("k", K, "time")
+    by, bx = Axis("by", ceildiv(M, 16), "grid"), Axis("bx", ceildiv(N, 16), "grid")
+    ty, tx, k = Axis("ty", lift(16), "block"), Axis("tx", lift(16), "block"), Axis("k", K, "time")
     rows, columns = digits((Axis("i", M),), (by, ty)), digits((Axis("j", N),), (bx, tx))
     domain = Region((by, bx, ty, tx, k)).under(*rows.domain.guard, *columns.domain.guard)
     codomain = (Axis("i", M), Axis("j", N), Axis("k", K, "reduction"))
     owner = Arrow(domain, codomain, (*rows.terms, *columns.terms, Var("k")))
     launch = Launch("main", (by, bx), (ty, tx), (Phase(op.equations[0], owner),), ("k",))
-    return Machine("matmul_plain", op, (launch,))
+    return Machine("matmul_naive", op, (launch,))
 
 
 def test_the_nodes_of_a_machine_can_be_made_by_hand() -> None:
-    spec = elaborate(parse(MATMUL))
-    assert spec.op("matmul") == product()
-    assert spec.machine("matmul_plain") == plain(product())
+    shipped = machine("matmul", "matmul_naive")
+    assert shipped.op == product() and shipped == plain(product())

@@ -11,7 +11,6 @@ import pytest
 from tests.model.test_machines import spec
 from tinygpu.category.term import App, Read, outer_folds, text, walk
 from tinygpu.diagnostic import TinygpuError
-from tinygpu.model.machine import Machine
 
 TOTAL = "op total(x: f32[n]) -> (s: f32[]) { s[] = sum[i] x[i] }\n"
 CHAIN = (
@@ -21,16 +20,11 @@ CHAIN = (
 PARTIAL = "launch one { work grid = (g), block = (t: 8)\n compute i = (g, t, v: 2)\n vector v }\n"
 
 
-def machine(source: str) -> Machine:
-    (made,) = spec(source).machines
-    return made
-
-
 def test_an_intermediate_without_a_fold_is_put_in_where_no_launch_evaluates_it() -> None:
-    made = machine(
+    (made,) = spec(
         CHAIN + "machine m : chain {\n launch one { equations m\n work grid = (r), block = (t: 8)\n compute j = (c, t)\n time c }\n"
         " launch two { equations s, y\n work grid = (r), block = (t: 8)\n compute j = (c, t)\n time c }\n}"
-    )
+    ).machines
     assert [[p.equation.target for p in one.phases] for one in made.launches] == [["m"], ["s", "y"]]
     assert [one.leaves for one in made.launches] == [("m",), ()]
     values = [p.equation.value for one in made.launches for p in one.phases]
@@ -43,7 +37,7 @@ def test_a_value_beside_a_fold_over_the_grid_waits_for_it() -> None:
         "machine m : mean {\n launch one { work grid = (g: 4), block = (t: 8)\n compute i = (c, g, t)\n time c }\n"
         " launch two { work block = (g: 4) }\n}"
     )
-    first, second = (one.phases[0].equation.value for one in machine(source).launches)
+    first, second = (one.phases[0].equation.value for one in spec(source).machines[0].launches)
     assert isinstance(first, App) and isinstance(second, App) and first.op == second.op == "div" and first.args[1] == second.args[1]
     assert [text(fold) for value in (first, second) for fold in outer_folds(value)] == ["sum[i < n] x[i]", "sum[g < 4] s_part[g]"]
 

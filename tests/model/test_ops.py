@@ -11,26 +11,25 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.program.library import machines
+from tinygpu.category.number import outside_dtype
 from tinygpu.category.term import App, Const, Fold, Read, Var, text, walk
 from tinygpu.derive.derive import derive
 from tinygpu.diagnostic import TinygpuError
-from tinygpu.model.elaborate import Spec, elaborate
+from tinygpu.model.elaborate import elaborate
 from tinygpu.model.op import Op
 from tinygpu.simulate.reference import reference
 from tinygpu.syntax.parse import parse
 
 
-def spec(source: str) -> Spec:
-    return elaborate(parse(source, "test.tgpu"))
-
-
 def op(source: str) -> Op:
-    return spec(source).ops[0]
+    return elaborate(parse(source)).ops[0]
 
 
 X = np.random.default_rng(7).uniform(-2, 2, (5, 6)).astype(np.float32)
 V = X[0]
-PAD = np.pad(V, 1)
+PAD, PADS = np.pad(V, 1), np.pad(X.astype(float), ((0, 0), (1, 1)))
+E = np.exp(X.astype(float) - X.max(1, keepdims=True))
 FORMULAS: list[tuple[str, dict[str, int], dict[str, Any], Any]] = [
     ("(a: f32, x: f32[n]) -> (z: f32[n]) { z[i] = a * x[i] + 1 }", {"n": 6}, {"a": np.float32(2), "x": V}, 2 * V + 1),
     ("(x: f32[n + 2]) -> (z: f32[n]) { z[i] = x[i] - 2*x[i + 1] + x[i + 2] }", {"n": 4}, {"x": V}, V[:4] - 2 * V[1:5] + V[2:]),
@@ -50,15 +49,25 @@ FORMULAS: list[tuple[str, dict[str, int], dict[str, Any], Any]] = [
     ("(x: f32[n]) -> (z: f32[n]) { z[i] = x[n - 1 - i] * i / sqrt(n) }", {"n": 6}, {"x": V}, V[::-1] * np.arange(6) / np.sqrt(6)),
     ("(x: f32[n]) -> (z: f32[n]) { z[i] = where(x[i] > 0, min(x[i], 1, 0.5), abs(x[i])) }", {"n": 6}, {"x": V}, np.where(V > 0, np.minimum(V, 0.5), -V)),
     ("(x: i32[n]) -> (z: i32[n]) { z[i] = x[i] // 3 + x[i] % 3 * 10 ^ 1 }", {"n": 3}, {"x": np.array([7, 8, 9], np.int32)}, [12 ^ 1, 22 ^ 1, 3 ^ 1]),
+    ("(x: f32[r, n]) -> (y: f32[r, n]) { m[i] = max[k] x[i, k]\n s[i] = sum[k] exp(x[i, k] - m[i])\n y[i, j] = exp(x[i, j] - m[i]) / s[i] }", {"r": 5, "n": 6}, {"x": X}, E / E.sum(1, keepdims=True)),
+    ("(x: f32[r, n]) -> (y: f32[r, n]) { y[i, j] = sum[k < 3] x[i, j + k - 1 | 0] }", {"r": 5, "n": 6}, {"x": X}, PADS[:, :-2] + PADS[:, 1:-1] + PADS[:, 2:]),
+    ("(x: f32[r, n]) -> (y: f32[]) { y[] = sum[a, b] x[a, b] }", {"r": 5, "n": 6}, {"x": X}, X.astype(float).sum()),
+    ("(x: u8[r, n]) -> (y: u8[r]) { y[i] = sum[k] x[i, k] * 100 }", {"r": 5, "n": 6}, {"x": np.uint8(X + 3)}, np.uint8(X + 3).sum(1) * 100 % 256),
     ("(x: f32[r, n]) -> (y: f32[r, n]) { m[i] = max[j] x[i, j]\n y[i, j] = x[i, j] - m[i] }", {"r": 5, "n": 6}, {"x": X}, X - X.max(1, keepdims=True)),
 ]  # fmt: skip
 
 
+@pytest.mark.parametrize("points", [1, 7, 1 << 18])
 @pytest.mark.parametrize(("source", "sizes", "inputs", "expected"), FORMULAS, ids=lambda v: v[:60] if isinstance(v, str) else "")
-def test_a_formula_computes_what_it_says(source: str, sizes: dict[str, int], inputs: dict[str, Any], expected: Any) -> None:
+def test_a_formula_computes_what_it_says(
+    source: str, sizes: dict[str, int], inputs: dict[str, Any], expected: Any, points: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many points are looked at together; floats in all digits of a double."""
+    monkeypatch.setattr("tinygpu.simulate.reference.POINTS", points)
     made = op(f"op f{source}")
-    found = reference(made, sizes, inputs)
-    np.testing.assert_allclose(found[made.outputs[0].name], expected, rtol=1e-6)
+    found, (output, *_) = reference(made, sizes, inputs), made.outputs
+    assert found[output.name].dtype == (np.float64 if output.dtype[0] == "f" else outside_dtype(output.dtype))
+    np.testing.assert_allclose(found[output.name], expected, rtol=1e-13 if np.asarray(expected).dtype == np.float64 else 1e-6)
 
 
 WRITTEN = [  # an op, and the value of its last equation
@@ -123,6 +132,6 @@ def test_thousands_of_axes_are_not_looked_at() -> None:
         elaborate(tree)
     assert [d.code for d in caught.value.diagnostics] == ["TG145"] * 3
     assert time.process_time() - start < 2
-    (machine,) = spec(ARRAY.replace("AXES", ", ".join("1" * 17))).machines
+    (machine,) = machines(ARRAY.replace("AXES", ", ".join("1" * 17))).values()
     with pytest.raises(TinygpuError, match="TG145 a tensor has at most 16 axes, not 17"):
         derive(machine)

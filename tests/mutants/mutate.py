@@ -1,13 +1,13 @@
 """Mutants: programs that differ from a program by one small mistake, as people make them.
 
 Comes in: a program. Goes out: every mutant of it, with a sentence of what was done. The one idea: a mutation is a list of the ways in
-which one node may be wrong, and everything around the node is put together again as it was.
+which one node may be wrong, and everything around the node is put together again as it was: by a table of the parts of each kind.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TypeVar
+from typing import Any
 
 from tinygpu.category.layout import PLAIN
 from tinygpu.category.monoid import NUMBERS, monoids_on
@@ -34,8 +34,23 @@ from tinygpu.obligations import wellformed
 from tinygpu.program.step import Array, Assign, For, Ghost, If, Launch, Program, Step, Sync
 from tinygpu.record import dataclass, replace
 
-T = TypeVar("T")
+Ways = Iterator[tuple[str, Any]]  # what is done, and what comes of it
 Body = tuple[Step, ...]
+PARTS: dict[type, dict[str, str]] = {  # of each kind what may be wrong in it, and how that is called
+    Launch: {"grid": "grid: ", "block": "block: ", "body": ""},
+    Axis: {"extent": "extent of {0.name}, "},
+    Array: {"extents": "cells of {0.name}, "},
+    Assign: {"value": "value of {0.target}: ", "guard": "guard of {0.target}: ", "index": "index of {0.target}: "},
+    For: {"axis": "for {0.axis.name}: ", "body": "in {0.axis.name}: "},
+    If: {"guard": "if: ", "body": ""},
+    Ghost: {"value": "holds: "},
+    Read: {"index": "index of {0.tensor}: "},
+    Fold: {"axes": "fold: ", "guard": "fold: ", "body": "fold: "},
+    App: {"args": ""},
+}
+NAMES: dict[type, str] = {  # of steps
+    Array: "array {0.name}", Sync: "barrier of the {0.scope}", Assign: "{0.target} {0.update}=", For: "for {0.axis.name}", If: "if", Ghost: "{0.target} holds",
+}  # fmt: skip
 OTHERWISE = {"lt": "le", "le": "lt", "gt": "ge", "ge": "gt", "eq": "le", "ne": "lt", "add": "sub", "sub": "add", "mul": "add"}
 OTHERWISE |= {"min": "max", "max": "min", "floordiv": "ceildiv", "ceildiv": "floordiv", "mod": "floordiv", "and": "or", "or": "and"}
 OTHERWISE |= {
@@ -45,6 +60,7 @@ OTHERWISE |= {
     "shuffle_idx": "shuffle_xor",
 }
 COMMUTE = ("add", "mul", "min", "max", "and", "or", "eq", "ne")
+DIVIDE = ("floordiv", "ceildiv", "mod")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,108 +84,103 @@ def mutants(program: Program) -> Iterator[Mutant]:
 
 def attempts(program: Program) -> Iterator[Mutant]:
     """Every program one mistake away, some of them not well-formed, or the same."""
-    for done, launches in _one_of(program.launches, _launch):
+    for done, launches in _one_of(program.launches, _others):
         yield Mutant(done, replace(program, launches=launches))
     for position, where in enumerate(program.where):
         if where not in program.op.where:
             yield Mutant(f"precondition {text(where)} dropped", replace(program, where=_without(program.where, position)))
 
 
-def _one_of(items: tuple[T, ...], ways: Callable[[T], Iterator[tuple[str, T]]]) -> Iterator[tuple[str, tuple[T, ...]]]:
+def _others(node: Any) -> Ways:
+    """Every node of that kind with one mistake: one of its own, or one in a part of it. Dtypes are kept."""
+    yield from _own(node)
+    for name, called in PARTS.get(type(node), {}).items():
+        part = getattr(node, name)
+        for done, new in _guard(part) if name == "guard" else _within(part):
+            if _sensible(node, new):
+                made = _made(node.op, new, node.dtype) if isinstance(node, App) else replace(node, **{name: new})
+                yield called.format(node) + done, made
+
+
+def _within(part: Any) -> Ways:
+    """A part with one mistake in it; of a body also in the order of its steps."""
+    if not isinstance(part, tuple):
+        yield from _others(part)
+        return
+    if part and type(part[0]) in NAMES:
+        yield from _order(part)
+    yield from _one_of(part, _others)
+
+
+def _one_of(items: tuple[Any, ...], ways: Callable[[Any], Ways]) -> Ways:
     """The tuple with one of its items changed in one way."""
     for position, item in enumerate(items):
         for done, new in ways(item):
             yield done, items[:position] + (new,) + items[position + 1 :]
 
 
-def _without(items: tuple[T, ...], position: int) -> tuple[T, ...]:
+def _without(items: tuple[Any, ...], position: int) -> tuple[Any, ...]:
     return items[:position] + items[position + 1 :]
 
 
-def _launch(launch: Launch) -> Iterator[tuple[str, Launch]]:
-    for done, grid in _one_of(launch.grid, _axis):
-        yield f"grid: {done}", replace(launch, grid=grid)
-    for done, block in _one_of(launch.block, _axis):
-        yield f"block: {done}", replace(launch, block=block)
-    if len(launch.block) > 1:
-        first, second, *rest = launch.block
-        swapped = (replace(first, name=second.name), replace(second, name=first.name), *rest)
-        yield "factors of the block swapped", replace(launch, block=swapped)
-    for done, body in _body(launch.body):
-        yield done, replace(launch, body=body)
-
-
-def _axis(axis: Axis) -> Iterator[tuple[str, Axis]]:
-    for done, extent in _term(axis.extent):
-        if not isinstance(extent, Const) or extent.value >= 1:
-            yield f"extent of {axis.name}, {done}", replace(axis, extent=extent)
-
-
-def _body(body: Body) -> Iterator[tuple[str, Body]]:
-    for position, step in enumerate(body):
+def _order(body: Body) -> Ways:
+    names = [NAMES[type(step)].format(step) for step in body]
+    for position, (step, name) in enumerate(zip(body, names, strict=True)):
         if not isinstance(step, Array):
-            yield f"dropped: {_name(step)}", _without(body, position)
-            yield f"twice: {_name(step)}", body[: position + 1] + body[position:]
+            yield f"dropped: {name}", _without(body, position)
+            yield f"twice: {name}", body[: position + 1] + body[position:]
         if position + 1 < len(body):
-            other = body[position + 1]
-            yield f"swapped: {_name(step)} and {_name(other)}", body[:position] + (other, step) + body[position + 2 :]
-    yield from _one_of(body, _step)
+            yield f"swapped: {name} and {names[position + 1]}", (*body[:position], body[position + 1], step, *body[position + 2 :])
 
 
-def _name(step: Step) -> str:
-    match step:
-        case Array(name):
-            return f"array {name}"
+def _guard(guard: Term) -> Ways:
+    if guard != TRUE:
+        yield from (("no guard", TRUE), ("never", FALSE), ("guard negated", negation(guard)))
+        yield from ((done, g) for done, g in _others(guard) if g.dtype == BOOL)
+
+
+def _sensible(node: Any, new: Any) -> bool:
+    """Whether somebody writes this part: no literal extent of nothing, no division by a literal zero."""
+    number = new if isinstance(node, Axis) else new[1] if isinstance(node, App) and node.op in DIVIDE else None
+    return not isinstance(number, Const) or number.value >= 1
+
+
+def _made(op: str, args: tuple[Term, ...], dtype: str) -> Term:
+    """The operation as it is read from a text: of indices constants are folded."""
+    if op == "and":
+        return conjunction(*args)
+    return apply(op, *args) if op in FOLDED and all(a.dtype == INDEX for a in args) else App(op, args, dtype)
+
+
+def _own(node: Any) -> Ways:
+    """The mistakes of a node itself."""
+    match node:
+        case Launch(block=(first, second, *rest)):
+            swapped = (replace(first, name=second.name), replace(second, name=first.name), *rest)
+            yield "factors of the block swapped", replace(node, block=swapped)
+        case Array(name) if node.layout != PLAIN:
+            yield f"layout of {name} plain", replace(node, layout=PLAIN)
         case Sync(scope):
-            return f"barrier of the {scope}"
-        case Assign(target, _, _, update):
-            return f"{target} {update}=" if update else f"{target} ="
-        case For(axis):
-            return f"for {axis.name}"
-        case If(guard):
-            return f"if {text(guard)}"
-        case Ghost(target):
-            return f"{target} holds"
-
-
-def _step(step: Step) -> Iterator[tuple[str, Step]]:
-    match step:
-        case Array(owner="thread"):
-            for done, extents in _one_of(step.extents, _term):
-                yield f"cells of {step.name}, {done}", replace(step, extents=extents)
-        case Array(owner="block"):
-            for done, extents in _one_of(step.extents, _term):
-                yield f"cells of {step.name}, {done}", replace(step, extents=extents)
-            if step.layout != PLAIN:
-                yield f"layout of {step.name} plain", replace(step, layout=PLAIN)
-        case Sync(scope):
-            yield "barrier of the other scope", replace(step, scope="warp" if scope == "block" else "block")
+            yield "barrier of the other scope", replace(node, scope="warp" if scope == "block" else "block")
         case Assign():
-            yield from _assign(step)
-        case For(axis, body):
-            for done, other in _axis(axis):
-                yield f"for {axis.name}: {done}", replace(step, axis=other)
-            for sort in sorted({"time", "register", "vector"} - {axis.sort}) if isinstance(axis.extent, Const) else ():
-                yield f"for {axis.name} in {sort}", replace(step, axis=replace(axis, sort=sort))
-            for done, inner in _body(body):
-                yield f"in {axis.name}: {done}", replace(step, body=inner)
-        case If(guard, body):
-            for done, condition in _guard(guard):
-                yield f"if: {done}", replace(step, guard=condition)
-            for done, inner in _body(body):
-                yield done, replace(step, body=inner)
-        case Ghost():
-            for done, value in _term(step.value):
-                yield f"holds: {done}", replace(step, value=value)
+            yield from _assign(node)
+        case For(axis) if isinstance(axis.extent, Const):
+            for sort in sorted({"time", "register", "vector"} - {axis.sort}):
+                yield f"for {axis.name} in {sort}", replace(node, axis=replace(axis, sort=sort))
+        case Const(value, dtype):
+            yield from _constant(value, dtype)
+        case Var(name):
+            yield from ((f"{name} + 1", node + 1), (f"{name} is 0", Const(0)))
+        case Read(tensor, index, dtype):
+            if len(index) >= 2:
+                yield f"{tensor} transposed", replace(node, index=(index[1], index[0], *index[2:]))
+            if dtype in NUMBERS:
+                yield f"{tensor} is 0", Const(0.0 if dtype in FLOATS else 0, dtype)
+        case App():
+            yield from _operation(node)
 
 
-def _assign(step: Assign) -> Iterator[tuple[str, Step]]:
-    for done, value in _term(step.value):
-        yield f"value of {step.target}: {done}", replace(step, value=value)
-    for done, guard in _guard(step.guard):
-        yield f"guard of {step.target}: {done}", replace(step, guard=guard)
-    for done, index in _one_of(step.index, _term):
-        yield f"index of {step.target}: {done}", replace(step, index=index)
+def _assign(step: Assign) -> Ways:
     if step.atomic:
         yield f"update of {step.target} not atomic", replace(step, atomic=False)
     if len(step.index) == 2:
@@ -179,33 +190,7 @@ def _assign(step: Assign) -> Iterator[tuple[str, Step]]:
             yield f"{step.target} updated by {update or 'nothing'}", replace(step, update=update)
 
 
-def _guard(guard: Term) -> Iterator[tuple[str, Term]]:
-    if guard != TRUE:
-        yield "no guard", TRUE
-        yield "never", FALSE
-        yield "guard negated", negation(guard)
-        yield from ((done, g) for done, g in _term(guard) if g.dtype == BOOL)
-
-
-def _term(term: Term) -> Iterator[tuple[str, Term]]:
-    """Every term with one node wrong, dtypes kept."""
-    match term:
-        case Const(value, dtype):
-            yield from _constant(value, dtype)
-        case Var(name):
-            yield f"{name} + 1", term + 1
-            yield f"{name} is 0", Const(0)
-        case Read():
-            yield from _read(term)
-        case Fold(_, axes, guard):
-            yield from ((f"fold: {done}", replace(term, axes=new)) for done, new in _one_of(axes, _axis))
-            yield from ((f"fold: {done}", replace(term, guard=new)) for done, new in _guard(guard))
-            yield from ((f"fold: {done}", replace(term, body=new)) for done, new in _term(term.body))
-        case App():
-            yield from _operation(term)
-
-
-def _constant(value: int | float | bool, dtype: str) -> Iterator[tuple[str, Term]]:
+def _constant(value: int | float | bool, dtype: str) -> Ways:
     if dtype == BOOL:
         yield f"{value} negated", Const(not value, BOOL)
         return
@@ -215,19 +200,9 @@ def _constant(value: int | float | bool, dtype: str) -> Iterator[tuple[str, Term
             yield f"{value} is {other}", Const(other, dtype)
 
 
-def _read(read: Read) -> Iterator[tuple[str, Term]]:
-    if len(read.index) >= 2:
-        first, second, *rest = read.index
-        yield f"{read.tensor} transposed", replace(read, index=(second, first, *rest))
-    for done, index in _one_of(read.index, _term):
-        yield f"{read.tensor}[{done}]", replace(read, index=index)
-    if read.dtype in NUMBERS:
-        yield f"{read.tensor} is 0", Const(0.0 if read.dtype in FLOATS else 0, read.dtype)
-
-
-def _operation(term: App) -> Iterator[tuple[str, Term]]:
+def _operation(term: App) -> Ways:
     op, args, dtype = term.op, term.args, term.dtype
-    if op in OTHERWISE and (op not in ("floordiv", "ceildiv", "mod") or dtype == INDEX):
+    if op in OTHERWISE and (op not in DIVIDE or dtype == INDEX):
         yield f"{op} is {OTHERWISE[op]}", _made(OTHERWISE[op], args, dtype)
     if op in ("and", "or"):
         for position in range(len(args)):
@@ -241,14 +216,3 @@ def _operation(term: App) -> Iterator[tuple[str, Term]]:
         yield "operands swapped", _made(op, args[::-1], dtype)
     if op in ("add", "sub", "mul", "floordiv") and args[0].dtype == dtype:
         yield f"only the left of {op}", args[0]
-    for done, new in _one_of(args, _term):
-        if op in ("floordiv", "ceildiv", "mod") and isinstance(new[1], Const) and new[1].value < 1:
-            continue  # nobody divides by a literal zero
-        yield done, _made(op, new, dtype)
-
-
-def _made(op: str, args: tuple[Term, ...], dtype: str) -> Term:
-    """The operation as it is read from a text: of indices constants are folded."""
-    if op == "and":
-        return conjunction(*args)
-    return apply(op, *args) if op in FOLDED and all(a.dtype == INDEX for a in args) else App(op, args, dtype)

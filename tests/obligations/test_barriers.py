@@ -11,14 +11,13 @@ from pathlib import Path
 import pytest
 
 from tests.mutants.mutate import attempts
+from tests.program.library import SPECS
 from tinygpu import pipeline
 from tinygpu.obligations import barriers
 from tinygpu.obligations.dataflow import execute
 from tinygpu.obligations.obligation import Obligation
 from tinygpu.program.step import Program
 from tinygpu.proof.kernel import Theorem, discharge
-
-SPECS = sorted((Path(__file__).parents[2] / "specs").glob("*.tgpu"))
 
 
 def racy(program: Program) -> bool:

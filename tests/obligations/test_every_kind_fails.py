@@ -26,34 +26,13 @@ from tinygpu.obligations import memory, storage, store, width
 from tinygpu.obligations.dataflow import execute
 from tinygpu.obligations.obligation import Claim
 from tinygpu.obligations.trace import Trace
-from tinygpu.pipeline import load_text, program
+from tinygpu.pipeline import load, load_text, program
 from tinygpu.program.step import Array, For, If, Program
 from tinygpu.proof.kernel import Proof, Theorem, discharge, prove
 from tinygpu.record import replace
 
 OPEN = sorted((Path(__file__).parent / "open").glob("*.tgpu"))
-WIDE = """
-op copy(x: f32[n]) -> (y: f32[n]) { y[i] = x[i] }
-machine m : copy { work grid = (g), block = (t: 128)
-  compute i = (g, t, v: 4)
-  vector v }
-"""
-MATRIX = """
-op copy(x: f32[M, N]) -> (y: f32[M, N]) { y[i, j] = x[i, j] }
-machine m : copy { work grid = (g), block = (t: 128)
-  compute (i, j) = (g, t) }
-"""
-TILED = """
-op copy(x: f32[n]) -> (y: f32[n]) { y[i] = x[i] }
-machine m : copy {
-  work grid = (g: ceil(n / 64)), block = (t: 64)
-  program {
-    shared s: f32[8, 8]
-    s[t // 8, t % 8] = x[g*64 + t] if g*64 + t < n else 0
-    y[g*64 + t] = s[t // 8, t % 8] if g*64 + t < n
-  }
-}
-"""
+MEMORY = {m.title: program(m) for m in load(Path(__file__).parent / "memory.tgpu").machines}
 
 
 def open_claims(one: Program) -> set[str]:
@@ -74,7 +53,7 @@ def test_and_before_it_is_edited_it_is_proved(path: Path) -> None:
 
 def with_layout(layout: Layout) -> Program:
     """The tiled program with another layout of its array."""
-    one = made(TILED)
+    one = MEMORY["tiled"]
     (launch,) = one.launches
     array, *rest = launch.body
     assert isinstance(array, Array)
@@ -135,9 +114,9 @@ def asked_alone(watch: pytest.MonkeyPatch) -> Iterator[Claim]:
         yield from storage.storage(replace(one, launches=(replace(one.launches[0], body=body),)), Trace())
     with watch.context() as here:
         here.setattr(width, "address", column_major)
-        yield from width.state(made(MATRIX), Trace())
+        yield from width.state(MEMORY["matrix"], Trace())
     with watch.context() as here:
-        one = made(WIDE)
+        one = MEMORY["wide"]
         assert not open_claims(one)
         moved = tuple(replace(w, first=(*w.first[:-1], w.first[-1] + 1)) for w in wide_accesses(one))
         here.setattr(memory, "wide_accesses", lambda program: moved)

@@ -1,6 +1,6 @@
 """What the tests of the program folder share: machines from text, sizes around the boundaries of a machine, and runs of programs.
 
-Goes out: `machines(text)`, `program(text)`, `edges(program)`, `disagreements(program, sizes)`; `TEXTS`, programs of threads that work together, as text,
+Goes out: `machines(text)`, `program(text)`, `shipped(spec, title)`, `proof_of(machine)`, `edges(program)`, `disagreements(program, sizes)`; `TEXTS`, programs of threads that work together, as text,
 one for each way of doing so. The one idea: the sizes that matter are 0, 1, a prime, and one less, one more and just as many as a constant extent covers.
 """
 
@@ -13,14 +13,19 @@ from pathlib import Path
 from typing import Any
 
 from tests.conftest import ROOT
+from tinygpu import pipeline
 from tinygpu.category.evaluate import evaluate
-from tinygpu.category.term import Const
+from tinygpu.category.term import SHUFFLES, App, Const, walk
 from tinygpu.derive.derive import derive
+from tinygpu.derive.unpack import unpack
+from tinygpu.emit.module import Built
 from tinygpu.model.elaborate import elaborate
 from tinygpu.model.machine import Machine
+from tinygpu.obligations.width import cpu_limits, limits
 from tinygpu.program.read import read
 from tinygpu.program.render import render
-from tinygpu.program.step import For, Program, steps
+from tinygpu.program.step import Array, Assign, For, Program, Step, Sync, steps
+from tinygpu.proof.kernel import Proof
 from tinygpu.record import replace
 from tinygpu.simulate.fault import sentence
 from tinygpu.simulate.inputs import promised, random_inputs
@@ -32,6 +37,8 @@ from tinygpu.syntax import tree
 from tinygpu.syntax.parse import parse
 
 HERE = Path(__file__).parent
+SPECS = sorted((ROOT / "specs").glob("*.tgpu"))
+STEMS = [path.stem for path in SPECS]
 TEXTS = {path.stem: path.read_text(encoding="utf-8") for path in sorted((HERE / "cooperation").glob("*.tgpu"))}
 PRIMES = (2, 3, 5, 7, 13)
 MOST = 1 << 14  # points that the sizes of one run may have together
@@ -53,9 +60,36 @@ def program(text: str) -> Program:
     return derive(machine)
 
 
+def library(spec: str) -> tuple[Machine, ...]:
+    """The machines of a file of `specs/`."""
+    return pipeline.load(ROOT / "specs" / f"{spec}.tgpu").machines
+
+
+def machine(spec: str, title: str) -> Machine:
+    """One of them; of a family the first."""
+    return next(m for m in library(spec) if title in (m.title, m.name))
+
+
 def shipped(spec: str, title: str) -> Program:
     """The program of a machine of `specs/`."""
-    return derive(machines((ROOT / "specs" / f"{spec}.tgpu").read_text(encoding="utf-8"))[title])
+    return derive(machine(spec, title))
+
+
+def proof_of(given: Machine | str) -> Proof:
+    """The proof of a machine, or of the one of a text."""
+    if isinstance(given, str):
+        (given,) = pipeline.load_text(given).machines
+    proof = pipeline.check(given)
+    assert isinstance(proof, Proof), (given.title, proof)
+    return proof
+
+
+def unproved(given: Iterable[Machine]) -> list[Built]:
+    """What machines are emitted from, where nobody asks whether they are right."""
+    every = [(one, unpack(derive(one))) for one in given]
+    return [
+        Built(one, made, ("As in a test, nothing is proved.",), limits(made), cpu_limits=cpu_limits(made)) for one, made in every
+    ]
 
 
 def reread(program: Program, machine: Machine, change: Callable[[str], str] = str) -> Program:
@@ -67,6 +101,17 @@ def reread(program: Program, machine: Machine, change: Callable[[str], str] = st
     if len(launches) == len(program.launches) == 1:  # derivation may cut a factor of the block in two
         launches = (replace(launches[0], grid=program.launches[0].grid, block=program.launches[0].block),)
     return read(replace(machine, program=clause, launches=launches))
+
+
+def works_alone(program: Program) -> bool:
+    """Whether no step of a program is about other threads."""
+
+    def shared(step: Step) -> bool:
+        if isinstance(step, Assign):
+            return step.atomic or any(isinstance(t, App) and t.op in SHUFFLES for t in walk(step.value))
+        return isinstance(step, Sync) or (isinstance(step, Array) and step.owner == "block")
+
+    return not any(map(shared, program.steps))
 
 
 def boundaries(program: Program) -> list[int]:

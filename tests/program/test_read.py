@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.program.library import TEXTS, machines
+from tests.program.library import HERE, TEXTS, machines
 from tests.program.library import program as one
 from tinygpu.category.layout import Layout
 from tinygpu.category.term import App, Const, Read, Var, text
@@ -45,33 +45,7 @@ def test_a_loop_over_listed_values_is_its_body_for_each() -> None:
     assert program("for d in () { y[d] = 0 }\ny[t] = 0").launches == program("y[t] = 0").launches
 
 
-STRANGE = """op total(x: f32[n]) -> (s: f32[]) { s[] = sum[i] x[i] }
-machine strange : total {
-  param B = 8
-  program {
-    workspace part: f32[ceil(n / B)]
-    workspace flags: bool[2, n]
-    launch (grid = (g: ceil(n / B)), block = (t: 32)) {
-      shared one: i64[]
-      shared two: f32[B, B] swizzle(B - 6, 1, 3)
-      local v: f32[]
-      v[] = shuffle_idx(shuffle_up(2 * x[0], t // 2) + 1, 33) * exp(shuffle_down(exp(t), 3))
-      warp barrier
-      atomic one[] max= 3
-      if g < 1 {
-        barrier
-        flags[t % 2, 0] any= shuffle_xor(t < 3, 1)
-      }
-      part[g] = shuffle_xor(2, 1)
-      for j < n { v[] += x[j] }
-      for j < 2 in register { v[] max= (x[j] if j < n else 0) if g < 1 }
-      v[] holds sum[j] x[j]
-    }
-    launch (grid = (), block = ()) { s[] = part[0] }
-    launch (grid = (), block = ()) { part[0] = s[] }
-  }
-}
-"""
+STRANGE = (HERE / "strange.tgpu").read_text(encoding="utf-8")
 ALL = {**TEXTS, "strange": STRANGE, "one_launch": STRANGE.partition("    launch (grid = (), block")[0] + "} }"}
 
 

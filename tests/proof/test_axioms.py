@@ -10,8 +10,8 @@ import re
 
 import pytest
 
-from tests.conftest import ROOT
 from tests.obligations.texts import COPY, SUM, program
+from tests.program.library import library
 from tinygpu import pipeline
 from tinygpu.program.render import render
 from tinygpu.program.step import Program
@@ -32,7 +32,7 @@ OF_LAWS = {"powers", "limits of functions"}
 
 
 def made(name: str) -> list[Program]:
-    return [pipeline.program(machine) for machine in pipeline.load(ROOT / "specs" / f"{name}.tgpu").machines]
+    return [pipeline.program(machine) for machine in library(name)]
 
 
 @pytest.mark.parametrize("name", SPECS)

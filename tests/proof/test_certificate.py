@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import ROOT
+from tests.program.library import SPECS, library, proof_of
 from tinygpu import pipeline
 from tinygpu.commands.common import place
 from tinygpu.hardware.arch import CPU
 from tinygpu.model.op import said
-from tinygpu.pipeline import Proof, certificate, check, load, load_text, program
+from tinygpu.pipeline import certificate, load
 from tinygpu.proof.certificate import Certificate, certify, digest, program_text, read, sha
-from tinygpu.proof.kernel import prove
 from tinygpu.record import replace
 
-ROOT = Path(__file__).resolve().parents[2]
 PROOFS = ROOT / "proofs"
 SAMPLE = [  # machines whose certificates are made again by the tests; `make proofs` makes all of them
     ("saxpy", 1), ("copy", 0), ("matmul", 1), ("matmul_shared", 0), ("transpose", 1), ("histogram", -1), ("welford", 0), ("scan", -1),
@@ -27,18 +27,10 @@ SAMPLE = [  # machines whose certificates are made again by the tests; `make pro
 ]  # fmt: skip
 
 
-def proved(text: str) -> Proof:
-    result = prove(program(load_text(text).machines[0]))
-    assert isinstance(result, Proof)
-    return result
-
-
 def made(name: str, number: int) -> tuple[Path, Certificate]:
     spec = load(ROOT / "specs" / f"{name}.tgpu")
     machine = spec.machines[number]
-    proof = check(machine)
-    assert isinstance(proof, Proof)
-    return place(PROOFS, f"{name}.tgpu", machine), certificate(spec, machine, proof)
+    return place(PROOFS, f"{name}.tgpu", machine), certificate(spec, machine, proof_of(machine))
 
 
 def without_solver(text: str) -> dict[str, object]:
@@ -66,7 +58,7 @@ def test_the_committed_certificate_is_the_one_of_the_machine(name: str, number: 
 
 def test_every_shipped_machine_has_one_and_nothing_else_has() -> None:
     wanted = {}
-    for path in sorted((ROOT / "specs").glob("*.tgpu")):
+    for path in SPECS:
         spec = load(path)
         wanted |= {place(PROOFS, str(path), m): (spec, m) for m in spec.machines}
     assert set(PROOFS.rglob("*.json")) == set(wanted), "run `make proofs`"
@@ -91,7 +83,7 @@ def test_another_process_writes_the_same_bytes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("name", "number"), [("matmul_shared", 0), ("argmax", 1), ("scan", -1)])
 def test_the_program_in_it_states_the_same_obligations(name: str, number: int) -> None:
     _, first = made(name, number)
-    second = certify(proved(first.program))
+    second = certify(proof_of(first.program))
     assert second.proof == first.proof and [e.claim for e in second.obligations] == [e.claim for e in first.obligations]
     assert second.program == first.program
 
@@ -108,9 +100,9 @@ machine m : c { work grid = (g: ceil(n / 64)), block = (t: 64)
 
 
 def test_the_hash_is_that_of_the_program_and_of_its_obligations() -> None:
-    one = certify(proved(COPY))
-    assert digest(proved(COPY)) == one.proof == digest(proved("# a comment\n" + COPY))
-    assert digest(proved(COPY.replace("64", "32"))) != one.proof
+    one = certify(proof_of(COPY))
+    assert digest(proof_of(COPY)) == one.proof == digest(proof_of("# a comment\n" + COPY))
+    assert digest(proof_of(COPY.replace("64", "32"))) != one.proof
     assert replace(one, obligations=one.obligations[1:]).proof != one.proof
     assert replace(one, solver="another").proof == one.proof
 
@@ -126,14 +118,12 @@ def test_the_hash_is_that_of_the_program_and_of_its_obligations() -> None:
     ],
 )
 def test_what_was_changed_is_not_read(change: tuple[str, str]) -> None:
-    text = certify(proved(COPY)).text()
+    text = certify(proof_of(COPY)).text()
     assert change[0] in text
     with pytest.raises(ValueError):
         read(text.replace(*change, 1))
 
 
 def test_a_launcher_says_what_was_proved_and_how_to_prove_it_again(golden) -> None:  # type: ignore[no-untyped-def]
-    spec = load(ROOT / "specs" / "dot.tgpu")
-    proof = check(spec.machines[1])
-    assert isinstance(proof, Proof)
-    golden("module/facts.txt", "\n".join(pipeline.built(proof, spec.machines[1]).facts))
+    atomic = library("dot")[1]
+    golden("module/facts.txt", "\n".join(pipeline.built(proof_of(atomic), atomic).facts))

@@ -5,12 +5,11 @@ Comes in: small machines. Goes out: verdicts. The one idea: what cannot be done 
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 import z3
 
 from tests.obligations.texts import COPY, SUM, program
+from tests.program.library import library
 from tinygpu import pipeline
 from tinygpu.category.term import Var, equal
 from tinygpu.obligations import claims_of
@@ -22,14 +21,13 @@ from tinygpu.proof.check import Unknown, check
 from tinygpu.proof.kernel import Open, Proof, Theorem, ask, discharge, inhabited, prove
 from tinygpu.record import replace
 
-SPECS = Path(__file__).resolve().parent.parent.parent / "specs"
 GOOD = "local a: f32[]\na[] = 0\nfor k < N { a[] += x[ROW, k] }\ns[ROW] = a[]"
 BAD = "local a: f32[]\na[] = 0\nfor k < N { a[] += x[ROW, k] if k > 0 }\ns[ROW] = a[]"
 n, i = Var("n"), Var("i")
 
 
 def _first(name: str) -> Program:
-    return pipeline.program(pipeline.load(SPECS / f"{name}.tgpu").machines[0])
+    return pipeline.program(library(name)[0])
 
 
 def _claim(goal: object, *hypotheses: object) -> Obligation:

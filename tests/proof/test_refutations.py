@@ -11,6 +11,7 @@ import pytest
 
 from tests.conftest import ROOT
 from tests.obligations.texts import COPY, SUM, program
+from tests.program.library import machines
 from tinygpu import pipeline
 from tinygpu.category.term import App, Axis, Const, Read, Term, Var
 from tinygpu.obligations import claims_of
@@ -47,7 +48,7 @@ def edited(spec: str, name: str, old: str, new: str) -> Refutation:
     """The verdict on a shipped machine, with one text in the place of another."""
     text = (ROOT / "specs" / f"{spec}.tgpu").read_text(encoding="utf-8")
     assert old in text
-    return refuted(pipeline.program(next(m for m in pipeline.load_text(text.replace(old, new)).machines if m.name == name)))
+    return refuted(pipeline.program(machines(text.replace(old, new))[name]))
 
 
 def test_the_one_that_fails_first_is_shown_of_several_claims() -> None:

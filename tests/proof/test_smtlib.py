@@ -187,6 +187,7 @@ DOES_NOT = [  # and what does not
     (equal(cast(Const(0.1, "f16"), "f32"), f32(0.1)), ()), (equal(cast(cast(i, "f16"), "f32"), cast(i, "f32")), ()),
     (equal(cast(cast(f, "f16"), "f32"), f), ()), (equal(of("div", f, f), f32(1.0)), ()), (of("lt", f, up, dtype=BOOL), ()),
     (equal(of("div", f, zero), zero), ()), (equal(i // j, Const(0)), (equal(j, 0),)), (negation(equal(i % j, j)), ()),
+    (equal(lift(1 << 16) ^ j, j), (j >= 0, j < 1 << 16)),
     (equal(total(i, "k"), total(j, "k")), ()), (equal(total(i, "k"), total(i, "k", "max")), ()), (equal(of("div", of("mul", f, g), g), f), ()),
 ]  # fmt: skip
 

@@ -1,27 +1,31 @@
 """What is wrong is seen in a run at small sizes, and nothing that is right is.
 
-Comes in: machines of the library with one change, programs that once were proved and wrong, programs that are right. Goes out: a failure with
+Comes in: machines of the library with one change (`changed/`; of folds whose order counts `ordered/`), programs that once were proved and wrong, programs that are right. Goes out: a failure with
 the run. The one idea: a checker that shares nothing with the prover is worth what it finds.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.recheck.changes import WRONG, changed, text_of
+from tests.comments import Wrong, wrongs
+from tests.program.library import library
 from tinygpu import pipeline
 from tinygpu.category.term import App, Const, Read, Var, select
 from tinygpu.category.to_numpy import evaluate
 from tinygpu.diagnostic import TinygpuError
 from tinygpu.program.step import Program
+from tinygpu.proof.kernel import Proof, prove
 from tinygpu.recheck import Agreement, Disagreement
 from tinygpu.recheck.run import rerun
 
-MEANING = Path(__file__).parent.parent / "meaning"
-SPECS = Path(__file__).parent.parent.parent / "specs"
+HERE = Path(__file__).parent
+MEANING = HERE.parent / "meaning"
+BUDGET = 200_000  # of the prover, for one claim: enough for all claims of what is right
 BEYOND = (  # what no run on reals sees: rounding, literals as a dtype has them, what equations divide by, data that is too rare, and more
     "a_narrow_literal", "atomic_of_two_blocks", "barrier_by_two_sums", "barrier_of_products", "butterfly_of_max_nan", "butterfly_of_welford",
     "cover_of_welford", "fold_extent_divides_by_0", "fold_extent_divides_by_0_in_a_branch", "fold_of_intermediate_infinities",
@@ -53,16 +57,30 @@ def stem(path: Path) -> str:
     return path.stem
 
 
-@pytest.mark.parametrize(("name", "old", "new"), WRONG, ids=lambda part: part[:40])
-def test_a_changed_machine_goes_wrong(name: str, old: str, new: str) -> None:
-    wrong = program_of(changed(text_of(name), old, new, 1))
-    assert wrong is None or isinstance(rerun(wrong), Disagreement)
+def titled(folder: str, far: str = "") -> list[Any]:
+    """The wrong programs of a folder; those of a file that is `far` go wrong at sizes of which a run takes a minute."""
+    marks = {path: [pytest.mark.sampled] if path.stem == far else [] for path in sorted((HERE / folder).glob("*.tgpu"))}
+    return [pytest.param(w, id=f"{path.stem}: {w.title}", marks=mark) for path, mark in marks.items() for w in wrongs(path)]
 
 
-@pytest.mark.parametrize("name", sorted({name for name, _, _ in WRONG}))
-def test_the_machines_that_are_changed_do_not(name: str) -> None:
-    right = program_of(text_of(name))
-    assert right is not None and isinstance(rerun(right, sizes=6), Agreement)
+@pytest.mark.parametrize("wrong", titled("changed") + titled("ordered", far="recurrence_block"))
+def test_a_changed_machine_goes_wrong(wrong: Wrong) -> None:
+    program = program_of(wrong.text)
+    assert program is None or isinstance(rerun(program), Disagreement)
+
+
+@pytest.mark.parametrize("path", sorted((HERE / "changed").glob("*.tgpu")), ids=stem)
+def test_the_machines_that_are_changed_do_not(path: Path) -> None:
+    right = program_of(path.read_text(encoding="utf-8"))
+    found = rerun(right, sizes=6) if right else None
+    assert isinstance(found, Agreement) and found.runs
+
+
+@pytest.mark.parametrize("wrong", titled("ordered"))
+def test_folds_in_another_order_are_not_proved(wrong: Wrong) -> None:
+    """A change of the order alone leaves the same terms, each once, so a checker that took the fold for a set would prove it."""
+    program = program_of(wrong.text)
+    assert program is not None and not isinstance(prove(program, BUDGET, hasty=True), Proof)
 
 
 @pytest.mark.parametrize("path", [p for p in sorted((MEANING / "unsound").glob("*.tgpu")) if p.stem not in BEYOND], ids=stem)
@@ -83,7 +101,7 @@ def test_what_is_right_does_not(path: Path) -> None:
 
 @pytest.mark.parametrize("name", LIBRARY)
 def test_machines_of_the_library_do_not(name: str) -> None:
-    for machine in pipeline.load(SPECS / f"{name}.tgpu").machines[:2]:
+    for machine in library(name)[:2]:
         found = rerun(pipeline.program(machine), sizes=8)
         assert isinstance(found, Agreement) and found.runs, found
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tinygpu.diagnostic import NOWHERE, Case, Diagnostic, Label, Span
 from tinygpu.report import FORMATS, concise, github, render, report, wants_color
-from tinygpu.report.snippet import width
+from tinygpu.report.human import width
 
 FILE = "specs/matmul.tgpu"
 TEXT = """op matmul(A: f32[M, K]) {

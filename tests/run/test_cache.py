@@ -40,22 +40,17 @@ def test_a_cache_that_cannot_be_written_is_replaced_for_this_process(tmp_path, m
     assert path.read_text() == "a = 3" and tmp_path not in path.parents
 
 
-def test_nothing_is_left_of_a_write_that_failed(tmp_path, monkeypatch):
+def test_of_a_write_that_failed_nothing_is_left_and_an_old_file_stays(tmp_path, monkeypatch):
     def full(*args):
         raise OSError(28, "No space left on device")
 
+    old = tmp_path / "out" / "x"
+    _write_whole(old, b"old")
     monkeypatch.setattr(os, "replace", full)
-    with pytest.raises(OSError, match="No space"):
-        _write_whole(tmp_path / "out" / "x", b"text")
-    assert list((tmp_path / "out").iterdir()) == []
-
-
-def test_an_old_file_stays_when_a_write_fails(tmp_path, monkeypatch):
-    _write_whole(tmp_path / "x", b"old")
-    monkeypatch.setattr(os, "replace", lambda *a: (_ for _ in ()).throw(OSError(28, "full")))
-    with pytest.raises(OSError, match="full"):
-        _write_whole(tmp_path / "x", b"new")
-    assert (tmp_path / "x").read_text() == "old"
+    for path in (old, tmp_path / "out" / "y"):
+        with pytest.raises(OSError, match="No space"):
+            _write_whole(path, b"new")
+    assert [*old.parent.iterdir()] == [old] and old.read_text() == "old"
 
 
 def test_the_usual_folder(monkeypatch):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 
@@ -37,37 +35,6 @@ def value_of(one: Op) -> tuple[np.ndarray, np.ndarray]:
 
 
 SOFTMAX = op("m[i] = max[k] x[i, k]\n s[i] = sum[k] exp(x[i, k] - m[i])\n y[i, j] = exp(x[i, j] - m[i]) / s[i]")
-
-
-def softmax(x: np.ndarray) -> np.ndarray:
-    e = np.exp(x - x.max(1, keepdims=True))
-    return e / e.sum(1, keepdims=True)  # type: ignore[no-any-return]
-
-
-VALUES: dict[str, tuple[Op, Callable[[np.ndarray], np.ndarray]]] = {
-    "intermediates": (SOFTMAX, softmax),
-    "a guard": (op("y[i, j] = sum[k <= j] x[i, k]"), lambda x: np.cumsum(x, axis=1)),
-    "a window": (
-        op("y[i, j] = sum[k < 3] x[i, j + k - 1 | 0]"),
-        lambda x: (p := np.pad(x, ((0, 0), (1, 1))))[:, :-2] + p[:, 1:-1] + p[:, 2:],
-    ),
-    "a scalar": (op("y[] = sum[a, b] x[a, b]", "f32[]"), np.sum),
-    "truth": (op("y[i] = any[k] (x[i, k] > 1.8)", "bool[R]"), lambda x: (x > 1.8).any(1)),
-    "bytes": (
-        op("y[i] = sum[k] x[i, k] * 100", "u8[R]", "x: u8[R, N]"),
-        lambda x: (x.sum(1) * 100 % 256).astype(np.uint8),
-    ),
-}
-
-
-@pytest.mark.parametrize("name", VALUES)
-@pytest.mark.parametrize("points", [1, 7, 1 << 18])
-def test_the_value_is_numpys(name: str, points: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tinygpu.simulate.reference.POINTS", points)
-    one, by_hand = VALUES[name]
-    got, x = value_of(one)
-    want = np.asarray(by_hand(x))
-    assert got.shape == want.shape and got.dtype == want.dtype and np.allclose(got, want, rtol=1e-13)
 
 
 def test_an_equation_that_reads_outside_is_heard_of() -> None:

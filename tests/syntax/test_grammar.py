@@ -7,18 +7,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.program.library import SPECS
 from tests.syntax.texts import EXAMPLES
-from tinygpu.syntax.build import BUILD, several
 from tinygpu.syntax.grammar import LEVELLESS, compiled, made_of, read_grammar_file, shipped_parser, to_json
 from tinygpu.syntax.lexer import scan, significant
+from tinygpu.syntax.parse import BUILD, several
 from tinygpu.syntax.reader import at_start, run
 
-SPECS = sorted((Path(__file__).resolve().parents[2] / "specs").glob("*.tgpu"))
 TEXTS = {**EXAMPLES, **{path.stem: path.read_text(encoding="utf-8") for path in SPECS}}
 
 

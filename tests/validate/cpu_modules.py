@@ -16,18 +16,16 @@ from typing import Any
 
 import numpy as np
 
+from tests.emit.cpu_harness import run
+from tests.program.library import machine
 from tests.validate.mutants import mutants
 from tinygpu import pipeline, runtime
-from tinygpu.category.evaluate import evaluate
-from tinygpu.derive.unpack import unpack
 from tinygpu.emit.cpu import cpu_kernels, cpu_name
 from tinygpu.emit.python import identifier
 from tinygpu.program.step import Program
 from tinygpu.record import replace
 from tinygpu.simulate.inputs import random_inputs
 
-SPECS = Path(__file__).resolve().parents[2] / "specs"
-MEMORY = {"f64": np.float64, "f32": np.float32, "i64": np.int64, "i32": np.int32, "u32": np.uint32, "u8": np.uint8, "i8": np.int8}
 LANES = 8
 
 
@@ -35,8 +33,8 @@ LANES = 8
 def kernel(spec: str, title: str, given: bool = False) -> tuple[str, str, Program]:
     """The text of a machine's CPU kernels, the name they have there, and their program: as a build has it where its proof is found, or the one
     that is `given`, as a build has it where none is."""
-    machine = next(m for m in pipeline.load(SPECS / f"{spec}.tgpu").machines if m.title == title)
-    program = pipeline.on_core((None if given else next(pipeline.singles(machine), None)) or pipeline.program(machine))
+    one = machine(spec, title)
+    program = pipeline.on_core((None if given else next(pipeline.singles(one), None)) or pipeline.program(one))
     program = replace(program, name=identifier(program.name))
     return cpu_kernels(program), cpu_name(program).removesuffix("_cpu"), program
 
@@ -54,10 +52,9 @@ def runner(text: str, name: str, parallel: bool) -> Callable[..., None]:
 def plain_runtime() -> dict[str, Any]:
     """What kernels call of the runtime, as functions of Python."""
     names: dict[str, Any] = {"np": np, "math": math, "njit": lambda **_: lambda f: f, "Any": Any}
-    for file in ("arithmetic", "functions"):
-        tree = ast.parse(Path(runtime.__file__).with_name(f"{file}.py").read_text(encoding="utf-8"))
-        tree.body = [n for n in tree.body if not isinstance(n, ast.ImportFrom) or n.module == "__future__"]
-        exec(compile(tree, file, "exec"), names)
+    tree = ast.parse(Path(runtime.__file__).with_name("arithmetic.py").read_text(encoding="utf-8"))
+    tree.body = [n for n in tree.body if not isinstance(n, ast.ImportFrom) or n.module == "__future__"]
+    exec(compile(tree, "arithmetic", "exec"), names)
     return names
 
 
@@ -76,22 +73,9 @@ VECTORS: dict[str, Any] = {
 
 
 def outputs(function: Callable[..., None], program: Program, sizes: dict[str, int], seed: int) -> list[Any]:
-    """The outputs of a run; what is not stored keeps a number that no kernel gives."""
-    program = unpack(program)
-    inputs, arguments, made = random_inputs(program.op, sizes, seed), [], []
-    for tensor in program.op.tensors:
-        shape = tuple(evaluate(e, sizes) for e in tensor.shape)
-        if tensor.role == "input":
-            arguments.append(
-                np.ascontiguousarray(np.asarray(inputs[tensor.name]).astype(MEMORY[tensor.dtype])) if shape else inputs[tensor.name]
-            )
-        else:
-            arguments.append(np.full(shape, 77, MEMORY[tensor.dtype]))
-            made.append(arguments[-1])
-    arguments += [np.full(tuple(evaluate(e, sizes) for e in w.extents), 55, MEMORY[w.dtype]) for w in program.workspaces]
+    """The outputs of a run; what is not stored keeps the number that was there."""
     with np.errstate(all="ignore"):
-        function(*arguments, *(sizes[s] for s in program.op.sizes))
-    return made
+        return [*run(program, sizes, random_inputs(program.op, sizes, seed), function).values()]
 
 
 def differs(text: str, mutant: str, name: str, program: Program, cases: tuple[dict[str, int], ...]) -> dict[str, int] | None:

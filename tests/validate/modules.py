@@ -8,28 +8,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
 
-from tinygpu import pipeline
-from tinygpu.derive.unpack import unpack
+from tests.conftest import ROOT
+from tests.program.library import library, unproved
 from tinygpu.diagnostic import Diagnostic
-from tinygpu.emit.module import Built, emit, launcher_names
-from tinygpu.obligations.width import cpu_limits, limits
+from tinygpu.emit.module import emit, launcher_names
+from tinygpu.model.machine import Machine
 from tinygpu.validate.check import validate
 from tinygpu.validate.launcher import Expected
 
-SPECS = Path(__file__).resolve().parents[2] / "specs"
+SPECS = ROOT / "specs"
 
 
 @cache
 def emitted(spec: str, *machines: str) -> tuple[str, tuple[Expected, ...]]:
     """The module of a spec, or of some of its machines."""
-    loaded = pipeline.load(SPECS / f"{spec}.tgpu")
-    chosen = [m for m in loaded.machines if not machines or m.title in machines]
-    programs = [pipeline.program(m) for m in chosen]
-    built = [Built(m, unpack(p), (), limits(p), cpu_limits=cpu_limits(unpack(p))) for m, p in zip(chosen, programs, strict=True)]
-    expected = [Expected(n, b.program, None, b.limits) for n, b in zip(launcher_names(chosen), built, strict=True)]
-    return emit(f"{spec}.tgpu", built), tuple(expected)
+    chosen = [m for m in library(spec) if not machines or m.title in machines]
+    return module(f"{spec}.tgpu", chosen)
+
+
+def module(file: str, machines: Sequence[Machine]) -> tuple[str, tuple[Expected, ...]]:
+    """The module of machines, and what is to stand in it."""
+    built = unproved(machines)
+    expected = (Expected(n, b.program, None, b.limits) for n, b in zip(launcher_names(machines), built, strict=True))
+    return emit(file, built), tuple(expected)
 
 
 def edited(text: str, old: str, new: str, after: str = "") -> tuple[str, int]:

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.program.library import machine, proof_of
 from tests.validate.modules import SPECS, edited
 from tinygpu import pipeline
 from tinygpu.category.term import text as text_of
@@ -42,10 +43,6 @@ def built(folder, *arguments):
     return main(["build", str(SPECS / "saxpy.tgpu"), "--machine", "saxpy_scalar", "-o", str(folder), *arguments])
 
 
-def test_a_module_that_is_right_is_written(tmp_path):
-    assert built(tmp_path) == 0 and (tmp_path / "saxpy.py").exists()
-
-
 def test_a_module_that_is_wrong_is_not_written(tmp_path, emitter, capsys):
     emitter("ix(ix(g*256) + t)", "ix(ix(t*256) + g)")
     assert built(tmp_path) == 1 and not (tmp_path / "saxpy.py").exists()
@@ -61,26 +58,25 @@ def test_a_module_of_which_not_all_was_shown_is_written_and_is_no_success(tmp_pa
 
 def test_nobody_is_handed_a_module_that_is_wrong(emitter):
     """The API builds as the command does: what is read back and found wrong is an error, of the CUDA kernels and of those for CPUs."""
-    machine = pipeline.load(SPECS / "saxpy.tgpu").saxpy_scalar
-    proof = pipeline.check(machine)
-    assert isinstance(proof, pipeline.Proof) and pipeline.build(proof, machine)
+    scalar = machine("saxpy", "saxpy_scalar")
+    proof = proof_of(scalar)
+    assert pipeline.build(proof, scalar)
     for right, wrong, code in (
         ("ix(ix(g*256) + t)", "ix(ix(t*256) + g)", "TG820"),
         ("a * x[at(i)] + y", "a * y[at(i)] + y", "TG820"),
     ):
         emitter(right, wrong)
         with pytest.raises(TinygpuError) as caught:
-            pipeline.build(proof, machine)
+            pipeline.build(proof, scalar)
         assert code in str(caught.value)
 
 
 def test_a_proof_builds_no_other_machine():
     """Names, docstrings and the CPU's program come from the machine: it has to be the one that was proved, or one with its program."""
-    spec = pipeline.load(SPECS / "saxpy.tgpu")
-    proof = pipeline.check(spec.saxpy_scalar)
-    assert isinstance(proof, pipeline.Proof) and pipeline.built(proof, pipeline.load(SPECS / "saxpy.tgpu").saxpy_scalar)
+    proof = proof_of(machine("saxpy", "saxpy_scalar"))
+    assert pipeline.built(proof, machine("saxpy", "saxpy_scalar"))
     with pytest.raises(TinygpuError, match="TG905 the proof is of saxpy_scalar, and says nothing of the program of saxpy_v4"):
-        pipeline.build(proof, spec.saxpy_v4)
+        pipeline.build(proof, machine("saxpy", "saxpy_v4"))
 
 
 def test_what_is_run_is_read_back_too(emitter, capsys):
@@ -92,10 +88,9 @@ def test_what_is_run_is_read_back_too(emitter, capsys):
 
 def test_a_scalar_says_which_kernel_is_taken():
     """The 32-bit kernel is taken where the index fits with this scalar; a launcher that does not ask is refused."""
-    machine = pipeline.load(RIGHT[0].with_name("a_scalar_as_an_index.tgpu")).later
-    proof = pipeline.check(machine)
-    assert isinstance(proof, pipeline.Proof)
-    ready = pipeline.built(proof, machine)
+    later = pipeline.load(RIGHT[0].with_name("a_scalar_as_an_index.tgpu")).later
+    proof = proof_of(later)
+    ready = pipeline.built(proof, later)
     text = pipeline.module("later", [ready])
     asked = '"ceil(N / 128)*128 + k - 1", '
     assert asked in text.partition('"limits"')[2].partition("\n")[0] and pipeline.validate(text, [ready]) == ()
@@ -104,5 +99,5 @@ def test_a_scalar_says_which_kernel_is_taken():
     assert [d.code for d in pipeline.validate(f'{first}"limits"{last.replace(asked, "", 1)}', [ready])] == ["TG822"]
     assert [d.code for d in pipeline.validate(pipeline.module("later", [less]), [less])] == ["TG820"]
     x = np.arange(5, dtype=np.float32)
-    call = pipeline.build(proof, machine)
+    call = pipeline.build(proof, later)
     assert call(x, 2).tolist() == [2, 3, 4, 0, 0] and call(x, 2**62).tolist() == [0] * 5

@@ -10,6 +10,7 @@ import re
 import numpy as np
 import pytest
 
+from tests.program.library import proof_of
 from tinygpu import pipeline
 from tinygpu.emit.module import Built
 from tinygpu.run.load import load
@@ -22,10 +23,7 @@ machine m : twice on cpu {
 
 
 def built(factor: int) -> tuple[str, list[Built]]:
-    (machine,) = pipeline.load_text(WRAPS.replace("FACTOR", str(factor)), "m.tgpu").machines
-    proof = pipeline.check(machine)
-    assert isinstance(proof, pipeline.Proof)
-    ready = [pipeline.built(proof, machine)]
+    ready = [pipeline.built(proof_of(WRAPS.replace("FACTOR", str(factor))))]
     text, said = pipeline.read_back("m.tgpu", ready)
     assert not said
     return text, ready

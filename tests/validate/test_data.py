@@ -10,13 +10,10 @@ from functools import cache
 
 import pytest
 
-from tests.emit.test_check_data import BODY, BROKEN, HEAD, ONE
-from tests.validate.modules import edited, emitted, found
-from tinygpu.derive.unpack import unpack
+from tests.emit.test_check_data import BROKEN, spec
+from tests.validate.modules import edited, emitted, found, module
 from tinygpu.diagnostic import Diagnostic
-from tinygpu.emit.module import Built, emit
-from tinygpu.obligations.width import cpu_limits, limits
-from tinygpu.pipeline import load_text, program
+from tinygpu.pipeline import load_text
 from tinygpu.validate.launcher import Expected
 
 NEXT = "all[t < n] (r[t] <= r[t + 1])"
@@ -30,11 +27,7 @@ def promising(promise: str) -> tuple[str, tuple[Expected, ...]]:
     """The module of an op that promises that; `embedding` is the one of the library."""
     if promise == "embedding":
         return emitted("embedding")
-    (machine,) = load_text(HEAD.replace("PROMISE", promise) + BODY + f"machine pick_m : pick {ONE}", "pick.tgpu").machines
-    numbers = unpack(program(machine))
-    return emit("pick.tgpu", [Built(machine, numbers, (), limits(numbers), cpu_limits=cpu_limits(numbers))]), (
-        Expected("pick_m", numbers, None, limits(numbers)),
-    )
+    return module("pick.tgpu", load_text(spec(promise), "pick.tgpu").machines)
 
 
 def of_launchers(text: str, expected: tuple[Expected, ...]) -> tuple[Diagnostic, ...]:

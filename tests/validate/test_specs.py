@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from tests.validate.modules import SPECS, emitted
+from tests.program.library import STEMS
+from tests.validate.modules import emitted
 from tinygpu.validate.check import validate
 
 
-@pytest.mark.parametrize("spec", sorted(p.stem for p in SPECS.glob("*.tgpu")))
+@pytest.mark.parametrize("spec", STEMS)
 def test_a_module_is_what_its_programs_say(spec):
     text, expected = emitted(spec)
     assert validate(text, expected, f"{spec}.py") == ()

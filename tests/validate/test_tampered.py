@@ -12,7 +12,8 @@ from functools import cache
 
 import pytest
 
-from tests.validate.modules import SPECS, emitted, found
+from tests.program import library
+from tests.validate.modules import emitted, found
 from tests.validate.tampered import at_import
 from tinygpu import pipeline, runtime
 from tinygpu.cli import main
@@ -40,10 +41,8 @@ SEVEN = {  # what was taken once: old and new
 @cache
 def built(spec: str, machine: str) -> str:
     """The module of one machine that is proved."""
-    found = next(m for m in pipeline.load(SPECS / f"{spec}.tgpu").machines if m.title == machine)
-    proof = pipeline.check(found)
-    assert isinstance(proof, pipeline.Proof)
-    return pipeline.module(f"{spec}.tgpu", [pipeline.built(proof, found)])
+    found = library.machine(spec, machine)
+    return pipeline.module(f"{spec}.tgpu", [pipeline.built(library.proof_of(found), found)])
 
 
 def taken(text: str) -> bool:

@@ -232,9 +232,14 @@ def at_corner(form: Polynomial, known: Known, inside: bool = False) -> bool:
 
     `inside` of a term, where every step goes to smaller terms, it must exceed a known one by a number.
 
-    >>> i, n = Var("i"), Var("n")
+    >>> i, m, n = map(Var, "imn")
     >>> at_corner(polynomial(n - i), Known.of({}, frozenset({i < n})))
     True
+    >>> at_corner(polynomial(n - i - 1), Known.of({"i": m}, frozenset({m <= n})))
+    True
+    >>> least = Known.of({}, frozenset({n >= 1}))
+    >>> at_corner(polynomial(n - 1), least), at_corner(polynomial(n - 2), least), at_corner(polynomial(i - 1), least)
+    (True, False, False)
     """
     low = smallest(form, known)
     if low is not None and low >= 0:

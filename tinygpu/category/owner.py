@@ -44,6 +44,17 @@ def row_major(axes: Iterable[Axis]) -> Term:
     return number
 
 
+def cut(number: Term, axes: tuple[Axis, ...]) -> tuple[Term, ...]:
+    """The digits of a number, one for each axis, slowest first: its weight divided out, and what is above it taken off."""
+    terms: list[Term] = []
+    weight: Term = lift(1)
+    for axis in reversed(axes):
+        digit = number // weight
+        terms.append(digit if axis is axes[0] else digit % axis.extent)
+        weight = axis.extent * weight
+    return tuple(reversed(terms))
+
+
 def digits(indices: tuple[Axis, ...], factors: tuple[Axis, ...], where: Term = TRUE) -> Arrow:
     """`(i, j) = (g, t, v)`, or `i = (g, t, v)`: the flattened range of the indices, cut into the factors.
 
@@ -60,13 +71,7 @@ def digits(indices: tuple[Axis, ...], factors: tuple[Axis, ...], where: Term = T
     number = row_major(factors)
     inside = number < points(indices)
     covered = holds(inside, Region(factors, conjuncts(where)))
-    terms: list[Term] = []
-    weight: Term = lift(1)
-    for axis in reversed(indices):  # each digit: its weight divided out, and what is above it taken off
-        digit = number // weight
-        terms.append(digit if axis is indices[0] else digit % axis.extent)
-        weight = axis.extent * weight
-    return Arrow(Region(factors, () if covered else (inside,)), indices, tuple(reversed(terms)))
+    return Arrow(Region(factors, () if covered else (inside,)), indices, cut(number, indices))
 
 
 def inferred(extent: Term, others: tuple[Axis, ...], where: Term = TRUE) -> Term:

@@ -114,3 +114,10 @@ def operands(term: Term, here: Region) -> Iterator[tuple[Term, Region]]:
             yield from ((fold.guard, inner), (fold.body, inner.under(fold.guard)))
         case _:
             yield from ((child, here) for child in children(term))
+
+
+def parts(term: Term, point: Region) -> Iterator[tuple[Term, Region]]:
+    """The term and everything inside of it, each at the point where it is evaluated: of a choice only the branch that is taken."""
+    yield term, point
+    for part, where in operands(term, point):
+        yield from parts(part, where)

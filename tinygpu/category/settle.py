@@ -118,7 +118,7 @@ def climbs(condition: Term, known: Known) -> bool:
 def divided(op: str, term: Term, n: int, known: Known) -> Term:
     """`term // n` or `term % n` without the multiples of n, which leave a sum as they are: `(q·n + r) // n = q + r // n`.
 
-    >>> from tinygpu.category.term import Var, text
+    >>> from tinygpu.category.term import Var, equal, text
     >>> q, r, box = Var("q"), Var("r"), Known.of({"r": Const(8)})
     >>> text(divided("floordiv", q * 16 + r + 9, 8, box)), text(divided("mod", q * 16 + r, 8, box))
     ('q*2 + 1 + (r + 1) // 8', 'r')
@@ -126,8 +126,10 @@ def divided(op: str, term: Term, n: int, known: Known) -> Term:
     ('q // 32', 'q // 8 % 4')
     >>> text(divided("floordiv", q * 8 + r, 32, box)), text(divided("mod", q * 8 + r, 32, box))
     ('q // 4', 'q % 4*8 + r')
-    >>> text(divided("mod", r - 1, 8, box.under(r >= 1)))
-    'r - 1'
+    >>> text(divided("mod", r - 1, 8, box.under(r >= 1))), text(divided("mod", q * 3 + r, 8, box.under(equal(q % 8, 0))))
+    ('r - 1', 'r')
+    >>> text(divided("mod", q % 32 * 3 + 9, 8, box)), text(divided("mod", q % 12 + 9, 8, box)), text(divided("mod", r // 2 + 3, 8, box))
+    ('(q*3 + 1) % 8', '(q % 12 + 1) % 8', 'r // 2 + 3')
     """
     match op, term:
         case "floordiv", App("floordiv", (e, Const(int(a)))) if a > 0:

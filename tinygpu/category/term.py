@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 
+from tinygpu.category.fields import TERMED, children, with_terms
 from tinygpu.category.monoid import pack, part
 from tinygpu.category.node import (
     BOOL,
@@ -33,7 +34,6 @@ from tinygpu.category.operation import ARITHMETIC, COMPARISONS, FUNCTIONS, LOGIC
 from tinygpu.category.text import claimed, text
 from tinygpu.category.total import total
 from tinygpu.category.walk import (
-    children,
     different,
     folds,
     memoised,
@@ -145,14 +145,7 @@ def rebuild(term: Term, change: Callable[[Term], Term], written: bool = False) -
         case Read(tensor, index, dtype, span):
             there = tuple(map(change, index))
             return term if there == index else Read(tensor, there, dtype, span)
-        case Fold(monoid, axes, guard, body, dtype, span):
-            ranges = tuple(map(change, (a.extent for a in axes)))
-            inside = change(guard), change(body)
-            if inside == (guard, body) and all(e == a.extent for e, a in zip(ranges, axes, strict=True)):
-                return term
-            axes = tuple(Axis(a.name, e, a.sort, a.span) for e, a in zip(ranges, axes, strict=True))
-            return Fold(monoid, axes, *inside, dtype, span)
-    return term
+    return with_terms(term, TERMED[term.__class__], change) if children(term) else term
 
 
 def substitute(term: Term, mapping: Mapping[str, Term], written: bool = False) -> Term:

@@ -9,6 +9,7 @@ has to have had a value, since the program evaluates it.
 from __future__ import annotations
 
 from tinygpu.category.dtype import SIGNED, stored
+from tinygpu.category.fields import children
 from tinygpu.category.node import DTYPES, FLOATS, INDEX, App, Const, Fold, Read, Term, Var, kept
 from tinygpu.category.operation import ARITHMETIC, ARITHMETICAL, COMPARISONS, FUNCTION, FUNCTIONS, INTEGER, KEEPING, LOGIC, PARTIAL
 
@@ -31,11 +32,11 @@ def total(term: Term) -> bool:
     match term:
         case Read(tensor, index):
             return not any(mark in tensor for mark in SPECIAL) and all(map(total, index))
-        case Fold(_, axes, guard, body):
-            return all(total(a.extent) for a in axes) and total(guard) and total(body) and not blending(term)
+        case Fold() if blending(term):
+            return False
         case App(_, args):
             return literal(term) is not None or (all(map(total, args)) and not failing(term) and not mixing(term))
-    return True
+    return all(map(total, children(term)))
 
 
 def failing(term: App) -> bool:

@@ -11,22 +11,13 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
 from typing import Any, TypeVar
 
+from tinygpu.category.fields import children
 from tinygpu.category.node import BOOL, INDEX, App, Fold, Read, Term, Var, kept
 from tinygpu.category.operation import SHUFFLES
 
 T = TypeVar("T")
 NONE: frozenset[str] = frozenset()
 FEW = 32  # parts of a term that is cheaper looked at again than remembered
-
-
-def children(term: Term) -> tuple[Term, ...]:
-    """The terms directly inside a term (a fold's extents, guard and body included)."""
-    kind = term.__class__
-    if kind is App:
-        return term.args  # type: ignore[union-attr]
-    if kind is Read:
-        return term.index  # type: ignore[union-attr]
-    return (*(a.extent for a in term.axes), term.guard, term.body) if kind is Fold else ()  # type: ignore[union-attr]
 
 
 def walk(term: Term, leave: Callable[[Term], bool] | None = None) -> Iterator[Term]:

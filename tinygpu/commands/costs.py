@@ -14,19 +14,16 @@ from typing import TYPE_CHECKING, Any
 from tinygpu import pipeline
 from tinygpu.commands.common import PROVED, print_json
 from tinygpu.commands.specs import sized, usual_sizes, words
-from tinygpu.cost.measure import Cost, measure
+from tinygpu.cost.measure import Cost, Filled, filled, measure
 from tinygpu.cost.notes import notes
-from tinygpu.cost.predict import Filled, filled
 from tinygpu.cost.table import as_data, page
 from tinygpu.diagnostic import Diagnostic, TinygpuError
-from tinygpu.hardware.arch import ARCHITECTURES, CPU, Assembled, Device, device_named, devices
-from tinygpu.record import replace
+from tinygpu.hardware.arch import ARCHITECTURES, CPU, Device, device_named, devices
 from tinygpu.report import report, wants_color
 from tinygpu.report.formats import as_dict
 
 if TYPE_CHECKING:
     from tinygpu.model.machine import Machine
-    from tinygpu.program.step import Program
 
 USUAL = {1: 1 << 22, 2: 2048, 3: 4096}  # a size, by how many there are
 MOST = 1 << 26  # elements of an array, where nobody gives its size
@@ -73,21 +70,11 @@ def cost_of(machine: Machine, given: Mapping[str, int], arch: str, device: Devic
     """The cost of a machine, and how its launches fill a device."""
     op = machine.op
     cost = measure(pipeline.program(machine), usual_sizes(op, given, USUAL.get(len(op.sizes), 128), MOST))
-    return cost, filled(cost, arch, device, assembled(cost.program, arch, bool(cost.wide))) if arch else ()
+    if not arch:
+        return cost, ()
+    from tinygpu.run.gate import assembled
 
-
-def assembled(program: Program, arch: str, wide: bool) -> tuple[Assembled, ...]:
-    """What the assembler says of each launch; nothing where it is not installed, or knows no such architecture."""
-    import importlib.util
-
-    if importlib.util.find_spec("numba_cuda") is None or importlib.util.find_spec("cuda") is None:
-        return ()
-    from tinygpu.program.arrays import shared_places
-    from tinygpu.run.gate import assembled as of
-
-    number = int(arch.removeprefix("sm_").rstrip("af"))
-    reports = of(program, (number // 10, number % 10), wide)
-    return tuple(replace(r, shared_bytes=shared_places(launch)[1]) for r, launch in zip(reports, program.launches, strict=True))
+    return cost, filled(cost, arch, device, assembled(cost.program, arch, bool(cost.wide)))
 
 
 def notes_of(machine: Machine) -> tuple[Diagnostic, ...]:

@@ -13,8 +13,7 @@ from typing import Any
 from tinygpu.category.term import Axis
 from tinygpu.cost.closed import closed, shown
 from tinygpu.cost.counted import Count, added
-from tinygpu.cost.measure import Cost, Line
-from tinygpu.cost.predict import Bound, Filled, bounds, fits_in_cache, turns_of_banks, without_caches
+from tinygpu.cost.measure import Bound, Cost, Filled, Line, bounds, fits_in_cache, turns_of_banks, without_caches
 from tinygpu.hardware.arch import Device
 
 ELEMENT = 44  # columns of an element; a longer one is cut

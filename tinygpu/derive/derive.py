@@ -13,7 +13,7 @@ from itertools import groupby
 from tinygpu.category.bounds import natural
 from tinygpu.category.decide import holds
 from tinygpu.category.region import Region
-from tinygpu.category.term import Axis, Read, Term, conjunction, exchange, lift, outer_folds, select, variables, walk
+from tinygpu.category.term import Axis, Read, Term, conjunction, exchange, lift, outer_folds, reads, select, variables, walk
 from tinygpu.derive.equations import check_scans, plans
 from tinygpu.derive.factors import cleared, factors, halved, names_taken, pieces
 from tinygpu.derive.fold import Place, folded
@@ -179,55 +179,32 @@ def check_alive(build: Build, plan: Plan, around: Around) -> None:
 
 
 def kept(build: Build, todo: Sequence[Plan], keeps: Sequence[Keep]) -> tuple[Plan, ...]:
-    """The plans, each tensor that is kept read by a plan of its own. Raises TG537 where it cannot be."""
+    """The plans, each tensor that is kept read by a plan of its own; its cells are the register and vector factors of the element. Raises TG537
+    where it cannot be: a loop of a fold walks along it, or it is read elsewhere too."""
     plans = list(todo)
     for keep in keeps:
         if any(p.kept and p.target == keep.tensor for p in plans):
             continue  # what is computed here has its cells
-        readers = [n for n, p in enumerate(plans) if any(element(t, keep) for t in walk(p.value))]
-        read = single(plans, readers, keep)
-        first = plans[readers[0]]
-        cells = checked(build, plans, read, keep)
-        name = build.fresh(f"{keep.tensor}_cell")
-        value = select(bounds(build, read), read, fill(read.dtype))
-        time = tuple(a for a in first.time if a.name in variables_of(read))
+        found = [tuple(r for r in reads(p.value) if r.tensor == keep.tensor) for p in plans]
+        every = tuple(dict.fromkeys(r for several in found for r in several))
+        if len(every) != 1:  # the one element that every equation reads, for each point of its factors
+            message = "TG537.several" if every else "TG537.nobody"
+            raise refused(message, keep.span, *(r.span for r in every[:2]), name=keep.tensor)
+        (read,) = every
+        readers = [n for n, several in enumerate(found) if several]
+        time = plans[readers[0]].time
+        axes = tuple(a for a in build.axes if a.name in variables(read))
+        outer = {a.name for a in time if all(a in plans[n].time for n in readers)}
+        for axis in build.ordered(axes):
+            if axis.name not in outer:
+                raise refused("TG537.walks", keep.span, axis.span, name=keep.tensor, loop=axis.name)
+        cells, name = own(axes), build.fresh(f"{keep.tensor}_cell")
         held = Read(name, point(cells), read.dtype, read.span)
+        value = select(bounds(build, read), read, fill(read.dtype))
         plans = [replace(p, value=exchange(p.value, {read: held})) for p in plans]
-        load = Plan(keep.tensor, read.dtype, (), value, cells, time, (), (), False, name, keep.span)
-        plans.insert(readers[0], load)
+        around = tuple(a for a in time if a.name in variables(read))
+        plans.insert(readers[0], Plan(keep.tensor, read.dtype, (), value, cells, around, (), (), False, name, keep.span))
     return tuple(plans)
-
-
-def element(term: Term, keep: Keep) -> bool:
-    """Whether a term is an element of the tensor."""
-    return isinstance(term, Read) and term.tensor == keep.tensor
-
-
-def variables_of(read: Read) -> frozenset[str]:
-    """The factors and sizes in the index of an element."""
-    return frozenset().union(*map(variables, read.index))
-
-
-def single(plans: Sequence[Plan], readers: Sequence[int], keep: Keep) -> Read:
-    """The one element that every equation reads, for each point of its factors."""
-    found = list(dict.fromkeys(t for n in readers for t in walk(plans[n].value) if isinstance(t, Read) and element(t, keep)))
-    if len(found) == 1:
-        return found[0]
-    message = "TG537.several" if found else "TG537.nobody"
-    raise refused(message, keep.span, *(read.span for read in found[:2]), name=keep.tensor)
-
-
-def checked(build: Build, plans: Sequence[Plan], read: Read, keep: Keep) -> tuple[Axis, ...]:
-    """The cells: the register and vector factors of the element. Raises TG537 where a loop of a fold walks along the tensor."""
-    names = variables_of(read)
-    axes = tuple(a for a in build.axes if a.name in names)
-    outer = {
-        a.name for p in plans for a in p.time if all(a in q.time for q in plans if any(element(t, keep) for t in walk(q.value)))
-    }
-    for axis in build.ordered(axes):
-        if axis.name not in outer:
-            raise refused("TG537.walks", keep.span, axis.span, name=keep.tensor, loop=axis.name)
-    return own(axes)
 
 
 def bounds(build: Build, read: Read) -> Term:

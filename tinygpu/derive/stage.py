@@ -71,8 +71,7 @@ def padded(value: Term, name: str) -> set[Const]:
 def copy(build: Build, op: Op, launch: Launch) -> None:
     """The steps that fill each tile."""
     made = frozenset(p.equation.target for p in launch.phases)
-    for stage in launch.stages:
-        tile = build.tiles[stage.name]
+    for tile in (build.tiles[stage.name] for stage in launch.stages):
         build.copies[tile.array] = filled(build, op, tile, made)
 
 

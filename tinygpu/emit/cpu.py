@@ -139,6 +139,7 @@ def work_count(launch: Launch, sizes: Collection[str], writer: Writer) -> str:
 def gathered(parts: list[Term], nominal: Mapping[str, int]) -> list[Term]:
     """About the same product: one number for all that no size is in, and `⌈x / c⌉·c` is x.
 
+    >>> from tinygpu.category.term import Var, ceildiv
     >>> [text(t) for t in gathered([ceildiv(Var("M"), 6), Var("K"), Const(2), Const(6)], {"M": 60, "K": 9})]
     ['M', 'K', '2']
     """

@@ -10,7 +10,7 @@ from __future__ import annotations
 from tinygpu.category.dtype import HALVES, NUMPY
 from tinygpu.category.monoid import as_monoid
 from tinygpu.category.term import Const, Read, text
-from tinygpu.emit.cpu_text import Writer, mangle, register_literal
+from tinygpu.emit.cpu_text import Writer, mangle, number
 from tinygpu.model.op import Tensor
 from tinygpu.program.space import LOCAL
 from tinygpu.program.step import Array
@@ -52,7 +52,7 @@ def driver_lines(call: Call, given: str) -> list[str]:
     for tensor, update in call.met:
         unit = as_monoid(update).unit(tensor.dtype)
         assert isinstance(unit, Const), "such launches run alone"
-        start = register_literal(unit)
+        start = number(unit)
         start = f"f32_to_{tensor.dtype}({start})" if tensor.dtype in HALVES else start
         lines.append(f"    {copies[mangle(tensor.name)]} = np.full(parts * {mangle(tensor.name)}.size, {start})")
     lines += [

@@ -8,14 +8,16 @@ The one idea: the functor to source text with three tables of its own: what is l
 from __future__ import annotations
 
 import keyword
-import math
 from collections.abc import Mapping
+from functools import partial
 
 from tinygpu.category.dtype import HALVES, NUMPY, SMALL
 from tinygpu.category.operation import FUNCTION
 from tinygpu.category.term import BOOL, FLOATS, INDEX, INTEGERS, App, Const, Read, Term, Var
 from tinygpu.category.to_source import ATOM, Form, Source, called, plain, rounded_up
+from tinygpu.emit.cuda_text import literal
 from tinygpu.model.op import Tensor
+from tinygpu.program.arrays import address as row_major
 from tinygpu.program.step import Array
 from tinygpu.record import dataclass, field, replace
 from tinygpu.runtime import offered
@@ -28,6 +30,7 @@ RESERVED = frozenset(keyword.kwlist) | {
 }  # fmt: skip
 MEMORY = {**NUMPY, **dict.fromkeys(HALVES, "np.uint16")}
 FORMS: dict[str, Form] = {"mul": ("{0} * {1}", 7, (7, 8)), "natural": ("{0} // {1}", 7, (7, 8))}
+number = partial(literal, held=NUMPY, inf="np.inf")
 WRAPPING = {"add": "+", "sub": "-", "mul": "*"}
 CALL = {"floordiv": "quotient", "mod": "remainder", "min": "smaller", "max": "larger"}
 
@@ -58,7 +61,7 @@ class Writer:
     def text(self, t: Term, level: int = 0) -> str:
         """An index term as int64, a condition, or a value in the type of its register; parentheses where what stands around it binds
         more tightly than `level`."""
-        return Source(bound=self.bound, lower=self.lower, form=self.form, read=self.read, literal=register_literal).term(t, level)
+        return Source(bound=self.bound, lower=self.lower, form=self.form, read=self.read, literal=number).term(t, level)
 
     def binding(self, term: Term, name: str) -> Writer:
         """The same where an index term has a name."""
@@ -77,13 +80,13 @@ class Writer:
     def address(self, name: str, index: tuple[Term, ...]) -> str:
         """The flat element number, unsigned: row-major, the last axis fastest."""
         shape = self.locals[name].extents if name in self.locals else self.tensors[name].shape
-        return f"at({self.text(flat(index, shape))})"
+        return f"at({self.text(row_major(shape, index))})"
 
     def cell(self, name: str, index: tuple[Term, ...]) -> str:
         """A local: a variable, or an element of a small flat array."""
         if name in self.strip:
-            return f"{mangle(name)}[at({self.text(flat(index, self.locals[name].extents) * self.parts + self.thread)})]"
-        return f"{mangle(name)}[at({self.text(flat(index, self.locals[name].extents))})]" if index else mangle(name)
+            return f"{mangle(name)}[at({self.text(row_major(self.locals[name].extents, index) * self.parts + self.thread)})]"
+        return f"{mangle(name)}[at({self.text(row_major(self.locals[name].extents, index))})]" if index else mangle(name)
 
     def lower(self, t: Term) -> Term:
         """Names that hide nothing; casts that change no register; the division that rounds up, by one that rounds down."""
@@ -149,33 +152,3 @@ def wrapping(op: str) -> Form:
     'np.int64(np.uint64({0}) + np.uint64({1}))'
     """
     return f"np.int64(np.uint64({{0}}) {WRAPPING[op]} np.uint64({{1}}))", ATOM, (0, 0)
-
-
-def flat(index: tuple[Term, ...], shape: tuple[Term, ...]) -> Term:
-    """The element number in a row-major array.
-
-    >>> from tinygpu.category.term import text
-    >>> text(flat((Var("i"), Var("k")), (Var("M"), Var("K"))))
-    'i*K + k'
-    """
-    out: Term = Const(0)
-    for i, extent in zip(index, shape, strict=True):
-        out = out * extent + i
-    return out
-
-
-def register_literal(literal: Const) -> str:
-    """A literal in its register's type.
-
-    >>> register_literal(Const(3)), register_literal(Const(3, "i32")), register_literal(Const(float("-inf"), "f16"))
-    ('3', 'np.int32(3)', 'np.float32(-np.inf)')
-    """
-    value, dtype = literal.value, literal.dtype
-    if dtype == BOOL:
-        return str(bool(value))
-    if dtype not in FLOATS:
-        return str(int(value)) if dtype == INDEX else f"{NUMPY[dtype]}({int(value)})"
-    number = float(value)
-    if math.isinf(number):
-        return f"{NUMPY[dtype]}({'-' if number < 0 else ''}np.inf)"
-    return f"{NUMPY[dtype]}({number!r})"

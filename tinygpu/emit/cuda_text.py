@@ -167,8 +167,8 @@ def cast(source: str, kind: str) -> Form:
     return called(f"trunc_{kind}" if source in FLOATS and kind in INTEGERS else kind)
 
 
-def literal(constant: Const) -> str:
-    """A number of a dtype; those of 16 bits are rounded here.
+def literal(constant: Const, held: Mapping[str, str] = REGISTER, inf: str = "inf") -> str:
+    """A number of a dtype, as registers have it; those of 16 bits are rounded here.
 
     >>> literal(Const(0.1, "f16")), literal(Const(float("-inf"), "f32")), literal(Const(3, "i32")), literal(Const(3))
     ('f32(0.0999755859375)', 'f32(-inf)', 'i32(3)', '3')
@@ -177,9 +177,9 @@ def literal(constant: Const) -> str:
     if dtype == BOOL:
         return str(bool(number))
     if dtype not in FLOATS:
-        return str(int(number)) if dtype == INDEX else f"{dtype}({int(number)})"
+        return str(int(number)) if dtype == INDEX else f"{held[dtype]}({int(number)})"
     exact = float(number)
     if dtype in HALVES:
         near = nearest(exact, dtype)
         exact = math.copysign(math.inf, exact) if near is None else float(near)
-    return f"{held(dtype)}({exact!r})"  # repr writes the infinities as the prelude names them
+    return f"{held[dtype]}({repr(exact).replace('inf', inf)})"

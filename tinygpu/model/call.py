@@ -22,19 +22,20 @@ from tinygpu.syntax import tree
 CALLS = (*FUNCTIONS, "min", "max", "where", "ceil", INDEX, *DTYPES)
 LANE = {"shuffle_xor": "mask", "shuffle_idx": "lane"}  # of a shuffle's second argument; else it is a distance
 MANY = 99
+TAKES = {  # how many arguments, and what is said of another number of them
+    "where": (3, 3, "TG125.where"), "min": (2, MANY, "TG125.extremum"), "max": (2, MANY, "TG125.extremum"),
+    **dict.fromkeys(SHUFFLES, (2, 2, "TG125.shuffle")),
+}  # fmt: skip
 
 
 def may_call(name: str, expr: tree.Call, scope: Scope) -> bool:
     """Whether there is such a function here, and it takes as many arguments; says so if not."""
     problems, given = scope.problems, len(expr.args)
-    if name in SHUFFLES:
-        if scope.place:
-            message = "TG152.equation" if scope.place == OUTSIDE else "TG152.place"
-            problems.say(message, expr.span, place=scope.place, name=name)
-        elif given != 2:
-            problems.say("TG125.shuffle", expr.span, name=name, given=given, lane=LANE.get(name, "distance"))
-        return not scope.place and given == 2
-    if name not in CALLS:
+    if name in SHUFFLES and scope.place:
+        message = "TG152.equation" if scope.place == OUTSIDE else "TG152.place"
+        problems.say(message, expr.span, place=scope.place, name=name)
+        return False
+    if name not in (*CALLS, *SHUFFLES):
         if scope.monoid(name) is not None:
             return True
         known = (*CALLS, *(() if scope.place == OUTSIDE else SHUFFLES), *SCALARS, *scope.monoids)
@@ -43,11 +44,9 @@ def may_call(name: str, expr: tree.Call, scope: Scope) -> bool:
         else:
             problems.say("TG107.function", expr.span, near=known, name=name, known=(*FUNCTIONS, "min", "max", "where"))
         return False
-    least, most, message = {
-        "where": (3, 3, "TG125.where"), "min": (2, MANY, "TG125.extremum"), "max": (2, MANY, "TG125.extremum"),
-    }.get(name, (1, 1, "TG125.one"))  # fmt: skip
+    least, most, message = TAKES.get(name, (1, 1, "TG125.one"))
     if not least <= given <= most:
-        problems.say(message, expr.span, name=name, given=given)
+        problems.say(message, expr.span, name=name, given=given, lane=LANE.get(name, "distance"))
     return least <= given <= most
 
 

@@ -29,6 +29,7 @@ from tinygpu.category.term import (
     Var,
     conjunction,
     equal,
+    fresh,
     select,
     substitute,
     variables,
@@ -113,9 +114,8 @@ def merged(guard: Term, new: Term, old: Term) -> Term:
             parts = list(operands)
             parts.remove(old)
             folds = [p if isinstance(p, Fold) and p.monoid == monoid else Fold(monoid, (), TRUE, p, new.dtype) for p in parts]
-            under = [replace(f, guard=conjunction(guard, f.guard)) for f in folds if not shadows(f, guard)]
-            if len(under) == len(parts):
-                return combine(monoid.op, new.dtype, old, *under)
+            under = (replace(f, guard=conjunction(guard, f.guard)) for f in (fresh(f, variables(guard)) for f in folds))
+            return combine(monoid.op, new.dtype, old, *under)
     return select(guard, new, old)
 
 
@@ -125,11 +125,6 @@ def spine(op: str, term: Term) -> tuple[Term, ...]:
         case App(name, (first, *rest)) if name == op:
             return (*spine(op, first), *rest)
     return (term,)
-
-
-def shadows(fold: Fold, guard: Term) -> bool:
-    """Whether a binder of the fold has the name of a free variable of the guard."""
-    return any(a.name in variables(guard) for a in fold.axes)
 
 
 @dataclass(frozen=True, slots=True)

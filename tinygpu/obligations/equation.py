@@ -14,9 +14,9 @@ from collections.abc import Iterator
 
 from tinygpu.category.cancel import cancel
 from tinygpu.category.operation import FUNCTION
-from tinygpu.category.region import Region, ranges
+from tinygpu.category.region import Region, parts, ranges
 from tinygpu.category.settle import within
-from tinygpu.category.term import INDEX, TRUE, App, Const, Fold, Read, Term, Var, conjunction, conjuncts, substitute, text, walk
+from tinygpu.category.term import INDEX, TRUE, App, Const, Fold, Read, Term, Var, conjunction, conjuncts, substitute, text
 from tinygpu.diagnostic import Label
 from tinygpu.model.op import Equation, Op
 from tinygpu.obligations.defined import PARTIAL, condition, partial
@@ -24,8 +24,6 @@ from tinygpu.obligations.made import compared
 from tinygpu.obligations.obligation import Claim, Inhabited, Obligation
 from tinygpu.obligations.trace import Store, Trace, guarded_reads, preconditions
 from tinygpu.program.step import Program
-
-DIVISIONS = ("floordiv", "mod", "ceildiv")
 
 
 def equation(program: Program, trace: Trace) -> Iterator[Claim]:
@@ -60,14 +58,10 @@ def _inside(op: Op, read: Read, point: Region, where: Label) -> Obligation:
 
 def indices(term: Term, point: Region) -> Iterator[tuple[App, Region]]:
     """The divisions of indices in an equation that are not by a number, each where it is evaluated."""
-    for part, where in partial(term, point, folds=True):
-        if isinstance(part, App) and part.dtype == INDEX and not isinstance(part.args[1], Const):
-            yield part, where
-    for read, where in guarded_reads(term, point):
-        for inner in (t for i in read.index for t in walk(i)):
-            match inner:
-                case App(op, (_, by), "index") if op in DIVISIONS and not isinstance(by, Const):
-                    yield inner, where
+    for part, where in parts(term, point):
+        match part:
+            case App("floordiv" | "mod" | "ceildiv", (_, by), "index") if not isinstance(by, Const):
+                yield part, where
 
 
 def where_defined(op: Op) -> tuple[str, ...]:

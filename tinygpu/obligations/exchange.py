@@ -17,8 +17,10 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 
 from tinygpu.category.cancel import cancel
+from tinygpu.category.layout import PLAIN, address, strides
 from tinygpu.category.linear import as_written, polynomial
 from tinygpu.category.monoid import as_monoid, of_op, unit_of
+from tinygpu.category.owner import cut
 from tinygpu.category.region import Region
 from tinygpu.category.settle import settle
 from tinygpu.category.term import (
@@ -57,22 +59,20 @@ class Threads:
     axes: tuple[Axis, ...]
 
     @property
-    def strides(self) -> tuple[int, ...]:
-        """The distance of neighbours along each axis, in threads."""
-        found: list[int] = []
-        step = 1
-        for axis in reversed(self.axes):
-            found.append(step)
-            step *= int(axis.extent.value) if isinstance(axis.extent, Const) else 1
-        return tuple(reversed(found))
+    def places(self) -> Iterator[tuple[Axis, int, int]]:
+        """Each axis with its extent, and the distance of neighbours along it, in threads."""
+        for axis, stride in zip(self.axes, strides(self.extents), strict=True):
+            yield axis, int(axis.extent.value) if isinstance(axis.extent, Const) else 1, stride
+
+    @property
+    def extents(self) -> tuple[Term, ...]:
+        """Of the axes."""
+        return tuple(a.extent for a in self.axes)
 
     @property
     def flat(self) -> Term:
         """The number of the thread."""
-        total: Term = lift(0)
-        for axis, stride in zip(self.axes, self.strides, strict=True):
-            total = total + Var(axis.name) * stride
-        return total
+        return address(self.extents, PLAIN, tuple(Var(a.name) for a in self.axes))
 
     @property
     def warps(self) -> tuple[Term, Term]:
@@ -84,25 +84,20 @@ class Threads:
         """
         high: Term = lift(0)
         low: Term = lift(0)
-        for axis, stride in zip(self.axes, self.strides, strict=True):
-            extent = int(axis.extent.value) if isinstance(axis.extent, Const) else 1
+        for axis, extent, stride in self.places:
             if stride % WARP == 0:
                 high = high + Var(axis.name) * (stride // WARP)
             elif WARP % stride == 0 and (stride * extent <= WARP or extent * stride % WARP == 0):
-                cut = WARP // stride
-                low = low + (Var(axis.name) if extent <= cut else Var(axis.name) % cut) * stride
-                high = high + (lift(0) if extent <= cut else Var(axis.name) // cut)
+                lanes = WARP // stride
+                low = low + (Var(axis.name) if extent <= lanes else Var(axis.name) % lanes) * stride
+                high = high + (lift(0) if extent <= lanes else Var(axis.name) // lanes)
             else:
                 return self.flat // WARP, self.flat % WARP
         return high, low
 
     def at(self, thread: Term) -> dict[str, Term]:
         """The axes of the thread with that number."""
-        found: dict[str, Term] = {}
-        for position, (axis, stride) in enumerate(zip(self.axes, self.strides, strict=True)):
-            digit = thread // stride
-            found[axis.name] = digit if position == 0 else digit % axis.extent
-        return found
+        return dict(zip((a.name for a in self.axes), cut(thread, self.axes), strict=True))
 
     def bit(self, distance: int) -> tuple[Axis, int] | None:
         """The axis, and the distance along it, of the bit of the thread's number that is worth `distance`; None where no axis has it.
@@ -111,8 +106,7 @@ class Threads:
         >>> [(a.name, d) for a, d in (threads.bit(16), threads.bit(32))]
         [('lane', 16), ('w', 1)]
         """
-        for axis, stride in zip(self.axes, self.strides, strict=True):
-            extent = int(axis.extent.value) if isinstance(axis.extent, Const) else 1
+        for axis, extent, stride in self.places:
             if stride <= distance < stride * extent and distance % stride == 0 and extent % (2 * (distance // stride)) == 0:
                 below = distance // stride
                 return (axis, below) if below & (below - 1) == 0 and stride & (stride - 1) == 0 else None

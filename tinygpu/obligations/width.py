@@ -17,7 +17,7 @@ from math import prod
 from tinygpu.category.bounds import lower, upper
 from tinygpu.category.dtype import RANGE
 from tinygpu.category.linear import number, plus, polynomial
-from tinygpu.category.region import Region, operands
+from tinygpu.category.region import Region, parts
 from tinygpu.category.term import FALSE, INDEX, App, Axis, Const, Read, Term, Var, conjunction, reads, text, variables, walk
 from tinygpu.diagnostic import Label
 from tinygpu.obligations.dataflow import execute
@@ -99,13 +99,6 @@ def divisions(term: Term, point: Region, labels: tuple[Label, ...]) -> Iterator[
                 title = f"{text(part)} divides a negative number, or by less than 1"
                 sentence = f"in {text(part)} nothing is negative"
                 yield Obligation("width", "TG404", title, sentence, where.facts, goal, labels)
-
-
-def parts(term: Term, point: Region) -> Iterator[tuple[Term, Region]]:
-    """The term and everything inside of it, each at the point where it is evaluated: of a choice only the branch that is taken."""
-    yield term, point
-    for part, where in operands(term, point):
-        yield from parts(part, where)
 
 
 def evaluated(trace: Trace) -> Iterator[Computed]:

@@ -6,63 +6,44 @@ here, and a new kind of step is known by the types of its fields; only those who
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, TypeAlias, TypeVar, get_args
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeAlias, TypeVar, get_args
 
+from tinygpu.category.fields import HOLD_TERMS, fields_of, terms_of, with_terms
 from tinygpu.category.region import Region
-from tinygpu.category.term import Axis, Read, Term, reads, shuffled
+from tinygpu.category.term import Read, Term, reads, shuffled
 from tinygpu.program.step import Array, Assign, Fact, For, If, Step, Sync, body_of, steps
 from tinygpu.record import replace
 
 Body: TypeAlias = tuple[Step, ...]
 Path: TypeAlias = tuple[int, ...]  # the position in a body, then in that of the step there, …
 S = TypeVar("S", bound=Step)
-
-
 ANYWHERE = Region()
-
-
-def fields_of(*types: str) -> Mapping[type, tuple[str, ...]]:
-    """The fields of each kind of step that are of these types."""
-    return {kind: tuple(name for name, of in kind.__annotations__.items() if of in types) for kind in get_args(Step)}
-
-
-TERMED = {**fields_of("Term", "tuple[Term, ...]", "Axis"), Array: ()}  # what declares evaluates nothing
-TARGETS = fields_of("Target")
+TERMED = {**fields_of(get_args(Step), *HOLD_TERMS), Array: ()}  # what declares evaluates nothing
+TARGETS = fields_of(get_args(Step), "Target")
 
 
 def terms(step: Step, facts: bool = False) -> tuple[Term, ...]:
     """What a step evaluates itself, not what is inside of it; `facts` evaluate nothing, but speak of terms too."""
     if isinstance(step, Fact) and not facts:
         return ()
-    found: list[Term] = []
-    for name in TERMED[type(step)]:
-        part = getattr(step, name)
-        found += (part.extent,) if isinstance(part, Axis) else part if isinstance(part, tuple) else (part,)
-    return tuple(found)
+    return terms_of(step, TERMED[type(step)])
 
 
 def map_terms(step: S, change: Callable[[Term], Term]) -> S:
     """The step with another term for each of its own.
 
-    >>> from tinygpu.category.term import Const, Var, substitute
+    >>> from tinygpu.category.term import Axis, Const, Var, substitute
     >>> map_terms(For(Axis("i", Var("n")), ()), lambda term: substitute(term, {"n": Const(3)})).axis.extent
     Const(value=3, dtype='index')
     """
-
-    def other(part: Any) -> Any:
-        if isinstance(part, Axis):
-            return replace(part, extent=change(part.extent))
-        return tuple(map(change, part)) if isinstance(part, tuple) else change(part)
-
-    own = {name: other(getattr(step, name)) for name in TERMED[type(step)]}
-    return replace(step, **own) if own else step
+    return with_terms(step, TERMED[type(step)], change)
 
 
 def map_steps(body: Iterable[Step], change: Callable[[Step], Iterable[Step]]) -> Body:
     """The body with other steps for each of its steps, what is inside of them changed before.
 
-    >>> from tinygpu.category.term import Var
+    >>> from tinygpu.category.term import Axis, Var
     >>> map_steps((Sync(), For(Axis("i", Var("n")), (Sync("warp"),))), lambda step: [] if isinstance(step, Sync) else [step])
     (For(axis=Axis(name='i', extent=Var(name='n', dtype='index'), sort='data'), body=()),)
     """

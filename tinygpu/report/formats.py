@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tinygpu.diagnostic import Diagnostic, Label, Span
+from tinygpu.diagnostic import Diagnostic, Label
+from tinygpu.record import parts
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 SARIF_LEVEL = {"error": "error", "refuted": "error", "unknown": "warning", "note": "note"}
@@ -52,7 +53,7 @@ def as_dict(diagnostic: Diagnostic) -> dict[str, Any]:
         "code": diagnostic.code,
         "title": diagnostic.title,
         "verdict": diagnostic.verdict,
-        "labels": [{**_span(label.span), "text": label.text} for label in diagnostic.labels],
+        "labels": [{**parts(label.span), "text": label.text} for label in diagnostic.labels],
         "counterexample": None if case is None else [{"name": name, "values": list(values)} for name, values in case.rows],
         "notes": list(diagnostic.notes),
         "helps": list(diagnostic.helps),
@@ -105,11 +106,6 @@ def _message(diagnostic: Diagnostic) -> str:
         lines += [f"{name}: {' and '.join(values)}" for name, values in diagnostic.case.rows]
     lines += [f"note: {note}" for note in diagnostic.notes] + [f"help: {help}" for help in diagnostic.helps]
     return "\n".join(lines)
-
-
-def _span(span: Span) -> dict[str, Any]:
-    names = ("file", "start", "end", "line", "column", "end_line", "end_column")
-    return {name: getattr(span, name) for name in names}
 
 
 def _one_line(text: str) -> str:

@@ -8,25 +8,33 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from typing import Any
 
 from tinygpu import runtime
 from tinygpu.emit.cuda import block_threads, cuda_source, kernel_name
 from tinygpu.hardware.arch import Assembled
+from tinygpu.program.arrays import shared_places
 from tinygpu.program.step import Program
+from tinygpu.record import replace
 from tinygpu.runtime.cuda import _Cuda
 
 Arch = tuple[int, int] | tuple[int, int, str]
 
 
-def assembled(program: Program, arch: tuple[int, int], wide: bool = True) -> tuple[Assembled, ...]:
-    """`program → what the assembler says of each of its launches`, for indices of 32 bits. Needs numba-cuda and cuda-core, and no GPU."""
-    space, threads = loaded(program), [block_threads(launch) for launch in program.launches]
-    names = [f"kernel_{n}" for n in range(len(threads))]
-    makers = [space[kernel_name(program, n)] for n in range(len(threads))]
-    code = [_Cuda(*each, (0, 0), "").ptx(arch, 32, wide) for each in zip(names, makers, threads, strict=True)]
-    _, said = linked(code, arch)
-    return tuple(report_of(program.name, said[name]) for name in names)
+def assembled(program: Program, arch: str, wide: bool = True) -> tuple[Assembled, ...]:
+    """What the assembler says of each launch of a program, for indices of 32 bits; nothing where numba-cuda or cuda-core are not installed. A block's
+    memory is what the launch gives it."""
+    if find_spec("numba_cuda") is None or find_spec("cuda") is None:
+        return ()
+    number, space = int(arch.removeprefix("sm_").rstrip("af")), loaded(program)
+    target, pieces = (number // 10, number % 10), dict[str, str]()
+    for n, launch in enumerate(program.launches):
+        kernel = _Cuda(f"kernel_{n}", space[kernel_name(program, n)], block_threads(launch), (0, 0), "")
+        pieces[kernel.name] = kernel.ptx(target, 32, wide)
+    _, said = linked([*pieces.values()], target)
+    reports = (report_of(program.name, said[name]) for name in pieces)
+    return tuple(replace(r, shared_bytes=shared_places(launch)[1]) for r, launch in zip(reports, program.launches, strict=True))
 
 
 def loaded(program: Program) -> Mapping[str, Any]:

@@ -114,10 +114,8 @@ def _minus(said: str) -> bool:
     return any(isinstance(n, ast.Sub | ast.USub) for n in ast.walk(_tree(said)))
 
 
-_COMPARED: dict[type, Any] = {
+_OPERATORS: dict[type, Any] = {
     ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge, ast.Eq: operator.eq, ast.NotEq: operator.ne,
-}  # fmt: skip
-_COMPUTED: dict[type, Any] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.BitXor: operator.xor,
     ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod,
 }  # fmt: skip
@@ -148,7 +146,7 @@ class _Point:
                 return _either(yes, a, no, c), _either(yes, b, no, d)
             case ast.Compare(left, [op], [right]):
                 (a, here, _), (b, there, _) = self.number(left), self.number(right)
-                holds, known = _COMPARED[type(op)](a, b), functools.reduce(np.logical_and, (here, there, a == a, b == b))  # no NaN
+                holds, known = _OPERATORS[type(op)](a, b), functools.reduce(np.logical_and, (here, there, a == a, b == b))  # no NaN
             case _:
                 holds, known, _ = self.number(node)
         return np.logical_and(holds, known), np.logical_and(np.logical_not(holds), known)
@@ -170,12 +168,10 @@ class _Point:
             case ast.IfExp(test, then, otherwise):
                 (yes, no), (a, here, first), (b, there, second) = self.truth(test), self.number(then), self.number(otherwise)
                 return np.where(yes, a, b), _either(yes, here, no, there), first or second
+            case ast.BinOp(left, ast.FloorDiv() | ast.Mod() as op, right):
+                return self.quotient(left, op, right)
             case ast.BinOp(left, op, right):
-                return (
-                    self.quotient(left, op, right)
-                    if isinstance(op, ast.FloorDiv | ast.Mod)
-                    else self.pair(_COMPUTED[type(op)], left, right)
-                )
+                return self.pair(_OPERATORS[type(op)], left, right)
             case ast.Call(ast.Name("min" | "max" as word), [left, right]):
                 return self.pair(np.minimum if word == "min" else np.maximum, left, right)
             case ast.Call(ast.Name("abs"), [inner]):
@@ -206,7 +202,7 @@ class _Point:
         dtype, by = first or second, np.maximum(b, 1)
         known = functools.reduce(np.logical_and, (here, there, b > 0, dtype == "index" or a >= 0))
         if op is not None:
-            return self.computed(_COMPUTED[type(op)], a, by, dtype), known, dtype
+            return self.computed(_OPERATORS[type(op)], a, by, dtype), known, dtype
         more = self.computed(operator.mod, a, by, dtype) != 0
         return self.computed(operator.floordiv, a, by, dtype) + more, known, dtype
 

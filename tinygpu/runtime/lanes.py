@@ -40,46 +40,36 @@ def _lanes_place(kind: Lanes, context: Any, builder: Any, signature: Any, argume
 def _moves(kind: Lanes, size: int) -> Iterator[Any]:
     """The elements from a number on; to write them; a number in every lane."""
 
-    def load(typing: Any, array: Any, first: Any) -> Any:
-        def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            loaded = builder.load(_lanes_place(kind, context, builder, signature, arguments))
-            loaded.align = size
-            return loaded
+    def load(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        loaded = builder.load(_lanes_place(kind, context, builder, signature, arguments))
+        loaded.align = size
+        return loaded
 
-        return kind(array, types.uintp), build
+    def store(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        stored = builder.store(arguments[2], _lanes_place(kind, context, builder, signature, arguments))
+        stored.align = size
+        return context.get_dummy_value()
 
-    def store(typing: Any, array: Any, first: Any, vector: Any) -> Any:
-        def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            stored = builder.store(arguments[2], _lanes_place(kind, context, builder, signature, arguments))
-            stored.align = size
-            return context.get_dummy_value()
+    def spread(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        one = builder.insert_element(ir.Constant(kind.vector, ir.Undefined), arguments[0], ir.IntType(32)(0))
+        zeros = ir.Constant(ir.VectorType(ir.IntType(32), kind.count), None)
+        return builder.shuffle_vector(one, ir.Constant(kind.vector, ir.Undefined), zeros)
 
-        return types.none(array, types.uintp, kind), build
-
-    def spread(typing: Any, number: Any) -> Any:
-        def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            one = builder.insert_element(ir.Constant(kind.vector, ir.Undefined), arguments[0], ir.IntType(32)(0))
-            zeros = ir.Constant(ir.VectorType(ir.IntType(32), kind.count), None)
-            return builder.shuffle_vector(one, ir.Constant(kind.vector, ir.Undefined), zeros)
-
-        return kind(kind.number), build
-
-    return map(intrinsic, (load, store, spread))
+    yield intrinsic(lambda typing, array, first: (kind(array, types.uintp), load))
+    yield intrinsic(lambda typing, array, first, vector: (types.none(array, types.uintp, kind), store))
+    yield intrinsic(lambda typing, number: (kind(kind.number), spread))
 
 
 def _combined(kind: Lanes, instruction: str) -> Any:
     """An operation of two vectors: an instruction of LLVM (a product and a sum may become one fused operation, as in the scalar code), or the
     left number of each lane where it stands in that relation to the right one."""
 
-    def operation(typing: Any, left: Any, right: Any) -> Any:
-        def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            if instruction in "<>":
-                return builder.select(builder.fcmp_ordered(instruction, *arguments), *arguments)
-            return getattr(builder, instruction)(*arguments, flags=("contract",))
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        if instruction in "<>":
+            return builder.select(builder.fcmp_ordered(instruction, *arguments), *arguments)
+        return getattr(builder, instruction)(*arguments, flags=("contract",))
 
-        return kind(kind, kind), build
-
-    return intrinsic(operation)
+    return intrinsic(lambda typing, left, right: (kind(kind, kind), build))
 
 
 def _operations(kind: Lanes) -> Iterator[Any]:

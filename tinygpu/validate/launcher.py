@@ -14,11 +14,10 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from tinygpu.category.term import Const, Term, Var, apply, conjuncts, text, variables
+from tinygpu.category.term import Const, Fold, Read, Term, Var, apply, conjuncts, text, variables, walk
 from tinygpu.derive.unpack import unpack
 from tinygpu.hardware.arch import CPU
 from tinygpu.obligations.width import cpu_limits
-from tinygpu.program.promises import of_data
 from tinygpu.program.step import Launch, Program
 from tinygpu.record import dataclass, replace
 from tinygpu.schedule.contract import aligned, arguments, asked, dynamic_bytes, kernel_name, signature, solve
@@ -64,7 +63,9 @@ def launched(module: Module, expected: Expected, function: ast.FunctionDef) -> L
     found = table(module, name, function)
     names = [] if program.arch == CPU else [kernel_name(name, program, n) for n in range(len(program.launches))]
     wide, starts, counted = asked(program), aligned(program), cpu_limits(instances(cpu)[0])
-    compared(found, table_of(program, expected.limits, unpack(cpu).workspaces, counted, names))
+    assumed: dict[str, Any] = {"where": _words(where(program)), "limits": _words(expected.limits), "counted": _words(counted)}
+    assumed["wide"] = _words(wide), starts
+    compared(found, table_of(program, expected.limits, unpack(cpu).workspaces, counted, names) | assumed)
     for kernel in names:
         if kernel not in module.functions:
             raise Differs(found.nodes["launches"], f"there is no {kernel}", "each launch has a kernel")
@@ -144,10 +145,24 @@ def compared(found: Table, wanted: Mapping[str, Any]) -> None:
                 raise Differs(at, what.format(value), f"of this launch it is {other}")
 
 
+def where(program: Program) -> tuple[Term, ...]:
+    """The preconditions that a launcher looks at: those of sizes."""
+    return tuple(g for g in dict.fromkeys((*program.op.where, *program.where)) if of_sizes(g))
+
+
+def of_sizes(guard: Term) -> bool:
+    """Whether a guard is about sizes alone."""
+    return not any(isinstance(t, Read | Fold) for t in walk(guard))
+
+
+def _words(terms: Sequence[Term]) -> tuple[str, ...]:
+    return tuple(map(text, terms))
+
+
 def known(program: Program) -> tuple[Term, ...]:
     """What a launcher has seen to before it launches: sizes and extents are not negative, preconditions hold, grids are not too large."""
     op = program.op
-    guards = [part for guard in (*op.where, *program.where) for part in conjuncts(guard) if not of_data(part)]
+    guards = [part for guard in (*op.where, *program.where) for part in conjuncts(guard) if of_sizes(part)]
     extents = [e >= 0 for t in op.outputs for e in t.shape if not isinstance(e, Const)]
     grids = [apply("le", launch.blocks, BLOCKS) for launch in program.launches if not isinstance(launch.blocks, Const)]
     return tuple(dict.fromkeys((*(Var(s) >= 0 for s in op.sizes), *guards, *extents, *grids)))

@@ -14,7 +14,7 @@ from typing import Self
 from tinygpu.category.dtype import HALVES, MEMORY, NARROW, RANGE, REGISTER, SMALL, nearest
 from tinygpu.category.layout import address as shared_address
 from tinygpu.category.operation import EXACT, FUNCTION, SHUFFLES, expanded
-from tinygpu.category.term import BOOL, FLOATS, INDEX, INTEGERS, App, Const, Read, Term, select
+from tinygpu.category.term import BOOL, FLOATS, INDEX, INTEGERS, App, Const, Read, Term, rebuild, select
 from tinygpu.program.arrays import address as row_major
 from tinygpu.program.arrays import arrays
 from tinygpu.program.space import INPUT
@@ -97,7 +97,7 @@ class Meaning:
             case App(op, args, dtype):
                 made = replace(term, args=tuple(map(self.term, args)), dtype="f32" if dtype in HALVES else dtype)
                 return made if dtype not in HALVES or op in EXACT else App(f"round_{dtype}", (made,), "f32")
-        return term
+        return rebuild(term, self.term)
 
     def _element(self, read: Read, name: str) -> Term:
         """An element as a register has it."""
