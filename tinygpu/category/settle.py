@@ -21,7 +21,6 @@ from tinygpu.category.term import (
     App,
     Const,
     Fold,
-    Read,
     Term,
     conjunction,
     lift,
@@ -47,8 +46,6 @@ def settle(term: Term, extents: Extents, given: frozenset[Term] = frozenset()) -
 def _settle(term: Term, known: Known) -> Term:
     if inert(term):
         return term
-    if isinstance(term, Read):
-        return _anew(term, known)
     key = id(term)  # equal reads may stand in different places of a text
     found = known.settled.get(key)
     if found is None:
