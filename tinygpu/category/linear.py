@@ -12,7 +12,8 @@ from functools import reduce
 from typing import TypeAlias
 
 from tinygpu.category.node import kept
-from tinygpu.category.term import INDEX, App, Const, Term, Var, apply, lift, text, variables
+from tinygpu.category.term import INDEX, App, Const, Term, Var, apply, lift, variables
+from tinygpu.category.text import sorting
 
 Monomial: TypeAlias = tuple[Term, ...]  # atoms, sorted by their text
 Polynomial: TypeAlias = dict[Monomial, int]  # no coefficient is 0; terms keep theirs, so none is changed
@@ -122,12 +123,13 @@ def term_of(p: Polynomial, first: Collection[str] = ()) -> Term:
 
     `first` are names that stand to the left in products: axes before sizes.
 
+    >>> from tinygpu.category.text import text
     >>> text(term_of(polynomial(Var("j") - 1 + Var("N") * Var("i") + Var("j")), ["i", "j"]))
     'i*N + j*2 - 1'
     """
     out: Term | None = None
-    for monomial in sorted(p, key=lambda m: (p[m] < 0, -len(m), -abs(p[m]), m == (), tuple(map(text, m)))):
-        factors = sorted(monomial, key=lambda a: (not variables(a) & set(first), text(a)))
+    for monomial in sorted(p, key=lambda m: (p[m] < 0, -len(m), -abs(p[m]), m == (), tuple(map(sorting, m)))):
+        factors = sorted(monomial, key=lambda a: (not variables(a) & set(first), sorting(a)))
         size = abs(p[monomial])
         product = reduce(lambda a, b: App("mul", (a, b)), factors) if factors else Const(size)
         if factors and size != 1:
@@ -143,6 +145,7 @@ def as_written(p: Polynomial) -> Term:
     """The polynomial as a term, in the order in which its monomials came, what is added before what is subtracted, the number last;
     what several products share stands once.
 
+    >>> from tinygpu.category.text import text
     >>> i, j, N = map(Var, "ijN")
     >>> text(as_written(polynomial(j - 1 + N * i + j))), text(as_written(polynomial((i * 8 + 1) * N - j)))
     ('j*2 + N*i - 1', '(i*8 + 1)*N - j')
@@ -229,6 +232,7 @@ def stride(p: Polynomial, name: str) -> tuple[Polynomial | None, Polynomial]:
 def solve(left: Term, right: Term, name: str) -> Term | None:
     """The term `s` with `left = right ⇔ name = s`, when `name` stands once and its coefficient divides the rest.
 
+    >>> from tinygpu.category.text import text
     >>> text(solve(Var("p") + Var("r") - 1, Var("q"), "r"))
     'q - p + 1'
     >>> text(solve(Var("c") * 2, Var("k") * 4 + 6, "c")), solve(Var("c") * 2, Var("k"), "c")
@@ -251,12 +255,12 @@ def _negative(product: Term) -> Term:
 
 
 def _sorted(monomial: Monomial) -> Monomial:
-    return tuple(sorted(monomial, key=text)) if len(monomial) > 1 else monomial
+    return tuple(sorted(monomial, key=sorting)) if len(monomial) > 1 else monomial
 
 
 def _order(monomial: Monomial) -> tuple[int, tuple[str, ...]]:
     # a monomial order (degree, then names), so that division ends
-    return len(monomial), tuple(map(text, monomial))
+    return len(monomial), tuple(map(sorting, monomial))
 
 
 def _without(monomial: Monomial, part: Monomial) -> Monomial | None:

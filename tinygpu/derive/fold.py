@@ -24,6 +24,7 @@ from tinygpu.category.term import (
     conjunction,
     conjuncts,
     exchange,
+    outer_folds,
     select,
     variables,
     walk,
@@ -33,7 +34,6 @@ from tinygpu.derive.operand import TOTAL, Operands, fill
 from tinygpu.derive.reduce import Meeting, collective
 from tinygpu.derive.tile import needed, placed
 from tinygpu.diagnostic import Span
-from tinygpu.model.across import outermost
 from tinygpu.model.problems import refused
 from tinygpu.program.step import Assign, Step
 from tinygpu.record import dataclass, field
@@ -60,7 +60,7 @@ def folded(
 
     Where a value is one fold and nothing else, its hint, if there is one, names the accumulator.
     """
-    found = tuple(dict.fromkeys(f for value in values for f in outermost(value)))
+    found = tuple(dict.fromkeys(f for value in values for f in outer_folds(value)))
     if not found:
         return (), values
     wanted = {value: hint for value, hint in zip(values, hints, strict=True) if hint and isinstance(value, Fold)}
@@ -83,7 +83,7 @@ def start(build: Build, fold: Fold, name: str, place: Place) -> tuple[Step, ...]
     unit = as_monoid(fold.monoid).unit(fold.dtype)
     if unit is not None:
         return cells(build, place.cells, (Assign(name, point(place.cells), unit, span=fold.span),), fold.span)
-    if not as_monoid(fold.monoid).idempotent or outermost(fold.body):
+    if not as_monoid(fold.monoid).idempotent or outer_folds(fold.body):
         raise refused("TG532.unit", fold.span, monoid=fold.monoid, dtype=fold.dtype)
     # Taking the first element twice is harmless: the monoid is idempotent.
     zeros: dict[str, Term] = {a.name: Const(0) for a in fold.axes}

@@ -8,10 +8,11 @@ term of `category.term`, in which reductions are folds; what was elaborated can 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any
 
 from tinygpu.category.monoid import Carrier
-from tinygpu.category.term import Axis, Read, Term, rebuild, substitute
+from tinygpu.category.term import Axis, Read, Term, memoised, rebuild, substitute, tensors
 from tinygpu.diagnostic import NOWHERE, Span
 from tinygpu.record import dataclass, field, fields, replace
 from tinygpu.syntax import tree
@@ -46,10 +47,14 @@ class Equation:
         return substitute(self.value, dict(zip((a.name for a in self.axes), index, strict=True)))
 
 
+@partial(memoised, few=0)
 def put_in(term: Term, equations: Mapping[str, Equation]) -> Term:
-    """The term with the values of equations put in where they are read."""
-    term = rebuild(term, lambda part: put_in(part, equations))
-    return equations[term.tensor].at(term.index) if isinstance(term, Read) and term.tensor in equations else term
+    """The term with the values of these equations where they are read."""
+    if equations.keys().isdisjoint(tensors(term)):
+        return term
+    if isinstance(term, Read) and term.tensor in equations:
+        return put_in(equations[term.tensor].at([put_in(i, equations) for i in term.index]), equations)
+    return rebuild(term, lambda t: put_in(t, equations))
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,10 @@ from tinygpu.category.term import (
     Term,
     Var,
     equal,
+    folds,
     negation,
+    outer_folds,
+    outside,
     substitute,
     tensors,
     text,
@@ -32,13 +35,13 @@ from tinygpu.category.term import (
     variables,
 )
 from tinygpu.diagnostic import Label
-from tinygpu.obligations.defined import defined, evaluated, outer_folds, valued
+from tinygpu.obligations.defined import defined, evaluated, valued
 from tinygpu.obligations.endless import at_infinity, computes, infinity_written
 from tinygpu.obligations.facts import empty, extremes
 from tinygpu.obligations.finite import HIGH, LOW, Ends, allowed, apart
 from tinygpu.obligations.fold import match
 from tinygpu.obligations.obligation import Claim, Obligation
-from tinygpu.obligations.shape import OPENED, combine, expand, flatten, met, neat, one_fold, outside, parts_of, put
+from tinygpu.obligations.shape import OPENED, combine, expand, flatten, met, neat, one_fold, parts_of, put
 from tinygpu.record import dataclass, field
 
 NUMBER = (TRUE, TRUE)
@@ -77,7 +80,7 @@ def same(
         value, claim = shared(value, claim, point, symbols)
         condition = split_on(value) or split_on(claim)
     if condition is not None:
-        wanted = next((f for f in outer_folds(claim) if alone(f, value, claim)), None) if outer_folds(condition) else None
+        wanted = next((f for f in outer_folds(claim) if alone(f, value, claim)), None) if folds(condition) else None
         if wanted is not None:
             value, claim = yield from named(value, claim, wanted, point, labels, symbols)
             yield from same(value, claim, point, labels, symbols)
@@ -197,14 +200,7 @@ def _finished(
 
 def split_on(term: Term) -> Term | None:
     """The condition of a choice between values with folds, outermost first, not inside a fold."""
-    match term:
-        case Fold():
-            return None
-        case App("select", (condition, then, otherwise)) if outer_folds(then) or outer_folds(otherwise):
-            return condition
-        case App(_, args):
-            return next((c for c in map(split_on, args) if c is not None), None)
-    return None
+    return next((t.args[0] for t in outside(term) if isinstance(t, App) and t.op == "select" and any(map(folds, t.args[1:]))), None)
 
 
 def find_region(value: Term, wanted: Fold) -> Term | None:
@@ -214,12 +210,12 @@ def find_region(value: Term, wanted: Fold) -> Term | None:
     found: list[tuple[bool, int, bool, int, Term]] = []
     for term in outside(value):
         parts = flatten(law.op, term)
-        folds = [p for p in parts if isinstance(p, Fold) and p.monoid == wanted.monoid]
-        if folds and term.dtype == wanted.dtype:
-            pure = not any(isinstance(p, App) and p.op != "select" and outer_folds(p) for p in parts)
-            exact = any(tensors(f.body) == names for f in folds)
-            many = len({neat(f, OPENED) for f in dict.fromkeys(folds)}) if len(folds) > 1 else 1
-            found.append((exact, many, pure, -len(folds), term))
+        ours = [p for p in parts if isinstance(p, Fold) and p.monoid == wanted.monoid]
+        if ours and term.dtype == wanted.dtype:
+            pure = not any(isinstance(p, App) and p.op != "select" and folds(p) for p in parts)
+            exact = any(tensors(f.body) == names for f in ours)
+            many = len({neat(f, OPENED) for f in dict.fromkeys(ours)}) if len(ours) > 1 else 1
+            found.append((exact, many, pure, -len(ours), term))
     # a fold over nothing has no fold to stand for it, only the unit
     return max(found, key=lambda one: one[:4])[4] if found else value if value == law.unit(wanted.dtype) else None
 
