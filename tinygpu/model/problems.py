@@ -36,7 +36,7 @@ class Problems:
     told: int = 0  # messages, also those that stand there already: a mistake of an op is one of each of its machines
 
     def say(
-        self, message: str, span: Span, *places: Span | Label | None, near: Any = (), verdict: str = "error", **words: object
+        self, message: str, span: Span, *places: Span | Label | None, near: Any = (), verdict: Any = "error", **words: object
     ) -> Const:
         """Records a message: `span` is what is wrong, `places` are what its labels point at, `words` fill its braces, names as people list them
         and terms as text. The help is one of the names that are `near`, if there is one. Gives the term that replaces what is wrong."""
