@@ -2,7 +2,8 @@
 
 Comes in: an equation with its owner on one work object. Goes out: the indices that bound its prefix folds; the grid factors of each fold, the
 workspace of their partial values, and the equation that is left. The one idea: a prefix `⊕[k ≤ i] b(k)`, whose values for all `i` one pass along
-`i` makes, and whose index no machine places, runs along the factors of its bound, so the owner arrow is the diagonal `i ↦ (i, k = i)`. A fold over
+`i` makes, and whose index no machine places, runs along the factors of its bound, so the owner arrow is the diagonal `i ↦ (i, k = i)`; where it
+ends at the mirrored index, `k ≤ n − 1 − i`, k goes along the factors in their order, and i against it: `i = n − 1 − k`. A fold over
 (g, c) is a fold over g of folds over c, so the equation that a later launch evaluates is the same one with the inner folds read from a workspace,
 and `g` an index of it. A scan takes three launches: what each block has, what comes before each block, and the blocks again on top of that.
 
@@ -13,8 +14,9 @@ The second launch is a scan too, of one value for each block, so it is placed an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 
+from tinygpu.category.linear import polynomial
 from tinygpu.category.monoid import as_monoid, has_atomic
 from tinygpu.category.term import (
     TRUE,
@@ -34,6 +36,7 @@ from tinygpu.category.term import (
     variables,
     walk,
 )
+from tinygpu.model.extent import same
 from tinygpu.model.machine import Phase
 from tinygpu.model.op import Equation, Op, Tensor
 from tinygpu.model.problems import Problems
@@ -42,10 +45,11 @@ from tinygpu.record import dataclass, replace
 
 @dataclass(frozen=True, slots=True)
 class Prefix:
-    """`⊕[k ≤ i]`, or with `exclusive` `⊕[k < i]`; `rest` is what else guards the fold."""
+    """`⊕[k ≤ end]`, or with `exclusive` `⊕[k < end]`, where `end` is the index `bound` or its mirror; `rest` is what else guards the fold."""
 
     fold: Fold
     bound: str
+    end: Term
     exclusive: bool
     rest: Term
 
@@ -55,41 +59,61 @@ class Prefix:
         return self.fold.axes[0].name
 
 
-def prefix(fold: Fold, indices: Collection[str]) -> Prefix | None:
+def ended(condition: Term, index: str, extents: Mapping[str, Term | None]) -> tuple[str, Term, bool] | None:
+    """`k ≤ e` or `k < e` as an index i, e, and whether e is left out; e is i, or `n − 1 − i` where i runs over n. None where it is no end.
+
+    >>> from tinygpu.category.term import text
+    >>> i, k, n = Var("i"), Var("k"), Var("n")
+    >>> [(text(e), out) for _, e, out in (ended(c, "k", {"i": n}) for c in (k <= i, k < n - i - 1, k < n - i))]
+    [('i', False), ('n - i - 1', True), ('n - i - 1', False)]
+    """
+    match condition:
+        case App("le" | "lt" as op, (Var(k), end)) if k == index:
+            for name, extent in extents.items():
+                if end == Var(name) != Var(k) or (extent is not None and polynomial(end + Var(name)) == polynomial(extent - 1)):
+                    return name, end, op == "lt"
+                if op == "lt" and extent is not None and polynomial(end + Var(name)) == polynomial(extent):
+                    return name, end - 1, False
+    return None
+
+
+def prefix(fold: Fold, extents: Mapping[str, Term | None]) -> Prefix | None:
     """The fold as a prefix up to one of the indices; None where it is another fold.
 
     >>> from tinygpu.category.term import Axis, Read
     >>> i, k = Var("i"), Axis("k", Var("n"))
-    >>> one = prefix(Fold("sum", (k,), Var("k") < i, Read("x", (Var("k"),), "f32"), "f32"), ["i"])
-    >>> one.bound, one.exclusive, prefix(Fold("sum", (k,), Var("k") < i, Read("x", (i - Var("k"),), "f32"), "f32"), ["i"])
+    >>> one = prefix(Fold("sum", (k,), Var("k") < i, Read("x", (Var("k"),), "f32"), "f32"), {"i": Var("n")})
+    >>> one.bound, one.exclusive, prefix(Fold("sum", (k,), Var("k") < i, Read("x", (i - Var("k"),), "f32"), "f32"), {"i": None})
     ('i', True, None)
     """
     if len(fold.axes) != 1:
         return None
     parts = conjuncts(fold.guard)
     for part in parts:
-        match part:
-            case App("le" | "lt" as op, (Var(k), Var(i))) if k == fold.axes[0].name and i in indices and i != k:
-                rest = conjunction(*(p for p in parts if p is not part))
-                if i not in variables(rest) | variables(fold.body):
-                    return Prefix(fold, i, op == "lt", rest)
+        if (found := ended(part, fold.axes[0].name, extents)) is not None:
+            i, end, exclusive = found
+            rest = conjunction(*(p for p in parts if p is not part))
+            if i not in variables(rest) | variables(fold.body):
+                return Prefix(fold, i, end, exclusive, rest)
     return None
 
 
 def prefixes(equation: Equation) -> dict[Fold, Prefix]:
     """The prefix folds of an equation up to its indices, those that stand in no other fold."""
-    names = [a.name for a in equation.axes]
-    return {fold: one for fold in outer_folds(equation.value) if (one := prefix(fold, names)) is not None}
+    extents = {a.name: a.extent for a in equation.axes}
+    return {fold: one for fold in outer_folds(equation.value) if (one := prefix(fold, extents)) is not None}
 
 
-def diagonal(equation: Equation, placed: Collection[str]) -> dict[str, str]:
-    """The indices that no clause places because they run along another one: all folds over them are prefixes up to it."""
-    found: dict[str, str] = {}
+def diagonal(equation: Equation, placed: Collection[str]) -> dict[str, Prefix]:
+    """The indices that no clause places because they run along another one: all folds over them are prefixes up to it, or all up to its
+    mirror, and so are those of the others that run along it."""
+    found: dict[str, Prefix] = {}
     scans = prefixes(equation)
     for one in scans.values():
         others = [t for t in walk(equation.value) if isinstance(t, Fold) and one.index in (a.name for a in t.axes)]
-        if one.index not in placed and all(t in scans and scans[t].bound == one.bound for t in others):
-            found[one.index] = one.bound
+        others += [t for t, other in scans.items() if other.bound == one.bound and other.index not in placed]
+        if one.index not in placed and all(t in scans and scans[t].end == one.end for t in others):
+            found[one.index] = one
     return found
 
 
@@ -98,7 +122,7 @@ def scans(phase: Phase, value: Term | None = None) -> dict[Fold, Prefix]:
     terms = phase.owner.by_axis
     equation = phase.equation if value is None else replace(phase.equation, value=value)
     found = prefixes(equation).items()
-    return {f: one for f, one in found if one.index in terms and terms[one.index] == terms[one.bound]}
+    return {f: one for f, one in found if one.index in terms and same(terms[one.index], substitute(one.end, terms))}
 
 
 def factors(phase: Phase, fold: Fold) -> tuple[Axis, ...]:
@@ -290,4 +314,4 @@ def start(phase: Phase, one: Prefix, grid: Axis) -> Term:
     """The first index of a block."""
     terms = phase.owner.by_axis
     zeros: dict[str, Term] = {a.name: Const(0) for a in phase.owner.domain.axes if a.name != grid.name}
-    return substitute(terms[one.bound], zeros)
+    return substitute(terms[one.index], zeros)
