@@ -37,6 +37,8 @@ from tinygpu.record import dataclass, replace
 from tinygpu.schedule.nest import Body, Nest, change_terms, is_long, loops_of, sites
 from tinygpu.schedule.polynomial import limit, positive, term
 
+NOWHERE = Region()
+
 
 def bound(axes: tuple[Axis, ...], body: Body, outputs: frozenset[str]) -> Nest:
     """Guards that every store has become bounds of the axes, or guards of the nest; inside they are facts."""
@@ -91,9 +93,9 @@ def coarse(p: Polynomial, axes: dict[str, Axis]) -> Polynomial:
     return p
 
 
-def smaller(extent: Term, top: Term) -> Term:
+def smaller(extent: Term, top: Term, region: Region = NOWHERE) -> Term:
     """`min(extent, top)`, which is top where that is known to be the smaller."""
-    return top if holds(top <= extent, Region()) else App("min", (extent, top))
+    return top if holds(top <= extent, region) else App("min", (extent, top))
 
 
 def assume(body: Body, facts: Iterable[Term]) -> Body:
