@@ -229,17 +229,24 @@ def stride(p: Polynomial, name: str) -> tuple[Polynomial | None, Polynomial]:
     return {rest: c for rest, c in paces if rest is not None} if linear else None, without(p, *own)
 
 
-def solve(left: Term, right: Term, name: str) -> Term | None:
-    """The term `s` with `left = right ⇔ name = s`, when `name` stands once and its coefficient divides the rest.
+def solve(left: Term, right: Term, name: str, only: bool = True) -> Term | None:
+    """The term `s` with `left = right ⇔ name = s`, when `name` stands once and its coefficient divides the rest; with `only=False` the
+    coefficient may be 0, and then s is one of many.
 
     >>> from tinygpu.category.text import text
     >>> text(solve(Var("p") + Var("r") - 1, Var("q"), "r"))
     'q - p + 1'
     >>> text(solve(Var("c") * 2, Var("k") * 4 + 6, "c")), solve(Var("c") * 2, Var("k"), "c")
     ('k*2 + 3', None)
+    >>> k, c, D = Var("k"), Var("c"), Var("D")
+    >>> text(solve(k * D, c * D * 4 + D, "k", only=False)), solve(k * D, c * D, "k"), solve(k * D, c, "k", only=False)
+    ('c*4 + 1', None, None)
     """
     pace, rest = stride(plus(polynomial(left), polynomial(right), -1), name)
     c = number(pace or {})
+    if c is None and not only:
+        quotient, left_over = divide(scaled(rest, -1), pace or {})
+        return None if left_over else as_written(quotient)
     if not c or any(k % c for k in rest.values()):
         return None
     return as_written({m: -k // c for m, k in rest.items()})
