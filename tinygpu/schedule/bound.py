@@ -136,6 +136,22 @@ def _bound_loops(body: Body, axes: frozenset[str]) -> Body:
     return map_steps(body, each)
 
 
+def tight(loop: For, region: Region) -> tuple[Axis, tuple[Step, ...]]:
+    """A loop that does something only where `k < end` ends there: its axis and its body.
+
+    >>> from tinygpu.category.term import text
+    >>> k, q, Q = Var("k"), Var("q"), Var("Q")
+    >>> text(tight(For(Axis("k", Q), (If(k < q + 1, ()),)), Region((Axis("q", Q),)))[0].extent)
+    'q + 1'
+    """
+    match loop:
+        case For(axis, (If(guard, inner),)) if not isinstance(axis.extent, Const):
+            sign, end = limit(positive(guard), axis.name) or (0, TRUE)
+            if sign < 0 and axis.name not in variables(end) and not reads(end):
+                return replace(axis, extent=smaller(axis.extent, end, region)), inner
+    return loop.axis, loop.body
+
+
 def _passing(loop: For, whole: Body) -> set[str]:
     """The cells that every pass of a loop sets before it reads them, and nobody uses outside: what they hold at its end is lost."""
     out = set()

@@ -13,21 +13,7 @@ from collections.abc import Mapping
 
 from tinygpu.category.dtype import BYTES
 from tinygpu.category.region import Region
-from tinygpu.category.term import (
-    BOOL,
-    TRUE,
-    Axis,
-    Const,
-    Read,
-    Term,
-    Var,
-    conjunction,
-    conjuncts,
-    negation,
-    reads,
-    rebuild,
-    variables,
-)
+from tinygpu.category.term import BOOL, TRUE, Axis, Const, Read, Term, Var, conjunction, conjuncts, negation, rebuild
 from tinygpu.category.text import claimed
 from tinygpu.derive.wide import Wide, all_lanes, first_of, hoisted, lanes_of, wide_in
 from tinygpu.program.arrays import names_of, once
@@ -35,8 +21,7 @@ from tinygpu.program.space import LOCAL
 from tinygpu.program.step import Array, Assign, Call, For, If, Launch, Program, Step
 from tinygpu.program.traverse import map_steps, map_terms
 from tinygpu.record import dataclass, replace
-from tinygpu.schedule.bound import smaller
-from tinygpu.schedule.polynomial import limit, positive
+from tinygpu.schedule.bound import tight
 
 LAUNCHED = Var("wide", BOOL)  # whether the launcher has seen to what wide accesses of global memory ask
 MOVES = ("load", "store", "streaming_store")  # sorts of loops that are one access
@@ -80,22 +65,6 @@ def widened(program: Program, number: int) -> Launch:
     return replace(launch, body=wide.body(launch.body, launch.grid + launch.block))
 
 
-def ended(loop: For, region: Region) -> tuple[Axis, tuple[Step, ...]]:
-    """A loop that does something only where `k < end` ends there: its axis and its body.
-
-    >>> from tinygpu.category.term import text
-    >>> k, q, Q = Var("k"), Var("q"), Var("Q")
-    >>> text(ended(For(Axis("k", Q), (If(k < q + 1, ()),)), Region((Axis("q", Q),)))[0].extent)
-    'q + 1'
-    """
-    match loop:
-        case For(axis, (If(guard, inner),)) if not isinstance(axis.extent, Const):
-            sign, end = limit(positive(guard), axis.name) or (0, TRUE)
-            if sign < 0 and axis.name not in variables(end) and not reads(end):
-                return replace(axis, extent=smaller(axis.extent, end, region)), inner
-    return loop.axis, loop.body
-
-
 @dataclass(slots=True)
 class _Widened:
     """One launch: what is touched `once`, and the names that are taken."""
@@ -113,7 +82,7 @@ class _Widened:
                 case For(axis) if axis.sort == "vector":
                     out += self.loop(step, axes)
                 case For():
-                    axis, inner = ended(step, Region(axes))
+                    axis, inner = tight(step, Region(axes))
                     out.append(replace(step, axis=axis, body=self.body(inner, (*axes, axis))))
                 case If(_, inner):
                     out.append(replace(step, body=self.body(inner, axes)))
