@@ -16,9 +16,10 @@ from tinygpu.derive.factors import along, output
 from tinygpu.derive.nest import Build, own, point
 from tinygpu.derive.plan import Cells, Plan, Pull, plan
 from tinygpu.derive.scan import Scan
-from tinygpu.model.across import Prefix, scans
+from tinygpu.model.across import scans
 from tinygpu.model.machine import Launch, Phase, inlined
 from tinygpu.model.op import Op
+from tinygpu.model.prefix import Prefix
 from tinygpu.model.problems import refused
 from tinygpu.record import replace
 

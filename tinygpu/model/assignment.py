@@ -12,9 +12,9 @@ from tinygpu.category.owner import Arrow, digits, inferred
 from tinygpu.category.region import Region, points
 from tinygpu.category.term import TRUE, App, Axis, Const, Fold, Term, substitute, text, variables, walk
 from tinygpu.diagnostic import NOWHERE, Label, Span
-from tinygpu.model.across import Prefix, diagonal
 from tinygpu.model.extent import same
 from tinygpu.model.op import Equation
+from tinygpu.model.prefix import Prefix, diagonal
 from tinygpu.model.problems import UNKNOWN
 from tinygpu.model.scope import Scope
 from tinygpu.model.value import index

@@ -9,9 +9,9 @@ from __future__ import annotations
 from tinygpu.category.carrier import result
 from tinygpu.category.monoid import BUILT_IN, NAMED, SCALARS, WORDS, Carrier
 from tinygpu.category.term import BOOL, INDEX, TRUE, App, Axis, Fold, Read, Term, Var, apply, conjunction, variables, walk
-from tinygpu.model.across import ended
 from tinygpu.model.call import lifted
 from tinygpu.model.dtype import LITERAL, OPEN, not_offered, to_index
+from tinygpu.model.prefix import ended
 from tinygpu.model.problems import UNKNOWN, WRONG, Problems
 from tinygpu.model.ranges import Elaborate, inferred, occurrences
 from tinygpu.model.scope import Scope
