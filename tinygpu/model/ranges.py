@@ -70,10 +70,11 @@ def _in_cell(cell: tree.Cell, name: str, scope: Scope, strength: int) -> Iterato
 
 def reached(name: str, body: tree.Expr, scope: Scope, value: Elaborate) -> Iterator[Occurrence]:
     """How far each read of `body` lets `name` go where it is no read at `name` alone; none where a condition decides whether it is made."""
+    shapes = {tensor.name: tensor.shape for tensor in scope.tensors.values()}
     quiet = replace(scope.with_indices({name: None}), problems=Problems())
     for item in body.items if isinstance(body, tree.Group) else (body,):
         for read, extents in _reads(value(item, quiet), scope.indices):
-            for place, extent in zip(read.index, scope.tensors[read.tensor].shape, strict=True):
+            for place, extent in zip(read.index, shapes[read.tensor], strict=True):
                 if extent.dtype == UNKNOWN and name in variables(place):
                     yield Occurrence(extent, read.span, read.tensor, PLAIN)
                     continue
