@@ -227,18 +227,16 @@ def stride(p: Polynomial, name: str) -> tuple[Polynomial | None, Polynomial]:
 
 
 def solve(left: Term, right: Term, name: str) -> Term | None:
-    """The term `s` with `left = right ⇔ name = s`, when `name` stands once and its coefficient divides the rest.
+    """The term `s` with `left = right ⇔ name = s`, when `name` stands once and its coefficient, which is not 0, divides the rest.
 
     >>> text(solve(Var("p") + Var("r") - 1, Var("q"), "r"))
     'q - p + 1'
-    >>> text(solve(Var("c") * 2, Var("k") * 4 + 6, "c")), solve(Var("c") * 2, Var("k"), "c")
-    ('k*2 + 3', None)
+    >>> text(solve(Var("c") * Var("D"), (Var("k") * 4 + 6) * Var("D"), "c")), solve(Var("c") * 2, Var("k"), "c")
+    ('k*4 + 6', None)
     """
-    pace, rest = stride(plus(polynomial(left), polynomial(right), -1), name)
-    c = number(pace or {})
-    if not c or any(k % c for k in rest.values()):
-        return None
-    return as_written({m: -k // c for m, k in rest.items()})
+    pace, rest = stride(plus(polynomial(right), polynomial(left), -1), name)
+    quotient, left_over = divide(rest, scaled(pace or {}, -1))
+    return as_written(quotient) if pace and not left_over else None
 
 
 def _negative(product: Term) -> Term:
