@@ -234,9 +234,12 @@ def solve(left: Term, right: Term, name: str) -> Term | None:
     >>> text(solve(Var("c") * Var("D"), (Var("k") * 4 + 6) * Var("D"), "c")), solve(Var("c") * 2, Var("k"), "c")
     ('k*4 + 6', None)
     """
-    pace, rest = stride(plus(polynomial(right), polynomial(left), -1), name)
+    pace, rest = stride(plus(polynomial(left), polynomial(right), -1), name)
     quotient, left_over = divide(rest, scaled(pace or {}, -1))
-    return as_written(quotient) if pace and not left_over else None
+    if not pace or left_over:
+        return None
+    came = [_without(m, next(iter(pace))) for m in rest]
+    return as_written({m: quotient[m] for m in sorted(quotient, key=lambda m: came.index(m) if m in came else len(came))})
 
 
 def _negative(product: Term) -> Term:
